@@ -1,0 +1,248 @@
+//! The declaration with types and defaults: what `compile` and the proxy read instead of TOML.
+//!
+//! Only tables that something reads have a type here; the others are checked against the table of keys and stay in
+//! the document until the work that brings them to life gives them one.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use ipnet::IpNet;
+
+/// A whole configuration file, resolved: defaults filled in, references replaced, paths absolute.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub listen: Listen,
+    pub admin: Admin,
+    /// Worker threads; 0 means as many as the cgroup's CPU quota (`runtime.threads`).
+    pub threads: usize,
+    pub log: Log,
+    pub tls: Option<Tls>,
+    pub upstream: Upstream,
+    pub discovery: Discovery,
+    pub paths: Paths,
+    pub content: Content,
+    pub signals: ContentSignals,
+    pub site: Site,
+    pub auth: AuthKind,
+    pub rate_limits: RateLimits,
+    /// `token_budget.anonymous` and `.authenticated`, as written ("5000/session").
+    pub token_budget: TokenBudget,
+    pub contract_cache: ContractCache,
+    pub capabilities: Vec<Capability>,
+    pub protection: Protection,
+}
+
+/// `[listen]`.
+#[derive(Debug, Clone)]
+pub struct Listen {
+    pub http: Vec<SocketAddr>,
+    pub h2c: bool,
+    pub https: Vec<SocketAddr>,
+    pub agtp: Option<SocketAddr>,
+    pub admin: SocketAddr,
+    pub trusted_proxies: Vec<IpNet>,
+    pub proxy_protocol: bool,
+    pub upgrade_socket: Option<PathBuf>,
+}
+
+/// `[admin]`.
+#[derive(Debug, Clone, Default)]
+pub struct Admin {
+    /// SHA-256 of the operator's token; `None` when not configured.
+    pub token_sha256: Option<[u8; 32]>,
+    pub hosts: Vec<String>,
+}
+
+/// `[log]`. `level` is one of trace, debug, info, warn, error.
+#[derive(Debug, Clone)]
+pub struct Log {
+    pub level: String,
+    pub access: bool,
+}
+
+/// `[tls]`: PEM files, absolute.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+/// `[upstream]`.
+#[derive(Debug, Clone)]
+pub struct Upstream {
+    /// At least one, from `url` or `urls`.
+    pub urls: Vec<UpstreamUrl>,
+    pub preserve_host: bool,
+    pub http2: UpstreamHttp2,
+    pub ca: Option<PathBuf>,
+    pub server_name: Option<String>,
+    pub client_cert: Option<PathBuf>,
+    pub client_key: Option<PathBuf>,
+    pub connect_timeout: Duration,
+    pub read_timeout: Duration,
+    pub health_path: Option<String>,
+    pub health_interval: Duration,
+}
+
+/// An upstream's origin: no path, query, fragment or userinfo (each is a mistake).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamUrl {
+    pub tls: bool,
+    /// A name or an address, without brackets.
+    pub host: String,
+    pub port: u16,
+}
+
+/// `upstream.http2`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpstreamHttp2 {
+    Auto,
+    PriorKnowledge,
+    Off,
+}
+
+/// `[discovery]`.
+#[derive(Debug, Clone)]
+pub struct Discovery {
+    pub link_header: bool,
+    pub legacy_link_rel: bool,
+    pub notice: bool,
+    pub accept: AcceptAnswer,
+    /// `on_conflict = "frontdesk"`: ours is served even where the site has a document of its own.
+    pub ours_wins: bool,
+    pub manifest_max_age: Duration,
+    pub stale_while_revalidate: Duration,
+}
+
+/// `discovery.accept`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcceptAnswer {
+    Inline,
+    Redirect,
+}
+
+/// `[paths]`; each begins with a slash.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    pub converse: String,
+    pub mcp: String,
+    pub openapi: String,
+    pub capabilities: String,
+}
+
+/// `[content]`, as far as it is read.
+#[derive(Debug, Clone)]
+pub struct Content {
+    /// Also how often the well-known paths are probed for documents of the site's own.
+    pub refresh: Duration,
+}
+
+/// `[content_signals]`.
+#[derive(Debug, Clone, Copy)]
+pub struct ContentSignals {
+    pub ai_train: bool,
+    pub ai_input: bool,
+    pub search: bool,
+    pub attribution_required: bool,
+}
+
+/// `[site]`; `None` where the operator wrote nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Site {
+    pub name: Option<String>,
+    pub origin: Option<String>,
+    pub description: Option<String>,
+}
+
+/// `auth.type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthKind {
+    None,
+    Bearer,
+    ApiKey,
+    Oauth2,
+}
+
+/// `[rate_limits]`: the two the manifests announce, in canonical form ("30/minute").
+#[derive(Debug, Clone)]
+pub struct RateLimits {
+    pub anonymous: String,
+    pub authenticated: String,
+}
+
+/// `[token_budget]`: the two the manifests announce, in canonical form ("5000/session").
+#[derive(Debug, Clone)]
+pub struct TokenBudget {
+    pub anonymous: String,
+    pub authenticated: String,
+}
+
+/// `[cache]`: the freshness of the contract (AICP §6.9), in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct ContractCache {
+    pub max_age_seconds: u64,
+    pub stale_while_revalidate_seconds: u64,
+}
+
+/// A `[[capabilities]]` entry, as far as the manifests need it. Everything written is in `Declaration::contract`.
+#[derive(Debug, Clone)]
+pub struct Capability {
+    pub id: String,
+    pub kind: CapabilityKind,
+    pub description: Option<String>,
+    pub method: Option<String>,
+    pub endpoint: Option<String>,
+    /// `None`: not written (treated, and published, as high).
+    pub risk_level: Option<String>,
+    /// `None`: not written.
+    pub auth: Option<String>,
+    pub requires_user_confirmation: Option<bool>,
+    pub exposed: bool,
+    /// The resolved schema where it is an inline table or a `#/schemas/X` that is known, else `None`.
+    pub input_schema: Option<serde_json::Value>,
+    pub output_schema: Option<serde_json::Value>,
+    pub ahp: AhpCapability,
+}
+
+/// `type` of a capability (AICP §5.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CapabilityKind {
+    Resource,
+    Query,
+    Compare,
+    Monitor,
+    PrepareAction,
+    CommitAction,
+    DestructiveAction,
+    Event,
+    Policy,
+}
+
+impl CapabilityKind {
+    /// Whether it changes something: prepare, commit and destructive actions.
+    pub fn is_action(self) -> bool {
+        matches!(self, Self::PrepareAction | Self::CommitAction | Self::DestructiveAction)
+    }
+}
+
+/// `[capabilities.ahp]`; `None` and empty where not written.
+#[derive(Debug, Clone, Default)]
+pub struct AhpCapability {
+    pub name: Option<String>,
+    pub mode: Option<String>,
+    pub action_type: Option<String>,
+    pub response_types: Vec<String>,
+    pub accept_fallback: Option<bool>,
+}
+
+/// `[protection]`: the bounds of the way in.
+#[derive(Debug, Clone)]
+pub struct Protection {
+    pub max_connections: usize,
+    pub header_timeout: Duration,
+    pub idle_timeout: Duration,
+    /// Bytes.
+    pub max_header: usize,
+    pub max_recoding: usize,
+    pub shutdown_delay: Duration,
+    pub shutdown_timeout: Duration,
+}
