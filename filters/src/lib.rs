@@ -3,5 +3,15 @@
 //! This crate knows no proxy library and opens no socket. What it needs from outside (the environment, files)
 //! comes in through small traits; what it decides goes out as values that the `frontdesk` crate carries out.
 
+pub mod accept;
+pub mod caller;
+mod decide;
+pub mod dialect;
 pub mod page;
+pub mod path;
+pub mod problem;
+mod reply;
 pub mod site;
+
+pub use decide::{Decision, decide};
+pub use reply::Reply;

@@ -1,1 +1,76 @@
 //! What happens to a page on its way out: the notice and the links go in near the top, the rest streams through.
+
+mod coding;
+mod decode;
+mod encode;
+mod head;
+mod insert;
+pub mod kind;
+mod names;
+mod notice;
+mod raw;
+mod scan;
+mod skim;
+mod tag;
+mod template;
+pub mod validators;
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+
+pub use coding::{Broken, BrokenWhy, Coding, Recoder};
+pub use insert::{Inserter, Insertion, Link, Outcome, REST_MAX_BYTES, SCAN_MAX_BYTES, Why};
+pub use scan::{FIRST_MAX_BYTES, MARKUP_MAX_BYTES};
+
+/// One page being rewritten, in whatever coding it comes.
+#[derive(Debug)]
+pub enum Rewriter {
+    /// Not compressed.
+    Plain(Box<Inserter>),
+    /// Decoded on the way in, encoded on the way out.
+    Coded(Box<Recoder>),
+}
+
+impl Rewriter {
+    /// For one page.
+    pub fn new(coding: Coding, insertion: Arc<Insertion>) -> Rewriter {
+        match coding {
+            Coding::Identity => Rewriter::Plain(Box::new(Inserter::new(insertion))),
+            _ => Rewriter::Coded(Box::new(Recoder::new(coding, insertion))),
+        }
+    }
+
+    /// The next piece of the body in, what may leave now out. Only a compressed page can be [`Broken`].
+    pub fn feed(&mut self, chunk: Bytes) -> Result<Bytes, Broken> {
+        match self {
+            Rewriter::Plain(inserter) => Ok(inserter.feed(chunk)),
+            Rewriter::Coded(recoder) => recoder.feed(chunk),
+        }
+    }
+
+    /// The body has ended: the rest.
+    pub fn finish(&mut self) -> Result<Bytes, Broken> {
+        match self {
+            Rewriter::Plain(inserter) => Ok(inserter.finish()),
+            Rewriter::Coded(recoder) => recoder.finish(),
+        }
+    }
+
+    /// What became of the page so far.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Rewriter::Plain(inserter) => inserter.outcome(),
+            Rewriter::Coded(recoder) => recoder.outcome(),
+        }
+    }
+}
+
+impl fmt::Debug for Recoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recoder").field("outcome", &self.outcome()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,163 @@
 //! What the operator declared, from the text of a file to the Snapshot every request reads.
 //!
-//! raw (spanned TOML, `${…}` replaced) → check (every mistake at once) → settings (typed) → compile → Snapshot.
+//! raw (spanned TOML, `${…}` replaced) → check and rules (every mistake at once) → settings (typed) → compile →
+//! Snapshot. The table of keys in `keys` and `keys_capability` is the whole contract with the operator: what is
+//! accepted, what is published and what is secret all follow from it.
 
+mod check;
+mod forms;
+mod keys;
+mod keys_capability;
+mod lower;
+mod mistake;
+mod node;
+mod publish;
+mod raw;
+mod replace;
+mod rules;
+mod rules_capability;
+mod schema;
+mod schemas;
 mod settings;
+mod snapshot;
+mod trail;
+mod units;
 
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+pub use mistake::{Mistake, Severity};
+pub use node::Node;
 pub use settings::*;
+pub use snapshot::Snapshot;
+
+/// What this crate needs from outside to read a declaration.
+pub trait Outside {
+    /// A variable of the environment.
+    fn var(&self, name: &str) -> Option<String>;
+    /// The bytes of a file.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// Whether there is a directory.
+    fn is_dir(&self, path: &Path) -> bool;
+}
+
+/// A declaration without mistakes.
+#[derive(Debug, Clone)]
+pub struct Declaration {
+    pub settings: Settings,
+    /// Everything declared that is published, in the order it was written and after `${…}`; always a table. Defaults
+    /// are not filled in.
+    pub contract: Node,
+    /// The whole document for `/config`, after `${…}`, with secrets and everything that came from outside redacted.
+    pub tables: serde_json::Map<String, serde_json::Value>,
+    pub warnings: Vec<Mistake>,
+    /// Every file that was read, absolute and sorted; the declaration's own file is not among them.
+    pub references: Vec<PathBuf>,
+    /// SHA-256 in hex of the text, every replaced value and every referenced file: changes when anything of it does.
+    pub hash: String,
+}
+
+/// Why there is no declaration. Each holds at least one mistake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// The file cannot be read, is not UTF-8 or not TOML.
+    Unreadable(Vec<Mistake>),
+    /// It can be read and is wrong; warnings are among the findings.
+    Mistakes(Vec<Mistake>),
+}
+
+impl Refused {
+    /// Everything there is to say, from the first line to the last.
+    pub fn mistakes(&self) -> &[Mistake] {
+        match self {
+            Self::Unreadable(mistakes) | Self::Mistakes(mistakes) => mistakes,
+        }
+    }
+
+    /// What a command that refuses it exits with.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Mistakes(_) => 1,
+            Self::Unreadable(_) => 2,
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, mistake) in self.mistakes().iter().enumerate() {
+            let newline = if index > 0 { "\n" } else { "" };
+            write!(out, "{newline}{mistake}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Reads and checks the declaration at a path.
+pub fn declare(path: &Path, outside: &dyn Outside) -> Result<Declaration, Refused> {
+    let unreadable = |what: String| {
+        let mut found = mistake::Findings::new(path.into());
+        found.mistake(0, "", what);
+        Refused::Unreadable(found.into_sorted())
+    };
+    let bytes = outside.read(path).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable("is not UTF-8 text".into()))?;
+    declare_text(path, &text, outside)
+}
+
+/// Checks the text of a declaration; `path` is what it is called in messages, and relative references are read against
+/// its directory.
+pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<Declaration, Refused> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let base = absolute.parent().unwrap_or(Path::new("/"));
+    // An editor's byte order mark is no part of the first key.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+
+    let mut syntax = mistake::Findings::new(path.into());
+    let mut found = mistake::Findings::new(path.into());
+    let mut raw = raw::parse(text, base, outside, &mut syntax, &mut found);
+    let syntax = syntax.into_sorted();
+    if !syntax.is_empty() {
+        return Err(Refused::Unreadable(syntax));
+    }
+
+    let files = check::check(&mut raw.root, base, outside, &mut found);
+    let schemas = schemas::Schemas::collect(&raw.root, base, &files, &mut found);
+    rules::rules(&raw.root, &mut found);
+    rules_capability::rules(&raw.root, &schemas, &mut found);
+    let findings = found.into_sorted();
+    if findings.iter().any(Mistake::is_fatal) {
+        return Err(Refused::Mistakes(findings));
+    }
+
+    let hash = hash(text, &raw.replaced, &files);
+    let mut references: Vec<PathBuf> = files.into_keys().chain(raw.files).collect();
+    references.sort();
+    references.dedup();
+    Ok(Declaration {
+        settings: lower::lower(&raw.root, base, &schemas),
+        contract: publish::contract(&raw.root, &schemas),
+        tables: publish::redacted(&raw.root),
+        warnings: findings,
+        references,
+        hash,
+    })
+}
+
+/// Each part goes in with its length before it, so that no two declarations run into each other.
+fn hash(text: &str, replaced: &[String], files: &check::Files) -> String {
+    let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
+    let names = files.iter().flat_map(|(path, bytes)| [path.as_os_str().as_encoded_bytes(), bytes]);
+    for part in std::iter::once(text.as_bytes()).chain(replaced.iter().map(String::as_bytes)).chain(names) {
+        digest.update(&(part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

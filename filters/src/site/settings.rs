@@ -3,7 +3,7 @@
 //! Only tables that something reads have a type here; the others are checked against the table of keys and stay in
 //! the document until the work that brings them to life gives them one.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use ipnet::IpNet;
 
@@ -27,12 +27,13 @@ pub struct Settings {
     /// `token_budget.anonymous` and `.authenticated`, as written ("5000/session").
     pub token_budget: TokenBudget,
     pub contract_cache: ContractCache,
-    pub capabilities: Vec<Capability>,
+    /// Shared: they are the bulk of a declaration, and a Snapshot keeps them too.
+    pub capabilities: Arc<[Capability]>,
     pub protection: Protection,
 }
 
 /// `[listen]`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Listen {
     pub http: Vec<SocketAddr>,
     pub h2c: bool,
@@ -42,6 +43,22 @@ pub struct Listen {
     pub trusted_proxies: Vec<IpNet>,
     pub proxy_protocol: bool,
     pub upgrade_socket: Option<PathBuf>,
+}
+
+impl Listen {
+    /// The keys whose values differ and that a running process cannot follow: sockets are bound once.
+    pub fn bound_differently(&self, other: &Self) -> Vec<&'static str> {
+        let differing = [
+            ("http", self.http != other.http),
+            ("h2c", self.h2c != other.h2c),
+            ("https", self.https != other.https),
+            ("agtp", self.agtp != other.agtp),
+            ("admin", self.admin != other.admin),
+            ("proxy_protocol", self.proxy_protocol != other.proxy_protocol),
+            ("upgrade_socket", self.upgrade_socket != other.upgrade_socket),
+        ];
+        differing.into_iter().filter_map(|(key, differs)| differs.then_some(key)).collect()
+    }
 }
 
 /// `[admin]`.
@@ -67,7 +84,7 @@ pub struct Tls {
 }
 
 /// `[upstream]`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Upstream {
     /// At least one, from `url` or `urls`.
     pub urls: Vec<UpstreamUrl>,

@@ -1,0 +1,128 @@
+//! Reading `Accept`: which media type a client prefers, and whether it said so itself.
+//!
+//! Works on the header's bytes without allocating; it runs on every page request.
+
+/// One member of an `Accept` header.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Member<'a> {
+    /// `type/subtype` as written, trimmed.
+    pub media: &'a str,
+    /// The parameters as written, from the first `;` on (the weight among them).
+    pub parameters: &'a str,
+    /// Weight in thousandths, 0 to 1000. A weight that cannot be read counts as 1000.
+    pub weight: u16,
+}
+
+impl<'a> Member<'a> {
+    /// The value of a parameter, unquoted, by its case-insensitive name.
+    pub fn parameter(&self, name: &str) -> Option<&'a str> {
+        self.parameters.split(';').find_map(|p| {
+            let (key, value) = p.split_once('=')?;
+            key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
+        })
+    }
+
+    /// Whether this member admits a media type, by name or by wildcard.
+    pub fn admits(&self, media: &str) -> bool {
+        if self.media.eq_ignore_ascii_case(media) || self.media == "*/*" {
+            return true;
+        }
+        match (self.media.strip_suffix("/*"), media.split_once('/')) {
+            (Some(range), Some((kind, _))) => range.eq_ignore_ascii_case(kind),
+            _ => false,
+        }
+    }
+}
+
+/// The members of one `Accept` value, in the order written. A comma inside quotes does not occur in a media type that
+/// anything here asks for, and is not looked for.
+pub fn members(value: &str) -> impl Iterator<Item = Member<'_>> {
+    value.split(',').filter_map(|member| {
+        let (media, parameters) = match member.find(';') {
+            Some(at) => (&member[..at], &member[at + 1..]),
+            None => (member, ""),
+        };
+        let media = media.trim();
+        if media.is_empty() {
+            return None;
+        }
+        let mut out = Member { media, parameters, weight: 1000 };
+        out.weight = out.parameter("q").map_or(1000, weight);
+        Some(out)
+    })
+}
+
+fn weight(text: &str) -> u16 {
+    match text.parse::<f32>() {
+        Ok(q) if (0.0..=1.0).contains(&q) => (q * 1000.0).round() as u16,
+        _ => 1000,
+    }
+}
+
+/// Whether the most preferred member names exactly this media type (RFC 9110 §12.5.1): a wildcard is not a wish.
+/// Among members of equal weight the first written wins.
+pub fn prefers_explicitly(accept: &str, media: &str) -> bool {
+    let mut best: Option<Member<'_>> = None;
+    for member in members(accept) {
+        if member.weight > 0 && best.is_none_or(|b| member.weight > b.weight) {
+            best = Some(member);
+        }
+    }
+    best.is_some_and(|b| b.media.eq_ignore_ascii_case(media))
+}
+
+/// Whether a media type is named with a weight above zero, wildcards apart.
+pub fn names(accept: &str, media: &str) -> bool {
+    members(accept).any(|m| m.weight > 0 && m.media.eq_ignore_ascii_case(media))
+}
+
+/// The weight of a media type by its most specific member, 0 when nothing admits it.
+pub fn weight_of(accept: &str, media: &str) -> u16 {
+    let mut best = (0u8, 0u16);
+    for member in members(accept).filter(|m| m.admits(media)) {
+        let precision = match member.media {
+            "*/*" => 1,
+            m if m.ends_with("/*") => 2,
+            _ => 3,
+        };
+        if precision > best.0 {
+            best = (precision, member.weight);
+        }
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explicit_first_choice_is_told_from_a_wildcard() {
+        let agent = "application/agent+json";
+        assert!(prefers_explicitly("application/agent+json", agent));
+        assert!(prefers_explicitly("text/html;q=0.5, Application/Agent+JSON", agent));
+        assert!(prefers_explicitly("application/agent+json, */*;q=0.1", agent));
+        assert!(prefers_explicitly("application/agent+json;v=1;q=0.9, text/html;q=0.8", agent));
+        assert!(!prefers_explicitly("*/*", agent));
+        assert!(!prefers_explicitly("text/html, application/agent+json", agent));
+        assert!(!prefers_explicitly("text/html, application/agent+json;q=0.5", agent));
+        assert!(!prefers_explicitly("application/agent+json;q=0", agent));
+        assert!(!prefers_explicitly("application/*", agent));
+        assert!(!prefers_explicitly("", agent));
+    }
+
+    #[test]
+    fn the_most_specific_member_weighs() {
+        assert_eq!(weight_of("*/*;q=0.1, text/*;q=0.5, text/html;q=0", "text/html"), 0);
+        assert_eq!(weight_of("*/*;q=0.1, text/*;q=0.5", "text/html"), 500);
+        assert_eq!(weight_of("application/json", "text/html"), 0);
+        assert_eq!(weight_of("text/html;q=oops", "text/html"), 1000);
+    }
+
+    #[test]
+    fn parameters_are_found_by_name() {
+        let m = members("application/aicp+toml; Version=\"9.9\"; q=0.3").next().unwrap();
+        assert_eq!(m.parameter("version"), Some("9.9"));
+        assert_eq!(m.weight, 300);
+    }
+}

@@ -1,0 +1,154 @@
+//! The client's address, and the forwarding headers the site may believe.
+//!
+//! Only a peer in `listen.trusted_proxies` is believed about who is behind it. What anybody else sends under those
+//! names is removed, in every spelling that a CGI-like site folds together (decision 12).
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+/// Names besides `X-Forwarded-*` that sites read an address from.
+const ADDRESS_NAMES: [&str; 11] = [
+    "forwarded",
+    "forwarded-for",
+    "x-forwarded",
+    "x-original-forwarded-for",
+    "x-real-ip",
+    "client-ip",
+    "x-client-ip",
+    "true-client-ip",
+    "x-cluster-client-ip",
+    "cf-connecting-ip",
+    "fastly-client-ip",
+];
+
+/// What a request header name means to a site behind us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meaning {
+    /// One of ours (`X-Frontdesk-…`): never accepted from outside.
+    Ours,
+    /// A statement about the client that only a trusted peer may make.
+    Forwarding,
+    /// A forwarding or Frontdesk name spelled with underscores or dots: removed from everyone, no proxy sends it.
+    Disguised,
+    /// Anything else.
+    Plain,
+}
+
+/// Classifies a header name as a site would read it that folds everything but letters and digits.
+pub fn meaning(name: &HeaderName) -> Meaning {
+    let name = name.as_str();
+    let odd = |b: u8| !b.is_ascii_alphanumeric() && b != b'-';
+    let disguised = name.bytes().any(odd);
+    let folded;
+    let plain = if disguised {
+        folded = name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        folded.as_str()
+    } else {
+        name
+    };
+    let ours = plain.starts_with("x-frontdesk-");
+    let forwarding = plain.starts_with("x-forwarded-") || ADDRESS_NAMES.contains(&plain);
+    match (ours, forwarding, disguised) {
+        (true, _, false) => Meaning::Ours,
+        (_, true, false) => Meaning::Forwarding,
+        (true, _, true) | (_, true, true) => Meaning::Disguised,
+        _ => Meaning::Plain,
+    }
+}
+
+/// Whether a peer is one of `listen.trusted_proxies`. An IPv4 address mapped into IPv6 counts as IPv4.
+pub fn is_trusted(peer: IpAddr, trusted: &[IpNet]) -> bool {
+    let peer = peer.to_canonical();
+    trusted.iter().any(|net| net.contains(&peer))
+}
+
+/// The client's address: the peer itself, or, when the peer is trusted, the rightmost address of `X-Forwarded-For`
+/// (else of `Forwarded`) that is not a trusted proxy. What cannot be read ends the search there.
+pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let mut client = peer.to_canonical();
+    if !is_trusted(client, trusted) {
+        return client;
+    }
+    let hops: Vec<Option<IpAddr>> = if headers.contains_key("x-forwarded-for") {
+        values(headers, "x-forwarded-for").flat_map(|v| v.split(',')).map(parse_address).collect()
+    } else {
+        values(headers, "forwarded").flat_map(|v| v.split(',')).map(forwarded_for).collect()
+    };
+    for hop in hops.into_iter().rev() {
+        let Some(address) = hop else { break };
+        client = address;
+        if !is_trusted(address, trusted) {
+            break;
+        }
+    }
+    client
+}
+
+fn values<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
+    headers.get_all(name).iter().filter_map(|v| v.to_str().ok())
+}
+
+/// `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+fn parse_address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Some(address.to_canonical());
+    }
+    if let Some(rest) = text.strip_prefix('[') {
+        return rest.split(']').next()?.parse::<IpAddr>().ok().map(|a| a.to_canonical());
+    }
+    text.parse::<std::net::SocketAddr>().ok().map(|a| a.ip().to_canonical())
+}
+
+/// The `for=` of one `Forwarded` element (RFC 7239 §6).
+fn forwarded_for(element: &str) -> Option<IpAddr> {
+    element.split(';').find_map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        key.trim().eq_ignore_ascii_case("for").then(|| parse_address(value.trim().trim_matches('"')))?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in pairs {
+            map.append(HeaderName::from_static(name), value.parse().unwrap());
+        }
+        map
+    }
+
+    #[test]
+    fn only_a_trusted_peer_is_believed() {
+        let trusted: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap()];
+        let h = headers(&[("x-forwarded-for", "203.0.113.9, 198.51.100.7, 10.1.1.1")]);
+        let ip = |s: &str| s.parse::<IpAddr>().unwrap();
+        assert_eq!(client_address(ip("192.0.2.1"), &h, &trusted), ip("192.0.2.1"));
+        assert_eq!(client_address(ip("10.0.0.1"), &h, &trusted), ip("198.51.100.7"));
+        assert_eq!(client_address(ip("::ffff:10.0.0.1"), &h, &trusted), ip("198.51.100.7"));
+        let garbled = headers(&[("x-forwarded-for", "203.0.113.9, oops")]);
+        assert_eq!(client_address(ip("10.0.0.1"), &garbled, &trusted), ip("10.0.0.1"));
+        let f = headers(&[("forwarded", "for=\"[2001:db8::7]:99\";proto=https, for=10.2.2.2")]);
+        assert_eq!(client_address(ip("10.0.0.1"), &f, &trusted), ip("2001:db8::7"));
+    }
+
+    #[test]
+    fn every_spelling_of_our_names_is_recognised() {
+        let m = |s: &str| meaning(&HeaderName::from_bytes(s.as_bytes()).unwrap());
+        assert_eq!(m("X-Frontdesk-Caller"), Meaning::Ours);
+        assert_eq!(m("X_Frontdesk_Caller"), Meaning::Disguised);
+        assert_eq!(m("x-frontdesk_agent"), Meaning::Disguised);
+        assert_eq!(m("X-Forwarded-Proto"), Meaning::Forwarding);
+        assert_eq!(m("X_Forwarded-For"), Meaning::Disguised);
+        assert_eq!(m("Forwarded"), Meaning::Forwarding);
+        assert_eq!(m("X-Real-IP"), Meaning::Forwarding);
+        assert_eq!(m("X.Frontdesk.Caller"), Meaning::Disguised);
+        assert_eq!(m("Client-IP"), Meaning::Forwarding);
+        assert_eq!(m("X-Request-Id"), Meaning::Plain);
+        assert_eq!(m("Content-Type"), Meaning::Plain);
+    }
+}

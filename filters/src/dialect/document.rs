@@ -1,0 +1,136 @@
+//! A published document: prerendered in every variant, so that serving one touches no serializer.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use ring::digest;
+
+use crate::reply::Reply;
+
+/// One representation of a document.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    pub media_type: &'static str,
+    reply: Reply,
+    not_modified: Reply,
+    etag: HeaderValue,
+}
+
+impl Variant {
+    /// Renders the reply, its 304 and its strong tag.
+    pub fn new(media_type: &'static str, body: impl Into<Bytes>, cache_control: &HeaderValue) -> Self {
+        let body = body.into();
+        let etag = strong_tag(&body);
+        let dress = |reply: Reply| {
+            reply
+                .with_value(header::ETAG, etag.clone())
+                .with_value(header::CACHE_CONTROL, cache_control.clone())
+                .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+        };
+        let reply = dress(Reply::new(StatusCode::OK, media_type, body));
+        let not_modified = dress(Reply::empty(StatusCode::NOT_MODIFIED));
+        Self { media_type, reply, not_modified, etag }
+    }
+
+    /// The same, at an address where another representation may be had.
+    pub fn varying(self) -> Self {
+        let vary = |reply: Reply| reply.with(header::VARY, "Accept");
+        Self { reply: vary(self.reply), not_modified: vary(self.not_modified), ..self }
+    }
+
+    fn answer(&self, headers: &HeaderMap) -> Reply {
+        if matches_tag(headers, &self.etag) { self.not_modified.clone() } else { self.reply.clone() }
+    }
+
+    /// The body, for a variant of somebody else's URL.
+    pub fn body(&self) -> Bytes {
+        self.reply.body.clone()
+    }
+}
+
+/// Which variant an `Accept` header gets; `Err` is the reply when it can have none.
+pub type Negotiate = fn(accept: Option<&str>, document: &Document) -> Result<usize, Reply>;
+
+/// A document at a path of its own.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Canonical, as announced.
+    pub path: String,
+    pub variants: Vec<Variant>,
+    /// `None`: the first variant, whatever is asked for.
+    pub negotiate: Option<Negotiate>,
+    /// Versions of the protocol that this document can be had in.
+    pub versions: Vec<String>,
+}
+
+impl Document {
+    /// Answers a request for this document: GET, HEAD and OPTIONS, conditional requests included. `None` for methods
+    /// that it does not take.
+    pub fn respond(&self, method: &Method, headers: &HeaderMap) -> Option<Reply> {
+        let accept = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
+        Some(match *method {
+            Method::GET | Method::HEAD => match self.negotiate.map_or(Ok(0), |choose| choose(accept, self)) {
+                Ok(variant) => self.variants[variant].answer(headers),
+                Err(refusal) => refusal,
+            },
+            Method::OPTIONS => Reply::empty(StatusCode::NO_CONTENT)
+                .with(header::ALLOW, ALLOW)
+                .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+                .with(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOW),
+            _ => return None,
+        })
+    }
+}
+
+/// What a document can be asked.
+pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
+
+/// A strong entity tag: the first 16 hex digits of the body's SHA-256.
+fn strong_tag(body: &[u8]) -> HeaderValue {
+    let digest = digest::digest(&digest::SHA256, body);
+    let hex: String = digest.as_ref()[..8].iter().map(|b| format!("{b:02x}")).collect();
+    HeaderValue::try_from(format!("\"{hex}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
+}
+
+/// `If-None-Match` against one strong tag, by weak comparison (RFC 9110 §13.1.2).
+fn matches_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let Ok(etag) = etag.to_str() else { return false };
+    headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .map(str::trim)
+        .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        let variant = Variant::new("application/json", "{}", &HeaderValue::from_static("max-age=1"));
+        Document { path: "/x".into(), variants: vec![variant], negotiate: None, versions: Vec::new() }
+    }
+
+    #[test]
+    fn a_known_tag_is_not_sent_again() {
+        let document = document();
+        let first = document.respond(&Method::GET, &HeaderMap::new()).unwrap();
+        let etag = first.headers.iter().find(|(n, _)| n == header::ETAG).unwrap().1.clone();
+        for value in [etag.to_str().unwrap().to_owned(), format!("\"a\", W/{}", etag.to_str().unwrap()), "*".into()] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::IF_NONE_MATCH, value.parse().unwrap());
+            assert_eq!(document.respond(&Method::GET, &headers).unwrap().status, 304, "{value}");
+        }
+        let mut other = HeaderMap::new();
+        other.insert(header::IF_NONE_MATCH, "\"other\"".parse().unwrap());
+        assert_eq!(document.respond(&Method::GET, &other).unwrap().status, 200);
+    }
+
+    #[test]
+    fn a_document_is_only_read() {
+        for method in [Method::POST, Method::PUT, Method::DELETE] {
+            assert!(document().respond(&method, &HeaderMap::new()).is_none(), "{method}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! A page that comes compressed: decode, insert, encode again in the same coding, as it streams.
+//!
+//! Everything goes through one window, so that a page of any size takes the same memory, and what a piece of input
+//! decoded to is flushed at once, so that a page that streams keeps streaming. A body that is not what its header says
+//! passes as it came, as long as nothing has left yet.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+
+use super::{
+    decode::{Decoder, Status},
+    encode::Encoder,
+    insert::{Inserter, Insertion, Outcome, Why},
+};
+
+/// The window through which decoded bytes pass.
+const WINDOW_BYTES: usize = 32 * 1024;
+/// How much of the original is kept for passing it on after all, until the first output.
+const ORIGINAL_MAX_BYTES: usize = 64 * 1024;
+/// Decoded bytes from which on the ratio is looked at.
+const BOMB_FROM_BYTES: u64 = 1024 * 1024;
+/// More decoded bytes than this for each encoded one is a bomb.
+const BOMB_RATIO: u64 = 100;
+
+/// A content coding that can be undone and done again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coding {
+    /// None.
+    Identity,
+    /// `gzip`, also called `x-gzip`.
+    Gzip,
+    /// `deflate`: zlib by the letter, raw by some senders.
+    Deflate,
+    /// `br`
+    Brotli,
+    /// `zstd`
+    Zstd,
+}
+
+impl Coding {
+    /// The value of a Content-Encoding header, if it names one coding that is known here.
+    pub fn parse(value: &str) -> Option<Coding> {
+        const NAMES: [(&str, Coding); 7] = [
+            ("", Coding::Identity),
+            ("identity", Coding::Identity),
+            ("gzip", Coding::Gzip),
+            ("x-gzip", Coding::Gzip),
+            ("deflate", Coding::Deflate),
+            ("br", Coding::Brotli),
+            ("zstd", Coding::Zstd),
+        ];
+        let value = value.trim();
+        NAMES.iter().find(|(name, _)| value.eq_ignore_ascii_case(name)).map(|(_, coding)| *coding)
+    }
+}
+
+/// A recoded page that cannot go on. The response has to be cut: what it promised will not come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// What can still be sent.
+    pub sent: Bytes,
+    /// What went wrong.
+    pub why: BrokenWhy,
+}
+
+/// Why a recoded page cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokenWhy {
+    /// The input is not valid any more, after some of it was passed on.
+    Corrupt,
+    /// The input ended too early.
+    Truncated,
+    /// It grows too much.
+    Bomb,
+}
+
+impl fmt::Display for BrokenWhy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BrokenWhy::Corrupt => "the compressed page is corrupt",
+            BrokenWhy::Truncated => "the compressed page ended too early",
+            BrokenWhy::Bomb => "the compressed page grows beyond 100:1",
+        })
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.why.fmt(f)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+enum State {
+    /// Nothing has left: the original can still be passed on.
+    Fresh {
+        original: Vec<u8>,
+    },
+    Running,
+    /// The body is passed on as it came.
+    Untouched,
+    /// The encoded stream is complete, what follows is ignored; or it is broken.
+    Over,
+}
+
+/// One page being recoded.
+pub struct Recoder {
+    state: State,
+    coding: Coding,
+    decoder: Option<Decoder>,
+    encoder: Option<Encoder>,
+    inserter: Inserter,
+    window: Box<[u8]>,
+    /// A first byte of deflate, which alone does not say which flavour it is.
+    first: Vec<u8>,
+    taken: u64,
+    given: u64,
+    /// Something was encoded since the last flush.
+    dirty: bool,
+}
+
+impl Recoder {
+    /// For one page in this coding.
+    pub fn new(coding: Coding, insertion: Arc<Insertion>) -> Recoder {
+        Recoder {
+            state: State::Fresh { original: Vec::new() },
+            coding,
+            decoder: None,
+            encoder: None,
+            inserter: Inserter::new(insertion),
+            window: Box::default(),
+            first: Vec::new(),
+            taken: 0,
+            given: 0,
+            dirty: false,
+        }
+    }
+
+    /// What became of the page so far.
+    pub fn outcome(&self) -> Outcome {
+        if matches!(self.state, State::Untouched) {
+            return Outcome::GaveUp(Why::NotAsDeclared);
+        }
+        self.inserter.outcome()
+    }
+
+    /// How many bytes were decoded so far.
+    #[cfg(test)]
+    pub(super) fn given(&self) -> u64 {
+        self.given
+    }
+
+    /// The next encoded piece in, what may leave now out.
+    pub fn feed(&mut self, chunk: Bytes) -> Result<Bytes, Broken> {
+        match &self.state {
+            State::Untouched => return Ok(chunk),
+            State::Over => return Ok(Bytes::new()),
+            _ if chunk.is_empty() => return Ok(chunk),
+            _ => {}
+        }
+        let ran = self.run(&chunk);
+        self.settle(ran, &chunk)
+    }
+
+    /// The encoded body has ended: the rest.
+    pub fn finish(&mut self) -> Result<Bytes, Broken> {
+        match &self.state {
+            State::Untouched | State::Over => return Ok(Bytes::new()),
+            // An empty body is empty in every coding.
+            State::Fresh { original } if original.is_empty() => return Ok(Bytes::new()),
+            _ => {}
+        }
+        let whole = self.decoder.as_ref().is_some_and(Decoder::complete);
+        if !whole {
+            return self.settle(Err(BrokenWhy::Truncated), &Bytes::new());
+        }
+        let rest = self.inserter.finish();
+        let sent = self.encode(&rest).and_then(|()| self.close());
+        self.state = State::Over;
+        sent.map_err(|why| Broken { sent: Bytes::new(), why })
+    }
+
+    /// Turn what `run` made of this chunk into what leaves.
+    fn settle(&mut self, ran: Result<(), BrokenWhy>, chunk: &Bytes) -> Result<Bytes, Broken> {
+        let why = match ran {
+            Ok(()) => {
+                let sent = self.flush().map_err(|why| Broken { sent: Bytes::new(), why })?;
+                match &mut self.state {
+                    State::Fresh { original }
+                        if sent.is_empty() && original.len() + chunk.len() <= ORIGINAL_MAX_BYTES =>
+                    {
+                        original.extend_from_slice(chunk);
+                    }
+                    // Output, or so much input without any: there is no way back from here.
+                    State::Fresh { .. } => self.state = State::Running,
+                    _ => {}
+                }
+                return Ok(sent);
+            }
+            Err(why) => why,
+        };
+        let state = std::mem::replace(&mut self.state, State::Over);
+        if let (State::Fresh { mut original }, true) = (state, why != BrokenWhy::Bomb) {
+            (self.decoder, self.encoder, self.state) = (None, None, State::Untouched);
+            if original.is_empty() {
+                return Ok(chunk.clone());
+            }
+            original.extend_from_slice(chunk);
+            return Ok(original.into());
+        }
+        if why == BrokenWhy::Truncated {
+            let rest = self.inserter.finish();
+            // The page is broken already; an encoder that fails too adds nothing to it.
+            self.encode(&rest).ok();
+        }
+        let sent = self.flush().unwrap_or_default();
+        (self.decoder, self.encoder) = (None, None);
+        Err(Broken { sent, why })
+    }
+
+    fn run(&mut self, chunk: &Bytes) -> Result<(), BrokenWhy> {
+        self.taken += chunk.len() as u64;
+        let joined;
+        let mut input: &[u8] = chunk;
+        if self.decoder.is_none() {
+            self.first.extend_from_slice(chunk);
+            if self.first.len() < 2 && self.coding == Coding::Deflate {
+                return Ok(());
+            }
+            joined = std::mem::take(&mut self.first);
+            input = &joined;
+            let decoder = Decoder::new(self.coding, input).map_err(|_| BrokenWhy::Corrupt)?;
+            self.encoder = Some(Encoder::new(decoder.flavour()).map_err(|_| BrokenWhy::Corrupt)?);
+            self.decoder = Some(decoder);
+            self.window = vec![0; WINDOW_BYTES].into();
+        }
+        let mut window = std::mem::take(&mut self.window);
+        let ran = self.pump(input, &mut window);
+        self.window = window;
+        ran
+    }
+
+    fn pump(&mut self, mut input: &[u8], window: &mut [u8]) -> Result<(), BrokenWhy> {
+        loop {
+            let Some(decoder) = &mut self.decoder else { return Ok(()) };
+            let (taken, given, status) = decoder.step(input, window).map_err(|_| BrokenWhy::Corrupt)?;
+            input = &input[taken..];
+            self.given += given as u64;
+            if self.given > BOMB_FROM_BYTES && self.given > BOMB_RATIO * self.taken {
+                return Err(BrokenWhy::Bomb);
+            }
+            if given > 0 {
+                if self.inserter.done() {
+                    self.encode(&window[..given])?;
+                } else {
+                    let out = self.inserter.feed(Bytes::copy_from_slice(&window[..given]));
+                    self.encode(&out)?;
+                }
+            }
+            match status {
+                Status::More => {}
+                Status::Starved => return Ok(()),
+            }
+        }
+    }
+
+    fn encode(&mut self, bytes: &[u8]) -> Result<(), BrokenWhy> {
+        if let (Some(encoder), false) = (&mut self.encoder, bytes.is_empty()) {
+            self.dirty = true;
+            // Writing to memory does not fail; if an encoder does, the page cannot go on.
+            encoder.write(bytes).map_err(|_| BrokenWhy::Corrupt)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<Bytes, BrokenWhy> {
+        match &mut self.encoder {
+            Some(encoder) if std::mem::take(&mut self.dirty) => encoder.flush().map_err(|_| BrokenWhy::Corrupt),
+            _ => Ok(Bytes::new()),
+        }
+    }
+
+    fn close(&mut self) -> Result<Bytes, BrokenWhy> {
+        self.decoder = None;
+        match self.encoder.take() {
+            Some(encoder) => encoder.finish().map_err(|_| BrokenWhy::Corrupt),
+            None => Ok(Bytes::new()),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a tag or a text means before the body: the insertion modes of the HTML standard, as far as they differ here.
+
+use super::{
+    insert::{Link, Why},
+    names::Name,
+    tag::{Tag, has_word},
+    template::{Inside, Templates},
+};
+
+/// What something that was read means for the scan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Means {
+    Nothing,
+    /// The raw text of this element follows.
+    Raw(Name),
+    /// The head ends with this tag.
+    HeadEnd,
+    /// The body opens here; with a tag of its own it opens after it.
+    Body {
+        explicit: bool,
+    },
+    /// The body's first element, or text in its place.
+    First,
+    Frameset,
+    Fragment,
+    GaveUp(Why),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    /// "initial", "before html" and "before head" treat every token alike for our purpose.
+    BeforeHead,
+    InHead,
+    AfterHead,
+    /// Right after an explicit `<body>`: looking at the first element.
+    First,
+    /// In the body: only looking for the site's own notice.
+    Body,
+}
+
+/// The page as far as it was read.
+#[derive(Debug)]
+pub(super) struct Head {
+    mode: Mode,
+    templates: Templates,
+    /// SVG and MathML elements open in the body.
+    foreign: u32,
+    /// A doctype, `<html>`, `<head>`, `</head>` or `<body>` was seen.
+    document: bool,
+    /// The site's own notice was seen.
+    pub own_notice: bool,
+    /// Bit n: the site has a link of the insertion's n-th relation.
+    pub own_links: u64,
+}
+
+impl Head {
+    pub fn new() -> Head {
+        Head {
+            mode: Mode::BeforeHead,
+            templates: Templates::default(),
+            foreign: 0,
+            document: false,
+            own_notice: false,
+            own_links: 0,
+        }
+    }
+
+    /// From here on only look for the site's own notice.
+    pub fn look_in_body(&mut self) {
+        self.mode = Mode::Body;
+    }
+
+    /// Is the body's first element still awaited?
+    pub fn awaits_first(&self) -> bool {
+        self.mode == Mode::First
+    }
+
+    /// Has no body been opened yet?
+    pub fn before_body(&self) -> bool {
+        !matches!(self.mode, Mode::First | Mode::Body)
+    }
+
+    /// Do elements that tell nothing change nothing here?
+    pub fn skims(&self) -> bool {
+        self.mode == Mode::InHead && !self.templates.open()
+    }
+
+    /// Is text of no meaning here?
+    pub fn skips_text(&self) -> bool {
+        self.mode == Mode::Body || self.templates.open()
+    }
+
+    /// Is a template open?
+    pub fn in_template(&self) -> bool {
+        self.templates.open()
+    }
+
+    /// May CDATA stand here?
+    pub fn foreign(&self) -> bool {
+        self.templates.foreign() || self.foreign > 0
+    }
+
+    /// A doctype.
+    pub fn doctype(&mut self) {
+        self.document = true;
+    }
+
+    /// Text that is not white space, or the end of the page.
+    pub fn text(&mut self) -> Means {
+        match self.mode {
+            Mode::First => Means::First,
+            _ if self.skips_text() => Means::Nothing,
+            _ => self.open_body(false),
+        }
+    }
+
+    /// A tag. The one that opens a body by standing there is read again, as the first in it.
+    #[inline]
+    pub fn tag(&mut self, tag: &Tag<'_>, links: &[Link]) -> Means {
+        let means = match self.mode {
+            Mode::First => Means::First,
+            Mode::Body => self.body_tag(tag),
+            _ if self.templates.open() => self.template_tag(tag),
+            _ if tag.end => self.head_end(tag),
+            _ => self.head_start(tag, links),
+        };
+        if !self.before_body() && !tag.end && tag.is_notice() {
+            self.own_notice = true;
+        }
+        means
+    }
+
+    fn template_tag(&mut self, tag: &Tag<'_>) -> Means {
+        let inside = if tag.end { self.templates.end(tag) } else { self.templates.start(tag) };
+        match inside {
+            Inside::Nothing | Inside::Left => Means::Nothing,
+            Inside::Raw(name) => Means::Raw(name),
+            Inside::Doubt => Means::GaveUp(Why::Doubt),
+        }
+    }
+
+    fn body_tag(&mut self, tag: &Tag<'_>) -> Means {
+        match (tag.name, tag.end) {
+            (Name::Svg | Name::Math, true) => self.foreign = self.foreign.saturating_sub(1),
+            (Name::Svg | Name::Math, false) if !tag.self_closing() => self.foreign += 1,
+            (Name::Svg | Name::Math, _) | (_, true) => {}
+            _ if self.foreign > 0 && tag.self_closing() => {}
+            (name, _) if name.is_raw() => return Means::Raw(name),
+            _ => {}
+        }
+        Means::Nothing
+    }
+
+    fn head_start(&mut self, tag: &Tag<'_>, links: &[Link]) -> Means {
+        match tag.name {
+            Name::Html => {
+                self.document = true;
+                return Means::Nothing;
+            }
+            Name::Body => {
+                self.document = true;
+                return self.open_body(true);
+            }
+            Name::Frameset if self.document => return Means::Frameset,
+            Name::Noscript if self.mode == Mode::AfterHead => return self.open_body(false),
+            Name::Head => self.document = true,
+            Name::Link => {
+                let rel = tag.rel();
+                for (n, link) in links.iter().enumerate().take(64) {
+                    self.own_links |= u64::from(has_word(rel, link.rel.as_bytes())) << n;
+                }
+            }
+            Name::Meta if tag.names_shifting_charset() => return Means::GaveUp(Why::WideEncoding),
+            Name::Base | Name::Meta | Name::Script => {}
+            Name::Title | Name::Style | Name::Noframes | Name::Noscript => {}
+            Name::Template => self.templates.enter(),
+            _ => return self.open_body(false),
+        }
+        if self.mode == Mode::BeforeHead {
+            self.mode = Mode::InHead;
+        }
+        if tag.name.is_raw() { Means::Raw(tag.name) } else { Means::Nothing }
+    }
+
+    fn head_end(&mut self, tag: &Tag<'_>) -> Means {
+        match tag.name {
+            Name::Head if self.mode != Mode::AfterHead => {
+                self.document = true;
+                self.mode = Mode::AfterHead;
+                Means::HeadEnd
+            }
+            Name::Body | Name::Html | Name::Br => self.open_body(false),
+            _ => Means::Nothing,
+        }
+    }
+
+    fn open_body(&mut self, explicit: bool) -> Means {
+        if !self.document {
+            return Means::Fragment;
+        }
+        self.mode = if explicit { Mode::First } else { Mode::Body };
+        Means::Body { explicit }
+    }
+}

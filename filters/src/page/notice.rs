@@ -1,0 +1,104 @@
+//! The notice and the links themselves: what a page says to an agent that reads it.
+//!
+//! The wording states what exists and where, nothing else. A text that told an agent what to do would be what a
+//! careful agent takes for an injected instruction, and rightly ignores.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use ring::digest;
+
+use super::insert::{Insertion, Link};
+
+impl Insertion {
+    /// The notice and the links for a site whose manifest and contract are at these paths.
+    ///
+    /// Hidden twice: a strict Content-Security-Policy undoes the inline style but not the attribute, and a style sheet
+    /// that sets `display` undoes the attribute but not the inline style.
+    pub fn standard(manifest_path: &str, interface_path: &str) -> Insertion {
+        let (manifest, interface) = (escape(manifest_path), escape(interface_path));
+        let notice = format!(
+            "<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\" hidden style=\"display:none\">\
+             <p>For AI agents and other autonomous systems: this site supports the Agent Handshake Protocol (AHP). \
+             Protocol version: AHP/0.1.</p>\
+             <p>The manifest, which lists what the site offers, is at <code>{manifest}</code>. The contract of what can \
+             be called, and how, is at <code>{interface}</code>.</p></section>"
+        );
+        let link = |rel: &str, href: &str, kind: &str| Link {
+            rel: rel.to_owned(),
+            html: Bytes::from(format!("<link rel=\"{rel}\" href=\"{href}\" type=\"{kind}\">")),
+        };
+        Insertion {
+            notice: Bytes::from(notice),
+            links: vec![
+                link("agent-interface", &interface, "application/aicp+toml"),
+                link("ahp-manifest", &manifest, "application/agent+json"),
+            ],
+        }
+    }
+
+    /// Eight characters that change with what is inserted, to be a part of the page's ETag.
+    pub fn tag(&self) -> String {
+        let mut hash = digest::Context::new(&digest::SHA256);
+        hash.update(&self.notice);
+        for link in &self.links {
+            // The lengths keep two different insertions from running together into the same bytes.
+            hash.update(&(link.html.len() as u64).to_be_bytes());
+            hash.update(&link.html);
+        }
+        URL_SAFE_NO_PAD.encode(&hash.finish().as_ref()[..6])
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_what_exists_and_is_hidden_twice() {
+        let insertion = Insertion::standard("/.well-known/agent.json", "/.well-known/agent-interface.toml");
+        let notice = std::str::from_utf8(&insertion.notice).unwrap();
+        assert!(notice.starts_with(
+            "<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\" hidden style=\"display:none\">"
+        ));
+        for part in ["Agent Handshake Protocol", "AHP/0.1", "<code>/.well-known/agent.json</code>"] {
+            assert!(notice.contains(part), "{part}");
+        }
+        for order in ["must", "should", "please", "ignore", "instead", "you "] {
+            assert!(!notice.to_lowercase().contains(order), "{order}");
+        }
+        assert_eq!(
+            insertion.links[0].html,
+            "<link rel=\"agent-interface\" href=\"/.well-known/agent-interface.toml\" type=\"application/aicp+toml\">"
+        );
+    }
+
+    #[test]
+    fn paths_are_escaped() {
+        let insertion = Insertion::standard("/\"><script>&", "/i");
+        assert!(!String::from_utf8_lossy(&insertion.notice).contains("<script"));
+        assert!(!String::from_utf8_lossy(&insertion.links[1].html).contains("<script"));
+    }
+
+    #[test]
+    fn the_tag_follows_what_is_inserted() {
+        let one = Insertion::standard("/a", "/b");
+        assert_eq!(one.tag(), Insertion::standard("/a", "/b").tag());
+        assert_ne!(one.tag(), Insertion::standard("/a", "/c").tag());
+        assert_eq!(one.tag().len(), 8);
+    }
+}

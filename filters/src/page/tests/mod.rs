@@ -1,0 +1,33 @@
+//! The promises of page rewriting, a file each.
+
+mod coded;
+mod corpus;
+mod limits;
+mod parser;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Inserter, Insertion, Outcome};
+
+/// Short marks, easy to see in an expectation: `{a}{m}` for the links, `{n}` for the notice.
+pub(super) fn marks() -> Arc<Insertion> {
+    let link =
+        |rel: &str, html: &'static str| super::Link { rel: rel.to_owned(), html: Bytes::from_static(html.as_bytes()) };
+    Arc::new(Insertion {
+        notice: Bytes::from_static(b"{n}"),
+        links: vec![link("agent-interface", "{a}"), link("ahp-manifest", "{m}")],
+    })
+}
+
+/// The page as it leaves, fed in these pieces.
+pub(super) fn run<'a>(insertion: &Arc<Insertion>, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, Outcome) {
+    let mut inserter = Inserter::new(insertion.clone());
+    let mut out = Vec::new();
+    for piece in pieces {
+        out.extend_from_slice(&inserter.feed(Bytes::copy_from_slice(piece)));
+    }
+    out.extend_from_slice(&inserter.finish());
+    (out, inserter.outcome())
+}

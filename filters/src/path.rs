@@ -1,0 +1,151 @@
+//! The one path function: every decision about a path is made on its canonical form (decision 16).
+//!
+//! A site behind us may fold `//`, `%2e` or a backslash in its own way; whatever spelling reaches one of our
+//! endpoints there must be recognised as that endpoint here, or it would slip past us to the site.
+
+use std::borrow::Cow;
+
+/// The canonical form of a request path: percent-decoded once, backslashes as slashes, `;parameters` cut from each
+/// segment, empty, `.` and `..` segments collapsed, no trailing slash (but for the root), query and fragment cut.
+///
+/// Borrows when the path is already canonical, which is the common case.
+pub fn canonical(path: &str) -> Cow<'_, str> {
+    let end = path.find(['?', '#']).unwrap_or(path.len());
+    let path = &path[..end];
+    if is_canonical(path) {
+        return Cow::Borrowed(path);
+    }
+    let decoded = decode(path.as_bytes());
+    let mut kept: Vec<&str> = Vec::new();
+    for segment in decoded.split(['/', '\\']) {
+        let segment = segment.split(';').next().unwrap_or("");
+        match segment {
+            "" | "." => {}
+            ".." => {
+                kept.pop();
+            }
+            other => kept.push(other),
+        }
+    }
+    let mut canonical = String::with_capacity(decoded.len());
+    for segment in kept {
+        canonical.push('/');
+        canonical.push_str(segment);
+    }
+    if canonical.is_empty() {
+        canonical.push('/');
+    }
+    Cow::Owned(canonical)
+}
+
+/// Whether nothing would change. One pass over the bytes, no allocation.
+fn is_canonical(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    if bytes.first() != Some(&b'/') {
+        return false;
+    }
+    if bytes.len() == 1 {
+        return true;
+    }
+    if bytes.last() == Some(&b'/') {
+        return false;
+    }
+    let mut start = true;
+    for (i, &b) in bytes.iter().enumerate() {
+        match b {
+            b'/' => {
+                if start && i > 0 {
+                    return false;
+                }
+                start = true;
+            }
+            b'%' | b'\\' | b';' => return false,
+            b'.' if start => {
+                let rest = &bytes[i..];
+                let len = rest.iter().position(|&b| b == b'/').unwrap_or(rest.len());
+                if rest[..len].iter().all(|&b| b == b'.') && len <= 2 {
+                    return false;
+                }
+                start = false;
+            }
+            _ => start = false,
+        }
+    }
+    true
+}
+
+/// Decodes `%XX` once; what is not valid UTF-8 afterwards is replaced, which no endpoint of ours contains.
+fn decode(path: &[u8]) -> String {
+    let mut out = Vec::with_capacity(path.len());
+    let mut i = 0;
+    while i < path.len() {
+        let hex = |b: u8| (b as char).to_digit(16);
+        match (path[i], path.get(i + 1).copied().and_then(hex), path.get(i + 2).copied().and_then(hex)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                i += 3;
+            }
+            (b, _, _) => {
+                out.push(b);
+                i += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_endpoint_have_one_canonical_form() {
+        for spelling in [
+            "/.well-known/agent.json",
+            "//.well-known/agent.json",
+            "/.well-known//agent.json",
+            "/./.well-known/agent.json",
+            "/x/../.well-known/agent.json",
+            "/.well-known/agent.json/",
+            "/.well-known/agent.json//",
+            "/.well-known/agent.json/.",
+            "/.well-known/agent.json;v=1",
+            "/.well-known;x/agent.json",
+            "/%2ewell-known/agent.json",
+            "/.well%2dknown/agent.json",
+            "/.well-known%2fagent.json",
+            "/.well-known%2Fagent.json",
+            "/.well-known\\agent.json",
+            "/.well-known%5cagent.json",
+            "/.well-known/%61gent.json",
+            "/../.well-known/agent.json",
+            "/%2e%2e/.well-known/agent.json",
+            "/.well-known/agent.json?x=1",
+            "/.well-known/agent.json#x",
+            "/.well-known/x/../agent.json",
+            "/.well-known/x/%2e%2e/agent.json",
+            "\\.well-known\\agent.json",
+            "/a/b/../../.well-known/agent.json",
+        ] {
+            assert_eq!(canonical(spelling), "/.well-known/agent.json", "{spelling}");
+        }
+    }
+
+    #[test]
+    fn decoding_happens_once_and_other_paths_stay_apart() {
+        assert_eq!(canonical("/%252ewell-known/agent.json"), "/%2ewell-known/agent.json");
+        assert_eq!(canonical("/.well-known/agent.jsonx"), "/.well-known/agent.jsonx");
+        assert_eq!(canonical("/.Well-Known/agent.json"), "/.Well-Known/agent.json");
+        assert_eq!(canonical("/%zz"), "/%zz");
+        assert_eq!(canonical("/.../x"), "/.../x");
+        assert_eq!(canonical(""), "/");
+        assert_eq!(canonical("*"), "/*");
+    }
+
+    #[test]
+    fn a_canonical_path_is_borrowed() {
+        for path in ["/", "/a/b", "/.well-known/agent.json", "/a.b/..c"] {
+            assert!(matches!(canonical(path), Cow::Borrowed(_)), "{path}");
+        }
+    }
+}

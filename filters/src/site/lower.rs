@@ -1,0 +1,300 @@
+//! From the checked tree to typed settings, with the defaults of the declaration.
+//!
+//! This is the one home of the defaults; `conf/frontdesk.toml` shows them, and a test compares. Nothing fails here: the
+//! tree was checked, and a value that is missing has its default.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    forms,
+    raw::{Item, Value},
+    schemas::{Pointed, Schemas},
+    settings::*,
+    units,
+};
+
+/// Where people's requests come in, unless the operator says otherwise.
+pub(super) const HTTP: &str = "127.0.0.1:8080";
+/// Where the operator's requests come in.
+pub(super) const ADMIN: &str = "127.0.0.1:9901";
+
+/// Where the agent endpoints are.
+pub(super) const PATHS: [(&str, &str); 4] =
+    [("converse", "/agent/converse"), ("mcp", "/mcp"), ("openapi", "/openapi.json"), ("capabilities", "/capabilities")];
+
+/// The settings of a tree without mistakes.
+pub(super) fn lower(root: &Item, base: &Path, schemas: &Schemas) -> Settings {
+    let table = |name| View { item: root.get(name), base };
+    let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
+    Settings {
+        listen: listen(table("listen")),
+        admin: admin(table("admin")),
+        threads: table("runtime").count("threads", 0),
+        log: Log { level: table("log").text_or("level", "info"), access: table("log").flag("access", true) },
+        tls: root.get("tls").and_then(|_| {
+            let tls = table("tls");
+            Some(Tls { cert: tls.file("cert")?, key: tls.file("key")? })
+        }),
+        upstream: upstream(table("upstream")),
+        discovery: discovery(table("discovery")),
+        paths: paths(table("paths")),
+        content: Content { refresh: table("content").duration("refresh", "15m") },
+        signals: signals(table("content_signals")),
+        site: site(table("site")),
+        auth: auth(table("auth")),
+        rate_limits: rate_limits(table("rate_limits")),
+        token_budget: token_budget(table("token_budget")),
+        contract_cache: ContractCache {
+            max_age_seconds: table("cache").number("max_age_seconds", 3600),
+            stale_while_revalidate_seconds: table("cache").number("stale_while_revalidate_seconds", 86400),
+        },
+        capabilities: capabilities
+            .iter()
+            .filter_map(|item| capability(View { item: Some(item), base }, schemas))
+            .collect(),
+        protection: protection(table("protection")),
+    }
+}
+
+fn listen(view: View) -> Listen {
+    let addresses = |key, default: &str| -> Vec<_> {
+        let texts = view.get(key).map_or_else(|| vec![default.to_owned()], |_| view.texts(key));
+        texts.iter().filter_map(|text| forms::read_address(text).ok()).collect()
+    };
+    let admin = addresses("admin", ADMIN).first().copied();
+    Listen {
+        http: addresses("http", HTTP),
+        h2c: view.flag("h2c", false),
+        https: addresses("https", ""),
+        agtp: addresses("agtp", "").first().copied(),
+        admin: admin.unwrap_or_else(|| (std::net::Ipv4Addr::LOCALHOST, 9901).into()),
+        trusted_proxies: view.texts("trusted_proxies").iter().filter_map(|t| forms::read_network(t).ok()).collect(),
+        proxy_protocol: view.flag("proxy_protocol", false),
+        upgrade_socket: view.file("upgrade_socket"),
+    }
+}
+
+fn admin(view: View) -> Admin {
+    Admin { token_sha256: view.text("token_sha256").and_then(|hex| digest(&hex)), hosts: view.texts("hosts") }
+}
+
+/// 64 hex digits as bytes.
+fn digest(hex: &str) -> Option<[u8; 32]> {
+    let digits: Option<Vec<u8>> = hex.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
+    let bytes: Vec<u8> = digits?.chunks(2).map(|pair| pair[0] << 4 | pair.get(1).copied().unwrap_or(0)).collect();
+    bytes.try_into().ok()
+}
+
+fn upstream(view: View) -> Upstream {
+    let urls = if view.get("url").is_some() { view.texts("url") } else { view.texts("urls") };
+    Upstream {
+        urls: urls.iter().filter_map(|url| forms::read_origin(url).ok()).collect(),
+        preserve_host: view.flag("preserve_host", true),
+        http2: match view.text("http2").as_deref() {
+            Some("prior-knowledge") => UpstreamHttp2::PriorKnowledge,
+            Some("off") => UpstreamHttp2::Off,
+            _ => UpstreamHttp2::Auto,
+        },
+        ca: view.file("ca"),
+        server_name: view.text("server_name"),
+        client_cert: view.file("client_cert"),
+        client_key: view.file("client_key"),
+        connect_timeout: view.duration("connect_timeout", "1s"),
+        read_timeout: view.duration("read_timeout", "30s"),
+        health_path: view.text("health_path"),
+        health_interval: view.duration("health_interval", "5s"),
+    }
+}
+
+fn discovery(view: View) -> Discovery {
+    Discovery {
+        link_header: view.flag("link_header", true),
+        legacy_link_rel: view.flag("legacy_link_rel", false),
+        notice: view.flag("notice", true),
+        accept: match view.text("accept").as_deref() {
+            Some("redirect") => AcceptAnswer::Redirect,
+            _ => AcceptAnswer::Inline,
+        },
+        ours_wins: view.text("on_conflict").as_deref() == Some("frontdesk"),
+        manifest_max_age: view.duration("manifest_max_age", "1h"),
+        stale_while_revalidate: view.duration("stale_while_revalidate", "24h"),
+    }
+}
+
+fn paths(view: View) -> Paths {
+    let [converse, mcp, openapi, capabilities] = PATHS.map(|(key, default)| view.text_or(key, default));
+    Paths { converse, mcp, openapi, capabilities }
+}
+
+fn signals(view: View) -> ContentSignals {
+    ContentSignals {
+        ai_train: view.flag("ai_train", false),
+        ai_input: view.flag("ai_input", true),
+        search: view.flag("search", true),
+        attribution_required: view.flag("attribution_required", true),
+    }
+}
+
+fn site(view: View) -> Site {
+    Site { name: view.text("name"), origin: view.text("origin"), description: view.text("description") }
+}
+
+fn auth(view: View) -> AuthKind {
+    match view.text("type").as_deref() {
+        Some("bearer") => AuthKind::Bearer,
+        Some("api_key") => AuthKind::ApiKey,
+        Some("oauth2") => AuthKind::Oauth2,
+        _ => AuthKind::None,
+    }
+}
+
+fn rate_limits(view: View) -> RateLimits {
+    let rate = |key, default| units::rate(&view.text_or(key, default)).unwrap_or_else(|_| default.into());
+    RateLimits { anonymous: rate("anonymous", "30/minute"), authenticated: rate("authenticated", "120/minute") }
+}
+
+fn token_budget(view: View) -> TokenBudget {
+    let budget = |key, default| units::budget(&view.text_or(key, default)).unwrap_or_else(|_| default.into());
+    TokenBudget {
+        anonymous: budget("anonymous", "5000/session"),
+        authenticated: budget("authenticated", "20000/session"),
+    }
+}
+
+fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
+    let schema = |key| match schemas.pointed(view.get(key)?) {
+        Pointed::Inline(schema) => Some(schema.json()),
+        Pointed::Named(schema) => Some(schema.clone()),
+        Pointed::Elsewhere | Pointed::Nowhere => None,
+    };
+    let ahp = View { item: view.get("ahp"), ..view };
+    Some(Capability {
+        id: view.text("id")?,
+        kind: capability_kind(view.get("type")?.str()?)?,
+        description: view.text("description"),
+        method: view.text("method"),
+        endpoint: view.text("endpoint"),
+        risk_level: view.text("risk_level"),
+        auth: view.text("auth"),
+        requires_user_confirmation: view.get("requires_user_confirmation").and_then(Item::bool),
+        exposed: view.flag("exposed", true),
+        input_schema: schema("input_schema"),
+        output_schema: schema("output_schema"),
+        ahp: AhpCapability {
+            name: ahp.text("name"),
+            mode: ahp.text("mode"),
+            action_type: ahp.text("action_type"),
+            response_types: ahp.texts("response_types"),
+            accept_fallback: ahp.get("accept_fallback").and_then(Item::bool),
+        },
+    })
+}
+
+/// The kind a `type` names; `None` for a word we do not know.
+pub(super) fn capability_kind(word: &str) -> Option<CapabilityKind> {
+    Some(match word {
+        "resource" => CapabilityKind::Resource,
+        "query" => CapabilityKind::Query,
+        "compare" => CapabilityKind::Compare,
+        "monitor" => CapabilityKind::Monitor,
+        "prepare_action" => CapabilityKind::PrepareAction,
+        "commit_action" => CapabilityKind::CommitAction,
+        "destructive_action" => CapabilityKind::DestructiveAction,
+        "event" => CapabilityKind::Event,
+        "policy" => CapabilityKind::Policy,
+        _ => return None,
+    })
+}
+
+fn protection(view: View) -> Protection {
+    Protection {
+        max_connections: view.count("max_connections", 20_000),
+        header_timeout: view.duration("header_timeout", "10s"),
+        idle_timeout: view.duration("idle_timeout", "60s"),
+        max_header: view.size("max_header", "32KB"),
+        max_recoding: view.count("max_recoding", 256),
+        shutdown_delay: view.duration("shutdown_delay", "0s"),
+        shutdown_timeout: view.duration("shutdown_timeout", "10s"),
+    }
+}
+
+/// A table that may be missing, read with defaults.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    item: Option<&'a Item<'a>>,
+    base: &'a Path,
+}
+
+impl<'a> View<'a> {
+    fn get(&self, key: &str) -> Option<&'a Item<'a>> {
+        self.item?.get(key)
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        self.get(key)?.str().map(str::to_owned)
+    }
+
+    fn text_or(&self, key: &str, default: &str) -> String {
+        self.text(key).unwrap_or_else(|| default.into())
+    }
+
+    /// One string, or a list of them.
+    fn texts(&self, key: &str) -> Vec<String> {
+        match self.get(key) {
+            Some(Item { value: Value::Array(items), .. }) => {
+                items.iter().filter_map(|item| item.str().map(str::to_owned)).collect()
+            }
+            item => item.and_then(Item::str).map(str::to_owned).into_iter().collect(),
+        }
+    }
+
+    fn flag(&self, key: &str, default: bool) -> bool {
+        self.get(key).and_then(Item::bool).unwrap_or(default)
+    }
+
+    fn number(&self, key: &str, default: u64) -> u64 {
+        match self.get(key).map(|item| &item.value) {
+            Some(Value::Integer(number)) => u64::try_from(*number).unwrap_or(default),
+            _ => default,
+        }
+    }
+
+    fn count(&self, key: &str, default: usize) -> usize {
+        usize::try_from(self.number(key, default as u64)).unwrap_or(default)
+    }
+
+    fn duration(&self, key: &str, default: &str) -> Duration {
+        units::duration(&self.text_or(key, default)).unwrap_or_default()
+    }
+
+    fn size(&self, key: &str, default: &str) -> usize {
+        let bytes = units::size(&self.text_or(key, default)).unwrap_or_default();
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    /// A file, absolute.
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        self.text(key).map(|name| self.base.join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::keys_capability::TYPES;
+
+    #[test]
+    fn every_type_that_is_accepted_has_a_kind() {
+        assert!(TYPES.iter().all(|word| capability_kind(word).is_some()));
+        assert_eq!(capability_kind("action"), None);
+    }
+
+    #[test]
+    fn digests() {
+        assert_eq!(digest(&"0f".repeat(32)), Some([15; 32]));
+        assert_eq!(digest("0f"), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! What the outside may see of the declaration: agents the contract, the operator all of it but the secrets.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value as Json};
+
+use super::{
+    keys::ROOT,
+    node::Node,
+    raw::{Item, Value},
+    schema::{Kind, Table},
+    schemas::Schemas,
+};
+
+/// Stands where a secret was.
+const REDACTED: &str = "[redacted]";
+
+/// Everything declared that is published, in the order it was written.
+pub(super) fn contract(root: &Item, schemas: &Schemas) -> Node {
+    let mut entries = published(&ROOT, root);
+    if let Some(Node::Table(named)) = entries.iter_mut().find(|(key, _)| key == "schemas").map(|(_, node)| node) {
+        // References to files are ours; what is in them is published.
+        named.retain(|(_, node)| matches!(node, Node::Table(_)));
+        let inline: HashSet<String> = named.iter().map(|(name, _)| name.clone()).collect();
+        for (name, schema) in schemas.named.iter().filter(|(name, _)| !inline.contains(*name)) {
+            named.extend(Node::from_json(schema).map(|node| (name.clone(), node)));
+        }
+    }
+    entries.retain(|(_, node)| !matches!(node, Node::Table(entries) if entries.is_empty()));
+    Node::Table(entries)
+}
+
+fn published(table: &Table, item: &Item) -> Vec<(String, Node)> {
+    let mut entries = Vec::with_capacity(item.entries().len());
+    entries.extend(item.entries().iter().filter_map(|entry| {
+        let node = match table.key(&entry.key) {
+            Some(key) if key.private => return None,
+            Some(key) => match &key.kind {
+                Kind::Sub(table) => Node::Table(published(table, &entry.item)),
+                Kind::Subs(table) => {
+                    let exposed = |item: &&Item| item.get("exposed").and_then(Item::bool) != Some(false);
+                    let items = entry.item.items().iter().filter(exposed);
+                    Node::Array(items.map(|item| Node::Table(published(table, item))).collect())
+                }
+                _ => entry.item.node(),
+            },
+            None => entry.item.node(),
+        };
+        Some((entry.key.to_string(), node))
+    }));
+    entries
+}
+
+/// The whole document for the operator: secrets, and whatever came from outside the file, are not in it.
+pub(super) fn redacted(root: &Item) -> Map<String, Json> {
+    match shown(root, Some(&ROOT), false) {
+        Json::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn shown(item: &Item, table: Option<&Table>, secret: bool) -> Json {
+    match &item.value {
+        Value::String(text) if text.is_empty() => Json::String(String::new()),
+        Value::Table(entries) => {
+            let mut map = Map::new();
+            for entry in entries {
+                let key = table.and_then(|table| table.key(&entry.key));
+                let secret = secret || key.map_or_else(|| sounds_secret(&entry.key), |key| key.secret);
+                let below = match key.map(|key| &key.kind) {
+                    Some(Kind::Sub(table) | Kind::Subs(table)) => Some(*table),
+                    _ => None,
+                };
+                // A free table whose name sounds secret (a schema's "token") is none; a string in it may be.
+                let secret = secret && (key.is_some() || !matches!(entry.item.value, Value::Table(_)));
+                map.insert(entry.key.to_string(), shown(&entry.item, below, secret));
+            }
+            Json::Object(map)
+        }
+        Value::Array(items) => items.iter().map(|item| shown(item, table, secret)).collect(),
+        _ if secret || item.replaced => REDACTED.into(),
+        // Without a colon it is no URL.
+        Value::String(text) if text.contains(':') => without_password(text).into(),
+        _ => item.json(),
+    }
+}
+
+/// Whether a key that the table of keys does not describe is likely to hold a secret; the short ones are the private
+/// members of a JWK.
+fn sounds_secret(key: &str) -> bool {
+    let ends_with = |end: &&str| {
+        let tail = key.len().checked_sub(end.len()).and_then(|at| key.as_bytes().get(at..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+    };
+    ["d", "p", "q", "dp", "dq", "qi", "k"].iter().any(|name| key.eq_ignore_ascii_case(name))
+        || ["token", "secret", "password", "passwd", "api_key", "private_key"].iter().any(ends_with)
+}
+
+/// A URL without the user and password in it.
+pub(super) fn without_password(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rfind('@') {
+        Some(at) => format!("{scheme}://{REDACTED}{}", &rest[at..]),
+        None => text.into(),
+    }
+}

@@ -1,0 +1,239 @@
+//! What two keys of the declaration say about each other, and what the operator should know before it runs.
+//!
+//! Runs on a tree that may still have mistakes, so that one run finds them all: what is missing or of the wrong kind is
+//! passed over here, the walk against the table of keys has said so.
+
+use std::{collections::HashMap, net::SocketAddr};
+
+use super::{
+    forms, lower,
+    mistake::Findings,
+    raw::{Item, Value},
+};
+
+/// The rules of everything but the capabilities.
+pub(super) fn rules(root: &Item, found: &mut Findings) {
+    listen(root, found);
+    upstream(root, found);
+    admin(root, found);
+    one_of_url_and_urls(root, "harness", "who is asked", found);
+    names(root, found);
+    agent_keys(root, found);
+    paths(root, found);
+}
+
+fn listen(root: &Item, found: &mut Findings) {
+    let line = |key| root.at(&["listen", key]).map_or(0, |item| item.line);
+    let tls = root.get("tls").is_some();
+    let https = root.at(&["listen", "https"]);
+    if let Some(https) = https.filter(|_| !tls) {
+        found.mistake(https.line, "listen.https", "needs [tls] with cert and key");
+    }
+    if let Some((item, address)) = root.at(&["listen", "agtp"]).and_then(|item| Some((item, address(item)?)))
+        && !tls
+        && !address.ip().is_loopback()
+    {
+        found.mistake(item.line, "listen.agtp", "needs [tls], or a loopback address").hint("write \"127.0.0.1:4480\"");
+    }
+
+    let no_http = root.at(&["listen", "http"]).is_some_and(|item| one_or_list(Some(item)).is_empty());
+    if no_http && https.is_none() {
+        found.mistake(line("http"), "listen.http", "is empty, and there is no listen.https");
+    }
+    if is_true(root, &["listen", "h2c"]) && no_http {
+        found.mistake(line("h2c"), "listen.h2c", "has no cleartext address to speak on").hint("give listen.http one");
+    }
+    let trusted = root.at(&["listen", "trusted_proxies"]).is_some_and(|item| !item.items().is_empty());
+    if is_true(root, &["listen", "proxy_protocol"]) && !trusted {
+        found
+            .mistake(line("proxy_protocol"), "listen.proxy_protocol", "believes nobody")
+            .hint("name the peers that send it in listen.trusted_proxies");
+    }
+
+    let everybody =
+        |item: &&Item| item.str().and_then(|text| forms::read_network(text).ok()).is_some_and(|n| n.prefix_len() == 0);
+    if let Some(item) = one_or_list(root.at(&["listen", "trusted_proxies"])).into_iter().find(everybody) {
+        let what = format!("{} believes what anybody says about where a request is from", item.shown());
+        found.warning(item.line, "listen.trusted_proxies", what).hint("name the proxies in front");
+    }
+
+    let mut taken: Vec<(&str, SocketAddr)> = Vec::new();
+    for (key, default) in [("http", lower::HTTP), ("https", ""), ("agtp", ""), ("admin", lower::ADMIN)] {
+        for address in addresses(root, key, default) {
+            if let Some((other, _)) = taken.iter().find(|(_, taken)| clash(*taken, address)) {
+                let what = format!("{address} is already taken by listen.{other}");
+                // The line to blame is one that was written; the other may be a default.
+                let line = if line(key) > 0 { line(key) } else { line(other) };
+                found.mistake(line, format_args!("listen.{key}"), what);
+            }
+            taken.push((key, address));
+        }
+    }
+}
+
+/// Whether the second cannot be bound beside the first. Port 0 is a port of the system's choice.
+fn clash(first: SocketAddr, second: SocketAddr) -> bool {
+    let same_family = first.is_ipv4() == second.is_ipv4();
+    let overlap = first.ip() == second.ip() || first.ip().is_unspecified() || second.ip().is_unspecified();
+    first.port() == second.port() && first.port() != 0 && same_family && overlap
+}
+
+fn upstream(root: &Item, found: &mut Findings) {
+    let Some(upstream) = root.get("upstream") else {
+        found
+            .mistake(0, "upstream", "missing: where is the site?")
+            .hint("write [upstream] and url = \"http://127.0.0.1:3000\"");
+        return;
+    };
+    one_of_url_and_urls(root, "upstream", "where is the site?", found);
+
+    let urls: Vec<_> = one_or_list(upstream.get("url").or(upstream.get("urls")));
+    let tls = |item: &&Item| item.str().is_some_and(|url| url.starts_with("https:"));
+    if let Some(item) = upstream.get("http2").filter(|item| item.str() == Some("prior-knowledge"))
+        && urls.iter().any(tls)
+    {
+        found
+            .mistake(
+                item.line,
+                "upstream.http2",
+                "\"prior-knowledge\" is HTTP/2 without TLS, but the upstream is https",
+            )
+            .hint("\"auto\" speaks HTTP/2 with it by ALPN");
+    }
+    for (key, other) in [("client_cert", "client_key"), ("client_key", "client_cert")] {
+        if let Some(item) = upstream.get(key).filter(|_| upstream.get(other).is_none()) {
+            found.mistake(item.line, format_args!("upstream.{key}"), format!("needs upstream.{other} beside it"));
+        }
+    }
+    if !urls.is_empty() && !urls.iter().any(tls) {
+        for key in ["ca", "server_name", "client_cert", "client_key"] {
+            if let Some(item) = upstream.get(key) {
+                found.warning(item.line, format_args!("upstream.{key}"), "has no effect: the upstream is not https");
+            }
+        }
+    }
+    if let Some(item) = upstream.get("health_interval").filter(|_| upstream.get("health_path").is_none()) {
+        found.warning(item.line, "upstream.health_interval", "has no effect without upstream.health_path");
+    }
+}
+
+/// Exactly one of `url` and `urls` in a table that is there.
+fn one_of_url_and_urls(root: &Item, table: &str, asked: &str, found: &mut Findings) {
+    let Some(item) = root.get(table) else { return };
+    match (item.get("url"), item.get("urls")) {
+        (Some(_), Some(urls)) => {
+            found.mistake(urls.line, format_args!("{table}.urls"), "url is there too; write one of the two");
+        }
+        (None, None) if !matches!(item.value, Value::Table(_)) => {}
+        (None, None) => {
+            found
+                .mistake(item.line, format_args!("{table}.url"), format!("missing: {asked}"))
+                .hint("write url or urls");
+        }
+        (None, Some(urls)) if matches!(&urls.value, Value::Array(items) if items.is_empty()) => {
+            found.mistake(urls.line, format_args!("{table}.urls"), "is empty");
+        }
+        _ => {}
+    }
+}
+
+fn admin(root: &Item, found: &mut Findings) {
+    let token = root.at(&["admin", "token_sha256"]).and_then(Item::str).is_some_and(|token| !token.is_empty());
+    if let Some(item) = root.at(&["listen", "admin"])
+        && address(item).is_some_and(|address| !address.ip().is_loopback())
+        && !token
+    {
+        found
+            .warning(
+                item.line,
+                "listen.admin",
+                "can be reached from elsewhere and has no token; most of it answers 403",
+            )
+            .hint("set admin.token_sha256");
+    }
+}
+
+/// Names that must be there once only.
+fn names(root: &Item, found: &mut Findings) {
+    let keys = root.at(&["auth", "api_keys"]).map(Item::items).unwrap_or_default();
+    unique(keys, "name", "auth.api_keys", found);
+    unique(keys, "sha256", "auth.api_keys", found);
+    let recipes = root.at(&["agtp", "recipes"]).map(Item::items).unwrap_or_default();
+    unique(recipes, "name", "agtp.recipes", found);
+}
+
+/// A path of the site is answered by one of us at most.
+fn paths(root: &Item, found: &mut Findings) {
+    let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
+    let ours = lower::PATHS.iter().map(|(key, default)| (format!("paths.{key}"), root.at(&["paths", key]), *default));
+    let others = [("harness.gateway_path", ["harness", "gateway_path"], ""), ("handoff.path", ["handoff", "path"], "")]
+        .map(|(name, path, default)| (name.to_owned(), root.at(&path), default));
+    let mut taken: HashMap<&str, (String, usize)> = HashMap::new();
+    for (name, item, default) in ours.chain(others) {
+        let path = item.map_or(default, |item| item.str().unwrap_or_default());
+        let line = item.map_or(0, |item| item.line);
+        match taken.get(path) {
+            _ if path.is_empty() => {}
+            Some((other, other_line)) => {
+                let what = format!("{path} is already taken by {other}");
+                found.mistake(if line > 0 { line } else { *other_line }, name, what);
+            }
+            None => drop(taken.insert(path, (name, line))),
+        }
+    }
+    // Two capabilities may share a path and differ in method; that is judged with the capabilities.
+    for (index, item) in capabilities.iter().enumerate() {
+        let Some((endpoint, path)) = item.get("endpoint").and_then(|item| Some((item, item.str()?))) else { continue };
+        if let Some((other, _)) = taken.get(path) {
+            let what = format!("{path} is already taken by {other}");
+            found.mistake(endpoint.line, format!("capabilities[{index}].endpoint"), what);
+        }
+    }
+}
+
+/// An agent's key is there to verify with; a private one has no business here.
+fn agent_keys(root: &Item, found: &mut Findings) {
+    let keys = root.at(&["auth", "signed_agents", "keys"]).map(Item::items).unwrap_or_default();
+    for (index, jwk) in keys.iter().enumerate().filter_map(|(index, key)| Some((index, key.get("jwk")?))) {
+        if jwk.get("d").is_some() || jwk.get("k").is_some() {
+            found
+                .mistake(jwk.line, format_args!("auth.signed_agents.keys[{index}].jwk"), "is a private key")
+                .hint("only its public half belongs here; treat this one as lost");
+        }
+    }
+}
+
+/// No two of these tables have the same text at the key.
+pub(super) fn unique(tables: &[Item], key: &str, path: &str, found: &mut Findings) {
+    let mut taken: HashMap<&str, usize> = HashMap::new();
+    for (index, table) in tables.iter().enumerate() {
+        let Some((item, text)) = table.get(key).and_then(|item| Some((item, item.str()?))) else { continue };
+        let first = *taken.entry(text).or_insert(index);
+        if first < index {
+            let what = format!("{} is there already: {path}[{first}], line {}", item.shown(), tables[first].line);
+            found.mistake(item.line, format!("{path}[{index}].{key}"), what);
+        }
+    }
+}
+
+fn is_true(root: &Item, path: &[&str]) -> bool {
+    root.at(path).and_then(Item::bool) == Some(true)
+}
+
+fn address(item: &Item) -> Option<SocketAddr> {
+    forms::read_address(item.str()?).ok()
+}
+
+fn addresses(root: &Item, key: &str, default: &str) -> Vec<SocketAddr> {
+    match root.at(&["listen", key]) {
+        Some(item) => one_or_list(Some(item)).into_iter().filter_map(address).collect(),
+        None => forms::read_address(default).into_iter().collect(),
+    }
+}
+
+fn one_or_list<'a>(item: Option<&'a Item<'a>>) -> Vec<&'a Item<'a>> {
+    match item {
+        Some(Item { value: Value::Array(items), .. }) => items.iter().collect(),
+        item => item.into_iter().collect(),
+    }
+}

@@ -1,0 +1,158 @@
+//! What a capability refers to, and where the operator wrote something out against the safe default.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
+
+use super::{
+    lower,
+    mistake::Findings,
+    raw::Item,
+    rules::unique,
+    schemas::{Pointed, Schemas},
+    trail::Trail,
+};
+
+/// The rules of `[[capabilities]]` and of whatever names one.
+pub(super) fn rules(root: &Item, schemas: &Schemas, found: &mut Findings) {
+    let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
+    unique(capabilities, "id", "capabilities", found);
+    one_name_each(capabilities, found);
+    one_address_each(capabilities, found);
+
+    let recipes = root.at(&["agtp", "recipes"]).map(Item::items).unwrap_or_default();
+    let ids = Names::of(capabilities, "id", "the id of a capability");
+    let recipe_names = Names::of(recipes, "name", "a recipe of [[agtp.recipes]]");
+    let all = Trail::Top.key("capabilities");
+    for (index, capability) in capabilities.iter().enumerate() {
+        let trail = all.index(index);
+        safe_defaults(capability, &trail, found);
+        call(capability, &trail, found);
+        for key in ["input_schema", "output_schema"] {
+            if let Some(item) = capability.get(key)
+                && matches!(schemas.pointed(item), Pointed::Nowhere)
+            {
+                let finding = found.warning(item.line, trail.key(key), format!("{} leads nowhere", item.shown()));
+                finding.hint("declare it in [schemas]; until then inputs are not checked against it");
+            }
+        }
+        if let Some(item) = capability.at(&["upstream", "recipe"]) {
+            recipe_names.check(item, trail.key("upstream.recipe"), found);
+        }
+        let actions = capability.at(&["aom", "actions"]).map(Item::items).unwrap_or_default();
+        for (action, item) in actions.iter().enumerate().filter_map(|(n, item)| Some((n, item.get("id")?))) {
+            ids.check(item, trail.key("aom.actions").index(action).key("id"), found);
+        }
+    }
+    for (index, recipe) in recipes.iter().enumerate() {
+        let steps = recipe.get("steps").map(Item::items).unwrap_or_default();
+        for (step, item) in steps.iter().enumerate().filter_map(|(n, item)| Some((n, item.get("capability")?))) {
+            ids.check(item, format_args!("agtp.recipes[{index}].steps[{step}].capability"), found);
+        }
+    }
+}
+
+/// The names by which tables can be referred to.
+struct Names<'a> {
+    in_order: Vec<&'a str>,
+    set: HashSet<&'a str>,
+    /// In words, for "… is not".
+    what: &'static str,
+}
+
+impl<'a> Names<'a> {
+    fn of(tables: &'a [Item<'a>], key: &str, what: &'static str) -> Self {
+        let in_order: Vec<_> = tables.iter().filter_map(|item| text(item, key)).collect();
+        Self { set: in_order.iter().copied().collect(), in_order, what }
+    }
+
+    /// A reference has to lead to one of them.
+    fn check(&self, item: &Item, key: impl fmt::Display, found: &mut Findings) {
+        if let Some(name) = item.str().filter(|name| !self.set.contains(name)) {
+            let finding = found.mistake(item.line, key, format!("{} is not {}", item.shown(), self.what));
+            finding.did_you_mean(name, self.in_order.iter().copied());
+        }
+    }
+}
+
+/// Missing is not permission, and what is written out is obeyed; either way the operator hears of it.
+fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
+    if capability.get("risk_level").is_none() {
+        let finding = found.warning(capability.line, trail.key("risk_level"), "missing; it is published as high");
+        finding.hint("write low, medium, high or critical");
+    }
+    let is_action = text(capability, "type").and_then(lower::capability_kind).is_some_and(|kind| kind.is_action());
+    if !is_action {
+        return;
+    }
+    if let Some(item) = capability.get("auth").filter(|item| item.str() == Some("none")) {
+        found.warning(item.line, trail.key("auth"), "an action that anyone may call");
+    }
+    if let Some(item) = capability.get("requires_user_confirmation").filter(|item| item.bool() == Some(false)) {
+        let what = "an action that no person confirms";
+        found.warning(item.line, trail.key("requires_user_confirmation"), what);
+    }
+}
+
+/// How the site is called: in one way, and in some way.
+fn call(capability: &Item, trail: &Trail, found: &mut Findings) {
+    let upstream = capability.get("upstream");
+    let given = |key: &str| upstream.and_then(|upstream| upstream.get(key)).filter(|item| item.bool() != Some(false));
+    let mut ways = ["path", "url", "recipe", "desk"].into_iter().filter_map(|key| Some((key, given(key)?)));
+    let (way, other) = (ways.next(), ways.next());
+    if let (Some((first, _)), Some((second, item))) = (way, other) {
+        let what = format!("{first} is there too; a capability is answered in one way");
+        found.mistake(item.line, trail.key("upstream").key(second), what);
+    }
+    if let (Some(method), Some((way @ ("recipe" | "desk"), _))) = (given("method"), way) {
+        let what = format!("has no effect beside upstream.{way}");
+        found.warning(method.line, trail.key("upstream").key("method"), what);
+    }
+    let called = !matches!(text(capability, "type"), Some("event" | "policy"))
+        && capability.get("exposed").and_then(Item::bool) != Some(false);
+    if called && way.is_none() && capability.get("endpoint").is_none() {
+        found
+            .warning(capability.line, trail.key("endpoint"), "missing, and nothing in upstream takes its place")
+            .hint("without it the capability cannot be called");
+    }
+}
+
+/// AHP knows capabilities by a name; the default one is the id with underscores.
+fn one_name_each(capabilities: &[Item], found: &mut Findings) {
+    let mut taken: HashMap<String, usize> = HashMap::new();
+    for (index, capability) in capabilities.iter().enumerate() {
+        let Some(id) = text(capability, "id") else { continue };
+        let given = capability.at(&["ahp", "name"]);
+        let name = given.and_then(Item::str).map_or_else(|| id.replace('.', "_"), str::to_owned);
+        match taken.get(&name) {
+            // The same id twice has been said.
+            Some(first) if text(&capabilities[*first], "id") != Some(id) => {
+                let line = given.unwrap_or(capability).line;
+                let what = format!("\"{name}\" is the AHP name of capabilities[{first}] already");
+                found.mistake(line, format_args!("capabilities[{index}].ahp.name"), what);
+            }
+            Some(_) => {}
+            None => drop(taken.insert(name, index)),
+        }
+    }
+}
+
+/// Two capabilities at one method and endpoint could not be told apart.
+fn one_address_each(capabilities: &[Item], found: &mut Findings) {
+    let mut taken: HashMap<(&str, &str), usize> = HashMap::new();
+    for (index, capability) in capabilities.iter().enumerate() {
+        let (Some(method), Some(endpoint)) = (text(capability, "method"), text(capability, "endpoint")) else {
+            continue;
+        };
+        if let Some(first) = taken.insert((method, endpoint), index) {
+            let what = format!("{method} {endpoint} is where capabilities[{first}] is already");
+            let line = capability.get("endpoint").map_or(0, |item| item.line);
+            found.mistake(line, format_args!("capabilities[{index}].endpoint"), what);
+        }
+    }
+}
+
+fn text<'a>(item: &'a Item, key: &str) -> Option<&'a str> {
+    item.get(key).and_then(Item::str)
+}

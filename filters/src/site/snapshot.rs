@@ -1,0 +1,89 @@
+//! compile: a declaration becomes the Snapshot, the immutable thing that every request reads.
+//!
+//! Whatever a request would have to parse, serialise or allocate again and again is prepared here, once.
+
+use std::{collections::HashMap, sync::Arc};
+
+use bytes::Bytes;
+use http::HeaderValue;
+
+use super::{Declaration, Settings};
+use crate::{
+    dialect::{Announcement, DIALECTS, Document, Occupied, ahp},
+    page::Insertion,
+};
+
+/// One configuration, compiled. A request takes one at its start and keeps it to its last byte.
+#[derive(Debug)]
+pub struct Snapshot {
+    pub settings: Settings,
+    /// SHA-256 of everything the declaration was made from, in hex.
+    pub hash: String,
+    /// The added `Link` header; `None` when `discovery.link_header` is off.
+    pub link: Option<HeaderValue>,
+    /// What goes into pages and the hash of it; `None` when `discovery.notice` is off.
+    pub insertion: Option<(Arc<Insertion>, String)>,
+    /// By canonical path.
+    pub documents: HashMap<String, Document>,
+    /// The handshake's manifest, for a page whose client prefers it, and where it is.
+    pub(crate) manifest: Bytes,
+    pub(crate) manifest_path: HeaderValue,
+}
+
+impl Snapshot {
+    /// Compiles a declaration that has passed every check. `occupied`: where the site has documents of its own.
+    pub fn compile(declaration: &Declaration, occupied: &Occupied) -> Self {
+        let nothing = Occupied::default();
+        let occupied = if declaration.settings.discovery.ours_wins { &nothing } else { occupied };
+        let mut announcements = Vec::new();
+        let mut documents = HashMap::new();
+        let mut manifest = Bytes::new();
+        for dialect in DIALECTS {
+            let published = (dialect.publish)(declaration, occupied);
+            if dialect.name == ahp::DIALECT.name {
+                manifest = published.documents.first().map(|d| d.variants[0].body()).unwrap_or_default();
+            }
+            announcements.push(published.announcement);
+            documents.extend(published.documents.into_iter().map(|d| (d.path.clone(), d)));
+        }
+        let discovery = &declaration.settings.discovery;
+        let path = |rel| announcements.iter().find(|a| a.rel == rel).map_or("/", |a| a.path.as_str());
+        let insertion = discovery.notice.then(|| {
+            let insertion = Insertion::standard(path("ahp-manifest"), path("agent-interface"));
+            let tag = insertion.tag();
+            (Arc::new(insertion), tag)
+        });
+        let link = discovery.link_header.then(|| link_header(&announcements, discovery.legacy_link_rel)).flatten();
+        let manifest_path =
+            HeaderValue::from_str(path("ahp-manifest")).unwrap_or_else(|_| HeaderValue::from_static(ahp::MANIFEST));
+        Self {
+            link,
+            insertion,
+            documents,
+            manifest,
+            manifest_path,
+            hash: declaration.hash.clone(),
+            settings: declaration.settings.clone(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// The media type that a client asks a page for to get the handshake's manifest instead.
+    pub fn instead_of_page(&self) -> &'static str {
+        ahp::MEDIA_TYPE
+    }
+}
+
+/// One header line, a link-value for each announcement (RFC 8288). One line, because some clients read only the first.
+fn link_header(announcements: &[Announcement], legacy: bool) -> Option<HeaderValue> {
+    let value = |rel: &str, a: &Announcement| format!("<{}>; rel=\"{rel}\"; type=\"{}\"", a.path, a.media_type);
+    let mut values = Vec::new();
+    for a in announcements {
+        values.push(value(a.rel, a));
+        if let (Some(rel), true) = (a.legacy_rel, legacy) {
+            values.push(value(rel, a));
+        }
+    }
+    HeaderValue::try_from(values.join(", ")).ok()
+}

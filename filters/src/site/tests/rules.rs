@@ -1,0 +1,124 @@
+//! Cross checks: a refusal or a warning for each rule, and the nearest thing that is accepted.
+
+use super::*;
+
+#[test]
+fn listeners() {
+    refuses("[listen]\nhttps = ':8443'\n", ":4: listen.https: needs [tls] with cert and key");
+    refuses("[listen]\nagtp = ':4480'\n", "listen.agtp: needs [tls], or a loopback address");
+    accepts("[listen]\nagtp = 'localhost:4480'\n");
+    refuses("[listen]\nhttp = ['127.0.0.1:1', '127.0.0.1:1']\n", "127.0.0.1:1 is already taken by listen.http");
+    refuses("[listen]\nhttp = ':9901'\n", ":4: listen.admin: 127.0.0.1:9901 is already taken by listen.http");
+    accepts("[listen]\nhttp = ['127.0.0.1:0', '127.0.0.1:0', '[::1]:9901']\n");
+    refuses("[listen]\nhttp = []\n", "listen.http: is empty");
+    refuses("[listen]\nproxy_protocol = true\n", "listen.proxy_protocol: believes nobody");
+    accepts("[listen]\ntrusted_proxies = ['10.0.0.1', 'fd00::/8']\nproxy_protocol = true\n");
+    refuses("[listen]\ntrusted_proxies = ['10.0.0.0/8', 'x']\n", "listen.trusted_proxies[1]: \"x\" is not a network");
+    warns("[listen]\ntrusted_proxies = ['::/0']\n", "listen.trusted_proxies: \"::/0\" believes what anybody says");
+    refuses("[listen]\nhttp = 'example.com'\n", "\"example.com\" is not an address to listen on");
+    warns("[listen]\nadmin = ':9901'\n", "listen.admin: can be reached from elsewhere and has no token");
+    let half = refused(&with_upstream("[tls]\ncert = ''\n"));
+    assert_eq!(half[0], ":3: tls.key: missing; write the name of a file");
+    assert_eq!(half[1], ":4: tls.cert: is empty; write the name of a file");
+    let both = with_upstream("[tls]\ncert = 'tls.crt'\nkey = '/keys/tls.key'\n[listen]\nhttps = ':443'\nhttp = []\n");
+    assert_eq!(
+        refused(&both),
+        [
+            ":4: tls.cert: cannot read /conf/tls.crt: entity not found",
+            ":5: tls.key: cannot read /keys/tls.key: entity not found"
+        ]
+    );
+    let outside = Pretended::default().file("/conf/tls.crt", "").file("/keys/tls.key", "");
+    let tls = declare_in(&both, &outside).unwrap().settings.tls.unwrap();
+    assert_eq!(tls.cert, Path::new("/conf/tls.crt"));
+    assert_eq!(tls.key, Path::new("/keys/tls.key"));
+    assert_eq!(refused_in(&format!("{both}h2c = true\n"), &outside).len(), 1);
+}
+
+#[test]
+fn upstreams() {
+    assert_eq!(
+        refused(""),
+        [": upstream: missing: where is the site?; write [upstream] and url = \"http://127.0.0.1:3000\""]
+    );
+    assert_eq!(refused("[upstream]\n"), [":1: upstream.url: missing: where is the site?; write url or urls"]);
+    assert!(refused("[upstream]\nurls = []\n")[0].contains("upstream.urls: is empty"));
+    refuses("urls = ['http://a']\n", "upstream.urls: url is there too; write one of the two");
+    let outside = Pretended::default().file("/conf/x", "");
+    let half = refused_in("[upstream]\nurl = 'https://a'\nclient_cert = 'x'\n", &outside);
+    assert_eq!(half, [":3: upstream.client_cert: needs upstream.client_key beside it"]);
+    let h2c = refused("[upstream]\nurls = ['http://a', 'https://b']\nhttp2 = 'prior-knowledge'\n");
+    assert!(h2c[0].starts_with(":3: upstream.http2: \"prior-knowledge\" is HTTP/2 without TLS"), "{h2c:?}");
+    refuses("health_path = 'healthz'\n", "upstream.health_path: \"healthz\" must begin with \"/\"");
+    refuses("connect_timeout = '0s'\n", "must be longer than nothing");
+    warns("server_name = 'a'\n", "upstream.server_name: has no effect");
+    warns("health_interval = '1s'\n", "has no effect without upstream.health_path");
+    let two = declare_here("[upstream]\nurls = ['http://a', 'https://b']\n").unwrap().settings.upstream;
+    assert_eq!(two.urls.iter().map(|url| url.port).collect::<Vec<_>>(), [80, 443]);
+}
+
+#[test]
+fn capabilities() {
+    accepts(&capability(""));
+    refuses("[[capabilities]]\ntype = 'query'\n", ":3: capabilities[0].id: missing");
+    refuses("[[capabilities]]\nid = 'a'\n", "capabilities[0].type: missing");
+    refuses("[capabilities]\nid = 'a'\n", "expected a list of tables, got a table; write [[capabilities]]");
+    refuses(
+        &(capability("") + "[[capabilities]]\nid = 'a.b'\ntype = 'event'\n"),
+        "is there already: capabilities[0], line 3",
+    );
+    refuses(&(capability("") + "[[capabilities]]\nid = 'a_b'\ntype = 'event'\n"), "\"a_b\" is the AHP name of");
+    refuses(&(capability("") + &capability("").replace("a.b", "c")), "GET /a is where capabilities[0] is already");
+    refuses(&capability("upstream = { path = '/x', desk = true }\n"), "upstream.desk: path is there too");
+    refuses(&capability("upstream = { url = 'http://a/x' }\n"), "upstream.url: \"http://a/x\" is not a URL");
+    refuses(&capability("agtp = { confidence = 1.5 }\n"), "expected a number from 0 to 1, got 1.5");
+    refuses(&capability("[capabilities.ahp]\nmode = 'MODE4'\n"), "did you mean \"MODE1\"?");
+    refuses(&capability("[capabilities.aom]\nfreshnes = {}\n"), "did you mean \"freshness\"?");
+}
+
+#[test]
+fn a_path_is_taken_once() {
+    refuses("[paths]\nmcp = '/openapi.json'\n", ":4: paths.openapi: /openapi.json is already taken by paths.mcp");
+    refuses("[harness]\nurl = 'http://a'\ngateway_path = '/mcp'\n", "harness.gateway_path: /mcp is already taken");
+    refuses(&capability("").replace("/a'", "/mcp'"), "capabilities[0].endpoint: /mcp is already taken by paths.mcp");
+    accepts(&(capability("") + &capability("").replace("a.b", "c").replace("GET", "POST")));
+}
+
+#[test]
+fn what_a_capability_refers_to() {
+    let actions = "[[capabilities.aom.actions]]\nid = 'a.c'\n";
+    refuses(&capability(actions), "actions[0].id: \"a.c\" is not the id of a capability; did you mean \"a.b\"?");
+    refuses(&capability("upstream = { recipe = 'r' }\n"), "\"r\" is not a recipe of [[agtp.recipes]]");
+    let recipe = "[[agtp.recipes]]\nname = 'r'\nsteps = [{ capability = 'a.b' }, { capability = 'ab' }]\n";
+    let text = capability("upstream = { recipe = 'r' }\n") + recipe;
+    refuses(&text, "agtp.recipes[0].steps[1].capability: \"ab\" is not the id");
+    warns(&capability("input_schema = '#/schemas/Missing'\n"), "input_schema: \"#/schemas/Missing\" leads nowhere");
+    let url = "input_schema = 'https://a/openapi.json#/components/schemas/X'\n";
+    assert_eq!(warned(&with_upstream(&capability(url))), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_written_against_the_safe_default_is_obeyed_with_a_warning() {
+    let action = "[[capabilities]]\nid = 'a'\ntype = 'commit_action'\nendpoint = '/a'\nauth = 'none'\n\
+                  requires_user_confirmation = false\n";
+    assert_eq!(
+        warned(&with_upstream(action)),
+        [
+            ":3: warning: capabilities[0].risk_level: missing; it is published as high; \
+             write low, medium, high or critical",
+            ":7: warning: capabilities[0].auth: an action that anyone may call",
+            ":8: warning: capabilities[0].requires_user_confirmation: an action that no person confirms",
+        ]
+    );
+    let read = capability("auth = 'none'\nrequires_user_confirmation = false\n");
+    assert_eq!(warned(&with_upstream(&read)), Vec::<String>::new());
+    warns("[[capabilities]]\nid = 'a'\ntype = 'query'\n", "capabilities[0].endpoint: missing");
+    warns(&capability("data_sensitivity = 'internal'\n"), "\"internal\" is published as written; known are public");
+}
+
+#[test]
+fn a_near_miss_of_what_is_never_published_is_a_mistake() {
+    let with = |line: &str| format!("[[capabilities]]\nid = 'a.b'\ntype = 'query'\n{line}\n");
+    refuses(&with("expossed = false"), "looks like a key that is never published");
+    refuses(&with("upsteam = { path = '/in' }"), "did you mean \"upstream\"?");
+}
