@@ -1,1 +1,27 @@
-fn main(){}
+//! `frontdesk`: stands in front of an existing site and makes it legible, callable and safe for AI agents.
+//!
+//! This crate moves bytes and knows no protocol's vocabulary; what is to be done it asks `frontdesk-filters`.
+
+mod accept;
+mod access;
+mod admin;
+mod answer;
+mod boot;
+mod certificate;
+mod cli;
+mod demo;
+mod front;
+mod jobs;
+mod live;
+mod logs;
+mod outbound;
+mod rewrite;
+mod source;
+mod upstream;
+mod watch;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

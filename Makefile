@@ -1,0 +1,32 @@
+# What a newcomer needs: `make demo` to see it, `make test` to trust it. Both install what is missing and say so.
+CARGO ?= cargo
+
+.PHONY: demo test setup keys check bench
+
+demo: setup keys
+	$(CARGO) build --release --locked --bin frontdesk
+	./target/release/frontdesk demo $(if $(LISTEN),--listen $(LISTEN)) $(if $(ADMIN),--admin $(ADMIN))
+
+test: setup keys
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+	  set -x; $(CARGO) nextest run --workspace --locked; \
+	else \
+	  set -x; $(CARGO) test --workspace --locked; \
+	fi
+
+# fmt, lints, docs, and every file in conf/.
+check: setup keys
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --locked
+	$(CARGO) build --locked --bin frontdesk
+	@for file in conf/*.toml; do ./target/debug/frontdesk check "$$file" || exit 1; done
+
+bench: setup
+	$(CARGO) bench --workspace --locked
+
+setup:
+	@deploy/setup
+
+keys:
+	@deploy/keys conf/keys

@@ -1,0 +1,299 @@
+//! A connection of ours, as the proxy library sees one.
+//!
+//! It bounds what the library does not: the time a whole request head may take, however the bytes drip. And it owns
+//! no buffer while it idles: reads go straight to whoever reads, writes are gathered only until they are flushed.
+
+use std::{
+    io,
+    mem::MaybeUninit,
+    os::fd::AsRawFd,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use async_trait::async_trait;
+use bytes::{Buf, Bytes};
+use pingora::protocols::{
+    GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, TimingDigest, UniqueID,
+    UniqueIDType, l4::socket::SocketAddr as LibraryAddr, raw_connect::ProxyDigest,
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
+    net::TcpStream,
+    time::{Instant, Sleep},
+};
+use tokio_rustls::server::TlsStream;
+
+use super::{info::ConnInfo, linger};
+
+/// Small writes are gathered up to this size, about what one segment carries.
+const GATHER: usize = 1460;
+/// What is read at once when a request begins; most heads fit.
+const FIRST_READ: usize = 4096;
+
+/// The socket, or TLS over it.
+#[derive(Debug)]
+pub(super) enum Io {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+    /// Taken by the lingering close.
+    Gone,
+}
+
+/// A connection: what the library reads requests from and writes responses to.
+#[derive(Debug)]
+pub(super) struct Conn {
+    io: Io,
+    info: Arc<ConnInfo>,
+    digest: Arc<SocketDigest>,
+    /// Read ahead while telling protocols apart; comes first when reading.
+    ahead: Bytes,
+    /// Written but not yet flushed.
+    gathered: Vec<u8>,
+    /// Bytes read since the current request began.
+    taken: usize,
+    head_deadline: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Conn {
+    pub(super) fn new(io: Io, info: Arc<ConnInfo>) -> Self {
+        let fd = match &io {
+            Io::Plain(tcp) => tcp.as_raw_fd(),
+            Io::Tls(tls) => tls.get_ref().0.as_raw_fd(),
+            Io::Gone => -1,
+        };
+        let digest = SocketDigest::from_raw_fd(fd);
+        let _ = digest.peer_addr.set(Some(LibraryAddr::Inet(info.client)));
+        Self {
+            io,
+            info,
+            digest: Arc::new(digest),
+            ahead: Bytes::new(),
+            gathered: Vec::new(),
+            taken: 0,
+            head_deadline: None,
+            timer: None,
+        }
+    }
+
+    pub(super) fn info(&self) -> &Arc<ConnInfo> {
+        &self.info
+    }
+
+    pub(super) fn digest(&self) -> Arc<SocketDigest> {
+        self.digest.clone()
+    }
+
+    /// From now on a request's head is read, which has to be complete by `deadline`.
+    pub(super) fn begin_head(&mut self, deadline: Instant) {
+        self.info.begin_head();
+        self.head_deadline = Some(deadline);
+        self.taken = 0;
+        self.timer = None;
+    }
+
+    /// Whether anything but the request's head was read: a body, or the beginning of the next request.
+    pub(super) fn took_more_than_a_head(&self) -> bool {
+        self.taken != self.info.head_length()
+    }
+
+    /// Waits until something has been read, holding nothing but the socket: the buffer exists only while it is filled.
+    /// A socket that merely says it is readable is not enough, it may be wrong. An error when the client has left.
+    pub(super) async fn readable(&mut self) -> io::Result<()> {
+        if !self.ahead.is_empty() {
+            return Ok(());
+        }
+        self.ahead = std::future::poll_fn(|cx| {
+            let mut bytes = [MaybeUninit::<u8>::uninit(); FIRST_READ];
+            let mut buf = ReadBuf::uninit(&mut bytes);
+            ready!(self.poll_socket_read(cx, &mut buf))?;
+            Poll::Ready(io::Result::Ok(Bytes::copy_from_slice(buf.filled())))
+        })
+        .await?;
+        if self.ahead.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
+    /// Whether the client begins with `preface`. Reads no further than the first byte that differs.
+    pub(super) async fn begins_with(&mut self, preface: &[u8]) -> io::Result<bool> {
+        let mut seen = Vec::with_capacity(preface.len());
+        while seen.len() < preface.len() && preface.starts_with(&seen) {
+            let mut rest = [0u8; 64];
+            let want = (preface.len() - seen.len()).min(rest.len());
+            let n = self.read(&mut rest[..want]).await?;
+            if n == 0 {
+                break;
+            }
+            seen.extend_from_slice(&rest[..n]);
+        }
+        let same = seen == preface;
+        self.ahead = Bytes::from(seen);
+        Ok(same)
+    }
+
+    fn poll_socket_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match &mut self.io {
+            Io::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
+            Io::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
+            Io::Gone => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_socket_write(&mut self, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        match &mut self.io {
+            Io::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, bufs),
+            Io::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
+            Io::Gone => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    fn poll_gathered(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.gathered.is_empty() {
+            let gathered = std::mem::take(&mut self.gathered);
+            let written = self.poll_socket_write(cx, &[io::IoSlice::new(&gathered)]);
+            self.gathered = gathered;
+            match ready!(written)? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                n => drop(self.gathered.drain(..n)),
+            }
+        }
+        // An idle connection keeps no buffer.
+        self.gathered = Vec::new();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Conn {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if !self.ahead.is_empty() {
+            let n = self.ahead.len().min(buf.remaining());
+            buf.put_slice(&self.ahead[..n]);
+            self.ahead.advance(n);
+            self.taken += n;
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        if let Poll::Ready(read) = self.poll_socket_read(cx, buf) {
+            self.taken += buf.filled().len() - before;
+            return Poll::Ready(read);
+        }
+        // The timer exists only while a head is incomplete: most heads arrive at once.
+        if let (Some(deadline), false) = (self.head_deadline, self.info.has_head()) {
+            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+            if timer.as_mut().poll(cx).is_ready() {
+                self.info.head_is_late();
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl AsyncWrite for Conn {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.info.is_written_to();
+        if self.info.keeps_date() {
+            let mut head = buf.to_vec();
+            if self.info.restore_date(&mut head) {
+                self.gathered.extend_from_slice(&head);
+                return Poll::Ready(Ok(buf.len()));
+            }
+        }
+        if self.gathered.len() + buf.len() <= GATHER {
+            if self.gathered.capacity() == 0 {
+                self.gathered.reserve_exact(GATHER);
+            }
+            self.gathered.extend_from_slice(buf);
+            return Poll::Ready(Ok(buf.len()));
+        }
+        // What is gathered and what is new leave in one system call.
+        let gathered = std::mem::take(&mut self.gathered);
+        let written = self.poll_socket_write(cx, &[io::IoSlice::new(&gathered), io::IoSlice::new(buf)]);
+        self.gathered = gathered;
+        let n = ready!(written)?;
+        if n == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        let from_gathered = n.min(self.gathered.len());
+        self.gathered.drain(..from_gathered);
+        match n - from_gathered {
+            // Only old bytes went out: the new ones are offered again once the socket takes them.
+            0 => {
+                ready!(self.poll_gathered(cx))?;
+                self.poll_write(cx, buf)
+            }
+            taken => Poll::Ready(Ok(taken)),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_gathered(cx))?;
+        match &mut self.io {
+            Io::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Io::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            Io::Gone => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_gathered(cx))?;
+        match &mut self.io {
+            Io::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
+            Io::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
+            Io::Gone => Poll::Ready(Ok(())),
+        }
+    }
+}
+
+impl Drop for Conn {
+    fn drop(&mut self) {
+        if !self.info.lingers() {
+            return;
+        }
+        match std::mem::replace(&mut self.io, Io::Gone) {
+            Io::Plain(tcp) => linger::close(tcp),
+            Io::Tls(tls) => linger::close(*tls),
+            Io::Gone => {}
+        }
+    }
+}
+
+#[async_trait]
+impl Shutdown for Conn {
+    async fn shutdown(&mut self) {
+        let _ = AsyncWriteExt::shutdown(self).await;
+    }
+}
+
+impl UniqueID for Conn {
+    fn id(&self) -> UniqueIDType {
+        match &self.io {
+            Io::Plain(tcp) => tcp.as_raw_fd(),
+            Io::Tls(tls) => tls.get_ref().0.as_raw_fd(),
+            Io::Gone => -1,
+        }
+    }
+}
+
+impl Ssl for Conn {}
+
+impl Peek for Conn {}
+
+impl GetTimingDigest for Conn {
+    fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {
+        Vec::new()
+    }
+}
+
+impl GetProxyDigest for Conn {
+    fn get_proxy_digest(&self) -> Option<Arc<ProxyDigest>> {
+        None
+    }
+}
+
+impl GetSocketDigest for Conn {
+    fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
+        Some(self.digest.clone())
+    }
+}

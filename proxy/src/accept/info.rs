@@ -1,0 +1,183 @@
+//! What is known about a connection, and what a request's handler tells it.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use http::HeaderValue;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::admin::metrics::Metrics;
+
+/// Every date in HTTP has this many bytes (RFC 9110 §5.6.7).
+const DATE_LENGTH: usize = 29;
+
+/// What is known about a connection, for whoever handles a request on it.
+pub struct ConnInfo {
+    /// Who a trusted proxy said the client is (PROXY protocol), else who is at the other end of the socket.
+    pub client: SocketAddr,
+    pub tls: bool,
+    metrics: Arc<Metrics>,
+    /// The current request's head has been read; until then the head's deadline holds.
+    head_read: AtomicBool,
+    /// Its length in bytes.
+    head_length: AtomicUsize,
+    /// The site's own Date, for as long as the head that carries it has not been written.
+    date: Mutex<Option<[u8; DATE_LENGTH]>>,
+    date_kept: AtomicBool,
+    /// Something has been written since the current request began.
+    written: AtomicBool,
+    /// The head's deadline has passed.
+    late: AtomicBool,
+    /// The client may still be sending what nobody will read.
+    linger: AtomicBool,
+    /// The request is not worth waiting for any longer.
+    abandoned: Notify,
+}
+
+impl ConnInfo {
+    /// A fresh connection.
+    pub fn new(client: SocketAddr, tls: bool, metrics: Arc<Metrics>) -> Self {
+        Self {
+            client,
+            tls,
+            metrics,
+            head_read: AtomicBool::new(true),
+            head_length: AtomicUsize::new(0),
+            date: Mutex::new(None),
+            date_kept: AtomicBool::new(false),
+            written: AtomicBool::new(false),
+            late: AtomicBool::new(false),
+            linger: AtomicBool::new(false),
+            abandoned: Notify::new(),
+        }
+    }
+
+    /// The same for one stream of the connection.
+    pub(super) fn for_stream(&self) -> Self {
+        Self::new(self.client, self.tls, self.metrics.clone())
+    }
+
+    /// Ends the current request at once, whatever it waits for; there is no answer.
+    pub fn abandon(&self) {
+        self.abandoned.notify_waiters();
+    }
+
+    /// Returns when the current request has been abandoned.
+    pub(super) async fn abandoned(&self) {
+        self.abandoned.notified().await;
+    }
+
+    /// The request's head is complete, with that many bytes: its deadline no longer holds.
+    pub fn head_is_read(&self, length: usize) {
+        self.head_length.store(length, Ordering::Relaxed);
+        self.head_read.store(true, Ordering::Relaxed);
+    }
+
+    /// The response's head is about to be written, with a Date of the site's that must survive: over HTTP/1 the library
+    /// writes its own over it, which would make an answer from a cache behind us look fresh.
+    pub fn keep_date(&self, date: &HeaderValue) {
+        if let Ok(date) = <[u8; DATE_LENGTH]>::try_from(date.as_bytes()) {
+            *self.date.lock() = Some(date);
+            self.date_kept.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a Date waits to be put back.
+    pub(super) fn keeps_date(&self) -> bool {
+        self.date_kept.load(Ordering::Relaxed)
+    }
+
+    /// Puts a kept Date back into a head. `false` when this is not the head yet.
+    pub(super) fn restore_date(&self, head: &mut [u8]) -> bool {
+        const LINE: &[u8] = b"\r\nDate: ";
+        if head.starts_with(b"HTTP/1.1 1") {
+            return false;
+        }
+        let date = self.date.lock().take();
+        self.date_kept.store(false, Ordering::Relaxed);
+        let at = head.windows(LINE.len()).position(|w| w.eq_ignore_ascii_case(LINE)).map(|at| at + LINE.len());
+        if let (Some(date), Some(place)) = (date, at.and_then(|at| head.get_mut(at..at + DATE_LENGTH))) {
+            place.copy_from_slice(&date);
+        }
+        true
+    }
+
+    /// The request was refused before all of it was read: read on for a moment when closing, or the reset that a
+    /// closed socket sends may reach the client before the answer does.
+    pub fn linger(&self) {
+        self.linger.store(true, Ordering::Relaxed);
+    }
+
+    /// A new request begins on this connection.
+    pub(super) fn begin_head(&self) {
+        for flag in [&self.head_read, &self.written, &self.date_kept] {
+            flag.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the current request's head is complete.
+    pub(super) fn has_head(&self) -> bool {
+        self.head_read.load(Ordering::Relaxed)
+    }
+
+    /// How long the last complete head was, in bytes.
+    pub(super) fn head_length(&self) -> usize {
+        self.head_length.load(Ordering::Relaxed)
+    }
+
+    /// The head's deadline has passed.
+    pub(super) fn head_is_late(&self) {
+        self.late.store(true, Ordering::Relaxed);
+    }
+
+    /// Something is about to be written. Before the head is complete that can only be the library's refusal of it,
+    /// which is counted before anybody can read it.
+    pub(super) fn is_written_to(&self) {
+        let first = !self.written.swap(true, Ordering::Relaxed);
+        if first && self.head_outcome() == HeadOutcome::Refused {
+            self.metrics.rejected("malformed");
+        }
+    }
+
+    /// Whether closing needs patience.
+    pub(super) fn lingers(&self) -> bool {
+        self.linger.load(Ordering::Relaxed) || self.head_outcome() == HeadOutcome::Refused
+    }
+
+    /// How the last request's head ended.
+    pub(super) fn head_outcome(&self) -> HeadOutcome {
+        if self.head_read.load(Ordering::Relaxed) {
+            HeadOutcome::Read
+        } else if self.late.load(Ordering::Relaxed) {
+            HeadOutcome::Late
+        } else if self.written.load(Ordering::Relaxed) {
+            HeadOutcome::Refused
+        } else {
+            HeadOutcome::Gone
+        }
+    }
+}
+
+/// How reading a request's head ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeadOutcome {
+    Read,
+    /// Not complete in time.
+    Late,
+    /// The library answered it with an error of its own: it could not be parsed.
+    Refused,
+    /// The client left.
+    Gone,
+}
+
+impl std::fmt::Debug for ConnInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ConnInfo").field("client", &self.client).field("tls", &self.tls).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,264 @@
+//! The way in (decision 19): permit → PROXY → TLS → wait with only the socket held → the library under a deadline.
+//!
+//! The library's own listener bounds neither the handshake nor the whole head, keeps a session for each idle
+//! connection, and stops by sleeping. This one bounds all of it, and its drain ends as soon as nothing runs.
+
+mod conn;
+mod info;
+mod linger;
+mod proxy_header;
+mod serve;
+mod tls;
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use frontdesk_filters::caller::forwarded;
+use pingora::apps::HttpServerApp;
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    time::{Instant, timeout_at},
+};
+use tokio_rustls::TlsAcceptor;
+
+use crate::{admin::metrics::Metrics, certificate::Certificate, live::Live};
+use conn::{Conn, Io};
+
+pub use info::ConnInfo;
+
+tokio::task_local! {
+    /// The connection that the current request came in on.
+    static CONNECTION: Arc<ConnInfo>;
+}
+
+/// The connection that the current request came in on; `None` outside a request.
+pub fn connection() -> Option<Arc<ConnInfo>> {
+    CONNECTION.try_with(Arc::clone).ok()
+}
+
+/// What all listeners of a kind share: the bound on connections, the drain.
+pub struct Gate {
+    live: Arc<Live>,
+    metrics: Arc<Metrics>,
+    permits: Arc<Semaphore>,
+    /// How many permits there are, taken or not.
+    size: AtomicUsize,
+    idle: AtomicUsize,
+    /// Newcomers that wait for a permit.
+    waiting: AtomicUsize,
+    /// Woken when a newcomer waits for a permit: the longest idle connection makes room.
+    room: Notify,
+    drain: watch::Receiver<bool>,
+}
+
+impl Gate {
+    /// A gate for `size` connections. `drain` turns true when the process is to end.
+    pub fn new(live: Arc<Live>, metrics: Arc<Metrics>, size: usize, drain: watch::Receiver<bool>) -> Arc<Self> {
+        Arc::new(Self {
+            live,
+            metrics,
+            permits: Arc::new(Semaphore::new(size)),
+            size: AtomicUsize::new(size),
+            idle: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            room: Notify::new(),
+            drain,
+        })
+    }
+
+    /// Follows a changed `protection.max_connections`; connections above a smaller bound end when they end.
+    pub fn resize(self: &Arc<Self>, size: usize) {
+        let before = self.size.swap(size, Ordering::SeqCst);
+        if size > before {
+            self.permits.add_permits(size - before);
+        } else if size < before {
+            let (permits, surplus) = (self.permits.clone(), u32::try_from(before - size).unwrap_or(u32::MAX));
+            tokio::spawn(async move {
+                if let Ok(taken) = permits.acquire_many(surplus).await {
+                    taken.forget();
+                }
+            });
+        }
+    }
+
+    /// A permit for a newcomer. With none left an idle connection makes room, now or as soon as one idles.
+    async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
+            return Some(permit);
+        }
+        self.metrics.rejected("max_connections");
+        let _waiting = Counted::one(&self.waiting);
+        if self.idle.load(Ordering::SeqCst) > 0 {
+            self.room.notify_one();
+        }
+        self.permits.clone().acquire_owned().await.ok()
+    }
+
+    /// Returns when no connection is left.
+    pub async fn emptied(&self) {
+        let all = u32::try_from(self.size.load(Ordering::SeqCst)).unwrap_or(u32::MAX);
+        let _ = self.permits.acquire_many(all).await;
+    }
+}
+
+/// Counts something for as long as it lives.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn one(counter: &'a AtomicUsize) -> Self {
+        counter.fetch_add(1, Ordering::SeqCst);
+        Self(counter)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Returns once the drain has begun.
+async fn begun(drain: &mut watch::Receiver<bool>) {
+    let _ = drain.wait_for(|begun| *begun).await;
+}
+
+/// What a listener does with a connection before it speaks HTTP.
+#[derive(Clone)]
+pub struct Manner {
+    pub tls: Option<TlsAcceptor>,
+    pub h2c: bool,
+    pub proxy_protocol: bool,
+}
+
+impl Manner {
+    /// Cleartext HTTP/1.1 and nothing else.
+    pub fn plain() -> Self {
+        Self { tls: None, h2c: false, proxy_protocol: false }
+    }
+
+    /// TLS with a certificate that may be swapped.
+    pub fn tls(certificate: Arc<Certificate>, proxy_protocol: bool) -> Result<Self, rustls::Error> {
+        Ok(Self { tls: Some(tls::acceptor(certificate)?), h2c: false, proxy_protocol })
+    }
+}
+
+/// Binds an address. A port of 0 is replaced by what the system chose: see `local_addr`.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    // Inherited by what is accepted: finds peers that vanished without a word.
+    socket.set_keepalive(true)?;
+    socket.bind(address)?;
+    socket.listen(4096)
+}
+
+/// Accepts until the drain begins. Each connection runs in a task of its own.
+pub async fn listen<A>(gate: Arc<Gate>, listener: TcpListener, manner: Manner, app: Arc<A>)
+where
+    A: HttpServerApp + Send + Sync + 'static,
+{
+    let mut drain = gate.drain.clone();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = begun(&mut drain) => return,
+        };
+        let (tcp, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(e) => {
+                tracing::warn!(error = %e, "a connection could not be accepted");
+                // Out of file descriptors, most likely: trying at once would only spin.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            }
+        };
+        let permit = tokio::select! {
+            permit = gate.permit() => permit,
+            () = begun(&mut drain) => return,
+        };
+        let Some(permit) = permit else { return };
+        let open = gate.metrics.connection_opened();
+        let (gate, manner, app) = (gate.clone(), manner.clone(), app.clone());
+        tokio::spawn(async move {
+            let _open = open;
+            // Boxed: what the handshake needs is not held while the connection idles.
+            if let Some(conn) = Box::pin(admit(&gate, manner, tcp, peer)).await {
+                serve::serve(gate, conn, app, Arc::new(permit)).await;
+            }
+        });
+    }
+}
+
+/// A connection that is ready to speak HTTP.
+struct Admitted {
+    conn: Box<Conn>,
+    http2: bool,
+    /// When the first request's head has to be complete.
+    deadline: Instant,
+}
+
+/// Everything before HTTP, within `protection.header_timeout` from accept on.
+async fn admit(gate: &Gate, manner: Manner, mut tcp: TcpStream, peer: SocketAddr) -> Option<Admitted> {
+    let (limit, trusted) = {
+        let running = gate.live.current();
+        let settings = &running.snapshot.settings;
+        let trusted = manner.proxy_protocol && forwarded::is_trusted(peer.ip(), &settings.listen.trusted_proxies);
+        (settings.protection.header_timeout, trusted)
+    };
+    let _ = tcp.set_nodelay(true);
+    let deadline = Instant::now() + limit;
+    let mut client = peer;
+    if manner.proxy_protocol {
+        if !trusted {
+            gate.metrics.rejected("proxy_protocol");
+            return None;
+        }
+        match timeout_at(deadline, proxy_header::read(&mut tcp)).await {
+            Ok(Ok(named)) => client = named.unwrap_or(peer),
+            Ok(Err(_)) => {
+                gate.metrics.rejected("proxy_protocol");
+                return None;
+            }
+            Err(_) => {
+                gate.metrics.rejected("header_timeout");
+                return None;
+            }
+        }
+    }
+    let info = Arc::new(ConnInfo::new(client, manner.tls.is_some(), gate.metrics.clone()));
+    let Some(acceptor) = manner.tls else {
+        let mut conn = Box::new(Conn::new(Io::Plain(tcp), info));
+        let http2 = manner.h2c
+            && match timeout_at(deadline, conn.begins_with(serve::H2_PREFACE)).await {
+                Ok(begins) => begins.ok()?,
+                Err(_) => {
+                    gate.metrics.rejected("header_timeout");
+                    return None;
+                }
+            };
+        return Some(Admitted { conn, http2, deadline });
+    };
+    match timeout_at(deadline, acceptor.accept(tcp)).await {
+        Ok(Ok(tls)) => {
+            let http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
+            Some(Admitted { conn: Box::new(Conn::new(Io::Tls(Box::new(tls)), info)), http2, deadline })
+        }
+        Ok(Err(e)) => {
+            tracing::debug!(%peer, error = %e, "TLS handshake failed");
+            gate.metrics.rejected("tls_handshake");
+            None
+        }
+        Err(_) => {
+            gate.metrics.rejected("header_timeout");
+            None
+        }
+    }
+}

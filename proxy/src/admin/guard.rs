@@ -1,0 +1,88 @@
+//! Who may do what at the operator's address.
+
+use std::net::IpAddr;
+
+use http::{StatusCode, header};
+use pingora::http::RequestHeader;
+
+use super::{Answer, problem};
+use crate::live::Live;
+
+/// A web page that a browser on this machine shows must not speak to us: its Host or its Origin gives it away.
+pub(super) fn check_browser(request: &RequestHeader, live: &Live) -> Result<(), Box<Answer>> {
+    let running = live.current();
+    let names = &running.snapshot.settings.admin.hosts;
+    let known = |authority: &str| {
+        let host = host_of(authority);
+        host.parse::<IpAddr>().is_ok()
+            || host.eq_ignore_ascii_case("localhost")
+            || names.iter().any(|n| n.eq_ignore_ascii_case(host))
+    };
+    let host = request.headers.get(header::HOST).map(|v| v.to_str().unwrap_or("?"));
+    if host.is_some_and(|h| !known(h)) {
+        return Err(Box::new(problem(
+            StatusCode::MISDIRECTED_REQUEST,
+            "This Host is not one of the operator's. Use an address, localhost, or a name in admin.hosts.",
+        )));
+    }
+    let Some(origin) = request.headers.get(header::ORIGIN) else { return Ok(()) };
+    let authority = origin.to_str().ok().and_then(|o| o.split_once("://")).map(|(_, authority)| authority);
+    if authority.is_some() && authority == host {
+        return Ok(());
+    }
+    Err(Box::new(problem(StatusCode::FORBIDDEN, "A page of another origin may not use this address.")))
+}
+
+/// `host`, `host:port`, `[v6]:port` → the host alone.
+fn host_of(authority: &str) -> &str {
+    match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(rest),
+        None if authority.matches(':').count() > 1 => authority,
+        None => authority.split(':').next().unwrap_or(authority),
+    }
+}
+
+/// On loopback whoever reaches it is the operator; anywhere else a token tells.
+pub(super) fn check_operator(request: &RequestHeader, live: &Live) -> Result<(), Box<Answer>> {
+    if live.bound().admin.ip().is_loopback() {
+        return Ok(());
+    }
+    let running = live.current();
+    let Some(expected) = running.snapshot.settings.admin.token_sha256 else {
+        return Err(Box::new(problem(
+            StatusCode::FORBIDDEN,
+            "listen.admin is not a loopback address and admin.token_sha256 is not set: there is nobody to trust. \
+             Set it to the SHA-256 of a token and send the token as Authorization: Bearer.",
+        )));
+    };
+    let token = request.headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok());
+    let token = token.and_then(|v| v.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let given = token.map(|(_, token)| ring::digest::digest(&ring::digest::SHA256, token.trim().as_bytes()));
+    // Hashes of equal length, compared to their end whatever differs.
+    let same = given.is_some_and(|g| g.as_ref().iter().zip(expected).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0);
+    if same {
+        return Ok(());
+    }
+    let mut refusal = problem(StatusCode::UNAUTHORIZED, "Send the operator's token as Authorization: Bearer.");
+    refusal.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
+    Err(Box::new(refusal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_of;
+
+    #[test]
+    fn hosts_lose_their_ports() {
+        for (authority, host) in [
+            ("a:1", "a"),
+            ("a", "a"),
+            ("[::1]:1", "::1"),
+            ("[::1]", "::1"),
+            ("::1", "::1"),
+            ("127.0.0.1:9", "127.0.0.1"),
+        ] {
+            assert_eq!(host_of(authority), host);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The operator's address: probes, metrics, what is running, reload, the log's level.
+//!
+//! What shows or changes something is for the operator: on loopback whoever can reach it, elsewhere a token. A page in
+//! a browser must not reach it through the operator's own machine: Host and Origin are checked (DNS rebinding).
+
+mod guard;
+pub mod metrics;
+mod state;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use async_trait::async_trait;
+use http::{Method, Response, StatusCode, header};
+use pingora::{apps::http_app::ServeHttp, protocols::http::ServerSession};
+use serde_json::json;
+
+use crate::{accept, live::Live, logs::Logs};
+use metrics::Metrics;
+
+/// The application behind `listen.admin`.
+pub struct Admin {
+    pub live: Arc<Live>,
+    pub metrics: Arc<Metrics>,
+    pub logs: Logs,
+    /// The process is ending: not ready any more, but alive.
+    pub draining: Arc<AtomicBool>,
+}
+
+type Answer = Response<Vec<u8>>;
+
+#[async_trait]
+impl ServeHttp for Admin {
+    async fn response(&self, session: &mut ServerSession) -> Answer {
+        if let Some(connection) = accept::connection() {
+            connection.head_is_read(session.to_h1_raw().len());
+        }
+        let request = session.req_header();
+        let mut answer = match guard::check_browser(request, &self.live) {
+            Ok(()) => self.route(session).await,
+            Err(refusal) => *refusal,
+        };
+        let length = answer.body().len();
+        answer.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+        answer.headers_mut().insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-store"));
+        answer
+    }
+}
+
+impl Admin {
+    async fn route(&self, session: &ServerSession) -> Answer {
+        let request = session.req_header();
+        let (path, query) = (request.uri.path(), request.uri.query().unwrap_or(""));
+        let reads = matches!(request.method, Method::GET | Method::HEAD);
+        let operator = || guard::check_operator(request, &self.live);
+        match (path, reads, &request.method) {
+            ("/livez" | "/healthz", true, _) => text(StatusCode::OK, "ok\n"),
+            ("/readyz", true, _) if is_verbose(query) => match operator() {
+                Ok(()) => self.ready(true),
+                Err(refusal) => *refusal,
+            },
+            ("/readyz", true, _) => self.ready(false),
+            ("/metrics", true, _) => {
+                let mut answer = Response::new(self.metrics.text());
+                let kind = header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+                answer.headers_mut().insert(header::CONTENT_TYPE, kind);
+                answer
+            }
+            ("/config", true, _) => {
+                operator().map_or_else(|r| *r, |()| json_answer(StatusCode::OK, &state::config(&self.live)))
+            }
+            ("/reload", _, &Method::POST) => match operator() {
+                Ok(()) => self.reload().await,
+                Err(refusal) => *refusal,
+            },
+            ("/log", _, &Method::PUT | &Method::POST) => operator().map_or_else(|r| *r, |()| self.set_level(query)),
+            ("/", true, _) => text(StatusCode::OK, INDEX),
+            ("/livez" | "/healthz" | "/readyz" | "/metrics" | "/config" | "/", false, _) => not_allowed("GET, HEAD"),
+            ("/reload", ..) => not_allowed("POST"),
+            ("/log", ..) => not_allowed("PUT, POST"),
+            _ => problem(StatusCode::NOT_FOUND, "There is nothing here. GET / lists what there is."),
+        }
+    }
+
+    fn ready(&self, verbose: bool) -> Answer {
+        let draining = self.draining.load(Ordering::Relaxed);
+        let status = if draining { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+        if verbose {
+            return text(status, &state::readiness(&self.live, draining));
+        }
+        text(status, if draining { "draining\n" } else { "ok\n" })
+    }
+
+    async fn reload(&self) -> Answer {
+        let live = self.live.clone();
+        // Files are read: not on a worker.
+        let reloaded = tokio::task::spawn_blocking(move || live.reload()).await;
+        match reloaded {
+            Ok(Ok(())) => {
+                let running = self.live.current();
+                let body = json!({
+                    "hash": running.snapshot.hash,
+                    "warnings": running.warnings(),
+                    "not_swapped": self.live.not_swapped(),
+                });
+                json_answer(StatusCode::OK, &body)
+            }
+            Ok(Err(mistakes)) => {
+                let body = json!({
+                    "title": "The configuration was not taken into use; the running one stays.",
+                    "mistakes": mistakes,
+                });
+                json_answer(StatusCode::UNPROCESSABLE_ENTITY, &body)
+            }
+            Err(e) => {
+                tracing::error!(error = %e, "reloading failed");
+                problem(StatusCode::INTERNAL_SERVER_ERROR, "Reloading failed; the log says why.")
+            }
+        }
+    }
+
+    fn set_level(&self, query: &str) -> Answer {
+        let level = query.split('&').find_map(|p| p.strip_prefix("level=")).unwrap_or("");
+        match self.logs.set_level(level) {
+            Ok(()) => json_answer(StatusCode::OK, &json!({ "level": level })),
+            Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+        }
+    }
+}
+
+const INDEX: &str = "frontdesk: the operator's address\n\n\
+    GET  /livez            the process is alive\n\
+    GET  /readyz[?verbose] it takes requests\n\
+    GET  /metrics          for Prometheus\n\
+    GET  /config           what is running, and why the last reload failed\n\
+    POST /reload           read the configuration anew\n\
+    PUT  /log?level=debug  change the log's level\n";
+
+fn is_verbose(query: &str) -> bool {
+    query.split('&').any(|p| p.split('=').next() == Some("verbose"))
+}
+
+fn with_type(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Answer {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(kind));
+    answer
+}
+
+fn text(status: StatusCode, body: &str) -> Answer {
+    with_type(status, "text/plain; charset=utf-8", body.as_bytes().to_vec())
+}
+
+fn json_answer(status: StatusCode, body: &serde_json::Value) -> Answer {
+    let mut text = serde_json::to_vec_pretty(body).unwrap_or_default();
+    text.push(b'\n');
+    with_type(status, "application/json", text)
+}
+
+fn problem(status: StatusCode, detail: &str) -> Answer {
+    let title = status.canonical_reason().unwrap_or("Error");
+    let body = json!({ "type": "about:blank", "title": title, "status": status.as_u16(), "detail": detail });
+    with_type(status, "application/problem+json", body.to_string().into_bytes())
+}
+
+fn not_allowed(allow: &'static str) -> Answer {
+    let mut answer = problem(StatusCode::METHOD_NOT_ALLOWED, "This address does not take this method; see Allow.");
+    answer.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static(allow));
+    answer
+}

@@ -1,0 +1,66 @@
+//! What is running, for a person: /config and /readyz?verbose.
+
+use std::{fmt::Write, time::SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::live::{self, Live};
+
+/// The running configuration, its age, and why the last reload failed.
+pub(super) fn config(live: &Live) -> Value {
+    let running = live.current();
+    let upstreams: Vec<Value> = running
+        .pool
+        .backends()
+        .iter()
+        .map(|b| json!({ "url": b.label, "up": b.is_up(), "addresses": *b.addresses() }))
+        .collect();
+    let failure = live.failure().map(|f| json!({ "at": when(f.at), "mistakes": f.mistakes }));
+    let mut documents: Vec<&String> = running.snapshot.documents.keys().collect();
+    documents.sort();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "uptime_seconds": live::started().elapsed().as_secs(),
+        "source": live.name(),
+        "hash": running.snapshot.hash,
+        "loaded_at": when(running.since),
+        "age_seconds": running.age().as_secs(),
+        "warnings": running.warnings(),
+        "last_error": failure,
+        "not_swapped": live.not_swapped(),
+        "upstreams": upstreams,
+        "documents": documents,
+        "config": running.declaration.tables,
+    })
+}
+
+/// One line for each thing that readiness rests on, and for what an operator would want to know beside it.
+pub(super) fn readiness(live: &Live, draining: bool) -> String {
+    let running = live.current();
+    let mut out = String::new();
+    let mut line = |well: bool, what: String| {
+        let _ = writeln!(out, "[{}] {what}", if well { '+' } else { '-' });
+    };
+    line(true, format!("configuration {} in use for {} s", running.short_hash(), running.age().as_secs()));
+    match live.failure() {
+        None => line(true, "last reload succeeded".into()),
+        Some(failure) => {
+            line(false, format!("last reload failed at {}; the running configuration stays", when(failure.at)));
+            for mistake in failure.mistakes {
+                line(false, mistake);
+            }
+        }
+    }
+    for what in live.not_swapped() {
+        line(false, what);
+    }
+    for backend in running.pool.backends() {
+        line(backend.is_up(), format!("upstream {}", backend.label));
+    }
+    line(!draining, if draining { "draining".into() } else { "taking requests".into() });
+    out
+}
+
+fn when(at: SystemTime) -> String {
+    httpdate::fmt_http_date(at)
+}

@@ -1,0 +1,56 @@
+//! The one place that writes a reply of Frontdesk's own.
+
+use std::time::Duration;
+
+use frontdesk_filters::Reply;
+use http::{HeaderValue, Method, header};
+use pingora::{http::ResponseHeader, proxy::Session};
+
+use crate::{accept, live::Running};
+
+/// A request body up to this size is read to its end before answering, so that the connection can be used again.
+const DRAINED: usize = 64 * 1024;
+/// How long that may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Writes the reply. The body is left out for HEAD, its length is not. Errors mean that the client is gone.
+pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
+    let unread = !session.is_body_done();
+    if unread && !drain(session).await {
+        // Somebody is still sending what nobody will read.
+        session.set_keepalive(None);
+        if let Some(connection) = accept::connection() {
+            connection.linger();
+        }
+    }
+    let mut head = ResponseHeader::build(reply.status, Some(reply.headers.len() + 4))?;
+    for (name, value) in reply.headers {
+        head.append_header(name, value)?;
+    }
+    if let Some(link) = &running.snapshot.link {
+        head.append_header(header::LINK, link.clone())?;
+    }
+    let bodiless = matches!(reply.status.as_u16(), 204 | 304);
+    if !bodiless {
+        head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(reply.body.len()))?;
+    }
+    let end = bodiless || reply.body.is_empty() || session.req_header().method == Method::HEAD;
+    // Not through the modules: what is written here is ready as it is.
+    let downstream = session.as_downstream_mut();
+    downstream.write_response_header(Box::new(head)).await?;
+    if !end {
+        downstream.write_response_body(reply.body, true).await?;
+    }
+    Ok(())
+}
+
+/// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.
+async fn drain(session: &mut Session) -> bool {
+    let headers = &session.req_header().headers;
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+    if announced.is_none_or(|n: usize| n > DRAINED) || headers.contains_key(header::EXPECT) {
+        return false;
+    }
+    session.set_total_drain_timeout(Some(PATIENCE));
+    session.drain_request_body().await.is_ok()
+}

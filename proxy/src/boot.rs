@@ -1,0 +1,260 @@
+//! From a configuration to a running process, and to its end: listeners, jobs, signals.
+
+mod jobs;
+
+use std::{
+    net::SocketAddr,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use pingora::{proxy::HttpProxy, server::configuration::ServerConf};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
+
+use crate::{
+    accept::{self, Gate, Manner},
+    access::AccessLog,
+    admin::{Admin, metrics::Metrics},
+    front::Front,
+    live::Live,
+    logs::Logs,
+    source::Source,
+};
+
+/// Connections at a time to the operator's address.
+const ADMIN_CONNECTIONS: usize = 256;
+/// Idle connections kept to upstreams, per worker.
+const POOL: usize = 128;
+/// Tries of one request, stale pooled connections included.
+const TRIES: usize = 4;
+/// How long the last access lines may take.
+const LAST_LINES: Duration = Duration::from_secs(1);
+
+/// Why a process did not come up; told to a person.
+pub struct NotStarted(pub Vec<String>);
+
+impl NotStarted {
+    /// Prints the reasons and gives what to exit with.
+    pub fn tell(&self) -> ExitCode {
+        for line in &self.0 {
+            eprintln!("frontdesk: {line}");
+        }
+        ExitCode::FAILURE
+    }
+}
+
+/// Something that runs beside the proxy for as long as it does, given the parts it may need.
+pub type Beside = Box<dyn FnOnce(Arc<Live>, Arc<Metrics>) + Send>;
+
+/// Runs until a signal ends it.
+pub fn run(source: Source, beside: Option<Beside>) -> Result<(), NotStarted> {
+    crate::live::started();
+    let logs = Logs::start();
+    // Whoever needs TLS finds one provider, whichever library asks first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    check_trust_store()?;
+    let metrics = Metrics::new().map_err(|e| NotStarted(vec![e.to_string()]))?;
+    let live = Live::start(source, metrics.clone()).map_err(NotStarted)?;
+    raise_file_limit();
+    let threads = threads(live.current().snapshot.settings.threads);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name("frontdesk")
+        .enable_all()
+        .build()
+        .map_err(|e| NotStarted(vec![format!("no worker threads: {e}")]))?;
+    let ended = runtime.block_on(serve(live, metrics, logs, threads, beside));
+    runtime.shutdown_background();
+    ended
+}
+
+/// The library panics when the certificate store that the environment names cannot be read.
+fn check_trust_store() -> Result<(), NotStarted> {
+    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
+        if let Some(path) = std::env::var_os(name)
+            && let Err(e) = std::fs::metadata(&path)
+        {
+            let path = path.to_string_lossy();
+            return Err(NotStarted(vec![format!(
+                "{name} names {path}, which cannot be read ({e}); correct or unset it"
+            )]));
+        }
+    }
+    Ok(())
+}
+
+/// Each connection takes a file descriptor or two; the usual soft limit of 1024 is far below max_connections.
+fn raise_file_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both calls read or write only the struct they are given.
+    let raised = unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) == 0
+        }
+    };
+    if !raised {
+        tracing::warn!("the limit on open files could not be raised; it bounds the connections");
+    }
+}
+
+/// As many workers as configured, or as the cgroup's quota allows.
+fn threads(configured: usize) -> usize {
+    match configured {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    }
+}
+
+async fn serve(
+    live: Arc<Live>,
+    metrics: Arc<Metrics>,
+    logs: Logs,
+    threads: usize,
+    beside: Option<Beside>,
+) -> Result<(), NotStarted> {
+    // Before anybody can know that we run: an unhandled SIGHUP would end the process.
+    let mut signals = Signals::receive()?;
+    let (drain_sender, drain) = watch::channel(false);
+    let draining = Arc::new(AtomicBool::new(false));
+    let running = live.current();
+    let settings = &running.snapshot.settings;
+    logs.set_level(&settings.log.level).map_err(|e| NotStarted(vec![e]))?;
+    for warning in running.warnings() {
+        tracing::warn!("{warning}");
+    }
+
+    let access = Arc::new(AccessLog::start(metrics.clone()).map_err(|e| NotStarted(vec![e.to_string()]))?);
+    let gate = Gate::new(live.clone(), metrics.clone(), settings.protection.max_connections, drain.clone());
+    let front = Front { live: live.clone(), metrics: metrics.clone(), access: access.clone(), drain: drain.clone() };
+    let conf = ServerConf { threads, upstream_keepalive_pool_size: POOL, max_retries: TRIES, ..ServerConf::default() };
+    let mut proxy = HttpProxy::new(front, Arc::new(conf));
+    proxy.handle_init_modules();
+    let proxy = Arc::new(proxy);
+
+    // Everything is bound before anything is served: half a process helps nobody.
+    let listen = live.bound().clone();
+    let mut listeners = Vec::new();
+    for address in &listen.http {
+        let manner = Manner { tls: None, h2c: listen.h2c, proxy_protocol: listen.proxy_protocol };
+        listeners.push((bind(*address, "listen.http")?, manner, "http"));
+    }
+    for address in &listen.https {
+        let manner = Manner::tls(live.certificate(), listen.proxy_protocol)
+            .map_err(|e| NotStarted(vec![format!("listen.https: {e}")]))?;
+        listeners.push((bind(*address, "listen.https")?, manner, "https"));
+    }
+    let admin_listener = bind(listen.admin, "listen.admin")?;
+
+    if let Some(beside) = beside {
+        beside(live.clone(), metrics.clone());
+    }
+    let (never, undrained) = watch::channel(false);
+    let admin_gate = Gate::new(live.clone(), metrics.clone(), ADMIN_CONNECTIONS, undrained);
+    let admin = Admin { live: live.clone(), metrics: metrics.clone(), logs: logs.clone(), draining: draining.clone() };
+    tell("admin", &admin_listener);
+    tokio::spawn(accept::listen(admin_gate, admin_listener, Manner::plain(), Arc::new(admin)));
+    for (listener, manner, scheme) in listeners {
+        tell(scheme, &listener);
+        tokio::spawn(accept::listen(gate.clone(), listener, manner, proxy.clone()));
+    }
+    jobs::start(&live, &metrics, &drain);
+    tokio::spawn(follow_swaps(live.clone(), gate.clone(), logs));
+    drop(running);
+
+    if signals.until_told_to_end(&live).await {
+        draining.store(true, Ordering::Relaxed);
+        let ending = async {
+            let protection = live.current().snapshot.settings.protection.clone();
+            let (delay, limit) = (protection.shutdown_delay, protection.shutdown_timeout);
+            tracing::info!(?delay, ?limit, "ending: what runs may finish");
+            tokio::time::sleep(delay).await;
+            let _ = drain_sender.send(true);
+            if tokio::time::timeout(limit, gate.emptied()).await.is_err() {
+                tracing::warn!("shutdown_timeout is over; what still runs is cut off");
+            }
+        };
+        tokio::select! {
+            () = ending => {}
+            _ = signals.int.recv() => tracing::warn!("told to end at once"),
+            _ = signals.term.recv() => tracing::warn!("told to end a second time: at once"),
+        }
+    }
+    drop(never);
+    access.flush(LAST_LINES);
+    tracing::info!("ended");
+    Ok(())
+}
+
+/// The signals that mean something here.
+struct Signals {
+    term: Signal,
+    int: Signal,
+    hup: Signal,
+}
+
+impl Signals {
+    fn receive() -> Result<Self, NotStarted> {
+        let on = |kind| signal(kind).map_err(|e| NotStarted(vec![format!("signals cannot be received: {e}")]));
+        Ok(Self {
+            term: on(SignalKind::terminate())?,
+            int: on(SignalKind::interrupt())?,
+            hup: on(SignalKind::hangup())?,
+        })
+    }
+
+    /// True: SIGTERM, what runs may finish. False: SIGINT, end at once. SIGHUP reloads.
+    async fn until_told_to_end(&mut self, live: &Arc<Live>) -> bool {
+        loop {
+            tokio::select! {
+                _ = self.term.recv() => return true,
+                _ = self.int.recv() => return false,
+                _ = self.hup.recv() => {
+                    let live = live.clone();
+                    tokio::task::spawn_blocking(move || drop(live.reload()));
+                }
+            }
+        }
+    }
+}
+
+/// What outlives a configuration follows the next one.
+async fn follow_swaps(live: Arc<Live>, gate: Arc<Gate>, logs: Logs) {
+    let mut swaps = live.swaps();
+    let mut level = live.current().snapshot.settings.log.level.clone();
+    while swaps.changed().await.is_ok() {
+        let running = live.current();
+        let settings = &running.snapshot.settings;
+        gate.resize(settings.protection.max_connections);
+        if settings.log.level != level {
+            level.clone_from(&settings.log.level);
+            let _ = logs.set_level(&level);
+        }
+    }
+}
+
+fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, NotStarted> {
+    accept::bind(address).map_err(|e| {
+        let hint = match e.kind() {
+            std::io::ErrorKind::AddrInUse => "another process listens there; stop it or choose another address",
+            std::io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose a higher one",
+            std::io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
+            _ => "choose another address",
+        };
+        NotStarted(vec![format!("{key}: {address} cannot be listened on: {e}; {hint}")])
+    })
+}
+
+fn tell(what: &str, listener: &TcpListener) {
+    if let Ok(address) = listener.local_addr() {
+        tracing::info!("{what} on {address}");
+    }
+}

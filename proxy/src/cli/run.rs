@@ -1,0 +1,30 @@
+//! `frontdesk run`.
+
+use std::{collections::HashMap, process::ExitCode};
+
+use super::{Run, What, check};
+use crate::{boot, source::Source};
+
+pub(super) fn run(args: Run) -> ExitCode {
+    let mut source = match args.what {
+        What { upstream: Some(url), .. } => without_file(&url),
+        What { config, .. } => Source::file(config.unwrap_or_else(|| "frontdesk.toml".into())),
+    };
+    source.listen = args.listen;
+    source.admin = args.admin;
+    // The reasons, and the exit code, of a configuration that cannot be used are those of `check`.
+    if let Err(code) = check::usable(&source) {
+        return code;
+    }
+    match boot::run(source, None) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(not_started) => not_started.tell(),
+    }
+}
+
+/// The smallest configuration there is.
+fn without_file(url: &str) -> Source {
+    // JSON's escapes are TOML's: no URL can end the string.
+    let text = format!("[upstream]\nurl = {}\n", serde_json::Value::from(url));
+    Source { path: "--upstream".into(), text: Some(text), variables: HashMap::new(), listen: None, admin: None }
+}

@@ -1,0 +1,39 @@
+//! The site as a server: one exchange at a time to the pure function and back.
+
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+use http::{Request, Response};
+use pingora::{apps::http_app::ServeHttp, protocols::http::ServerSession};
+
+use super::Travel;
+use crate::accept;
+
+/// Bodies beyond this are cut; the site refuses what is half of that.
+const LONGEST: usize = 128 * 1024;
+
+/// Serves the site.
+pub struct Server(pub Travel);
+
+#[async_trait]
+impl ServeHttp for Server {
+    async fn response(&self, session: &mut ServerSession) -> Response<Vec<u8>> {
+        if let Some(connection) = accept::connection() {
+            connection.head_is_read(session.to_h1_raw().len());
+        }
+        let mut body = BytesMut::new();
+        while let Ok(Some(chunk)) = session.read_request_body().await {
+            body.extend_from_slice(&chunk);
+            if body.len() > LONGEST {
+                session.set_keepalive(None);
+                break;
+            }
+        }
+        let head = session.req_header();
+        let mut request = Request::new(body.freeze());
+        *request.method_mut() = head.method.clone();
+        *request.uri_mut() = head.uri.clone();
+        *request.headers_mut() = head.headers.clone();
+        let (parts, body): (_, Bytes) = self.0.respond(&request).into_parts();
+        Response::from_parts(parts, body.to_vec())
+    }
+}

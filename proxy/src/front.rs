@@ -1,0 +1,318 @@
+//! The library's phases, a few lines each: what happens when, and who decides it.
+
+mod ctx;
+mod failure;
+mod head;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use frontdesk_filters::{
+    Decision,
+    caller::forwarded,
+    decide,
+    problem::{self, Fault},
+};
+use http::{StatusCode, Version, header};
+use pingora::{
+    Error, ErrorType, Result,
+    http::{RequestHeader, ResponseHeader},
+    modules::http::HttpModules,
+    proxy::{FailToProxy, ProxyHttp, Session},
+    upstreams::peer::HttpPeer,
+};
+use tokio::sync::watch;
+
+use crate::{
+    accept,
+    access::AccessLog,
+    admin::metrics::Metrics,
+    answer,
+    live::{Live, Running},
+    rewrite::{self, PageBodies, PageBody, Touched},
+};
+use ctx::{Ctx, HeadWatch};
+
+/// How long an upgraded connection or an event stream may be silent once it has begun.
+const LONG_LIVED: Duration = Duration::from_secs(3600);
+
+/// The proxy's application: everything a request needs besides itself.
+pub struct Front {
+    pub live: Arc<Live>,
+    pub metrics: Arc<Metrics>,
+    pub access: Arc<AccessLog>,
+    /// Turns true when the process is to end.
+    pub drain: watch::Receiver<bool>,
+}
+
+/// Why a request gets an answer of ours instead of one of the site's.
+struct Refusal<'a> {
+    fault: Fault,
+    /// More than the fault's general sentence.
+    detail: Option<&'a str>,
+    /// The methods that would do.
+    allow: Option<&'static str>,
+}
+
+impl From<Fault> for Refusal<'_> {
+    fn from(fault: Fault) -> Self {
+        Self { fault, detail: None, allow: None }
+    }
+}
+
+impl Front {
+    /// Refuses a request, and counts it.
+    async fn refuse(&self, session: &mut Session, ctx: &mut Ctx, refusal: Refusal<'_>) -> Result<bool> {
+        self.metrics.rejected(refusal.fault.reason());
+        self.explain(session, ctx, refusal).await
+    }
+
+    async fn explain(&self, session: &mut Session, ctx: &mut Ctx, refusal: Refusal<'_>) -> Result<bool> {
+        let Refusal { fault, detail, allow } = refusal;
+        ctx.error = Some(fault.reason());
+        let running = ctx.running(&self.live);
+        let accept = session.req_header().headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
+        let insertion = running.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
+        let mut reply = problem::reply(fault, detail, accept, insertion);
+        if let Some(allow) = allow {
+            reply = reply.with(header::ALLOW, allow);
+        }
+        answer::send(session, reply, &running).await?;
+        Ok(true)
+    }
+}
+
+#[async_trait]
+impl ProxyHttp for Front {
+    type CTX = Ctx;
+
+    fn new_ctx(&self) -> Ctx {
+        Ctx::new(accept::connection())
+    }
+
+    fn init_downstream_modules(&self, modules: &mut HttpModules) {
+        modules.add_module(Box::new(PageBodies));
+    }
+
+    /// early: one configuration for the whole request; bounds on the connection.
+    async fn early_request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<()> {
+        if let Some(connection) = &ctx.connection {
+            connection.head_is_read(session.as_http1().map_or(0, |_| session.to_h1_raw().len()));
+        }
+        let running = ctx.running(&self.live);
+        let idle = running.snapshot.settings.protection.idle_timeout;
+        ctx.client = ctx.connection.as_ref().map(|connection| {
+            let trusted = &running.snapshot.settings.listen.trusted_proxies;
+            forwarded::client_address(connection.client.ip(), &session.req_header().headers, trusted)
+        });
+        ctx.may_be_silent = head::may_be_silent(session);
+        session.set_read_timeout(Some(idle));
+        session.set_write_timeout(Some(idle));
+        // The library would keep a connection for ever unless told each time; a client's `close` stays a close.
+        ctx.keepalive = session.get_keepalive().filter(|_| !*self.drain.borrow()).map(|_| idle.as_secs().max(1));
+        session.set_keepalive(ctx.keepalive);
+        Ok(())
+    }
+
+    /// decide: refuse, answer, or pass.
+    async fn request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
+        let running = ctx.running(&self.live);
+        if let Err((fault, detail)) = head::check(session, running.snapshot.settings.protection.max_header) {
+            session.set_keepalive(None);
+            return self.refuse(session, ctx, Refusal { fault, detail: Some(&detail), allow: None }).await;
+        }
+        let request = session.req_header();
+        match decide(&running.snapshot, &request.method, &head::target(request), &request.headers) {
+            Decision::Answer(reply) => {
+                answer::send(session, reply, &running).await?;
+                Ok(true)
+            }
+            Decision::Refuse(fault, allow) => self.refuse(session, ctx, Refusal { allow, ..fault.into() }).await,
+            Decision::Pass => {
+                ctx.passed = true;
+                Ok(false)
+            }
+        }
+    }
+
+    /// pass: the next upstream in turn.
+    async fn upstream_peer(&self, _: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
+        let running = ctx.running(&self.live);
+        let index = running.pool.choose(ctx.tried);
+        ctx.upstream = Some(index);
+        ctx.upstream_began.get_or_insert_with(std::time::Instant::now);
+        let Some(mut peer) = running.pool.backends()[index].peer().await else {
+            return Error::e_explain(ErrorType::HTTPStatus(503), "the upstream's name cannot be resolved");
+        };
+        if ctx.may_be_silent {
+            // The library takes one bound for all reads; the head gets one of ours.
+            let limit = peer.options.read_timeout.replace(LONG_LIVED);
+            ctx.head_watch = limit.zip(ctx.connection.clone()).map(|(limit, c)| HeadWatch::start(limit, c));
+        }
+        Ok(Box::new(peer))
+    }
+
+    /// One retry, and only of a connect: no byte of the request has left.
+    fn fail_to_connect(&self, _: &mut Session, _: &HttpPeer, ctx: &mut Ctx, mut e: Box<Error>) -> Box<Error> {
+        let again = ctx.tried.is_none();
+        if let (Some(index), Some(running)) = (ctx.upstream, &ctx.running) {
+            running.pool.refused(index);
+            ctx.tried = Some(index);
+        }
+        if again {
+            self.metrics.upstream_retries.inc();
+        }
+        e.set_retry(again);
+        e
+    }
+
+    /// Nothing is tried again once a byte has left: the site may have acted on it.
+    fn error_while_proxy(&self, _: &HttpPeer, _: &mut Session, mut e: Box<Error>, _: &mut Ctx, _: bool) -> Box<Error> {
+        e.set_retry(false);
+        e
+    }
+
+    async fn upstream_request_filter(
+        &self,
+        session: &mut Session,
+        upstream_request: &mut RequestHeader,
+        ctx: &mut Ctx,
+    ) -> Result<()> {
+        let running = ctx.running(&self.live);
+        ctx.asked = rewrite::prepare_request(&running.snapshot, upstream_request, session.req_header().version)?;
+        head::forward(session, upstream_request, ctx, &running)
+    }
+
+    /// An empty last chunk would end a chunked upload twice, and spoil the pooled connection for the next request.
+    async fn request_body_filter(
+        &self,
+        _: &mut Session,
+        body: &mut Option<Bytes>,
+        end_of_stream: bool,
+        _: &mut Ctx,
+    ) -> Result<()> {
+        if end_of_stream && body.as_ref().is_some_and(Bytes::is_empty) {
+            *body = None;
+        }
+        Ok(())
+    }
+
+    /// page out: decided here, before the library frames the response.
+    async fn upstream_response_filter(
+        &self,
+        session: &mut Session,
+        response: &mut ResponseHeader,
+        ctx: &mut Ctx,
+    ) -> Result<()> {
+        if response.status == StatusCode::SWITCHING_PROTOCOLS {
+            // From here on either side may be silent.
+            ctx.head_watch = None;
+            session.set_read_timeout(Some(LONG_LIVED));
+        }
+        if response.status.is_informational() {
+            return Ok(());
+        }
+        ctx.head_watch = None;
+        ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
+        head::end_hop(response);
+        let running = ctx.running(&self.live);
+        let Session { downstream_session, downstream_modules_ctx, .. } = session;
+        ctx.page = rewrite::prepare_response(
+            &running.snapshot,
+            downstream_session.req_header(),
+            &ctx.asked,
+            response,
+            downstream_modules_ctx.get_mut::<PageBody>(),
+            &self.metrics,
+        )?;
+        Ok(())
+    }
+
+    async fn response_filter(&self, session: &mut Session, response: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
+        if response.status.is_informational() {
+            return Ok(());
+        }
+        if let Some(link) = &ctx.running(&self.live).snapshot.link {
+            response.append_header(header::LINK, link.clone())?;
+        }
+        // An interim response to a client that is still sending makes the library give up the connection.
+        session.set_keepalive(ctx.keepalive);
+        if let (Some(connection), Some(date), true) =
+            (&ctx.connection, response.headers.get(header::DATE), session.as_http1().is_some())
+        {
+            connection.keep_date(date);
+        }
+        if session.req_header().version == Version::HTTP_10 && !response.headers.contains_key(header::CONTENT_LENGTH) {
+            // It knows no chunks: the end of the connection is the end of the body.
+            response.remove_header(&header::TRANSFER_ENCODING);
+            session.set_keepalive(None);
+        }
+        Ok(())
+    }
+
+    async fn fail_to_proxy(&self, session: &mut Session, e: &Error, ctx: &mut Ctx) -> FailToProxy {
+        let failure = failure::of(e);
+        ctx.error = Some(failure.reason());
+        self.report(ctx, e, failure);
+        let mut code = 0;
+        if let (Some(fault), None) = (failure.fault(), session.response_written().map(|r| r.status)) {
+            session.set_keepalive(None);
+            code = fault.status().as_u16();
+            let _ = self.explain(session, ctx, fault.into()).await;
+        }
+        FailToProxy { error_code: code, can_reuse_downstream: false }
+    }
+
+    fn suppress_error_log(&self, _: &Session, _: &Ctx, _: &Error) -> bool {
+        // Said by `report`, in words for the operator.
+        true
+    }
+
+    fn suppress_proxy_warn_log(&self, _: &Session, _: &Ctx, _: &Error, _: pingora::proxy::ProxyWarnLogContext) -> bool {
+        true
+    }
+
+    /// after: count it, and say so in one line.
+    async fn logging(&self, session: &mut Session, _: Option<&Error>, ctx: &mut Ctx) {
+        self.account(session, ctx);
+    }
+}
+
+impl Front {
+    /// Tells the operator about a request that an upstream failed. Clients that leave are not news.
+    fn report(&self, ctx: &Ctx, e: &Error, failure: failure::Failure) {
+        let upstream = ctx.upstream_label();
+        match failure {
+            failure::Failure::Client => tracing::debug!(error = %e, "a client left"),
+            failure::Failure::Fault(fault) => {
+                self.metrics.upstream_errors.with_label_values(&[fault.reason()]).inc();
+                tracing::warn!(upstream, reason = fault.reason(), error = %e, "a request failed");
+            }
+        }
+    }
+
+    fn account(&self, session: &mut Session, ctx: &mut Ctx) {
+        let request = session.req_header();
+        let status = session.response_written().map_or(0, |r| r.status.as_u16());
+        let took = ctx.began.elapsed();
+        self.metrics.request(&request.method, request.version, status, ctx.passed, took.as_secs_f64());
+        let (received, sent) = (session.body_bytes_read(), session.body_bytes_sent());
+        self.metrics.request_bytes.inc_by(received as u64);
+        self.metrics.response_bytes.inc_by(sent as u64);
+        if let Some(upstream) = ctx.upstream_took {
+            self.metrics.upstream_seconds.observe(upstream.as_secs_f64());
+        }
+        let running: Arc<Running> = ctx.running(&self.live);
+        if running.snapshot.settings.log.access {
+            let page = match ctx.page {
+                Touched::No => None,
+                Touched::Left(why) => Some(why),
+                Touched::Page => {
+                    Some(session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome).unwrap_or("head"))
+                }
+            };
+            self.access.write(&ctx.line(session, status, took, page, &running));
+        }
+    }
+}

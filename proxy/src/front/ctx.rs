@@ -1,0 +1,129 @@
+//! What one request carries through the phases.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use http::{Version, header};
+use pingora::proxy::Session;
+use tokio::task::AbortHandle;
+
+use crate::{
+    accept::ConnInfo,
+    access::Line,
+    live::{Live, Running},
+    rewrite::{Asked, Touched},
+};
+
+/// The state of one request.
+pub struct Ctx {
+    pub began: Instant,
+    pub connection: Option<Arc<ConnInfo>>,
+    /// Taken once, in the first phase.
+    pub running: Option<Arc<Running>>,
+    /// An upgrade or an event stream is asked for: once it has begun, silence is normal.
+    pub may_be_silent: bool,
+    /// Bounds the wait for the head of such an answer.
+    pub head_watch: Option<HeadWatch>,
+    /// For how many seconds the client's connection may be kept; `None`: it closes.
+    pub keepalive: Option<u64>,
+    /// It went to the site.
+    pub passed: bool,
+    pub upstream: Option<usize>,
+    /// The upstream that refused the connection.
+    pub tried: Option<usize>,
+    pub upstream_began: Option<Instant>,
+    pub upstream_took: Option<Duration>,
+    pub asked: Asked,
+    pub page: Touched,
+    pub client: Option<std::net::IpAddr>,
+    pub error: Option<&'static str>,
+}
+
+/// Abandons a request whose answer has not begun in time; dropped when it has.
+pub struct HeadWatch(AbortHandle);
+
+impl HeadWatch {
+    pub fn start(limit: Duration, connection: Arc<ConnInfo>) -> Self {
+        let watch = tokio::spawn(async move {
+            tokio::time::sleep(limit).await;
+            connection.abandon();
+        });
+        Self(watch.abort_handle())
+    }
+}
+
+impl Drop for HeadWatch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Ctx {
+    pub fn new(connection: Option<Arc<ConnInfo>>) -> Self {
+        Self {
+            began: Instant::now(),
+            connection,
+            running: None,
+            may_be_silent: false,
+            head_watch: None,
+            keepalive: None,
+            passed: false,
+            upstream: None,
+            tried: None,
+            upstream_began: None,
+            upstream_took: None,
+            asked: Asked::default(),
+            page: Touched::No,
+            client: None,
+            error: None,
+        }
+    }
+
+    /// The configuration of this request, whatever is swapped in meanwhile.
+    pub fn running(&mut self, live: &Live) -> Arc<Running> {
+        self.running.get_or_insert_with(|| live.current()).clone()
+    }
+
+    /// The upstream it went to, as it is shown.
+    pub fn upstream_label(&self) -> Option<&str> {
+        let running = self.running.as_ref()?;
+        running.pool.backends().get(self.upstream?).map(|b| b.label.as_str())
+    }
+
+    /// The access line.
+    pub fn line<'a>(
+        &'a self,
+        session: &'a Session,
+        status: u16,
+        duration: Duration,
+        page: Option<&'a str>,
+        running: &'a Running,
+    ) -> Line<'a> {
+        let request = session.req_header();
+        let text = |name| request.headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
+        Line {
+            method: request.method.as_str(),
+            path: request.uri.path(),
+            host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),
+            status,
+            protocol: match request.version {
+                Version::HTTP_2 => "2",
+                Version::HTTP_11 => "1.1",
+                _ => "1.0",
+            },
+            client: self.client.or_else(|| self.connection.as_ref().map(|c| c.client.ip())),
+            user_agent: text(header::USER_AGENT),
+            request_bytes: session.body_bytes_read(),
+            response_bytes: session.body_bytes_sent(),
+            duration,
+            upstream: self.passed.then(|| self.upstream_label()).flatten(),
+            upstream_duration: self.upstream_took,
+            decision: if self.passed { "pass" } else { "answer" },
+            page,
+            error: self.error,
+            config: running.short_hash(),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Whose fault a failed request is, and what the client is told.
+
+use frontdesk_filters::problem::Fault;
+use pingora::{
+    Error, ErrorSource,
+    ErrorType::{
+        ConnectError, ConnectNoRoute, ConnectRefused, ConnectTimedout, ConnectionClosed, HTTPStatus, InvalidCert,
+        ReadError, ReadTimedout, SocketError, TLSHandshakeFailure, TLSHandshakeTimedout, WriteError, WriteTimedout,
+    },
+};
+
+/// Why a request could not be carried out.
+#[derive(Debug, Clone, Copy)]
+pub enum Failure {
+    /// The client is gone: there is nobody to tell.
+    Client,
+    Fault(Fault),
+}
+
+impl Failure {
+    /// What the client is told, if it is still there.
+    pub fn fault(self) -> Option<Fault> {
+        match self {
+            Self::Client => None,
+            Self::Fault(fault) => Some(fault),
+        }
+    }
+
+    /// What the access line says.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Client => "client_gone",
+            Self::Fault(fault) => fault.reason(),
+        }
+    }
+}
+
+/// One total function from the library's error to ours.
+pub fn of(e: &Error) -> Failure {
+    let fault = match (e.esource(), e.etype()) {
+        (_, HTTPStatus(503)) => Fault::Unavailable,
+        (ErrorSource::Downstream, ReadTimedout) => Fault::RequestTimeout,
+        (ErrorSource::Downstream, WriteError | WriteTimedout | ReadError | ConnectionClosed | ConnectError) => {
+            return Failure::Client;
+        }
+        (ErrorSource::Downstream, _) => Fault::BadRequest,
+        (ErrorSource::Upstream, ReadTimedout | WriteTimedout | ConnectTimedout | TLSHandshakeTimedout) => {
+            Fault::GatewayTimeout
+        }
+        (
+            ErrorSource::Upstream,
+            ConnectRefused | ConnectNoRoute | ConnectError | SocketError | TLSHandshakeFailure | InvalidCert,
+        ) => Fault::Unreachable,
+        (ErrorSource::Upstream, _) => Fault::BadGateway,
+        (ErrorSource::Internal | ErrorSource::Unset, _) => Fault::Internal,
+    };
+    Failure::Fault(fault)
+}

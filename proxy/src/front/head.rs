@@ -1,0 +1,212 @@
+//! A request's head: what is refused before anything else, and what it carries on its way up.
+
+use std::borrow::Cow;
+
+use frontdesk_filters::{
+    accept,
+    caller::forwarded::{self, Meaning},
+    problem::Fault,
+};
+use http::{HeaderName, HeaderValue, Method, Version, header};
+use pingora::{Result, http::RequestHeader, proxy::Session};
+
+use super::ctx::Ctx;
+use crate::live::Running;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
+
+/// The path as it was sent, query included.
+pub fn target(request: &RequestHeader) -> Cow<'_, str> {
+    match request.uri.path_and_query() {
+        Some(path) if request.raw_path_is_utf8() => Cow::Borrowed(path.as_str()),
+        _ => String::from_utf8_lossy(request.raw_path()),
+    }
+}
+
+/// Whether what is asked for may be silent once it has begun: a protocol upgrade, or a stream of events and nothing else.
+/// A request with a body waits for an answer.
+pub fn may_be_silent(session: &mut Session) -> bool {
+    if !session.is_body_empty() {
+        return false;
+    }
+    let request = session.req_header();
+    let accept = request.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
+    session.is_upgrade_req()
+        || request.method == Method::GET && accept.is_some_and(|a| accept::prefers_explicitly(a, "text/event-stream"))
+}
+
+/// What makes a request ambiguous or too large. The library has already refused what it could not parse.
+pub fn check(session: &Session, max_header: usize) -> std::result::Result<(), (Fault, String)> {
+    let request = session.req_header();
+    let size = match session.as_http1() {
+        Some(_) => session.to_h1_raw().len(),
+        None => {
+            request.headers.iter().map(|(n, v)| n.as_str().len() + v.len() + 4).sum::<usize>()
+                + request.raw_path().len()
+        }
+    };
+    if size > max_header {
+        let detail = format!("The request's head has {size} bytes; this site accepts {max_header}.");
+        return Err((Fault::HeaderTooLarge, detail));
+    }
+    if request.headers.contains_key(header::TRANSFER_ENCODING) && has_content_length(&session.to_h1_raw()) {
+        // The library lets Transfer-Encoding win and forgets the length: somebody before us may have done otherwise.
+        let detail = "The request has both Content-Length and Transfer-Encoding; send one of them.";
+        return Err((Fault::BadRequest, detail.into()));
+    }
+    let mut lengths = request.headers.get_all(header::CONTENT_LENGTH).iter();
+    if lengths.next().is_some_and(|v| v.as_bytes().contains(&b',')) || lengths.next().is_some() {
+        // Even where they agree: the site may read a list otherwise than we do.
+        return Err((Fault::BadRequest, "The request has more than one Content-Length; send one.".into()));
+    }
+    let mut codings = request.headers.get_all(header::TRANSFER_ENCODING).iter();
+    let chunked = |v: &HeaderValue| v.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
+    if codings.next().is_some_and(|v| !chunked(v)) || codings.next().is_some() {
+        let detail = "The only transfer coding that is understood here is chunked, once.";
+        return Err((Fault::BadRequest, detail.into()));
+    }
+    match request.headers.get(header::HOST) {
+        Some(host) if !is_authority(host) => Err((Fault::BadRequest, "The Host header is not a host.".into())),
+        None if request.version == Version::HTTP_11 && request.uri.authority().is_none() => {
+            Err((Fault::BadRequest, "The request has no Host header.".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A host with or without a port, and nothing else that an authority could hold.
+fn is_authority(host: &HeaderValue) -> bool {
+    host.to_str().ok().and_then(|h| h.parse::<http::uri::Authority>().ok()).is_some_and(|a| {
+        let port = a.as_str().strip_prefix(a.host()).unwrap_or("@");
+        let numeric = port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
+        !a.as_str().contains('@') && (port.is_empty() || numeric)
+    })
+}
+
+/// Looks for a Content-Length line in a raw head.
+fn has_content_length(raw: &[u8]) -> bool {
+    const NAME: &[u8] = b"content-length:";
+    raw.split(|b| *b == b'\n')
+        .skip(1)
+        .any(|line| line.len() >= NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME))
+}
+
+/// Removes what nobody but a trusted proxy may say, and says it ourselves.
+pub fn forward(session: &Session, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
+    let settings = &running.snapshot.settings;
+    let Some(connection) = ctx.connection.clone() else { return Ok(()) };
+    let peer = connection.client.ip().to_canonical();
+    // With the PROXY protocol it is the named client that speaks HTTP, and it is no proxy of ours.
+    let trusted = forwarded::is_trusted(peer, &settings.listen.trusted_proxies);
+    let client = ctx.client.unwrap_or(peer);
+
+    let unwelcome: Vec<HeaderName> = request
+        .headers
+        .keys()
+        .filter(|name| match forwarded::meaning(name) {
+            Meaning::Ours | Meaning::Disguised => true,
+            Meaning::Forwarding => !trusted,
+            Meaning::Plain => false,
+        })
+        .cloned()
+        .collect();
+    for name in &unwelcome {
+        request.remove_header(name);
+    }
+
+    let incoming = session.req_header();
+    let host = incoming
+        .headers
+        .get(header::HOST)
+        .cloned()
+        .or_else(|| incoming.uri.authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok()));
+    let scheme = if connection.tls { "https" } else { "http" };
+    let before = joined(request, &X_FORWARDED_FOR);
+    request.insert_header(X_FORWARDED_FOR, value(before.map_or(peer.to_string(), |b| format!("{b}, {peer}")))?)?;
+    if let Some(elements) = joined(request, &FORWARDED) {
+        let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
+        request.insert_header(FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?)?;
+    }
+    if !request.headers.contains_key(&X_FORWARDED_PROTO) {
+        request.insert_header(X_FORWARDED_PROTO, HeaderValue::from_static(scheme))?;
+    }
+    if let (false, Some(host)) = (request.headers.contains_key(&X_FORWARDED_HOST), &host) {
+        request.insert_header(X_FORWARDED_HOST, host.clone())?;
+    }
+    request.insert_header(X_REAL_IP, value(client.to_string())?)?;
+    let protocol = match incoming.version {
+        Version::HTTP_2 => "2",
+        Version::HTTP_10 => "1.0",
+        _ => "1.1",
+    };
+    request.append_header(header::VIA, value(format!("{protocol} frontdesk"))?)?;
+
+    // HTTP/2 lets a client send its cookies in crumbs; HTTP/1.1 knows only one line of them (RFC 9113 §8.2.3).
+    if request.headers.get_all(header::COOKIE).iter().nth(1).is_some() {
+        let crumbs: Vec<&[u8]> = request.headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+        if let Ok(cookie) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..])) {
+            request.insert_header(header::COOKIE, cookie)?;
+        }
+    }
+
+    // An HTTP/1.0 client may not have named a host; what goes up speaks HTTP/1.1, which must.
+    if (!settings.upstream.preserve_host || host.is_none())
+        && let Some(backend) = ctx.upstream.and_then(|i| running.pool.backends().get(i))
+    {
+        rehost(request, &backend.authority)?;
+    }
+    Ok(())
+}
+
+/// Gives the request the upstream's own name. The target must agree, or the library refuses it.
+fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
+    if request.uri.authority().is_some() {
+        let mut parts = request.uri.clone().into_parts();
+        parts.authority = authority.to_str().ok().and_then(|a| a.parse().ok());
+        if let Ok(uri) = http::Uri::from_parts(parts) {
+            request.set_uri(uri);
+        }
+    }
+    request.insert_header(header::HOST, authority.clone())
+}
+
+fn joined(request: &RequestHeader, name: &HeaderName) -> Option<String> {
+    let lines: Vec<&str> = request.headers.get_all(name).iter().filter_map(|v| v.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(", "))
+}
+
+fn value(text: String) -> Result<HeaderValue> {
+    use pingora::{ErrorType::InternalError, OrErr};
+    HeaderValue::try_from(text).or_err(InternalError, "a forwarding header that is not a header value")
+}
+
+/// Removes from a response what belongs to one hop only. An upgrade keeps its handshake.
+pub fn end_hop(response: &mut pingora::http::ResponseHeader) {
+    if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
+        return;
+    }
+    let nominated: Vec<HeaderName> = response
+        .headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        // What frames the response is not for a site to take away.
+        .filter(|name| !matches!(*name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONTENT_TYPE))
+        .collect();
+    for name in nominated.iter().chain(&HOP_BY_HOP) {
+        response.remove_header(name);
+    }
+}
+
+const HOP_BY_HOP: [HeaderName; 4] = [
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::UPGRADE,
+    header::CONNECTION,
+];

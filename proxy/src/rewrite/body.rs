@@ -1,0 +1,185 @@
+//! The body module: page bytes go through the rewriter, everything else passes untouched.
+//!
+//! A module rather than the proxy's own body filter, because only a module learns of every way a body can end.
+
+use std::{
+    any::Any,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use frontdesk_filters::page::{Broken, Coding, Insertion, Outcome, Rewriter, Why};
+use http::HeaderMap;
+use pingora::{
+    Error, ErrorType, Result,
+    modules::http::{HttpModule, HttpModuleBuilder, Module},
+};
+
+use crate::admin::metrics::Metrics;
+
+/// Compressed pages that are being rewritten now, over all connections.
+static RECODING: AtomicUsize = AtomicUsize::new(0);
+
+/// A place among the compressed pages that may be rewritten at a time.
+pub(super) struct Place;
+
+impl Place {
+    /// Takes a place, if fewer than `bound` are taken.
+    pub(super) fn take(bound: usize) -> Option<Self> {
+        let taken = RECODING.fetch_add(1, Ordering::Relaxed);
+        let place = Self;
+        (taken < bound).then_some(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        RECODING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The module of one request; does nothing until it is armed.
+#[derive(Default)]
+pub struct PageBody {
+    armed: Option<Armed>,
+}
+
+struct Armed {
+    rewriter: Rewriter,
+    _place: Option<Place>,
+    metrics: Arc<Metrics>,
+    /// What the site sent cannot be decoded any further: the next step ends the response.
+    broken: Option<String>,
+    done: bool,
+}
+
+impl PageBody {
+    pub(super) fn arm(
+        &mut self,
+        coding: Coding,
+        insertion: Arc<Insertion>,
+        place: Option<Place>,
+        metrics: Arc<Metrics>,
+    ) {
+        let rewriter = Rewriter::new(coding, insertion);
+        self.armed = Some(Armed { rewriter, _place: place, metrics, broken: None, done: false });
+    }
+
+    /// What became of the page, in a word; `None` when it was never to be touched.
+    pub fn outcome(&self) -> Option<&'static str> {
+        self.armed.as_ref().map(|a| reason(a.rewriter.outcome()))
+    }
+}
+
+/// The label of a metric and the word of the access line.
+fn reason(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Inserted => "rewritten",
+        Outcome::OwnNotice => "own_notice",
+        Outcome::Fragment => "fragment",
+        Outcome::Frameset => "frameset",
+        Outcome::Pending => "unfinished",
+        Outcome::GaveUp(why) => match why {
+            Why::Limit => "scan_limit",
+            Why::HugeMarkup => "huge_markup",
+            Why::WideEncoding => "charset",
+            Why::Unfinished => "unfinished",
+            Why::Doubt => "doubt",
+            Why::NotAsDeclared => "not_as_declared",
+        },
+    }
+}
+
+impl Armed {
+    fn step(&mut self, body: Option<Bytes>, end: bool) -> Result<Option<Bytes>> {
+        if let Some(why) = &self.broken {
+            return Error::e_explain(ErrorType::new("BrokenPage"), why.clone());
+        }
+        let mut out = Bytes::new();
+        if let Some(chunk) = body {
+            out = self.take(|r| r.feed(chunk), end)?;
+        }
+        if end && !self.done && self.broken.is_none() {
+            self.done = true;
+            let last = self.take(Rewriter::finish, true)?;
+            out = if out.is_empty() { last } else { Bytes::from([out, last].concat()) };
+            match self.rewriter.outcome() {
+                Outcome::Inserted => self.metrics.pages_rewritten.inc(),
+                other => self.metrics.pages_untouched.with_label_values(&[reason(other)]).inc(),
+            }
+        }
+        Ok((!out.is_empty()).then_some(out))
+    }
+
+    /// What can still be sent is sent; then the response is cut, so that nobody takes it for whole. At its very end
+    /// there is nothing left to cut: the part that was readable is all that the site sent.
+    fn take(
+        &mut self,
+        step: impl FnOnce(&mut Rewriter) -> std::result::Result<Bytes, Broken>,
+        end: bool,
+    ) -> Result<Bytes> {
+        match step(&mut self.rewriter) {
+            Ok(bytes) => Ok(bytes),
+            Err(broken) => {
+                let why = broken.why.to_string();
+                tracing::warn!(reason = why, "the site sent a compressed page that cannot be decoded to its end");
+                self.metrics.pages_untouched.with_label_values(&["broken"]).inc();
+                self.done = true;
+                if !end {
+                    self.broken = Some(why);
+                }
+                Ok(broken.sent)
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl HttpModule for PageBody {
+    fn response_body_filter(&mut self, body: &mut Option<Bytes>, end: bool) -> Result<()> {
+        if let Some(armed) = &mut self.armed {
+            *body = armed.step(body.take(), end)?;
+        }
+        Ok(())
+    }
+
+    fn response_trailer_filter(&mut self, _: &mut Option<Box<HeaderMap>>) -> Result<Option<Bytes>> {
+        // Returning bytes here would replace the trailers; there are none to return but for a page that never
+        // reached its body, and such a page is passed as it is.
+        if let Some(armed) = &mut self.armed {
+            let rest = armed.step(None, true)?;
+            if rest.is_some() {
+                return Ok(rest);
+            }
+        }
+        Ok(None)
+    }
+
+    fn response_done_filter(&mut self) -> Result<Option<Bytes>> {
+        match &mut self.armed {
+            Some(armed) if !armed.done => armed.step(None, true),
+            _ => Ok(None),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// Makes a module for each request.
+pub struct PageBodies;
+
+impl HttpModuleBuilder for PageBodies {
+    fn init(&self) -> Module {
+        Box::new(PageBody::default())
+    }
+}

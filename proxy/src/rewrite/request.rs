@@ -1,0 +1,141 @@
+//! What goes up to the site when the answer may be a page: codings we can undo, conditions the site understands.
+
+use frontdesk_filters::{
+    accept,
+    page::validators::{self, Conditions},
+    site::Snapshot,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
+use pingora::http::RequestHeader;
+
+use super::known;
+
+/// What is remembered of the request until its response comes.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// The tag of ours that the client holds and that is current: a 304 is to carry it again.
+    pub matched: Option<String>,
+}
+
+/// Prepares a request on its way up. Only GET and HEAD ask for pages; HTTP/1.0 clients get none of ours.
+pub fn prepare(snapshot: &Snapshot, request: &mut RequestHeader, version: Version) -> pingora::Result<Asked> {
+    if let Some(translated) = joined(&request.headers, header::IF_MATCH).as_deref().and_then(validators::if_match) {
+        set(request, header::IF_MATCH, Some(translated))?;
+    }
+    let mut asked = Asked::default();
+    if !matches!(request.method, Method::GET | Method::HEAD) {
+        return Ok(asked);
+    }
+    let hash = snapshot.insertion.as_ref().map(|(_, hash)| hash.as_str()).filter(|_| version != Version::HTTP_10);
+    if hash.is_some() {
+        cut_codings(request)?;
+    }
+    // A range of a page as we sent it is not a range of the page as the site has it.
+    let of_ours = text(&request.headers, header::IF_RANGE).is_some_and(|v| validators::ours(v).is_some());
+    let of_page = hash.is_some()
+        && request.headers.contains_key(header::RANGE)
+        && known::was_page(request.raw_path()).unwrap_or_else(|| is_navigation(&request.headers));
+    if of_ours || of_page {
+        set(request, header::IF_RANGE, None)?;
+        set(request, header::RANGE, None)?;
+    }
+    let tags = joined(&request.headers, header::IF_NONE_MATCH);
+    let tags = tags.as_deref();
+    let conditions = match tags.map(|tags| validators::if_none_match(tags, hash)) {
+        // What the client holds may never have gone through us: if it is a page, it is one without the notice.
+        None | Some(Conditions::AsSent)
+            if hash.is_some()
+                && tags != Some("*")
+                && (tags.is_some() || request.headers.contains_key(header::IF_MODIFIED_SINCE))
+                && may_be_page(request) =>
+        {
+            Conditions::Unconditional
+        }
+        conditions => conditions.unwrap_or(Conditions::AsSent),
+    };
+    match conditions {
+        Conditions::AsSent => {}
+        Conditions::Unconditional => {
+            set(request, header::IF_NONE_MATCH, None)?;
+            set(request, header::IF_MODIFIED_SINCE, None)?;
+        }
+        Conditions::Translated { if_none_match, if_modified_since, matched } => {
+            set(request, header::IF_NONE_MATCH, if_none_match)?;
+            if let Some(since) = if_modified_since {
+                set(request, header::IF_MODIFIED_SINCE, Some(since))?;
+            }
+            asked.matched = Some(matched);
+        }
+    }
+    Ok(asked)
+}
+
+/// `Accept-Encoding` as the client sent it, less what cannot be undone. Nothing is ever added: the site goes on
+/// deciding whether a page is compressed.
+fn cut_codings(request: &mut RequestHeader) -> pingora::Result<()> {
+    let Some(offered) = joined(&request.headers, header::ACCEPT_ENCODING) else { return Ok(()) };
+    let undone = |member: &&str| {
+        let mut parts = member.split(';');
+        let name = parts.next().unwrap_or("").trim().to_ascii_lowercase();
+        let refused =
+            parts.any(|p| matches!(p.trim().replace(' ', "").as_str(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
+        // A refusal says what the client cannot read, which stays true.
+        refused || matches!(name.as_str(), "gzip" | "x-gzip" | "br" | "zstd" | "deflate" | "identity")
+    };
+    let members: Vec<&str> = offered.split(',').map(str::trim).filter(|m| !m.is_empty()).collect();
+    let kept: Vec<&str> = members.iter().copied().filter(undone).collect();
+    if kept.len() == members.len() {
+        return Ok(());
+    }
+    // An empty offer would leave the choice to the site.
+    let kept = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
+    set(request, header::ACCEPT_ENCODING, Some(kept))
+}
+
+/// Somebody goes to a page: a browser's navigation, or a client that names HTML.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    match text(headers, HeaderName::from_static("sec-fetch-dest")) {
+        Some(destination) => matches!(destination, "document" | "iframe" | "frame" | "embed" | "object"),
+        None => text(headers, header::ACCEPT).is_some_and(|a| accept::names(a, "text/html")),
+    }
+}
+
+/// Whether the answer may be a page: by what it was the last time, else by the little that a request tells.
+fn may_be_page(request: &RequestHeader) -> bool {
+    if let Some(page) = known::was_page(request.raw_path()) {
+        return page;
+    }
+    if is_navigation(&request.headers) {
+        return true;
+    }
+    if request.headers.contains_key("sec-fetch-dest") {
+        return false;
+    }
+    let takes_html = text(&request.headers, header::ACCEPT).is_none_or(|a| accept::weight_of(a, "text/html") > 0);
+    let last = request.uri.path().rsplit('/').next().unwrap_or("");
+    let page = match last.rsplit_once('.') {
+        Some((_, extension)) => {
+            matches!(extension, "html" | "htm" | "php" | "asp" | "aspx" | "jsp" | "do" | "cgi" | "pl" | "shtml")
+        }
+        None => true,
+    };
+    takes_html && page
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|v| v.to_str().ok())
+}
+
+/// All lines of a list header as one.
+fn joined(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let lines: Vec<&str> = headers.get_all(name).iter().filter_map(|v| v.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(", "))
+}
+
+fn set(request: &mut RequestHeader, name: HeaderName, value: Option<String>) -> pingora::Result<()> {
+    match value.map(HeaderValue::try_from) {
+        Some(Ok(value)) => request.insert_header(name, value)?,
+        _ => drop(request.remove_header(&name)),
+    }
+    Ok(())
+}

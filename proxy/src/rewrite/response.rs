@@ -1,0 +1,165 @@
+//! Whether a response is a page that may be touched, and its head re-framed as a whole when it is (decision 3).
+
+use std::sync::Arc;
+
+use frontdesk_filters::{
+    page::{Coding, kind, validators},
+    site::Snapshot,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
+use pingora::http::{RequestHeader, ResponseHeader};
+
+use super::{
+    Asked,
+    body::{PageBody, Place},
+    known,
+};
+use crate::admin::metrics::Metrics;
+
+/// Validators and promises about bytes that are no longer true of a rewritten page.
+const UNTRUE: [HeaderName; 6] = [
+    header::CONTENT_LENGTH,
+    header::ACCEPT_RANGES,
+    HeaderName::from_static("content-md5"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("repr-digest"),
+];
+
+/// What a response turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touched {
+    /// Not a page.
+    No,
+    /// A page whose head was changed; the body follows (or would, for HEAD).
+    Page,
+    /// A page that is passed as it is, and why.
+    Left(&'static str),
+}
+
+/// Looks at a response's head as the site sent it, before the library frames it. Informational ones are not for here.
+pub fn prepare(
+    snapshot: &Snapshot,
+    request: &RequestHeader,
+    asked: &Asked,
+    head: &mut ResponseHeader,
+    body: Option<&mut PageBody>,
+    metrics: &Arc<Metrics>,
+) -> pingora::Result<Touched> {
+    let Some((insertion, hash)) = &snapshot.insertion else { return Ok(Touched::No) };
+    let (method, version) = (&request.method, request.version);
+    if !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
+        return Ok(Touched::No);
+    }
+    if head.status == StatusCode::NOT_MODIFIED {
+        if let Some(matched) = &asked.matched {
+            // Tagged again like its 200, by the site's tag if it repeats one.
+            let tag = retagged(&head.headers, hash).unwrap_or_else(|| matched.clone());
+            insert(head, header::ETAG, &tag)?;
+            add_vary(head)?;
+        }
+        return Ok(Touched::No);
+    }
+    let html = text(&head.headers, header::CONTENT_TYPE).is_some_and(is_html);
+    if head.status == StatusCode::OK && *method != Method::POST {
+        known::learn(request.raw_path(), html);
+    }
+    if !html {
+        return Ok(Touched::No);
+    }
+    // Under this address there is also the manifest, for whoever asks for it.
+    if *method != Method::POST {
+        add_vary(head)?;
+    }
+    let coding = match left_alone(head, version) {
+        Ok(coding) => coding,
+        Err(why) => {
+            metrics.pages_untouched.with_label_values(&[why]).inc();
+            return Ok(Touched::Left(why));
+        }
+    };
+    let place = match coding {
+        Coding::Identity => None,
+        _ => match Place::take(snapshot.settings.protection.max_recoding) {
+            Some(place) => Some(place),
+            None => {
+                metrics.pages_untouched.with_label_values(&["max_recoding"]).inc();
+                return Ok(Touched::Left("max_recoding"));
+            }
+        },
+    };
+    if let Some(tag) = retagged(&head.headers, hash) {
+        insert(head, header::ETAG, &tag)?;
+    }
+    for name in &UNTRUE {
+        head.remove_header(name);
+    }
+    if *method != Method::HEAD
+        && let Some(body) = body
+    {
+        body.arm(coding, insertion.clone(), place, metrics.clone());
+    }
+    Ok(Touched::Page)
+}
+
+/// The coding of a page that may be touched, or why it may not.
+fn left_alone(head: &ResponseHeader, version: Version) -> Result<Coding, &'static str> {
+    let headers = &head.headers;
+    if version == Version::HTTP_10 {
+        return Err("http_1_0");
+    }
+    if matches!(head.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::PARTIAL_CONTENT) {
+        return Err("status");
+    }
+    if headers.contains_key(header::CONTENT_RANGE) {
+        return Err("range");
+    }
+    let cache_control = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok());
+    if kind::no_transform(cache_control) {
+        return Err("no_transform");
+    }
+    if !text(headers, header::CONTENT_TYPE).is_some_and(kind::is_page) {
+        return Err("charset");
+    }
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(Coding::Identity),
+        (Some(one), None) => one.to_str().ok().and_then(Coding::parse).ok_or("coding"),
+        _ => Err("coding"),
+    }
+}
+
+/// Whatever its charset.
+fn is_html(content_type: &str) -> bool {
+    content_type.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case("text/html")
+}
+
+fn retagged(headers: &HeaderMap, hash: &str) -> Option<String> {
+    validators::tagged(text(headers, header::ETAG), text(headers, header::LAST_MODIFIED), hash)
+}
+
+/// `Vary: Accept`, once.
+fn add_vary(head: &mut ResponseHeader) -> pingora::Result<()> {
+    let already = head
+        .headers
+        .get_all(header::VARY)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .any(|v| v.trim() == "*" || v.trim().eq_ignore_ascii_case("accept"));
+    if !already {
+        head.append_header(header::VARY, HeaderValue::from_static("Accept"))?;
+    }
+    Ok(())
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|v| v.to_str().ok())
+}
+
+fn insert(head: &mut ResponseHeader, name: HeaderName, value: &str) -> pingora::Result<()> {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        head.insert_header(name, value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Where a configuration comes from: a file or a text, the environment, the command line.
+
+use std::{
+    collections::HashMap,
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use frontdesk_filters::site::{self, Declaration, Mistake, Outside, Refused};
+
+use crate::{certificate::Certificate, upstream};
+
+/// Where the configuration comes from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The file, or the name of a text that is not one.
+    pub path: PathBuf,
+    /// `None`: the file is read.
+    pub text: Option<String>,
+    /// Variables that are set besides those of the environment.
+    pub variables: HashMap<String, String>,
+    /// `--listen` and `--admin`, which win over the file.
+    pub listen: Option<SocketAddr>,
+    pub admin: Option<SocketAddr>,
+}
+
+impl Source {
+    /// A file, and nothing on the command line beside it.
+    pub fn file(path: PathBuf) -> Self {
+        Self { path, text: None, variables: HashMap::new(), listen: None, admin: None }
+    }
+
+    /// Reads and checks the declaration.
+    pub fn declare(&self) -> Result<Declaration, Refused> {
+        let outside = Here(&self.variables);
+        let mut declaration = match &self.text {
+            Some(text) => site::declare_text(&self.path, text, &outside)?,
+            None => site::declare(&self.path, &outside)?,
+        };
+        let listen = &mut declaration.settings.listen;
+        if let Some(address) = self.listen {
+            listen.http = vec![address];
+        }
+        if let Some(address) = self.admin {
+            listen.admin = address;
+        }
+        Ok(declaration)
+    }
+}
+
+/// The environment and the file system, with some variables laid over.
+struct Here<'a>(&'a HashMap<String, String>);
+
+impl Outside for Here<'_> {
+    fn var(&self, name: &str) -> Option<String> {
+        self.0.get(name).cloned().or_else(|| std::env::var(name).ok())
+    }
+
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
+    }
+
+    fn is_dir(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+}
+
+/// Whether the certificates and keys that a declaration names can be used. Every one that cannot is a mistake.
+pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
+    let settings = &declaration.settings;
+    let mut mistakes = Vec::new();
+    if let Some(tls) = &settings.tls
+        && let Err(e) = Certificate::default().load(tls)
+    {
+        mistakes.push(format!("tls: {e}"));
+    }
+    if let Err(e) = upstream::prove(&settings.upstream) {
+        mistakes.push(format!("upstream: {e}"));
+    }
+    if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }
+}
+
+/// A refusal as lines for a person.
+pub fn lines(refused: &Refused) -> Vec<String> {
+    match refused {
+        Refused::Unreadable(mistakes) | Refused::Mistakes(mistakes) => {
+            mistakes.iter().map(Mistake::to_string).collect()
+        }
+    }
+}
