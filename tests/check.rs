@@ -1,0 +1,138 @@
+//! Promise: `frontdesk check` finds every mistake in one run, says where each is, and what was probably meant.
+
+use crate::support::Dir;
+use crate::support::desk::run_to_end;
+
+struct Checked {
+    code: i32,
+    said: String,
+}
+
+fn check(text: impl AsRef<[u8]>) -> Checked {
+    let dir = Dir::new();
+    dir.write("frontdesk.toml", text);
+    check_in(&dir)
+}
+
+fn check_in(dir: &Dir) -> Checked {
+    let (code, out, err) = run_to_end(&["check", "frontdesk.toml"], dir.path());
+    Checked { code, said: out + &err }
+}
+
+const SMALLEST: &str = "[upstream]\nurl = \"http://127.0.0.1:3000\"\n";
+
+#[test]
+fn check_passes_the_smallest_file() {
+    let checked = check(SMALLEST);
+    assert_eq!(checked.code, 0, "{}", checked.said);
+}
+
+#[test]
+fn check_finds_every_mistake_in_one_run_with_its_line() {
+    let text = "[upstream]\nurl = \"http://127.0.0.1:3000\"\nread_timeot = \"3s\"\n\n[protection]\n\
+                idle_timeout = \"soon\"\nmax_header = \"32 parsecs\"\nmax_connections = -4\n\n[discovry]\nnotice = true\n\n\
+                [discovery]\naccept = \"sideways\"\nnotice = \"yes\"\n\n[rate_limits]\nanonymous = \"30/fortnight\"\n";
+    let checked = check(text);
+    assert_eq!(checked.code, 1, "{}", checked.said);
+    for (line, key) in [
+        (3, "read_timeot"),
+        (6, "idle_timeout"),
+        (7, "max_header"),
+        (8, "max_connections"),
+        (10, "discovry"),
+        (14, "accept"),
+        (15, "notice"),
+        (18, "anonymous"),
+    ] {
+        let place = format!("frontdesk.toml:{line}");
+        let found = checked.said.lines().any(|l| l.contains(&place));
+        assert!(found && checked.said.contains(key), "{place} ({key}) in:\n{}", checked.said);
+    }
+    for meant in ["read_timeout", "discovery"] {
+        assert!(checked.said.contains(meant), "did you mean {meant}? in:\n{}", checked.said);
+    }
+    assert!(checked.said.to_lowercase().contains("did you mean"), "{}", checked.said);
+}
+
+#[test]
+fn check_wants_an_upstream() {
+    let checked = check("[listen]\nhttp = \"127.0.0.1:0\"\n");
+    assert_eq!(checked.code, 1, "{}", checked.said);
+    assert!(checked.said.contains("upstream"), "{}", checked.said);
+}
+
+#[test]
+fn check_finds_unset_variables_and_missing_files() {
+    let text = format!(
+        "{SMALLEST}ca = \"not-there.pem\"\n\n[harness]\nurl = \"http://127.0.0.1:1/\"\ntoken = \"${{NOT_SET_ANYWHERE}}\"\n"
+    );
+    let checked = check(text);
+    assert_eq!(checked.code, 1, "{}", checked.said);
+    for part in ["not-there.pem", "NOT_SET_ANYWHERE", "frontdesk.toml:3", "frontdesk.toml:7"] {
+        assert!(checked.said.contains(part), "{part} in:\n{}", checked.said);
+    }
+}
+
+#[test]
+fn check_takes_defaults_of_variables_and_files() {
+    let dir = Dir::new();
+    dir.write("secret", "from-a-file\n");
+    let secret = dir.join("secret").display().to_string();
+    let harness = "[harness]\nurl = \"http://127.0.0.1:1/\"\n";
+    dir.write("frontdesk.toml", format!("{SMALLEST}\n{harness}token = \"${{NOT_SET_ANYWHERE:-plain}}\"\n"));
+    let checked = check_in(&dir);
+    assert_eq!(checked.code, 0, "{}", checked.said);
+    dir.write("frontdesk.toml", format!("{SMALLEST}\n{harness}token = \"${{file:{secret}}}\"\n"));
+    let checked = check_in(&dir);
+    assert_eq!(checked.code, 0, "{}", checked.said);
+    assert!(!checked.said.contains("from-a-file"), "a secret is not said");
+}
+
+#[test]
+fn check_cannot_read_what_is_no_toml() {
+    for text in [&b"[upstream\nurl = "[..], b"\xff\xfe\x00\x01", b"url = = 3\n", b"a = 1\na = 2\n"] {
+        let checked = check(text);
+        assert_eq!(checked.code, 2, "{:?}: {}", String::from_utf8_lossy(text), checked.said);
+    }
+    let dir = Dir::new();
+    assert_eq!(check_in(&dir).code, 2, "no file at all");
+    std::fs::create_dir(dir.join("frontdesk.toml")).expect("a directory");
+    assert_eq!(check_in(&dir).code, 2, "a directory");
+}
+
+#[test]
+fn check_refuses_https_without_a_certificate() {
+    let checked = check(format!("{SMALLEST}\n[listen]\nhttps = \"127.0.0.1:8443\"\n"));
+    assert_eq!(checked.code, 1, "{}", checked.said);
+    assert!(checked.said.contains("tls"), "{}", checked.said);
+    let dir = Dir::new();
+    dir.write("tls.crt", "nonsense");
+    dir.write("tls.key", "nonsense");
+    let tls = "[listen]\nhttps = \"127.0.0.1:8443\"\n[tls]\ncert = \"tls.crt\"\nkey = \"tls.key\"\n";
+    dir.write("frontdesk.toml", format!("{SMALLEST}\n{tls}"));
+    let checked = check_in(&dir);
+    assert_eq!(checked.code, 1, "PEM that is none is found before it is served: {}", checked.said);
+}
+
+#[test]
+fn check_warns_of_near_misses_in_open_tables_and_passes() {
+    let checked = check(format!("{SMALLEST}\n[site]\nname = \"X\"\ndescripton = \"a near miss\"\nx_own = 1\n"));
+    assert_eq!(checked.code, 0, "an open table: {}", checked.said);
+    assert!(checked.said.contains("descripton"), "but said: {}", checked.said);
+    assert!(!checked.said.contains("x_own"), "what is far from any key is the operator's own: {}", checked.said);
+}
+
+#[test]
+fn check_refuses_an_unknown_capability_type() {
+    let text = format!(
+        "{SMALLEST}\n[[capabilities]]\nid = \"a.b\"\ntype = \"quary\"\ndescription = \"x\"\nmethod = \"POST\"\nendpoint = \"/a\"\n"
+    );
+    let checked = check(text);
+    assert_eq!(checked.code, 1, "{}", checked.said);
+    assert!(checked.said.contains("quary") && checked.said.contains("query"), "{}", checked.said);
+}
+
+#[test]
+fn check_prints_no_colour_where_nobody_sees_it() {
+    assert!(!check("[upstream]\nurll = \"x\"\n").said.contains('\x1b'));
+}

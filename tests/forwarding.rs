@@ -1,0 +1,210 @@
+//! Promise: the site learns who is asking from us, never from what a stranger wrote, and hop-by-hop headers stay on their hop.
+
+use crate::support::page::PAGE;
+use crate::support::{Ask, Desk, Origin, Reply, Request, Setup, Tls, Via};
+
+async fn desk(trusted: &str) -> (Origin, Desk) {
+    let tls = Tls::new();
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let listen = format!("trusted_proxies = {trusted}");
+    let desk = Setup::before(&origin).set("listen", &listen).tls(&tls).start().await;
+    (origin, desk)
+}
+
+#[tokio::test]
+async fn forwarding_headers_are_set() {
+    let (origin, desk) = desk("[]").await;
+    desk.get("/").await;
+    let seen = origin.last();
+    assert_eq!(seen.header("host"), Some("site.test"), "preserved");
+    assert_eq!(seen.headers.all("x-forwarded-for"), ["127.0.0.1"]);
+    assert_eq!(seen.headers.all("x-forwarded-proto"), ["http"]);
+    assert_eq!(seen.headers.all("x-forwarded-host"), ["site.test"]);
+    desk.ask(Via::H2Tls, Ask::get("/")).await;
+    let seen = origin.last();
+    assert_eq!(seen.header("host"), Some("site.test"), "from :authority");
+    assert_eq!(seen.headers.all("x-forwarded-proto"), ["https"]);
+}
+
+#[tokio::test]
+async fn forwarding_headers_of_strangers_are_not_believed() {
+    let (origin, desk) = desk("[]").await;
+    let ask = Ask::get("/")
+        .header("X-Forwarded-For", "6.6.6.6")
+        .header("X-Forwarded-For", "7.7.7.7")
+        .header("X-Forwarded-Proto", "https")
+        .header("X-Forwarded-Host", "evil.test")
+        .header("Forwarded", "for=6.6.6.6;proto=https;host=evil.test")
+        .header("X_Forwarded_For", "6.6.6.6")
+        .header("X-Real-IP", "6.6.6.6");
+    desk.ask(Via::H1, ask).await;
+    let seen = origin.last();
+    assert_eq!(seen.headers.all("x-forwarded-for"), ["127.0.0.1"]);
+    assert_eq!(seen.headers.all("x-forwarded-proto"), ["http"]);
+    assert_eq!(seen.headers.all("x-forwarded-host"), ["site.test"]);
+    let head = String::from_utf8_lossy(&seen.raw_head).into_owned();
+    assert!(!head.contains("6.6.6.6") && !head.contains("7.7.7.7") && !head.contains("evil.test"), "{head}");
+}
+
+#[tokio::test]
+async fn forwarding_headers_of_trusted_proxies_are_continued() {
+    let (origin, desk) = desk("[\"127.0.0.0/8\"]").await;
+    let ask = Ask::get("/")
+        .header("X-Forwarded-For", "203.0.113.9")
+        .header("X-Forwarded-Proto", "https")
+        .header("X-Forwarded-Host", "www.site.test");
+    desk.ask(Via::H1, ask).await;
+    let seen = origin.last();
+    let chain = seen.headers.tokens("x-forwarded-for");
+    assert_eq!(chain.first().map(String::as_str), Some("203.0.113.9"), "{chain:?}");
+    assert_eq!(seen.headers.all("x-forwarded-proto"), ["https"]);
+    assert_eq!(seen.headers.all("x-forwarded-host"), ["www.site.test"]);
+}
+
+#[tokio::test]
+async fn forwarding_our_own_headers_cannot_be_forged_in_any_spelling() {
+    for trusted in ["[]", "[\"127.0.0.0/8\"]"] {
+        let (origin, desk) = desk(trusted).await;
+        let mut ask = Ask::get("/").header("Connection", "X-Frontdesk-Caller, close");
+        for name in [
+            "X-Frontdesk-Caller",
+            "x-frontdesk-caller",
+            "X_Frontdesk_Caller",
+            "X-Frontdesk_Caller",
+            "X_FRONTDESK-CALLER",
+            "X-Frontdesk-Agent",
+            "X_Frontdesk_Agent",
+            "X-Frontdesk-Verified",
+            "x_frontdesk_verified",
+        ] {
+            ask = ask.header(name, "forged").header(name, "forged again");
+        }
+        desk.ask(Via::H1, ask).await;
+        let head = String::from_utf8_lossy(&origin.last().raw_head).into_owned();
+        assert!(!head.contains("forged"), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn forwarding_removes_what_belongs_to_one_hop() {
+    let origin = Origin::start(|_: &Request| {
+        Reply::html(PAGE)
+            .header("Connection", "X-Hop")
+            .header("X-Hop", "site")
+            .header("Keep-Alive", "timeout=5")
+            .header("Proxy-Authenticate", "Basic")
+            .header("X-End", "site")
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    let ask = Ask::get("/")
+        .header("Connection", "keep-alive, X-Private")
+        .header("X-Private", "client")
+        .header("Keep-Alive", "timeout=9")
+        .header("Proxy-Connection", "keep-alive")
+        .header("Proxy-Authorization", "Basic xx")
+        .header("TE", "gzip")
+        .header("X-End", "client");
+    let response = desk.ask(Via::H1, ask).await;
+    let seen = origin.last();
+    for name in ["x-private", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade"] {
+        assert!(!seen.headers.has(name), "{name} went up: {:?}", seen.headers);
+    }
+    assert_eq!(seen.header("x-end"), Some("client"));
+    for name in ["x-hop", "keep-alive"] {
+        assert!(!response.headers.has(name), "{name} came down: {:?}", response.headers);
+    }
+    assert_eq!(response.header("x-end"), Some("site"));
+}
+
+#[tokio::test]
+async fn forwarding_connection_cannot_take_away_what_matters() {
+    let (origin, desk) = desk("[]").await;
+    let nominated = "close, X-Forwarded-For, Host, Content-Length, Cookie2";
+    let ask = Ask::post("/", "hello").header("Connection", nominated);
+    let response = desk.ask(Via::H1, ask).await;
+    if response.status == 200 {
+        let seen = origin.last();
+        assert_eq!(seen.headers.all("x-forwarded-for"), ["127.0.0.1"]);
+        assert_eq!((seen.header("host"), seen.body.as_slice()), (Some("site.test"), &b"hello"[..]));
+    } else {
+        assert_eq!(response.status, 400);
+    }
+}
+
+#[tokio::test]
+async fn forwarding_uses_the_upstreams_name_if_the_host_is_not_preserved() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let desk = Setup::before(&origin).set("upstream", "preserve_host = false").start().await;
+    desk.get("/").await;
+    assert_eq!(origin.last().header("host"), Some(origin.addr.to_string().as_str()));
+    assert_eq!(origin.last().headers.all("x-forwarded-host"), ["site.test"]);
+}
+
+#[tokio::test]
+async fn forwarding_leaves_everything_else_as_it_was() {
+    let (origin, desk) = desk("[]").await;
+    let ask = Ask::get("/p?q=1")
+        .header("User-Agent", "curl/8")
+        .header("Cookie", "a=1; b=2")
+        .header("Authorization", "Basic dXNlcjpwYXNz")
+        .header("X-Twice", "1")
+        .header("X-Twice", "2")
+        .header("Accept", "text/html")
+        .header("Via", "1.1 edge");
+    desk.ask(Via::H1, ask.clone()).await;
+    let seen = origin.last();
+    assert_eq!(seen.target, "/p?q=1");
+    assert_eq!(seen.headers.all("x-twice"), ["1", "2"]);
+    for name in ["User-Agent", "Cookie", "Authorization", "Accept"] {
+        let sent = ask.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+        assert_eq!(seen.header(name), sent, "{name}");
+    }
+    assert!(seen.headers.joined("via").starts_with("1.1 edge"), "Via is added to, not lost");
+}
+
+#[tokio::test]
+async fn forwarding_joins_the_crumbs_of_a_cookie() {
+    let (origin, desk) = desk("[]").await;
+    let ask = Ask::get("/").header("Cookie", "a=1").header("Cookie", "b=2; c=3").header("Cookie", "d=\"4\"");
+    desk.ask(Via::H2Tls, ask).await;
+    assert_eq!(origin.last().headers.all("cookie"), ["a=1; b=2; c=3; d=\"4\""], "one line (RFC 9113 §8.2.3)");
+    desk.ask(Via::H2Tls, Ask::get("/").header("Cookie", "a=1")).await;
+    assert_eq!(origin.last().headers.all("cookie"), ["a=1"]);
+}
+
+#[tokio::test]
+async fn forwarding_an_http_1_0_request_gives_it_a_host() {
+    let (origin, desk) = desk("[]").await;
+    let mut conn = desk.conn().await;
+    conn.send("GET /old HTTP/1.0\r\nX-Asked-By: test\r\n\r\n").await;
+    assert_eq!(conn.response("GET").await.status, 200);
+    let seen = origin.last();
+    assert_eq!(seen.headers.all("host"), [origin.addr.to_string()], "{} needs one", seen.version);
+    let mut conn = desk.conn().await;
+    conn.send("GET /old HTTP/1.0\r\nHost: site.test\r\nX-Asked-By: test\r\n\r\n").await;
+    assert_eq!(conn.response("GET").await.status, 200);
+    assert_eq!(origin.last().headers.all("host"), ["site.test"], "a Host that was sent is kept");
+}
+
+#[tokio::test]
+async fn forwarding_rarer_names_of_strangers_are_not_believed_either() {
+    let (origin, desk) = desk("[]").await;
+    for via in [Via::H1, Via::H2Tls] {
+        let mut ask = Ask::get("/");
+        for name in [
+            "Client-IP",
+            "Forwarded-For",
+            "X-Forwarded",
+            "X-Original-Forwarded-For",
+            "X.Frontdesk.Caller",
+            "client_ip",
+            "X.Forwarded.For",
+        ] {
+            ask = ask.header(name, "6.6.6.6");
+        }
+        assert_eq!(desk.ask(via, ask).await.status, 200);
+        let head = String::from_utf8_lossy(&origin.last().raw_head).into_owned();
+        assert!(!head.contains("6.6.6.6"), "{via:?}: {head}");
+    }
+}

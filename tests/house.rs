@@ -1,0 +1,78 @@
+//! The house keeps its order: arrows, words, heads of modules.
+
+use std::path::{Path, PathBuf};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+fn sources(folder: &str) -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path()) {
+            if entry.is_dir() {
+                walk(&entry, found);
+            } else if entry.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&entry).expect("a source file");
+                found.push((entry, text));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&Path::new(ROOT).join(folder), &mut found);
+    assert!(!found.is_empty(), "{folder}");
+    found
+}
+
+#[test]
+fn house_every_module_says_why_it_exists() {
+    for folder in ["filters/src", "proxy/src", "tests", "benches"] {
+        for (path, text) in sources(folder) {
+            assert!(text.starts_with("//! "), "{} has no head comment", path.display());
+        }
+    }
+}
+
+#[test]
+fn house_filters_know_no_proxy_library_and_no_socket() {
+    for (path, text) in sources("filters/src") {
+        for word in ["pingora", "tokio", "std::net::Tcp", "UdpSocket", "hyper::"] {
+            let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
+            assert!(code.clone().all(|l| !l.contains(word)), "{} names {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn house_the_proxy_knows_no_protocols_word() {
+    const WORDS: [&str; 11] = [
+        "ahp",
+        "aicp",
+        "agtp",
+        "aahp",
+        "aom",
+        "mcp",
+        "openapi",
+        "agent.json",
+        "agent-interface",
+        "agent+json",
+        "llms.txt",
+    ];
+    for (path, text) in sources("proxy/src") {
+        // The example site's own test lists them, to see that the site says none.
+        if path.ends_with("demo/site_tests.rs") {
+            continue;
+        }
+        let text = text.to_lowercase();
+        for word in WORDS {
+            let named = text.match_indices(word).any(|(at, _)| {
+                let letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric());
+                !letter(text[..at].chars().last()) && !letter(text[at + word.len()..].chars().next())
+            });
+            assert!(!named, "{} names {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn house_nothing_in_conf_is_a_key() {
+    let ignored = std::fs::read_to_string(Path::new(ROOT).join(".gitignore")).expect(".gitignore");
+    assert!(ignored.lines().any(|l| l == "/conf/keys/"), "keys are made, not committed");
+}

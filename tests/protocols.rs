@@ -1,0 +1,295 @@
+//! Promise: what else goes over HTTP goes on working: WebSocket, Expect, trailers, HTTP/1.0, odd methods, keep-alive, both versions on both sides.
+
+use crate::support::page::{PAGE, assert_rewritten};
+use crate::support::{Ask, Framing, Origin, Reply, Request, SOON, Setup, Step, Tls, Via, soon};
+use std::time::Duration;
+
+#[tokio::test]
+async fn protocols_websocket_messages_come_back() {
+    use futures_util::{SinkExt, StreamExt};
+    use tokio_tungstenite::tungstenite::Message;
+    let origin = Origin::start(|_: &Request| vec![Step::WebSocketEcho]).await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    for io in [desk.conn().await.into_io(), crate::support::Conn::open_tls(desk.ports.https, &tls).await.into_io()] {
+        let (mut socket, _) = soon("a WebSocket handshake", tokio_tungstenite::client_async("ws://site.test/chat", io))
+            .await
+            .expect("101");
+        for message in [Message::text("hello <body>"), Message::binary(vec![0; 200_000]), Message::text("")] {
+            socket.send(message.clone()).await.expect("sending");
+            let back = soon("the echo", socket.next()).await.expect("a message").expect("a sound one");
+            assert_eq!(back, message);
+        }
+        socket.close(None).await.expect("closing");
+    }
+}
+
+#[tokio::test]
+async fn protocols_websocket_refused_by_the_site_is_refused_for_the_client() {
+    let origin = Origin::start(|_: &Request| Reply::new(403).body("no")).await;
+    let desk = Setup::before(&origin).start().await;
+    let io = desk.conn().await.into_io();
+    let refused = soon("an answer", tokio_tungstenite::client_async("ws://site.test/chat", io)).await;
+    match refused {
+        Err(tokio_tungstenite::tungstenite::Error::Http(response)) => assert_eq!(response.status().as_u16(), 403),
+        other => panic!("not a 403: {:?}", other.map(|_| "101").map_err(|e| e.to_string())),
+    }
+}
+
+#[tokio::test]
+async fn protocols_expect_continue_lets_the_body_follow() {
+    let origin = Origin::start(|r: &Request| Reply::json(r.body.len().to_string())).await;
+    let desk = Setup::before(&origin).start().await;
+    let mut conn = desk.conn().await;
+    for _ in 0..2 {
+        conn.send("POST /up HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n").await;
+        conn.until("HTTP/1.1 100 ").await;
+        conn.until("\r\n\r\n").await;
+        conn.send("hello").await;
+        let response = conn.response("POST").await;
+        assert_eq!((response.status, response.text().as_str()), (200, "5"));
+    }
+}
+
+#[tokio::test]
+async fn protocols_trailers_go_from_http2_to_http2() {
+    let origin = Origin::start_h2(|r: &Request| {
+        let got = r.trailers.get("x-sum").unwrap_or("none").to_owned();
+        let kind = if r.target == "/page" { "text/html" } else { "application/grpc" };
+        let body = if r.target == "/page" { PAGE } else { "data" };
+        Reply::new(200).header("Content-Type", kind).body(body).trailer("grpc-status", "0").trailer("x-got", &got)
+    })
+    .await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    let mut h2 = desk.h2(Via::H2Tls).await;
+    for path in ["/grpc", "/page"] {
+        let ask = Ask::post(path, "request").header("TE", "trailers").trailer("x-sum", "42");
+        let response = h2.ask(&ask).await;
+        assert_eq!(response.trailers.get("grpc-status"), Some("0"), "{path}");
+        // Those of the request are dropped by the library, whatever the version.
+        assert_eq!(response.trailers.get("x-got"), Some("none"), "{path}");
+        assert!(response.complete);
+    }
+    let page = h2.ask(&Ask::get("/page")).await;
+    assert_rewritten(PAGE, &page.page(), "with trailers");
+    let h1 = desk.get("/page").await;
+    assert!(h1.complete);
+    assert_rewritten(PAGE, &h1.page(), "an HTTP/1.1 client of the same");
+}
+
+#[tokio::test]
+async fn protocols_trailers_of_an_http1_site_do_no_harm() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE).pieces_of(70).trailer("X-Sum", "1")).await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    let mut conn = desk.conn().await;
+    for _ in 0..3 {
+        let response = conn.ask(&Ask::get("/")).await;
+        assert!(response.complete);
+        assert_rewritten(PAGE, &response.page(), "chunked with trailers");
+    }
+    assert_rewritten(PAGE, &desk.ask(Via::H2Tls, Ask::get("/")).await.page(), "over HTTP/2");
+}
+
+#[tokio::test]
+async fn protocols_h2c_when_it_is_switched_on_beside_http1() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let desk = Setup::before(&origin).set("listen", "h2c = true").start().await;
+    assert_rewritten(PAGE, &desk.ask(Via::H2c, Ask::get("/")).await.page(), "prior knowledge");
+    assert_rewritten(PAGE, &desk.get("/").await.page(), "HTTP/1.1 on the same port");
+    let mut short = desk.conn().await;
+    short.send("GET / HTTP/1.0\r\n\r\n").await;
+    assert_eq!(short.response("GET").await.status, 200, "a request shorter than the HTTP/2 preface");
+}
+
+#[tokio::test]
+async fn protocols_https_by_alpn_and_without_it() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    for (offered, chosen) in
+        [(&["h2", "http/1.1"][..], Some("h2")), (&["http/1.1"][..], Some("http/1.1")), (&[][..], None)]
+    {
+        let stream = tls.connect(desk.ports.https, offered).await.expect("TLS");
+        let alpn = stream.get_ref().1.alpn_protocol().map(|p| String::from_utf8_lossy(p).into_owned());
+        assert_eq!(alpn.as_deref(), chosen, "offered {offered:?}");
+    }
+    assert_rewritten(PAGE, &desk.ask(Via::H1Tls, Ask::get("/")).await.page(), "HTTP/1.1 over TLS");
+}
+
+#[tokio::test]
+async fn protocols_a_tls_site_in_both_versions() {
+    let theirs = Tls::new();
+    let origin = Origin::start_tls(&theirs, |r: &Request| Reply::html(PAGE).header("X-Version", &r.version)).await;
+    for (http2, version) in [("auto", "HTTP/2.0"), ("off", "HTTP/1.1")] {
+        let setup = Setup::before(&origin).trusting(&theirs).set("upstream", &format!("http2 = \"{http2}\""));
+        let desk = setup.start().await;
+        let response = desk.get("/").await;
+        assert_eq!(response.header("x-version"), Some(version), "http2 = {http2}");
+        assert_rewritten(PAGE, &response.page(), http2);
+    }
+}
+
+#[tokio::test]
+async fn protocols_odd_methods_pass() {
+    let origin = Origin::start(|r: &Request| Reply::new(200).header("X-Method", &r.method).body("ok")).await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    for method in ["PROPFIND", "REPORT", "PURGE", "BOOK", "M-SEARCH", "BASELINE-CONTROL"] {
+        for via in [Via::H1, Via::H2Tls] {
+            let response = desk.ask(via, Ask::new(method, "/x")).await;
+            assert_eq!(response.header("x-method"), Some(method), "{via:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn protocols_an_http_1_0_client_is_never_answered_in_chunks() {
+    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+        "/stream" => Reply::new(200).header("Content-Type", "text/plain").body("streamed").pieces_of(3).chunked(),
+        _ => Reply::json("{\"known\":\"length\"}"),
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    for (path, text) in [("/stream", "streamed"), ("/plain", "{\"known\":\"length\"}")] {
+        let mut conn = desk.conn().await;
+        conn.send(format!("GET {path} HTTP/1.0\r\n\r\n")).await;
+        let response = conn.response("GET").await;
+        assert!(!response.headers.has("transfer-encoding"), "{path}");
+        assert!(matches!(response.framing, Framing::Close | Framing::Length(_)));
+        assert!(response.version.starts_with("HTTP/1."), "{}", response.version);
+        assert_eq!(response.text(), text);
+    }
+    let mut conn = desk.conn().await;
+    conn.send("GET /.well-known/agent.json HTTP/1.0\r\n\r\n").await;
+    let response = conn.response("GET").await;
+    assert!(!response.headers.has("transfer-encoding") && response.json()["ahp"].is_string());
+}
+
+#[tokio::test]
+async fn protocols_interim_answers_of_the_site_do_not_confuse() {
+    let origin = Origin::start(|_: &Request| {
+        let hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n".to_vec();
+        let reply = Reply::html(PAGE);
+        vec![
+            Step::Write(hints),
+            Step::Pause(Duration::from_millis(20)),
+            Step::Write([reply.head(), PAGE.as_bytes().to_vec()].concat()),
+            Step::KeepAlive,
+        ]
+    })
+    .await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    let mut conn = desk.conn().await;
+    for _ in 0..2 {
+        let response = conn.ask(&Ask::get("/")).await;
+        assert_eq!(response.status, 200);
+        assert_rewritten(PAGE, &response.page(), "after a 103");
+        assert!(response.informational.iter().all(|(status, _)| *status == 103));
+    }
+    assert_rewritten(PAGE, &desk.ask(Via::H2Tls, Ask::get("/")).await.page(), "after a 103, over HTTP/2");
+}
+
+#[tokio::test]
+async fn protocols_pipelined_requests_are_answered_in_order() {
+    let origin = Origin::start(|r: &Request| Reply::json(format!("{:?}", r.target))).await;
+    let desk = Setup::before(&origin).start().await;
+    let mut conn = desk.conn().await;
+    let three: Vec<u8> = ["/1", "/2", "/3"].iter().flat_map(|p| Ask::get(p).bytes()).collect();
+    conn.send(three).await;
+    for path in ["/1", "/2", "/3"] {
+        assert_eq!(conn.response("GET").await.text(), format!("{path:?}"));
+    }
+}
+
+#[tokio::test]
+async fn protocols_an_empty_last_frame_ends_an_upload_once() {
+    // HTTP/2 in, chunked HTTP/1.1 up: a second terminator would poison the pooled connection.
+    let origin = Origin::start(|r: &Request| Reply::json(r.body.len().to_string())).await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    let mut h2 = desk.h2(Via::H2Tls).await;
+    for _ in 0..5 {
+        let up = Ask::post("/up", "12345").trailer("x-end", "1");
+        assert_eq!(h2.ask(&up).await.text(), "5");
+        assert_eq!(h2.ask(&Ask::post("/up", "123")).await.text(), "3");
+        assert_eq!(h2.ask(&Ask::get("/next")).await.text(), "0");
+    }
+    assert!(origin.asked().iter().all(|r| r.raw_head.starts_with(b"GET") || r.raw_head.starts_with(b"POST")));
+}
+
+#[tokio::test]
+async fn protocols_connection_close_is_honoured() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let desk = Setup::before(&origin).start().await;
+    let mut conn = desk.conn().await;
+    let response = conn.ask(&Ask::get("/").header("Connection", "close")).await;
+    assert!(response.complete);
+    conn.until_closed(SOON).await;
+}
+
+#[tokio::test]
+async fn protocols_websocket_may_be_silent_for_long() {
+    use futures_util::{SinkExt, StreamExt};
+    use tokio_tungstenite::tungstenite::Message;
+    let origin = Origin::start(|_: &Request| vec![Step::WebSocketEcho]).await;
+    let desk = Setup::before(&origin)
+        .set("upstream", "read_timeout = \"1s\"")
+        .set("protection", "idle_timeout = \"1s\"")
+        .start()
+        .await;
+    let io = desk.conn().await.into_io();
+    let (mut socket, _) =
+        soon("a WebSocket handshake", tokio_tungstenite::client_async("ws://site.test/chat", io)).await.expect("101");
+    for message in ["before", "after"] {
+        socket.send(Message::text(message)).await.expect("sending");
+        let back = soon("the echo", socket.next()).await.expect("a message").expect("a sound one");
+        assert_eq!(back, Message::text(message));
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+}
+
+/// Sends all of it at once; the answers are the methods and targets, in this order.
+async fn pipelines(requests: &[Vec<u8>], answers: &[String]) {
+    let origin = Origin::start(|r: &Request| Reply::json(format!("{} {} {}", r.method, r.target, r.body.len()))).await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    for mut conn in [desk.conn().await, crate::support::Conn::open_tls(desk.ports.https, &tls).await] {
+        conn.send(requests.concat()).await;
+        for answer in answers {
+            assert_eq!(&conn.response("GET").await.text(), answer);
+        }
+        assert_eq!(conn.ask(&Ask::get("/after")).await.text(), "GET /after 0", "and it goes on");
+    }
+}
+
+#[tokio::test]
+async fn protocols_pipelined_requests_may_say_anything() {
+    for value in ["pipelined_prefix: None", "pipelined_prefix: Some(", "pipelined_prefix: None }"] {
+        for (first, second) in [("X", "X"), ("X", "Y"), ("Y", "X")] {
+            let ask = |path: &str, name: &str| match name {
+                "X" => Ask::get(path).header("X", value).bytes(),
+                _ => Ask::get(path).bytes(),
+            };
+            pipelines(&[ask("/1", first), ask("/2", second)], &["GET /1 0".into(), "GET /2 0".into()]).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn protocols_pipelined_behind_a_body() {
+    let chunked = Ask::new("POST", "/3").header("Transfer-Encoding", "chunked").body("3\r\nabc\r\n0\r\n\r\n");
+    let requests = [Ask::post("/1", "hello").bytes(), Ask::get("/2").bytes(), chunked.bytes(), Ask::get("/4").bytes()];
+    let answers = ["POST /1 5", "GET /2 0", "POST /3 3", "GET /4 0"].map(String::from);
+    pipelines(&requests, &answers).await;
+}
+
+#[tokio::test]
+async fn protocols_pipelined_by_the_fifty() {
+    let requests: Vec<Vec<u8>> =
+        (0..50).map(|n| Ask::get(&format!("/{n}")).header("X-Padding", &"p".repeat(300)).bytes()).collect();
+    let answers: Vec<String> = (0..50).map(|n| format!("GET /{n} 0")).collect();
+    pipelines(&requests, &answers).await;
+}

@@ -1,0 +1,306 @@
+//! The real binary as a child process: started, asked, reloaded, signalled, and gone with the test.
+
+use super::ask::{Ask, Via};
+use super::client::Conn;
+use super::client_h2::H2Conn;
+use super::dir::Dir;
+use super::message::Response;
+use super::setup::{Ports, Setup};
+use super::tls::Tls;
+use super::{SOON, eventually};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+pub struct Desk {
+    pub ports: Ports,
+    pub dir: Arc<Dir>,
+    pub config: PathBuf,
+    pub tls: Option<Tls>,
+    child: Child,
+    stdout: Captured,
+    stderr: Captured,
+}
+
+type Captured = Arc<Mutex<Vec<u8>>>;
+
+/// `FRONTDESK_BIN`, or what cargo built.
+pub fn binary() -> PathBuf {
+    let built = option_env!("CARGO_BIN_EXE_frontdesk").map(PathBuf::from);
+    std::env::var_os("FRONTDESK_BIN").map(PathBuf::from).or(built).expect("FRONTDESK_BIN names the binary under test")
+}
+
+impl Desk {
+    pub async fn with_setup(setup: Setup) -> Desk {
+        Desk::started(Some(&setup), |ports, _| (setup.text(ports), config_args())).await
+    }
+
+    /// A configuration written by hand.
+    pub async fn with_config(text: impl Fn(&Ports) -> String) -> Desk {
+        Desk::started(None, |ports, _| (text(ports), config_args())).await
+    }
+
+    /// `frontdesk run --upstream URL --listen … --admin …`: no file.
+    pub async fn run_upstream(url: &str) -> Desk {
+        Desk::with_args(&["run", "--upstream", url]).await
+    }
+
+    /// With `--listen` and `--admin` added.
+    pub async fn with_args(args: &[&str]) -> Desk {
+        let args = |ports: &Ports, _: &Dir| {
+            let places = ["--listen".to_owned(), ports.http.to_string(), "--admin".to_owned(), ports.admin.to_string()];
+            (String::new(), args.iter().map(|a| (*a).to_owned()).chain(places).collect())
+        };
+        Desk::started(None, args).await
+    }
+
+    /// With a directory that the test has prepared, and the configuration in it that it names.
+    pub async fn in_dir(dir: Dir, config: &str, ports: Ports) -> Desk {
+        let args = ["run", "--config", config].map(str::to_owned).to_vec();
+        let config = dir.join(config);
+        let mut desk = Desk::spawn(Arc::new(dir), config, ports, &args, &[]);
+        desk.wait_ready().await.unwrap_or_else(|e| panic!("{e}"));
+        desk
+    }
+
+    async fn started(setup: Option<&Setup>, make: impl Fn(&Ports, &Dir) -> (String, Vec<String>)) -> Desk {
+        let mut why = String::new();
+        // A free port may be taken by somebody else between finding and using it: once more, then.
+        for _ in 0..3 {
+            let (ports, dir) = (Ports::free(), Dir::new());
+            let (text, args) = make(&ports, &dir);
+            if let Some(setup) = setup {
+                setup.write_files(&dir);
+            }
+            let config = dir.write("frontdesk.toml", text);
+            let env = setup.map(|s| s.env.clone()).unwrap_or_default();
+            let mut desk = Desk::spawn(Arc::new(dir), config, ports, &args, &env);
+            desk.tls = setup.and_then(|s| s.tls.clone());
+            match desk.wait_ready().await {
+                Ok(()) => return desk,
+                Err(e) => why = e,
+            }
+            if !why.to_lowercase().contains("in use") {
+                break;
+            }
+        }
+        panic!("{why}");
+    }
+
+    fn spawn(dir: Arc<Dir>, config: PathBuf, ports: Ports, args: &[String], env: &[(String, String)]) -> Desk {
+        let mut child = Command::new(binary())
+            .args(args)
+            .envs(env.iter().cloned())
+            .current_dir(dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|e| panic!("{} does not start: {e}", binary().display()));
+        let stdout = capture(child.stdout.take().expect("a pipe"));
+        let stderr = capture(child.stderr.take().expect("a pipe"));
+        Desk { ports, dir, config, tls: None, child, stdout, stderr }
+    }
+
+    async fn wait_ready(&mut self) -> Result<(), String> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(10) {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                return Err(format!("ended at start with {status}: {}", self.stderr()));
+            }
+            if let Ok(response) = self.try_admin(Ask::get("/readyz")).await
+                && response.status == 200
+            {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Err(format!("not ready within 10 s: {}", self.stderr()))
+    }
+
+    /// One request on a connection of its own.
+    pub async fn ask(&self, via: Via, ask: Ask) -> Response {
+        match via {
+            Via::H1 => self.conn().await.ask(&ask).await,
+            Via::H1Tls => Conn::open_tls(self.ports.https, self.certificate()).await.ask(&ask).await,
+            Via::H2Tls | Via::H2c => self.h2(via).await.ask(&ask).await,
+        }
+    }
+
+    /// `GET path` over HTTP/1.1.
+    pub async fn get(&self, path: &str) -> Response {
+        self.ask(Via::H1, Ask::get(path)).await
+    }
+
+    pub async fn conn(&self) -> Conn {
+        Conn::open(self.ports.http).await
+    }
+
+    pub async fn h2(&self, via: Via) -> H2Conn {
+        match via {
+            Via::H2c => H2Conn::open_cleartext(self.ports.http).await,
+            _ => H2Conn::open_tls(self.ports.https, self.certificate()).await,
+        }
+    }
+
+    /// Exact bytes over HTTP/1.1, and the response to them.
+    pub async fn raw(&self, request: impl AsRef<[u8]>) -> Response {
+        let mut conn = self.conn().await;
+        conn.send(request).await;
+        conn.response("GET").await
+    }
+
+    fn certificate(&self) -> &Tls {
+        self.tls.as_ref().expect("a setup with TLS")
+    }
+
+    pub async fn admin_get(&self, path: &str) -> Response {
+        self.admin(Ask::get(path)).await
+    }
+
+    pub async fn admin(&self, ask: Ask) -> Response {
+        let what = format!("{} {}", ask.method, ask.target);
+        self.try_admin(ask).await.unwrap_or_else(|e| panic!("admin {what}: {e}"))
+    }
+
+    async fn try_admin(&self, ask: Ask) -> Result<Response, String> {
+        let socket = tokio::net::TcpStream::connect(self.ports.admin).await.map_err(|e| e.to_string())?;
+        drop(socket);
+        let ask = ask.header("Host", &self.ports.admin.to_string()).header("Connection", "close");
+        let mut conn = Conn::open(self.ports.admin).await;
+        conn.send(ask.bytes()).await;
+        conn.try_response(&ask.method, SOON).await
+    }
+
+    /// `POST /reload`.
+    pub async fn reload(&self) -> Response {
+        self.admin(Ask::post("/reload", "")).await
+    }
+
+    /// Puts a configuration in place in one step, without telling anybody.
+    pub fn replace_config(&self, text: &str) {
+        let next = self.dir.write("next.tmp", text);
+        std::fs::rename(next, &self.config).expect("renaming the configuration");
+    }
+
+    /// Puts a configuration in place and reloads it.
+    pub async fn swap(&self, setup: &Setup) {
+        self.replace_config(&setup.text(&self.ports));
+        let answer = self.reload().await;
+        assert_eq!(answer.status, 200, "POST /reload: {}", answer.text());
+    }
+
+    /// The sum of a metric's samples: `name`, or `name{label="value"}` for those with this label.
+    pub async fn metric(&self, selector: &str) -> Option<f64> {
+        let (name, label) = selector.split_once('{').unwrap_or((selector, "}"));
+        let label = label.trim_end_matches('}');
+        let text = self.admin_get("/metrics").await.text();
+        let samples = text.lines().filter_map(|line| {
+            let (sample, value) = line.rsplit_once(' ')?;
+            let (sample_name, labels) = sample.split_once('{').unwrap_or((sample, ""));
+            (sample_name == name && labels.contains(label)).then(|| value.parse::<f64>().ok())?
+        });
+        samples.reduce(|a, b| a + b)
+    }
+
+    /// Waits until a counter or gauge is at least `least`.
+    pub async fn metric_reaches(&self, selector: &str, least: f64) {
+        let what = format!("{selector} ≥ {least}");
+        eventually(&what, SOON, async || self.metric(selector).await.is_some_and(|v| v >= least)).await;
+    }
+
+    pub fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.stdout.lock().expect("stdout")).into_owned()
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.lock().expect("stderr")).into_owned()
+    }
+
+    /// The access log so far, line by line.
+    pub fn access_log(&self) -> Vec<serde_json::Value> {
+        self.stdout().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    pub fn signal(&self, signal: i32) {
+        let pid = libc::pid_t::try_from(self.child.id()).expect("a pid");
+        // SAFETY: a plain system call on the child, which is not reaped before `wait_exit` or drop.
+        assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "signal {signal}");
+    }
+
+    /// Waits for the end, and says how long it took.
+    pub async fn wait_exit(&mut self, limit: Duration) -> (ExitStatus, Duration) {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the child's state") {
+                return (status, begun.elapsed());
+            }
+            assert!(begun.elapsed() < limit, "still running {limit:?} later");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("the child's state").is_none()
+    }
+
+    /// Resident memory now.
+    pub fn rss_kb(&self) -> u64 {
+        self.proc_status("VmRSS:")
+    }
+
+    /// Resident memory at its highest.
+    pub fn rss_peak_kb(&self) -> u64 {
+        self.proc_status("VmHWM:")
+    }
+
+    fn proc_status(&self, key: &str) -> u64 {
+        let status = std::fs::read_to_string(Path::new("/proc").join(self.child.id().to_string()).join("status"));
+        let status = status.expect("the child's status");
+        let line = status.lines().find(|l| l.starts_with(key)).unwrap_or_else(|| panic!("no {key}"));
+        line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number of kilobytes")
+    }
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            let (stdout, stderr) = (self.stdout(), self.stderr());
+            let from = stdout.len().saturating_sub(4000);
+            let tail = String::from_utf8_lossy(&stdout.as_bytes()[from..]).into_owned();
+            eprintln!("--- the desk's standard error\n{stderr}\n--- the end of its access log\n{tail}\n---");
+        }
+    }
+}
+
+fn config_args() -> Vec<String> {
+    ["run", "--config", "frontdesk.toml"].map(str::to_owned).to_vec()
+}
+
+fn capture(mut pipe: impl Read + Send + 'static) -> Captured {
+    let into = Captured::default();
+    let kept = into.clone();
+    std::thread::spawn(move || {
+        let mut piece = [0; 8192];
+        while let Ok(size) = pipe.read(&mut piece) {
+            if size == 0 {
+                break;
+            }
+            into.lock().expect("captured output").extend_from_slice(&piece[..size]);
+        }
+    });
+    kept
+}
+
+/// `frontdesk ARGS`, run to its end.
+pub fn run_to_end(args: &[&str], dir: &Path) -> (i32, String, String) {
+    let done = Command::new(binary()).args(args).current_dir(dir).stdin(Stdio::null()).output();
+    let done = done.unwrap_or_else(|e| panic!("{} does not start: {e}", binary().display()));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (done.status.code().unwrap_or(-1), text(&done.stdout), text(&done.stderr))
+}

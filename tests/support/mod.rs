@@ -1,0 +1,59 @@
+//! What the tests stand on: a scripted origin, the real binary, and clients that show every byte.
+//!
+//! Nothing here is a double of our own parts. Each file holds one idea.
+
+pub mod ask;
+pub mod client;
+pub mod client_h2;
+pub mod coding;
+pub mod desk;
+pub mod dir;
+pub mod gate;
+pub mod message;
+pub mod origin;
+pub mod origin_h2;
+pub mod page;
+pub mod reply;
+pub mod setup;
+pub mod tls;
+pub mod wire;
+
+pub use ask::{Ask, Via};
+pub use client::Conn;
+pub use client_h2::H2Conn;
+pub use coding::Coding;
+pub use desk::Desk;
+pub use dir::Dir;
+pub use gate::Gate;
+pub use message::{Framing, Headers, Request, Response};
+pub use origin::Origin;
+pub use reply::{Answer, Reply, Step};
+pub use setup::{Ports, Setup};
+pub use tls::Tls;
+
+use std::time::{Duration, Instant};
+
+/// How long anything may take that is supposed to happen at once. Generous: two cores, many tests.
+pub const SOON: Duration = Duration::from_secs(15);
+
+/// Polls `ready` until it says so, or gives up with `what` after `within`.
+pub async fn eventually(what: &str, within: Duration, mut ready: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !ready().await {
+        assert!(begun.elapsed() < within, "not within {within:?}: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// `future`, or a failed test after `SOON`.
+pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    within(SOON, what, future).await
+}
+
+/// `future`, or a failed test after `limit`.
+pub async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(limit, future).await {
+        Ok(done) => done,
+        Err(_) => panic!("not within {limit:?}: {what}"),
+    }
+}

@@ -1,0 +1,121 @@
+//! The configuration of a desk under test, table by table, so that a test names only what it is about.
+//!
+//! What would get into a test's way is off: the crawler, and limits that a test's own pace would reach.
+
+use super::desk::Desk;
+use super::dir::Dir;
+use super::origin::{Origin, Speaks};
+use super::tls::Tls;
+use std::net::{SocketAddr, TcpListener};
+
+/// Where one desk listens.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    pub http: SocketAddr,
+    pub https: SocketAddr,
+    pub admin: SocketAddr,
+}
+
+impl Ports {
+    /// Three ports that were free a moment ago.
+    pub fn free() -> Ports {
+        let held: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+        let at = |n: usize| held[n].local_addr().expect("its address");
+        Ports { http: at(0), https: at(1), admin: at(2) }
+    }
+}
+
+/// An address where nobody listens.
+pub fn dead_address() -> SocketAddr {
+    Ports::free().http
+}
+
+#[derive(Clone)]
+pub struct Setup {
+    tables: Vec<(String, Vec<String>)>,
+    tail: String,
+    pub tls: Option<Tls>,
+    pub upstream_ca: Option<Tls>,
+    pub env: Vec<(String, String)>,
+}
+
+impl Setup {
+    /// In front of this origin.
+    pub fn before(origin: &Origin) -> Setup {
+        let setup = Setup::empty().set("upstream", &format!("url = \"{}\"", origin.url()));
+        if origin.speaks == Speaks::H2 { setup.set("upstream", "http2 = \"prior-knowledge\"") } else { setup }
+    }
+
+    /// In front of several, or of nobody.
+    pub fn before_urls(urls: &[String]) -> Setup {
+        Setup::empty().set("upstream", &format!("urls = {urls:?}"))
+    }
+
+    fn empty() -> Setup {
+        Setup { tables: Vec::new(), tail: String::new(), tls: None, upstream_ca: None, env: Vec::new() }
+            .set("content", "concierge = false")
+            .set("rate_limits", "anonymous = \"1000000/minute\"\ncontent = \"1000000/minute\"")
+    }
+
+    /// Adds lines to a table.
+    pub fn set(mut self, table: &str, lines: &str) -> Setup {
+        match self.tables.iter_mut().find(|(name, _)| name == table) {
+            Some((_, all)) => all.push(lines.to_owned()),
+            None => self.tables.push((table.to_owned(), vec![lines.to_owned()])),
+        }
+        self
+    }
+
+    /// Text after all tables: [[capabilities]], say.
+    pub fn tail(mut self, text: &str) -> Setup {
+        self.tail.push_str(text);
+        self
+    }
+
+    /// Also over TLS, with this certificate as `tls.crt` and `tls.key` beside the configuration.
+    pub fn tls(mut self, tls: &Tls) -> Setup {
+        self.tls = Some(tls.clone());
+        self
+    }
+
+    /// Trusts this certificate of the origin.
+    pub fn trusting(mut self, origin: &Tls) -> Setup {
+        self.upstream_ca = Some(origin.clone());
+        self.set("upstream", "ca = \"upstream-ca.pem\"\nserver_name = \"localhost\"")
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Setup {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The configuration file.
+    pub fn text(&self, ports: &Ports) -> String {
+        let mut listen = format!("http = \"{}\"\nadmin = \"{}\"", ports.http, ports.admin);
+        let mut setup = self.clone();
+        if self.tls.is_some() {
+            listen.push_str(&format!("\nhttps = \"{}\"", ports.https));
+            setup = setup.set("tls", "cert = \"tls.crt\"\nkey = \"tls.key\"");
+        }
+        setup = setup.set("listen", &listen);
+        let mut text = String::new();
+        for (name, lines) in &setup.tables {
+            text.push_str(&format!("[{name}]\n{}\n\n", lines.join("\n")));
+        }
+        text + &self.tail
+    }
+
+    /// The files that the configuration speaks of.
+    pub fn write_files(&self, dir: &Dir) {
+        if let Some(tls) = &self.tls {
+            tls.write(dir);
+        }
+        if let Some(ca) = &self.upstream_ca {
+            dir.write("upstream-ca.pem", &ca.cert_pem);
+        }
+    }
+
+    pub async fn start(self) -> Desk {
+        Desk::with_setup(self).await
+    }
+}

@@ -1,0 +1,64 @@
+//! A certificate made for the test, and both ends of TLS that know it.
+
+use super::dir::Dir;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+#[derive(Clone)]
+pub struct Tls {
+    pub cert_pem: String,
+    pub key_pem: String,
+}
+
+impl Tls {
+    /// A fresh self-signed certificate for localhost, 127.0.0.1 and site.test.
+    pub fn new() -> Tls {
+        let names = ["localhost", "127.0.0.1", "site.test"].map(String::from).to_vec();
+        let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        Tls { cert_pem: made.cert.pem(), key_pem: made.signing_key.serialize_pem() }
+    }
+
+    /// Writes `tls.crt` and `tls.key`.
+    pub fn write(&self, dir: &Dir) -> (PathBuf, PathBuf) {
+        (dir.write("tls.crt", &self.cert_pem), dir.write("tls.key", &self.key_pem))
+    }
+
+    pub fn der(&self) -> CertificateDer<'static> {
+        CertificateDer::from_pem_slice(self.cert_pem.as_bytes()).expect("our own PEM")
+    }
+
+    pub fn acceptor(&self) -> TlsAcceptor {
+        let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes()).expect("our own PEM");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("protocol versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![self.der()], key)
+            .expect("our own certificate");
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        TlsAcceptor::from(Arc::new(config))
+    }
+
+    /// A connection that trusts this certificate only and offers `alpn`.
+    pub async fn connect(&self, addr: SocketAddr, alpn: &[&str]) -> std::io::Result<TlsStream<TcpStream>> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(self.der()).expect("our own certificate as a root");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("protocol versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = alpn.iter().map(|a| a.as_bytes().to_vec()).collect();
+        let socket = TcpStream::connect(addr).await?;
+        socket.set_nodelay(true)?;
+        let name = ServerName::try_from("localhost").expect("a name");
+        TlsConnector::from(Arc::new(config)).connect(name, socket).await
+    }
+}

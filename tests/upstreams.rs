@@ -1,0 +1,170 @@
+//! Promise: with several upstreams one that is away costs no request, and a request is never sent twice.
+
+use crate::support::page::PAGE;
+use crate::support::setup::dead_address;
+use crate::support::{Answer, Ask, Desk, Origin, Reply, Request, Setup, Step, Via, eventually};
+use std::time::Duration;
+
+#[tokio::test]
+async fn upstreams_a_dead_one_costs_no_request() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let urls = [format!("http://{}", dead_address()), origin.url()];
+    let desk = Setup::before_urls(&urls).start().await;
+    for n in 0..20 {
+        assert_eq!(desk.get("/").await.status, 200, "request {n}");
+        let posted = desk.ask(Via::H1, Ask::post("/", "body")).await;
+        assert_eq!(posted.status, 200, "a POST before a byte was sent, {n}");
+    }
+    assert!(origin.asked().iter().filter(|r| r.method == "POST").all(|r| r.body == b"body"));
+}
+
+#[tokio::test]
+async fn upstreams_take_turns() {
+    let origins =
+        [Origin::start(|_: &Request| Reply::json("0")).await, Origin::start(|_: &Request| Reply::json("1")).await];
+    let urls: Vec<String> = origins.iter().map(Origin::url).collect();
+    let desk = Setup::before_urls(&urls).start().await;
+    for _ in 0..20 {
+        desk.get("/").await;
+    }
+    for origin in &origins {
+        let share = origin.asked().len();
+        assert!((5..=15).contains(&share), "{share} of 20");
+    }
+}
+
+#[tokio::test]
+async fn upstreams_are_not_asked_again_once_a_byte_was_sent() {
+    let broken = || Origin::start(|_: &Request| vec![Step::Close]);
+    let origins = [broken().await, broken().await];
+    let urls: Vec<String> = origins.iter().map(Origin::url).collect();
+    let desk = Setup::before_urls(&urls).start().await;
+    let response = desk.ask(Via::H1, Ask::post("/buy", "one")).await;
+    assert_eq!(response.status, 502);
+    let seen: usize = origins.iter().map(|o| o.asked().len()).sum();
+    assert_eq!(seen, 1, "bought once");
+}
+
+#[tokio::test]
+async fn upstreams_that_fail_their_health_check_are_left_out() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let ill = Arc::new(AtomicBool::new(false));
+    let state = ill.clone();
+    let first = Origin::start(move |r: &Request| match r.target.as_str() {
+        "/healthz" if state.load(Ordering::Relaxed) => Reply::new(503).body("ill"),
+        "/healthz" => Reply::new(200).body("well"),
+        _ => Reply::json("0"),
+    })
+    .await;
+    let second = Origin::start(|_: &Request| Reply::json("1")).await;
+    let desk = Setup::before_urls(&[first.url(), second.url()])
+        .set("upstream", "health_path = \"/healthz\"\nhealth_interval = \"200ms\"")
+        .start()
+        .await;
+    let six = async || {
+        let mut all = String::new();
+        for _ in 0..6 {
+            all.push_str(&desk.get("/").await.text());
+        }
+        all
+    };
+    eventually("both serve", Duration::from_secs(10), async || six().await.contains('0')).await;
+    ill.store(true, Ordering::Relaxed);
+    eventually("the ill one is left out", Duration::from_secs(10), async || six().await == "111111").await;
+    ill.store(false, Ordering::Relaxed);
+    eventually("it is back", Duration::from_secs(10), async || six().await.contains('0')).await;
+}
+
+#[tokio::test]
+async fn upstreams_names_are_resolved_and_connections_reused() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let desk = Setup::before_urls(&[format!("http://localhost:{}", origin.addr.port())]).start().await;
+    for _ in 0..20 {
+        assert_eq!(desk.get("/").await.status, 200);
+    }
+    assert!(origin.connections() < 15, "{} connections for 20 requests", origin.connections());
+}
+
+#[tokio::test]
+async fn upstreams_that_come_back_are_served_from_again() {
+    let address = dead_address();
+    let desk = Setup::before_urls(&[format!("http://{address}")]).start().await;
+    assert_eq!(desk.get("/").await.status, 502);
+    let listener = tokio::net::TcpListener::bind(address).await.expect("the port is still free");
+    tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut head = [0; 4096];
+            let _ = socket.read(&mut head).await;
+            let _ = socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nup").await;
+        }
+    });
+    eventually("the site is back", Duration::from_secs(10), async || desk.get("/").await.status == 200).await;
+}
+
+#[tokio::test]
+async fn upstreams_are_not_asked_again_on_a_reused_connection_either() {
+    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+        "/drop" => vec![Step::Close].into(),
+        _ => Answer::from(Reply::html(PAGE)),
+    })
+    .await;
+    let desk = Setup::before(&origin).set("runtime", "threads = 1").start().await;
+    // Our own questions at the start have connections of their own.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for n in 1..=5 {
+        assert_eq!(desk.get("/").await.status, 200);
+        let before = origin.connections();
+        let response = desk.get("/drop").await;
+        assert_eq!(response.status, 502, "{}", response.text());
+        assert_eq!(origin.connections(), before, "on the connection of the request before");
+        let seen = origin.asked().iter().filter(|r| r.target == "/drop").count();
+        assert_eq!(seen, n, "sent once: the site may have acted on it");
+    }
+}
+
+async fn shown_upstreams(desk: &Desk) -> Vec<String> {
+    let metrics = desk.admin_get("/metrics").await.text();
+    metrics.lines().filter(|l| l.starts_with("frontdesk_upstream_up{")).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn upstreams_that_are_gone_from_the_configuration_are_not_shown() {
+    let site = || Origin::start(|_: &Request| Reply::html(PAGE));
+    let (first, second, third) = (site().await, site().await, site().await);
+    let desk = Setup::before_urls(&[first.url(), second.url()]).start().await;
+    assert_eq!(shown_upstreams(&desk).await.len(), 2);
+    desk.swap(&Setup::before_urls(&[second.url(), third.url()])).await;
+    assert_eq!(desk.get("/").await.status, 200);
+    let shown = shown_upstreams(&desk).await;
+    assert!(shown.len() == 2 && !shown.concat().contains(&first.url()), "{shown:?}");
+    desk.swap(&Setup::before(&third)).await;
+    let shown = shown_upstreams(&desk).await;
+    assert!(shown.len() == 1 && shown[0].contains(&third.url()), "{shown:?}");
+}
+
+#[tokio::test]
+async fn upstreams_asked_after_their_health_while_they_go_are_not_shown() {
+    // The answer to a check comes after the swap that took its upstream away.
+    let next = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let slow = Origin::start(|r: &Request| match r.target.as_str() {
+        "/healthz" => vec![
+            Step::Pause(Duration::from_millis(1500)),
+            Step::Write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec()),
+            Step::KeepAlive,
+        ]
+        .into(),
+        _ => Answer::from(Reply::html(PAGE)),
+    })
+    .await;
+    let health = "health_path = \"/healthz\"\nhealth_interval = \"200ms\"";
+    let desk = Setup::before(&slow).set("upstream", health).start().await;
+    let checks = || slow.requests().iter().filter(|r| r.target == "/healthz").count();
+    let before = checks();
+    eventually("a check has begun", Duration::from_secs(10), async || checks() > before).await;
+    desk.swap(&Setup::before(&next).set("upstream", health)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let shown = shown_upstreams(&desk).await;
+    assert!(shown.len() == 1 && shown[0].contains(&next.url()), "{shown:?}");
+}
