@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use frontdesk_filters::Reply;
-use http::{HeaderValue, Method, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use pingora::{http::ResponseHeader, proxy::Session};
 
 use crate::{accept, live::Running};
@@ -25,10 +25,13 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
     }
     let mut head = ResponseHeader::build(reply.status, Some(reply.headers.len() + 4))?;
     for (name, value) in reply.headers {
-        head.append_header(name, value)?;
+        match cased(&name) {
+            Some(cased) => head.append_header(cased, value)?,
+            None => head.append_header(name, value)?,
+        };
     }
     if let Some(link) = &running.snapshot.link {
-        head.append_header(header::LINK, link.clone())?;
+        head.append_header("Link", link.clone())?;
     }
     let bodiless = matches!(reply.status.as_u16(), 204 | 304);
     if !bodiless {
@@ -42,6 +45,18 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
         downstream.write_response_body(reply.body, true).await?;
     }
     Ok(())
+}
+
+/// Names as people are used to read them over HTTP/1, where the library would write them in small letters.
+fn cased(name: &HeaderName) -> Option<&'static str> {
+    match *name {
+        header::ALLOW => Some("Allow"),
+        header::ETAG => Some("ETag"),
+        header::LOCATION => Some("Location"),
+        header::RETRY_AFTER => Some("Retry-After"),
+        header::VARY => Some("Vary"),
+        _ => None,
+    }
 }
 
 /// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.

@@ -234,7 +234,7 @@ impl ProxyHttp for Front {
             return Ok(());
         }
         if let Some(link) = &ctx.running(&self.live).snapshot.link {
-            response.append_header(header::LINK, link.clone())?;
+            response.append_header("Link", link.clone())?;
         }
         // An interim response to a client that is still sending makes the library give up the connection.
         session.set_keepalive(ctx.keepalive);

@@ -55,7 +55,7 @@ pub fn prepare(
         if let Some(matched) = &asked.matched {
             // Tagged again like its 200, by the site's tag if it repeats one.
             let tag = retagged(&head.headers, hash).unwrap_or_else(|| matched.clone());
-            insert(head, header::ETAG, &tag)?;
+            set_tag(head, &tag)?;
             add_vary(head)?;
         }
         return Ok(Touched::No);
@@ -89,7 +89,7 @@ pub fn prepare(
         },
     };
     if let Some(tag) = retagged(&head.headers, hash) {
-        insert(head, header::ETAG, &tag)?;
+        set_tag(head, &tag)?;
     }
     for name in &UNTRUE {
         head.remove_header(name);
@@ -148,7 +148,7 @@ fn add_vary(head: &mut ResponseHeader) -> pingora::Result<()> {
         .flat_map(|v| v.split(','))
         .any(|v| v.trim() == "*" || v.trim().eq_ignore_ascii_case("accept"));
     if !already {
-        head.append_header(header::VARY, HeaderValue::from_static("Accept"))?;
+        head.append_header("Vary", HeaderValue::from_static("Accept"))?;
     }
     Ok(())
 }
@@ -157,9 +157,9 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|v| v.to_str().ok())
 }
 
-fn insert(head: &mut ResponseHeader, name: HeaderName, value: &str) -> pingora::Result<()> {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        head.insert_header(name, value)?;
+fn set_tag(head: &mut ResponseHeader, tag: &str) -> pingora::Result<()> {
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        head.insert_header("ETag", tag)?;
     }
     Ok(())
 }
