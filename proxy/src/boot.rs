@@ -33,8 +33,8 @@ use crate::{
 const ADMIN_CONNECTIONS: usize = 256;
 /// Idle connections kept to upstreams, per worker.
 const POOL: usize = 128;
-/// Tries of one request, stale pooled connections included.
-const TRIES: usize = 4;
+/// Tries of one request: the first, and one more connect.
+const TRIES: usize = 2;
 /// How long the last access lines may take.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
