@@ -7,7 +7,8 @@ demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
 	./target/release/frontdesk demo $(if $(LISTEN),--listen $(LISTEN)) $(if $(ADMIN),--admin $(ADMIN))
 
-test: setup keys
+test: keys
+	@deploy/setup cc cmake openssl redis-server
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 	  set -x; $(CARGO) nextest run --workspace --locked; \
 	else \

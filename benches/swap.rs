@@ -5,7 +5,7 @@ use std::{fmt::Write, hint::black_box, io, path::Path, sync::Arc};
 use arc_swap::ArcSwap;
 use criterion::{Criterion, criterion_group, criterion_main};
 use frontdesk_filters::{
-    dialect::Occupied,
+    site::Learned,
     site::{self, Outside, Snapshot},
 };
 
@@ -49,11 +49,11 @@ fn swap(c: &mut Criterion) {
         let file = folder.join(format!("{capabilities}.toml"));
         std::fs::write(&file, declaration(capabilities)).expect("a file");
         let first = site::declare(&file, &Disk).expect("a declaration");
-        let current = ArcSwap::from_pointee(Snapshot::compile(&first, &Occupied::default()));
+        let current = ArcSwap::from_pointee(Snapshot::compile(&first, &Learned::default()));
         c.bench_function(&format!("swap/{capabilities}_capabilities"), |b| {
             b.iter(|| {
                 let declaration = site::declare(black_box(&file), &Disk).expect("a declaration");
-                current.store(Arc::new(Snapshot::compile(&declaration, &Occupied::default())));
+                current.store(Arc::new(Snapshot::compile(&declaration, &Learned::default())));
             });
         });
     }

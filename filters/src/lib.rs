@@ -7,11 +7,16 @@ pub mod accept;
 pub mod caller;
 mod decide;
 pub mod dialect;
+mod endpoint;
+mod fault;
+pub mod limits;
 pub mod page;
 pub mod path;
 pub mod problem;
 mod reply;
 pub mod site;
+pub mod state;
 
-pub use decide::{Decision, decide};
+pub use decide::{Decided, Decision, Request, decide};
+pub use fault::{Fault, Refusal};
 pub use reply::Reply;

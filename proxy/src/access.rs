@@ -44,6 +44,10 @@ pub struct Line<'a> {
     pub duration: Duration,
     pub upstream: Option<&'a str>,
     pub upstream_duration: Option<Duration>,
+    /// How the caller proved who it is: `none`, `key`, `token` or `signature`.
+    pub proof: Option<&'a str>,
+    /// The name that goes with it.
+    pub caller: Option<&'a str>,
     /// `pass` or `answer`.
     pub decision: &'a str,
     /// What became of the page: `rewritten`, or why it was left as it is.
@@ -115,6 +119,8 @@ fn render(line: &Line<'_>) -> Vec<u8> {
     milliseconds(&mut out, "duration_ms", Some(line.duration));
     text(&mut out, "upstream.address", line.upstream);
     milliseconds(&mut out, "upstream.duration_ms", line.upstream_duration);
+    text(&mut out, "frontdesk.verified", line.proof);
+    text(&mut out, "frontdesk.caller", line.caller);
     text(&mut out, "frontdesk.decision", Some(line.decision));
     text(&mut out, "frontdesk.page", line.page);
     text(&mut out, "frontdesk.config", Some(line.config));
@@ -191,6 +197,8 @@ mod tests {
             duration: Duration::from_micros(1500),
             upstream: None,
             upstream_duration: None,
+            proof: Some("none"),
+            caller: None,
             decision: "pass",
             page: None,
             error: None,

@@ -55,9 +55,21 @@ fn cased(name: &HeaderName) -> Option<&'static str> {
         header::LOCATION => Some("Location"),
         header::RETRY_AFTER => Some("Retry-After"),
         header::VARY => Some("Vary"),
-        _ => None,
+        header::WWW_AUTHENTICATE => Some("WWW-Authenticate"),
+        _ => LIMITS.into_iter().find(|cased| cased.eq_ignore_ascii_case(name.as_str())),
     }
 }
+
+/// Names that the library knows nothing about.
+const LIMITS: [&str; 7] = [
+    "RateLimit",
+    "RateLimit-Policy",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-RateLimit-Window",
+    "Accept-Signature",
+];
 
 /// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.
 async fn drain(session: &mut Session) -> bool {

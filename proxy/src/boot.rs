@@ -35,6 +35,8 @@ const ADMIN_CONNECTIONS: usize = 256;
 const POOL: usize = 128;
 /// Tries of one request: the first, and one more connect.
 const TRIES: usize = 2;
+/// How long the store is waited for before anything is served.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// How long the last access lines may take.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
@@ -132,6 +134,8 @@ async fn serve(
         tracing::warn!("{warning}");
     }
 
+    // Once, so that a store that is there counts from the first request; one that is not is looked for again.
+    let _ = tokio::time::timeout(FIRST_LOOK, running.store.tend()).await;
     let access = Arc::new(AccessLog::start(metrics.clone()).map_err(|e| NotStarted(vec![e.to_string()]))?);
     let gate = Gate::new(live.clone(), metrics.clone(), settings.protection.max_connections, drain.clone());
     let front = Front { live: live.clone(), metrics: metrics.clone(), access: access.clone(), drain: drain.clone() };

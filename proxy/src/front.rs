@@ -1,19 +1,19 @@
 //! The library's phases, a few lines each: what happens when, and who decides it.
 
+mod after;
 mod ctx;
 mod failure;
 mod head;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::{
-    Decision,
-    caller::forwarded,
-    decide,
-    problem::{self, Fault},
-};
+use frontdesk_filters::{Decision, Refusal, Request, caller::forwarded, decide};
 use http::{StatusCode, Version, header};
 use pingora::{
     Error, ErrorType, Result,
@@ -29,8 +29,8 @@ use crate::{
     access::AccessLog,
     admin::metrics::Metrics,
     answer,
-    live::{Live, Running},
-    rewrite::{self, PageBodies, PageBody, Touched},
+    live::Live,
+    rewrite::{self, PageBodies, PageBody},
 };
 use ctx::{Ctx, HeadWatch};
 
@@ -46,42 +46,51 @@ pub struct Front {
     pub drain: watch::Receiver<bool>,
 }
 
-/// Why a request gets an answer of ours instead of one of the site's.
-struct Refusal<'a> {
-    fault: Fault,
-    /// More than the fault's general sentence.
-    detail: Option<&'a str>,
-    /// The methods that would do.
-    allow: Option<&'static str>,
-}
-
-impl From<Fault> for Refusal<'_> {
-    fn from(fault: Fault) -> Self {
-        Self { fault, detail: None, allow: None }
-    }
-}
-
 impl Front {
-    /// Refuses a request, and counts it.
-    async fn refuse(&self, session: &mut Session, ctx: &mut Ctx, refusal: Refusal<'_>) -> Result<bool> {
-        self.metrics.rejected(refusal.fault.reason());
-        self.explain(session, ctx, refusal).await
+    /// Refuses a request before it is known what it asks for, and counts it.
+    async fn refuse(&self, session: &mut Session, ctx: &mut Ctx, refusal: Refusal) -> Result<bool> {
+        self.metrics.rejected(refusal.reason);
+        self.explain(session, ctx, &refusal).await
     }
 
-    async fn explain(&self, session: &mut Session, ctx: &mut Ctx, refusal: Refusal<'_>) -> Result<bool> {
-        let Refusal { fault, detail, allow } = refusal;
-        ctx.error = Some(fault.reason());
+    async fn explain(&self, session: &mut Session, ctx: &mut Ctx, refusal: &Refusal) -> Result<bool> {
+        ctx.error = Some(refusal.reason);
         let running = ctx.running(&self.live);
         let accept = session.req_header().headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
         let insertion = running.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
-        let mut reply = problem::reply(fault, detail, accept, insertion);
-        if let Some(allow) = allow {
-            reply = reply.with(header::ALLOW, allow);
-        }
+        let head = session.req_header();
+        let reply = running.snapshot.explain(&head.method, &head::target(head))(refusal, accept, insertion);
         answer::send(session, reply, &running).await?;
         Ok(true)
     }
+
+    /// Asks what becomes of a request whose head is in order.
+    async fn decide(&self, session: &Session, ctx: &mut Ctx) -> Decision {
+        let running = ctx.running(&self.live);
+        let head = session.req_header();
+        let connection = ctx.connection.as_deref();
+        let settings = &running.snapshot.settings;
+        let request = Request {
+            method: &head.method,
+            target: &head::target(head),
+            headers: &head.headers,
+            address: ctx.client.unwrap_or(NOBODY),
+            authority: head::authority(head),
+            tls: connection.is_some_and(|c| c.tls)
+                || head::said_to_be_tls(head, connection, &settings.listen.trusted_proxies),
+            now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        };
+        let decided = decide(&running.snapshot, running.store.counters.as_ref(), &request).await;
+        if decided.wants_keys {
+            self.live.want_keys();
+        }
+        ctx.caller = Some(decided.caller);
+        decided.decision
+    }
 }
+
+/// Where a connection has no address: a unix socket, say.
+const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 #[async_trait]
 impl ProxyHttp for Front {
@@ -120,20 +129,21 @@ impl ProxyHttp for Front {
         let running = ctx.running(&self.live);
         if let Err((fault, detail)) = head::check(session, running.snapshot.settings.protection.max_header) {
             session.set_keepalive(None);
-            return self.refuse(session, ctx, Refusal { fault, detail: Some(&detail), allow: None }).await;
+            return self.refuse(session, ctx, Refusal::from(fault).saying(detail)).await;
         }
-        let request = session.req_header();
-        match decide(&running.snapshot, &request.method, &head::target(request), &request.headers) {
-            Decision::Answer(reply) => {
+        match self.decide(session, ctx).await {
+            Decision::Answer(reply) => answer::send(session, reply, &running).await?,
+            Decision::Refuse(reply, reason) => {
+                self.metrics.rejected(reason);
+                ctx.error = Some(reason);
                 answer::send(session, reply, &running).await?;
-                Ok(true)
             }
-            Decision::Refuse(fault, allow) => self.refuse(session, ctx, Refusal { allow, ..fault.into() }).await,
             Decision::Pass => {
                 ctx.passed = true;
-                Ok(false)
+                return Ok(false);
             }
         }
+        Ok(true)
     }
 
     /// pass: the next upstream in turn.
@@ -259,7 +269,7 @@ impl ProxyHttp for Front {
         if let (Some(fault), None) = (failure.fault(), session.response_written().map(|r| r.status)) {
             session.set_keepalive(None);
             code = fault.status().as_u16();
-            let _ = self.explain(session, ctx, fault.into()).await;
+            let _ = self.explain(session, ctx, &fault.into()).await;
         }
         FailToProxy { error_code: code, can_reuse_downstream: false }
     }
@@ -276,43 +286,5 @@ impl ProxyHttp for Front {
     /// after: count it, and say so in one line.
     async fn logging(&self, session: &mut Session, _: Option<&Error>, ctx: &mut Ctx) {
         self.account(session, ctx);
-    }
-}
-
-impl Front {
-    /// Tells the operator about a request that an upstream failed. Clients that leave are not news.
-    fn report(&self, ctx: &Ctx, e: &Error, failure: failure::Failure) {
-        let upstream = ctx.upstream_label();
-        match failure {
-            failure::Failure::Client => tracing::debug!(error = %e, "a client left"),
-            failure::Failure::Fault(fault) => {
-                self.metrics.upstream_errors.with_label_values(&[fault.reason()]).inc();
-                tracing::warn!(upstream, reason = fault.reason(), error = %e, "a request failed");
-            }
-        }
-    }
-
-    fn account(&self, session: &mut Session, ctx: &mut Ctx) {
-        let request = session.req_header();
-        let status = session.response_written().map_or(0, |r| r.status.as_u16());
-        let took = ctx.began.elapsed();
-        self.metrics.request(&request.method, request.version, status, ctx.passed, took.as_secs_f64());
-        let (received, sent) = (session.body_bytes_read(), session.body_bytes_sent());
-        self.metrics.request_bytes.inc_by(received as u64);
-        self.metrics.response_bytes.inc_by(sent as u64);
-        if let Some(upstream) = ctx.upstream_took {
-            self.metrics.upstream_seconds.observe(upstream.as_secs_f64());
-        }
-        let running: Arc<Running> = ctx.running(&self.live);
-        if running.snapshot.settings.log.access {
-            let page = match ctx.page {
-                Touched::No => None,
-                Touched::Left(why) => Some(why),
-                Touched::Page => {
-                    Some(session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome).unwrap_or("head"))
-                }
-            };
-            self.access.write(&ctx.line(session, status, took, page, &running));
-        }
     }
 }

@@ -20,11 +20,13 @@ pub struct Job {
     /// A run that takes longer is given up.
     pub bound: Duration,
     pub run: Box<dyn Fn() -> Run + Send>,
+    /// What still runs needs it: it goes on while the process drains.
+    pub to_the_end: bool,
     /// Runs before its time when this is told of something.
     pub wake: Option<watch::Receiver<()>>,
 }
 
-/// Starts every job, the first run at once. They end when the drain begins.
+/// Starts every job, the first run at once. They end when the drain begins, but for those that are needed.
 pub fn supervise(jobs: Vec<Job>, metrics: &Arc<Metrics>, drain: &watch::Receiver<bool>) {
     for mut job in jobs {
         let (metrics, mut drain) = (metrics.clone(), drain.clone());
@@ -57,7 +59,7 @@ pub fn supervise(jobs: Vec<Job>, metrics: &Arc<Metrics>, drain: &watch::Receiver
                 tokio::select! {
                     () = sleep((interval + jitter).saturating_sub(began.elapsed()).max(Duration::from_millis(10))) => {}
                     () = told(&mut job.wake) => {}
-                    _ = drain.changed() => return,
+                    _ = drain.changed(), if !job.to_the_end => return,
                 }
             }
         });

@@ -3,17 +3,18 @@
 //! Read, check, compile, swap. A failure keeps the running one, and is told to the log, to /config, to /readyz and to
 //! the metrics.
 
+mod running;
+
 use std::{
     path::Path,
     sync::Arc,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use arc_swap::ArcSwap;
-use frontdesk_filters::{
-    dialect::Occupied,
-    site::{Declaration, Listen, Mistake, Snapshot},
-};
+use bytes::Bytes;
+use frontdesk_filters::dialect::Occupied;
+use frontdesk_filters::site::{Declaration, Learned, Listen};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -21,17 +22,11 @@ use crate::{
     admin::metrics::Metrics,
     certificate::Certificate,
     source::{Source, lines},
+    store::Store,
     upstream::Pool,
 };
 
-/// What a request runs on, from its first byte to its last.
-pub struct Running {
-    pub snapshot: Snapshot,
-    pub pool: Arc<Pool>,
-    /// What both were made from; it is compiled again when the site's own documents come or go.
-    pub declaration: Declaration,
-    pub since: SystemTime,
-}
+pub use running::Running;
 
 /// Why the last reload failed.
 #[derive(Debug, Clone)]
@@ -56,13 +51,20 @@ pub struct Live {
     state: Mutex<State>,
     /// Told of every swap.
     swapped: watch::Sender<()>,
-    /// Told of swaps that changed the upstreams.
+    /// Told of swaps that changed the upstreams, or what they are asked for.
     repooled: watch::Sender<()>,
+    /// Told of swaps that changed where keys are fetched, and of keys that nobody knows yet.
+    keys_wanted: watch::Sender<()>,
+    /// When somebody last made us look for more.
+    wanted: Mutex<Option<Instant>>,
 }
+
+/// How soon keys are looked for again, whoever asks for it.
+const WANTED_AGAIN: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 struct State {
-    occupied: Occupied,
+    learned: Learned,
     failure: Option<Failure>,
     /// What a reload wanted to change and could not.
     not_swapped: Vec<String>,
@@ -77,8 +79,9 @@ impl Live {
             certificate.load(tls).map_err(|e| vec![e])?;
         }
         let pool = Pool::new(&declaration.settings.upstream, metrics.clone()).map_err(|e| vec![e])?;
+        let store = Store::open(&declaration.settings.store).map_err(|e| vec![e])?;
         let bound = declaration.settings.listen.clone();
-        let running = Running::new(declaration, &Occupied::default(), pool);
+        let running = Running::new(declaration, &Learned::default(), pool, store);
         running.pool.show(None);
         metrics.reloaded(true, seconds(running.since));
         Ok(Arc::new(Self {
@@ -91,6 +94,8 @@ impl Live {
             state: Mutex::default(),
             swapped: watch::Sender::new(()),
             repooled: watch::Sender::new(()),
+            keys_wanted: watch::Sender::new(()),
+            wanted: Mutex::default(),
         }))
     }
 
@@ -107,6 +112,20 @@ impl Live {
     /// Wakes whoever has to follow other upstreams.
     pub fn new_upstreams(&self) -> watch::Receiver<()> {
         self.repooled.subscribe()
+    }
+
+    /// Wakes whoever fetches keys.
+    pub fn keys_wanted(&self) -> watch::Receiver<()> {
+        self.keys_wanted.subscribe()
+    }
+
+    /// Somebody presented a key that is not known here. Strangers' keys must not make us hammer those who publish keys.
+    pub fn want_keys(&self) {
+        let mut wanted = self.wanted.lock();
+        if wanted.is_none_or(|at| at.elapsed() >= WANTED_AGAIN) {
+            *wanted = Some(Instant::now());
+            self.keys_wanted.send_replace(());
+        }
     }
 
     /// Whether what is there now differs from what is running and could be taken into use.
@@ -168,7 +187,13 @@ impl Live {
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {
                     pool.show(Some(&before.pool));
+                }
+                let asked = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);
+                if !Arc::ptr_eq(&before.pool, &pool) || asked(&before) != asked(&self.current()) {
                     self.repooled.send_replace(());
+                }
+                if before.snapshot.settings.key_urls() != self.current().snapshot.settings.key_urls() {
+                    self.keys_wanted.send_replace(());
                 }
                 let mut state = self.state.lock();
                 state.not_swapped = not_swapped;
@@ -201,27 +226,64 @@ impl Live {
         } else {
             Pool::new(&settings.upstream, self.metrics.clone()).map_err(unusable)?
         };
+        let store = if current.store.fits(&settings.store) {
+            current.store.clone()
+        } else {
+            Store::open(&settings.store).map_err(unusable)?
+        };
         if let Some(tls) = &settings.tls {
             self.certificate.load(tls).map_err(unusable)?;
         }
-        let occupied = self.state.lock().occupied.clone();
-        Ok(Running::new(declaration, &occupied, pool))
+        let learned = self.state.lock().learned.clone();
+        Ok(Running::new(declaration, &learned, pool, store))
     }
 
-    /// Takes note of where the site behind `pool` has documents of its own; ours move out of their way, or back.
+    /// Whether the site is known to have something of its own at a path.
+    pub fn occupied(&self, path: &str) -> bool {
+        self.state.lock().learned.occupied.contains(path)
+    }
+
+    /// Takes note of where the site that was asked has something of its own; ours moves out of its way, or back.
     /// Blocks while another reload runs: not for a worker thread.
-    pub fn occupy(&self, occupied: Occupied, pool: &Arc<Pool>) {
+    pub fn occupy(&self, occupied: Occupied, asked: &Running) {
         let _one = self.reloading.lock();
+        // Another site, or other questions, may have been swapped in while this one was asked.
         let current = self.current();
-        // Another site may have been swapped in while this one was asked.
-        if !Arc::ptr_eq(&current.pool, pool) || self.state.lock().occupied == occupied {
+        let paths = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);
+        if !Arc::ptr_eq(&current.pool, &asked.pool)
+            || paths(&current) != paths(asked)
+            || self.state.lock().learned.occupied == occupied
+        {
             return;
         }
-        tracing::info!(?occupied, "the site's own documents at well-known paths have changed; ours follow");
-        let mut moved = Running::new(current.declaration.clone(), &occupied, current.pool.clone());
-        moved.since = current.since;
-        self.state.lock().occupied = occupied;
-        self.current.store(Arc::new(moved));
+        tracing::info!(?occupied, "where the site has something of its own has changed; ours follows");
+        self.learn(|learned| learned.occupied = occupied);
+    }
+
+    /// Takes keys into use that were fetched from a URL. Blocks like [`Live::occupy`].
+    pub fn know_keys(&self, url: String, keys: Bytes) {
+        let _one = self.reloading.lock();
+        if self.state.lock().learned.keys.get(&url) == Some(&keys) {
+            return;
+        }
+        tracing::info!(url, "keys were fetched and are in use");
+        self.learn(|learned| drop(learned.keys.insert(url, keys)));
+        for problem in self.current().snapshot.problems() {
+            tracing::warn!("{problem}");
+        }
+    }
+
+    /// Compiles the running declaration again. The caller holds `reloading`.
+    fn learn(&self, what: impl FnOnce(&mut Learned)) {
+        let current = self.current();
+        let mut state = self.state.lock();
+        what(&mut state.learned);
+        let known = current.snapshot.settings.key_urls();
+        state.learned.keys.retain(|url, _| known.contains(&url.as_str()));
+        let mut wiser =
+            Running::new(current.declaration.clone(), &state.learned, current.pool.clone(), current.store.clone());
+        wiser.since = current.since;
+        self.current.store(Arc::new(wiser));
     }
 }
 
@@ -230,27 +292,6 @@ struct Unusable {
     mistakes: Vec<String>,
     /// Its hash, if it could be read.
     tried: Option<String>,
-}
-
-impl Running {
-    fn new(declaration: Declaration, occupied: &Occupied, pool: Arc<Pool>) -> Self {
-        Self { snapshot: Snapshot::compile(&declaration, occupied), pool, declaration, since: SystemTime::now() }
-    }
-
-    /// What the operator should know about it, a line each.
-    pub fn warnings(&self) -> Vec<String> {
-        self.declaration.warnings.iter().map(Mistake::to_string).collect()
-    }
-
-    /// Enough of its hash to tell it from others.
-    pub fn short_hash(&self) -> &str {
-        self.snapshot.hash.get(..8).unwrap_or(&self.snapshot.hash)
-    }
-
-    /// How long it has been in use, as far as the clock can tell.
-    pub fn age(&self) -> std::time::Duration {
-        self.since.elapsed().unwrap_or_default()
-    }
 }
 
 /// Certificates of the upstream may have changed under the same names: their bytes are in the hash.

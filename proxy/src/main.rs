@@ -17,6 +17,7 @@ mod logs;
 mod outbound;
 mod rewrite;
 mod source;
+mod store;
 mod upstream;
 mod watch;
 

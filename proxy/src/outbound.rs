@@ -1,14 +1,17 @@
-//! Requests of our own to the site: health checks, and looking for documents it already has.
+//! Requests of our own: health checks, looking for what the site already has, and fetching keys.
 
 use std::{sync::Arc, time::Duration};
 
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use bytes::Bytes;
+use frontdesk_filters::dialect::Seen;
+use http::{HeaderValue, Method, StatusCode, header};
 use pingora::{
     connectors::http::Connector, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer,
 };
 use tokio::time::timeout;
+use url::Url;
 
-/// Asks upstreams, over connections of its own.
+/// Asks upstreams and others, over connections of its own.
 pub struct Outbound {
     connector: Connector,
 }
@@ -19,17 +22,10 @@ pub struct Asked {
     pub tls: bool,
 }
 
-/// The head of an answer.
-pub struct Head {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-}
-
-impl Head {
-    /// The media type as sent; empty where there is none.
-    pub fn kind(&self) -> &str {
-        self.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("")
-    }
+/// How a whole answer is got.
+struct Whole {
+    status: StatusCode,
+    body: Bytes,
 }
 
 impl Outbound {
@@ -39,23 +35,93 @@ impl Outbound {
     }
 
     /// GETs a path and reads no further than the head; the connection is closed after it. `limit` bounds all of it.
-    pub async fn head_of(&self, peer: HttpPeer, asked: &Asked, path: &str, limit: Duration) -> Result<Head, String> {
-        timeout(limit, self.ask(peer, asked, path)).await.map_err(|_| format!("{path}: no answer within {limit:?}"))?
+    pub async fn head_of(&self, peer: HttpPeer, asked: &Asked, path: &str, limit: Duration) -> Result<Seen, String> {
+        self.ask(peer, asked, &Method::GET, path, limit).await
     }
 
-    async fn ask(&self, peer: HttpPeer, asked: &Asked, path: &str) -> Result<Head, String> {
+    /// The same with another method that changes nothing.
+    pub async fn ask(
+        &self,
+        peer: HttpPeer,
+        asked: &Asked,
+        method: &Method,
+        path: &str,
+        limit: Duration,
+    ) -> Result<Seen, String> {
+        let ask = async {
+            let (mut session, _) = self.connector.get_http_session(&peer).await?;
+            let result = head(&mut session, asked, method, path, true).await;
+            session.shutdown().await;
+            result
+        };
+        match timeout(limit, ask).await {
+            Ok(result) => result.map_err(|e| e.to_string()),
+            Err(_) => Err(format!("{path}: no answer within {limit:?}")),
+        }
+    }
+
+    /// GETs a document of at most `bound` bytes. Redirects are not followed: who is asked was declared. `limit` bounds
+    /// all of it, the name's resolution included.
+    pub async fn document(&self, url: &str, bound: usize, limit: Duration) -> Result<Bytes, String> {
+        let fetched =
+            timeout(limit, self.fetch(url, bound)).await.map_err(|_| format!("no answer within {limit:?}"))?;
+        let whole = fetched?;
+        match whole.status {
+            StatusCode::OK => Ok(whole.body),
+            status => Err(format!("the answer is {status}, not 200 OK")),
+        }
+    }
+
+    async fn fetch(&self, url: &str, bound: usize) -> Result<Whole, String> {
+        let url = Url::parse(url).map_err(|e| e.to_string())?;
+        let host = url.host_str().ok_or("the URL has no host")?;
+        let port = url.port_or_known_default().unwrap_or(443);
+        let name = host.trim_start_matches('[').trim_end_matches(']');
+        let mut found = tokio::net::lookup_host((name, port)).await.map_err(|e| format!("{host}: {e}"))?;
+        let address = found.next().ok_or_else(|| format!("{host} has no address"))?;
+        let mut peer = HttpPeer::new(address, url.scheme() == "https", name.to_owned());
+        peer.options.connection_timeout = Some(CONNECT);
+        peer.options.total_connection_timeout = Some(CONNECT);
+        let authority = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
+        let host = HeaderValue::try_from(authority).map_err(|e| e.to_string())?;
+        let asked = Asked { host, tls: true };
+        let path = url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()));
         let (mut session, _) = self.connector.get_http_session(&peer).await.map_err(|e| e.to_string())?;
-        let result = exchange(&mut session, asked, path).await;
+        let result = whole(&mut session, &asked, &path, bound).await;
         session.shutdown().await;
-        result.map_err(|e| e.to_string())
+        result
     }
 }
 
-async fn exchange(session: &mut HttpSession, asked: &Asked, path: &str) -> pingora::Result<Head> {
-    let mut request = RequestHeader::build("GET", path.as_bytes(), Some(5))?;
+/// How long a connection to somebody else may take.
+const CONNECT: Duration = Duration::from_secs(3);
+
+async fn whole(session: &mut HttpSession, asked: &Asked, path: &str, bound: usize) -> Result<Whole, String> {
+    let seen = head(session, asked, &Method::GET, path, false).await.map_err(|e| e.to_string())?;
+    let mut body = Vec::new();
+    while let Some(chunk) = session.read_response_body().await.map_err(|e| e.to_string())? {
+        if body.len() + chunk.len() > bound {
+            return Err(format!("the answer has more than {bound} bytes"));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Whole { status: seen.status, body: body.into() })
+}
+
+/// Asks, and reads the head of the answer. The site is told what a client of its own would have been.
+async fn head(
+    session: &mut HttpSession,
+    asked: &Asked,
+    method: &Method,
+    path: &str,
+    site: bool,
+) -> pingora::Result<Seen> {
+    let mut request = RequestHeader::build(method.clone(), path.as_bytes(), Some(5))?;
     request.insert_header(header::HOST, asked.host.clone())?;
-    request.insert_header("X-Forwarded-Proto", if asked.tls { "https" } else { "http" })?;
-    request.insert_header("X-Forwarded-Host", asked.host.clone())?;
+    if site {
+        request.insert_header("X-Forwarded-Proto", if asked.tls { "https" } else { "http" })?;
+        request.insert_header("X-Forwarded-Host", asked.host.clone())?;
+    }
     request.insert_header(header::USER_AGENT, concat!("frontdesk/", env!("CARGO_PKG_VERSION")))?;
     request.insert_header(header::ACCEPT, "*/*")?;
     session.write_request_header(Box::new(request)).await?;
@@ -64,7 +130,10 @@ async fn exchange(session: &mut HttpSession, asked: &Asked, path: &str) -> pingo
         session.read_response_header().await?;
         match session.response_header() {
             Some(head) if head.status.is_informational() => {}
-            Some(head) => return Ok(Head { status: head.status, headers: head.headers.clone() }),
+            Some(head) => {
+                let kind = head.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
+                return Ok(Seen { status: head.status, kind: kind.to_owned() });
+            }
             None => return pingora::Error::e_explain(pingora::ErrorType::InvalidHTTPHeader, "no response head"),
         }
     }

@@ -26,7 +26,7 @@ const ADDRESS_NAMES: [&str; 11] = [
 /// What a request header name means to a site behind us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// One of ours (`X-Frontdesk-…`): never accepted from outside.
+    /// One of ours: `X-Frontdesk-…`, which nobody else may say, or `X-AHP-Key`, which nobody else needs to know.
     Ours,
     /// A statement about the client that only a trusted peer may make.
     Forwarding,
@@ -48,7 +48,7 @@ pub fn meaning(name: &HeaderName) -> Meaning {
     } else {
         name
     };
-    let ours = plain.starts_with("x-frontdesk-");
+    let ours = plain.starts_with("x-frontdesk-") || plain == "x-ahp-key";
     let forwarding = plain.starts_with("x-forwarded-") || ADDRESS_NAMES.contains(&plain);
     match (ours, forwarding, disguised) {
         (true, _, false) => Meaning::Ours,
@@ -72,9 +72,9 @@ pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
         return client;
     }
     let hops: Vec<Option<IpAddr>> = if headers.contains_key("x-forwarded-for") {
-        values(headers, "x-forwarded-for").flat_map(|v| v.split(',')).map(parse_address).collect()
+        elements(headers, "x-forwarded-for").map(|hop| parse_address(hop?)).collect()
     } else {
-        values(headers, "forwarded").flat_map(|v| v.split(',')).map(forwarded_for).collect()
+        elements(headers, "forwarded").map(|hop| forwarded_for(hop?)).collect()
     };
     for hop in hops.into_iter().rev() {
         let Some(address) = hop else { break };
@@ -86,8 +86,10 @@ pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
     client
 }
 
-fn values<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = &'a str> {
-    headers.get_all(name).iter().filter_map(|v| v.to_str().ok())
+/// The elements of a list header. One that is no text hides none of the others: the last is the proxy's own.
+fn elements<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = Option<&'a str>> {
+    let lines = headers.get_all(name).iter().map(http::HeaderValue::as_bytes);
+    lines.flat_map(|line| line.split(|b| *b == b',')).map(|element| std::str::from_utf8(element).ok())
 }
 
 /// `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
@@ -132,6 +134,9 @@ mod tests {
         assert_eq!(client_address(ip("::ffff:10.0.0.1"), &h, &trusted), ip("198.51.100.7"));
         let garbled = headers(&[("x-forwarded-for", "203.0.113.9, oops")]);
         assert_eq!(client_address(ip("10.0.0.1"), &garbled, &trusted), ip("10.0.0.1"));
+        let mut bytes = HeaderMap::new();
+        bytes.insert("x-forwarded-for", http::HeaderValue::from_bytes(b"\xff, 198.51.100.7").unwrap());
+        assert_eq!(client_address(ip("10.0.0.1"), &bytes, &trusted), ip("198.51.100.7"));
         let f = headers(&[("forwarded", "for=\"[2001:db8::7]:99\";proto=https, for=10.2.2.2")]);
         assert_eq!(client_address(ip("10.0.0.1"), &f, &trusted), ip("2001:db8::7"));
     }
@@ -140,6 +145,7 @@ mod tests {
     fn every_spelling_of_our_names_is_recognised() {
         let m = |s: &str| meaning(&HeaderName::from_bytes(s.as_bytes()).unwrap());
         assert_eq!(m("X-Frontdesk-Caller"), Meaning::Ours);
+        assert_eq!(m("X-AHP-Key"), Meaning::Ours);
         assert_eq!(m("X_Frontdesk_Caller"), Meaning::Disguised);
         assert_eq!(m("x-frontdesk_agent"), Meaning::Disguised);
         assert_eq!(m("X-Forwarded-Proto"), Meaning::Forwarding);

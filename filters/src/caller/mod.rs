@@ -1,3 +1,110 @@
 //! Who is asking: what a connection and a request's head say about the one behind them.
+//!
+//! A caller is what is proven: the credential, else the agent that signed, else nobody but an address (decision 17). A
+//! name that is only claimed is a hint, and is labelled as one.
 
 pub mod forwarded;
+mod identify;
+mod jwk;
+mod key;
+mod key_set;
+mod rejected;
+mod signature;
+mod token;
+mod told;
+
+use std::{net::IpAddr, sync::Arc};
+
+pub(crate) use identify::{Callers, Once};
+pub use rejected::Rejected;
+
+use crate::state::Subject;
+
+/// Whether bytes that were fetched are a set of keys at all: what is not must not replace what is.
+///
+/// # Errors
+///
+/// For the operator: what makes them none.
+pub fn check_key_set(json: &[u8]) -> Result<(), String> {
+    key_set::entries(json).map(drop)
+}
+
+/// How a caller proved who it is; what `X-Frontdesk-Verified` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Proof {
+    #[default]
+    None,
+    Key,
+    Token,
+    Signature,
+}
+
+impl Proof {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Key => "key",
+            Self::Token => "token",
+            Self::Signature => "signature",
+        }
+    }
+}
+
+/// Who is asking.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub address: IpAddr,
+    pub proof: Proof,
+    /// The API key's name, the token's subject or the agent that signed; `None` for nobody in particular.
+    pub name: Option<Arc<str>>,
+    /// Whom it is counted as, where something is proven.
+    pub(crate) subject: Option<Subject>,
+    /// The API key's place in the declaration.
+    pub(crate) key: Option<usize>,
+    pub agent: Option<Agent>,
+}
+
+/// The agent that calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    pub name: Arc<str>,
+    /// It signed; else it only says so.
+    pub verified: bool,
+}
+
+/// The longest name of an agent that is taken as a claim, in bytes; what is longer is cut.
+const LONGEST_CLAIM: usize = 128;
+
+impl Agent {
+    /// A name that somebody claims; `None` where nothing of it can be shown.
+    pub(crate) fn claimed(name: &str) -> Option<Self> {
+        let shown: String = name.chars().filter(|c| matches!(c, ' '..='~')).take(LONGEST_CLAIM).collect();
+        let shown = shown.trim().trim_matches('"');
+        (!shown.is_empty()).then(|| Self { name: shown.into(), verified: false })
+    }
+
+    /// Whom it is counted as: by itself only if it is verified, else together with who is known to call: a credential,
+    /// or an address.
+    pub(crate) fn subject(&self, by: Subject) -> Subject {
+        if self.verified { signer(&self.name) } else { by.claiming(&self.name) }
+    }
+}
+
+/// Whom an agent that signed is counted as.
+fn signer(agent: &str) -> Subject {
+    Subject::named(&[b"agent", agent.as_bytes()])
+}
+
+impl Caller {
+    /// Nobody in particular.
+    pub(crate) fn at(address: IpAddr) -> Self {
+        Self { address, proof: Proof::None, name: None, subject: None, key: None, agent: None }
+    }
+
+    /// Nobody in particular, who still says which agent it is.
+    pub(crate) fn disproved(self) -> Self {
+        let agent = self.agent.map(|agent| Agent { verified: false, ..agent });
+        Self { agent, ..Self::at(self.address) }
+    }
+}

@@ -81,6 +81,11 @@ impl Document {
     }
 }
 
+/// Whether a document can be asked so.
+pub(crate) fn takes(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
 /// What a document can be asked.
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
 

@@ -7,9 +7,17 @@ mod json;
 
 use std::collections::HashSet;
 
+use http::StatusCode;
+
 pub use document::{Document, Variant};
 
-use crate::site::Declaration;
+use crate::{
+    endpoint::Endpoint,
+    fault::Refusal,
+    page::Insertion,
+    reply::Reply,
+    site::{AgentPath, Declaration, Paths},
+};
 
 /// A protocol that publishes something about the site.
 pub struct Dialect {
@@ -17,7 +25,12 @@ pub struct Dialect {
     pub name: &'static str,
     /// Renders what is published; called once for each Snapshot.
     pub publish: fn(&Declaration, &Occupied) -> Publication,
+    /// How it says that something is refused; status and headers follow from the refusal.
+    pub explain: Explain,
 }
+
+/// Puts a refusal into an envelope. `accept` is what the client takes; the insertion is for pages.
+pub type Explain = fn(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply;
 
 /// The table of dialects, in the order their links are announced.
 pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT];
@@ -26,6 +39,8 @@ pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT];
 pub struct Publication {
     pub announcement: Announcement,
     pub documents: Vec<Document>,
+    /// Where it is called.
+    pub endpoints: Vec<Endpoint>,
 }
 
 /// Where an agent finds the dialect's entry document: one link-value of the `Link` header, one `<link>` element.
@@ -37,44 +52,98 @@ pub struct Announcement {
     pub path: String,
 }
 
-/// Whether an answer of this Content-Type is a document rather than a page.
-pub type IsDocument = fn(content_type: &str) -> bool;
-
-/// Well-known paths where the site has a document of its own, so that ours moves (decision 14).
+/// Paths where the site has something of its own, so that ours moves or is not there (decision 14).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Occupied(HashSet<&'static str>);
+pub struct Occupied(HashSet<String>);
+
+/// What the site answered at some path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    pub status: StatusCode,
+    /// The Content-Type as sent; empty where there is none.
+    pub kind: String,
+}
+
+/// A path to ask the site for, and how to tell that it has something there.
+#[derive(Debug, Clone)]
+pub struct Probe {
+    pub path: String,
+    /// It may be called with other methods than GET: OPTIONS is asked too.
+    pub called: bool,
+    pub is_own: IsOwn,
+}
+
+/// By what the site answers at a path, and what at a path beside it that nobody has.
+pub type IsOwn = fn(there: &Seen, nowhere: &Seen) -> bool;
+
+impl PartialEq for Probe {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Probe {
+    /// A path beside it, in the same directory and with the same ending, which many a site tells types by.
+    pub fn beside(&self, name: &str) -> String {
+        let (directory, file) = self.path.rsplit_once('/').unwrap_or_default();
+        let ending = file.rfind('.').map_or("", |dot| &file[dot..]);
+        format!("{directory}/{name}{ending}")
+    }
+}
 
 impl Occupied {
-    /// Marks one of [`Occupied::probed`] as the site's own.
-    pub fn insert(&mut self, path: &'static str) {
+    /// Marks a path as the site's own.
+    pub fn insert(&mut self, path: String) {
         self.0.insert(path);
     }
 
-    /// Whether the site has its own document there.
+    /// Whether the site has something of its own there.
     pub fn contains(&self, path: &str) -> bool {
         self.0.contains(path)
     }
 
-    /// The paths to ask the site for, and how to tell a document from a page that answers everything.
-    pub fn probed() -> &'static [(&'static str, IsDocument)] {
-        &[(ahp::MANIFEST, is_json), (aicp::CONTRACT, is_not_page), (aicp::NEGOTIATED, is_not_page)]
+    /// What the site is asked. A path that the operator chose is ours whatever the site has there.
+    pub fn probes(paths: &Paths) -> Vec<Probe> {
+        let documents: [(&str, IsOwn); 3] =
+            [(ahp::MANIFEST, is_json), (aicp::CONTRACT, is_not_page), (aicp::NEGOTIATED, is_not_page)];
+        let documents = documents.map(|(path, is_own)| Probe { path: path.into(), called: false, is_own });
+        let endpoints = paths.all().into_iter().filter(|path| !path.chosen);
+        documents
+            .into_iter()
+            .chain(endpoints.map(|path| Probe { path: path.path.clone(), called: true, is_own: is_there }))
+            .collect()
     }
 
     /// `path`, or where ours is served instead.
     pub(crate) fn or_moved<'a>(&self, path: &'a str, moved: &'a str) -> &'a str {
         if self.contains(path) { moved } else { path }
     }
+
+    /// Whether an endpoint of ours is at one of the `[paths]`.
+    pub(crate) fn leaves(&self, path: &AgentPath) -> bool {
+        path.chosen || !self.contains(&path.path)
+    }
 }
 
-fn is_json(content_type: &str) -> bool {
-    let media = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    media.ends_with("/json") || media.ends_with("+json")
+fn media(seen: &Seen) -> String {
+    seen.kind.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+}
+
+fn is_json(there: &Seen, nowhere: &Seen) -> bool {
+    let media = media(there);
+    there.status == StatusCode::OK && there != nowhere && (media.ends_with("/json") || media.ends_with("+json"))
 }
 
 /// A site that answers every path with its start page has no document there.
-fn is_not_page(content_type: &str) -> bool {
-    let media = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    !media.is_empty() && media != "text/html" && media != "application/xhtml+xml"
+fn is_not_page(there: &Seen, nowhere: &Seen) -> bool {
+    let media = media(there);
+    let page = media.is_empty() || media == "text/html" || media == "application/xhtml+xml";
+    there.status == StatusCode::OK && there != nowhere && !page
+}
+
+/// Something that does not answer to GET is something too.
+fn is_there(there: &Seen, nowhere: &Seen) -> bool {
+    !matches!(there.status, StatusCode::NOT_FOUND | StatusCode::GONE) && there != nowhere
 }
 
 /// `Cache-Control` of a document at its own address.
@@ -104,9 +173,28 @@ mod tests {
 
     #[test]
     fn a_page_that_answers_everything_is_not_a_document() {
-        assert!(is_json("application/json; charset=utf-8") && is_json("application/a2a+json"));
-        assert!(!is_json("text/html") && !is_json(""));
-        assert!(is_not_page("application/toml") && is_not_page("text/plain"));
-        assert!(!is_not_page("text/html; charset=utf-8") && !is_not_page(""));
+        let seen = |status: u16, kind: &str| Seen { status: StatusCode::from_u16(status).unwrap(), kind: kind.into() };
+        let nothing = seen(404, "text/html");
+        assert!(is_json(&seen(200, "application/json; charset=utf-8"), &nothing));
+        assert!(is_json(&seen(200, "application/a2a+json"), &nothing));
+        assert!(!is_json(&seen(200, "text/html"), &nothing) && !is_json(&seen(200, ""), &nothing));
+        assert!(!is_json(&seen(404, "application/json"), &nothing));
+        assert!(!is_json(&seen(200, "application/json"), &seen(200, "application/json")));
+        assert!(
+            is_not_page(&seen(200, "application/toml"), &nothing) && is_not_page(&seen(200, "text/plain"), &nothing)
+        );
+        assert!(
+            !is_not_page(&seen(200, "text/html; charset=utf-8"), &nothing) && !is_not_page(&seen(200, ""), &nothing)
+        );
+        assert!(is_there(&seen(405, "text/plain"), &nothing) && is_there(&seen(200, "text/html"), &nothing));
+        assert!(!is_there(&nothing, &nothing) && !is_there(&seen(401, ""), &seen(401, "")));
+    }
+
+    #[test]
+    fn what_nobody_has_is_looked_for_beside() {
+        let probe = |path: &str| Probe { path: path.into(), called: true, is_own: is_there };
+        assert_eq!(probe("/mcp").beside("x"), "/x");
+        assert_eq!(probe("/openapi.json").beside("x"), "/x.json");
+        assert_eq!(probe("/agent/converse").beside("x"), "/agent/x");
     }
 }

@@ -169,6 +169,14 @@ pub(super) fn store(text: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err(accepted.into()) }
 }
 
+/// `store.prefix`: what a key of Redis may begin with, and no braces, which mean something to a cluster.
+pub(super) fn store_prefix(text: &str) -> Result<(), String> {
+    let fits = !text.is_empty()
+        && text.len() <= 64
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':'));
+    if fits { Ok(()) } else { Err("is not a prefix; write up to 64 letters, digits, '-', '_', '.' or ':'".into()) }
+}
+
 /// `harness.url`.
 pub(super) fn harness(text: &str) -> Result<(), String> {
     let fits = match text.split_once(':') {

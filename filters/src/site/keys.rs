@@ -91,7 +91,13 @@ static UPSTREAM: Table = closed(&[
     key("health_interval", Text(duration)),
 ]);
 
-static STORE: Table = closed(&[key("url", Text(store)), key("on_error", Word(&["local", "allow", "deny"]))]);
+static STORE: Table = closed(&[
+    key("url", Text(store)),
+    key("on_error", Word(&["local", "allow", "deny"])),
+    key("prefix", Text(store_prefix)),
+    key("max_keys", Int(1024, 100_000_000)),
+    key("max_records", Text(size)),
+]);
 
 // ── how it makes itself known ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -158,7 +164,8 @@ static API_KEY: Table = closed(&[
 
 static SIGNED_AGENTS: Table = closed(&[key("require", Bool), key("keys", Subs(&AGENT_KEY))]);
 
-static AGENT_KEY: Table = closed(&[key("agent", Text(https_url)).required(), key("jwk", Map(&Any)).required()]);
+static AGENT_KEY: Table =
+    closed(&[key("agent", Text(https_url)).required(), key("jwk", Map(&Any)), key("directory", Text(https_url))]);
 
 static RATE_LIMITS: Table = closed(&[
     key("anonymous", Text(rate)),

@@ -3,17 +3,16 @@
 //! This is the one home of the defaults; `conf/frontdesk.toml` shows them, and a test compares. Nothing fails here: the
 //! tree was checked, and a value that is missing has its default.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::Path;
 
 use super::{
+    check::Files,
     forms,
-    raw::{Item, Value},
+    lower_callers::{auth, digest, rate_limits, store, token_budget},
+    raw::Item,
     schemas::{Pointed, Schemas},
     settings::*,
-    units,
+    view::View,
 };
 
 /// Where people's requests come in, unless the operator says otherwise.
@@ -26,7 +25,7 @@ pub(super) const PATHS: [(&str, &str); 4] =
     [("converse", "/agent/converse"), ("mcp", "/mcp"), ("openapi", "/openapi.json"), ("capabilities", "/capabilities")];
 
 /// The settings of a tree without mistakes.
-pub(super) fn lower(root: &Item, base: &Path, schemas: &Schemas) -> Settings {
+pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) -> Settings {
     let table = |name| View { item: root.get(name), base };
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     Settings {
@@ -39,14 +38,17 @@ pub(super) fn lower(root: &Item, base: &Path, schemas: &Schemas) -> Settings {
             Some(Tls { cert: tls.file("cert")?, key: tls.file("key")? })
         }),
         upstream: upstream(table("upstream")),
+        store: store(table("store")),
         discovery: discovery(table("discovery")),
         paths: paths(table("paths")),
         content: Content { refresh: table("content").duration("refresh", "15m") },
         signals: signals(table("content_signals")),
         site: site(table("site")),
-        auth: auth(table("auth")),
+        auth: auth(table("auth"), files),
         rate_limits: rate_limits(table("rate_limits")),
         token_budget: token_budget(table("token_budget")),
+        sessions: Sessions { idle: table("sessions").duration("idle", "10m") },
+        anonymous_access: table("policies").flag("anonymous_access", true),
         contract_cache: ContractCache {
             max_age_seconds: table("cache").number("max_age_seconds", 3600),
             stale_while_revalidate_seconds: table("cache").number("stale_while_revalidate_seconds", 86400),
@@ -79,13 +81,6 @@ fn listen(view: View) -> Listen {
 
 fn admin(view: View) -> Admin {
     Admin { token_sha256: view.text("token_sha256").and_then(|hex| digest(&hex)), hosts: view.texts("hosts") }
-}
-
-/// 64 hex digits as bytes.
-fn digest(hex: &str) -> Option<[u8; 32]> {
-    let digits: Option<Vec<u8>> = hex.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
-    let bytes: Vec<u8> = digits?.chunks(2).map(|pair| pair[0] << 4 | pair.get(1).copied().unwrap_or(0)).collect();
-    bytes.try_into().ok()
 }
 
 fn upstream(view: View) -> Upstream {
@@ -125,7 +120,8 @@ fn discovery(view: View) -> Discovery {
 }
 
 fn paths(view: View) -> Paths {
-    let [converse, mcp, openapi, capabilities] = PATHS.map(|(key, default)| view.text_or(key, default));
+    let [converse, mcp, openapi, capabilities] =
+        PATHS.map(|(key, default)| AgentPath { path: view.text_or(key, default), chosen: view.get(key).is_some() });
     Paths { converse, mcp, openapi, capabilities }
 }
 
@@ -140,28 +136,6 @@ fn signals(view: View) -> ContentSignals {
 
 fn site(view: View) -> Site {
     Site { name: view.text("name"), origin: view.text("origin"), description: view.text("description") }
-}
-
-fn auth(view: View) -> AuthKind {
-    match view.text("type").as_deref() {
-        Some("bearer") => AuthKind::Bearer,
-        Some("api_key") => AuthKind::ApiKey,
-        Some("oauth2") => AuthKind::Oauth2,
-        _ => AuthKind::None,
-    }
-}
-
-fn rate_limits(view: View) -> RateLimits {
-    let rate = |key, default| units::rate(&view.text_or(key, default)).unwrap_or_else(|_| default.into());
-    RateLimits { anonymous: rate("anonymous", "30/minute"), authenticated: rate("authenticated", "120/minute") }
-}
-
-fn token_budget(view: View) -> TokenBudget {
-    let budget = |key, default| units::budget(&view.text_or(key, default)).unwrap_or_else(|_| default.into());
-    TokenBudget {
-        anonymous: budget("anonymous", "5000/session"),
-        authenticated: budget("authenticated", "20000/session"),
-    }
 }
 
 fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
@@ -221,66 +195,6 @@ fn protection(view: View) -> Protection {
     }
 }
 
-/// A table that may be missing, read with defaults.
-#[derive(Clone, Copy)]
-struct View<'a> {
-    item: Option<&'a Item<'a>>,
-    base: &'a Path,
-}
-
-impl<'a> View<'a> {
-    fn get(&self, key: &str) -> Option<&'a Item<'a>> {
-        self.item?.get(key)
-    }
-
-    fn text(&self, key: &str) -> Option<String> {
-        self.get(key)?.str().map(str::to_owned)
-    }
-
-    fn text_or(&self, key: &str, default: &str) -> String {
-        self.text(key).unwrap_or_else(|| default.into())
-    }
-
-    /// One string, or a list of them.
-    fn texts(&self, key: &str) -> Vec<String> {
-        match self.get(key) {
-            Some(Item { value: Value::Array(items), .. }) => {
-                items.iter().filter_map(|item| item.str().map(str::to_owned)).collect()
-            }
-            item => item.and_then(Item::str).map(str::to_owned).into_iter().collect(),
-        }
-    }
-
-    fn flag(&self, key: &str, default: bool) -> bool {
-        self.get(key).and_then(Item::bool).unwrap_or(default)
-    }
-
-    fn number(&self, key: &str, default: u64) -> u64 {
-        match self.get(key).map(|item| &item.value) {
-            Some(Value::Integer(number)) => u64::try_from(*number).unwrap_or(default),
-            _ => default,
-        }
-    }
-
-    fn count(&self, key: &str, default: usize) -> usize {
-        usize::try_from(self.number(key, default as u64)).unwrap_or(default)
-    }
-
-    fn duration(&self, key: &str, default: &str) -> Duration {
-        units::duration(&self.text_or(key, default)).unwrap_or_default()
-    }
-
-    fn size(&self, key: &str, default: &str) -> usize {
-        let bytes = units::size(&self.text_or(key, default)).unwrap_or_default();
-        usize::try_from(bytes).unwrap_or(usize::MAX)
-    }
-
-    /// A file, absolute.
-    fn file(&self, key: &str) -> Option<PathBuf> {
-        self.text(key).map(|name| self.base.join(name))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,11 +204,5 @@ mod tests {
     fn every_type_that_is_accepted_has_a_kind() {
         assert!(TYPES.iter().all(|word| capability_kind(word).is_some()));
         assert_eq!(capability_kind("action"), None);
-    }
-
-    #[test]
-    fn digests() {
-        assert_eq!(digest(&"0f".repeat(32)), Some([15; 32]));
-        assert_eq!(digest("0f"), None);
     }
 }

@@ -9,6 +9,7 @@ mod forms;
 mod keys;
 mod keys_capability;
 mod lower;
+mod lower_callers;
 mod mistake;
 mod node;
 mod publish;
@@ -19,22 +20,27 @@ mod rules_capability;
 mod schema;
 mod schemas;
 mod settings;
+mod settings_callers;
 mod snapshot;
 mod trail;
 mod units;
+mod view;
 
 #[cfg(test)]
 mod tests;
 
 use std::{
+    collections::HashMap,
     fmt, io,
     path::{Path, PathBuf},
 };
 
+use crate::caller::Callers;
+
 pub use mistake::{Mistake, Severity};
 pub use node::Node;
 pub use settings::*;
-pub use snapshot::Snapshot;
+pub use snapshot::{Learned, Snapshot};
 
 /// What this crate needs from outside to read a declaration.
 pub trait Outside {
@@ -132,6 +138,9 @@ pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<De
     let schemas = schemas::Schemas::collect(&raw.root, base, &files, &mut found);
     rules::rules(&raw.root, &mut found);
     rules_capability::rules(&raw.root, &schemas, &mut found);
+    // What is too wrong to be read has been told of, and is not there to be judged.
+    let settings = lower::lower(&raw.root, base, &files, &schemas);
+    rules::keys(&raw.root, &Callers::new(&settings, &HashMap::new()), &mut found);
     let findings = found.into_sorted();
     if findings.iter().any(Mistake::is_fatal) {
         return Err(Refused::Mistakes(findings));
@@ -142,7 +151,7 @@ pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<De
     references.sort();
     references.dedup();
     Ok(Declaration {
-        settings: lower::lower(&raw.root, base, &schemas),
+        settings,
         contract: publish::contract(&raw.root, &schemas),
         tables: publish::redacted(&raw.root),
         warnings: findings,

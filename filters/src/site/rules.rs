@@ -10,6 +10,7 @@ use super::{
     mistake::Findings,
     raw::{Item, Value},
 };
+use crate::caller::Callers;
 
 /// The rules of everything but the capabilities.
 pub(super) fn rules(root: &Item, found: &mut Findings) {
@@ -19,6 +20,8 @@ pub(super) fn rules(root: &Item, found: &mut Findings) {
     one_of_url_and_urls(root, "harness", "who is asked", found);
     names(root, found);
     agent_keys(root, found);
+    tokens(root, found);
+    store(root, found);
     paths(root, found);
 }
 
@@ -170,7 +173,7 @@ fn paths(root: &Item, found: &mut Findings) {
         .map(|(name, path, default)| (name.to_owned(), root.at(&path), default));
     let mut taken: HashMap<&str, (String, usize)> = HashMap::new();
     for (name, item, default) in ours.chain(others) {
-        let path = item.map_or(default, |item| item.str().unwrap_or_default());
+        let path = item.map_or(default, |item| item.str().unwrap_or_default()).trim_end_matches('/');
         let line = item.map_or(0, |item| item.line);
         match taken.get(path) {
             _ if path.is_empty() => {}
@@ -184,10 +187,53 @@ fn paths(root: &Item, found: &mut Findings) {
     // Two capabilities may share a path and differ in method; that is judged with the capabilities.
     for (index, item) in capabilities.iter().enumerate() {
         let Some((endpoint, path)) = item.get("endpoint").and_then(|item| Some((item, item.str()?))) else { continue };
-        if let Some((other, _)) = taken.get(path) {
+        if let Some((other, _)) = taken.get(path.trim_end_matches('/')) {
             let what = format!("{path} is already taken by {other}");
             found.mistake(endpoint.line, format!("capabilities[{index}].endpoint"), what);
         }
+    }
+}
+
+/// A token that says neither who issued it nor for whom could be one for somebody else.
+fn tokens(root: &Item, found: &mut Findings) {
+    let Some(jwks) = root.at(&["auth", "jwks"]) else { return };
+    for (key, what) in [("issuer", "issued it"), ("audience", "it is for")] {
+        if root.at(&["auth", key]).is_none() {
+            let what = format!("without auth.{key} a token is accepted whoever {what}");
+            found.warning(jwks.line, "auth.jwks", what).hint(format!("write auth.{key}"));
+        }
+    }
+}
+
+/// Keys that cannot verify anything.
+pub(super) fn keys(root: &Item, callers: &Callers, found: &mut Findings) {
+    let place = |problem: &str| match problem.starts_with("auth.jwks") {
+        true => (root.at(&["auth", "jwks"]), "auth.jwks"),
+        false => (root.at(&["auth", "signed_agents", "keys"]), "auth.signed_agents.keys"),
+    };
+    for (problem, fatal) in callers.problems.iter().map(|p| (p, true)).chain(callers.notes.iter().map(|n| (n, false))) {
+        let (item, key) = place(problem);
+        let what = problem.strip_prefix("auth.jwks: ").unwrap_or(problem);
+        // A list of tables has no line of its own.
+        let line = item.map_or(0, |item| item.items().first().map_or(item.line, |first| first.line));
+        let finding = if fatal { found.mistake(line, key, what) } else { found.warning(line, key, what) };
+        finding.hint("write public keys as JWK (RFC 7517): Ed25519, P-256 or RSA of 2048 bits and more");
+    }
+}
+
+/// What an action promised is forgotten with the process that promised it.
+fn store(root: &Item, found: &mut Findings) {
+    let url = root.at(&["store", "url"]);
+    let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
+    let is_action = |item: &&Item| {
+        let kind = item.get("type").and_then(Item::str).and_then(lower::capability_kind);
+        kind.is_some_and(|kind| kind.is_action()) && item.get("exposed").and_then(Item::bool) != Some(false)
+    };
+    let memory = url.is_none_or(|item| item.str() == Some("memory:"));
+    if let (true, Some(action)) = (memory, capabilities.iter().find(is_action)) {
+        let line = url.map_or(action.line, |item| item.line);
+        let what = "\"memory:\" forgets at a restart which actions were carried out, and no replica knows of them";
+        found.warning(line, "store.url", what).hint("write \"file:/var/lib/frontdesk\" or \"redis://host:6379/0\"");
     }
 }
 

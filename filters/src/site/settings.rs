@@ -7,6 +7,11 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use ipnet::IpNet;
 
+pub use super::{
+    settings_callers::*,
+    units::{Budget, Rate, Span},
+};
+
 /// A whole configuration file, resolved: defaults filled in, references replaced, paths absolute.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -17,19 +22,37 @@ pub struct Settings {
     pub log: Log,
     pub tls: Option<Tls>,
     pub upstream: Upstream,
+    pub store: Store,
     pub discovery: Discovery,
     pub paths: Paths,
     pub content: Content,
     pub signals: ContentSignals,
     pub site: Site,
-    pub auth: AuthKind,
+    pub auth: Auth,
     pub rate_limits: RateLimits,
-    /// `token_budget.anonymous` and `.authenticated`, as written ("5000/session").
     pub token_budget: TokenBudget,
+    pub sessions: Sessions,
+    /// `policies.anonymous_access`: whether an agent endpoint may be called by nobody in particular.
+    pub anonymous_access: bool,
     pub contract_cache: ContractCache,
     /// Shared: they are the bulk of a declaration, and a Snapshot keeps them too.
     pub capabilities: Arc<[Capability]>,
     pub protection: Protection,
+}
+
+impl Settings {
+    /// Where keys are fetched, each once: the set of token keys and the agents' directories.
+    pub fn key_urls(&self) -> Vec<&str> {
+        let jwks = match &self.auth.jwks {
+            Some(Jwks::Url(url)) => Some(url.as_str()),
+            _ => None,
+        };
+        let directories = self.auth.signed_agents.keys.iter().filter_map(|key| key.directory.as_deref());
+        let mut urls: Vec<&str> = jwks.into_iter().chain(directories).collect();
+        urls.sort_unstable();
+        urls.dedup();
+        urls
+    }
 }
 
 /// `[listen]`.
@@ -137,13 +160,29 @@ pub enum AcceptAnswer {
     Redirect,
 }
 
-/// `[paths]`; each begins with a slash.
+/// `[paths]`.
 #[derive(Debug, Clone)]
 pub struct Paths {
-    pub converse: String,
-    pub mcp: String,
-    pub openapi: String,
-    pub capabilities: String,
+    pub converse: AgentPath,
+    pub mcp: AgentPath,
+    pub openapi: AgentPath,
+    pub capabilities: AgentPath,
+}
+
+impl Paths {
+    /// Each of them.
+    pub fn all(&self) -> [&AgentPath; 4] {
+        [&self.converse, &self.mcp, &self.openapi, &self.capabilities]
+    }
+}
+
+/// Where an agent endpoint is.
+#[derive(Debug, Clone)]
+pub struct AgentPath {
+    /// Begins with a slash.
+    pub path: String,
+    /// The operator wrote it; a default gives way to something of the site's own.
+    pub chosen: bool,
 }
 
 /// `[content]`, as far as it is read.
@@ -168,29 +207,6 @@ pub struct Site {
     pub name: Option<String>,
     pub origin: Option<String>,
     pub description: Option<String>,
-}
-
-/// `auth.type`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuthKind {
-    None,
-    Bearer,
-    ApiKey,
-    Oauth2,
-}
-
-/// `[rate_limits]`: the two the manifests announce, in canonical form ("30/minute").
-#[derive(Debug, Clone)]
-pub struct RateLimits {
-    pub anonymous: String,
-    pub authenticated: String,
-}
-
-/// `[token_budget]`: the two the manifests announce, in canonical form ("5000/session").
-#[derive(Debug, Clone)]
-pub struct TokenBudget {
-    pub anonymous: String,
-    pub authenticated: String,
 }
 
 /// `[cache]`: the freshness of the contract (AICP §6.9), in seconds.

@@ -9,7 +9,10 @@ use http::HeaderValue;
 
 use super::{Declaration, Settings};
 use crate::{
-    dialect::{Announcement, DIALECTS, Document, Occupied, ahp},
+    caller::Callers,
+    dialect::{Announcement, DIALECTS, Explain, Occupied, ahp},
+    endpoint::{Endpoint, Endpoints},
+    limits::Policies,
     page::Insertion,
 };
 
@@ -23,20 +26,33 @@ pub struct Snapshot {
     pub link: Option<HeaderValue>,
     /// What goes into pages and the hash of it; `None` when `discovery.notice` is off.
     pub insertion: Option<(Arc<Insertion>, String)>,
-    /// By canonical path.
-    pub documents: HashMap<String, Document>,
+    /// Every path that is ours.
+    pub endpoints: Endpoints,
+    /// Who is known here, and how they prove it.
+    pub(crate) callers: Callers,
+    pub(crate) policies: Policies,
     /// The handshake's manifest, for a page whose client prefers it, and where it is.
     pub(crate) manifest: Bytes,
     pub(crate) manifest_path: HeaderValue,
+    /// How it is refused.
+    pub(crate) manifest_explain: Explain,
+}
+
+/// What was learned about the world outside since the declaration was read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Learned {
+    pub occupied: Occupied,
+    /// What was fetched from each of [`Settings::key_urls`].
+    pub keys: HashMap<String, Bytes>,
 }
 
 impl Snapshot {
-    /// Compiles a declaration that has passed every check. `occupied`: where the site has documents of its own.
-    pub fn compile(declaration: &Declaration, occupied: &Occupied) -> Self {
+    /// Compiles a declaration that has passed every check.
+    pub fn compile(declaration: &Declaration, learned: &Learned) -> Self {
         let nothing = Occupied::default();
-        let occupied = if declaration.settings.discovery.ours_wins { &nothing } else { occupied };
+        let occupied = if declaration.settings.discovery.ours_wins { &nothing } else { &learned.occupied };
         let mut announcements = Vec::new();
-        let mut documents = HashMap::new();
+        let mut endpoints = Endpoints::default();
         let mut manifest = Bytes::new();
         for dialect in DIALECTS {
             let published = (dialect.publish)(declaration, occupied);
@@ -44,7 +60,8 @@ impl Snapshot {
                 manifest = published.documents.first().map(|d| d.variants[0].body()).unwrap_or_default();
             }
             announcements.push(published.announcement);
-            documents.extend(published.documents.into_iter().map(|d| (d.path.clone(), d)));
+            published.documents.into_iter().for_each(|d| endpoints.add(Endpoint::document(d, dialect.explain)));
+            published.endpoints.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         }
         let discovery = &declaration.settings.discovery;
         let path = |rel| announcements.iter().find(|a| a.rel == rel).map_or("/", |a| a.path.as_str());
@@ -59,8 +76,11 @@ impl Snapshot {
         Self {
             link,
             insertion,
-            documents,
+            endpoints,
+            callers: Callers::new(&declaration.settings, &learned.keys),
+            policies: Policies::new(&declaration.settings),
             manifest,
+            manifest_explain: ahp::DIALECT.explain,
             manifest_path,
             hash: declaration.hash.clone(),
             settings: declaration.settings.clone(),
@@ -69,6 +89,17 @@ impl Snapshot {
 }
 
 impl Snapshot {
+    /// How the endpoint that a request would reach says that it is refused.
+    pub fn explain(&self, method: &http::Method, target: &str) -> Explain {
+        let endpoint = self.endpoints.find(&crate::path::canonical(target), method);
+        endpoint.map_or(crate::problem::reply, |endpoint| endpoint.explain())
+    }
+
+    /// What is wrong with keys that were fetched or declared, a sentence each.
+    pub fn problems(&self) -> &[String] {
+        &self.callers.problems
+    }
+
     /// The media type that a client asks a page for to get the handshake's manifest instead.
     pub fn instead_of_page(&self) -> &'static str {
         ahp::MEDIA_TYPE

@@ -2,7 +2,7 @@
 //!
 //! Each reader answers with what it does accept, so that the message beside the line is enough to put it right.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// Longer is surely a slip; it also keeps sums of durations far from overflow.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -38,26 +38,89 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).filter(|bytes| *bytes <= 1 << 40).ok_or_else(|| "is more than 1024 GB".into())
 }
 
-/// "30/minute": so many in a second, minute, hour or day. The answer is the canonical spelling.
-pub(super) fn rate(text: &str) -> Result<String, String> {
-    per(text, &["second", "minute", "hour", "day"])
+/// So many in a second, minute, hour or day. Shown in its canonical spelling, as manifests announce it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    pub count: u32,
+    pub span: Span,
+}
+
+/// So many tokens in a session or a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    pub count: u32,
+    pub span: Span,
+}
+
+/// What a rate or a budget is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    Second,
+    Minute,
+    Hour,
+    Day,
+    /// As long as a session lives: see `sessions.idle`.
+    Session,
+}
+
+impl Span {
+    /// Its length; `None` for a session.
+    pub fn length(self) -> Option<Duration> {
+        Some(Duration::from_secs(match self {
+            Self::Second => 1,
+            Self::Minute => 60,
+            Self::Hour => 3600,
+            Self::Day => 86_400,
+            Self::Session => return None,
+        }))
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Second => "second",
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Session => "session",
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.count, self.span.word())
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/{}", self.count, self.span.word())
+    }
+}
+
+/// "30/minute".
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
+    per(text, &[Span::Second, Span::Minute, Span::Hour, Span::Day])
+        .map(|(count, span)| Rate { count, span })
         .ok_or_else(|| "is not a rate; write N/second, N/minute, N/hour or N/day, as in \"30/minute\"".into())
 }
 
-/// "5000/session": so many tokens in a session or a day. The answer is the canonical spelling.
-pub(super) fn budget(text: &str) -> Result<String, String> {
-    per(text, &["session", "day"])
+/// "5000/session": so many tokens in a session or a day.
+pub(super) fn budget(text: &str) -> Result<Budget, String> {
+    per(text, &[Span::Session, Span::Day])
+        .map(|(count, span)| Budget { count, span })
         .ok_or_else(|| "is not a budget; write N/session or N/day, as in \"5000/session\"".into())
 }
 
-fn per(text: &str, units: &[&str]) -> Option<String> {
+fn per(text: &str, spans: &[Span]) -> Option<(u32, Span)> {
     let (number, unit) = text.split_once('/')?;
     let (number, unit) = (number.trim_end(), unit.trim_start());
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let number: u32 = number.parse().ok()?;
-    (number > 0 && units.contains(&unit)).then(|| format!("{number}/{unit}"))
+    let span = spans.iter().find(|span| span.word() == unit)?;
+    (number > 0).then_some((number, *span))
 }
 
 /// A whole number, then its unit.
@@ -97,12 +160,12 @@ mod tests {
 
     #[test]
     fn rates_and_budgets() {
-        assert_eq!(rate("30/minute").as_deref(), Ok("30/minute"));
-        assert_eq!(rate("030 / minute").as_deref(), Ok("30/minute"));
+        assert_eq!(rate("30/minute"), Ok(Rate { count: 30, span: Span::Minute }));
+        assert_eq!(rate("030 / minute").map(|rate| rate.to_string()).as_deref(), Ok("30/minute"));
         for wrong in ["30", "0/minute", "-3/minute", "+3/minute", "30/min", "30/session", "/day", "99999999999/day"] {
             assert!(rate(wrong).unwrap_err().contains("N/minute"), "{wrong}");
         }
-        assert_eq!(budget("5000/session").as_deref(), Ok("5000/session"));
+        assert_eq!(budget("5000/session").map(|budget| budget.to_string()).as_deref(), Ok("5000/session"));
         assert!(budget("5000/hour").unwrap_err().contains("N/session"));
     }
 }

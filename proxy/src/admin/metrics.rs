@@ -44,6 +44,9 @@ pub struct Metrics {
     last_reload_success_at: Gauge,
     pub log_dropped: IntCounter,
     jobs: IntCounterVec,
+    pub store_up: IntGauge,
+    pub store_decided_without: IntCounter,
+    pub store_keys: IntGauge,
     resident: IntGauge,
 }
 
@@ -110,6 +113,13 @@ impl Metrics {
             )?,
             log_dropped: counter(&r, "frontdesk_log_dropped_total", "Access lines dropped rather than waited for.")?,
             jobs: counters(&r, "frontdesk_jobs_total", "Runs of background jobs.", &["job", "result"])?,
+            store_up: gauge(&r, "frontdesk_store_up", "1 while the home of counts and records can be reached.")?,
+            store_decided_without: counter(
+                &r,
+                "frontdesk_store_decided_without_total",
+                "Decisions made as store.on_error says, because the store was away.",
+            )?,
+            store_keys: gauge(&r, "frontdesk_store_keys", "Counts kept in this process's memory.")?,
             resident: gauge(&r, "process_resident_memory_bytes", "Resident memory.")?,
             registry: r,
         }))

@@ -15,9 +15,8 @@ pub(super) fn config(live: &Live) -> Value {
         .iter()
         .map(|b| json!({ "url": b.label, "up": b.is_up(), "addresses": *b.addresses() }))
         .collect();
+    let store = &running.store;
     let failure = live.failure().map(|f| json!({ "at": when(f.at), "mistakes": f.mistakes }));
-    let mut documents: Vec<&String> = running.snapshot.documents.keys().collect();
-    documents.sort();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "uptime_seconds": live::started().elapsed().as_secs(),
@@ -29,7 +28,8 @@ pub(super) fn config(live: &Live) -> Value {
         "last_error": failure,
         "not_swapped": live.not_swapped(),
         "upstreams": upstreams,
-        "documents": documents,
+        "store": { "home": format!("{:?}", store.settings().home), "reachable": store.status().reachable },
+        "documents": running.snapshot.endpoints.documents(),
         "config": running.declaration.tables,
     })
 }
@@ -57,6 +57,8 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
     for backend in running.pool.backends() {
         line(backend.is_up(), format!("upstream {}", backend.label));
     }
+    let store = running.store.status();
+    line(store.reachable, format!("store {:?}, {} decisions without it", running.store.settings().home, store.without));
     line(!draining, if draining { "draining".into() } else { "taking requests".into() });
     out
 }

@@ -59,8 +59,7 @@ fn invite(live: &Live, listen: SocketAddr, admin: SocketAddr) {
         (format!("curl -sI http://{listen}/"), "the Link header that agents look for"),
         (format!("curl -s  http://{listen}/ | grep -i 'AI Agent Notice'"), "the notice that people do not see"),
     ];
-    let mut paths: Vec<&String> = running.snapshot.documents.keys().collect();
-    paths.sort();
+    let paths = running.snapshot.endpoints.documents();
     tries.extend(paths.into_iter().map(|path| (format!("curl -s  http://{listen}{path}"), "what is declared")));
     let instead = running.snapshot.instead_of_page();
     tries.push((format!("curl -s  http://{listen}/ -H 'Accept: {instead}'"), "what is declared instead of the page"));

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use frontdesk_filters::caller::Caller;
 use http::{Version, header};
 use pingora::proxy::Session;
 use tokio::task::AbortHandle;
@@ -38,6 +39,8 @@ pub struct Ctx {
     pub asked: Asked,
     pub page: Touched,
     pub client: Option<std::net::IpAddr>,
+    /// Who is asking, once that was looked at.
+    pub caller: Option<Caller>,
     pub error: Option<&'static str>,
 }
 
@@ -77,6 +80,7 @@ impl Ctx {
             asked: Asked::default(),
             page: Touched::No,
             client: None,
+            caller: None,
             error: None,
         }
     }
@@ -120,6 +124,8 @@ impl Ctx {
             duration,
             upstream: self.passed.then(|| self.upstream_label()).flatten(),
             upstream_duration: self.upstream_took,
+            proof: self.caller.as_ref().map(|caller| caller.proof.word()),
+            caller: self.caller.as_ref().and_then(|caller| caller.name.as_deref()),
             decision: if self.passed { "pass" } else { "answer" },
             page,
             error: self.error,

@@ -1,6 +1,6 @@
 //! Whose fault a failed request is, and what the client is told.
 
-use frontdesk_filters::problem::Fault;
+use frontdesk_filters::Fault;
 use pingora::{
     Error, ErrorSource,
     ErrorType::{

@@ -3,15 +3,18 @@
 use std::borrow::Cow;
 
 use frontdesk_filters::{
-    accept,
-    caller::forwarded::{self, Meaning},
-    problem::Fault,
+    Fault, accept,
+    caller::{
+        Caller,
+        forwarded::{self, Meaning},
+    },
 };
 use http::{HeaderName, HeaderValue, Method, Version, header};
+use ipnet::IpNet;
 use pingora::{Result, http::RequestHeader, proxy::Session};
 
 use super::ctx::Ctx;
-use crate::live::Running;
+use crate::{accept::ConnInfo, live::Running};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -25,6 +28,19 @@ pub fn target(request: &RequestHeader) -> Cow<'_, str> {
         Some(path) if request.raw_path_is_utf8() => Cow::Borrowed(path.as_str()),
         _ => String::from_utf8_lossy(request.raw_path()),
     }
+}
+
+/// Whom the client asked for: `Host`, or what HTTP/2 has in its place.
+pub fn authority(request: &RequestHeader) -> &str {
+    let host = request.headers.get(header::HOST).and_then(|v| v.to_str().ok());
+    host.or_else(|| request.uri.authority().map(|a| a.as_str())).unwrap_or("")
+}
+
+/// Whether a trusted proxy says that the client spoke TLS to it.
+pub fn said_to_be_tls(request: &RequestHeader, connection: Option<&ConnInfo>, trusted: &[IpNet]) -> bool {
+    let proto = request.headers.get(&X_FORWARDED_PROTO).and_then(|v| v.to_str().ok());
+    proto.is_some_and(|proto| proto.trim().eq_ignore_ascii_case("https"))
+        && connection.is_some_and(|c| forwarded::is_trusted(c.client.ip(), trusted))
 }
 
 /// Whether what is asked for may be silent once it has begun: a protocol upgrade, or a stream of events and nothing else.
@@ -42,6 +58,15 @@ pub fn may_be_silent(session: &mut Session) -> bool {
 /// What makes a request ambiguous or too large. The library has already refused what it could not parse.
 pub fn check(session: &Session, max_header: usize) -> std::result::Result<(), (Fault, String)> {
     let request = session.req_header();
+    let raw = request.raw_path();
+    let is = |scheme: &[u8]| raw.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    let fits =
+        raw.starts_with(b"/") || raw == b"*" && request.method == Method::OPTIONS || is(b"http://") || is(b"https://");
+    if !fits {
+        // The library takes whatever it cannot read for "/" and sends it on as it came; a site may read a path in it.
+        let detail = "The request's target is no path and no URL of this site (RFC 9112 §3.2).";
+        return Err((Fault::BadRequest, detail.into()));
+    }
     let size = match session.as_http1() {
         Some(_) => session.to_h1_raw().len(),
         None => {
@@ -138,6 +163,9 @@ pub fn forward(session: &Session, request: &mut RequestHeader, ctx: &Ctx, runnin
         request.insert_header(X_FORWARDED_HOST, host.clone())?;
     }
     request.insert_header(X_REAL_IP, value(client.to_string())?)?;
+    for (name, value) in ctx.caller.iter().flat_map(Caller::told) {
+        request.insert_header(name, value)?;
+    }
     let protocol = match incoming.version {
         Version::HTTP_2 => "2",
         Version::HTTP_10 => "1.0",
@@ -174,9 +202,10 @@ fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
     request.insert_header(header::HOST, authority.clone())
 }
 
+/// All lines of a list header as one; bytes that are no text are shown as such.
 fn joined(request: &RequestHeader, name: &HeaderName) -> Option<String> {
-    let lines: Vec<&str> = request.headers.get_all(name).iter().filter_map(|v| v.to_str().ok()).collect();
-    (!lines.is_empty()).then(|| lines.join(", "))
+    let lines: Vec<_> = request.headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
+    (!lines.is_empty()).then(|| lines.join(", ").replace(|c: char| !matches!(c, ' '..='~'), "?"))
 }
 
 fn value(text: String) -> Result<HeaderValue> {

@@ -4,8 +4,11 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::{super::json, VERSION};
-use crate::site::{AuthKind, Capability, Declaration};
+use super::{
+    super::{Occupied, json},
+    VERSION,
+};
+use crate::site::{AuthKind, Budget, Capability, Declaration, Rate};
 
 /// Bounds of the schema, in characters.
 const NAME: usize = 128;
@@ -14,7 +17,7 @@ const CAPABILITY_NAME: usize = 64;
 const CAPABILITY_DESCRIPTION: usize = 256;
 
 /// Renders the manifest from what was declared.
-pub(super) fn render(declaration: &Declaration) -> Vec<u8> {
+pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> {
     let s = &declaration.settings;
     let listed: Vec<&Capability> = s.capabilities.iter().filter(|c| c.exposed).collect();
     let mut out = Vec::new();
@@ -22,7 +25,7 @@ pub(super) fn render(declaration: &Declaration) -> Vec<u8> {
         manifest.text("ahp", VERSION);
         let supported = listed.iter().any(|c| c.ahp.action_type.as_deref() == Some("async"));
         manifest.value("async", &json!({ "supported": supported }));
-        manifest.text("authentication", authentication(s.auth));
+        manifest.text("authentication", authentication(s.auth.kind));
         if !listed.is_empty() {
             json::array(manifest.key("capabilities"), &listed, |out, c| capability(out, c));
         }
@@ -38,19 +41,19 @@ pub(super) fn render(declaration: &Declaration) -> Vec<u8> {
         if let Some(description) = &s.site.description {
             manifest.text("description", clip(description, DESCRIPTION));
         }
-        if !listed.is_empty() {
-            manifest.value("endpoints", &json!({ "converse": s.paths.converse }));
+        if !listed.is_empty() && occupied.leaves(&s.paths.converse) {
+            manifest.value("endpoints", &json!({ "converse": s.paths.converse.path }));
         }
         manifest.texts("modes", modes(&listed));
         if let Some(name) = &s.site.name {
             manifest.text("name", clip(name, NAME));
         }
-        let limits = |requests: &str, budget: &str| json!({ "requests": requests, "token_budget": budget });
+        let limits = |requests: Rate, budget: Budget| json!({ "requests": requests.to_string(), "token_budget": budget.to_string() });
         manifest.value(
             "rate_limits",
             &json!({
-                "unauthenticated": limits(&s.rate_limits.anonymous, &s.token_budget.anonymous),
-                "authenticated": limits(&s.rate_limits.authenticated, &s.token_budget.authenticated),
+                "unauthenticated": limits(s.rate_limits.anonymous, s.token_budget.anonymous),
+                "authenticated": limits(s.rate_limits.authenticated, s.token_budget.authenticated),
             }),
         );
     });
@@ -91,10 +94,7 @@ fn capability(out: &mut Vec<u8>, c: &Capability) {
             members.value("input_schema", c.input_schema.as_ref().unwrap_or(&A_QUESTION));
         }
         members.text("mode", mode(c));
-        match &c.ahp.name {
-            Some(name) => members.text("name", clip(name, CAPABILITY_NAME)),
-            None => members.text("name", clip(&name_from_id(&c.id), CAPABILITY_NAME)),
-        }
+        members.text("name", &name(c));
         if shaped {
             members.value("output_schema", c.output_schema.as_ref().unwrap_or(&ANYTHING));
         }
@@ -113,6 +113,12 @@ static A_QUESTION: LazyLock<Value> = LazyLock::new(
 
 /// The plainest output.
 static ANYTHING: LazyLock<Value> = LazyLock::new(|| json!({ "type": "object" }));
+
+/// What a capability is called here.
+pub(super) fn name(c: &Capability) -> String {
+    let name = c.ahp.name.clone().unwrap_or_else(|| name_from_id(&c.id));
+    clip(&name, CAPABILITY_NAME).to_owned()
+}
 
 /// `flights.search` → `flights_search`: lower case, no dots or hyphens, begins with a letter.
 fn name_from_id(id: &str) -> String {

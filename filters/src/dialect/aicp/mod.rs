@@ -6,7 +6,7 @@ mod toml;
 use http::StatusCode;
 
 use super::{Announcement, Dialect, Document, Occupied, Publication, Variant, json};
-use crate::{accept, reply::Reply, site::Declaration};
+use crate::{accept, endpoint::Endpoint, problem, reply::Reply, site::Declaration};
 
 /// Where the contract is, as TOML (AICP §6.1).
 pub const CONTRACT: &str = "/.well-known/agent-interface.toml";
@@ -19,7 +19,7 @@ const TOML: &str = "application/aicp+toml";
 const JSON: &str = "application/aicp+json";
 
 /// The row in the table of dialects.
-pub const DIALECT: Dialect = Dialect { name: "aicp", publish };
+pub const DIALECT: Dialect = Dialect { name: "aicp", publish, explain: problem::reply };
 
 fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     let path = occupied.or_moved(CONTRACT, MOVED).to_owned();
@@ -43,7 +43,19 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     Publication {
         announcement: Announcement { rel: "agent-interface", legacy_rel: None, media_type: TOML, path },
         documents,
+        endpoints: endpoints(declaration),
     }
+}
+
+/// Where the capabilities said they are called (AICP §5.5).
+fn endpoints(declaration: &Declaration) -> Vec<Endpoint> {
+    let exposed = declaration.settings.capabilities.iter().filter(|c| c.exposed);
+    exposed
+        .filter_map(|c| {
+            let method = c.method.as_deref().unwrap_or("POST").parse().ok()?;
+            Some(Endpoint::call(c.endpoint.as_deref()?, method, c.kind.is_action(), problem::reply))
+        })
+        .collect()
 }
 
 /// The address ends in `.toml`: TOML it is, unless only versions are asked for that there are none of.

@@ -22,15 +22,17 @@ fn the_two_line_file_is_enough() {
     assert_eq!(settings.listen.admin, "127.0.0.1:9901".parse().unwrap());
     assert!(settings.listen.https.is_empty() && settings.listen.agtp.is_none() && settings.tls.is_none());
     assert!(settings.listen.trusted_proxies.is_empty() && settings.upstream.preserve_host);
-    assert_eq!(settings.auth, AuthKind::None);
+    assert_eq!(settings.auth.kind, AuthKind::None);
     assert_eq!(settings.upstream.urls, [UpstreamUrl { tls: false, host: "127.0.0.1".into(), port: 3000 }]);
     assert_eq!(declared.contract, Node::Table(vec![]));
 }
 
 #[test]
-fn the_full_file_is_accepted_without_a_warning() {
+fn the_full_file_is_accepted() {
     let declared = declare_in(FRONTDESK, &Pretended::with_keys()).unwrap_or_else(|refused| panic!("{refused}"));
-    assert_eq!(declared.warnings, []);
+    // It shows the defaults, and has actions in its contract.
+    let warned: Vec<_> = declared.warnings.iter().map(|warning| warning.key.as_str()).collect();
+    assert_eq!(warned, ["store.url"]);
     assert_eq!(declared.settings.capabilities.len(), 3);
     let schema = declared.settings.capabilities[1].input_schema.as_ref().unwrap();
     assert_eq!(schema["required"][0], "fare_id");
@@ -45,12 +47,14 @@ fn the_full_file_shows_the_defaults() {
     let least = declare_here(MINIMAL).unwrap().settings;
     let defaults = |settings: &Settings| {
         let Settings { listen, upstream, threads, log, discovery, paths, content, signals, .. } = settings;
-        let Settings { rate_limits, token_budget, contract_cache, protection, .. } = settings;
+        let Settings { rate_limits, token_budget, contract_cache, protection, store, sessions, .. } = settings;
+        let paths = paths.all().map(|path| path.path.as_str());
         format!(
             "{:#?}",
             (
                 (&listen.http, listen.h2c, listen.admin, listen.proxy_protocol, threads, log, discovery, paths),
-                (content, signals, rate_limits, token_budget, contract_cache, protection),
+                (content, signals, contract_cache, protection, store, sessions, token_budget),
+                (&rate_limits.anonymous, &rate_limits.authenticated, &rate_limits.actions, &rate_limits.content),
                 (upstream.preserve_host, upstream.http2, upstream.connect_timeout, upstream.read_timeout),
                 upstream.health_interval,
             )

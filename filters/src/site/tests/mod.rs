@@ -38,9 +38,12 @@ impl Pretended {
 
     /// With what `make demo` generates beside the example.
     fn with_keys() -> Self {
-        ["tls.crt", "tls.key", "upstream-ca.pem", "jwks.json", "signing-key.pem"]
+        const JWKS: &str =
+            r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+        ["tls.crt", "tls.key", "upstream-ca.pem", "signing-key.pem"]
             .iter()
             .fold(Self::default(), |outside, name| outside.file(&format!("/conf/keys/{name}"), "{}"))
+            .file("/conf/keys/jwks.json", JWKS)
     }
 }
 

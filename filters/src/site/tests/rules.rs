@@ -77,6 +77,18 @@ fn capabilities() {
 }
 
 #[test]
+fn what_an_action_promised_needs_a_home() {
+    let action = capability("").replace("type = 'query'", "type = 'commit_action'");
+    warns(&action, "store.url: \"memory:\" forgets at a restart");
+    for fine in
+        [format!("{action}exposed = false\n"), format!("[store]\nurl = 'file:/var/lib/f'\n{action}"), capability("")]
+    {
+        let warned = warned(&with_upstream(&fine));
+        assert!(!warned.iter().any(|line| line.contains("store.url")), "{fine}: {warned:?}");
+    }
+}
+
+#[test]
 fn a_path_is_taken_once() {
     refuses("[paths]\nmcp = '/openapi.json'\n", ":4: paths.openapi: /openapi.json is already taken by paths.mcp");
     refuses("[harness]\nurl = 'http://a'\ngateway_path = '/mcp'\n", "harness.gateway_path: /mcp is already taken");
@@ -104,6 +116,8 @@ fn what_is_written_against_the_safe_default_is_obeyed_with_a_warning() {
     assert_eq!(
         warned(&with_upstream(action)),
         [
+            ":3: warning: store.url: \"memory:\" forgets at a restart which actions were carried out, and no replica \
+             knows of them; write \"file:/var/lib/frontdesk\" or \"redis://host:6379/0\"",
             ":3: warning: capabilities[0].risk_level: missing; it is published as high; \
              write low, medium, high or critical",
             ":7: warning: capabilities[0].auth: an action that anyone may call",

@@ -1,4 +1,4 @@
-//! The table of background jobs.
+//! Jobs that ask the site: whether it is well, and what it has where ours would be.
 
 use std::{
     sync::{
@@ -8,67 +8,26 @@ use std::{
     time::Duration,
 };
 
-use frontdesk_filters::dialect::Occupied;
-use http::{HeaderValue, StatusCode};
-use tokio::sync::watch;
+use frontdesk_filters::dialect::{Occupied, Probe, Seen};
+use http::{HeaderValue, Method, StatusCode};
 
 use crate::{
-    admin::metrics::Metrics,
-    jobs::{Job, supervise},
+    jobs::Job,
     live::{Live, Running},
     outbound::{Asked, Outbound},
-    watch::Watch,
 };
 
-/// How often files are looked at; a change is acted on when it has been seen twice.
-const LOOK: Duration = Duration::from_millis(500);
-/// How often names are resolved anew.
-const RESOLVE: Duration = Duration::from_secs(10);
-/// How soon the site is asked again for documents of its own when it did not answer.
+/// How soon the site is asked again for what it has when it did not answer.
 const PROBE_AGAIN: Duration = Duration::from_secs(5);
 /// How long one question to the site may take.
 const QUESTION: Duration = Duration::from_secs(3);
 
-/// Starts them all.
-pub(super) fn start(live: &Arc<Live>, metrics: &Arc<Metrics>, drain: &watch::Receiver<bool>) {
-    let outbound = Outbound::new();
-    let jobs = vec![look(live), resolve(live), health(live, &outbound), probe(live, &outbound)];
-    supervise(jobs, metrics, drain);
-}
-
-fn look(live: &Arc<Live>) -> Job {
-    let watch = Watch::new(live.clone());
-    Job {
-        name: "watch",
-        wake: None,
-        interval: Box::new(|| LOOK),
-        bound: Duration::from_secs(60),
-        run: Box::new(move || {
-            let watch = watch.clone();
-            Box::pin(async move { tokio::task::spawn_blocking(move || watch.look()).await.map_err(|e| e.to_string()) })
-        }),
-    }
-}
-
-fn resolve(live: &Arc<Live>) -> Job {
-    let live = live.clone();
-    Job {
-        name: "resolve",
-        wake: Some(live.new_upstreams()),
-        interval: Box::new(|| RESOLVE),
-        bound: Duration::from_secs(60),
-        run: Box::new(move || {
-            let pool = live.current().pool.clone();
-            Box::pin(async move { if pool.resolve().await { Ok(()) } else { Err("a name cannot be resolved".into()) } })
-        }),
-    }
-}
-
 /// Active checks, where `upstream.health_path` asks for them.
-fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
+pub(super) fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     let (every, live, outbound) = (live.clone(), live.clone(), outbound.clone());
     Job {
         name: "health",
+        to_the_end: false,
         wake: Some(live.new_upstreams()),
         interval: Box::new(move || every.current().snapshot.settings.upstream.health_interval),
         bound: Duration::from_secs(120),
@@ -99,12 +58,13 @@ fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     }
 }
 
-/// Whether the site has documents of its own where ours would be (decision 14).
-fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
+/// Whether the site has something of its own where ours would be (decision 14).
+pub(super) fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     let answered = Arc::new(AtomicBool::new(false));
     let (every, live, outbound) = ((live.clone(), answered.clone()), live.clone(), outbound.clone());
     Job {
         name: "probe",
+        to_the_end: false,
         wake: Some(live.new_upstreams()),
         interval: Box::new(move || match every.1.load(Ordering::Relaxed) {
             true => every.0.current().snapshot.settings.content.refresh,
@@ -116,34 +76,55 @@ fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
             Box::pin(async move {
                 answered.store(false, Ordering::Relaxed);
                 let running = live.current();
-                let mut occupied = Occupied::default();
-                let nowhere = format!("/.well-known/{}", unguessable());
-                let index = running.pool.choose(None);
-                let peer = running.pool.backends()[index].peer().await.ok_or("its name cannot be resolved")?;
-                let control = outbound.head_of(peer, &asked(&running, index), &nowhere, QUESTION).await?;
-                if control.status.is_server_error() {
-                    return Err(format!("the site answers {}", control.status));
-                }
-                for (path, is_document) in Occupied::probed() {
-                    let index = running.pool.choose(None);
-                    let peer = running.pool.backends()[index].peer().await.ok_or("its name cannot be resolved")?;
-                    let head = outbound.head_of(peer, &asked(&running, index), path, QUESTION).await?;
-                    if head.status.is_server_error() {
-                        return Err(format!("{path}: the site answers {}", head.status));
-                    }
-                    // A site that answers whatever it is asked with the same has no document there.
-                    let kind = head.kind();
-                    let anything = control.status == StatusCode::OK && control.kind() == kind;
-                    if head.status == StatusCode::OK && is_document(kind) && !anything {
-                        occupied.insert(path);
+                let (mut occupied, mut failed) = (Occupied::default(), Vec::new());
+                let nowhere = unguessable();
+                for probe in Occupied::probes(&running.snapshot.settings.paths) {
+                    match is_own(&running, &outbound, &probe, &nowhere).await {
+                        Ok(false) => {}
+                        Ok(true) => occupied.insert(probe.path),
+                        Err(why) => {
+                            // What was known of it stays.
+                            if live.occupied(&probe.path) {
+                                occupied.insert(probe.path);
+                            }
+                            failed.push(why);
+                        }
                     }
                 }
-                answered.store(true, Ordering::Relaxed);
-                tokio::task::spawn_blocking(move || live.occupy(occupied, &running.pool))
+                answered.store(failed.is_empty(), Ordering::Relaxed);
+                tokio::task::spawn_blocking(move || live.occupy(occupied, &running))
                     .await
-                    .map_err(|e| e.to_string())
+                    .map_err(|e| e.to_string())?;
+                if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) }
             })
         }),
+    }
+}
+
+/// Whether the site has something of its own at a path: another answer than at a path beside it that nobody has.
+async fn is_own(running: &Running, outbound: &Outbound, probe: &Probe, nowhere: &str) -> Result<bool, String> {
+    let methods: &[Method] = if probe.called { &[Method::GET, Method::OPTIONS] } else { &[Method::GET] };
+    for method in methods {
+        let there = see(running, outbound, method, &probe.path).await?;
+        if there.status == StatusCode::NOT_FOUND {
+            continue;
+        }
+        let nothing = see(running, outbound, method, &probe.beside(nowhere)).await?;
+        if (probe.is_own)(&there, &nothing) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What the site answers at a path; a site that fails says nothing about what it has.
+async fn see(running: &Running, outbound: &Outbound, method: &Method, path: &str) -> Result<Seen, String> {
+    let index = running.pool.choose(None);
+    let peer = running.pool.backends()[index].peer().await.ok_or("its name cannot be resolved")?;
+    let seen = outbound.ask(peer, &asked(running, index), method, path, QUESTION).await?;
+    match seen.status.is_server_error() && seen.status != StatusCode::NOT_IMPLEMENTED {
+        true => Err(format!("{path}: the site answers {}", seen.status)),
+        false => Ok(seen),
     }
 }
 

@@ -1,0 +1,293 @@
+//! Every way to prove who one is, tried on a request's head.
+//!
+//! What is presented and not valid is told apart from what is not presented: the first is refused at agent endpoints, so
+//! that nobody believes to be somebody; on pages both are just an unverified caller.
+
+use std::{collections::HashMap, net::IpAddr, sync::Arc};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, header};
+use url::Url;
+
+use super::{
+    Agent, Caller, Proof, Rejected,
+    key::ApiKeys,
+    key_set::KeySet,
+    signature::{self, Nonce, Signed, SignedAgents},
+    signer,
+    token::Tokens,
+};
+use crate::{
+    decide::Request,
+    site::{Jwks, Settings},
+    state::Subject,
+};
+
+/// The header of an API key (AHP §8.2).
+const X_AHP_KEY: HeaderName = HeaderName::from_static("x-ahp-key");
+/// Where an agent says its name (AICP §8.2).
+const AICP_AGENT: HeaderName = HeaderName::from_static("aicp-agent");
+
+/// What announces a signature (RFC 9421 §4.1).
+const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
+
+/// The key of the declaration that problems with the set of token keys begin with.
+const JWKS: &str = "auth.jwks";
+
+/// Who is known here, and how they prove it.
+#[derive(Debug)]
+pub(crate) struct Callers {
+    keys: ApiKeys,
+    /// What each key is called, and whom it is counted as.
+    names: Vec<(Arc<str>, Subject)>,
+    tokens: Option<Tokens>,
+    agents: SignedAgents,
+    /// The site's own, where it is declared; without a default port.
+    authority: Option<String>,
+    /// An unsigned caller is refused at agent endpoints.
+    pub(crate) signature_required: bool,
+    /// Keys that cannot be used: with what was declared alone they are mistakes of it, later something that was fetched.
+    pub(crate) problems: Vec<String>,
+    /// Keys of a declared set that are no use here; others of it are.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A nonce that may be used once, and for how many seconds it has to be remembered.
+pub(crate) struct Once {
+    pub(crate) subject: Subject,
+    pub(crate) seconds: u64,
+}
+
+impl Callers {
+    /// Prepares what was declared, and what was fetched since by URL.
+    pub(crate) fn new(settings: &Settings, fetched: &HashMap<String, Bytes>) -> Self {
+        let auth = &settings.auth;
+        let (mut problems, mut notes) = (Vec::new(), Vec::new());
+        let tokens = auth.jwks.as_ref().map(|jwks| {
+            let bytes = match jwks {
+                // A set that somebody has yet to fill.
+                Jwks::Text(text) if text.trim() == "{}" => Some(&b"{\"keys\":[]}"[..]),
+                Jwks::Text(text) => Some(text.as_bytes()),
+                Jwks::Url(url) => fetched.get(url).map(Bytes::as_ref),
+            };
+            let keys = bytes.and_then(|bytes| match KeySet::parse(bytes) {
+                Ok(keys) => {
+                    let told = if let Jwks::Text(_) = jwks { &mut notes } else { &mut problems };
+                    told.extend(keys.skipped().iter().map(|why| format!("{JWKS}: {why}")));
+                    if keys.is_empty() {
+                        told.push(format!("{JWKS}: there is no key to verify tokens with"));
+                    }
+                    Some(keys)
+                }
+                Err(e) => {
+                    problems.push(format!("{JWKS}: {e}"));
+                    None
+                }
+            });
+            Tokens::new(auth.issuer.clone(), auth.audience.clone(), keys)
+        });
+        let (agents, more) = SignedAgents::new(&auth.signed_agents.keys, fetched);
+        problems.extend(more);
+        Self {
+            keys: ApiKeys::new(&auth.api_keys),
+            names: auth.api_keys.iter().map(|key| (key.name.as_str().into(), holder(&key.name))).collect(),
+            tokens,
+            agents,
+            authority: settings.site.origin.as_deref().and_then(authority_of),
+            signature_required: auth.signed_agents.require,
+            problems,
+            notes,
+        }
+    }
+
+    /// What an unsigned or badly signed caller is told of how to sign; `None` where nobody's signature is known.
+    pub(crate) fn signature_challenge(&self) -> Option<&'static str> {
+        (!self.agents.is_empty()).then_some(signature::CHALLENGE)
+    }
+
+    /// Finds out who is asking, or why they are nobody in particular. The nonces, each another and at most [`TOGETHER`],
+    /// are to be used up by whoever goes on with this caller.
+    pub(crate) fn identify(&self, request: &Request<'_>, on_page: bool) -> (Caller, Result<Vec<Once>, Rejected>) {
+        let mut caller = Caller::at(request.address);
+        let proven = self.prove(&mut caller, request, on_page);
+        if proven.is_err() {
+            // Whatever else it proved.
+            caller = caller.disproved();
+        }
+        (caller, proven)
+    }
+
+    fn prove(&self, caller: &mut Caller, request: &Request<'_>, on_page: bool) -> Result<Vec<Once>, Rejected> {
+        let headers = request.headers;
+        caller.agent = headers.get(AICP_AGENT).and_then(|v| v.to_str().ok()).and_then(Agent::claimed);
+        if let Some(key) = only(headers, &X_AHP_KEY)? {
+            self.by_key(caller, key)?;
+        }
+        if let Some(bearer) = only(headers, &header::AUTHORIZATION)?.and_then(bearer) {
+            self.by_bearer(caller, bearer, request.now, on_page)?;
+        }
+        if self.agents.is_empty() || !headers.contains_key(SIGNATURE_INPUT) {
+            return Ok(Vec::new());
+        }
+        self.by_signature(caller, request)
+    }
+
+    /// Where no key is known none is asked for, and what somebody sends to every site is not held against them.
+    fn by_key(&self, caller: &mut Caller, presented: &[u8]) -> Result<(), Rejected> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let index = self.keys.find(presented).ok_or(Rejected::KeyUnknown)?;
+        self.is_key(caller, index);
+        Ok(())
+    }
+
+    fn is_key(&self, caller: &mut Caller, index: usize) {
+        let Some((name, subject)) = self.names.get(index) else { return };
+        caller.proof = Proof::Key;
+        caller.subject = Some(*subject);
+        caller.name = Some(name.clone());
+        caller.key = Some(index);
+    }
+
+    /// An API key, or a token. With an `X-AHP-Key` beside it both have to be valid, and the key is who calls.
+    fn by_bearer(&self, caller: &mut Caller, presented: &[u8], now: u64, on_page: bool) -> Result<(), Rejected> {
+        let first = caller.proof == Proof::None;
+        if let Some(index) = self.keys.find(presented) {
+            if first {
+                self.is_key(caller, index);
+            }
+            return Ok(());
+        }
+        let Some(tokens) = &self.tokens else {
+            return if self.keys.is_empty() { Ok(()) } else { Err(Rejected::KeyUnknown) };
+        };
+        let presented = std::str::from_utf8(presented).map_err(|_| Rejected::TokenMalformed)?;
+        let token = if on_page { tokens.verify_if_ours(presented, now)? } else { tokens.verify(presented, now)? };
+        if first {
+            caller.proof = Proof::Token;
+            caller.subject = Some(Subject::named(&[b"token", token.subject.as_bytes()]));
+            caller.name = Some(token.subject.as_str().into());
+        }
+        Ok(())
+    }
+
+    /// A signature covers the name that was asked for. Whoever the agent visits could send it on to us under that name, so
+    /// where ours is declared it has to be ours.
+    fn answers_to(&self, authority: &str) -> bool {
+        let asked = authority.rsplit_once(':').filter(|(_, port)| matches!(*port, "80" | "443"));
+        let asked = asked.map_or(authority, |(host, _)| host);
+        self.authority.as_deref().is_none_or(|ours| ours.eq_ignore_ascii_case(asked)) || is_loopback(authority)
+    }
+
+    /// A signature says which agent it is; who calls is the credential beside it, if there is one.
+    fn by_signature(&self, caller: &mut Caller, request: &Request<'_>) -> Result<Vec<Once>, Rejected> {
+        let (path, query) = match request.target.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (request.target, None),
+        };
+        let signed = Signed {
+            method: request.method,
+            authority: request.authority,
+            scheme: if request.tls { "https" } else { "http" },
+            path,
+            query,
+            headers: request.headers,
+        };
+        let Some(verified) = self.agents.verify(&signed, request.now)? else { return Ok(Vec::new()) };
+        if !self.answers_to(request.authority) {
+            return Err(Rejected::SignatureElsewhere);
+        }
+        if caller.proof == Proof::None {
+            caller.proof = Proof::Signature;
+            caller.subject = Some(signer(&verified.agent));
+            caller.name = Some(verified.agent.clone());
+        }
+        caller.agent = Some(Agent { name: verified.agent, verified: true });
+        let once = |nonce: &Nonce| Once {
+            subject: Subject::named(&[nonce.thumbprint.as_bytes(), nonce.text.as_bytes()]),
+            seconds: nonce.expires.saturating_sub(request.now).max(1),
+        };
+        Ok(verified.nonces.iter().map(once).collect())
+    }
+}
+
+/// Whom the holder of an API key is counted as: by name, so that a new key goes on where the old one was.
+fn holder(name: &str) -> Subject {
+    Subject::named(&[b"key", name.as_bytes()])
+}
+
+/// The authority of an origin, without a default port.
+fn authority_of(origin: &str) -> Option<String> {
+    let url = Url::parse(origin).ok()?;
+    let host = url.host_str()?;
+    Some(url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")))
+}
+
+/// Whether an authority is this machine as it calls itself: nobody elsewhere is visited under it.
+fn is_loopback(authority: &str) -> bool {
+    let port = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let host = port.map_or(authority, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The value of a header that may be there once.
+fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h [u8]>, Rejected> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next();
+    if values.next().is_some() {
+        return Err(Rejected::CredentialRepeated);
+    }
+    Ok(first.map(|value| value.as_bytes()))
+}
+
+/// What follows `Bearer`; other schemes are the site's business.
+fn bearer(authorization: &[u8]) -> Option<&[u8]> {
+    let authorization = authorization.trim_ascii();
+    let end = authorization.iter().position(u8::is_ascii_whitespace).unwrap_or(authorization.len());
+    let (scheme, rest) = authorization.split_at(end);
+    scheme.eq_ignore_ascii_case(b"bearer").then(|| rest.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(address: &str) -> Subject {
+        Subject::address(address.parse().unwrap())
+    }
+
+    #[test]
+    fn a_claim_is_counted_with_its_address() {
+        let claimed = Agent::claimed("\"ExampleAgent/1.0\"").unwrap();
+        assert_eq!(&*claimed.name, "ExampleAgent/1.0");
+        let verified = Agent { verified: true, ..claimed.clone() };
+        let [here, there] = ["192.0.2.1", "192.0.2.2"].map(from);
+        assert_ne!(claimed.subject(here), verified.subject(here));
+        assert_ne!(claimed.subject(here), claimed.subject(there));
+        assert_eq!(verified.subject(here), verified.subject(there));
+        assert_eq!(Agent::claimed("\u{1}\u{ff}"), None);
+        assert_eq!(Agent::claimed(&"x".repeat(1000)).unwrap().name.len(), super::super::LONGEST_CLAIM);
+    }
+
+    #[test]
+    fn only_this_machine_calls_itself_so() {
+        for address in ["127.0.0.1:8080", "127.0.0.1", "localhost:80", "[::1]:80", "[::1]", "LOCALHOST"] {
+            assert!(is_loopback(address), "{address}");
+        }
+        assert!(["evil.example:80", "", "203.0.113.66", "[2001:db8::1]:80"].iter().all(|other| !is_loopback(other)));
+        assert_eq!(authority_of("https://Example.com:443/").as_deref(), Some("example.com"));
+        assert_eq!(authority_of("http://example.com:8080").as_deref(), Some("example.com:8080"));
+    }
+
+    #[test]
+    fn only_bearer_is_ours() {
+        assert_eq!(bearer(b"Bearer abc"), Some(&b"abc"[..]));
+        assert_eq!(bearer(b"bearer  abc "), Some(&b"abc"[..]));
+        assert_eq!(bearer(b"Basic abc"), None);
+        assert_eq!(bearer(b"Bearer"), Some(&b""[..]));
+        assert_eq!(bearer(b"Bearerabc"), None);
+        assert_eq!(bearer(b""), None);
+    }
+}

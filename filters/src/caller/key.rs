@@ -1,0 +1,112 @@
+//! API keys: which of the configured ones was presented.
+//!
+//! Only hashes are stored. All of them are compared, each to its last byte, so that the time taken tells neither
+//! whether one matched nor which.
+
+use std::hint::black_box;
+
+use ring::digest;
+
+use crate::site::ApiKey;
+
+/// The configured keys, as SHA-256.
+#[derive(Clone)]
+pub struct ApiKeys {
+    hashes: Vec<[u8; 32]>,
+}
+
+impl ApiKeys {
+    /// The keys of `[[auth.api_keys]]`.
+    pub fn new(keys: &[ApiKey]) -> Self {
+        Self { hashes: keys.iter().map(|key| key.sha256).collect() }
+    }
+
+    /// Whether no key is configured.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// The index in the settings of the key that was presented. Takes as long for any key of the same length, known
+    /// or not: there is no branch on a comparison, and none ends the loop.
+    pub fn find(&self, presented: &[u8]) -> Option<usize> {
+        let presented = digest::digest(&digest::SHA256, presented);
+        // One more than the index of the match, 0 without one.
+        let mut found = 0usize;
+        for (index, hash) in self.hashes.iter().enumerate() {
+            let differing = hash.iter().zip(presented.as_ref()).fold(0u8, |differing, (a, b)| differing | (a ^ b));
+            // All ones where nothing differs, else all zeros. The box keeps the compiler from seeing a comparison.
+            let same = usize::from(black_box(differing)).wrapping_sub(1) >> 8;
+            let mask = 0usize.wrapping_sub(same & 1);
+            found = found & !mask | (index + 1) & mask;
+        }
+        found.checked_sub(1)
+    }
+}
+
+impl std::fmt::Debug for ApiKeys {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "ApiKeys({})", self.hashes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(texts: &[&str]) -> ApiKeys {
+        let settings: Vec<ApiKey> = texts
+            .iter()
+            .map(|text| ApiKey {
+                name: (*text).to_owned(),
+                sha256: digest::digest(&digest::SHA256, text.as_bytes()).as_ref().try_into().unwrap(),
+                scopes: Vec::new(),
+                rate_limit: None,
+            })
+            .collect();
+        ApiKeys::new(&settings)
+    }
+
+    #[test]
+    fn each_key_is_found_where_it_stands() {
+        let keys = keys(&["one", "two", "three", "four"]);
+        for (index, text) in ["one", "two", "three", "four"].iter().enumerate() {
+            assert_eq!(keys.find(text.as_bytes()), Some(index));
+        }
+        for text in ["", "on", "one ", "One", "five"] {
+            assert_eq!(keys.find(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_hash_that_differs_in_one_bit_is_another() {
+        let hash: [u8; 32] = digest::digest(&digest::SHA256, b"one").as_ref().try_into().unwrap();
+        for bit in 0..256 {
+            let mut other = hash;
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(ApiKeys { hashes: vec![other] }.find(b"one"), None, "bit {bit}");
+            assert_eq!(ApiKeys { hashes: vec![other, hash] }.find(b"one"), Some(1), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn without_keys_nothing_is_found_and_debug_shows_no_hash() {
+        assert!(keys(&[]).is_empty() && keys(&[]).find(b"").is_none());
+        assert!(!keys(&["one"]).is_empty());
+        assert_eq!(format!("{:?}", keys(&["one"])), "ApiKeys(1)");
+    }
+
+    #[test]
+    #[ignore = "prints what it costs"]
+    fn cost_of_finding() {
+        let texts: Vec<String> = (0..100).map(|n| format!("key-{n}")).collect();
+        let keys = keys(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let batch = || {
+            let begun = std::time::Instant::now();
+            for _ in 0..100 {
+                black_box(keys.find(black_box(b"key-50")));
+            }
+            begun.elapsed().as_nanos() / 100
+        };
+        println!("one of 100 API keys: {} ns", (0..200).map(|_| batch()).min().unwrap());
+    }
+}

@@ -1,0 +1,158 @@
+//! Why a credential that was presented is refused: a closed set, each with a label to count and a word of advice.
+//!
+//! An agent is told what it can mend, and nothing that helps to guess. A wrong key, an unknown `kid` and a bad
+//! signature are one reason: whoever has no valid token learns nothing about the keys. What a token claims is judged
+//! only after its signature, so the finer reasons are for those who hold a genuine one. The thumbprints of agents'
+//! keys are public, so [`Rejected::SignatureUnknownKey`] gives nothing away.
+
+/// Why a presented credential is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rejected {
+    /// No API key of this site's.
+    KeyUnknown,
+    /// More than one credential, or one of them several times.
+    CredentialRepeated,
+    /// Not a JWT, or without a claim that must be there.
+    TokenMalformed,
+    /// Unsigned, or signed with an algorithm that is not verified here.
+    TokenAlgorithm,
+    /// A wrong key, an unknown `kid`, a bad signature.
+    TokenNotValid,
+    /// Bound to a key of its holder's (`cnf`), of which no proof is asked for here.
+    TokenBound,
+    /// `exp` has passed.
+    TokenExpired,
+    /// `nbf` or `iat` is yet to come.
+    TokenNotYetValid,
+    /// `aud` does not name this site.
+    TokenWrongAudience,
+    /// `iss` is not who issues tokens for this site.
+    TokenWrongIssuer,
+    /// Not as RFC 9421 and Web Bot Auth have it.
+    SignatureMalformed,
+    /// `alg` is not `ed25519`.
+    SignatureAlgorithm,
+    /// `expires` has passed.
+    SignatureExpired,
+    /// `created` is yet to come.
+    SignatureNotYetValid,
+    /// `expires` is too long after `created`.
+    SignatureLifetime,
+    /// A component that must be signed is not.
+    SignatureUncovered,
+    /// The key is known and the signature is not by it.
+    SignatureNotValid,
+    /// No key known here has this thumbprint.
+    SignatureUnknownKey,
+    /// It was made for another site.
+    SignatureElsewhere,
+    /// The nonce was used before.
+    SignatureReplayed,
+    /// The keys to verify with could not be fetched yet.
+    KeysAway,
+}
+
+impl Rejected {
+    /// The label of metrics and logs.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::KeyUnknown => "key_unknown",
+            Self::CredentialRepeated => "credential_repeated",
+            Self::TokenMalformed => "token_malformed",
+            Self::TokenAlgorithm => "token_algorithm",
+            Self::TokenNotValid => "token_not_valid",
+            Self::TokenBound => "token_bound",
+            Self::TokenExpired => "token_expired",
+            Self::TokenNotYetValid => "token_not_yet_valid",
+            Self::TokenWrongAudience => "token_wrong_audience",
+            Self::TokenWrongIssuer => "token_wrong_issuer",
+            Self::SignatureMalformed => "signature_malformed",
+            Self::SignatureAlgorithm => "signature_algorithm",
+            Self::SignatureExpired => "signature_expired",
+            Self::SignatureNotYetValid => "signature_not_yet_valid",
+            Self::SignatureLifetime => "signature_lifetime",
+            Self::SignatureUncovered => "signature_uncovered",
+            Self::SignatureNotValid => "signature_not_valid",
+            Self::SignatureUnknownKey => "signature_unknown_key",
+            Self::SignatureElsewhere => "signature_elsewhere",
+            Self::SignatureReplayed => "signature_replayed",
+            Self::KeysAway => "keys_away",
+        }
+    }
+
+    /// Whether it was a bearer's credential, which RFC 6750 §3.1 has words for.
+    pub(crate) fn is_bearers(self) -> bool {
+        self.reason().starts_with("token_") || self == Self::KeyUnknown
+    }
+
+    /// One sentence an agent can act on.
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::KeyUnknown => "Use an API key that this site's operator has issued.",
+            Self::CredentialRepeated => "Send exactly one credential.",
+            Self::TokenMalformed => {
+                "Send a signed JWT access token in compact form, at most 8 KB long, that has exp and sub."
+            }
+            Self::TokenAlgorithm => "Use a token signed with EdDSA, ES256 or RS256.",
+            Self::TokenNotValid => "Obtain a new token from this site's authorization server.",
+            Self::TokenBound => "Use a bearer token; proof of possession (DPoP, mutual TLS) is not verified here.",
+            Self::TokenExpired => "Refresh the token; it has expired.",
+            Self::TokenNotYetValid => "Wait until the token becomes valid, or have its issuer's clock set right.",
+            Self::TokenWrongAudience => "Request a token whose audience is this site.",
+            Self::TokenWrongIssuer => "Request a token from this site's own authorization server.",
+            Self::SignatureMalformed => {
+                "Sign as RFC 9421 and Web Bot Auth describe: Signature-Input with created, expires, keyid and tag."
+            }
+            Self::SignatureAlgorithm => "Sign with Ed25519.",
+            Self::SignatureExpired => "Sign the request anew; the signature has expired.",
+            Self::SignatureNotYetValid => "Set the clock right and sign anew; created is in the future.",
+            Self::SignatureLifetime => "Sign anew with an expires after created, at most 24 hours after it.",
+            Self::SignatureUncovered => "Cover @authority, and signature-agent where that header is sent.",
+            Self::SignatureNotValid => "Sign the request as it is sent, with the key that keyid names.",
+            Self::SignatureUnknownKey => "Have this site's operator register the key, or call without a signature.",
+            Self::SignatureElsewhere => "Sign for this site's own @authority, and send the request there.",
+            Self::SignatureReplayed => "Sign every request anew, with a nonce of its own.",
+            Self::KeysAway => "Try again in ten seconds; the keys to verify this with cannot be reached at the moment.",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_a_label_of_its_own_and_every_advice_a_sentence() {
+        use Rejected::*;
+        let all = [
+            KeyUnknown,
+            CredentialRepeated,
+            TokenMalformed,
+            TokenAlgorithm,
+            TokenNotValid,
+            TokenBound,
+            TokenExpired,
+            TokenNotYetValid,
+            TokenWrongAudience,
+            TokenWrongIssuer,
+            SignatureMalformed,
+            SignatureAlgorithm,
+            SignatureExpired,
+            SignatureNotYetValid,
+            SignatureLifetime,
+            SignatureUncovered,
+            SignatureNotValid,
+            SignatureUnknownKey,
+            SignatureElsewhere,
+            SignatureReplayed,
+            KeysAway,
+        ];
+        let reasons: std::collections::HashSet<&str> = all.iter().map(|rejected| rejected.reason()).collect();
+        assert_eq!(reasons.len(), all.len());
+        for rejected in all {
+            let (reason, advice) = (rejected.reason(), rejected.advice());
+            assert!(reason.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{reason}");
+            assert!(advice.ends_with('.') && advice.starts_with(char::is_uppercase) && advice.is_ascii(), "{advice}");
+        }
+    }
+}

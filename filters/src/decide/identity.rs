@@ -1,0 +1,111 @@
+//! Who is asking, and what somebody is told who did not prove it.
+
+use std::time::Duration;
+
+use http::HeaderValue;
+
+use super::{Decided, Desk, store_away};
+use crate::{
+    caller::{Caller, Once, Rejected},
+    dialect::Explain,
+    fault::{Fault, Refusal},
+    state::{Amount, Away, Class, Key, Limit, Window},
+};
+
+/// Why somebody is nobody in particular.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unproven {
+    /// What was presented is not valid.
+    Rejected(Rejected),
+    /// Nobody can say whether a nonce was used before.
+    Away,
+    /// A signature is required here.
+    Unsigned,
+    /// Anonymous callers are not served.
+    Anonymous,
+}
+
+impl Unproven {
+    /// Nobody can say at the moment.
+    pub(super) fn is_unknown(self) -> bool {
+        matches!(self, Self::Away | Self::Rejected(Rejected::KeysAway))
+    }
+}
+
+impl Desk<'_> {
+    /// Who is asking, and what of it is not proven. Nonces are used up.
+    pub(super) async fn identified(&self, on_page: bool) -> (Caller, Option<Unproven>) {
+        let (caller, proven) = self.snapshot.callers.identify(self.request, on_page);
+        let nonces = match proven {
+            Ok(nonces) if nonces.is_empty() => return (caller, None),
+            Ok(nonces) => nonces,
+            Err(why) => return (caller, Some(Unproven::Rejected(why))),
+        };
+        let limits: Vec<Limit> = nonces
+            .into_iter()
+            .map(|Once { subject, seconds }| {
+                let window = Window::Fixed(Duration::from_secs(seconds));
+                Limit { key: Key::new(Class::Nonce, subject), most: 1, window }
+            })
+            .collect();
+        let unproven = match self.counters.take(&limits, Amount::ONE).await {
+            Ok(taken) if taken.granted.is_some() => return (caller, None),
+            Ok(_) => Unproven::Rejected(Rejected::SignatureReplayed),
+            Err(Away) => Unproven::Away,
+        };
+        (caller.disproved(), Some(unproven))
+    }
+
+    /// What somebody lacks who presented nothing wrong.
+    pub(super) fn missing(&self, caller: &Caller) -> Option<Unproven> {
+        let signed = caller.agent.as_ref().is_some_and(|agent| agent.verified);
+        if self.snapshot.callers.signature_required && !signed {
+            return Some(Unproven::Unsigned);
+        }
+        (caller.name.is_none() && !self.snapshot.settings.anonymous_access).then_some(Unproven::Anonymous)
+    }
+
+    /// Refuses somebody; what is not valid counts against the address it came from.
+    pub(super) async fn unproven(&self, caller: Caller, unproven: Unproven, explain: Explain) -> Decided {
+        let refusal = match unproven {
+            Unproven::Away => store_away(),
+            Unproven::Rejected(Rejected::KeysAway) => keys_away(),
+            Unproven::Rejected(why) => challenged(why.reason(), why.advice(), why.is_bearers()),
+            Unproven::Unsigned => {
+                let advice = "Sign the request (RFC 9421, tag \"web-bot-auth\"); Accept-Signature says how.";
+                challenged("signature_required", advice, false)
+            }
+            Unproven::Anonymous => {
+                challenged("auth_required", "This site serves no anonymous agents; present a credential.", false)
+            }
+        };
+        let might_be_news = [Rejected::TokenNotValid, Rejected::SignatureUnknownKey, Rejected::KeysAway];
+        let wants_keys = might_be_news.map(Unproven::Rejected).contains(&unproven);
+        // Nobody is to blame for what is not known.
+        let amount = if unproven.is_unknown() { Amount::NOTHING } else { Amount::ONE };
+        let held = self.snapshot.policies.held_for_failure(&caller);
+        let decided = match self.take(&held, amount).await {
+            Ok(taken) => {
+                let refusal = if taken.granted.is_some() { refusal } else { self.exceeded(&held, &taken) };
+                self.told(caller, Err(refusal.into()), explain, Some((&held, &taken)))
+            }
+            Err(Away) => self.told(caller, Err(refusal.into()), explain, None),
+        };
+        Decided { wants_keys, ..decided }
+    }
+}
+
+/// A 401 that says how to prove who one is (RFC 6750 §3).
+fn challenged(reason: &'static str, advice: &'static str, bearer: bool) -> Refusal {
+    let error =
+        if bearer { format!(", error=\"invalid_token\", error_description=\"{advice}\"") } else { String::new() };
+    let challenge = HeaderValue::try_from(format!("Bearer realm=\"agents\"{error}")).ok();
+    Refusal { reason, challenge, ..Refusal::from(Fault::Unauthenticated).saying(advice) }
+}
+
+fn keys_away() -> Refusal {
+    let why = Rejected::KeysAway;
+    // They are asked for again every ten seconds.
+    let retry_after = Some(10);
+    Refusal { reason: why.reason(), retry_after, ..Refusal::from(Fault::Unavailable).saying(why.advice()) }
+}

@@ -1,0 +1,236 @@
+//! The `decide` phase: who is asking, whether they may, and whether the answer is Frontdesk's or the site's.
+
+mod identity;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    net::IpAddr,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use http::{HeaderMap, HeaderName, Method, StatusCode, header};
+
+use crate::{
+    accept,
+    caller::Caller,
+    dialect::{Explain, ahp},
+    endpoint::Endpoint,
+    fault::{Fault, Refusal},
+    limits::{Counted, Held},
+    path, problem,
+    reply::Reply,
+    site::{AcceptAnswer, Snapshot},
+    state::{Amount, Away, Counters, Taken},
+};
+
+const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
+
+/// A request's head, and what the connection says about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    pub method: &'a Method,
+    /// The path as it was sent, query included.
+    pub target: &'a str,
+    pub headers: &'a HeaderMap,
+    /// The client's, as far as it can be believed.
+    pub address: IpAddr,
+    /// `Host`, or what HTTP/2 has in its place.
+    pub authority: &'a str,
+    /// The client speaks TLS, to us or to a trusted proxy.
+    pub tls: bool,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
+/// What becomes of a request, and who is behind it.
+#[derive(Debug)]
+#[must_use]
+pub struct Decided {
+    pub decision: Decision,
+    pub caller: Caller,
+    /// A key is not known here that may have been published since: the sets of keys are worth another look.
+    pub wants_keys: bool,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub enum Decision {
+    /// It goes to the site.
+    Pass,
+    /// Frontdesk answers it.
+    Answer(Reply),
+    /// Frontdesk refuses it, for this reason.
+    Refuse(Reply, &'static str),
+}
+
+/// Decides by the request's head alone. Only the counters may be waited for.
+pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
+    let canonical = path::canonical(request.target);
+    let desk = Desk { snapshot, counters, request };
+    match snapshot.endpoints.find(&canonical, request.method) {
+        Some(endpoint) => desk.endpoint(endpoint, &canonical).await,
+        None => desk.page().await,
+    }
+}
+
+/// One request, where it is decided.
+struct Desk<'a> {
+    snapshot: &'a Snapshot,
+    counters: &'a dyn Counters,
+    request: &'a Request<'a>,
+}
+
+impl Desk<'_> {
+    /// An agent endpoint: whoever presents something that is not valid is refused, and everyone is limited.
+    async fn endpoint(&self, endpoint: &Endpoint, canonical: &str) -> Decided {
+        let explain = endpoint.explain();
+        let published = endpoint.published().is_some();
+        let (caller, unproven) = self.identified(false).await;
+        let unproven = match unproven {
+            // What is published was never a secret: whoever cannot be looked into is nobody in particular.
+            Some(unproven) if published && unproven.is_unknown() => None,
+            None if !published => self.missing(&caller),
+            unproven => unproven,
+        };
+        if let Some(unproven) = unproven {
+            return self.unproven(caller, unproven, explain).await;
+        }
+        let held = self.snapshot.policies.held(endpoint.counted(self.request.method), &caller);
+        let taken = match self.take(&held, Amount::ONE).await {
+            Ok(taken) => Some(taken),
+            // What is published was never a secret and costs nothing: it stays.
+            Err(Away) if published => None,
+            Err(Away) => return self.told(caller, Err(store_away().into()), explain, None),
+        };
+        let outcome = match &taken {
+            Some(taken) if taken.granted.is_none() => Err(self.exceeded(&held, taken).into()),
+            _ => self.answer(endpoint, canonical),
+        };
+        self.told(caller, outcome, explain, taken.as_ref().map(|taken| (&held, taken)))
+    }
+
+    /// What an endpoint answers to somebody who may ask.
+    fn answer(&self, endpoint: &Endpoint, canonical: &str) -> Result<Reply, Box<Refusal>> {
+        let Request { method, target, headers, .. } = self.request;
+        if !endpoint.is_spelled(target, canonical) {
+            // The site might fold this spelling into the declared one: never passed (decision 16).
+            return Err(Box::new(Fault::NotFound.into()));
+        }
+        if let Some(reply) = endpoint.published().and_then(|document| document.respond(method, headers)) {
+            return Ok(reply);
+        }
+        let allow = endpoint.allow();
+        if **method == Method::OPTIONS {
+            return Ok(Reply::empty(StatusCode::NO_CONTENT).with_value(header::ALLOW, allow));
+        }
+        if endpoint.takes(method) {
+            return Err(Box::new(Fault::NotImplemented.into()));
+        }
+        Err(Box::new(Refusal { allow: Some(allow), ..Fault::MethodNotAllowed.into() }))
+    }
+
+    /// Anything else: it passes, unless the operator counts that too, or the manifest is asked for in its place.
+    async fn page(&self) -> Decided {
+        // A doubt about a page's visitor is no reason to refuse the page.
+        let (caller, _) = self.identified(true).await;
+        let instead = self.wants_manifest();
+        let policies = &self.snapshot.policies;
+        let (counted, explain): (_, Explain) = match instead {
+            true => (Counted::Content, self.snapshot.manifest_explain),
+            false if !policies.counts_site() => return Decided::pass(caller),
+            false => (Counted::Site, problem::reply),
+        };
+        let held = policies.held(counted, &caller);
+        match self.take(&held, Amount::ONE).await {
+            Ok(taken) if taken.granted.is_none() => {
+                self.told(caller, Err(self.exceeded(&held, &taken).into()), explain, Some((&held, &taken)))
+            }
+            Ok(taken) if instead => self.told(caller, Ok(self.manifest_instead()), explain, Some((&held, &taken))),
+            Err(Away) if instead => self.told(caller, Ok(self.manifest_instead()), explain, None),
+            // The page fails open.
+            Ok(_) | Err(Away) => Decided::pass(caller),
+        }
+    }
+
+    async fn take(&self, held: &Held<'_>, amount: Amount) -> Result<Taken, Away> {
+        let (limits, len) = held.limits();
+        self.counters.take(&limits[..len], amount).await
+    }
+
+    /// Over a limit.
+    fn exceeded(&self, held: &Held<'_>, taken: &Taken) -> Refusal {
+        let refusal = Refusal::from(Fault::RateLimited);
+        let Some(tightest) = held.tightest(taken) else { return refusal };
+        let (policy, seconds) = (tightest.policy, tightest.seconds());
+        let window = policy.window.as_secs();
+        let detail = format!("More than {} requests in {window} seconds. Try again in {seconds} seconds.", policy.most);
+        let (scope, violated) = (Some(tightest.scope), Some(policy.name));
+        Refusal { scope, violated, retry_after: Some(seconds), ..refusal.saying(detail) }
+    }
+
+    /// Puts an outcome into words, with where the limits stand.
+    fn told(
+        &self,
+        caller: Caller,
+        outcome: Result<Reply, Box<Refusal>>,
+        explain: Explain,
+        standing: Option<(&Held<'_>, &Taken)>,
+    ) -> Decided {
+        let (mut reply, reason) = match outcome {
+            Ok(reply) => (reply, None),
+            Err(refusal) => {
+                let insertion = self.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
+                let mut reply = explain(&refusal, accept_of(self.request.headers), insertion);
+                if refusal.fault == Fault::Unauthenticated
+                    && let Some(how) = self.snapshot.callers.signature_challenge()
+                {
+                    reply = reply.with(ACCEPT_SIGNATURE, how);
+                }
+                (reply, Some(refusal.reason))
+            }
+        };
+        if let Some((held, taken)) = standing {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            reply = held.tell(taken, now, reply);
+        }
+        let decision = match reason {
+            None => Decision::Answer(reply),
+            Some(reason) => Decision::Refuse(reply, reason),
+        };
+        Decided { decision, caller, wants_keys: false }
+    }
+
+    fn wants_manifest(&self) -> bool {
+        let read = matches!(*self.request.method, Method::GET | Method::HEAD);
+        read && accept_of(self.request.headers).is_some_and(|a| accept::prefers_explicitly(a, ahp::MEDIA_TYPE))
+    }
+
+    /// The manifest in place of a page (AHP §3.4): a variant of the page's address, so nobody may keep it for others.
+    fn manifest_instead(&self) -> Reply {
+        let snapshot = self.snapshot;
+        let reply = match snapshot.settings.discovery.accept {
+            AcceptAnswer::Inline => Reply::new(StatusCode::OK, "application/json", snapshot.manifest.clone()),
+            AcceptAnswer::Redirect => {
+                Reply::empty(StatusCode::FOUND).with_value(header::LOCATION, snapshot.manifest_path.clone())
+            }
+        };
+        reply.with(header::CACHE_CONTROL, "private, no-cache").with(header::VARY, "Accept")
+    }
+}
+
+impl Decided {
+    fn pass(caller: Caller) -> Self {
+        Self { decision: Decision::Pass, caller, wants_keys: false }
+    }
+}
+
+/// Nobody can say how much was used.
+fn store_away() -> Refusal {
+    let detail = "The counts of calls cannot be reached at the moment. Try again later.";
+    Refusal { reason: "store_away", ..Refusal::from(Fault::Unavailable).saying(detail) }
+}
+
+fn accept_of(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::ACCEPT).and_then(|v| v.to_str().ok())
+}

@@ -1,0 +1,218 @@
+//! The table `[token_budget]`: an estimate is reserved before an answer is made, and settled when it is known what it
+//! took (decision 7).
+//!
+//! What is reserved bounds the answer, so calls that run at once cannot spend more than there is, on any store.
+
+use std::time::Duration;
+
+use super::fields::whole_seconds;
+use crate::{
+    caller::Caller,
+    fault::{Fault, Refusal, Scope},
+    site::{Budget, Sessions, Span, TokenBudget},
+    state::{Amount, Away, Class, Counters, Key, Limit, Settlement, Subject, Window},
+};
+
+/// The budgets that were declared.
+#[derive(Debug, Clone)]
+pub struct Budgets {
+    declared: TokenBudget,
+    /// How long a session lives without being used.
+    idle: Duration,
+}
+
+/// Tokens that one answer may take, until they are settled.
+#[derive(Debug, Clone, Copy)]
+#[must_use = "what is reserved stays charged until it is settled"]
+pub struct Reserved {
+    /// At most so many tokens, the question's among them.
+    pub tokens: u64,
+    /// At most so many of them for the answer.
+    pub answer: u64,
+    settlements: [Settlement; 2],
+}
+
+/// Why nothing was reserved.
+#[derive(Debug)]
+pub enum NotReserved {
+    /// A budget is used up.
+    Exhausted(Box<Refusal>),
+    /// Nobody can say what is left.
+    Away,
+}
+
+impl From<Away> for NotReserved {
+    fn from(_: Away) -> Self {
+        Self::Away
+    }
+}
+
+impl Budgets {
+    /// Prepares what was declared.
+    pub fn new(declared: &TokenBudget, sessions: &Sessions) -> Self {
+        Self { declared: declared.clone(), idle: sessions.idle }
+    }
+
+    /// The tokens that an answer may have at most: what the caller asked for, under the declared ceiling (AHP §11.4).
+    pub fn ceiling(&self, max_tokens: Option<u64>) -> u64 {
+        max_tokens.unwrap_or(u64::MAX).clamp(1, self.declared.max_response)
+    }
+
+    /// Reserves what a question of `asked` tokens and its answer may take. An answer may be cut to what is left, but not
+    /// below `least` tokens.
+    pub async fn reserve(
+        &self,
+        counters: &dyn Counters,
+        caller: &Caller,
+        session: &str,
+        (asked, answer, least): (u64, u64, u64),
+    ) -> Result<Reserved, NotReserved> {
+        let limits = self.limits(caller, session);
+        let amount = Amount { wanted: asked.saturating_add(answer), least: asked.saturating_add(least.min(answer)) };
+        let taken = counters.take(&limits, amount).await?;
+        let Some(tokens) = taken.granted else {
+            let spent =
+                |(limit, level): (&Limit, &crate::state::Level)| limit.most < level.used.saturating_add(amount.least);
+            let [of_session, of_day] = [0, 1].map(|n| spent((&limits[n], &taken.levels[n])));
+            // Nothing helps a session before its day is over.
+            let speaks = usize::from(of_day || !of_session);
+            let resets_in = whole_seconds(taken.levels[speaks].resets_in).max(1);
+            return Err(NotReserved::Exhausted(Box::new(exhausted(limits[speaks].window, resets_in))));
+        };
+        let settlements = [0, 1].map(|n: usize| Settlement {
+            key: limits[n].key,
+            window: limits[n].window,
+            period: taken.levels[n].period,
+            by: 0,
+        });
+        Ok(Reserved { tokens, answer: tokens - asked, settlements })
+    }
+
+    /// Per session, and per day and address.
+    fn limits(&self, caller: &Caller, session: &str) -> [Limit; 2] {
+        let proven = caller.subject.is_some();
+        let own = if proven { self.declared.authenticated } else { self.declared.anonymous };
+        let of_session = Subject::named(&[b"session", session.as_bytes()]);
+        let whose = caller.subject.unwrap_or_else(|| Subject::address(caller.address));
+        [
+            self.limit(own, Class::Session, if own.span == Span::Session { of_session } else { whose }),
+            self.limit(
+                self.declared.daily,
+                Class::Daily,
+                if self.declared.daily.span == Span::Session { of_session } else { Subject::address(caller.address) },
+            ),
+        ]
+    }
+
+    fn limit(&self, budget: Budget, class: Class, subject: Subject) -> Limit {
+        let window = budget.span.length().map_or(Window::Idle(self.idle), Window::Fixed);
+        Limit { key: Key::new(class, subject), most: budget.count.into(), window }
+    }
+}
+
+impl Reserved {
+    /// Gives back what was not spent, or charges what was spent beside it.
+    pub async fn settle(mut self, counters: &dyn Counters, spent: u64) -> Result<(), Away> {
+        let by = i64::try_from(spent).unwrap_or(i64::MAX).saturating_sub_unsigned(self.tokens);
+        for settlement in &mut self.settlements {
+            settlement.by = by;
+        }
+        counters.settle(&self.settlements).await
+    }
+}
+
+/// A session has to be begun anew, a day to be waited for (AHP §11.4 and the notes' C18, C21).
+fn exhausted(window: Window, resets_in: u64) -> Refusal {
+    let refusal = Refusal::from(Fault::RateLimited);
+    match window {
+        Window::Idle(_) => Refusal {
+            reason: "session_tokens",
+            scope: Some(Scope::SessionTokens),
+            never: true,
+            retry_after: Some(resets_in),
+            ..refusal.saying("The token budget of this session is used up. Begin a new session.")
+        },
+        Window::Fixed(_) => Refusal {
+            reason: "daily_tokens",
+            scope: Some(Scope::Ip),
+            retry_after: Some(resets_in),
+            ..refusal.saying("Today's token budget is used up. Wait as long as Retry-After says.")
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::state::testing::{Home, run};
+
+    fn budgets() -> Budgets {
+        let budget = |count, span| Budget { count, span };
+        let declared = TokenBudget {
+            anonymous: budget(500, Span::Session),
+            authenticated: budget(2000, Span::Session),
+            daily: budget(800, Span::Day),
+            max_response: 300,
+        };
+        Budgets::new(&declared, &Sessions { idle: Duration::from_secs(600) })
+    }
+
+    fn somebody() -> Caller {
+        Caller::at("192.0.2.1".parse().unwrap())
+    }
+
+    async fn reserve(home: &Home, session: &str, asked: u64, answer: u64) -> Result<Reserved, NotReserved> {
+        budgets().reserve(home, &somebody(), session, (asked, answer, 50)).await
+    }
+
+    fn refusal(result: Result<Reserved, NotReserved>) -> Refusal {
+        match result {
+            Err(NotReserved::Exhausted(refusal)) => *refusal,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_ceiling_is_the_callers_under_ours() {
+        assert_eq!([None, Some(100), Some(5000), Some(0)].map(|asked| budgets().ceiling(asked)), [300, 100, 300, 1]);
+    }
+
+    #[test]
+    fn what_was_not_spent_is_given_back() {
+        run(async {
+            let home = Home::new();
+            let reserved = reserve(&home, "s", 100, 300).await.unwrap();
+            assert_eq!((reserved.tokens, reserved.answer), (400, 300));
+            // Somebody else in the same session gets what is left, which is a short answer.
+            let beside = reserve(&home, "s", 10, 300).await.unwrap();
+            assert_eq!((beside.tokens, beside.answer), (100, 90));
+            assert_eq!(refusal(reserve(&home, "s", 1, 300).await).scope, Some(Scope::SessionTokens));
+            beside.settle(&home, 20).await.unwrap();
+            reserved.settle(&home, 400).await.unwrap();
+            assert_eq!(reserve(&home, "s", 0, 300).await.unwrap().answer, 80);
+        });
+    }
+
+    #[test]
+    fn a_session_is_not_worth_waiting_for_and_a_day_is() {
+        run(async {
+            let home = Home::new();
+            for _ in 0..2 {
+                let _ = reserve(&home, "a", 0, 250).await.unwrap();
+            }
+            let session = refusal(reserve(&home, "a", 0, 250).await);
+            assert_eq!((session.scope, session.told_retry_after()), (Some(Scope::SessionTokens), None));
+            assert_eq!(session.retry_after, Some(600));
+            let _ = reserve(&home, "b", 0, 300).await.unwrap();
+            let day = refusal(reserve(&home, "c", 0, 300).await);
+            assert_eq!(
+                (day.scope, day.told_retry_after(), day.reason),
+                (Some(Scope::Ip), Some(86_400), "daily_tokens")
+            );
+            home.away.store(true, Ordering::Relaxed);
+            assert!(matches!(reserve(&home, "d", 0, 1).await, Err(NotReserved::Away)));
+        });
+    }
+}

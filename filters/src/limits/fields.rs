@@ -1,0 +1,51 @@
+//! How a limit is told: the headers of AHP §11.1, and the RateLimit fields of draft-ietf-httpapi-ratelimit-headers.
+
+use std::{fmt::Write, time::Duration};
+
+use http::{HeaderName, HeaderValue};
+
+use super::policy::Held;
+use crate::{reply::Reply, state::Taken};
+
+const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const X_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+const X_WINDOW: HeaderName = HeaderName::from_static("x-ratelimit-window");
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+
+/// Rounded up: never before the time.
+pub(super) fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
+impl Held<'_> {
+    /// Adds where the limits stand to a reply. `now` since 1970.
+    pub(crate) fn tell(&self, taken: &Taken, now: Duration, mut reply: Reply) -> Reply {
+        let Some(tightest) = self.tightest(taken).filter(|tightest| tightest.level.is_counted()) else { return reply };
+        let numbers = [
+            (X_LIMIT, tightest.policy.most.into()),
+            (X_REMAINING, tightest.remaining()),
+            // The same for every answer within the window.
+            (X_RESET, whole_seconds(now + tightest.level.resets_in)),
+            (X_WINDOW, tightest.policy.window.as_secs()),
+        ];
+        reply.headers.reserve(numbers.len() + 2);
+        for (name, number) in numbers {
+            reply = reply.with_value(name, number.into());
+        }
+        let (mut declared, mut standing) = (String::with_capacity(64), String::with_capacity(64));
+        for one in self.standing(taken) {
+            let comma = if declared.is_empty() { "" } else { ", " };
+            declared.push_str(comma);
+            declared.push_str(&one.policy.declared);
+            let _ = write!(standing, "{comma}\"{}\";r={};t={}", one.policy.name, one.remaining(), one.seconds());
+        }
+        for (name, value) in [(POLICY, declared), (LIMIT, standing)] {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                reply = reply.with_value(name, value);
+            }
+        }
+        reply
+    }
+}

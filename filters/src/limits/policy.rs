@@ -1,0 +1,182 @@
+//! The table `[rate_limits]`: which of its limits hold for whom.
+//!
+//! Whoever proved nothing is counted by address, and a name they claim only ever adds a limit; who proved something has
+//! counts of their own (decision 17). Several limits may hold at once: the tightest speaks.
+
+use std::time::Duration;
+
+use super::fields::whole_seconds;
+use crate::{
+    caller::Caller,
+    fault::Scope,
+    site::{Rate, RateLimits, Settings},
+    state::{Class, Key, Level, Limit, Subject, TOGETHER, Taken, Window},
+};
+
+/// One limit as it was declared, ready to be held and told.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// What `RateLimit` and the metrics call it.
+    pub name: &'static str,
+    class: Class,
+    pub most: u32,
+    pub window: Duration,
+    /// Its member of `RateLimit-Policy`.
+    pub(super) declared: String,
+}
+
+impl Policy {
+    fn new(name: &'static str, class: Class, rate: Rate) -> Self {
+        let window = rate.span.length().unwrap_or(Duration::from_secs(60));
+        let declared = format!("\"{name}\";q={};w={}", rate.count, window.as_secs());
+        Self { name, class, most: rate.count, window, declared }
+    }
+
+    fn limit(&self, subject: Subject) -> Limit {
+        let key = Key::new(self.class, subject);
+        Limit { key, most: self.most.into(), window: Window::Fixed(self.window) }
+    }
+}
+
+/// What a request is counted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// A call of an agent endpoint; `action`: one that changes something.
+    Call { action: bool },
+    /// A manifest, or other words of the site's for agents.
+    Content,
+    /// Anything that passes to the site.
+    Site,
+}
+
+/// Every limit that was declared.
+#[derive(Debug, Clone)]
+pub struct Policies {
+    anonymous: Policy,
+    authenticated: Policy,
+    actions: Policy,
+    content: Policy,
+    per_agent: Option<Policy>,
+    site: Option<Policy>,
+    /// In place of `authenticated`, by the API key's place in the declaration.
+    own: Vec<Option<Policy>>,
+}
+
+impl Policies {
+    /// Prepares what was declared.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let RateLimits { anonymous, authenticated, actions, content, per_agent, site } = settings.rate_limits.clone();
+        let own = |key: &crate::site::ApiKey| {
+            key.rate_limit.map(|rate| Policy::new("authenticated", Class::Authenticated, rate))
+        };
+        Self {
+            anonymous: Policy::new("anonymous", Class::Anonymous, anonymous),
+            authenticated: Policy::new("authenticated", Class::Authenticated, authenticated),
+            actions: Policy::new("actions", Class::Actions, actions),
+            content: Policy::new("content", Class::Content, content),
+            per_agent: per_agent.map(|rate| Policy::new("per-agent", Class::PerAgent, rate)),
+            site: site.map(|rate| Policy::new("site", Class::Site, rate)),
+            own: settings.auth.api_keys.iter().map(own).collect(),
+        }
+    }
+
+    /// Whether what passes to the site is counted.
+    pub(crate) fn counts_site(&self) -> bool {
+        self.site.is_some()
+    }
+
+    /// The limits that hold for a caller.
+    pub(crate) fn held(&self, counted: Counted, caller: &Caller) -> Held<'_> {
+        let mut held = Held::default();
+        let address = || Subject::address(caller.address);
+        // Nobody is counted twice for one thing: a proven caller by what is proven, anyone else by address.
+        let (subject, scope) = match caller.subject {
+            Some(subject) => (subject, Scope::Agent),
+            None => (address(), Scope::Ip),
+        };
+        match counted {
+            Counted::Site => {
+                if let Some(site) = &self.site {
+                    held.add(site, address(), Scope::Ip);
+                }
+            }
+            Counted::Content => held.add(&self.content, subject, scope),
+            Counted::Call { action } => {
+                let own = caller.key.and_then(|index| self.own.get(index)?.as_ref());
+                let main = match caller.subject {
+                    Some(_) => own.unwrap_or(&self.authenticated),
+                    None => &self.anonymous,
+                };
+                held.add(main, subject, scope);
+                if action {
+                    held.add(&self.actions, subject, scope);
+                }
+                if let (Some(policy), Some(agent)) = (&self.per_agent, &caller.agent) {
+                    held.add(policy, agent.subject(subject), Scope::Agent);
+                }
+            }
+        }
+        held
+    }
+
+    /// What a credential that is not valid counts against: the address it came from.
+    pub(crate) fn held_for_failure(&self, caller: &Caller) -> Held<'_> {
+        let mut held = Held::default();
+        held.add(&self.anonymous, Subject::address(caller.address), Scope::Ip);
+        held
+    }
+}
+
+/// The limits that one request is held to.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Held<'a> {
+    policies: [Option<(&'a Policy, Scope)>; TOGETHER],
+    limits: [Option<Limit>; TOGETHER],
+    len: usize,
+}
+
+impl<'a> Held<'a> {
+    fn add(&mut self, policy: &'a Policy, subject: Subject, scope: Scope) {
+        if let (Some(place), Some(limit)) = (self.policies.get_mut(self.len), self.limits.get_mut(self.len)) {
+            *place = Some((policy, scope));
+            *limit = Some(policy.limit(subject));
+            self.len += 1;
+        }
+    }
+
+    /// As the store takes them: the first so many of a row, and how many.
+    pub(crate) fn limits(&self) -> ([Limit; TOGETHER], usize) {
+        const NOTHING: Limit = Limit { key: Key::NONE, most: 0, window: Window::Fixed(Duration::ZERO) };
+        (self.limits.map(|limit| limit.unwrap_or(NOTHING)), self.len)
+    }
+
+    /// Each policy with where it stands.
+    pub(super) fn standing(&self, taken: &'a Taken) -> impl Iterator<Item = Standing<'a>> {
+        let policies = self.policies.into_iter().flatten();
+        policies.zip(&taken.levels).map(|((policy, scope), level)| Standing { policy, scope, level })
+    }
+
+    /// The one that speaks: of those that are used up the one that lasts longest, else the one with the least left.
+    pub(crate) fn tightest(&self, taken: &'a Taken) -> Option<Standing<'a>> {
+        self.standing(taken).min_by_key(|s| (s.remaining(), std::cmp::Reverse(s.level.resets_in)))
+    }
+}
+
+/// A policy, and where it stands.
+pub(crate) struct Standing<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) scope: Scope,
+    pub(super) level: &'a Level,
+}
+
+impl Standing<'_> {
+    /// Requests left in the window.
+    pub(super) fn remaining(&self) -> u64 {
+        u64::from(self.policy.most).saturating_sub(self.level.used)
+    }
+
+    /// Seconds until the window ends, rounded up; at least one.
+    pub(crate) fn seconds(&self) -> u64 {
+        whole_seconds(self.level.resets_in).max(1)
+    }
+}

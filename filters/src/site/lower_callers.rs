@@ -1,0 +1,111 @@
+//! From the checked tree to typed settings: who callers are, how much they may, and where that is kept.
+
+use super::{check::Files, raw::Item, settings::*, units, view::View};
+
+pub(super) fn store(view: View) -> Store {
+    let url = view.text_or("url", "memory:");
+    let home = match url.split_once(':') {
+        Some(("file", path)) => StoreHome::File(path.into()),
+        Some(("redis" | "rediss", _)) => StoreHome::Redis(url),
+        _ => StoreHome::Memory,
+    };
+    Store {
+        home,
+        on_error: match view.text("on_error").as_deref() {
+            Some("allow") => OnError::Allow,
+            Some("deny") => OnError::Deny,
+            _ => OnError::Local,
+        },
+        prefix: view.text_or("prefix", "frontdesk"),
+        max_keys: view.count("max_keys", 1_000_000),
+        max_records: view.size("max_records", "64MB"),
+    }
+}
+
+pub(super) fn auth(view: View, files: &Files) -> Auth {
+    Auth {
+        kind: match view.text("type").as_deref() {
+            Some("bearer") => AuthKind::Bearer,
+            Some("api_key") => AuthKind::ApiKey,
+            Some("oauth2") => AuthKind::Oauth2,
+            _ => AuthKind::None,
+        },
+        issuer: view.text("issuer"),
+        audience: view.text("audience"),
+        jwks: view.text("jwks").map(|jwks| match view.file("jwks").and_then(|file| files.get(&file)) {
+            Some(bytes) => Jwks::Text(String::from_utf8_lossy(bytes).into_owned()),
+            None => Jwks::Url(jwks),
+        }),
+        api_keys: view.tables("api_keys").filter_map(api_key).collect(),
+        signed_agents: signed_agents(View { item: view.get("signed_agents"), ..view }),
+    }
+}
+
+fn api_key(view: View) -> Option<ApiKey> {
+    Some(ApiKey {
+        name: view.text("name")?,
+        sha256: digest(&view.text("sha256")?)?,
+        scopes: view.texts("scopes"),
+        rate_limit: view.text("rate_limit").and_then(|text| units::rate(&text).ok()),
+    })
+}
+
+fn signed_agents(view: View) -> SignedAgents {
+    let keys = view.tables("keys").filter_map(|view| {
+        let agent = view.text("agent")?;
+        // A private one has been refused.
+        let public = |jwk: &&Item| jwk.get("d").is_none() && jwk.get("k").is_none();
+        let jwk = view.get("jwk").filter(public).map(Item::json);
+        let directory = view.text("directory").or_else(|| {
+            // Where Web Bot Auth has an agent publish them.
+            let well_known = format!("{}/.well-known/http-message-signatures-directory", agent.trim_end_matches('/'));
+            jwk.is_none().then_some(well_known)
+        });
+        Some(AgentKey { agent, jwk, directory })
+    });
+    SignedAgents { require: view.flag("require", false), keys: keys.collect() }
+}
+
+pub(super) fn rate_limits(view: View) -> RateLimits {
+    let optional = |key| view.text(key).and_then(|text| units::rate(&text).ok());
+    let rate = |key, count| optional(key).unwrap_or(Rate { count, span: Span::Minute });
+    RateLimits {
+        anonymous: rate("anonymous", 30),
+        authenticated: rate("authenticated", 120),
+        actions: rate("actions", 30),
+        content: rate("content", 120),
+        per_agent: optional("per_agent"),
+        site: optional("site"),
+    }
+}
+
+pub(super) fn token_budget(view: View) -> TokenBudget {
+    let budget = |key, count, span| {
+        let written = view.text(key).and_then(|text| units::budget(&text).ok());
+        written.unwrap_or(Budget { count, span })
+    };
+    TokenBudget {
+        anonymous: budget("anonymous", 5000, Span::Session),
+        authenticated: budget("authenticated", 20_000, Span::Session),
+        daily: budget("daily", 100_000, Span::Day),
+        max_response: view.number("max_response", 2000),
+    }
+}
+
+/// 64 hex digits as bytes.
+pub(super) fn digest(hex: &str) -> Option<[u8; 32]> {
+    let digits: Option<Vec<u8>> = hex.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
+    let bytes: Vec<u8> = digits?.chunks(2).map(|pair| pair[0] << 4 | pair.get(1).copied().unwrap_or(0)).collect();
+    bytes.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests() {
+        assert_eq!(digest(&"0f".repeat(32)), Some([15; 32]));
+        assert_eq!(digest("0f"), None);
+    }
+}

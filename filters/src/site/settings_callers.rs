@@ -1,0 +1,135 @@
+//! The declaration with types, as far as it says who callers are, how much they may, and where that is kept.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::units::{Budget, Rate};
+
+/// `[store]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    pub home: StoreHome,
+    pub on_error: OnError,
+    /// Begins every key of a shared store, so that two sites can share one.
+    pub prefix: String,
+    /// Counts kept in memory.
+    pub max_keys: usize,
+    /// Bytes of records kept in memory or in the file.
+    pub max_records: usize,
+}
+
+/// `store.url`.
+#[derive(Clone, PartialEq, Eq)]
+pub enum StoreHome {
+    Memory,
+    /// A directory.
+    File(PathBuf),
+    /// `redis://` or `rediss://`, as written; it may hold a password.
+    Redis(String),
+}
+
+impl std::fmt::Debug for StoreHome {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Memory => "memory",
+            Self::File(_) => "file",
+            Self::Redis(_) => "redis",
+        })
+    }
+}
+
+/// `store.on_error`: what becomes of counters when a shared store is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    /// Each process counts for itself.
+    Local,
+    /// Nothing is counted.
+    Allow,
+    /// Whatever is limited is refused.
+    Deny,
+}
+
+/// `[auth]`, as far as callers are identified by it.
+#[derive(Debug, Clone)]
+pub struct Auth {
+    pub kind: AuthKind,
+    pub issuer: Option<String>,
+    pub audience: Option<String>,
+    pub jwks: Option<Jwks>,
+    pub api_keys: Vec<ApiKey>,
+    pub signed_agents: SignedAgents,
+}
+
+/// `auth.type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthKind {
+    None,
+    Bearer,
+    ApiKey,
+    Oauth2,
+}
+
+/// `auth.jwks`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Jwks {
+    /// The text of a file; a change of it is a change of the declaration.
+    Text(String),
+    /// An https URL, fetched in the background.
+    Url(String),
+}
+
+/// `[[auth.api_keys]]`.
+#[derive(Debug, Clone)]
+pub struct ApiKey {
+    pub name: String,
+    pub sha256: [u8; 32],
+    pub scopes: Vec<String>,
+    /// Instead of `rate_limits.authenticated`.
+    pub rate_limit: Option<Rate>,
+}
+
+/// `[auth.signed_agents]`.
+#[derive(Debug, Clone)]
+pub struct SignedAgents {
+    /// An unsigned caller is refused at agent endpoints.
+    pub require: bool,
+    pub keys: Vec<AgentKey>,
+}
+
+/// `[[auth.signed_agents.keys]]`: a key known beforehand, or where the agent publishes its keys.
+#[derive(Debug, Clone)]
+pub struct AgentKey {
+    /// The agent's origin, as a Signature-Agent header names it.
+    pub agent: String,
+    pub jwk: Option<serde_json::Value>,
+    /// The https URL of the directory; `None` where `jwk` is given.
+    pub directory: Option<String>,
+}
+
+/// `[rate_limits]`.
+#[derive(Debug, Clone)]
+pub struct RateLimits {
+    pub anonymous: Rate,
+    pub authenticated: Rate,
+    pub actions: Rate,
+    pub content: Rate,
+    pub per_agent: Option<Rate>,
+    pub site: Option<Rate>,
+}
+
+/// `[token_budget]`.
+#[derive(Debug, Clone)]
+pub struct TokenBudget {
+    pub anonymous: Budget,
+    pub authenticated: Budget,
+    /// Per client address.
+    pub daily: Budget,
+    /// Tokens of one answer.
+    pub max_response: u64,
+}
+
+/// `[sessions]`, as far as it is read.
+#[derive(Debug, Clone)]
+pub struct Sessions {
+    /// How long a session lives without being used.
+    pub idle: Duration,
+}

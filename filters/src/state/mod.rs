@@ -1,0 +1,173 @@
+//! The two kinds of state a decision may need, as traits: stores of the proxy carry them out.
+//!
+//! Counters say how much of a limit is used; when their home is away the operator chose what happens. Records are what
+//! was promised to a caller; without their home nothing is promised. Every home keeps the same semantics, and one suite
+//! of tests runs against each.
+
+mod key;
+mod slab;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+pub use key::{Class, Key, Subject};
+pub use slab::Slab;
+
+/// The most limits that one request is held to.
+pub const TOGETHER: usize = 4;
+
+/// How long a limit's count lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// Begins with the first use and ends this long after it, whatever happens in between.
+    Fixed(Duration),
+    /// Ends this long after the last use: a session.
+    Idle(Duration),
+}
+
+impl Window {
+    /// Its length.
+    pub fn length(self) -> Duration {
+        match self {
+            Self::Fixed(length) | Self::Idle(length) => length,
+        }
+    }
+}
+
+/// At most so much in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    pub key: Key,
+    pub most: u64,
+    pub window: Window,
+}
+
+/// What is asked of a limit: `wanted`, or what is left if that is at least `least`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amount {
+    pub wanted: u64,
+    pub least: u64,
+}
+
+impl Amount {
+    /// One request.
+    pub const ONE: Self = Self { wanted: 1, least: 1 };
+    /// Only a look.
+    pub const NOTHING: Self = Self { wanted: 0, least: 0 };
+}
+
+/// Where a limit stands once something was taken, or refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Level {
+    /// Taken in this window so far.
+    pub used: u64,
+    /// When the window ends; its whole length where nothing is counted yet.
+    pub resets_in: Duration,
+    /// Which window this was, for [`Counters::settle`]. Meaningless elsewhere.
+    pub period: u64,
+}
+
+impl Level {
+    /// Whether anything was counted; it is not while the home is away and nobody is held to limits.
+    pub fn is_counted(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// The answer to [`Counters::take`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    /// What every limit was charged; `None`: less than `least` was left of one of them, and none was charged.
+    pub granted: Option<u64>,
+    /// One for each limit, in their order; the rest are defaults, and so are all where nothing was counted.
+    pub levels: [Level; TOGETHER],
+}
+
+/// A correction of what was taken: `by` is what was really used less what was granted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settlement {
+    pub key: Key,
+    pub window: Window,
+    /// Of the level that came with the grant; a window that has ended since is left alone.
+    pub period: u64,
+    pub by: i64,
+}
+
+/// The home of the state cannot be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Away;
+
+/// Counts that may not be exceeded by calling concurrently.
+#[async_trait]
+pub trait Counters: Send + Sync {
+    /// Takes the same amount from at most [`TOGETHER`] limits with different keys, from all or from none, in one step.
+    /// A shorter window ends the sooner: whether or not anything is taken, one that would end later than now and its
+    /// limit's present length ends then, and is kept so.
+    async fn take(&self, limits: &[Limit], amount: Amount) -> Result<Taken, Away>;
+
+    /// Corrects what was taken, in one step. A count never falls below zero.
+    async fn settle(&self, settlements: &[Settlement]) -> Result<(), Away>;
+}
+
+/// A record as it was found. `version` changes with every commit and never comes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub value: Bytes,
+    pub version: u64,
+}
+
+/// What must be true of a record for a commit to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    Absent,
+    Version(u64),
+    Anything,
+}
+
+/// What becomes of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Put {
+    /// The value, and how long it is kept.
+    Value(Bytes, Duration),
+    Nothing,
+}
+
+/// One record's part of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Printable ASCII, at most 200 bytes.
+    pub key: String,
+    pub expect: Expect,
+    pub put: Put,
+}
+
+/// How a commit ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committed {
+    /// Every change was made; this is the version of what was put.
+    Done(u64),
+    /// None was made: the change of this index did not find what it expected, but this.
+    Conflict(usize, Option<Record>),
+}
+
+/// Why a record could not be read or written. Nothing was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotKept {
+    Away,
+    /// The bound on what is kept is reached; live records are never given up for new ones.
+    Full,
+}
+
+/// What was promised: sessions, idempotency, results. Answered only when it is safe.
+#[async_trait]
+pub trait Records: Send + Sync {
+    /// The record, unless it has expired.
+    async fn get(&self, key: &str) -> Result<Option<Record>, NotKept>;
+
+    /// Makes all changes or none, in one step. Their keys differ.
+    async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept>;
+}

@@ -1,0 +1,66 @@
+//! The table of background jobs.
+
+mod keys;
+mod site;
+mod store;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::watch;
+
+use crate::{
+    admin::metrics::Metrics,
+    jobs::{Job, supervise},
+    live::Live,
+    outbound::Outbound,
+    watch::Watch,
+};
+
+/// How often files are looked at; a change is acted on when it has been seen twice.
+const LOOK: Duration = Duration::from_millis(500);
+/// How often names are resolved anew.
+const RESOLVE: Duration = Duration::from_secs(10);
+
+/// Starts them all.
+pub(super) fn start(live: &Arc<Live>, metrics: &Arc<Metrics>, drain: &watch::Receiver<bool>) {
+    let outbound = Outbound::new();
+    let jobs = vec![
+        look(live),
+        resolve(live),
+        site::health(live, &outbound),
+        site::probe(live, &outbound),
+        keys::keys(live, &outbound),
+        store::tend(live, metrics),
+    ];
+    supervise(jobs, metrics, drain);
+}
+
+fn look(live: &Arc<Live>) -> Job {
+    let watch = Watch::new(live.clone());
+    Job {
+        name: "watch",
+        to_the_end: false,
+        wake: None,
+        interval: Box::new(|| LOOK),
+        bound: Duration::from_secs(60),
+        run: Box::new(move || {
+            let watch = watch.clone();
+            Box::pin(async move { tokio::task::spawn_blocking(move || watch.look()).await.map_err(|e| e.to_string()) })
+        }),
+    }
+}
+
+fn resolve(live: &Arc<Live>) -> Job {
+    let live = live.clone();
+    Job {
+        name: "resolve",
+        to_the_end: false,
+        wake: Some(live.new_upstreams()),
+        interval: Box::new(|| RESOLVE),
+        bound: Duration::from_secs(60),
+        run: Box::new(move || {
+            let pool = live.current().pool.clone();
+            Box::pin(async move { if pool.resolve().await { Ok(()) } else { Err("a name cannot be resolved".into()) } })
+        }),
+    }
+}

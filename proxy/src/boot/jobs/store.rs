@@ -1,0 +1,40 @@
+//! The job that tends the store between requests.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
+
+/// How often.
+const TEND: Duration = Duration::from_secs(1);
+
+/// What the store has to do between requests, and what there is to say about it.
+pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
+    let (live, metrics, told) = (live.clone(), metrics.clone(), Arc::new(AtomicU64::new(0)));
+    Job {
+        name: "store",
+        to_the_end: true,
+        wake: Some(live.swaps()),
+        interval: Box::new(|| TEND),
+        bound: Duration::from_secs(30),
+        run: Box::new(move || {
+            let (store, metrics, told) = (live.current().store.clone(), metrics.clone(), told.clone());
+            Box::pin(async move {
+                let tended = store.tend().await;
+                let status = store.status();
+                metrics.store_up.set(status.reachable.into());
+                metrics.store_keys.set(i64::try_from(status.tracked).unwrap_or(i64::MAX));
+                let before = told.swap(status.without, Ordering::Relaxed);
+                // Another store has begun to count anew.
+                let since = if status.without < before { status.without } else { status.without - before };
+                metrics.store_decided_without.inc_by(since);
+                tended
+            })
+        }),
+    }
+}

@@ -1,0 +1,147 @@
+//! The home of state, as `[store]` declares it: memory, a file, or Redis, behind the two traits and nothing more.
+//!
+//! A store outlives config swaps; only a swap that changes `[store]` itself opens another.
+
+mod breaker;
+mod file;
+mod guarded;
+mod memory;
+mod redis;
+#[cfg(test)]
+mod suite;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use frontdesk_filters::{
+    site::{self, StoreHome},
+    state::{Counters, Records, Settlement},
+};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use self::{file::File, guarded::Guarded, memory::Memory, redis::Redis};
+
+/// Counters and records, and what keeps them well.
+pub struct Store {
+    pub counters: Arc<dyn Counters>,
+    /// The first to promise something is the desk; until then the suite of tests is their caller.
+    #[cfg_attr(not(test), expect(dead_code, reason = "nothing is promised before there is a desk"))]
+    pub records: Arc<dyn Records>,
+    home: Arc<dyn Home>,
+    /// `None` where the home cannot be away.
+    guarded: Option<Arc<Guarded>>,
+    settings: site::Store,
+}
+
+/// How the store is, for metrics and readiness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// Whether the home answers; what is in memory always does.
+    pub reachable: bool,
+    /// Operations decided without the home, since the store was opened.
+    pub without: u64,
+    /// Counts held in this process's memory, or in the file.
+    pub tracked: u64,
+}
+
+impl Store {
+    /// Opens what `[store]` declares. May block for as long as it takes to check a file, and needs no runtime: nothing
+    /// is spawned on one before [`Store::tend`]. Redis is not waited for: it is away until it was tended.
+    pub fn open(settings: &site::Store) -> Result<Arc<Self>, String> {
+        Self::open_with(settings, redis::PATIENCE)
+    }
+
+    /// The same, with how long a request waits for Redis.
+    fn open_with(settings: &site::Store, patience: Duration) -> Result<Arc<Self>, String> {
+        match &settings.home {
+            StoreHome::Memory => {
+                let memory = Arc::new(Memory::new(settings.max_keys, settings.max_records));
+                Ok(Self::new(memory.clone(), memory.clone(), memory, None, settings))
+            }
+            StoreHome::File(directory) => Ok(Self::guard(Arc::new(File::open(directory, settings)?), settings)),
+            StoreHome::Redis(url) => Ok(Self::guard(Arc::new(Redis::open(url, &settings.prefix, patience)?), settings)),
+        }
+    }
+
+    /// What a background job does every second or so: sweeps what has expired, looks whether a home that was away is
+    /// back, and hands it what waited. `Err` is what the operator should know. A connection lives on the runtime that
+    /// this is called on.
+    pub async fn tend(&self) -> Result<(), String> {
+        let tended = self.home.tend().await;
+        if let Some(guarded) = &self.guarded {
+            guarded.tend().await;
+        }
+        tended
+    }
+
+    /// How it is now; costs nothing.
+    pub fn status(&self) -> Status {
+        Status {
+            reachable: self.home.reachable(),
+            without: self.home.without(),
+            tracked: self.home.tracked() + self.guarded.as_ref().map_or(0, |guarded| guarded.tracked()),
+        }
+    }
+
+    /// Whether it is what a declaration asks for: what is in memory does not depend on how a shared home is treated, and
+    /// is not forgotten for it.
+    pub fn fits(&self, settings: &site::Store) -> bool {
+        let bounds = |s: &site::Store| (s.max_keys, s.max_records);
+        match (&self.settings.home, &settings.home) {
+            (StoreHome::Memory, StoreHome::Memory) => bounds(&self.settings) == bounds(settings),
+            _ => self.settings == *settings,
+        }
+    }
+
+    /// What it was opened with.
+    pub fn settings(&self) -> &site::Store {
+        &self.settings
+    }
+
+    fn guard<H: Home + Records + 'static>(home: Arc<H>, settings: &site::Store) -> Arc<Self> {
+        let guarded = Arc::new(Guarded::new(home.clone(), settings.on_error, settings.max_keys));
+        Self::new(guarded.clone(), home.clone(), home, Some(guarded), settings)
+    }
+
+    fn new(
+        counters: Arc<dyn Counters>,
+        records: Arc<dyn Records>,
+        home: Arc<dyn Home>,
+        guarded: Option<Arc<Guarded>>,
+        settings: &site::Store,
+    ) -> Arc<Self> {
+        Arc::new(Self { counters, records, home, guarded, settings: settings.clone() })
+    }
+}
+
+/// What a home offers beside counting and keeping.
+#[async_trait]
+trait Home: Counters {
+    async fn tend(&self) -> Result<(), String>;
+    /// [`Counters::settle`], and in what state it leaves the settlements if it fails.
+    async fn settle_or_say(&self, settlements: &[Settlement]) -> Result<(), Unsettled>;
+    /// Whether all of it answers.
+    fn reachable(&self) -> bool;
+    /// Whether what counts does.
+    fn counts_reachable(&self) -> bool {
+        self.reachable()
+    }
+    fn without(&self) -> u64;
+    fn tracked(&self) -> u64;
+}
+
+/// What is known of settlements that were not acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unsettled {
+    /// They were not applied, nor will be.
+    NotDone,
+    /// They may have been.
+    Unknown,
+}
+
+/// A number nobody has had or can guess: versions and periods. Never 0.
+fn fresh() -> u64 {
+    let mut bytes = [0; 8];
+    SystemRandom::new().fill(&mut bytes).expect("the kernel gives random numbers once it has begun to");
+    u64::from_le_bytes(bytes).max(1)
+}

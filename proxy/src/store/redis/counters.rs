@@ -1,0 +1,127 @@
+//! Counts in Redis: a hash of what is used and which window that is, which expires with the window.
+
+use std::{sync::LazyLock, time::Duration};
+
+use async_trait::async_trait;
+use frontdesk_filters::state::{
+    Amount, Away, Class, Counters, Key, Level, Limit, Settlement, Subject, TOGETHER, Taken, Window,
+};
+use redis::{RedisResult, Script, ScriptInvocation};
+
+use super::{
+    Redis, Refused,
+    link::{DIALING, Link},
+    unexpected,
+};
+use crate::store::Unsettled;
+
+static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
+static SETTLE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("settle.lua")));
+
+/// What Lua counts exactly. A limit above it is held to it.
+const MOST: u64 = 1 << 53;
+
+impl From<Refused> for Away {
+    fn from(_: Refused) -> Self {
+        Self
+    }
+}
+
+#[async_trait]
+impl Counters for Redis {
+    async fn take(&self, limits: &[Limit], amount: Amount) -> Result<Taken, Away> {
+        if limits.is_empty() || limits.len() > TOGETHER {
+            // Nothing limits it; or a mistake of the caller, which is refused.
+            let granted = limits.is_empty().then_some(amount.wanted);
+            return Ok(Taken { granted, levels: [Level::default(); TOGETHER] });
+        }
+        let pass = self.pass()?;
+        let asked = ask_to_take(&self.prefix, limits, amount, pass.held.deadline(self.patience));
+        let mut connection = pass.held.connection.clone();
+        let answer: Vec<i64> = self.answer(&pass, asked.invoke_async(&mut connection)).await?;
+        match understand(&answer, limits.len()) {
+            Some(taken) => Ok(taken),
+            None if answer == [-2] => Err(self.late(&pass).into()),
+            None => Err(self.nonsense(&pass).into()),
+        }
+    }
+
+    async fn settle(&self, settlements: &[Settlement]) -> Result<(), Away> {
+        settle_or_say(self, settlements).await.map_err(|_| Away)
+    }
+}
+
+/// However late it comes: a window that has ended is left alone. What was sent may have arrived, whatever came back.
+pub async fn settle_or_say(redis: &Redis, settlements: &[Settlement]) -> Result<(), Unsettled> {
+    if settlements.is_empty() {
+        return Ok(());
+    }
+    let pass = redis.pass().map_err(|_| Unsettled::NotDone)?;
+    let asked = ask_to_settle(&redis.prefix, settlements);
+    let mut connection = pass.held.connection.clone();
+    redis.answer::<i64>(&pass, asked.invoke_async(&mut connection)).await.map_err(|_| Unsettled::Unknown)?;
+    Ok(())
+}
+
+/// Takes and settles one of nobody's, so that a missing permission or a replica that may not write is found now.
+pub async fn try_out(link: &Link, prefix: &str) -> RedisResult<()> {
+    let window = Window::Idle(Duration::from_secs(1));
+    let key = Key::new(Class::Nonce, Subject::named(&[b"probe"]));
+    let limits = [Limit { key, most: MOST, window }];
+    let mut connection = link.connection.clone();
+    let asked = ask_to_take(prefix, &limits, Amount::ONE, link.deadline(DIALING));
+    let answer: Vec<i64> = asked.invoke_async(&mut connection).await?;
+    let taken = understand(&answer, 1).ok_or_else(unexpected)?;
+    let settlement = Settlement { key, window, period: taken.levels[0].period, by: -1 };
+    ask_to_settle(prefix, &[settlement]).invoke_async(&mut connection).await
+}
+
+fn ask_to_take(prefix: &str, limits: &[Limit], amount: Amount, deadline: i64) -> ScriptInvocation<'static> {
+    let mut asked = TAKE.prepare_invoke();
+    asked.arg(deadline).arg(amount.wanted.min(MOST)).arg(amount.least);
+    for limit in limits {
+        let idle = matches!(limit.window, Window::Idle(_));
+        asked
+            .key(name(prefix, limit.key))
+            .arg(limit.most.min(MOST))
+            .arg(millis(limit.window.length()))
+            .arg(u8::from(idle));
+    }
+    asked
+}
+
+fn ask_to_settle(prefix: &str, settlements: &[Settlement]) -> ScriptInvocation<'static> {
+    let mut asked = SETTLE.prepare_invoke();
+    for settlement in settlements {
+        let idle = match settlement.window {
+            Window::Fixed(_) => 0,
+            Window::Idle(length) => millis(length),
+        };
+        asked.key(name(prefix, settlement.key)).arg(settlement.period).arg(settlement.by).arg(idle);
+    }
+    asked
+}
+
+fn understand(answer: &[i64], limits: usize) -> Option<Taken> {
+    let (granted, rest) = answer.split_first().filter(|(granted, _)| **granted >= -1)?;
+    let (parts, []) = rest.as_chunks::<3>() else { return None };
+    if parts.len() != limits {
+        return None;
+    }
+    let mut levels = [Level::default(); TOGETHER];
+    for (level, [used, left, period]) in levels.iter_mut().zip(parts) {
+        let resets_in = Duration::from_millis(u64::try_from(*left).ok()?);
+        *level = Level { used: u64::try_from(*used).ok()?, resets_in, period: u64::try_from(*period).ok()? };
+    }
+    Some(Taken { granted: u64::try_from(*granted).ok(), levels })
+}
+
+fn name(prefix: &str, key: Key) -> String {
+    format!("{prefix}:c:{:032x}", key.bits())
+}
+
+/// A length of time as scripts count it; a hundred years is for ever.
+pub fn millis(length: Duration) -> i64 {
+    const FOR_EVER: u128 = 100 * 365 * 24 * 3600 * 1000;
+    length.as_millis().clamp(1, FOR_EVER) as i64
+}

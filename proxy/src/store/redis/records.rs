@@ -1,0 +1,119 @@
+//! Records in Redis: a string of the version's eight bytes and the value, which expires with the record.
+
+use std::{sync::LazyLock, time::Duration};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record, Records};
+use redis::{RedisResult, Script, ScriptInvocation, Value};
+
+use super::{
+    Redis, Refused,
+    counters::millis,
+    link::{DIALING, Link},
+    unexpected,
+};
+use crate::store::fresh;
+
+static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("commit.lua")));
+
+impl From<Refused> for NotKept {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Away => Self::Away,
+            Refused::Full => Self::Full,
+        }
+    }
+}
+
+#[async_trait]
+impl Records for Redis {
+    async fn get(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        let pass = self.pass()?;
+        let mut asked = redis::cmd("GET");
+        asked.arg(name(&self.prefix, key));
+        let mut connection = pass.held.connection.clone();
+        let found: Option<Vec<u8>> = self.answer(&pass, asked.query_async(&mut connection)).await?;
+        found.map(|found| record(found).ok_or_else(|| self.nonsense(&pass).into())).transpose()
+    }
+
+    async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
+        let pass = self.pass()?;
+        let version = fresh();
+        let asked = ask_to_commit(&self.prefix, changes, version, pass.held.deadline(self.patience));
+        let mut connection = pass.held.connection.clone();
+        let answer: Value = self.answer(&pass, asked.invoke_async(&mut connection)).await?;
+        match understand(answer) {
+            Some(Answer::Made) => Ok(Committed::Done(version)),
+            Some(Answer::Conflict(index, found)) => Ok(Committed::Conflict(index, found)),
+            Some(Answer::Late) => Err(self.late(&pass).into()),
+            None => Err(self.nonsense(&pass).into()),
+        }
+    }
+}
+
+/// Writes and deletes one of nobody's, so that a missing permission is found now.
+pub async fn try_out(link: &Link, prefix: &str) -> RedisResult<()> {
+    let put = Put::Value(Bytes::new(), Duration::from_secs(1));
+    let changes = [
+        Change { key: "probe".into(), expect: Expect::Anything, put },
+        Change { key: "no probe".into(), expect: Expect::Absent, put: Put::Nothing },
+    ];
+    let mut connection = link.connection.clone();
+    let asked = ask_to_commit(prefix, &changes, fresh(), link.deadline(DIALING));
+    let answer = asked.invoke_async(&mut connection).await?;
+    match understand(answer) {
+        Some(Answer::Made) => Ok(()),
+        _ => Err(unexpected()),
+    }
+}
+
+fn ask_to_commit(prefix: &str, changes: &[Change], version: u64, deadline: i64) -> ScriptInvocation<'static> {
+    let mut asked = COMMIT.prepare_invoke();
+    asked.arg(deadline).arg(&version.to_be_bytes()[..]);
+    for change in changes {
+        asked.key(name(prefix, &change.key));
+        match change.expect {
+            Expect::Anything => asked.arg("*"),
+            Expect::Absent => asked.arg(""),
+            Expect::Version(version) => asked.arg(&version.to_be_bytes()[..]),
+        };
+        match &change.put {
+            Put::Value(value, keeps) => asked.arg(millis(*keeps)).arg(&value[..]),
+            Put::Nothing => asked.arg(0).arg(""),
+        };
+    }
+    asked
+}
+
+enum Answer {
+    Made,
+    Late,
+    Conflict(usize, Option<Record>),
+}
+
+fn understand(answer: Value) -> Option<Answer> {
+    let Value::Array(parts) = answer else { return None };
+    match (parts.as_slice(), parts.last()) {
+        ([Value::Int(0)], _) => Some(Answer::Made),
+        ([Value::Int(-2)], _) => Some(Answer::Late),
+        ([Value::Int(which @ 1..), found], _) => {
+            let found = match found {
+                Value::BulkString(found) => Some(record(found.clone())?),
+                Value::Nil => None,
+                _ => return None,
+            };
+            Some(Answer::Conflict(usize::try_from(*which - 1).ok()?, found))
+        }
+        _ => None,
+    }
+}
+
+fn record(found: Vec<u8>) -> Option<Record> {
+    let version = u64::from_be_bytes(*found.first_chunk()?);
+    Some(Record { value: Bytes::from(found).slice(8..), version })
+}
+
+fn name(prefix: &str, key: &str) -> String {
+    format!("{prefix}:r:{key}")
+}

@@ -1,0 +1,213 @@
+//! What Redis promises besides: shared by replicas, and reached however the operator runs it.
+
+use std::process::Command;
+
+use frontdesk_filters::{
+    site::{OnError, StoreHome},
+    state::{Amount, Committed, NotKept},
+};
+
+use super::{
+    Directory, Server, amount, connected, fixed, idle, record, server::free_port, settings, settle, take, tends_well,
+    until, used,
+};
+use crate::store::Store;
+
+/// The user that the head of the module says is enough, with another prefix.
+const USER: &str = "on >p@ss/w:rd%# ~{suite}:* +evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
+/// Its password in a URL.
+const PASSWORD: &str = "p%40ss%2Fw%3Ard%25%23";
+/// Where the child finds its server.
+const URL: &str = "FRONTDESK_SUITE_URL";
+
+async fn everything_works(store: &Store, name: &str) {
+    let (limit, session) = (fixed(name, 10, 600_000), idle(&format!("{name} session"), 10, 600_000));
+    let taken = take(store, &[limit, session], amount(4, 4)).await;
+    assert_eq!(taken.granted, Some(4));
+    settle(store, limit, &taken, -1).await;
+    assert_eq!(used(store, limit).await, 3);
+    assert!(matches!(store.records.commit(&record(name)).await, Ok(Committed::Done(_))));
+    assert_eq!(store.records.get(name).await.unwrap().unwrap().value, "value");
+    assert!(matches!(store.records.commit(&record(name)).await, Ok(Committed::Conflict(0, Some(_)))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replicas_share_limits_and_records() {
+    let server = Server::start(&[]);
+    let settings = settings(StoreHome::Redis(server.url("")));
+    let replicas = [connected(&settings).await, connected(&settings).await];
+    let tasks: Vec<_> = (0..64)
+        .map(|n| {
+            let store = replicas[n % 2].clone();
+            tokio::spawn(async move {
+                let mut sum = (0, 0);
+                for n in 0..20 {
+                    sum.0 += take(&store, &[fixed("shared", 500, 600_000)], Amount::ONE).await.granted.unwrap_or(0);
+                    let done = store.records.commit(&record(&format!("shared {n}"))).await.unwrap();
+                    sum.1 += u64::from(matches!(done, Committed::Done(_)));
+                }
+                sum
+            })
+        })
+        .collect();
+    let mut sum = (0, 0);
+    for task in tasks {
+        let (granted, won) = task.await.unwrap();
+        sum = (sum.0 + granted, sum.1 + won);
+    }
+    assert_eq!(sum, (500, 20));
+
+    // Another site on the same server.
+    let mut other = settings.clone();
+    other.prefix = "suite2".into();
+    let other = connected(&other).await;
+    assert_eq!(used(&other, fixed("shared", 500, 600_000)).await, 0);
+    assert_eq!(other.records.get("shared 0").await, Ok(None));
+}
+
+#[tokio::test]
+async fn every_key_is_in_one_slot_and_expires() {
+    let server = Server::start(&["--cluster-enabled", "yes"]);
+    server.ask(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    let info = || redis::from_redis_value::<String>(server.ask(&["CLUSTER", "INFO"])).unwrap();
+    until("the cluster is up", || info().contains("cluster_state:ok")).await;
+    let store = connected(&settings(StoreHome::Redis(server.url("")))).await;
+    everything_works(&store, "slots").await;
+    let keys: Vec<String> = redis::from_redis_value(server.ask(&["KEYS", "*"])).unwrap();
+    assert!(keys.len() >= 3, "{keys:?}");
+    for key in keys {
+        assert!(key.starts_with("{suite}:c:") || key.starts_with("{suite}:r:"), "{key}");
+        let left: i64 = redis::from_redis_value(server.ask(&["PTTL", &key])).unwrap();
+        assert!(left != -1 && left <= 600_000, "{key} is kept for {left}");
+    }
+}
+
+#[tokio::test]
+async fn forgotten_scripts_are_sent_again() {
+    let server = Server::start(&[]);
+    let store = connected(&settings(StoreHome::Redis(server.url("")))).await;
+    everything_works(&store, "one").await;
+    server.ask(&["SCRIPT", "FLUSH"]);
+    everything_works(&store, "two").await;
+    assert!(store.status().reachable);
+}
+
+#[tokio::test]
+async fn a_user_needs_no_more_than_is_documented() {
+    let server = Server::start(&[]);
+    let user = |rules: &str| {
+        let words: Vec<_> = ["ACL", "SETUSER", "frontdesk"].into_iter().chain(rules.split(' ')).collect();
+        server.ask(&words);
+    };
+    let url = server.url(&format!("frontdesk:{PASSWORD}@"));
+    user(USER);
+    let store = connected(&settings(StoreHome::Redis(url.clone()))).await;
+    everything_works(&store, "user").await;
+
+    // With what is needed for another database, and to warn.
+    user("+select +info");
+    server.ask(&["ACL", "LOG", "RESET"]);
+    let store = connected(&settings(StoreHome::Redis(format!("{url}/3")))).await;
+    everything_works(&store, "user").await;
+    let info: String = redis::from_redis_value(server.ask(&["INFO", "keyspace"])).unwrap();
+    assert!(info.contains("db3:"), "{info}");
+    let denied: Vec<redis::Value> = redis::from_redis_value(server.ask(&["ACL", "LOG"])).unwrap();
+    assert_eq!(denied, []);
+
+    // Whatever is missing is found by the probe, not by requests.
+    for (less, more) in [("-hset", "+hset"), ("resetkeys ~{suite}:c:*", "~{suite}:*"), ("-script|load", "+script|load")]
+    {
+        user(less);
+        server.ask(&["SCRIPT", "FLUSH"]);
+        let store = Store::open(&settings(StoreHome::Redis(url.clone()))).unwrap();
+        let why = store.tend().await.unwrap_err();
+        assert!(why.contains("must allow ~{suite}:* +evalsha"), "{less}: {why}");
+        user(more);
+        tends_well(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_told_without_it_and_can_be_mended() {
+    let server = Server::start(&[]);
+    server.ask(&["ACL", "SETUSER", "frontdesk", "on", "~*", "+@all", ">another"]);
+    let store = Store::open(&settings(StoreHome::Redis(server.url(&format!("frontdesk:{PASSWORD}@"))))).unwrap();
+    let why = store.tend().await.unwrap_err();
+    assert!(why.contains(&format!("Redis at 127.0.0.1:{}/0 is away", server.port)), "{why}");
+    assert!(!why.contains("p@ss") && !why.contains(PASSWORD), "{why}");
+    server.ask(&["ACL", "SETUSER", "frontdesk", ">p@ss/w:rd%#"]);
+    tends_well(&store).await;
+
+    for url in ["redis://:secret@host/x", "rediss://:secret@host/0#insecure", "redis://:secret@0.0.0.0", "redis://"] {
+        let why = Store::open(&settings(StoreHome::Redis(url.into()))).err().unwrap();
+        assert!(why.starts_with("store.url: ") && !why.contains("secret"), "{why}");
+    }
+}
+
+#[tokio::test]
+async fn a_full_server_refuses_and_is_not_away() {
+    let server = Server::start(&["--maxmemory-policy", "noeviction"]);
+    let mut settings = settings(StoreHome::Redis(server.url("")));
+    settings.on_error = OnError::Local;
+    let store = connected(&settings).await;
+    assert!(matches!(store.records.commit(&record("before")).await, Ok(Committed::Done(_))));
+    server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    assert_eq!(store.records.commit(&record("after")).await, Err(NotKept::Full));
+    assert_eq!(take(&store, &[fixed("full", 5, 60_000)], amount(5, 5)).await.granted, Some(5));
+    assert_eq!(take(&store, &[fixed("full", 5, 60_000)], Amount::ONE).await.granted, None);
+    assert!(store.records.get("before").await.unwrap().is_some());
+    assert!(store.status().reachable);
+    // Also one that is found full.
+    let store = connected(&settings).await;
+    assert!(store.records.get("before").await.unwrap().is_some());
+}
+
+#[tokio::test]
+#[ignore = "runs in a process of its own, for a_server_is_reached_over_tls"]
+async fn reaches_the_server_over_tls() {
+    let Ok(url) = std::env::var(URL) else { return };
+    let store = connected(&settings(StoreHome::Redis(url))).await;
+    everything_works(&store, "tls").await;
+    println!("\nreached");
+}
+
+#[test]
+fn a_server_is_reached_over_tls() {
+    let files = Directory::new();
+    std::fs::create_dir_all(files.path()).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = files.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.into_os_string().into_string().unwrap()
+    };
+    let mut authority = rcgen::CertificateParams::new([]).unwrap();
+    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority = rcgen::CertifiedIssuer::self_signed(authority, rcgen::KeyPair::generate().unwrap()).unwrap();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let names = ["127.0.0.1".to_owned()];
+    let certificate = rcgen::CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
+    let trusted = write("ca.pem", &authority.pem());
+    let (port, cert, key) =
+        (free_port().to_string(), write("cert.pem", &certificate.pem()), write("key.pem", &key.serialize_pem()));
+    let arguments =
+        ["--tls-port", &port, "--tls-cert-file", &cert, "--tls-key-file", &key, "--tls-ca-cert-file", &trusted];
+    let _server = Server::start(&[&arguments[..], &["--tls-auth-clients", "no", "--requirepass", "secret"]].concat());
+
+    let reached = |trusted: &str| {
+        let (_, module) = module_path!().split_once("::").unwrap();
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args([&format!("{module}::reaches_the_server_over_tls"), "--exact", "--ignored", "--nocapture"])
+            .env(URL, format!("rediss://:secret@127.0.0.1:{port}/1"))
+            .env("SSL_CERT_FILE", trusted)
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        (said.contains("\nreached"), said)
+    };
+    let (trusting, said) = reached(&trusted);
+    assert!(trusting, "{said}");
+    let stranger = rcgen::generate_simple_self_signed(["stranger".to_owned()]).unwrap();
+    let (trusting, said) = reached(&write("stranger.pem", &stranger.cert.pem()));
+    assert!(!trusting && said.contains("invalid peer certificate") && !said.contains("secret"), "{said}");
+}

@@ -1,0 +1,108 @@
+//! A real server of its own for each test that needs one, on a free port of the loopback.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, TcpListener},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use super::Directory;
+
+/// A running redis-server. It ends with the test.
+pub struct Server {
+    child: Child,
+    pub port: u16,
+    arguments: Vec<String>,
+    directory: Directory,
+}
+
+impl Server {
+    /// Starts one with these arguments besides.
+    pub fn start(arguments: &[&str]) -> Self {
+        Self::start_at(free_port(), arguments.iter().map(|one| (*one).to_owned()).collect(), Directory::new())
+    }
+
+    fn start_at(port: u16, arguments: Vec<String>, directory: Directory) -> Self {
+        fs::create_dir_all(directory.path()).unwrap();
+        let child = spawn(port, &arguments, &directory);
+        let server = Self { child, port, arguments, directory };
+        server.wait();
+        server
+    }
+
+    /// Where it listens, for a user or nobody in particular: `redis://[user:password@]127.0.0.1:port`.
+    pub fn url(&self, user: &str) -> String {
+        format!("redis://{user}127.0.0.1:{}", self.port)
+    }
+
+    /// Asks it something directly.
+    pub fn ask(&self, words: &[&str]) -> redis::Value {
+        let (command, arguments) = words.split_first().unwrap();
+        let mut connection = redis::Client::open(self.url("")).unwrap().get_connection().unwrap();
+        redis::cmd(command).arg(arguments).query(&mut connection).unwrap_or_else(|error| panic!("{words:?}: {error}"))
+    }
+
+    /// A number of what it tells about its memory.
+    pub fn number(&self, name: &str) -> u64 {
+        let info: String = redis::from_redis_value(self.ask(&["INFO", "memory"])).unwrap();
+        let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
+        line.trim().parse().unwrap()
+    }
+
+    /// Sends it a signal: SIGSTOP, SIGCONT.
+    pub fn signal(&self, signal: libc::c_int) {
+        // SAFETY: plain arguments; the child has not been waited for, so the id is still its own.
+        assert_eq!(unsafe { libc::kill(self.child.id() as libc::pid_t, signal) }, 0);
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again, where it was, with other arguments.
+    pub fn restart_with(&mut self, arguments: &[&str]) {
+        self.arguments = arguments.iter().map(|one| (*one).to_owned()).collect();
+        self.restart();
+    }
+
+    /// Starts it again, where it was.
+    pub fn restart(&mut self) {
+        self.child = spawn(self.port, &self.arguments, &self.directory);
+        self.wait();
+    }
+
+    fn wait(&self) {
+        let patience = Instant::now() + Duration::from_secs(20);
+        while std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
+            assert!(Instant::now() < patience, "redis-server does not listen on {}", self.port);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn(port: u16, arguments: &[String], directory: &Directory) -> Child {
+    Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+        .args(["--loglevel", "warning", "--dir"])
+        .arg(directory.path())
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("redis-server is missing: run deploy/setup ({error})"))
+}
+
+/// One that nobody listens on now.
+pub fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
