@@ -136,3 +136,48 @@ fn check_refuses_an_unknown_capability_type() {
 fn check_prints_no_colour_where_nobody_sees_it() {
     assert!(!check("[upstream]\nurll = \"x\"\n").said.contains('\x1b'));
 }
+
+#[test]
+fn check_warns_of_actions_that_only_memory_remembers() {
+    use crate::support::rates::capability;
+    let warned = |store: &str, kind: &str| {
+        let checked = check(format!("{SMALLEST}\n[store]\nurl = \"{store}\"\n{}", capability("a.b", kind, "/agent/a")));
+        assert_eq!(checked.code, 0, "{store}, {kind}: {}", checked.said);
+        checked.said.contains("memory:")
+    };
+    for kind in ["prepare_action", "commit_action", "destructive_action"] {
+        assert!(warned("memory:", kind), "{kind}");
+        assert!(!warned("redis://127.0.0.1:6379/0", kind), "{kind} in Redis");
+    }
+    assert!(!warned("memory:", "query"), "what only reads");
+}
+
+#[test]
+fn check_finds_mistakes_about_callers_and_stores() {
+    let text = "[upstream]\nurl = \"http://127.0.0.1:3000\"\n[store]\nurl = \"postgres://x\"\non_error = \"maybe\"\n\
+        [rate_limits]\nactions = \"many\"\n[[auth.api_keys]]\nname = \"a\"\nsha256 = \"abc\"\n\
+        rate_limit = \"5/fortnight\"\n";
+    let checked = check(text);
+    assert_eq!(checked.code, 1, "{}", checked.said);
+    for (line, key) in [(4, "store.url"), (5, "on_error"), (7, "actions"), (10, "sha256"), (11, "rate_limit")] {
+        let place = format!("frontdesk.toml:{line}");
+        let found = checked.said.lines().any(|l| l.contains(&place) && l.contains(key));
+        assert!(found, "{place} ({key}) in:\n{}", checked.said);
+    }
+}
+
+#[test]
+fn check_refuses_an_agents_key_that_can_never_verify() {
+    for jwk in [
+        "kty = \"OKP\", crv = \"Ed25519\", x = \"short\"",
+        "kty = \"OKP\", crv = \"X25519\", x = \"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo\"",
+        "kty = \"RSA\", n = \"AQAB\", e = \"AQAB\"",
+        "kty = \"OKP\", crv = \"Ed25519\"",
+    ] {
+        let entry = format!("[[auth.signed_agents.keys]]\nagent = \"https://bot.example\"\njwk = {{ {jwk} }}\n");
+        let checked = check(format!("{SMALLEST}{entry}"));
+        assert_eq!(checked.code, 1, "{jwk}: {}", checked.said);
+        let place = checked.said.lines().any(|l| (3..=5).any(|n| l.contains(&format!("frontdesk.toml:{n}:"))));
+        assert!(place && checked.said.contains("jwk"), "{jwk}: {}", checked.said);
+    }
+}

@@ -134,3 +134,42 @@ async fn conflict_is_looked_for_again_after_a_swap_to_another_site() {
     .await;
     assert!(desk.get("/.well-known/agent.json").await.json()["ahp"].is_string());
 }
+
+/// What an existing site may have where agent endpoints are by default: a document, and something that takes POST only.
+async fn site_with_endpoints() -> Origin {
+    let answer = |r: &Request| match (r.method.as_str(), r.target.as_str()) {
+        ("GET", "/openapi.json") => Reply::json("{\"openapi\":\"3.1.0\"}"),
+        ("POST", "/mcp") => Reply::json("{\"jsonrpc\":\"2.0\"}"),
+        ("OPTIONS", "/mcp") => Reply::new(204).header("Allow", "POST"),
+        ("GET", "/") => Reply::html(PAGE),
+        _ => Reply::new(404).body("none"),
+    };
+    Origin::start(answer).await.owns_well_known()
+}
+
+#[tokio::test]
+async fn conflict_at_a_default_path_leaves_the_site_what_it_has() {
+    let origin = site_with_endpoints().await;
+    let desk = Setup::before(&origin).start().await;
+    eventually("the site's own description", Duration::from_secs(20), async || {
+        desk.get("/openapi.json").await.status == 200
+    })
+    .await;
+    let call = || Ask::new("POST", "/mcp").body("{}");
+    eventually("the site's own endpoint", Duration::from_secs(20), async || {
+        desk.ask(Via::H1, call()).await.status == 200
+    })
+    .await;
+    assert_eq!(desk.ask(Via::H1, Ask::new("POST", "/agent/converse").body("{}")).await.status, 501, "nobody has that");
+}
+
+#[tokio::test]
+async fn conflict_at_a_path_that_was_chosen_is_the_operators_will() {
+    let origin = site_with_endpoints().await;
+    let desk = Setup::before(&origin).set("paths", "openapi = \"/openapi.json\"").start().await;
+    eventually("the site was asked", Duration::from_secs(20), async || {
+        desk.ask(Via::H1, Ask::new("POST", "/mcp").body("{}")).await.status == 200
+    })
+    .await;
+    assert_eq!(desk.get("/openapi.json").await.status, 501);
+}

@@ -56,6 +56,14 @@ async fn refused_are_conflicting_lengths() {
 }
 
 #[tokio::test]
+async fn refused_is_a_target_that_is_no_path() {
+    // The library sends on what it cannot read as it came, and a site may read one of our paths in it.
+    let targets = ["x:/agent/converse", "agent/converse", "./agent/converse", "a@b/agent/converse", "*/agent/converse"];
+    let requests = targets.map(|target| format!("POST {target} HTTP/1.1\r\n{MARKED}Content-Length: 0\r\n\r\n"));
+    refused_with(400, &requests).await;
+}
+
+#[tokio::test]
 async fn refused_is_a_bad_host() {
     let mark = "X-Asked-By: test\r\n";
     refused_with(

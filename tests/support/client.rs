@@ -6,9 +6,9 @@ use super::tls::Tls;
 use super::wire::{Chunks, Wire};
 use super::{SOON, soon};
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 pub struct Conn {
     wire: Wire,
@@ -18,6 +18,14 @@ impl Conn {
     pub async fn open(addr: SocketAddr) -> Conn {
         let socket = soon("connecting", TcpStream::connect(addr)).await.expect("a connection");
         socket.set_nodelay(true).expect("TCP_NODELAY");
+        Conn { wire: Wire::new(socket) }
+    }
+
+    /// From 127.0.0.`host`: a client of another address.
+    pub async fn open_from(host: u8, addr: SocketAddr) -> Conn {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.bind(SocketAddr::from((Ipv4Addr::new(127, 0, 0, host), 0))).expect("a loopback address");
+        let socket = soon("connecting", socket.connect(addr)).await.expect("a connection");
         Conn { wire: Wire::new(socket) }
     }
 

@@ -9,12 +9,16 @@ pub mod coding;
 pub mod desk;
 pub mod dir;
 pub mod gate;
+pub mod jwks;
 pub mod message;
 pub mod origin;
 pub mod origin_h2;
 pub mod page;
+pub mod rates;
+pub mod redis;
 pub mod reply;
 pub mod setup;
+pub mod signer;
 pub mod tls;
 pub mod wire;
 

@@ -37,6 +37,7 @@ pub struct Setup {
     pub tls: Option<Tls>,
     pub upstream_ca: Option<Tls>,
     pub env: Vec<(String, String)>,
+    files: Vec<(String, String)>,
 }
 
 impl Setup {
@@ -52,9 +53,16 @@ impl Setup {
     }
 
     fn empty() -> Setup {
-        Setup { tables: Vec::new(), tail: String::new(), tls: None, upstream_ca: None, env: Vec::new() }
-            .set("content", "concierge = false")
-            .set("rate_limits", "anonymous = \"1000000/minute\"\ncontent = \"1000000/minute\"")
+        Setup {
+            tables: Vec::new(),
+            tail: String::new(),
+            tls: None,
+            upstream_ca: None,
+            env: Vec::new(),
+            files: Vec::new(),
+        }
+        .set("content", "concierge = false")
+        .limits(&[])
     }
 
     /// Adds lines to a table.
@@ -63,6 +71,21 @@ impl Setup {
             Some((_, all)) => all.push(lines.to_owned()),
             None => self.tables.push((table.to_owned(), vec![lines.to_owned()])),
         }
+        self
+    }
+
+    /// These rates, and for the rest none that a test's own pace would reach.
+    pub fn limits(mut self, rates: &[(&str, &str)]) -> Setup {
+        self.tables.retain(|(name, _)| name != "rate_limits");
+        let rest = ["anonymous", "authenticated", "actions", "content"].map(|key| (key, "1000000/minute"));
+        let rest = rest.into_iter().filter(|(key, _)| rates.iter().all(|(given, _)| given != key));
+        let all: Vec<String> = rates.iter().copied().chain(rest).map(|(k, rate)| format!("{k} = \"{rate}\"")).collect();
+        self.set("rate_limits", &all.join("\n"))
+    }
+
+    /// A file beside the configuration.
+    pub fn file(mut self, name: &str, text: &str) -> Setup {
+        self.files.push((name.to_owned(), text.to_owned()));
         self
     }
 
@@ -112,6 +135,9 @@ impl Setup {
         }
         if let Some(ca) = &self.upstream_ca {
             dir.write("upstream-ca.pem", &ca.cert_pem);
+        }
+        for (name, text) in &self.files {
+            dir.write(name, text);
         }
     }
 

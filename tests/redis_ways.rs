@@ -1,0 +1,121 @@
+//! Promise: Redis is reached as operators run it: with users, over TLS; one that forgets is said to; its password is written nowhere.
+
+use crate::support::page::PAGE;
+use crate::support::rates::{LET_THROUGH, converse, rate};
+use crate::support::redis::{Redis, connected};
+use crate::support::{Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};
+
+/// Between tries of a Redis that was away.
+const RECOVERY: std::time::Duration = std::time::Duration::from_secs(40);
+
+async fn site() -> Origin {
+    Origin::start(|_: &Request| Reply::html(PAGE)).await
+}
+
+fn setup(origin: &Origin, url: &str) -> Setup {
+    Setup::before(origin).limits(&[("anonymous", "4/hour")]).set("store", &format!("url = \"{url}\""))
+}
+
+/// Two desks share a count through it.
+async fn assert_shared(setup: &Setup, what: &str) -> Desk {
+    let (a, b) = (connected(setup).await, connected(setup).await);
+    assert_eq!((a.let_through(3, &converse()).await, b.let_through(3, &converse()).await), (3, 1), "{what}");
+    a
+}
+
+#[tokio::test]
+async fn redis_ways_a_user_of_its_own() {
+    let origin = site().await;
+    let users = "user default on >of-the-default ~* &* +@all\nuser frontdesk on >s3cret-4711 ~* &* +@all";
+    let redis = Redis::with_config(users).await.password("of-the-default");
+    let desk =
+        assert_shared(&setup(&origin, &format!("redis://frontdesk:s3cret-4711@{}/0", redis.addr)), "a user").await;
+    assert!(!redis.keys().await.is_empty());
+    let said = desk.stdout() + &desk.stderr() + &desk.admin_get("/config").await.text();
+    let said = said + &desk.admin_get("/metrics").await.text() + &desk.admin_get("/readyz?verbose").await.text();
+    assert!(!said.contains("s3cret-4711"), "the password was written down");
+}
+
+#[tokio::test]
+async fn redis_ways_a_password_alone_and_another_database() {
+    let origin = site().await;
+    let redis = Redis::with_config("requirepass s3cret-4711").await.password("s3cret-4711");
+    assert_shared(&setup(&origin, &format!("redis://:s3cret-4711@{}/3", redis.addr)), "a password").await;
+    assert!(redis.keys().await.is_empty(), "database 0 is somebody else's");
+    assert!(redis.command(&["INFO", "keyspace"]).await.join("").contains("db3:"), "in database 3");
+}
+
+#[tokio::test]
+async fn redis_ways_a_password_that_is_wrong_is_a_redis_that_is_away() {
+    let origin = site().await;
+    let redis = Redis::with_config("requirepass s3cret-4711").await.password("s3cret-4711");
+    let url = format!("redis://:wr0ng-4711@{}/0", redis.addr);
+    let desk = setup(&origin, &url).set("store", "on_error = \"deny\"").start().await;
+    assert_eq!(desk.get("/").await.status, 200);
+    eventually("calls are denied", SOON, async || desk.ask(Via::H1, converse()).await.status == 503).await;
+    assert!(!desk.stderr().contains("wr0ng-4711"), "{}", desk.stderr());
+}
+
+#[tokio::test]
+async fn redis_ways_over_tls() {
+    let (origin, tls) = (site().await, Tls::new());
+    let keys = crate::support::Dir::new();
+    let (cert, key) = tls.write(&keys);
+    let port = crate::support::setup::dead_address().port();
+    let redis = Redis::with_config(&format!(
+        "tls-port {port}\ntls-cert-file {}\ntls-key-file {}\ntls-auth-clients no",
+        cert.display(),
+        key.display()
+    ))
+    .await;
+    let setup = setup(&origin, &format!("rediss://127.0.0.1:{port}/0")).file("ca.pem", &tls.cert_pem);
+    assert_shared(&setup.clone().env("SSL_CERT_FILE", "ca.pem"), "over TLS").await;
+    assert!(!redis.keys().await.is_empty());
+    let stranger = setup.set("store", "on_error = \"deny\"").start().await;
+    eventually("one we cannot trust is not used", SOON, async || stranger.ask(Via::H1, converse()).await.status == 503)
+        .await;
+}
+
+#[tokio::test]
+async fn redis_ways_one_that_forgets_is_warned_about() {
+    let origin = site().await;
+    for (policy, warned) in [("allkeys-lru", true), ("volatile-ttl", true), ("noeviction", false)] {
+        let redis = Redis::with_config(&format!("maxmemory-policy {policy}")).await;
+        let desk = connected(&setup(&origin, &redis.url())).await;
+        assert_eq!(desk.ask(Via::H1, converse()).await.status, LET_THROUGH, "it is used all the same");
+        let said = || desk.stderr().contains("maxmemory-policy") || desk.stdout().contains("maxmemory-policy");
+        if warned {
+            eventually(policy, SOON, async || said()).await;
+        } else {
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            assert!(!said(), "{policy}: {}", desk.stderr());
+        }
+    }
+}
+
+#[tokio::test]
+async fn redis_ways_one_that_is_full_is_one_that_is_away() {
+    let (origin, redis) = (site().await, Redis::start().await);
+    let desk = connected(&setup(&origin, &redis.url()).set("store", "on_error = \"deny\"")).await;
+    assert_eq!(desk.ask(Via::H1, converse()).await.status, LET_THROUGH);
+    redis.command(&["CONFIG", "SET", "maxmemory", "1"]).await;
+    for _ in 0..5 {
+        assert_eq!(desk.ask(Via::H1, converse()).await.status, 503);
+        assert_eq!(desk.get("/").await.status, 200);
+        assert_eq!(desk.get("/.well-known/agent.json").await.status, 200);
+    }
+    redis.command(&["CONFIG", "SET", "maxmemory", "64mb"]).await;
+    eventually("it has room again", RECOVERY, async || desk.ask(Via::H1, converse()).await.status == LET_THROUGH).await;
+}
+
+#[tokio::test]
+async fn redis_ways_one_that_lost_its_scripts_is_taught_again() {
+    let (origin, redis) = (site().await, Redis::start().await);
+    let desk = connected(&setup(&origin, &redis.url()).set("store", "on_error = \"deny\"")).await;
+    for left in [3, 2, 1, 0] {
+        redis.command(&["SCRIPT", "FLUSH", "SYNC"]).await;
+        let response = desk.ask(Via::H1, converse()).await;
+        assert_eq!(response.status, LET_THROUGH, "{}", response.text());
+        assert_eq!(rate(&response, "taught").remaining, left);
+    }
+}

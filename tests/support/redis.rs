@@ -1,0 +1,172 @@
+//! A real Redis for one test: on a port of its own, empty, killed with it.
+
+use super::desk::Desk;
+use super::dir::Dir;
+use super::setup::{Setup, dead_address};
+use super::wire::Wire;
+use super::{SOON, eventually, soon};
+use std::fs::File;
+use std::io::Result;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+pub struct Redis {
+    pub addr: SocketAddr,
+    dir: Dir,
+    child: Child,
+    password: Option<String>,
+}
+
+impl Redis {
+    pub async fn start() -> Redis {
+        Redis::with_config("").await
+    }
+
+    /// With lines of redis.conf.
+    pub async fn with_config(lines: &str) -> Redis {
+        // A free port may be taken by somebody else between finding and using it: once more, then.
+        for _ in 0..3 {
+            let mut redis = Redis::at(dead_address(), Dir::new(), lines);
+            if redis.is_up().await {
+                return redis;
+            }
+        }
+        panic!("redis-server does not start");
+    }
+
+    fn at(addr: SocketAddr, dir: Dir, lines: &str) -> Redis {
+        let standing = "bind 127.0.0.1\nsave \"\"\nappendonly no\ndaemonize no\nmaxmemory 64mb\n\
+            maxmemory-policy noeviction\nclient-output-buffer-limit normal 0 0 0";
+        let own = format!("port {}\ndir {}\n", addr.port(), dir.path().display());
+        dir.write("redis.conf", format!("{standing}\n{own}{lines}\n"));
+        let child = Redis::spawn(&dir);
+        Redis { addr, dir, child, password: None }
+    }
+
+    fn spawn(dir: &Dir) -> Child {
+        let log = || File::options().create(true).append(true).open(dir.join("redis.log")).expect("a log");
+        Command::new("redis-server")
+            .arg(dir.join("redis.conf"))
+            .stdin(Stdio::null())
+            .stdout(log())
+            .stderr(log())
+            .spawn()
+            .unwrap_or_else(|_| panic!("redis-server is missing: run deploy/setup"))
+    }
+
+    /// True when it answers; false when it ended instead.
+    async fn is_up(&mut self) -> bool {
+        for _ in 0..500 {
+            if self.child.try_wait().expect("its state").is_some() {
+                return false;
+            }
+            if let Ok(Ok(said)) = tokio::time::timeout(Duration::from_secs(1), self.try_command(&["PING"])).await
+                && (said == ["PONG"] || said.iter().any(|s| s.contains("NOAUTH")))
+            {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        false
+    }
+
+    /// Of the first database.
+    pub fn url(&self) -> String {
+        format!("redis://{}/0", self.addr)
+    }
+
+    /// As `kill -9` does it. What it knew is lost.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// A new one in its place.
+    pub async fn again(&mut self) {
+        self.kill();
+        self.child = Redis::spawn(&self.dir);
+        let log = std::fs::read_to_string(self.dir.join("redis.log")).unwrap_or_default();
+        assert!(self.is_up().await, "redis-server does not come back: {log}");
+    }
+
+    /// It keeps its connections and says nothing more.
+    pub fn freeze(&self) {
+        self.signal(libc::SIGSTOP);
+    }
+
+    pub fn thaw(&self) {
+        self.signal(libc::SIGCONT);
+    }
+
+    fn signal(&self, signal: i32) {
+        let pid = libc::pid_t::try_from(self.child.id()).expect("a pid");
+        // SAFETY: a plain system call on the child, which is not reaped before `kill` or drop.
+        assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "signal {signal}");
+    }
+
+    /// For `command`, of the default user.
+    pub fn password(mut self, password: &str) -> Redis {
+        self.password = Some(password.to_owned());
+        self
+    }
+
+    /// A command and everything it said, arrays flattened.
+    pub async fn command(&self, words: &[&str]) -> Vec<String> {
+        soon("an answer of Redis", self.try_command(words)).await.expect("an answer of Redis")
+    }
+
+    /// All keys.
+    pub async fn keys(&self) -> Vec<String> {
+        self.command(&["KEYS", "*"]).await
+    }
+
+    async fn try_command(&self, words: &[&str]) -> Result<Vec<String>> {
+        let mut wire = Wire::new(TcpStream::connect(self.addr).await?);
+        if let Some(password) = &self.password {
+            exchange(&mut wire, &["AUTH", password]).await?;
+        }
+        exchange(&mut wire, words).await
+    }
+}
+
+/// A desk that has reached its Redis.
+pub async fn connected(setup: &Setup) -> Desk {
+    let desk = setup.clone().start().await;
+    eventually("Redis is reached", SOON, async || desk.metric("frontdesk_store_up").await == Some(1.0)).await;
+    desk
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn exchange(wire: &mut Wire, words: &[&str]) -> Result<Vec<String>> {
+    let parts: String = words.iter().map(|w| format!("${}\r\n{w}\r\n", w.len())).collect();
+    wire.write(format!("*{}\r\n{parts}", words.len()).as_bytes()).await?;
+    let (mut said, mut left) = (Vec::new(), 1);
+    while left > 0 {
+        left -= 1;
+        let line = wire.until(b"\r\n").await?;
+        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+        let (kind, rest) = line.split_at(1);
+        let count = rest.parse::<i64>().unwrap_or(0).max(0);
+        match kind {
+            "*" => left += count,
+            "$" => {
+                let mut value = Vec::new();
+                let length = usize::try_from(count).expect("a length");
+                wire.exactly(length, &mut value, &|_| {}).await?;
+                if !rest.starts_with('-') {
+                    wire.until(b"\r\n").await?;
+                }
+                said.push(String::from_utf8_lossy(&value).into_owned());
+            }
+            _ => said.push(rest.to_owned()),
+        }
+    }
+    Ok(said)
+}
