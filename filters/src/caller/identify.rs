@@ -105,8 +105,8 @@ impl Callers {
         (!self.agents.is_empty()).then_some(signature::CHALLENGE)
     }
 
-    /// Finds out who is asking, or why they are nobody in particular. The nonces, each another and at most [`TOGETHER`],
-    /// are to be used up by whoever goes on with this caller.
+    /// Finds out who is asking, or why they are nobody in particular. The nonces, each another and as many as one take may
+    /// have, are to be used up by whoever goes on with this caller.
     pub(crate) fn identify(&self, request: &Request<'_>, on_page: bool) -> (Caller, Result<Vec<Once>, Rejected>) {
         let mut caller = Caller::at(request.address);
         let proven = self.prove(&mut caller, request, on_page);
