@@ -181,3 +181,80 @@ fn check_refuses_an_agents_key_that_can_never_verify() {
         assert!(place && checked.said.contains("jwk"), "{jwk}: {}", checked.said);
     }
 }
+
+/// What AICP's own appendix shows, as a file without a word about Frontdesk.
+const CONTRACT: &str = "aicp_version = \"0.1\"\n[site]\nname = \"Example Travel\"\norigin = \"https://example-travel.com\"\n\
+    [[capabilities]]\nid = \"flights.search\"\ntype = \"query\"\nmethod = \"POST\"\nendpoint = \"/agent/flights/search\"\n\
+    risk_level = \"low\"\nauth = \"optional\"\n\
+    [[capabilities]]\nid = \"bookings.purchase\"\ntype = \"commit_action\"\nmethod = \"POST\"\n\
+    endpoint = \"/agent/bookings/purchase\"\nrisk_level = \"high\"\nauth = \"required\"\nidempotency_required = true\n";
+
+#[test]
+fn check_prints_what_a_contract_means() {
+    let dir = Dir::new();
+    dir.write("agent-interface.toml", CONTRACT);
+    let (code, out, err) = run_to_end(&["check", "agent-interface.toml"], dir.path());
+    assert_eq!(code, 0, "{out}{err}");
+    let first = out.lines().next().unwrap_or_default();
+    assert!(
+        first.contains("is fine as a contract: 2 capabilities, 1 warning") && first.contains("[upstream]"),
+        "{out}"
+    );
+    let expected = "\nAICP manifest valid.\n\nCapabilities:\n- flights.search: query, low risk\n\
+        - bookings.purchase: commit_action, high risk, confirmation required\n\n\
+        Warnings:\n- bookings.purchase has no freshness revalidation rule.\n";
+    assert!(out.ends_with(expected), "{out}");
+    assert_eq!(err, "");
+}
+
+#[test]
+fn check_passes_a_contract_alone_that_run_refuses() {
+    let dir = Dir::new();
+    dir.write("agent-interface.toml", CONTRACT);
+    let (code, out, err) = run_to_end(&["run", "--config", "agent-interface.toml"], dir.path());
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(err.contains("this is a contract on its own") && err.contains("write [upstream]"), "{err}");
+    // As soon as it says anything of how Frontdesk runs, it has to say where the site is.
+    let checked = check(format!("{CONTRACT}[listen]\nhttp = \"127.0.0.1:0\"\n"));
+    assert!(checked.code == 1 && checked.said.contains("upstream: missing"), "{}", checked.said);
+}
+
+#[test]
+fn check_says_which_of_two_policies_holds() {
+    let policies = "[policies]\nanonymous_access = false\ntraining_use = \"disallowed\"\nsummarization = \"allowed\"\n\
+        [policies.cache]\nmax_ttl_seconds = 30\n";
+    let capability = crate::support::rates::capability("a.b", "query", "/agent/a") + "cache_ttl_seconds = 60\n";
+    let checked = check(format!("{SMALLEST}{policies}{capability}"));
+    assert_eq!(checked.code, 0, "{}", checked.said);
+    for part in ["anyone may call a.b; the policy holds", "30 s holds"] {
+        assert!(checked.said.contains(part), "{part} in:\n{}", checked.said);
+    }
+    let notes = checked.said.lines().filter(|line| line.contains("nothing that Frontdesk can enforce")).count();
+    assert_eq!(notes, 1, "{}", checked.said);
+}
+
+#[tokio::test]
+async fn export_is_what_is_published() {
+    use crate::support::{Ask, Origin, Reply, Request, Setup, Via};
+    let origin = Origin::start(|_: &Request| Reply::new(404).body("none")).await;
+    let capability = crate::support::rates::capability("a.b", "query", "/agent/a");
+    let desk = Setup::before(&origin).set("site", "name = \"X\"").tail(&capability).start().await;
+    let at = "/.well-known/agent-interface";
+    for (args, accept) in [(&[][..], "application/aicp+toml"), (&["--json"], "application/aicp+json")] {
+        let published = desk.ask(Via::H1, Ask::get(at).header("Accept", accept)).await;
+        let args = [&["export", "aicp", "frontdesk.toml"][..], args].concat();
+        let (code, out, err) = run_to_end(&args, desk.dir.path());
+        assert_eq!((code, out), (0, published.text()), "{accept}: {err}");
+    }
+    let args = ["export", "aicp", "frontdesk.toml", "--out", "contract.toml"];
+    let (code, out, err) = run_to_end(&args, desk.dir.path());
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    let written = std::fs::read_to_string(desk.dir.join("contract.toml")).expect("the file");
+    assert!(written.starts_with("aicp_version = \"0.1\"\n"), "{written}");
+    // What was exported is a contract that can be checked, and exported again.
+    let (code, out, err) = run_to_end(&["check", "contract.toml"], desk.dir.path());
+    assert!(code == 0 && out.contains("as a contract"), "{out}{err}");
+    let (code, out, _) = run_to_end(&["export", "aicp", "contract.toml"], desk.dir.path());
+    assert_eq!((code, out), (0, written));
+    assert_eq!(run_to_end(&["export", "aicp", "missing.toml"], desk.dir.path()).0, 2);
+}

@@ -1,9 +1,11 @@
 //! Where agents are answered: every path that is Frontdesk's, whatever its spelling.
 //!
 //! A request whose canonical path is one of these is never passed to the site (decision 16): it is answered, or told
-//! what would be. A path may have `{placeholders}` (AICP §5.5), each for one segment.
+//! what would be. A path may have `{places}` (AICP §5.5), each in one segment.
 
-use std::collections::HashMap;
+mod routes;
+
+use std::sync::Arc;
 
 use http::{HeaderValue, Method};
 
@@ -11,7 +13,9 @@ use crate::{
     dialect::{Document, Explain, document},
     limits::Counted,
     path,
+    serve::Serve,
 };
+pub use routes::Endpoints;
 
 /// One path of ours, or one and all below it.
 #[derive(Debug, Clone)]
@@ -35,9 +39,14 @@ enum What {
 /// A way to call an endpoint.
 #[derive(Debug, Clone)]
 struct Call {
+    /// The path, with its own names for the places.
+    declared: String,
     method: Method,
     /// It changes something.
     action: bool,
+    /// `None`: nothing is behind it yet.
+    serve: Option<Arc<dyn Serve>>,
+    explain: Explain,
 }
 
 impl Endpoint {
@@ -48,8 +57,16 @@ impl Endpoint {
 
     /// Something that is called.
     pub(crate) fn call(path: &str, method: Method, action: bool, explain: Explain) -> Self {
-        let calls = What::Calls(vec![Call { method, action }]);
+        let calls = What::Calls(vec![Call { declared: path.to_owned(), method, action, serve: None, explain }]);
         Self { declared: path.to_owned(), below: false, yields: false, what: calls, explain }
+    }
+
+    /// The same, answered.
+    pub(crate) fn served(mut self, serve: Arc<dyn Serve>) -> Self {
+        if let What::Calls(calls) = &mut self.what {
+            calls.iter_mut().for_each(|call| call.serve = Some(serve.clone()));
+        }
+        self
     }
 
     /// The same for whatever is below it, and not for the path itself.
@@ -72,11 +89,31 @@ impl Endpoint {
         }
     }
 
-    /// Whether a request spells the path as it was announced.
-    pub(crate) fn is_spelled(&self, target: &str, canonical: &str) -> bool {
+    /// What stands in the places of the path, where a request spells it as it was announced.
+    pub(crate) fn spelled(&self, method: &Method, target: &str, canonical: &str) -> Option<Vec<(String, String)>> {
+        let declared = match &self.what {
+            What::Calls(calls) => calls.iter().find(|call| call.takes(method)).map_or(&self.declared, |c| &c.declared),
+            What::Document(_) => &self.declared,
+        };
         let spelled = target.split(['?', '#']).next().unwrap_or(target);
-        let one_of_many = self.below || self.declared.contains('{');
-        spelled == if one_of_many { canonical } else { self.declared.as_str() }
+        if self.below {
+            return (spelled == canonical).then(Vec::new);
+        }
+        if !declared.contains('{') {
+            return (spelled == declared).then(Vec::new);
+        }
+        let (mut values, mut segments) = (Vec::new(), spelled.split('/'));
+        for wanted in declared.split('/') {
+            let segment = segments.next()?;
+            match place(wanted) {
+                None => (segment == wanted).then_some(())?,
+                Some((before, name, after)) => {
+                    let value = segment.strip_prefix(before)?.strip_suffix(after)?;
+                    values.push((name.to_owned(), path::value(value)?));
+                }
+            }
+        }
+        segments.next().is_none().then_some(values)
     }
 
     /// What a request with this method counts as. A method that is not taken counts as what could be meant.
@@ -95,6 +132,14 @@ impl Endpoint {
         }
     }
 
+    /// Who answers a call with this method; `None` inside where nothing is behind it yet.
+    pub(crate) fn server(&self, method: &Method) -> Option<Option<Arc<dyn Serve>>> {
+        match &self.what {
+            What::Document(_) => None,
+            What::Calls(calls) => calls.iter().find(|call| call.takes(method)).map(|call| call.serve.clone()),
+        }
+    }
+
     /// The methods that it takes.
     pub(crate) fn allow(&self) -> HeaderValue {
         let What::Calls(calls) = &self.what else { return HeaderValue::from_static(document::ALLOW) };
@@ -108,9 +153,14 @@ impl Endpoint {
         HeaderValue::try_from(methods.join(", ")).unwrap_or_else(|_| HeaderValue::from_static("OPTIONS"))
     }
 
-    /// How it says that something is refused.
-    pub(crate) fn explain(&self) -> Explain {
-        self.explain
+    /// How it says that something is refused, to a call with this method.
+    pub(crate) fn explain(&self, method: &Method) -> Explain {
+        match &self.what {
+            What::Calls(calls) => {
+                calls.iter().find(|call| call.takes(method)).map_or(self.explain, |call| call.explain)
+            }
+            What::Document(_) => self.explain,
+        }
     }
 }
 
@@ -120,73 +170,11 @@ impl Call {
     }
 }
 
-/// Every endpoint, by canonical path.
-#[derive(Debug, Clone, Default)]
-pub struct Endpoints {
-    exact: HashMap<String, Endpoint>,
-    /// Paths with placeholders.
-    templates: Vec<(String, Endpoint)>,
-    below: Vec<(String, Endpoint)>,
-}
-
-impl Endpoints {
-    /// Adds one. A path that is there already is called in one more way; a document stays what it is.
-    pub(crate) fn add(&mut self, endpoint: Endpoint) {
-        let canonical = path::canonical(&endpoint.declared).into_owned();
-        if endpoint.below {
-            self.below.push((canonical, endpoint));
-            // Of two that fit, the nearer one.
-            self.below.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
-            return;
-        }
-        let template = canonical.contains('{');
-        let there = match template {
-            true => self.templates.iter_mut().find(|(path, _)| *path == canonical).map(|(_, endpoint)| endpoint),
-            false => self.exact.get_mut(&canonical),
-        };
-        match there {
-            Some(Endpoint { what: What::Calls(calls), .. }) => {
-                if let What::Calls(more) = endpoint.what {
-                    calls.extend(more);
-                }
-            }
-            Some(_) => {}
-            None if template => self.templates.push((canonical, endpoint)),
-            None => drop(self.exact.insert(canonical, endpoint)),
-        }
-    }
-
-    /// The endpoint that a request with a canonical path belongs to.
-    pub(crate) fn find(&self, canonical: &str, method: &Method) -> Option<&Endpoint> {
-        let under = |prefix: &str| canonical.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'));
-        self.exact
-            .get(canonical)
-            .or_else(|| self.templates.iter().find(|(template, _)| fits(template, canonical)).map(|(_, e)| e))
-            .or_else(|| self.below.iter().find(|(prefix, _)| under(prefix)).map(|(_, e)| e))
-            .filter(|endpoint| !endpoint.yields || endpoint.takes(method))
-    }
-
-    /// The paths of the documents, in order.
-    pub fn documents(&self) -> Vec<&str> {
-        let mut paths: Vec<&str> = self.exact.values().filter_map(|e| Some(e.published()?.path.as_str())).collect();
-        paths.sort_unstable();
-        paths
-    }
-}
-
-/// Whether a path is one of those that a template stands for: segment by segment, a placeholder for any but none.
-fn fits(template: &str, path: &str) -> bool {
-    let mut segments = path.split('/');
-    let each = template.split('/').all(|wanted| match segments.next() {
-        None => false,
-        Some(segment) => match wanted.split_once('{').zip(wanted.rsplit_once('}')) {
-            None => segment == wanted,
-            Some(((before, _), (_, after))) => {
-                segment.len() > before.len() + after.len() && segment.starts_with(before) && segment.ends_with(after)
-            }
-        },
-    });
-    each && segments.next().is_none()
+/// A segment with a place in it: what stands before it, its name, and what stands after it.
+fn place(segment: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = segment.split_once('{')?;
+    let (name, after) = rest.split_once('}')?;
+    Some((before, name, after))
 }
 
 #[cfg(test)]
@@ -194,16 +182,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_placeholder_stands_for_one_segment() {
-        for (template, path, expected) in [
-            ("/records/{id}", "/records/1", true),
-            ("/records/{id}", "/records", false),
-            ("/records/{id}", "/records/1/2", false),
-            ("/{a}/x/{b}.json", "/1/x/2.json", true),
-            ("/{a}/x/{b}.json", "/1/x/.json", false),
-            ("/{a}/x/{b}.json", "/1/y/2.json", false),
+    fn places_are_filled_only_by_the_declared_spelling() {
+        let endpoint = Endpoint::call("/r/{id}/x/{v}.json", Method::GET, false, crate::problem::reply);
+        let spelled = |target: &str| endpoint.spelled(&Method::GET, target, "");
+        let values = |a: &str, b: &str| Some(vec![("id".to_owned(), a.to_owned()), ("v".to_owned(), b.to_owned())]);
+        assert_eq!(spelled("/r/1/x/2.json?q=3"), values("1", "2"));
+        assert_eq!(spelled("/r/a%20b%2Fc/x/%C3%BC.json"), values("a b/c", "ü"));
+        for target in [
+            "/r/1/x/.json",
+            "/r//x/2.json",
+            "/R/1/x/2.json",
+            "/r/1;a/x/2.json",
+            "/r/../x/2.json",
+            "/r/%2e%2e/x/2.json",
+            "/r/1/x/2.json/",
+            "/r/%FF/x/2.json",
+            "/r/%zz/x/2.json",
+            "/r/a%00/x/2.json",
+            "//r/1/x/2.json",
+            "/r/a\\b/x/2.json",
         ] {
-            assert_eq!(fits(template, path), expected, "{template} {path}");
+            assert_eq!(spelled(target), None, "{target}");
         }
     }
 }

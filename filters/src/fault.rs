@@ -2,11 +2,11 @@
 //!
 //! Every dialect maps the same refusal to its own envelope; status and headers are the same for all.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use http::{HeaderValue, StatusCode, header};
 
-use crate::reply::Reply;
+use crate::{desk::Violation, reply::Reply};
 
 /// Why a request cannot be carried out, before any dialect is involved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +24,38 @@ pub enum Fault {
     RateLimited,
     /// An endpoint of ours that nothing is behind.
     NotImplemented,
+    /// The caller takes nothing that could be given.
+    NotAcceptable,
+    /// A body above `protection.max_input`.
+    TooLarge,
+    /// The operator does not want it at all.
+    Forbidden,
+    /// The credential does not grant it.
+    MissingScope,
+    /// The credential would do, had its subject been authenticated more strongly (RFC 9470).
+    WeakAuthentication,
+    /// The input is not what the schema says.
+    InvalidInput,
+    /// The input holds what is not wanted.
+    ForbiddenField,
+    /// A person has to confirm the call.
+    ConfirmationRequired,
+    /// What was presented confirms nothing, or something else.
+    ConfirmationInvalid,
+    /// The call needs an idempotency key.
+    KeyRequired,
+    /// A call with this key is under way.
+    InFlight,
+    /// The key stands for another input.
+    KeyReused,
+    /// A call was begun, and nobody knows how it ended.
+    OutcomeUnknown,
+    /// The site answered with something that is not what was declared.
+    Malformed,
+    /// The site answered with a failure that has no name.
+    SiteFailed,
+    /// The site answered with a failure that the operator named.
+    Named(StatusCode),
     /// The upstream answered with something that is not HTTP, or hung up.
     BadGateway,
     /// The upstream cannot be reached.
@@ -48,7 +80,16 @@ impl Fault {
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
-            Self::BadGateway | Self::Unreachable => StatusCode::BAD_GATEWAY,
+            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Forbidden | Self::MissingScope => StatusCode::FORBIDDEN,
+            Self::WeakAuthentication => StatusCode::UNAUTHORIZED,
+            Self::InvalidInput | Self::ForbiddenField | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::ConfirmationRequired | Self::ConfirmationInvalid => StatusCode::PRECONDITION_REQUIRED,
+            Self::KeyRequired => StatusCode::BAD_REQUEST,
+            Self::InFlight | Self::OutcomeUnknown => StatusCode::CONFLICT,
+            Self::Named(status) => status,
+            Self::Malformed | Self::SiteFailed | Self::BadGateway | Self::Unreachable => StatusCode::BAD_GATEWAY,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -66,6 +107,22 @@ impl Fault {
             Self::Unauthenticated => "auth_required",
             Self::RateLimited => "rate_limited",
             Self::NotImplemented => "not_implemented",
+            Self::NotAcceptable => "not_acceptable",
+            Self::TooLarge => "too_large",
+            Self::Forbidden => "forbidden",
+            Self::MissingScope => "missing_scope",
+            Self::WeakAuthentication => "strong_authentication_required",
+            Self::InvalidInput => "invalid_input",
+            Self::ForbiddenField => "forbidden_field",
+            Self::ConfirmationRequired => "confirmation_required",
+            Self::ConfirmationInvalid => "confirmation_invalid",
+            Self::KeyRequired => "idempotency_key_required",
+            Self::InFlight => "idempotency_in_flight",
+            Self::KeyReused => "idempotency_key_reused",
+            Self::OutcomeUnknown => "outcome_unknown",
+            Self::Malformed => "upstream_malformed_response",
+            Self::SiteFailed => "upstream_error",
+            Self::Named(_) => "upstream_named_error",
             Self::BadGateway => "bad_gateway",
             Self::Unreachable => "upstream_unreachable",
             Self::Unavailable => "unavailable",
@@ -87,6 +144,32 @@ impl Fault {
             Self::Unauthenticated => "This address needs a credential. The manifest says which.",
             Self::RateLimited => "Too many requests. Wait as long as Retry-After says.",
             Self::NotImplemented => "This address is declared, but nothing answers here yet.",
+            Self::NotAcceptable => "Nothing that the Accept header names can be had here.",
+            Self::TooLarge => "The input is larger than this site accepts. Send less.",
+            Self::Forbidden => "This site does not offer this to agents.",
+            Self::MissingScope => "The credential does not grant what this needs. Ask for the scopes named here.",
+            Self::WeakAuthentication => {
+                "Whoever granted this credential has to authenticate more strongly. Get a token that says so."
+            }
+            Self::InvalidInput => {
+                "The input is not what the contract says. See what is wrong below, and send it again."
+            }
+            Self::ForbiddenField => "The input holds fields that must not be sent here. Leave them out.",
+            Self::ConfirmationRequired => {
+                "A person has to confirm this. Show them the summary, and repeat the call with the token."
+            }
+            Self::ConfirmationInvalid => {
+                "The confirmation has expired, was used, or is for something else. Ask for a new one."
+            }
+            Self::KeyRequired => "This needs an Idempotency-Key, so that a retry is not a second call. Send one.",
+            Self::InFlight => "A call with this Idempotency-Key is under way. Ask again with the same key.",
+            Self::KeyReused => "This Idempotency-Key was used for another input. Use a new key for a new call.",
+            Self::OutcomeUnknown => {
+                "A call with this key was begun, and nobody knows how it ended. Find out before trying with a new key."
+            }
+            Self::Malformed => "The site's answer is not what was declared, and is not passed on.",
+            Self::SiteFailed => "The site could not carry this out. Try again later.",
+            Self::Named(_) => "The site did not carry this out.",
             Self::BadGateway => {
                 "The site behind this address gave an answer that cannot be passed on. Try again later."
             }
@@ -140,6 +223,12 @@ pub struct Refusal {
     pub allow: Option<HeaderValue>,
     /// What `WWW-Authenticate` says.
     pub challenge: Option<HeaderValue>,
+    /// What the operator calls this failure of the site's.
+    pub name: Option<Arc<str>>,
+    /// What is wrong with an input.
+    pub violations: Vec<Violation>,
+    /// What a credential has to grant.
+    pub required_scopes: Vec<String>,
 }
 
 impl From<Fault> for Refusal {
@@ -154,6 +243,9 @@ impl From<Fault> for Refusal {
             never: false,
             allow: None,
             challenge: None,
+            name: None,
+            violations: Vec::new(),
+            required_scopes: Vec::new(),
         }
     }
 }

@@ -6,17 +6,23 @@
 pub mod accept;
 pub mod caller;
 mod decide;
+pub mod desk;
 pub mod dialect;
 mod endpoint;
 mod fault;
+pub mod import;
+pub mod inspect;
 pub mod limits;
+pub mod openapi;
 pub mod page;
 pub mod path;
 pub mod problem;
 mod reply;
+mod serve;
 pub mod site;
 pub mod state;
 
 pub use decide::{Decided, Decision, Request, decide};
 pub use fault::{Fault, Refusal};
 pub use reply::Reply;
+pub use serve::{About, Incoming, Serve, Served, Serving};

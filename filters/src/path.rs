@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 /// The canonical form of a request path: percent-decoded once, backslashes as slashes, `;parameters` cut from each
-/// segment, empty, `.` and `..` segments collapsed, no trailing slash (but for the root), query and fragment cut.
+/// segment and blanks from its end, empty, `.` and `..` segments collapsed, no trailing slash (but for the root), query and fragment cut.
 ///
 /// Borrows when the path is already canonical, which is the common case.
 pub fn canonical(path: &str) -> Cow<'_, str> {
@@ -16,9 +16,12 @@ pub fn canonical(path: &str) -> Cow<'_, str> {
         return Cow::Borrowed(path);
     }
     let decoded = decode(path.as_bytes());
+    // A site that is written in C may read no further.
+    let decoded = decoded.split('\0').next().unwrap_or_default();
     let mut kept: Vec<&str> = Vec::new();
     for segment in decoded.split(['/', '\\']) {
         let segment = segment.split(';').next().unwrap_or("");
+        let segment = segment.trim_end_matches(|c: char| c.is_control() || c == ' ');
         match segment {
             "" | "." => {}
             ".." => {
@@ -36,6 +39,45 @@ pub fn canonical(path: &str) -> Cow<'_, str> {
         canonical.push('/');
     }
     Cow::Owned(canonical)
+}
+
+/// The ways in which a site may take a path apart that is not spelled canonically: a slash that is encoded, a backslash
+/// and what follows a semicolon may each be a part of a segment. Nothing where there is only one way.
+pub(crate) fn readings(target: &str) -> Vec<Vec<Cow<'_, str>>> {
+    let path = &target[..target.find(['?', '#']).unwrap_or(target.len())];
+    if !path.contains(['%', '\\', ';']) {
+        return Vec::new();
+    }
+    let ways = [(true, true), (true, false), (false, true), (false, false)];
+    ways.into_iter().map(|(backslash, semicolon)| segments(path, backslash, semicolon)).collect()
+}
+
+fn segments(path: &str, backslash: bool, semicolon: bool) -> Vec<Cow<'_, str>> {
+    let mut kept: Vec<Cow<'_, str>> = Vec::new();
+    for segment in path.split(|c| c == '/' || backslash && c == '\\') {
+        let segment = if semicolon { segment.split(';').next().unwrap_or("") } else { segment };
+        let segment = match segment.contains('%') {
+            true => Cow::Owned(decode(segment.as_bytes())),
+            false => Cow::Borrowed(segment),
+        };
+        match segment.as_ref() {
+            "" | "." => {}
+            ".." => drop(kept.pop()),
+            _ => kept.push(segment),
+        }
+    }
+    kept
+}
+
+/// The value that stands in a place of a path, decoded; `None` where it is spelled in a way that a site might read
+/// otherwise.
+pub(crate) fn value(sent: &str) -> Option<String> {
+    let decoded = percent_encoding::percent_decode_str(sent).decode_utf8().ok()?;
+    let escapes = sent.match_indices('%').all(|(at, _)| {
+        sent.as_bytes().get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    });
+    let plain = !sent.contains([';', '\\']) && !decoded.chars().any(char::is_control);
+    (escapes && plain && !matches!(&*decoded, "" | "." | "..")).then(|| decoded.into_owned())
 }
 
 /// Whether nothing would change. One pass over the bytes, no allocation.
@@ -126,6 +168,9 @@ mod tests {
             "/.well-known/x/%2e%2e/agent.json",
             "\\.well-known\\agent.json",
             "/a/b/../../.well-known/agent.json",
+            "/.well-known/agent.json%00.html",
+            "/.well-known/agent.json%0a",
+            "/.well-known%20/agent.json%20",
         ] {
             assert_eq!(canonical(spelling), "/.well-known/agent.json", "{spelling}");
         }

@@ -61,7 +61,7 @@ fn cased(name: &HeaderName) -> Option<&'static str> {
 }
 
 /// Names that the library knows nothing about.
-const LIMITS: [&str; 7] = [
+const LIMITS: [&str; 9] = [
     "RateLimit",
     "RateLimit-Policy",
     "X-RateLimit-Limit",
@@ -69,6 +69,8 @@ const LIMITS: [&str; 7] = [
     "X-RateLimit-Reset",
     "X-RateLimit-Window",
     "Accept-Signature",
+    "Idempotency-Replayed",
+    "X-Request-Id",
 ];
 
 /// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.

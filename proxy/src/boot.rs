@@ -26,6 +26,8 @@ use crate::{
     front::Front,
     live::Live,
     logs::Logs,
+    outbound::Outbound,
+    process::Processes,
     source::Source,
 };
 
@@ -60,9 +62,7 @@ pub type Beside = Box<dyn FnOnce(Arc<Live>, Arc<Metrics>) + Send>;
 pub fn run(source: Source, beside: Option<Beside>) -> Result<(), NotStarted> {
     crate::live::started();
     let logs = Logs::start();
-    // Whoever needs TLS finds one provider, whichever library asks first.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    check_trust_store()?;
+    ready_for_tls()?;
     let metrics = Metrics::new().map_err(|e| NotStarted(vec![e.to_string()]))?;
     let live = Live::start(source, metrics.clone()).map_err(NotStarted)?;
     raise_file_limit();
@@ -76,6 +76,12 @@ pub fn run(source: Source, beside: Option<Beside>) -> Result<(), NotStarted> {
     let ended = runtime.block_on(serve(live, metrics, logs, threads, beside));
     runtime.shutdown_background();
     ended
+}
+
+/// Whoever needs TLS finds one provider, whichever library asks first, and certificates to trust.
+pub fn ready_for_tls() -> Result<(), NotStarted> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    check_trust_store()
 }
 
 /// The library panics when the certificate store that the environment names cannot be read.
@@ -138,7 +144,16 @@ async fn serve(
     let _ = tokio::time::timeout(FIRST_LOOK, running.store.tend()).await;
     let access = Arc::new(AccessLog::start(metrics.clone()).map_err(|e| NotStarted(vec![e.to_string()]))?);
     let gate = Gate::new(live.clone(), metrics.clone(), settings.protection.max_connections, drain.clone());
-    let front = Front { live: live.clone(), metrics: metrics.clone(), access: access.clone(), drain: drain.clone() };
+    let outbound = Outbound::new();
+    let front = Front {
+        live: live.clone(),
+        metrics: metrics.clone(),
+        access: access.clone(),
+        drain: drain.clone(),
+        outbound: outbound.clone(),
+        processes: Arc::new(Processes::new()),
+        kept: Arc::default(),
+    };
     let conf = ServerConf { threads, upstream_keepalive_pool_size: POOL, max_retries: TRIES, ..ServerConf::default() };
     let mut proxy = HttpProxy::new(front, Arc::new(conf));
     proxy.handle_init_modules();
@@ -170,7 +185,7 @@ async fn serve(
         tell(scheme, &listener);
         tokio::spawn(accept::listen(gate.clone(), listener, manner, proxy.clone()));
     }
-    jobs::start(&live, &metrics, &drain);
+    jobs::start(&live, &metrics, &outbound, &drain);
     tokio::spawn(follow_swaps(live.clone(), gate.clone(), logs));
     drop(running);
 
@@ -194,6 +209,9 @@ async fn serve(
     }
     drop(never);
     access.flush(LAST_LINES);
+    if let Some(audit) = live.current().audit.clone() {
+        let _ = tokio::task::spawn_blocking(move || audit.close()).await;
+    }
     tracing::info!("ended");
     Ok(())
 }

@@ -4,6 +4,7 @@ mod after;
 mod ctx;
 mod failure;
 mod head;
+mod serve;
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -13,7 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::{Decision, Refusal, Request, caller::forwarded, decide};
+use frontdesk_filters::{Decision, Refusal, Request, caller::forwarded, decide, desk::Kept};
 use http::{StatusCode, Version, header};
 use pingora::{
     Error, ErrorType, Result,
@@ -30,6 +31,8 @@ use crate::{
     admin::metrics::Metrics,
     answer,
     live::Live,
+    outbound::Outbound,
+    process::Processes,
     rewrite::{self, PageBodies, PageBody},
 };
 use ctx::{Ctx, HeadWatch};
@@ -44,6 +47,11 @@ pub struct Front {
     pub access: Arc<AccessLog>,
     /// Turns true when the process is to end.
     pub drain: watch::Receiver<bool>,
+    /// Carries the calls of the desk.
+    pub outbound: Arc<Outbound>,
+    pub processes: Arc<Processes>,
+    /// Answers that the desk keeps for a while; outlives a swap.
+    pub kept: Arc<Kept>,
 }
 
 impl Front {
@@ -83,6 +91,9 @@ impl Front {
         let decided = decide(&running.snapshot, running.store.counters.as_ref(), &request).await;
         if decided.wants_keys {
             self.live.want_keys();
+        }
+        if let (Decision::Refuse(_, reason), Some(about)) = (&decided.decision, decided.about) {
+            self.record(head, &running, &decided.caller, about, reason);
         }
         ctx.caller = Some(decided.caller);
         decided.decision
@@ -138,6 +149,7 @@ impl ProxyHttp for Front {
                 ctx.error = Some(reason);
                 answer::send(session, reply, &running).await?;
             }
+            Decision::Serve(serving) => self.serve(session, ctx, &serving).await?,
             Decision::Pass => {
                 ctx.passed = true;
                 return Ok(false);

@@ -20,12 +20,14 @@ use tokio::sync::watch;
 
 use crate::{
     admin::metrics::Metrics,
+    audit,
     certificate::Certificate,
     source::{Source, lines},
     store::Store,
     upstream::Pool,
 };
 
+use running::Homes;
 pub use running::Running;
 
 /// Why the last reload failed.
@@ -81,7 +83,8 @@ impl Live {
         let pool = Pool::new(&declaration.settings.upstream, metrics.clone()).map_err(|e| vec![e])?;
         let store = Store::open(&declaration.settings.store).map_err(|e| vec![e])?;
         let bound = declaration.settings.listen.clone();
-        let running = Running::new(declaration, &Learned::default(), pool, store);
+        let audit = open_audit(&declaration, None).map_err(|e| vec![e])?;
+        let running = Running::new(declaration, &Learned::default(), Homes { pool, store, audit });
         running.pool.show(None);
         metrics.reloaded(true, seconds(running.since));
         Ok(Arc::new(Self {
@@ -231,11 +234,12 @@ impl Live {
         } else {
             Store::open(&settings.store).map_err(unusable)?
         };
+        let audit = open_audit(&declaration, current.audit.as_ref()).map_err(unusable)?;
         if let Some(tls) = &settings.tls {
             self.certificate.load(tls).map_err(unusable)?;
         }
         let learned = self.state.lock().learned.clone();
-        Ok(Running::new(declaration, &learned, pool, store))
+        Ok(Running::new(declaration, &learned, Homes { pool, store, audit }))
     }
 
     /// Whether the site is known to have something of its own at a path.
@@ -280,8 +284,7 @@ impl Live {
         what(&mut state.learned);
         let known = current.snapshot.settings.key_urls();
         state.learned.keys.retain(|url, _| known.contains(&url.as_str()));
-        let mut wiser =
-            Running::new(current.declaration.clone(), &state.learned, current.pool.clone(), current.store.clone());
+        let mut wiser = Running::new(current.declaration.clone(), &state.learned, current.homes());
         wiser.since = current.since;
         self.current.store(Arc::new(wiser));
     }
@@ -292,6 +295,15 @@ struct Unusable {
     mistakes: Vec<String>,
     /// Its hash, if it could be read.
     tried: Option<String>,
+}
+
+/// The audit log that a declaration wants: the present one, where it is the same.
+fn open_audit(declaration: &Declaration, present: Option<&Arc<audit::Log>>) -> Result<Option<Arc<audit::Log>>, String> {
+    let Some(settings) = &declaration.settings.audit else { return Ok(None) };
+    match present.filter(|log| log.fits(settings)) {
+        Some(log) => Ok(Some(log.clone())),
+        None => audit::Log::open(settings).map(Some),
+    }
 }
 
 /// Certificates of the upstream may have changed under the same names: their bytes are in the hash.

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use frontdesk_filters::site::{self, Declaration, Mistake, Outside, Refused};
+use frontdesk_filters::site::{self, Declaration, Mistake, Outside, Refused, Review};
 
 use crate::{certificate::Certificate, upstream};
 
@@ -46,6 +46,11 @@ impl Source {
             listen.admin = address;
         }
         Ok(declaration)
+    }
+
+    /// Reads and checks the file for somebody who does not run it.
+    pub fn review(&self) -> Result<Review, Refused> {
+        site::review(&self.path, &Here(&self.variables))
     }
 }
 

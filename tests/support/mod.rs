@@ -3,21 +3,26 @@
 //! Nothing here is a double of our own parts. Each file holds one idea.
 
 pub mod ask;
+pub mod calls;
 pub mod client;
 pub mod client_h2;
 pub mod coding;
+pub mod contract;
 pub mod desk;
 pub mod dir;
 pub mod gate;
+pub mod hostile;
 pub mod jwks;
 pub mod message;
 pub mod origin;
 pub mod origin_h2;
 pub mod page;
+pub mod paper;
 pub mod rates;
 pub mod redis;
 pub mod reply;
 pub mod setup;
+pub mod shop;
 pub mod signer;
 pub mod tls;
 pub mod wire;

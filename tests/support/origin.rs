@@ -246,6 +246,7 @@ async fn perform(mut wire: Wire, request: &Request, steps: Vec<Step>) -> Result<
         match step {
             Step::Write(bytes) => wire.write(&bytes).await?,
             Step::Pause(time) => tokio::time::sleep(time).await,
+            Step::Wait(gate) => gate.wait().await,
             Step::Close => return Ok(None),
             Step::Stall => std::future::pending().await,
             Step::KeepAlive => return Ok(Some(wire)),

@@ -16,6 +16,8 @@ pub enum Answer {
 pub enum Step {
     Write(Vec<u8>),
     Pause(Duration),
+    /// Nothing more until the gate is open.
+    Wait(Gate),
     /// Ends the connection in order.
     Close,
     /// 101, then every byte comes back as it was.

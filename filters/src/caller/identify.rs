@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, header};
 use url::Url;
 
 use super::{
-    Agent, Caller, Proof, Rejected,
+    Agent, Caller, Granted, Proof, Rejected,
     key::ApiKeys,
     key_set::KeySet,
     signature::{self, Nonce, Signed, SignedAgents},
@@ -38,8 +38,8 @@ const JWKS: &str = "auth.jwks";
 #[derive(Debug)]
 pub(crate) struct Callers {
     keys: ApiKeys,
-    /// What each key is called, and whom it is counted as.
-    names: Vec<(Arc<str>, Subject)>,
+    /// What each key is called, whom it is counted as, and what it grants.
+    names: Vec<(Arc<str>, Subject, Arc<[String]>)>,
     tokens: Option<Tokens>,
     agents: SignedAgents,
     /// The site's own, where it is declared; without a default port.
@@ -90,7 +90,11 @@ impl Callers {
         problems.extend(more);
         Self {
             keys: ApiKeys::new(&auth.api_keys),
-            names: auth.api_keys.iter().map(|key| (key.name.as_str().into(), holder(&key.name))).collect(),
+            names: auth
+                .api_keys
+                .iter()
+                .map(|key| (key.name.as_str().into(), holder(&key.name), key.scopes.as_slice().into()))
+                .collect(),
             tokens,
             agents,
             authority: settings.site.origin.as_deref().and_then(authority_of),
@@ -143,7 +147,8 @@ impl Callers {
     }
 
     fn is_key(&self, caller: &mut Caller, index: usize) {
-        let Some((name, subject)) = self.names.get(index) else { return };
+        let Some((name, subject, scopes)) = self.names.get(index) else { return };
+        caller.granted = Granted::Key(scopes.clone());
         caller.proof = Proof::Key;
         caller.subject = Some(*subject);
         caller.name = Some(name.clone());
@@ -168,6 +173,7 @@ impl Callers {
             caller.proof = Proof::Token;
             caller.subject = Some(Subject::named(&[b"token", token.subject.as_bytes()]));
             caller.name = Some(token.subject.as_str().into());
+            caller.granted = Granted::Token(token);
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ use std::{net::IpAddr, sync::Arc};
 
 pub(crate) use identify::{Callers, Once};
 pub use rejected::Rejected;
+use token::Token;
 
 use crate::state::Subject;
 
@@ -62,7 +63,17 @@ pub struct Caller {
     pub(crate) subject: Option<Subject>,
     /// The API key's place in the declaration.
     pub(crate) key: Option<usize>,
+    pub(crate) granted: Granted,
     pub agent: Option<Agent>,
+}
+
+/// What a credential grants.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Granted {
+    #[default]
+    Nothing,
+    Key(Arc<[String]>),
+    Token(Arc<Token>),
 }
 
 /// The agent that calls.
@@ -99,7 +110,47 @@ fn signer(agent: &str) -> Subject {
 impl Caller {
     /// Nobody in particular.
     pub(crate) fn at(address: IpAddr) -> Self {
-        Self { address, proof: Proof::None, name: None, subject: None, key: None, agent: None }
+        Self {
+            address,
+            proof: Proof::None,
+            name: None,
+            subject: None,
+            key: None,
+            granted: Granted::Nothing,
+            agent: None,
+        }
+    }
+
+    /// Whether a credential was presented that is valid; a signature is none: it says who, and grants nothing.
+    pub(crate) fn has_credential(&self) -> bool {
+        matches!(self.proof, Proof::Key | Proof::Token)
+    }
+
+    /// The scopes that its credential grants.
+    pub(crate) fn scopes(&self) -> &[String] {
+        match &self.granted {
+            Granted::Nothing => &[],
+            Granted::Key(scopes) => scopes,
+            Granted::Token(token) => &token.scopes,
+        }
+    }
+
+    /// How strongly the subject was authenticated: the token's `acr` and `amr`.
+    pub(crate) fn authentication(&self) -> &[String] {
+        match &self.granted {
+            Granted::Token(token) => &token.authentication,
+            _ => &[],
+        }
+    }
+
+    /// Whom records are kept for: what is proven, else the address with what is claimed (decision 17).
+    pub(crate) fn holder(&self) -> Subject {
+        let address = Subject::address(self.address);
+        match (&self.subject, &self.agent) {
+            (Some(subject), _) => *subject,
+            (None, Some(agent)) => address.claiming(&agent.name),
+            (None, None) => address,
+        }
     }
 
     /// Nobody in particular, who still says which agent it is.

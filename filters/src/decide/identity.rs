@@ -62,7 +62,7 @@ impl Desk<'_> {
         if self.snapshot.callers.signature_required && !signed {
             return Some(Unproven::Unsigned);
         }
-        (caller.name.is_none() && !self.snapshot.settings.anonymous_access).then_some(Unproven::Anonymous)
+        (caller.name.is_none() && !self.snapshot.settings.policies.anonymous_access).then_some(Unproven::Anonymous)
     }
 
     /// Refuses somebody; what is not valid counts against the address it came from.

@@ -6,6 +6,7 @@ mod tests;
 
 use std::{
     net::IpAddr,
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -20,6 +21,7 @@ use crate::{
     limits::{Counted, Held},
     path, problem,
     reply::Reply,
+    serve::{About, Serve, Serving},
     site::{AcceptAnswer, Snapshot},
     state::{Amount, Away, Counters, Taken},
 };
@@ -49,6 +51,8 @@ pub struct Request<'a> {
 pub struct Decided {
     pub decision: Decision,
     pub caller: Caller,
+    /// What was called, where it was refused before anybody looked further: for the record.
+    pub about: Option<About>,
     /// A key is not known here that may have been published since: the sets of keys are worth another look.
     pub wants_keys: bool,
 }
@@ -62,14 +66,31 @@ pub enum Decision {
     Answer(Reply),
     /// Frontdesk refuses it, for this reason.
     Refuse(Reply, &'static str),
+    /// A dialect answers it, once its body is read.
+    Serve(Serving),
+}
+
+/// What an endpoint makes of a request.
+enum Says {
+    Reply(Reply),
+    Serve(Arc<dyn Serve>, Vec<(String, String)>),
+}
+
+impl From<Reply> for Says {
+    fn from(reply: Reply) -> Self {
+        Self::Reply(reply)
+    }
 }
 
 /// Decides by the request's head alone. Only the counters may be waited for.
 pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
     let canonical = path::canonical(request.target);
     let desk = Desk { snapshot, counters, request };
-    match snapshot.endpoints.find(&canonical, request.method) {
-        Some(endpoint) => desk.endpoint(endpoint, &canonical).await,
+    match snapshot.endpoints.find(request.target, &canonical, request.method) {
+        Some(endpoint) => {
+            let about = endpoint.server(request.method).flatten().and_then(|serve| serve.about());
+            Decided { about, ..desk.endpoint(endpoint, &canonical).await }
+        }
         None => desk.page().await,
     }
 }
@@ -84,7 +105,7 @@ struct Desk<'a> {
 impl Desk<'_> {
     /// An agent endpoint: whoever presents something that is not valid is refused, and everyone is limited.
     async fn endpoint(&self, endpoint: &Endpoint, canonical: &str) -> Decided {
-        let explain = endpoint.explain();
+        let explain = endpoint.explain(self.request.method);
         let published = endpoint.published().is_some();
         let (caller, unproven) = self.identified(false).await;
         let unproven = match unproven {
@@ -111,21 +132,23 @@ impl Desk<'_> {
     }
 
     /// What an endpoint answers to somebody who may ask.
-    fn answer(&self, endpoint: &Endpoint, canonical: &str) -> Result<Reply, Box<Refusal>> {
+    fn answer(&self, endpoint: &Endpoint, canonical: &str) -> Result<Says, Box<Refusal>> {
         let Request { method, target, headers, .. } = self.request;
-        if !endpoint.is_spelled(target, canonical) {
+        let Some(places) = endpoint.spelled(method, target, canonical) else {
             // The site might fold this spelling into the declared one: never passed (decision 16).
             return Err(Box::new(Fault::NotFound.into()));
-        }
+        };
         if let Some(reply) = endpoint.published().and_then(|document| document.respond(method, headers)) {
-            return Ok(reply);
+            return Ok(reply.into());
+        }
+        match endpoint.server(method) {
+            Some(Some(serve)) => return Ok(Says::Serve(serve, places)),
+            Some(None) => return Err(Box::new(Fault::NotImplemented.into())),
+            None => {}
         }
         let allow = endpoint.allow();
         if **method == Method::OPTIONS {
-            return Ok(Reply::empty(StatusCode::NO_CONTENT).with_value(header::ALLOW, allow));
-        }
-        if endpoint.takes(method) {
-            return Err(Box::new(Fault::NotImplemented.into()));
+            return Ok(Reply::empty(StatusCode::NO_CONTENT).with_value(header::ALLOW, allow).into());
         }
         Err(Box::new(Refusal { allow: Some(allow), ..Fault::MethodNotAllowed.into() }))
     }
@@ -146,8 +169,10 @@ impl Desk<'_> {
             Ok(taken) if taken.granted.is_none() => {
                 self.told(caller, Err(self.exceeded(&held, &taken).into()), explain, Some((&held, &taken)))
             }
-            Ok(taken) if instead => self.told(caller, Ok(self.manifest_instead()), explain, Some((&held, &taken))),
-            Err(Away) if instead => self.told(caller, Ok(self.manifest_instead()), explain, None),
+            Ok(taken) if instead => {
+                self.told(caller, Ok(self.manifest_instead().into()), explain, Some((&held, &taken)))
+            }
+            Err(Away) if instead => self.told(caller, Ok(self.manifest_instead().into()), explain, None),
             // The page fails open.
             Ok(_) | Err(Away) => Decided::pass(caller),
         }
@@ -173,12 +198,22 @@ impl Desk<'_> {
     fn told(
         &self,
         caller: Caller,
-        outcome: Result<Reply, Box<Refusal>>,
+        outcome: Result<Says, Box<Refusal>>,
         explain: Explain,
         standing: Option<(&Held<'_>, &Taken)>,
     ) -> Decided {
-        let (mut reply, reason) = match outcome {
-            Ok(reply) => (reply, None),
+        let stand = |reply: Reply| match standing {
+            Some((held, taken)) => {
+                held.tell(taken, SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(), reply)
+            }
+            None => reply,
+        };
+        let decision = match outcome {
+            Ok(Says::Reply(reply)) => Decision::Answer(stand(reply)),
+            Ok(Says::Serve(serve, places)) => {
+                let standing = stand(Reply::empty(StatusCode::OK)).headers;
+                Decision::Serve(Serving { serve, explain, places, standing })
+            }
             Err(refusal) => {
                 let insertion = self.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
                 let mut reply = explain(&refusal, accept_of(self.request.headers), insertion);
@@ -187,18 +222,10 @@ impl Desk<'_> {
                 {
                     reply = reply.with(ACCEPT_SIGNATURE, how);
                 }
-                (reply, Some(refusal.reason))
+                Decision::Refuse(stand(reply), refusal.reason)
             }
         };
-        if let Some((held, taken)) = standing {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            reply = held.tell(taken, now, reply);
-        }
-        let decision = match reason {
-            None => Decision::Answer(reply),
-            Some(reason) => Decision::Refuse(reply, reason),
-        };
-        Decided { decision, caller, wants_keys: false }
+        Decided { decision, caller, about: None, wants_keys: false }
     }
 
     fn wants_manifest(&self) -> bool {
@@ -221,7 +248,7 @@ impl Desk<'_> {
 
 impl Decided {
     fn pass(caller: Caller) -> Self {
-        Self { decision: Decision::Pass, caller, wants_keys: false }
+        Self { decision: Decision::Pass, caller, about: None, wants_keys: false }
     }
 }
 

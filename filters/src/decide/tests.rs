@@ -78,18 +78,26 @@ async fn ask(snapshot: &Snapshot, home: &Home, line: &str, from: &str, headers: 
     decide(snapshot, home, &request).await
 }
 
+/// Stands for what a dialect answers once the body is read.
+const SERVED: u16 = 1;
+
 /// The status, 0 for what passes, and the reason.
 fn outcome(decided: &Decided) -> (u16, &str) {
     match &decided.decision {
         Decision::Pass => (0, ""),
         Decision::Answer(reply) => (reply.status.as_u16(), ""),
         Decision::Refuse(reply, reason) => (reply.status.as_u16(), reason),
+        Decision::Serve(_) => (SERVED, ""),
     }
 }
 
 fn header(decided: &Decided, name: &str) -> String {
-    let (Decision::Answer(reply) | Decision::Refuse(reply, _)) = &decided.decision else { return String::new() };
-    let found = reply.headers.iter().find(|(n, _)| n.as_str() == name);
+    let headers = match &decided.decision {
+        Decision::Answer(reply) | Decision::Refuse(reply, _) => &reply.headers,
+        Decision::Serve(serving) => &serving.standing,
+        Decision::Pass => return String::new(),
+    };
+    let found = headers.iter().find(|(n, _)| n.as_str() == name);
     found.map(|(_, v)| v.to_str().unwrap().to_owned()).unwrap_or_default()
 }
 
@@ -165,10 +173,14 @@ fn of_several_limits_the_tightest_speaks() {
         assert_eq!(outcome(&third), (429, "rate_limited"));
         let Decision::Refuse(reply, _) = &third.decision else { panic!("not refused") };
         let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
-        assert_eq!((body["scope"].as_str(), body["retry_after"].as_u64()), (Some("agent"), Some(60)));
+        assert_eq!(
+            (body["error"]["scope"].as_str(), body["error"]["retry_after"].as_u64()),
+            (Some("agent"), Some(60)),
+            "{body}"
+        );
         // Another name has its own count, and what was refused was charged nowhere.
         let other = ask(&snapshot, &home, hold, HERE, &[("AICP-Agent", "Other")]).await;
-        assert_eq!((outcome(&other).0, header(&other, "x-ratelimit-remaining").as_str()), (501, "0"));
+        assert_eq!((outcome(&other).0, header(&other, "x-ratelimit-remaining").as_str()), (SERVED, "0"));
         assert_eq!(header(&ask(&snapshot, &home, hold, HERE, &[]).await, "x-ratelimit-window"), "3600");
     });
 }
@@ -206,7 +218,7 @@ fn an_endpoint_is_answered_in_one_spelling_and_its_methods() {
     run(async {
         let (snapshot, home) = (snapshot(HOLD), Home::new());
         for (line, status) in [
-            ("POST /agent/hold", 501),
+            ("POST /agent/hold", SERVED),
             ("POST /agent//hold", 404),
             ("POST /agent/%68old", 404),
             ("POST /agent/hold/", 404),
@@ -237,9 +249,9 @@ fn an_endpoint_with_a_placeholder_is_one_for_every_value() {
     run(async {
         let (snapshot, home) = (snapshot(&HOLD.replace("/agent/hold", "/agent/holds/{id}")), Home::new());
         for (line, status) in [
-            ("POST /agent/holds/1", 501),
+            ("POST /agent/holds/1", SERVED),
             ("GET /agent/holds/1", 405),
-            ("POST /agent/holds/%31", 404),
+            ("POST /agent/holds/%31", SERVED),
             ("POST /agent//holds/1", 404),
             ("POST /agent/holds", 0),
         ] {

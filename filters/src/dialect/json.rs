@@ -79,6 +79,13 @@ impl Members<'_> {
     }
 }
 
+/// Writes one member, without what stands around it.
+pub(super) fn member(out: &mut Vec<u8>, key: &str, value: &Value) {
+    quoted(out, key);
+    out.push(b':');
+    drop(serde_json::to_writer(out, value));
+}
+
 fn quoted(out: &mut Vec<u8>, text: &str) {
     drop(serde_json::to_writer(out, text));
 }

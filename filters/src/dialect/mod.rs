@@ -3,13 +3,16 @@
 pub mod ahp;
 pub mod aicp;
 pub(crate) mod document;
+mod export;
 mod json;
 
 use std::collections::HashSet;
 
 use http::StatusCode;
 
+pub use aicp::summary;
 pub use document::{Document, Variant};
+pub use export::{export, exports};
 
 use crate::{
     endpoint::Endpoint,
@@ -108,8 +111,10 @@ impl Occupied {
             [(ahp::MANIFEST, is_json), (aicp::CONTRACT, is_not_page), (aicp::NEGOTIATED, is_not_page)];
         let documents = documents.map(|(path, is_own)| Probe { path: path.into(), called: false, is_own });
         let endpoints = paths.all().into_iter().filter(|path| !path.chosen);
+        let interface = Probe { path: aicp::INTERFACE.into(), called: false, is_own: is_there };
         documents
             .into_iter()
+            .chain([interface])
             .chain(endpoints.map(|path| Probe { path: path.path.clone(), called: true, is_own: is_there }))
             .collect()
     }

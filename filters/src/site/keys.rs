@@ -199,7 +199,7 @@ static POLICIES: Table = open(&[
     key("citation_required", Any),
     key("summarization", Any),
     key("training_use", Any),
-    key("automated_monitoring", Word(&["allowed", "requires_auth", "disallowed"])),
+    key("automated_monitoring", Word(&["allowed", "requires_auth", "allowed_with_auth", "disallowed"])),
     key("cache", Sub(&POLICIES_CACHE)),
 ]);
 
@@ -224,6 +224,8 @@ static PROVENANCE: Table = open(&[key("required", Bool), key("fields", List(&Tex
 static AUDIT: Table = open(&[
     key("enabled", Bool),
     key("path", Text(filled)).private(),
+    key("rotate_size", Text(size)).private(),
+    key("rotate_age", Text(duration)).private(),
     key("retention", Any),
     key("contains_personal_data", Any),
     key("user_accessible", Any),
@@ -253,7 +255,9 @@ static INTEGRITY: Table = closed(&[
     key("key_id", Text(filled)),
     // Written by us when we sign; a contract that is pasted in has them.
     key("signed", Bool),
-    key("signature_url", Text(web_url)),
+    key("signature_url", Text(any)),
+    key("algorithm", Text(filled)),
+    key("public_key", Text(filled)),
 ]);
 
 // ── AGTP ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -347,6 +351,8 @@ static PROTECTION: Table = closed(&[
     key("idle_timeout", Text(duration)),
     key("max_header", Text(size)),
     key("max_recoding", Int(0, 1_000_000)),
+    key("max_input", Text(size)),
+    key("max_answer", Text(size)),
     key("shutdown_delay", Text(delay)),
     key("shutdown_timeout", Text(delay)),
 ]);

@@ -3,15 +3,17 @@
 //! This is the one home of the defaults; `conf/frontdesk.toml` shows them, and a test compares. Nothing fails here: the
 //! tree was checked, and a value that is missing has its default.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use super::{
     check::Files,
     forms,
     lower_callers::{auth, digest, rate_limits, store, token_budget},
+    lower_capability::capability,
     raw::Item,
-    schemas::{Pointed, Schemas},
+    schemas::Schemas,
     settings::*,
+    units,
     view::View,
 };
 
@@ -21,7 +23,7 @@ pub(super) const HTTP: &str = "127.0.0.1:8080";
 pub(super) const ADMIN: &str = "127.0.0.1:9901";
 
 /// Where the agent endpoints are.
-pub(super) const PATHS: [(&str, &str); 4] =
+pub(crate) const PATHS: [(&str, &str); 4] =
     [("converse", "/agent/converse"), ("mcp", "/mcp"), ("openapi", "/openapi.json"), ("capabilities", "/capabilities")];
 
 /// The settings of a tree without mistakes.
@@ -48,11 +50,18 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
         rate_limits: rate_limits(table("rate_limits")),
         token_budget: token_budget(table("token_budget")),
         sessions: Sessions { idle: table("sessions").duration("idle", "10m") },
-        anonymous_access: table("policies").flag("anonymous_access", true),
-        contract_cache: ContractCache {
+        policies: policies(table("policies")),
+        license: table("provenance").text("license"),
+        third_parties: {
+            let processing = table("data_processing");
+            View { item: processing.get("sharing"), ..processing }.texts("third_parties")
+        },
+        integrity: integrity(table("integrity"), files),
+        contract_cache: root.get("cache").map(|_| ContractCache {
             max_age_seconds: table("cache").number("max_age_seconds", 3600),
             stale_while_revalidate_seconds: table("cache").number("stale_while_revalidate_seconds", 86400),
-        },
+        }),
+        audit: root.get("audit").and_then(|_| audit(table("audit"))),
         capabilities: capabilities
             .iter()
             .filter_map(|item| capability(View { item: Some(item), base }, schemas))
@@ -138,49 +147,35 @@ fn site(view: View) -> Site {
     Site { name: view.text("name"), origin: view.text("origin"), description: view.text("description") }
 }
 
-fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
-    let schema = |key| match schemas.pointed(view.get(key)?) {
-        Pointed::Inline(schema) => Some(schema.json()),
-        Pointed::Named(schema) => Some(schema.clone()),
-        Pointed::Elsewhere | Pointed::Nowhere => None,
-    };
-    let ahp = View { item: view.get("ahp"), ..view };
-    Some(Capability {
-        id: view.text("id")?,
-        kind: capability_kind(view.get("type")?.str()?)?,
-        description: view.text("description"),
-        method: view.text("method"),
-        endpoint: view.text("endpoint"),
-        risk_level: view.text("risk_level"),
-        auth: view.text("auth"),
-        requires_user_confirmation: view.get("requires_user_confirmation").and_then(Item::bool),
-        exposed: view.flag("exposed", true),
-        input_schema: schema("input_schema"),
-        output_schema: schema("output_schema"),
-        ahp: AhpCapability {
-            name: ahp.text("name"),
-            mode: ahp.text("mode"),
-            action_type: ahp.text("action_type"),
-            response_types: ahp.texts("response_types"),
-            accept_fallback: ahp.get("accept_fallback").and_then(Item::bool),
-        },
+fn audit(view: View) -> Option<Audit> {
+    view.flag("enabled", true).then(|| Audit {
+        path: view.base.join(view.text_or("path", "audit.jsonl")),
+        retention: view.text("retention").and_then(|text| units::retention(&text)),
+        max_size: view.size("rotate_size", "64MB"),
+        max_age: view.duration("rotate_age", "24h"),
     })
 }
 
-/// The kind a `type` names; `None` for a word we do not know.
-pub(super) fn capability_kind(word: &str) -> Option<CapabilityKind> {
-    Some(match word {
-        "resource" => CapabilityKind::Resource,
-        "query" => CapabilityKind::Query,
-        "compare" => CapabilityKind::Compare,
-        "monitor" => CapabilityKind::Monitor,
-        "prepare_action" => CapabilityKind::PrepareAction,
-        "commit_action" => CapabilityKind::CommitAction,
-        "destructive_action" => CapabilityKind::DestructiveAction,
-        "event" => CapabilityKind::Event,
-        "policy" => CapabilityKind::Policy,
-        _ => return None,
-    })
+fn policies(view: View) -> Policies {
+    let cache = View { item: view.get("cache"), ..view };
+    Policies {
+        anonymous_access: view.flag("anonymous_access", true),
+        automated_monitoring: match view.text("automated_monitoring").as_deref() {
+            Some("requires_auth" | "allowed_with_auth") => Monitoring::RequiresAuth,
+            Some("disallowed") => Monitoring::Disallowed,
+            _ => Monitoring::Allowed,
+        },
+        max_ttl: match cache.flag("allowed", true) {
+            false => Some(Duration::ZERO),
+            true => cache.get("max_ttl_seconds").map(|_| Duration::from_secs(cache.number("max_ttl_seconds", 0))),
+        },
+        declared: view.item.map(Item::json),
+    }
+}
+
+fn integrity(view: View, files: &Files) -> Option<Integrity> {
+    let key = files.get(&view.file("key")?)?;
+    Some(Integrity { key: key.as_slice().into(), key_id: view.text("key_id") })
 }
 
 fn protection(view: View) -> Protection {
@@ -190,19 +185,9 @@ fn protection(view: View) -> Protection {
         idle_timeout: view.duration("idle_timeout", "60s"),
         max_header: view.size("max_header", "32KB"),
         max_recoding: view.count("max_recoding", 256),
+        max_input: view.size("max_input", "64KB"),
+        max_answer: view.size("max_answer", "4MB"),
         shutdown_delay: view.duration("shutdown_delay", "0s"),
         shutdown_timeout: view.duration("shutdown_timeout", "10s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::site::keys_capability::TYPES;
-
-    #[test]
-    fn every_type_that_is_accepted_has_a_kind() {
-        assert!(TYPES.iter().all(|word| capability_kind(word).is_some()));
-        assert_eq!(capability_kind("action"), None);
     }
 }

@@ -36,6 +36,11 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
             Some(bytes) => Jwks::Text(String::from_utf8_lossy(bytes).into_owned()),
             None => Jwks::Url(jwks),
         }),
+        strong_acr: match view.get("strong_acr") {
+            Some(_) => view.texts("strong_acr"),
+            None => vec!["mfa".into()],
+        },
+        authorization_url: view.text("authorization_url"),
         api_keys: view.tables("api_keys").filter_map(api_key).collect(),
         signed_agents: signed_agents(View { item: view.get("signed_agents"), ..view }),
     }

@@ -10,6 +10,7 @@ mod keys;
 mod keys_capability;
 mod lower;
 mod lower_callers;
+mod lower_capability;
 mod mistake;
 mod node;
 mod publish;
@@ -17,15 +18,19 @@ mod raw;
 mod replace;
 mod rules;
 mod rules_capability;
+mod rules_policy;
 mod schema;
 mod schemas;
 mod settings;
 mod settings_callers;
+mod settings_capability;
 mod snapshot;
 mod trail;
 mod units;
 mod view;
 
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -33,10 +38,12 @@ use std::{
     collections::HashMap,
     fmt, io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::caller::Callers;
 
+pub(crate) use lower::PATHS;
 pub use mistake::{Mistake, Severity};
 pub use node::Node;
 pub use settings::*;
@@ -58,7 +65,7 @@ pub struct Declaration {
     pub settings: Settings,
     /// Everything declared that is published, in the order it was written and after `${…}`; always a table. Defaults
     /// are not filled in.
-    pub contract: Node,
+    pub contract: Arc<Node>,
     /// The whole document for `/config`, after `${…}`, with secrets and everything that came from outside redacted.
     pub tables: serde_json::Map<String, serde_json::Value>,
     pub warnings: Vec<Mistake>,
@@ -106,21 +113,43 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// A declaration as somebody sees it who checks it and does not run it.
+#[derive(Debug, Clone)]
+pub struct Review {
+    pub declaration: Declaration,
+    /// It is a contract and nothing else: it can be published, but nobody can stand in front of a site with it.
+    pub contract_alone: bool,
+    /// What the contract promises that cannot be kept here, and where it disagrees with itself.
+    pub remarks: Vec<Mistake>,
+}
+
 /// Reads and checks the declaration at a path.
 pub fn declare(path: &Path, outside: &dyn Outside) -> Result<Declaration, Refused> {
+    declare_text(path, &text_of(path, outside)?, outside)
+}
+
+/// The same for somebody who does not run it: a contract that says nothing of a site is no mistake then.
+pub fn review(path: &Path, outside: &dyn Outside) -> Result<Review, Refused> {
+    judge(path, &text_of(path, outside)?, outside, true)
+}
+
+fn text_of(path: &Path, outside: &dyn Outside) -> Result<String, Refused> {
     let unreadable = |what: String| {
         let mut found = mistake::Findings::new(path.into());
         found.mistake(0, "", what);
         Refused::Unreadable(found.into_sorted())
     };
     let bytes = outside.read(path).map_err(|error| unreadable(format!("cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|_| unreadable("is not UTF-8 text".into()))?;
-    declare_text(path, &text, outside)
+    String::from_utf8(bytes).map_err(|_| unreadable("is not UTF-8 text".into()))
 }
 
 /// Checks the text of a declaration; `path` is what it is called in messages, and relative references are read against
 /// its directory.
 pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<Declaration, Refused> {
+    judge(path, text, outside, false).map(|review| review.declaration)
+}
+
+fn judge(path: &Path, text: &str, outside: &dyn Outside, review: bool) -> Result<Review, Refused> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let base = absolute.parent().unwrap_or(Path::new("/"));
     // An editor's byte order mark is no part of the first key.
@@ -136,10 +165,15 @@ pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<De
 
     let files = check::check(&mut raw.root, base, outside, &mut found);
     let schemas = schemas::Schemas::collect(&raw.root, base, &files, &mut found);
+    let contract_alone = rules_policy::is_contract_alone(&raw.root);
     rules::rules(&raw.root, &mut found);
+    if !(review && contract_alone) {
+        rules::site(&raw.root, contract_alone, &mut found);
+    }
     rules_capability::rules(&raw.root, &schemas, &mut found);
     // What is too wrong to be read has been told of, and is not there to be judged.
     let settings = lower::lower(&raw.root, base, &files, &schemas);
+    rules::signing_key(&raw.root, &settings, &mut found);
     rules::keys(&raw.root, &Callers::new(&settings, &HashMap::new()), &mut found);
     let findings = found.into_sorted();
     if findings.iter().any(Mistake::is_fatal) {
@@ -150,14 +184,19 @@ pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<De
     let mut references: Vec<PathBuf> = files.into_keys().chain(raw.files).collect();
     references.sort();
     references.dedup();
-    Ok(Declaration {
+    let declaration = Declaration {
         settings,
-        contract: publish::contract(&raw.root, &schemas),
+        contract: Arc::new(publish::contract(&raw.root, &schemas)),
         tables: publish::redacted(&raw.root),
         warnings: findings,
         references,
         hash,
-    })
+    };
+    let mut remarks = mistake::Findings::new(path.into());
+    if review {
+        rules_policy::remarks(&raw.root, contract_alone, &mut remarks);
+    }
+    Ok(Review { declaration, contract_alone, remarks: remarks.into_sorted() })
 }
 
 /// Each part goes in with its length before it, so that no two declarations run into each other.

@@ -6,23 +6,29 @@
 use std::{collections::HashMap, net::SocketAddr};
 
 use super::{
-    forms, lower,
+    Settings, forms, lower, lower_capability,
     mistake::Findings,
     raw::{Item, Value},
+    units,
 };
-use crate::caller::Callers;
+use crate::{caller::Callers, dialect::aicp::Signer};
 
 /// The rules of everything but the capabilities.
 pub(super) fn rules(root: &Item, found: &mut Findings) {
     listen(root, found);
-    upstream(root, found);
     admin(root, found);
     one_of_url_and_urls(root, "harness", "who is asked", found);
     names(root, found);
     agent_keys(root, found);
     tokens(root, found);
-    store(root, found);
     paths(root, found);
+    audit(root, found);
+}
+
+/// The rules of what a contract on its own does not have: a site, and a memory.
+pub(super) fn site(root: &Item, contract_alone: bool, found: &mut Findings) {
+    upstream(root, contract_alone, found);
+    store(root, found);
 }
 
 fn listen(root: &Item, found: &mut Findings) {
@@ -81,11 +87,13 @@ fn clash(first: SocketAddr, second: SocketAddr) -> bool {
     first.port() == second.port() && first.port() != 0 && same_family && overlap
 }
 
-fn upstream(root: &Item, found: &mut Findings) {
+fn upstream(root: &Item, contract_alone: bool, found: &mut Findings) {
     let Some(upstream) = root.get("upstream") else {
-        found
-            .mistake(0, "upstream", "missing: where is the site?")
-            .hint("write [upstream] and url = \"http://127.0.0.1:3000\"");
+        let what = match contract_alone {
+            true => "missing: this is a contract on its own; where is the site that keeps it?",
+            false => "missing: where is the site?",
+        };
+        found.mistake(0, "upstream", what).hint("write [upstream] and url = \"http://127.0.0.1:3000\"");
         return;
     };
     one_of_url_and_urls(root, "upstream", "where is the site?", found);
@@ -205,6 +213,14 @@ fn tokens(root: &Item, found: &mut Findings) {
     }
 }
 
+/// What the contract is to be signed with has to be able to.
+pub(super) fn signing_key(root: &Item, settings: &Settings, found: &mut Findings) {
+    let item = root.at(&["integrity", "key"]);
+    if let (Some(item), Some(Err(why))) = (item, settings.integrity.as_ref().map(Signer::new)) {
+        found.mistake(item.line, "integrity.key", why);
+    }
+}
+
 /// Keys that cannot verify anything.
 pub(super) fn keys(root: &Item, callers: &Callers, found: &mut Findings) {
     let place = |problem: &str| match problem.starts_with("auth.jwks") {
@@ -226,7 +242,7 @@ fn store(root: &Item, found: &mut Findings) {
     let url = root.at(&["store", "url"]);
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     let is_action = |item: &&Item| {
-        let kind = item.get("type").and_then(Item::str).and_then(lower::capability_kind);
+        let kind = item.get("type").and_then(Item::str).and_then(lower_capability::capability_kind);
         kind.is_some_and(|kind| kind.is_action()) && item.get("exposed").and_then(Item::bool) != Some(false)
     };
     let memory = url.is_none_or(|item| item.str() == Some("memory:"));
@@ -234,6 +250,16 @@ fn store(root: &Item, found: &mut Findings) {
         let line = url.map_or(action.line, |item| item.line);
         let what = "\"memory:\" forgets at a restart which actions were carried out, and no replica knows of them";
         found.warning(line, "store.url", what).hint("write \"file:/var/lib/frontdesk\" or \"redis://host:6379/0\"");
+    }
+}
+
+/// The contract may say anything about retention; files are deleted after what is a length of time.
+fn audit(root: &Item, found: &mut Findings) {
+    let off = root.at(&["audit", "enabled"]).and_then(Item::bool) == Some(false);
+    let Some(item) = root.at(&["audit", "retention"]).filter(|_| !off) else { return };
+    if item.str().and_then(units::retention).is_none() {
+        let what = format!("{} is not a length of time; files of the audit log are kept for ever", item.shown());
+        found.warning(item.line, "audit.retention", what).hint("write \"90_days\", \"12_months\" or \"1_year\"");
     }
 }
 

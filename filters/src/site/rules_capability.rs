@@ -6,12 +6,17 @@ use std::{
 };
 
 use super::{
-    lower,
+    lower_capability,
     mistake::Findings,
     raw::Item,
     rules::unique,
     schemas::{Pointed, Schemas},
     trail::Trail,
+};
+use crate::{
+    desk::{Summary, Target, static_header},
+    dialect::{ahp, aicp},
+    path,
 };
 
 /// The rules of `[[capabilities]]` and of whatever names one.
@@ -28,13 +33,22 @@ pub(super) fn rules(root: &Item, schemas: &Schemas, found: &mut Findings) {
     for (index, capability) in capabilities.iter().enumerate() {
         let trail = all.index(index);
         safe_defaults(capability, &trail, found);
-        call(capability, &trail, found);
+        way(capability, &trail, found);
+        templates(capability, &trail, found);
         for key in ["input_schema", "output_schema"] {
-            if let Some(item) = capability.get(key)
-                && matches!(schemas.pointed(item), Pointed::Nowhere)
-            {
-                let finding = found.warning(item.line, trail.key(key), format!("{} leads nowhere", item.shown()));
-                finding.hint("declare it in [schemas]; until then inputs are not checked against it");
+            let Some(item) = capability.get(key) else { continue };
+            if matches!(schemas.pointed(item), Pointed::Nowhere) {
+                let finding = found.warning(item.line, trail.key(key), format!("{} leads nowhere here", item.shown()));
+                finding.hint(match key {
+                    "input_schema" => {
+                        "declare it in [schemas] (file or openapi); until then inputs are not checked against it"
+                    }
+                    _ => "declare it in [schemas], inline or in a file",
+                });
+            } else if key == "output_schema" {
+                // It is published, and nothing is held to it.
+            } else if let Err(why) = schemas.compiled(item) {
+                found.mistake(item.line, trail.key(key), format!("is no JSON Schema that can be used: {why}"));
             }
         }
         if let Some(item) = capability.at(&["upstream", "recipe"]) {
@@ -82,7 +96,8 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
         let finding = found.warning(capability.line, trail.key("risk_level"), "missing; it is published as high");
         finding.hint("write low, medium, high or critical");
     }
-    let is_action = text(capability, "type").and_then(lower::capability_kind).is_some_and(|kind| kind.is_action());
+    let is_action =
+        text(capability, "type").and_then(lower_capability::capability_kind).is_some_and(|kind| kind.is_action());
     if !is_action {
         return;
     }
@@ -96,7 +111,7 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
 }
 
 /// How the site is called: in one way, and in some way.
-fn call(capability: &Item, trail: &Trail, found: &mut Findings) {
+fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
     let upstream = capability.get("upstream");
     let given = |key: &str| upstream.and_then(|upstream| upstream.get(key)).filter(|item| item.bool() != Some(false));
     let mut ways = ["path", "url", "recipe", "desk"].into_iter().filter_map(|key| Some((key, given(key)?)));
@@ -115,6 +130,53 @@ fn call(capability: &Item, trail: &Trail, found: &mut Findings) {
         found
             .warning(capability.line, trail.key("endpoint"), "missing, and nothing in upstream takes its place")
             .hint("without it the capability cannot be called");
+    }
+}
+
+/// What has places to be filled.
+fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
+    let targets =
+        [capability.get("endpoint"), capability.at(&["upstream", "path"]), capability.at(&["upstream", "url"])];
+    for (item, key) in targets.into_iter().zip(["endpoint", "upstream.path", "upstream.url"]) {
+        if let Some((item, Err(why))) = item.and_then(|item| Some((item, Target::parse(item.str()?)))) {
+            found.mistake(item.line, trail.key(key), why);
+        }
+    }
+    if let Some(names) = capability.at(&["upstream", "rename_input"]) {
+        let mut theirs = HashSet::new();
+        for entry in names.entries() {
+            if !theirs.insert(entry.item.str()) {
+                let what = format!("{} is what another input is called already", entry.item.shown());
+                found.mistake(entry.line, trail.key("upstream").key("rename_input").key(&entry.key), what);
+            }
+        }
+    }
+    if let Some(item) = capability.get("endpoint")
+        && item.str().is_some_and(|path| path.split('/').any(|segment| segment.matches('{').count() > 1))
+    {
+        found.mistake(item.line, trail.key("endpoint"), "has two places in one segment, which cannot be told apart");
+    }
+    for key in ["summary", "confirmation_text"] {
+        if let Some((item, Err(why))) =
+            capability.at(&["confirmation", key]).and_then(|item| Some((item, Summary::compile(item.str()?))))
+        {
+            found.mistake(
+                item.line,
+                trail.key("confirmation").key(key),
+                format!("is no template that can be used: {why}"),
+            );
+        }
+    }
+    for entry in capability.at(&["upstream", "errors"]).map(Item::entries).unwrap_or_default() {
+        if !entry.key.parse::<u16>().is_ok_and(|status| (300..600).contains(&status)) {
+            let what = "is no status of a failure; write one from 300 to 599, as in \"404\"";
+            found.mistake(entry.line, trail.key("upstream").key("errors").key(&entry.key), what);
+        }
+    }
+    for entry in capability.at(&["upstream", "headers"]).map(Item::entries).unwrap_or_default() {
+        if let Err(why) = static_header(&entry.key, entry.item.str().unwrap_or_default()) {
+            found.mistake(entry.line, trail.key("upstream").key("headers").key(&entry.key), why);
+        }
     }
 }
 
@@ -138,19 +200,40 @@ fn one_name_each(capabilities: &[Item], found: &mut Findings) {
     }
 }
 
-/// Two capabilities at one method and endpoint could not be told apart.
+/// Two capabilities at one method and endpoint could not be told apart, however they are spelled.
 fn one_address_each(capabilities: &[Item], found: &mut Findings) {
-    let mut taken: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut taken: HashMap<(String, String), usize> = HashMap::new();
     for (index, capability) in capabilities.iter().enumerate() {
-        let (Some(method), Some(endpoint)) = (text(capability, "method"), text(capability, "endpoint")) else {
-            continue;
-        };
-        if let Some(first) = taken.insert((method, endpoint), index) {
-            let what = format!("{method} {endpoint} is where capabilities[{first}] is already");
-            let line = capability.get("endpoint").map_or(0, |item| item.line);
-            found.mistake(line, format_args!("capabilities[{index}].endpoint"), what);
+        let Some(endpoint) = text(capability, "endpoint") else { continue };
+        let usual =
+            || text(capability, "type").and_then(lower_capability::capability_kind).map(|kind| kind.usual_method());
+        let Some(method) = text(capability, "method").or_else(usual) else { continue };
+        let line = capability.get("endpoint").map_or(0, |item| item.line);
+        let key = || format!("capabilities[{index}].endpoint");
+        let canonical = path::canonical(endpoint);
+        if aicp::DOCUMENTS.contains(&&*canonical) || ahp::MANIFEST == canonical {
+            found.mistake(
+                line,
+                key(),
+                format!("{endpoint} is where the contract or the manifest is; choose another path"),
+            );
+        }
+        let address = (method.to_owned(), nameless(&canonical));
+        if let Some(first) = taken.insert(address, index) {
+            found.mistake(line, key(), format!("{method} {endpoint} is where capabilities[{first}] is already"));
         }
     }
+}
+
+/// A path without the names of its places.
+fn nameless(path: &str) -> String {
+    let mut parts = path.split('{');
+    let mut nameless = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        nameless.push_str("{}");
+        nameless.push_str(part.split_once('}').map_or("", |(_, after)| after));
+    }
+    nameless
 }
 
 fn text<'a>(item: &'a Item, key: &str) -> Option<&'a str> {

@@ -1,75 +1,94 @@
-//! The JSON Schemas the declaration knows by name, inline and from a file.
+//! The JSON Schemas the declaration knows by name: inline, from a file, or from an OpenAPI document.
 
-use std::path::Path;
+use std::{cell::RefCell, collections::HashMap, path::Path, sync::Arc};
 
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::{
     check::Files,
     mistake::Findings,
     raw::{Item, Value},
 };
+use crate::{
+    desk::{Referred, Schema},
+    openapi,
+};
 
 /// Every named schema.
-#[derive(Debug, Default)]
 pub(super) struct Schemas {
     pub(super) named: Map<String, Json>,
-    /// An OpenAPI document is referenced: names we do not know may be its.
-    pub(super) elsewhere: bool,
+    /// An OpenAPI document, its components as JSON Schemas.
+    openapi: Option<Json>,
+    referred: Referred,
+    /// Those that were compiled, by reference.
+    compiled: RefCell<HashMap<String, Result<Arc<Schema>, String>>>,
 }
 
 /// What a capability says about one of its schemas.
 pub(super) enum Pointed<'a> {
     Inline(&'a Item<'a>),
     Named(&'a Json),
-    /// A URL, or a name in a document that is read elsewhere.
-    Elsewhere,
     Nowhere,
 }
 
 impl Schemas {
     /// Collects them; a file that is not an object of schemas is a mistake.
     pub(super) fn collect(root: &Item, base: &Path, files: &Files, found: &mut Findings) -> Self {
-        let mut schemas = Self::default();
+        let (mut named, mut openapi) = (Map::new(), None);
         for entry in root.get("schemas").map(Item::entries).unwrap_or_default() {
             match (&entry.item.value, &*entry.key) {
-                (Value::Table(_), name) => drop(schemas.named.insert(name.into(), entry.item.json())),
-                (Value::String(_), "openapi") => schemas.elsewhere = true,
-                (Value::String(name), "file") => {
+                (Value::Table(_), name) => drop(named.insert(name.into(), entry.item.json())),
+                (Value::String(name), key @ ("file" | "openapi")) => {
                     // A file that could not be read has been complained about.
                     let Some(bytes) = files.get(&base.join(&**name)) else { continue };
+                    let trail = format!("schemas.{key}");
                     match serde_json::from_slice(bytes) {
-                        Ok(Json::Object(map)) => schemas.add(map),
-                        Ok(_) => {
-                            found.mistake(entry.line, "schemas.file", "is not a JSON object of schemas by name");
+                        Ok(document @ Json::Object(_)) if key == "openapi" => {
+                            openapi = Some(json!({ "components": { "schemas": openapi::normalised(&document) } }));
                         }
-                        Err(error) => drop(found.mistake(entry.line, "schemas.file", format!("is not JSON: {error}"))),
+                        // What is written inline wins over the file.
+                        Ok(Json::Object(map)) => {
+                            for (name, schema) in map {
+                                named.entry(name).or_insert(schema);
+                            }
+                        }
+                        Ok(_) => drop(found.mistake(entry.line, trail, "is not a JSON object of schemas by name")),
+                        Err(error) => drop(found.mistake(entry.line, trail, format!("is not JSON: {error}"))),
                     }
                 }
                 _ => {}
             }
         }
-        schemas
+        let referred = Referred::new(named.clone(), openapi.clone());
+        Self { named, openapi, referred, compiled: RefCell::default() }
     }
 
-    /// Where `input_schema` or `output_schema` leads.
+    /// Where `input_schema` or `output_schema` leads. A URL with a fragment leads into the OpenAPI document, if there is
+    /// one: the schemas of a contract are published by URL, and read from the file.
     pub(super) fn pointed<'a>(&'a self, item: &'a Item<'a>) -> Pointed<'a> {
         let Some(reference) = item.str() else { return Pointed::Inline(item) };
-        match reference.strip_prefix("#/schemas/") {
-            Some(name) => match self.named.get(name) {
-                Some(schema) => Pointed::Named(schema),
-                None if self.elsewhere => Pointed::Elsewhere,
-                None => Pointed::Nowhere,
-            },
-            None if reference.contains("://") || (self.elsewhere && reference.starts_with('#')) => Pointed::Elsewhere,
-            None => Pointed::Nowhere,
-        }
+        let fragment = reference.split_once('#').map_or("", |(_, fragment)| fragment);
+        let own = reference.strip_prefix("#/schemas/").and_then(|name| self.named.get(name));
+        let found = own.or_else(|| self.openapi.as_ref()?.pointer(fragment).filter(|_| !fragment.is_empty()));
+        found.map_or(Pointed::Nowhere, Pointed::Named)
     }
 
-    /// What is written inline wins over the file.
-    fn add(&mut self, map: Map<String, Json>) {
-        for (name, schema) in map {
-            self.named.entry(name).or_insert(schema);
+    /// The schema, ready to be asked; `None` where it leads nowhere.
+    pub(super) fn compiled(&self, item: &Item) -> Result<Option<Arc<Schema>>, String> {
+        let referred = &self.referred;
+        let mut compiled = self.compiled.borrow_mut();
+        match (self.pointed(item), item.str()) {
+            (Pointed::Inline(item), _) => {
+                // It has no name; it is where it is as long as it is looked at.
+                let place = format!("{:p}", std::ptr::from_ref(item));
+                let compile = || Schema::compile(&item.json(), referred).map(Arc::new);
+                compiled.entry(place).or_insert_with(compile).clone().map(Some)
+            }
+            (Pointed::Named(schema), Some(reference)) => {
+                let compile = || Schema::compile(schema, referred).map(Arc::new);
+                compiled.entry(reference.to_owned()).or_insert_with(compile).clone().map(Some)
+            }
+            _ => Ok(None),
         }
     }
 }

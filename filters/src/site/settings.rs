@@ -9,6 +9,7 @@ use ipnet::IpNet;
 
 pub use super::{
     settings_callers::*,
+    settings_capability::*,
     units::{Budget, Rate, Span},
 };
 
@@ -32,9 +33,16 @@ pub struct Settings {
     pub rate_limits: RateLimits,
     pub token_budget: TokenBudget,
     pub sessions: Sessions,
-    /// `policies.anonymous_access`: whether an agent endpoint may be called by nobody in particular.
-    pub anonymous_access: bool,
-    pub contract_cache: ContractCache,
+    pub policies: Policies,
+    /// `provenance.license`.
+    pub license: Option<String>,
+    /// `data_processing.sharing.third_parties`: who gets personal data, where a capability does not say.
+    pub third_parties: Vec<String>,
+    pub integrity: Option<Integrity>,
+    /// `None`: the contract has no `[cache]`.
+    pub contract_cache: Option<ContractCache>,
+    /// `None`: nothing is recorded.
+    pub audit: Option<Audit>,
     /// Shared: they are the bulk of a declaration, and a Snapshot keeps them too.
     pub capabilities: Arc<[Capability]>,
     pub protection: Protection,
@@ -201,6 +209,40 @@ pub struct ContentSignals {
     pub attribution_required: bool,
 }
 
+/// `[policies]`.
+#[derive(Debug, Clone)]
+pub struct Policies {
+    /// Whether an agent endpoint may be called by nobody in particular.
+    pub anonymous_access: bool,
+    pub automated_monitoring: Monitoring,
+    /// `policies.cache`: the longest time that answers are kept; `None`: no bound is declared.
+    pub max_ttl: Option<Duration>,
+    /// All that was written.
+    pub declared: Option<serde_json::Value>,
+}
+
+/// `policies.automated_monitoring`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Monitoring {
+    Allowed,
+    RequiresAuth,
+    Disallowed,
+}
+
+/// `[integrity]`: what the contract is signed with.
+#[derive(Clone)]
+pub struct Integrity {
+    /// The bytes of the file.
+    pub key: Arc<[u8]>,
+    pub key_id: Option<String>,
+}
+
+impl std::fmt::Debug for Integrity {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Integrity({:?})", self.key_id)
+    }
+}
+
 /// `[site]`; `None` where the operator wrote nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Site {
@@ -216,55 +258,17 @@ pub struct ContractCache {
     pub stale_while_revalidate_seconds: u64,
 }
 
-/// A `[[capabilities]]` entry, as far as the manifests need it. Everything written is in `Declaration::contract`.
-#[derive(Debug, Clone)]
-pub struct Capability {
-    pub id: String,
-    pub kind: CapabilityKind,
-    pub description: Option<String>,
-    pub method: Option<String>,
-    pub endpoint: Option<String>,
-    /// `None`: not written (treated, and published, as high).
-    pub risk_level: Option<String>,
-    /// `None`: not written.
-    pub auth: Option<String>,
-    pub requires_user_confirmation: Option<bool>,
-    pub exposed: bool,
-    /// The resolved schema where it is an inline table or a `#/schemas/X` that is known, else `None`.
-    pub input_schema: Option<serde_json::Value>,
-    pub output_schema: Option<serde_json::Value>,
-    pub ahp: AhpCapability,
-}
-
-/// `type` of a capability (AICP §5.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CapabilityKind {
-    Resource,
-    Query,
-    Compare,
-    Monitor,
-    PrepareAction,
-    CommitAction,
-    DestructiveAction,
-    Event,
-    Policy,
-}
-
-impl CapabilityKind {
-    /// Whether it changes something: prepare, commit and destructive actions.
-    pub fn is_action(self) -> bool {
-        matches!(self, Self::PrepareAction | Self::CommitAction | Self::DestructiveAction)
-    }
-}
-
-/// `[capabilities.ahp]`; `None` and empty where not written.
-#[derive(Debug, Clone, Default)]
-pub struct AhpCapability {
-    pub name: Option<String>,
-    pub mode: Option<String>,
-    pub action_type: Option<String>,
-    pub response_types: Vec<String>,
-    pub accept_fallback: Option<bool>,
+/// `[audit]`, where it is there and enabled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// Absolute.
+    pub path: PathBuf,
+    /// How long a file that was put aside is kept; `None`: for ever.
+    pub retention: Option<Duration>,
+    /// `rotate_size`: a file is put aside before it grows beyond so many bytes.
+    pub max_size: usize,
+    /// `rotate_age`: a file is put aside when its first line is older than this.
+    pub max_age: Duration,
 }
 
 /// `[protection]`: the bounds of the way in.
@@ -276,6 +280,10 @@ pub struct Protection {
     /// Bytes.
     pub max_header: usize,
     pub max_recoding: usize,
+    /// Bytes of one call's input.
+    pub max_input: usize,
+    /// Bytes of the site's answer to one call.
+    pub max_answer: usize,
     pub shutdown_delay: Duration,
     pub shutdown_timeout: Duration,
 }

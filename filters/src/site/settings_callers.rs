@@ -55,6 +55,10 @@ pub struct Auth {
     pub issuer: Option<String>,
     pub audience: Option<String>,
     pub jwks: Option<Jwks>,
+    /// Values of a token's `acr` and `amr` that are strong enough where that is required.
+    pub strong_acr: Vec<String>,
+    /// Where somebody is asked to grant more.
+    pub authorization_url: Option<String>,
     pub api_keys: Vec<ApiKey>,
     pub signed_agents: SignedAgents,
 }

@@ -7,9 +7,10 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use http::HeaderValue;
 
-use super::{Declaration, Settings};
+use super::{Capability, Declaration, Settings};
 use crate::{
     caller::Callers,
+    desk::Plan,
     dialect::{Announcement, DIALECTS, Explain, Occupied, ahp},
     endpoint::{Endpoint, Endpoints},
     limits::Policies,
@@ -36,6 +37,8 @@ pub struct Snapshot {
     pub(crate) manifest_path: HeaderValue,
     /// How it is refused.
     pub(crate) manifest_explain: Explain,
+    /// How each capability is carried out, in the order of the settings.
+    plans: Vec<Plan>,
 }
 
 /// What was learned about the world outside since the declaration was read.
@@ -82,6 +85,7 @@ impl Snapshot {
             manifest,
             manifest_explain: ahp::DIALECT.explain,
             manifest_path,
+            plans: declaration.settings.capabilities.iter().map(|c| Plan::new(c, &declaration.settings)).collect(),
             hash: declaration.hash.clone(),
             settings: declaration.settings.clone(),
         }
@@ -91,8 +95,13 @@ impl Snapshot {
 impl Snapshot {
     /// How the endpoint that a request would reach says that it is refused.
     pub fn explain(&self, method: &http::Method, target: &str) -> Explain {
-        let endpoint = self.endpoints.find(&crate::path::canonical(target), method);
-        endpoint.map_or(crate::problem::reply, |endpoint| endpoint.explain())
+        let endpoint = self.endpoints.find(target, &crate::path::canonical(target), method);
+        endpoint.map_or(crate::problem::reply, |endpoint| endpoint.explain(method))
+    }
+
+    /// A capability, and how it is carried out.
+    pub(crate) fn capability(&self, index: usize) -> Option<(&Capability, &Plan)> {
+        self.settings.capabilities.get(index).zip(self.plans.get(index))
     }
 
     /// What is wrong with keys that were fetched or declared, a sentence each.

@@ -24,6 +24,24 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     duration.filter(|long| *long <= LONGEST).ok_or_else(|| "is longer than a year".into())
 }
 
+/// "90_days", "90 days", "90d", "12_months" or "1_year", in any case: contracts are written freely. A month is the
+/// twelfth part of a year of 365 days. Nothing is `None`, as is all that cannot be read.
+pub(super) fn retention(text: &str) -> Option<Duration> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let seconds: u64 = match unit.trim_start_matches([' ', '_', '-']) {
+        "h" | "hour" | "hours" => 3600,
+        "d" | "day" | "days" => 86_400,
+        "w" | "week" | "weeks" => 7 * 86_400,
+        "mo" | "month" | "months" => 365 * 86_400 / 12,
+        "y" | "year" | "years" => 365 * 86_400,
+        _ => return None,
+    };
+    let long = number.parse::<u64>().ok()?.checked_mul(seconds)?;
+    (1..=1000 * 365 * 86_400).contains(&long).then(|| Duration::from_secs(long))
+}
+
 /// "8KB", "1MiB" or "512": in bytes. K is 1024 with or without the i, as in the 8 KB of AHP.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let wrong = || "is not a size; write a whole number and a unit, as in \"512B\", \"8KB\", \"1MiB\" (K is 1024)";
@@ -144,6 +162,21 @@ mod tests {
             assert!(duration(wrong).unwrap_err().contains("\"250ms\""), "{wrong}");
         }
         assert_eq!(duration("18446744073709551615d"), Err("is longer than a year".into()));
+    }
+
+    #[test]
+    fn retentions() {
+        let days = |days: u64| Some(Duration::from_secs(days * 86_400));
+        for text in ["90_days", "90 days", "90d", "90 d", "90_DAYS", "90-Days", " 90 days "] {
+            assert_eq!(retention(text), days(90), "{text}");
+        }
+        assert_eq!(retention("12_months"), retention("1_year"));
+        assert_eq!((retention("1_year"), retention("2w"), retention("24h")), (days(365), days(14), days(1)));
+        // 12m could be minutes.
+        for wrong in ["provider_policy", "", "90", "days", "12m", "0_days", "-1d", "1.5y", "99999999999999999999d"] {
+            assert_eq!(retention(wrong), None, "{wrong}");
+        }
+        assert_eq!(retention("9999999999999999y"), None);
     }
 
     #[test]

@@ -57,6 +57,11 @@ impl Subject {
         })
     }
 
+    /// What it is told apart by, in the keys of records.
+    pub(crate) fn bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
     /// The same under a name that is only claimed.
     pub(crate) fn claiming(self, name: &str) -> Self {
         Self::named(&[b"claim", &self.0.to_be_bytes(), name.as_bytes()])

@@ -16,6 +16,8 @@ const SECONDS: [f64; 19] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5,
     10.0,
 ];
+/// There may be a thousand capabilities.
+const CALL_SECONDS: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0];
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "_OTHER"];
 const PROTOCOLS: [&str; 3] = ["1.0", "1.1", "2"];
 const STATUSES: usize = 600;
@@ -47,6 +49,11 @@ pub struct Metrics {
     pub store_up: IntGauge,
     pub store_decided_without: IntCounter,
     pub store_keys: IntGauge,
+    calls: IntCounterVec,
+    call_seconds: HistogramVec,
+    pub audit_up: IntGauge,
+    pub audit_written: IntCounter,
+    pub audit_dropped: IntCounter,
     resident: IntGauge,
 }
 
@@ -120,6 +127,27 @@ impl Metrics {
                 "Decisions made as store.on_error says, because the store was away.",
             )?,
             store_keys: gauge(&r, "frontdesk_store_keys", "Counts kept in this process's memory.")?,
+            calls: counters(
+                &r,
+                "frontdesk_capability_calls_total",
+                "Calls of capabilities, and what became of them.",
+                &["capability", "decision"],
+            )?,
+            call_seconds: register(
+                &r,
+                HistogramVec::new(
+                    HistogramOpts::new("frontdesk_capability_duration_seconds", "How long the desk took for a call.")
+                        .buckets(CALL_SECONDS.to_vec()),
+                    &["capability"],
+                )?,
+            )?,
+            audit_up: gauge(&r, "frontdesk_audit_up", "1 while lines of the audit log can be written.")?,
+            audit_written: counter(&r, "frontdesk_audit_lines_total", "Lines of the audit log that were written.")?,
+            audit_dropped: counter(
+                &r,
+                "frontdesk_audit_dropped_total",
+                "Lines of reads that were dropped because the audit log could not be written in time.",
+            )?,
             resident: gauge(&r, "process_resident_memory_bytes", "Resident memory.")?,
             registry: r,
         }))
@@ -138,6 +166,12 @@ impl Metrics {
             .get_or_init(|| self.requests.with_label_values(&[METHODS[m], s.to_string().as_str(), PROTOCOLS[p]]))
             .inc();
         if passed { &self.passed } else { &self.answered }.observe(seconds);
+    }
+
+    /// Counts a call of a capability that was declared.
+    pub fn called(&self, capability: &str, decision: &'static str, seconds: f64) {
+        self.calls.with_label_values(&[capability, decision]).inc();
+        self.call_seconds.with_label_values(&[capability]).observe(seconds);
     }
 
     /// Counts something that was refused.

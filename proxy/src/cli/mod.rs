@@ -2,11 +2,15 @@
 
 mod check;
 mod demo;
+mod export;
+mod import;
+mod inspect;
 mod run;
 
 use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+use frontdesk_filters::dialect;
 
 /// Stands in front of an existing site and makes it legible, callable and safe for AI agents.
 #[derive(Parser)]
@@ -25,6 +29,31 @@ enum Command {
         /// The file to check.
         file: PathBuf,
     },
+    /// See what a site has for agents: 0 a valid contract, 1 one with mistakes, 2 none.
+    Inspect {
+        /// The site: `https://example.com`, or only its name.
+        url: String,
+        /// For a program.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what would be published, exactly as it would be: 0 here it is, 1 the file has mistakes, 2 it cannot be read.
+    Export {
+        /// What to print.
+        #[arg(value_parser = PossibleValuesParser::new(dialect::exports()))]
+        what: String,
+        /// The configuration, or a contract on its own.
+        file: PathBuf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+        /// Where to write it; standard output otherwise.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Turn a document about the site's interface into a configuration to start from: 0 it is written, 1 the document
+    /// has mistakes, 2 it cannot be read.
+    Import(Import),
     /// Run in front of a bundled example site.
     Demo {
         /// Where to listen.
@@ -34,6 +63,25 @@ enum Command {
         #[arg(long, default_value = "127.0.0.1:9901")]
         admin: SocketAddr,
     },
+}
+
+#[derive(Args)]
+struct Import {
+    /// What the document is written in.
+    #[arg(value_parser = PossibleValuesParser::new(import::formats()))]
+    format: String,
+    /// The document: a file, or an http or https URL.
+    #[arg(value_name = "FILE|URL")]
+    from: String,
+    /// Where to write the configuration; without it, to standard output.
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write over a file that is there.
+    #[arg(long, requires = "out")]
+    force: bool,
+    /// Take what the document calls deprecated too.
+    #[arg(long)]
+    deprecated: bool,
 }
 
 #[derive(Args)]
@@ -64,6 +112,32 @@ pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::run(args),
         Command::Check { file } => check::check(file),
+        Command::Inspect { url, json } => inspect::inspect(&url, json),
+        Command::Export { what, file, json, out } => export::export(&what, file, json, out),
+        Command::Import(args) => import::import(args),
         Command::Demo { listen, admin } => demo::demo(listen, admin),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_as_it_is_documented() {
+        Cli::command().debug_assert();
+        for line in [
+            "frontdesk inspect https://a.example --json",
+            "frontdesk check a.toml",
+            "frontdesk export WHAT a.toml --json --out b.json",
+        ] {
+            let what = dialect::exports().next().unwrap_or_default();
+            let line = line.replace("WHAT", what);
+            assert!(Cli::try_parse_from(line.split(' ')).is_ok(), "{line}");
+        }
+        let refused = Cli::try_parse_from(["frontdesk", "export", "nothing", "a.toml"]).err().map(|e| e.to_string());
+        assert!(refused.is_some_and(|said| said.contains("possible values")));
     }
 }

@@ -120,6 +120,11 @@ fn has_content_length(raw: &[u8]) -> bool {
         .any(|line| line.len() >= NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME))
 }
 
+/// Whether a header says where a request came from, on its way through proxies.
+pub fn is_forwarding(name: &HeaderName) -> bool {
+    matches!(forwarded::meaning(name), Meaning::Forwarding)
+}
+
 /// Removes what nobody but a trusted proxy may say, and says it ourselves.
 pub fn forward(session: &Session, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
     let settings = &running.snapshot.settings;

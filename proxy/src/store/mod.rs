@@ -24,8 +24,6 @@ use self::{file::File, guarded::Guarded, memory::Memory, redis::Redis};
 /// Counters and records, and what keeps them well.
 pub struct Store {
     pub counters: Arc<dyn Counters>,
-    /// The first to promise something is the desk; until then the suite of tests is their caller.
-    #[cfg_attr(not(test), expect(dead_code, reason = "nothing is promised before there is a desk"))]
     pub records: Arc<dyn Records>,
     home: Arc<dyn Home>,
     /// `None` where the home cannot be away.

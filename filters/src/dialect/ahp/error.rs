@@ -18,10 +18,24 @@ fn code(fault: Fault) -> &'static str {
         | Fault::MethodNotAllowed
         | Fault::HeaderTooLarge
         | Fault::RequestTimeout
-        | Fault::NotImplemented => "invalid_request",
-        Fault::Unauthenticated => "auth_required",
+        | Fault::NotImplemented
+        | Fault::NotAcceptable
+        | Fault::TooLarge
+        | Fault::InvalidInput
+        | Fault::ForbiddenField
+        | Fault::ConfirmationRequired
+        | Fault::ConfirmationInvalid
+        | Fault::KeyRequired
+        | Fault::InFlight
+        | Fault::KeyReused => "invalid_request",
+        Fault::Unauthenticated | Fault::WeakAuthentication | Fault::MissingScope | Fault::Forbidden => "auth_required",
         Fault::RateLimited => "rate_limited",
-        Fault::BadGateway | Fault::Internal => "concierge_error",
+        Fault::BadGateway
+        | Fault::Internal
+        | Fault::Malformed
+        | Fault::SiteFailed
+        | Fault::Named(_)
+        | Fault::OutcomeUnknown => "concierge_error",
         Fault::Unreachable | Fault::Unavailable | Fault::GatewayTimeout => "unavailable",
     }
 }

@@ -1,16 +1,32 @@
 //! What the contract says: what was declared, with the versions and the safe defaults written out.
 
-use crate::site::{Declaration, Node};
+use crate::site::Node;
 
 /// Kinds that only read: what is missing on the others is not permission (AICP §8.12).
 const READS: [&str; 6] = ["resource", "query", "compare", "monitor", "event", "policy"];
 
+/// What the contract says of its signature (§8.11).
+pub(super) struct Signed<'a> {
+    pub(super) url: &'a str,
+    pub(super) key_id: Option<&'a str>,
+    pub(super) public_key: &'a str,
+}
+
 /// The contract as it is published.
-pub(super) fn published(declaration: &Declaration) -> Node<&str> {
-    let mut entries = match declaration.contract.view() {
+pub(super) fn published<'a>(contract: &'a Node, signed: Option<Signed<'a>>) -> Node<&'a str> {
+    let mut entries = match contract.view() {
         Node::Table(entries) => entries,
         other => return other,
     };
+    if let Some(Signed { url, key_id, public_key }) = signed {
+        let mut integrity = vec![("signed", Node::Boolean(true)), ("signature_url", Node::String(url))];
+        integrity.extend(key_id.map(|id| ("key_id", Node::String(id))));
+        integrity.extend([("algorithm", Node::String("ed25519")), ("public_key", Node::String(public_key))]);
+        entries.retain(|(key, _)| *key != "integrity");
+        // Before the lists of tables, where TOML would take it for a part of the last one.
+        let at = entries.iter().position(|(_, value)| matches!(value, Node::Array(_))).unwrap_or(entries.len());
+        entries.insert(at, ("integrity", Node::Table(integrity)));
+    }
     let has = |entries: &[(&str, Node<&str>)], key: &str| entries.iter().any(|(k, _)| *k == key);
     for (at, key) in ["aicp_version", "min_supported_version", "recommended_version"].into_iter().enumerate() {
         if !has(&entries, key) {
@@ -40,11 +56,17 @@ pub(super) fn published(declaration: &Declaration) -> Node<&str> {
 fn write_out_defaults(capability: &mut Node<&str>) {
     let Node::Table(entries) = capability else { return };
     let reads = entries.iter().any(|(k, v)| *k == "type" && matches!(v, Node::String(kind) if READS.contains(kind)));
+    let called = entries.iter().any(|(k, _)| *k == "endpoint");
+    let gets = |v: &Node<&str>| matches!(v, Node::String("resource" | "policy"));
+    let usual = if entries.iter().any(|(k, v)| *k == "type" && gets(v)) { "GET" } else { "POST" };
     let mut default = |key: &'static str, value: Node<&'static str>| {
         if !entries.iter().any(|(k, _)| *k == key) {
             entries.push((key, value));
         }
     };
+    if called {
+        default("method", Node::String(usual));
+    }
     default("risk_level", Node::String("high"));
     if !reads {
         default("auth", Node::String("required"));
@@ -71,4 +93,13 @@ pub(super) fn versions(contract: &Node<&str>) -> Vec<String> {
     versions.sort();
     versions.dedup();
     versions
+}
+
+/// The text of a member.
+pub(super) fn text<'n>(node: &Node<&'n str>, key: &str) -> Option<&'n str> {
+    let Node::Table(entries) = node else { return None };
+    entries.iter().find_map(|(name, value)| match value {
+        Node::String(text) if *name == key => Some(*text),
+        _ => None,
+    })
 }

@@ -1,12 +1,24 @@
-//! The Agent Interaction Contract (AICP 0.1 §5 and §6): so far its publication and its negotiation.
+//! The Agent Interaction Contract (AICP 0.1): its publication and negotiation (§5, §6), its capabilities at their own
+//! endpoints, and the Agent Object Model they answer in (§7).
 
+mod aom;
+mod capability;
 mod contract;
-mod toml;
+mod error;
+mod integrity;
+mod interface;
+mod summary;
+pub(crate) mod toml;
 
-use http::StatusCode;
+use std::sync::Arc;
 
+use http::{HeaderValue, Method, StatusCode};
+
+pub(crate) use self::integrity::Signer;
+pub use self::summary::summary;
+use self::{aom::Planes, capability::AtEndpoint, interface::Interface};
 use super::{Announcement, Dialect, Document, Occupied, Publication, Variant, json};
-use crate::{accept, endpoint::Endpoint, problem, reply::Reply, site::Declaration};
+use crate::{accept, endpoint::Endpoint, reply::Reply, site::Declaration};
 
 /// Where the contract is, as TOML (AICP §6.1).
 pub const CONTRACT: &str = "/.well-known/agent-interface.toml";
@@ -18,19 +30,48 @@ const MOVED: &str = "/.well-known/aicp.toml";
 const TOML: &str = "application/aicp+toml";
 const JSON: &str = "application/aicp+json";
 
+/// Where the contract's signature is (AICP §8.11).
+const SIGNATURE: &str = "/.well-known/agent-interface.sig";
+const MOVED_SIGNATURE: &str = "/.well-known/aicp.sig";
+/// Where a caller finds what is open to it (AICP §6.7).
+pub(crate) const INTERFACE: &str = "/agent/interface";
+
+/// Where this protocol itself answers: nothing else can be there.
+pub(crate) const DOCUMENTS: [&str; 4] = [CONTRACT, NEGOTIATED, SIGNATURE, INTERFACE];
+
 /// The row in the table of dialects.
-pub const DIALECT: Dialect = Dialect { name: "aicp", publish, explain: problem::reply };
+pub const DIALECT: Dialect = Dialect { name: "aicp", publish, explain: error::reply };
 
 fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     let path = occupied.or_moved(CONTRACT, MOVED).to_owned();
-    let contract = contract::published(declaration);
+    let settings = &declaration.settings;
+    // A key that cannot be used is a mistake, and was told of.
+    let signer = settings.integrity.as_ref().and_then(|integrity| Signer::new(integrity).ok());
+    let signature = if path == CONTRACT { occupied.or_moved(SIGNATURE, MOVED_SIGNATURE) } else { MOVED_SIGNATURE };
+    let origin = settings.site.origin.as_deref().unwrap_or_default().trim_end_matches('/');
+    let (url, public_key) = (format!("{origin}{signature}"), signer.as_ref().map(Signer::public_key));
+    let signed = signer.as_ref().zip(public_key.as_deref()).map(|(signer, public_key)| contract::Signed {
+        url: &url,
+        key_id: signer.key_id.as_deref(),
+        public_key,
+    });
+    let contract = contract::published(&declaration.contract, signed);
     let versions = contract::versions(&contract);
-    let cache_control = super::cache_control(declaration);
+    let cache_control = cache_control(declaration);
     let mut as_json = Vec::new();
     json::node(&mut as_json, &contract);
-    let variants =
-        vec![Variant::new(TOML, toml::write(&contract), &cache_control), Variant::new(JSON, as_json, &cache_control)];
+    let as_toml = toml::write(&contract);
     let mut documents = Vec::new();
+    if let Some(signer) = &signer {
+        let signature_of = signer.sign(as_toml.as_bytes());
+        documents.push(Document {
+            path: signature.to_owned(),
+            variants: vec![Variant::new("text/plain; charset=us-ascii", signature_of, &cache_control)],
+            negotiate: None,
+            versions: Vec::new(),
+        });
+    }
+    let variants = vec![Variant::new(TOML, as_toml, &cache_control), Variant::new(JSON, as_json, &cache_control)];
     if !occupied.contains(NEGOTIATED) {
         documents.push(Document {
             path: NEGOTIATED.to_owned(),
@@ -39,23 +80,46 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
             versions: versions.clone(),
         });
     }
-    documents.push(Document { path: path.clone(), variants, negotiate: Some(only_toml), versions });
+    documents.push(Document { path: path.clone(), variants, negotiate: Some(only_toml), versions: versions.clone() });
     Publication {
-        announcement: Announcement { rel: "agent-interface", legacy_rel: None, media_type: TOML, path },
+        announcement: Announcement { rel: "agent-interface", legacy_rel: None, media_type: TOML, path: path.clone() },
         documents,
-        endpoints: endpoints(declaration),
+        endpoints: endpoints(declaration, occupied, &path, versions),
     }
 }
 
-/// Where the capabilities said they are called (AICP §5.5).
-fn endpoints(declaration: &Declaration) -> Vec<Endpoint> {
-    let exposed = declaration.settings.capabilities.iter().filter(|c| c.exposed);
-    exposed
-        .filter_map(|c| {
-            let method = c.method.as_deref().unwrap_or("POST").parse().ok()?;
-            Some(Endpoint::call(c.endpoint.as_deref()?, method, c.kind.is_action(), problem::reply))
-        })
-        .collect()
+/// Where the capabilities said they are called (AICP §5.5), and where a caller sees which are open to it.
+fn endpoints(declaration: &Declaration, occupied: &Occupied, contract: &str, versions: Vec<String>) -> Vec<Endpoint> {
+    let settings = &declaration.settings;
+    let ids = capability::all_ids(&settings.capabilities);
+    let mut endpoints = Vec::new();
+    for (index, declared) in settings.capabilities.iter().enumerate().filter(|(_, c)| c.exposed) {
+        let (Some(path), Ok(method)) = (declared.endpoint.as_deref(), declared.method().parse()) else { continue };
+        let serve = AtEndpoint {
+            index,
+            planes: Planes::new(declared, declaration, |id| ids.get(id).copied()),
+            authorization_url: settings.auth.authorization_url.clone(),
+            strong_acr: settings.auth.strong_acr.clone(),
+            contract: contract.to_owned(),
+        };
+        let endpoint = Endpoint::call(path, method, declared.kind.is_action(), error::reply);
+        endpoints.push(endpoint.served(Arc::new(serve)));
+    }
+    let somebody_may_ask = !endpoints.is_empty() || settings.auth.jwks.is_some() || !settings.auth.api_keys.is_empty();
+    if somebody_may_ask && !occupied.contains(INTERFACE) {
+        let interface = Interface { contract: declaration.contract.clone(), versions };
+        let endpoint = Endpoint::call(INTERFACE, Method::GET, false, error::reply);
+        endpoints.push(endpoint.served(Arc::new(interface)));
+    }
+    endpoints
+}
+
+/// `Cache-Control` of the contract: `[cache]`, where the contract has one (§6.9), else as every document.
+fn cache_control(declaration: &Declaration) -> HeaderValue {
+    let Some(cache) = &declaration.settings.contract_cache else { return super::cache_control(declaration) };
+    let (fresh, stale) = (cache.max_age_seconds, cache.stale_while_revalidate_seconds);
+    let value = HeaderValue::try_from(format!("public, max-age={fresh}, stale-while-revalidate={stale}"));
+    value.unwrap_or_else(|_| HeaderValue::from_static("no-cache"))
 }
 
 /// The address ends in `.toml`: TOML it is, unless only versions are asked for that there are none of.
@@ -63,8 +127,12 @@ fn only_toml(accept: Option<&str>, document: &Document) -> Result<usize, Reply> 
     toml_or_json(accept, document).map(|_| 0)
 }
 
-/// TOML is the canonical representation and the default; JSON for whoever prefers it (AICP §5.3).
 fn toml_or_json(accept: Option<&str>, document: &Document) -> Result<usize, Reply> {
+    negotiate(accept, &document.versions)
+}
+
+/// TOML is the canonical representation and the default; JSON for whoever prefers it (AICP §5.3).
+fn negotiate(accept: Option<&str>, versions: &[String]) -> Result<usize, Reply> {
     let Some(accept) = accept else { return Ok(0) };
     let mut best = (0u16, 0usize);
     let mut refused = None;
@@ -75,14 +143,14 @@ fn toml_or_json(accept: Option<&str>, document: &Document) -> Result<usize, Repl
             _ => continue,
         };
         match member.parameter("version") {
-            Some(version) if !document.versions.iter().any(|v| v == version) => refused = Some(version),
+            Some(version) if !versions.iter().any(|v| v == version) => refused = Some(version),
             _ if member.weight > best.0 => best = (member.weight, variant),
             _ => {}
         }
     }
     match refused {
         Some(version) if best.0 == 0 && accept::members(accept).all(|m| m.media != "*/*") => {
-            Err(unsupported(version, &document.versions))
+            Err(unsupported(version, versions))
         }
         _ => Ok(best.1),
     }

@@ -55,7 +55,8 @@ fn is_section(value: &Node<&str>) -> bool {
     }
 }
 
-fn inline(out: &mut String, value: &Node<&str>) {
+/// A value on one line.
+pub(crate) fn inline(out: &mut String, value: &Node<&str>) {
     match value {
         Node::String(text) => quoted(out, text),
         Node::Integer(n) => {
@@ -91,7 +92,8 @@ fn inline(out: &mut String, value: &Node<&str>) {
     }
 }
 
-fn bare_or_quoted(out: &mut String, key: &str) {
+/// A key.
+pub(crate) fn bare_or_quoted(out: &mut String, key: &str) {
     if !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
         out.push_str(key);
     } else {
@@ -99,21 +101,27 @@ fn bare_or_quoted(out: &mut String, key: &str) {
     }
 }
 
-/// A basic string.
+/// A basic string. What would turn the text around it is escaped, so that a file reads as what it is.
 fn quoted(out: &mut String, text: &str) {
+    let special = |c: char| {
+        c.is_control()
+            || matches!(c, '"' | '\\' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    };
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.find(|c| matches!(c, '"' | '\\' | '\0'..='\x1f' | '\x7f')) {
+    while let Some((at, c)) = rest.char_indices().find(|(_, c)| special(*c)) {
         out.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\t' => out.push_str("\\t"),
-            b'\r' => out.push_str("\\r"),
-            control => drop(write!(out, "\\u{control:04X}")),
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if u32::from(c) > 0xffff => drop(write!(out, "\\U{:08X}", u32::from(c))),
+            c => drop(write!(out, "\\u{:04X}", u32::from(c))),
         }
-        rest = &rest[at + 1..];
+        rest = &rest[at + c.len_utf8()..];
     }
     out.push_str(rest);
     out.push('"');
@@ -128,7 +136,7 @@ mod tests {
         let text = |s: &str| Node::String(s.to_owned());
         let entry = |k: &str, v: Node| (k.to_owned(), v);
         let contract = Node::Table(vec![
-            entry("z", text("quote \" slash \\ newline \n bell \u{7} ä")),
+            entry("z", text("quote \" slash \\ newline \n bell \u{7} ä turned \u{202e} \u{e0001}")),
             entry("empty", Node::Array(vec![])),
             entry("n", Node::Array(vec![Node::Integer(1), Node::Float(2.0), Node::Float(1e300), Node::Boolean(true)])),
             entry("mixed", Node::Array(vec![text("a"), Node::Table(vec![entry("a b", text("c"))])])),
@@ -146,7 +154,7 @@ mod tests {
         ]);
         let written = write(&contract.view());
         let read: ::toml::Table = ::toml::from_str(&written).unwrap_or_else(|e| panic!("{e}\n{written}"));
-        assert_eq!(read["z"].as_str(), Some("quote \" slash \\ newline \n bell \u{7} ä"));
+        assert_eq!(read["z"].as_str(), Some("quote \" slash \\ newline \n bell \u{7} ä turned \u{202e} \u{e0001}"));
         assert_eq!(read["n"][1].as_float(), Some(2.0));
         assert_eq!(read["mixed"][1]["a b"].as_str(), Some("c"));
         assert_eq!(read["t"]["u"][""].as_str(), Some("empty key"));

@@ -24,7 +24,7 @@ fn the_two_line_file_is_enough() {
     assert!(settings.listen.trusted_proxies.is_empty() && settings.upstream.preserve_host);
     assert_eq!(settings.auth.kind, AuthKind::None);
     assert_eq!(settings.upstream.urls, [UpstreamUrl { tls: false, host: "127.0.0.1".into(), port: 3000 }]);
-    assert_eq!(declared.contract, Node::Table(vec![]));
+    assert_eq!(*declared.contract, Node::Table(vec![]));
 }
 
 #[test]
@@ -47,13 +47,13 @@ fn the_full_file_shows_the_defaults() {
     let least = declare_here(MINIMAL).unwrap().settings;
     let defaults = |settings: &Settings| {
         let Settings { listen, upstream, threads, log, discovery, paths, content, signals, .. } = settings;
-        let Settings { rate_limits, token_budget, contract_cache, protection, store, sessions, .. } = settings;
+        let Settings { rate_limits, token_budget, protection, store, sessions, .. } = settings;
         let paths = paths.all().map(|path| path.path.as_str());
         format!(
             "{:#?}",
             (
                 (&listen.http, listen.h2c, listen.admin, listen.proxy_protocol, threads, log, discovery, paths),
-                (content, signals, contract_cache, protection, store, sessions, token_budget),
+                (content, signals, protection, store, sessions, token_budget),
                 (&rate_limits.anonymous, &rate_limits.authenticated, &rate_limits.actions, &rate_limits.content),
                 (upstream.preserve_host, upstream.http2, upstream.connect_timeout, upstream.read_timeout),
                 upstream.health_interval,

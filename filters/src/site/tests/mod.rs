@@ -4,6 +4,7 @@ mod contract;
 mod example;
 mod mistakes;
 mod outside;
+mod policy;
 mod rules;
 
 use std::{
@@ -40,10 +41,13 @@ impl Pretended {
     fn with_keys() -> Self {
         const JWKS: &str =
             r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
-        ["tls.crt", "tls.key", "upstream-ca.pem", "signing-key.pem"]
+        const SIGNING: &str = "-----BEGIN PRIVATE KEY-----\n\
+            MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n";
+        ["tls.crt", "tls.key", "upstream-ca.pem"]
             .iter()
             .fold(Self::default(), |outside, name| outside.file(&format!("/conf/keys/{name}"), "{}"))
             .file("/conf/keys/jwks.json", JWKS)
+            .file("/conf/keys/signing-key.pem", SIGNING)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cross checks: a refusal or a warning for each rule, and the nearest thing that is accepted.
 
-use super::*;
+use super::{super::Audit, *};
 
 #[test]
 fn listeners() {
@@ -89,6 +89,38 @@ fn what_an_action_promised_needs_a_home() {
 }
 
 #[test]
+fn the_audit_log_is_written_where_it_is_asked_for() {
+    let audit = |text: &str| declare_here(&with_upstream(text)).unwrap().settings.audit;
+    assert_eq!(audit(""), None);
+    assert_eq!(audit("[audit]\nenabled = false\nretention = 'provider_policy'\n"), None);
+    let (day, path) = (std::time::Duration::from_secs(86_400), Path::new("/conf/audit.jsonl").to_path_buf());
+    let defaults = Audit { path, retention: None, max_size: 64 << 20, max_age: day };
+    assert_eq!(audit("[audit]\n"), Some(defaults.clone()));
+    let path = "/var/log/a.jsonl".into();
+    assert_eq!(
+        audit("[audit]\npath = '/var/log/a.jsonl'\nretention = '90 days'\nrotate_size = '1MB'\nrotate_age = '7d'\n"),
+        Some(Audit { path, retention: Some(90 * day), max_size: 1 << 20, max_age: 7 * day })
+    );
+    // conf/frontdesk.toml shows the defaults.
+    let shown = declare_in(FRONTDESK, &Pretended::with_keys()).unwrap().settings.audit;
+    assert_eq!(shown, Some(Audit { retention: Some(90 * day), ..defaults }));
+}
+
+#[test]
+fn a_retention_that_is_no_length_of_time_keeps_for_ever() {
+    warns(
+        "[audit]\nretention = 'provider_policy'\n",
+        ":4: warning: audit.retention: \"provider_policy\" is not a length of time; files of the audit log are kept for \
+         ever; write \"90_days\", \"12_months\" or \"1_year\"",
+    );
+    warns("[audit]\nretention = 90\n", "audit.retention: 90 is not a length of time");
+    let off = with_upstream("[audit]\nenabled = false\nretention = 'provider_policy'\n");
+    assert_eq!(warned(&off), Vec::<String>::new());
+    refuses("[audit]\nrotate_size = '0'\n", "audit.rotate_size: \"0\" must be more than nothing");
+    refuses("[audit]\nrotate_sise = '1MB'\n", "audit.rotate_sise: looks like a key that is never published");
+}
+
+#[test]
 fn a_path_is_taken_once() {
     refuses("[paths]\nmcp = '/openapi.json'\n", ":4: paths.openapi: /openapi.json is already taken by paths.mcp");
     refuses("[harness]\nurl = 'http://a'\ngateway_path = '/mcp'\n", "harness.gateway_path: /mcp is already taken");
@@ -106,7 +138,17 @@ fn what_a_capability_refers_to() {
     refuses(&text, "agtp.recipes[0].steps[1].capability: \"ab\" is not the id");
     warns(&capability("input_schema = '#/schemas/Missing'\n"), "input_schema: \"#/schemas/Missing\" leads nowhere");
     let url = "input_schema = 'https://a/openapi.json#/components/schemas/X'\n";
-    assert_eq!(warned(&with_upstream(&capability(url))), Vec::<String>::new());
+    warns(&capability(url), "leads nowhere here; declare it in [schemas]");
+    refuses(&capability("input_schema = { type = 'objekt' }\n"), "input_schema: is no JSON Schema that can be used");
+    refuses(&capability("upstream = { path = '/x/{' }\n"), "upstream.path: has an opening brace without");
+    refuses(&capability("upstream = { errors = { '200' = 'x' } }\n"), "is no status of a failure");
+    refuses(&capability("upstream = { headers = { Host = 'x' } }\n"), "is set by Frontdesk itself");
+    refuses(&capability("upstream = { rename_input = { a = 'x', b = 'x' } }\n"), "is what another input is called");
+    refuses(&capability("confirmation = { summary = '{{ input.x' }\n"), "summary: is no template that can be used");
+    refuses(&capability("").replace("/a'", "/{a}-{b}'"), "has two places in one segment");
+    let twice =
+        capability("").replace("/a'", "/x/{a}'") + &capability("").replace("a.b", "c").replace("/a'", "/x/{b}/'");
+    refuses(&twice, "is where capabilities[0] is already");
 }
 
 #[test]

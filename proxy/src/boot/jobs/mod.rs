@@ -22,15 +22,15 @@ const LOOK: Duration = Duration::from_millis(500);
 const RESOLVE: Duration = Duration::from_secs(10);
 
 /// Starts them all.
-pub(super) fn start(live: &Arc<Live>, metrics: &Arc<Metrics>, drain: &watch::Receiver<bool>) {
-    let outbound = Outbound::new();
+pub(super) fn start(live: &Arc<Live>, metrics: &Arc<Metrics>, outbound: &Arc<Outbound>, drain: &watch::Receiver<bool>) {
     let jobs = vec![
         look(live),
         resolve(live),
-        site::health(live, &outbound),
-        site::probe(live, &outbound),
-        keys::keys(live, &outbound),
+        site::health(live, outbound),
+        site::probe(live, outbound),
+        keys::keys(live, outbound),
         store::tend(live, metrics),
+        store::audit(live, metrics),
     ];
     supervise(jobs, metrics, drain);
 }

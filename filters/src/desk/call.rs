@@ -1,0 +1,328 @@
+//! How the site is called for a capability: its input in the places that were declared, and nothing of the agent's own.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::{
+    schema::Violation,
+    target::{Target, escaped, pairs},
+};
+use crate::{
+    caller::forwarded::{self, Meaning},
+    site::{self, Capability, ResponseKind, Settings},
+};
+
+/// One request to the site.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// Another service, where it is not the site.
+    pub elsewhere: Option<&'a Url>,
+    pub method: &'a Method,
+    /// A path and a query.
+    pub target: String,
+    /// Besides those that every request of a client's gets.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub body: Bytes,
+    /// For all of it.
+    pub limit: Duration,
+    /// Bytes of an answer.
+    pub most: usize,
+    /// The answer is told to others too: the site hears nothing of who asked.
+    pub for_anybody: bool,
+}
+
+/// What came back.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+/// Why nothing whole came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failed {
+    /// No connection: nothing was sent.
+    NotSent,
+    /// No answer in time. It may have been carried out.
+    TimedOut,
+    /// The connection broke, or what came is no HTTP. It may have been carried out.
+    Broken,
+    /// It answered with this status, and more bytes than are taken.
+    TooLong(StatusCode),
+}
+
+/// Who carries requests to the site.
+#[async_trait]
+pub trait Upstream: Send + Sync {
+    /// Sends one request and waits for the whole answer. Nothing is sent twice.
+    async fn call(&self, call: Call<'_>) -> Result<Answer, Failed>;
+}
+
+/// A call prepared at load.
+#[derive(Debug)]
+pub(super) struct CallPlan {
+    elsewhere: Option<Url>,
+    method: Method,
+    target: Target,
+    /// Ours, and the site's name for it.
+    renamed: HashMap<String, String>,
+    /// The site's names that only a renamed input may have, or none: the operator gave them a value.
+    taken: HashSet<String>,
+    leftover: Leftover,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    limit: Duration,
+    most: usize,
+    pub(super) idempotent: bool,
+    pub(super) response: ResponseKind,
+    /// Ours, and the way to the site's.
+    pub(super) output: Vec<(String, Vec<String>)>,
+    pub(super) errors: HashMap<u16, Arc<str>>,
+}
+
+/// Where inputs go that have no place in the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leftover {
+    Query,
+    Json,
+    Form,
+}
+
+impl CallPlan {
+    /// `None` where the capability has no address on the site.
+    pub(super) fn new(capability: &Capability, settings: &Settings) -> Option<Self> {
+        let own = site::Call::default();
+        let call = capability.upstream.as_ref().unwrap_or(&own);
+        let method = call.method.as_deref().unwrap_or(capability.method());
+        let method: Method = method.parse().ok()?;
+        let address = call.url.as_ref().or(call.path.as_ref()).or(capability.endpoint.as_ref())?;
+        let (elsewhere, target) = match &call.url {
+            Some(url) => {
+                let parsed = Url::parse(&url.replace(['{', '}'], "_")).ok()?;
+                let after_host = url.split_once("://")?.1;
+                let path = after_host.find(['/', '?']).map_or("/", |at| &after_host[at..]);
+                (Some(parsed), if path.starts_with('?') { format!("/{path}") } else { path.to_owned() })
+            }
+            None => (None, address.clone()),
+        };
+        let leftover = match method {
+            Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS => Leftover::Query,
+            _ if call.form => Leftover::Form,
+            _ => Leftover::Json,
+        };
+        let mut headers = vec![(header::USER_AGENT, HeaderValue::from_static("frontdesk"))];
+        let accept = if call.response == ResponseKind::Json { "application/json, */*;q=0.1" } else { "*/*" };
+        headers.push((header::ACCEPT, HeaderValue::from_static(accept)));
+        for (name, value) in &call.headers {
+            let (name, value) = static_header(name, value).ok()?;
+            headers.retain(|(other, _)| *other != name);
+            headers.push((name, value));
+        }
+        match leftover {
+            Leftover::Query => {}
+            Leftover::Json => headers.push((header::CONTENT_TYPE, HeaderValue::from_static("application/json"))),
+            Leftover::Form => {
+                let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+                headers.push((header::CONTENT_TYPE, form));
+            }
+        }
+        let renamed: HashMap<String, String> = call.rename_input.iter().cloned().collect();
+        let query = target.split_once('?').map_or("", |(_, query)| query);
+        let fixed = url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name.into_owned());
+        // What some frameworks take for the method, wherever it stands (Rack, Symfony, Express).
+        let known = |name: &str| capability.input_schema.as_ref().is_some_and(|s| s["properties"].get(name).is_some());
+        let method_override = (!known("_method")).then(|| "_method".to_owned());
+        let taken = renamed.values().cloned().chain(fixed).chain(method_override).map(|name| folded(&name)).collect();
+        Some(Self {
+            elsewhere,
+            method,
+            target: Target::parse(&target).ok()?,
+            renamed,
+            taken,
+            leftover,
+            headers,
+            limit: call.timeout.unwrap_or(settings.upstream.read_timeout),
+            most: settings.protection.max_answer,
+            idempotent: call.idempotent,
+            response: call.response,
+            output: call
+                .rename_output
+                .iter()
+                .map(|(ours, theirs)| (ours.clone(), theirs.split('.').map(str::to_owned).collect()))
+                .collect(),
+            errors: call.errors.iter().map(|(status, name)| (*status, name.as_str().into())).collect(),
+        })
+    }
+
+    /// How long the site may take.
+    pub(super) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// The request for one input, which is an object.
+    pub(super) fn call(&self, input: &Value) -> Result<Call<'_>, Violation> {
+        let nothing = Map::new();
+        let input = input.as_object().unwrap_or(&nothing);
+        let mut placed: Vec<&str> = Vec::new();
+        for name in self.target.names() {
+            placed.push(self.ours(input, name));
+        }
+        let mut target = self.target.fill(|name| input.get(self.ours(input, name)))?;
+        let mut left = Map::new();
+        for (name, value) in input.iter().filter(|(name, _)| !placed.contains(&name.as_str())) {
+            let theirs = match self.renamed.get(name) {
+                Some(theirs) => theirs,
+                // It would stand beside a value that was checked under another name, or that the operator gave.
+                None if self.taken.contains(&folded(name)) => {
+                    let message = "There is no such input; the site uses this name for something else.".to_owned();
+                    return Err(Violation::new(&format!("/{}", escaped(name)), &message));
+                }
+                None => name,
+            };
+            left.insert(theirs.clone(), value.clone());
+        }
+        let body = match self.leftover {
+            Leftover::Query => {
+                let query = pairs(&left);
+                if !query.is_empty() {
+                    target.push(if target.contains('?') { '&' } else { '?' });
+                    target.push_str(&query);
+                }
+                Bytes::new()
+            }
+            Leftover::Json => Bytes::from(Value::Object(left).to_string()),
+            Leftover::Form => Bytes::from(pairs(&left)),
+        };
+        Ok(Call {
+            elsewhere: self.elsewhere.as_ref(),
+            method: &self.method,
+            target,
+            headers: self.headers.clone(),
+            body,
+            limit: self.limit,
+            most: self.most,
+            for_anybody: false,
+        })
+    }
+
+    /// The input behind a place: by its own name, or by what the site calls it.
+    fn ours<'n>(&'n self, input: &Map<String, Value>, name: &'n str) -> &'n str {
+        if input.contains_key(name) && !self.taken.contains(&folded(name)) {
+            return name;
+        }
+        self.renamed.iter().find(|(_, theirs)| *theirs == name).map_or(name, |(ours, _)| ours)
+    }
+}
+
+/// A name as those sites read it that fold most: case, blanks and dots, and `a[]` for `a`.
+fn folded(name: &str) -> String {
+    let name = name.split('[').next().unwrap_or_default().trim();
+    name.to_lowercase().replace(['.', ' '], "_")
+}
+
+/// A header that the operator adds to every call.
+///
+/// # Errors
+///
+/// Why it cannot be one: those that say where a request goes or how long it is are not the operator's to choose.
+pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
+    const OURS: [HeaderName; 13] = [
+        header::HOST,
+        header::CONTENT_LENGTH,
+        header::TRANSFER_ENCODING,
+        header::CONNECTION,
+        header::CONTENT_TYPE,
+        header::UPGRADE,
+        header::TE,
+        header::TRAILER,
+        header::EXPECT,
+        header::VIA,
+        header::ACCEPT_ENCODING,
+        HeaderName::from_static("keep-alive"),
+        HeaderName::from_static("proxy-connection"),
+    ];
+    let name: HeaderName = name.parse().map_err(|_| "is not the name of a header".to_owned())?;
+    if OURS.contains(&name) || !matches!(forwarded::meaning(&name), Meaning::Plain) {
+        return Err("is set by Frontdesk itself".into());
+    }
+    let value = HeaderValue::from_str(value).map_err(|_| "is not the value of a header".to_owned())?;
+    Ok((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn plan(upstream: &str) -> CallPlan {
+        let text = format!(
+            "[upstream]\nurl = \"http://127.0.0.1:1\"\n[[capabilities]]\nid = \"x\"\ntype = \"query\"\n\
+             endpoint = \"/agent/x\"\nrisk_level = \"low\"\n{upstream}"
+        );
+        let declaration = site::declare_text(std::path::Path::new("/x.toml"), &text, &site::testing::Nowhere).unwrap();
+        CallPlan::new(&declaration.settings.capabilities[0], &declaration.settings).unwrap()
+    }
+
+    fn called(plan: &CallPlan, input: &Value) -> Result<(String, String), String> {
+        let call = plan.call(input).map_err(|violation| violation.pointer)?;
+        Ok((format!("{} {}", call.method, call.target), String::from_utf8_lossy(&call.body).into_owned()))
+    }
+
+    #[test]
+    fn inputs_go_where_they_were_declared_to() {
+        let search =
+            plan("upstream = { method = \"GET\", path = \"/api/f?v=2\", rename_input = { origin = \"from\" } }");
+        assert_eq!(called(&search, &json!({ "origin": "A B", "n": 1 })).unwrap().0, "GET /api/f?v=2&from=A%20B&n=1");
+        let act = plan("upstream = { path = \"/api/b/{id}\", rename_input = { a = \"b\" } }");
+        let expected = ("POST /api/b/7".to_owned(), "{\"b\":1}".to_owned());
+        assert_eq!(called(&act, &json!({ "id": 7, "a": 1 })).unwrap(), expected);
+        let form = plan("upstream = { path = \"/f\", body = \"form\" }");
+        assert_eq!(called(&form, &json!({ "a": "x y", "b": [1, 2] })).unwrap().1, "a=x%20y&b=1&b=2");
+        assert_eq!(called(&plan(""), &json!({ "a": 1 })).unwrap(), ("POST /agent/x".into(), "{\"a\":1}".into()));
+        let placed = plan("upstream = { path = \"/b/{ref}\", rename_input = { id = \"ref\" } }");
+        assert_eq!(called(&placed, &json!({ "id": "q" })).unwrap(), ("POST /b/q".into(), "{}".into()));
+    }
+
+    #[test]
+    fn nobody_gets_around_a_name() {
+        let search =
+            plan("upstream = { method = \"GET\", path = \"/api/f?v=2\", rename_input = { origin = \"from\" } }");
+        assert_eq!(called(&search, &json!({ "origin": "A", "from": "B" })), Err("/from".into()));
+        assert_eq!(called(&search, &json!({ "v": 3 })), Err("/v".into()));
+        for name in ["v[]", "V", " v", "from[x]", "From"] {
+            assert!(called(&search, &json!({ name: 3 })).is_err(), "{name}");
+        }
+        let placed = plan("upstream = { path = \"/b/{ref}\", rename_input = { id = \"ref\" } }");
+        assert_eq!(called(&placed, &json!({ "id": "q", "ref": "other" })), Err("/ref".into()));
+    }
+
+    #[test]
+    fn the_operator_chooses_headers_but_not_those_of_the_message() {
+        for name in [
+            "Host",
+            "content-length",
+            "Transfer-Encoding",
+            "Connection",
+            "X-Frontdesk-Caller",
+            "x-forwarded-for",
+            "Expect",
+            "a b",
+            "",
+        ] {
+            assert!(static_header(name, "x").is_err(), "{name}");
+        }
+        assert!(static_header("X-Channel", "agents\r\nX: y").is_err());
+        let plan = plan("upstream = { path = \"/x\", headers = { User-Agent = \"us\", X-Channel = \"agents\" } }");
+        let call = plan.call(&json!({})).unwrap();
+        assert_eq!(call.headers.iter().filter(|(name, _)| name == "user-agent").count(), 1);
+    }
+}

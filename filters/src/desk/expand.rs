@@ -1,0 +1,207 @@
+//! A schema without references: each is replaced by what it leads to, as far as there is room.
+//!
+//! The library that judges copies what is referred to at each place, and judges alternatives one after another. Schemas
+//! that refer to each other round and round would so take any amount of memory when they are compiled, and any amount of
+//! time over a small input that is nested in the right way. What is put in here is counted first: references are followed
+//! as many steps deep as fit into a bound, and what lies deeper is not judged; the site itself still is there to do so.
+
+use std::{cell::RefCell, collections::HashMap};
+
+use serde_json::{Map, Value, json};
+
+/// Parts of a schema beyond its own, at most.
+const ROOM: usize = 1000;
+/// Steps from reference to reference, at most.
+const DEPTHS: [usize; 10] = [64, 24, 12, 8, 6, 5, 4, 3, 2, 1];
+
+/// Where references lead.
+pub(super) trait Named {
+    /// A schema by the reference to it, and the document that references within it are to.
+    fn find(&self, reference: &str) -> Option<&Value>;
+}
+
+/// The schema without references.
+///
+/// # Errors
+///
+/// A reference that leads nowhere.
+pub(super) fn expanded(schema: &Value, named: &impl Named, counted: &Counted) -> Result<Value, String> {
+    let mut sizes = Sizes { named, counted, own: HashMap::new() };
+    let own = sizes.of(schema, (schema, None), 0)?;
+    for depth in DEPTHS {
+        if sizes.of(schema, (schema, None), depth)? <= own + ROOM {
+            return put_in(schema, schema, named, depth);
+        }
+    }
+    put_in(schema, schema, named, 0)
+}
+
+/// How many parts named schemas have with so many steps put in. A declaration has thousands of schemas that refer to the
+/// same names, which are counted once.
+#[derive(Debug, Default)]
+pub(super) struct Counted(RefCell<HashMap<(String, usize), usize>>);
+
+/// Counts the parts of one schema.
+struct Sizes<'n, N> {
+    named: &'n N,
+    counted: &'n Counted,
+    /// Of references within the schema itself.
+    own: HashMap<(String, usize), usize>,
+}
+
+impl<N: Named> Sizes<'_, N> {
+    /// `named`: the document is one that others refer to as well.
+    fn of(&mut self, schema: &Value, root: (&Value, Option<&str>), depth: usize) -> Result<usize, String> {
+        let mut size = 1usize;
+        match schema {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    size = size.saturating_add(match value.as_str().filter(|_| key == "$ref") {
+                        Some(reference) => self.behind(reference, root, depth)?,
+                        None => self.of(value, root, depth)?,
+                    });
+                }
+            }
+            Value::Array(items) => {
+                for item in items {
+                    size = size.saturating_add(self.of(item, root, depth)?);
+                }
+            }
+            _ => {}
+        }
+        Ok(size)
+    }
+
+    fn behind(&mut self, reference: &str, (root, name): (&Value, Option<&str>), depth: usize) -> Result<usize, String> {
+        let (next, document) = lead(reference, root, self.named)?;
+        let Some(depth) = depth.checked_sub(1) else { return Ok(0) };
+        let is_own = std::ptr::eq(document, root);
+        // Within a named document a reference means what it means there.
+        let key = match name {
+            Some(name) if is_own => (format!("{name} {reference}"), depth),
+            _ => (reference.to_owned(), depth),
+        };
+        let own = is_own && name.is_none();
+        let known = if own { self.own.get(&key).copied() } else { self.counted.0.borrow().get(&key).copied() };
+        if let Some(size) = known {
+            return Ok(size);
+        }
+        let whole = if is_own { name.map(str::to_owned) } else { Some(reference.to_owned()) };
+        let size = self.of(next, (document, whole.as_deref()), depth)?;
+        if own {
+            self.own.insert(key, size);
+        } else {
+            self.counted.0.borrow_mut().insert(key, size);
+        }
+        Ok(size)
+    }
+}
+
+fn put_in(schema: &Value, root: &Value, named: &impl Named, depth: usize) -> Result<Value, String> {
+    Ok(match schema {
+        Value::Object(members) => {
+            let mut whole = Map::new();
+            let mut referred = None;
+            for (key, value) in members {
+                match value.as_str().filter(|_| key == "$ref") {
+                    Some(_) if depth == 0 => {}
+                    Some(reference) => {
+                        let (next, document) = lead(reference, root, named)?;
+                        referred = Some(put_in(next, document, named, depth - 1)?);
+                    }
+                    // What was put in from elsewhere has its own.
+                    None if key == "$defs" || key == "definitions" => {}
+                    None => drop(whole.insert(key.clone(), put_in(value, root, named, depth)?)),
+                }
+            }
+            match referred {
+                None => Value::Object(whole),
+                Some(next) if whole.is_empty() => next,
+                Some(mut next) => {
+                    if let Some(next) = next.as_object_mut() {
+                        next.remove("$schema");
+                    }
+                    let mut all = vec![next];
+                    if let Some(Value::Array(more)) = whole.remove("allOf") {
+                        all.extend(more);
+                    }
+                    whole.insert("allOf".into(), json!(all));
+                    Value::Object(whole)
+                }
+            }
+        }
+        Value::Array(items) => {
+            items.iter().map(|item| put_in(item, root, named, depth)).collect::<Result<Vec<_>, _>>()?.into()
+        }
+        other => other.clone(),
+    })
+}
+
+/// What a reference leads to, and the document that it is in.
+fn lead<'v>(reference: &str, root: &'v Value, named: &'v impl Named) -> Result<(&'v Value, &'v Value), String> {
+    if let Some(pointer) = reference.strip_prefix('#') {
+        if pointer.is_empty() {
+            return Ok((root, root));
+        }
+        if let Some(found) = root.pointer(pointer) {
+            return Ok((found, root));
+        }
+        if let Some(found) = named.find(reference) {
+            // The references of an OpenAPI document are found by name as well; those within a schema are to itself.
+            return Ok((found, found));
+        }
+    }
+    Err(format!("the reference \"{}\" leads nowhere", reference.escape_debug()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct By(Value);
+
+    impl Named for By {
+        fn find(&self, reference: &str) -> Option<&Value> {
+            self.0.get(reference.strip_prefix("#/schemas/")?)
+        }
+    }
+
+    #[test]
+    fn references_are_replaced_by_what_they_lead_to() {
+        let named = By(
+            json!({ "A": { "type": "string", "$schema": "x" }, "B": { "$ref": "#/$defs/n", "$defs": { "n": { "type": "null" } } } }),
+        );
+        let of = |schema: Value| expanded(&schema, &named, &Counted::default()).unwrap();
+        assert_eq!(
+            of(json!({ "properties": { "a": { "$ref": "#/schemas/A" } } }))["properties"]["a"]["type"],
+            "string"
+        );
+        let beside = of(json!({ "$ref": "#/schemas/A", "maxLength": 3, "allOf": [true] }));
+        assert_eq!(beside, json!({ "maxLength": 3, "allOf": [{ "type": "string" }, true] }));
+        assert_eq!(of(json!({ "$ref": "#/schemas/B" })), json!({ "type": "null" }));
+        // A member may be called so.
+        assert_eq!(
+            of(json!({ "properties": { "$ref": { "type": "string" } } }))["properties"]["$ref"]["type"],
+            "string"
+        );
+        assert!(expanded(&json!({ "$ref": "#/schemas/C" }), &named, &Counted::default()).is_err());
+        assert!(expanded(&json!({ "$ref": "https://elsewhere.example/x" }), &named, &Counted::default()).is_err());
+    }
+
+    #[test]
+    fn what_goes_round_and_round_ends() {
+        let entangled: Map<String, Value> = (0..300)
+            .map(|n| {
+                let to = |n: usize| json!({ "$ref": format!("#/schemas/S{}", n % 300) });
+                (format!("S{n}"), json!({ "anyOf": [to(n + 1), to(n + 7), to(n * 3 + 1)], "type": "object" }))
+            })
+            .collect();
+        let named = By(Value::Object(entangled));
+        let whole = expanded(&json!({ "$ref": "#/schemas/S0" }), &named, &Counted::default()).unwrap();
+        assert!(whole.to_string().len() < 200_000);
+        assert!(whole["anyOf"][2]["anyOf"][0]["type"] == "object", "{whole}");
+        let itself = By(json!({ "T": { "items": { "$ref": "#/schemas/T" }, "type": "array" } }));
+        let whole = expanded(&json!({ "$ref": "#/schemas/T" }), &itself, &Counted::default()).unwrap();
+        assert_eq!(whole["items"]["items"]["items"]["type"], "array");
+    }
+}

@@ -1,0 +1,85 @@
+//! Answers to reads that are kept for a while: `cache_ttl_seconds`.
+//!
+//! Asked only once a caller may, and kept apart by caller unless the answer is about nobody and asked by nobody in
+//! particular (decision 18).
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use quick_cache::{Weighter, sync::Cache};
+
+use super::shape::Told;
+
+/// Bytes that all answers may take, by [`Weight`].
+const BYTES: u64 = 32 * 1024 * 1024;
+/// About how many that is; it sizes the tables at the start.
+const ANSWERS: usize = 4096;
+
+/// Answers by what was asked.
+#[derive(Debug)]
+pub struct Kept {
+    answers: Cache<String, Arc<Answer>, Weight>,
+}
+
+/// Kept as text: a tree of values takes many times as much.
+#[derive(Debug)]
+struct Answer {
+    told: Vec<u8>,
+    until: Instant,
+}
+
+#[derive(Debug, Clone)]
+struct Weight;
+
+impl Weighter<String, Arc<Answer>> for Weight {
+    fn weight(&self, key: &String, answer: &Arc<Answer>) -> u64 {
+        (key.len() + 256 + answer.told.len()) as u64
+    }
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { answers: Cache::with_weighter(ANSWERS, BYTES, Weight) }
+    }
+}
+
+impl Kept {
+    /// What was told, and for how much longer it may be told again.
+    pub(super) fn get(&self, key: &str) -> Option<(Told, Duration)> {
+        let answer = self.answers.get(key)?;
+        let left = answer.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            self.answers.remove(key);
+            return None;
+        }
+        Some((Told::from_kept(&mut serde_json::from_slice(&answer.told).ok()?)?, left))
+    }
+
+    pub(super) fn keep(&self, key: String, told: &Told, ttl: Duration) {
+        let answer = Answer { told: told.kept().to_string().into(), until: Instant::now() + ttl };
+        self.answers.insert(key, Arc::new(answer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::StatusCode;
+    use serde_json::json;
+
+    #[test]
+    fn answers_end_and_are_bounded() {
+        let kept = Kept::default();
+        let told = Told { status: StatusCode::OK, data: json!(1), raw: None, at: 0, fresh: None, omitted: false };
+        kept.keep("a".into(), &told, Duration::from_secs(60));
+        kept.keep("b".into(), &told, Duration::ZERO);
+        assert!(kept.get("a").is_some() && kept.get("b").is_none() && kept.get("c").is_none());
+        let told = Told { data: json!("x".repeat(1024 * 1024)), ..told };
+        for n in 0..100 {
+            kept.keep(format!("{n}"), &told, Duration::from_secs(60));
+        }
+        assert!(kept.answers.weight() <= BYTES, "{}", kept.answers.weight());
+    }
+}

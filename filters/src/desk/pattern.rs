@@ -1,0 +1,161 @@
+//! A value with references in it, such as `{data.results.0.id}`: what an action's input is made from.
+//!
+//! A string that is one reference becomes what it refers to, with its type; one among other text becomes text.
+//! Everything else in braces stays as it was written.
+
+use serde_json::{Map, Value};
+
+/// What a reference may begin with.
+const ROOTS: [&str; 3] = ["data", "input", "steps"];
+
+/// A compiled pattern.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Pattern {
+    Value(Value),
+    Reference(Reference),
+    Text(Vec<Piece>),
+    List(Vec<Pattern>),
+    Table(Vec<(String, Pattern)>),
+}
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Piece {
+    Literal(String),
+    Reference(Reference),
+}
+
+/// The way to a value: a root, then members and places.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Reference(Vec<String>);
+
+impl Pattern {
+    /// Compiles a declared value.
+    pub(crate) fn compile(value: &Value) -> Self {
+        match value {
+            Value::String(text) => Self::text(text),
+            Value::Array(items) => Self::List(items.iter().map(Self::compile).collect()),
+            Value::Object(members) => {
+                Self::Table(members.iter().map(|(key, value)| (key.clone(), Self::compile(value))).collect())
+            }
+            other => Self::Value(other.clone()),
+        }
+    }
+
+    fn text(text: &str) -> Self {
+        let mut pieces = Vec::new();
+        let (mut rest, mut literal) = (text, String::new());
+        while let Some((before, after)) = rest.split_once('{') {
+            literal.push_str(before);
+            match after.split_once('}').and_then(|(inside, tail)| Some((Reference::parse(inside)?, tail))) {
+                Some((reference, tail)) => {
+                    if !literal.is_empty() {
+                        pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                    }
+                    pieces.push(Piece::Reference(reference));
+                    rest = tail;
+                }
+                None => {
+                    literal.push('{');
+                    rest = after;
+                }
+            }
+        }
+        literal.push_str(rest);
+        if pieces.is_empty() {
+            return Self::Value(Value::String(literal));
+        }
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(literal));
+        }
+        match <[Piece; 1]>::try_from(pieces) {
+            Ok([Piece::Reference(reference)]) => Self::Reference(reference),
+            Ok(pieces) => Self::Text(pieces.into()),
+            Err(pieces) => Self::Text(pieces),
+        }
+    }
+
+    /// The value, where everything it refers to is there and not null.
+    pub(crate) fn resolve(&self, roots: &[(&str, &Value)]) -> Option<Value> {
+        Some(match self {
+            Self::Value(value) => value.clone(),
+            Self::Reference(reference) => reference.find(roots)?.clone(),
+            Self::Text(pieces) => {
+                let mut text = String::new();
+                for piece in pieces {
+                    match piece {
+                        Piece::Literal(literal) => text.push_str(literal),
+                        Piece::Reference(reference) => match reference.find(roots)? {
+                            Value::String(value) => text.push_str(value),
+                            Value::Array(_) | Value::Object(_) => return None,
+                            other => text.push_str(&other.to_string()),
+                        },
+                    }
+                }
+                Value::String(text)
+            }
+            Self::List(items) => items.iter().map(|item| item.resolve(roots)).collect::<Option<_>>()?,
+            Self::Table(members) => {
+                let members = members.iter().map(|(key, pattern)| Some((key.clone(), pattern.resolve(roots)?)));
+                Value::Object(members.collect::<Option<Map<_, _>>>()?)
+            }
+        })
+    }
+}
+
+impl Reference {
+    fn parse(text: &str) -> Option<Self> {
+        let steps: Vec<String> = text.trim().split('.').map(str::to_owned).collect();
+        let begins = steps.first().is_some_and(|root| ROOTS.contains(&root.as_str()));
+        (begins && steps.iter().all(|step| !step.is_empty())).then_some(Self(steps))
+    }
+
+    fn find<'v>(&self, roots: &[(&str, &'v Value)]) -> Option<&'v Value> {
+        let (root, steps) = self.0.split_first()?;
+        let (_, root) = roots.iter().find(|(name, _)| name == root)?;
+        follow(root, steps.iter().map(String::as_str))
+    }
+}
+
+/// The value that a way of members and places leads to; nothing where it is null.
+pub(crate) fn follow<'v, 's>(value: &'v Value, steps: impl Iterator<Item = &'s str>) -> Option<&'v Value> {
+    let mut value = value;
+    for step in steps {
+        value = match value {
+            Value::Object(members) => members.get(step)?,
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    (!value.is_null()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn resolved(pattern: Value, data: Value) -> Option<Value> {
+        Pattern::compile(&pattern).resolve(&[("data", &data), ("input", &json!({ "to": "NRT" }))])
+    }
+
+    #[test]
+    fn references_keep_their_type_and_texts_are_joined() {
+        let data = json!({ "results": [{ "id": "fare_1", "price": { "amount": 682 }, "none": null }], "n": 3 });
+        assert_eq!(resolved(json!("{data.results.0.id}"), data.clone()), Some(json!("fare_1")));
+        assert_eq!(resolved(json!("{ data.results.0.price }"), data.clone()), Some(json!({ "amount": 682 })));
+        assert_eq!(resolved(json!("{data.n} to {input.to}!"), data.clone()), Some(json!("3 to NRT!")));
+        assert_eq!(resolved(json!({ "a": ["{data.n}", 1, true] }), data.clone()), Some(json!({ "a": [3, 1, true] })));
+        for missing in ["{data.results.1.id}", "{data.results.0.none}", "{data.n.x}", "x {data.results}", "{steps.0}"] {
+            assert_eq!(resolved(json!({ "fine": 1, "x": missing }), data.clone()), None, "{missing}");
+        }
+    }
+
+    #[test]
+    fn other_braces_are_text() {
+        for text in ["{}", "{ x }", "{data", "data}", "{datum.x}", "{data..x}", "{{data}"] {
+            let expected = if text == "{{data}" { json!("{5") } else { json!(text) };
+            assert_eq!(resolved(json!(text), json!(5)).unwrap_or(json!(null)), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What was promised about a call: that it is carried out once (AICP §8.7), and only as it was confirmed (§8.6).
+//!
+//! A key names a call of one caller and one capability. Its record is made before the site is called and says so; with
+//! the answer it holds what there was to tell, so that a retry is told the same. A token stands for one confirmation: it
+//! is signed and not kept, so that asking for one costs nothing, and recorded when it is used. Taking the key and using up
+//! the token is one step, so that of two equal calls at once one is carried out, and after a crash a call that was begun
+//! is never begun again.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use ring::{
+    digest, hmac,
+    rand::{SecureRandom, SystemRandom},
+};
+use serde_json::{Value, json};
+
+use crate::state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject};
+
+/// How long a key stands for its call.
+pub(super) const KEPT: Duration = Duration::from_secs(24 * 3600);
+/// Where the secret is that tokens are signed with, and for how long. Who restarts, or stands beside us, reads the same.
+const SECRET: (&str, Duration) = ("k:confirmation", Duration::from_secs(365 * 24 * 3600));
+/// Bytes of a token before its signature: when it ends, and what makes it like no other.
+const SIGNED: usize = 8 + 16;
+/// Bytes of one answer that are kept; of a longer one it is kept that there was one.
+const LONGEST_KEPT: usize = 32 * 1024;
+/// How much longer than the site may take a call may be under way before nobody is believed to be waiting.
+const GRACE: u64 = 5;
+
+/// Who carries calls out, in the records of a store that others may use too.
+pub trait Holders: Send + Sync {
+    /// This process.
+    fn name(&self) -> &str;
+    /// Whether a process is known to be there no more. One that cannot be looked at from here is not.
+    fn is_gone(&self, name: &str) -> bool;
+}
+
+/// What is known of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Known {
+    Nothing,
+    /// Another input came under this key.
+    Other,
+    /// Under way for at most so many seconds more.
+    Begun(u64),
+    /// Begun by somebody who is gone, or left without an answer.
+    Unknown(u64),
+    /// Carried out; what was told.
+    Ended(Value),
+}
+
+/// A call that takes its key, its token, or both.
+pub(super) struct Begin<'a> {
+    pub(super) key: Option<&'a str>,
+    /// Of a record whose holder is gone, where the site may be called again.
+    pub(super) after: Option<u64>,
+    pub(super) input: &'a str,
+    pub(super) token: Option<&'a Token>,
+    pub(super) limit: Duration,
+    pub(super) now: u64,
+    /// Of the record, once it is made.
+    pub(super) version: u64,
+}
+
+/// A confirmation that was shown to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    /// Of the record that says that it was used.
+    key: String,
+    expires: u64,
+}
+
+/// What became of an attempt to begin.
+pub(super) enum Began {
+    /// With the version of its record.
+    Yes(u64),
+    /// Somebody else was first.
+    No,
+}
+
+/// The records, in the words of a call.
+pub(super) struct Promises<'a> {
+    pub(super) records: &'a dyn Records,
+    pub(super) holders: &'a dyn Holders,
+}
+
+/// The name of a key's record: of this caller, this site, this capability and this key.
+pub(super) fn key_of(holder: Subject, site: &str, capability: &str, key: &str) -> String {
+    format!("i:{}", fingerprint(&[&holder.bytes(), site.as_bytes(), capability.as_bytes(), key.as_bytes()]))
+}
+
+/// SHA-256 of parts that are kept apart, in hex.
+pub(super) fn fingerprint(parts: &[&[u8]]) -> String {
+    let mut context = digest::Context::new(&digest::SHA256);
+    for part in parts {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    hex(context.finish().as_ref())
+}
+
+impl Promises<'_> {
+    /// What is known of a key, for this input at this time.
+    pub(super) async fn look(&self, key: &str, input: &str, now: u64) -> Result<Known, NotKept> {
+        Ok(match self.records.get(key).await? {
+            Some(record) => self.read(&record, input, now),
+            None => Known::Nothing,
+        })
+    }
+
+    fn read(&self, record: &Record, input: &str, now: u64) -> Known {
+        // What cannot be read was promised all the same, and to whom and for what nobody can say.
+        let Ok(mut value) = serde_json::from_slice::<Value>(&record.value) else { return Known::Other };
+        if value["input"].as_str() != Some(input) {
+            return Known::Other;
+        }
+        match value["state"].as_str() {
+            Some("ended") => Known::Ended(value["told"].take()),
+            Some("begun") => {
+                let left = value["until"].as_u64().unwrap_or(0).saturating_sub(now);
+                let gone = value["holder"].as_str().is_none_or(|holder| self.holders.is_gone(holder));
+                if left == 0 || gone { Known::Unknown(record.version) } else { Known::Begun(left) }
+            }
+            _ => Known::Unknown(record.version),
+        }
+    }
+
+    /// Makes a call's record and uses up its token, in one step.
+    pub(super) async fn begin(&self, begin: &Begin<'_>) -> Result<Began, NotKept> {
+        let mut changes = Vec::with_capacity(2);
+        if let Some(key) = begin.key {
+            let value = json!({
+                "state": "begun", "input": begin.input, "holder": self.holders.name(),
+                "until": begin.now + begin.limit.as_secs() + GRACE,
+                "token": begin.token.map(|token| &token.key),
+            });
+            let expect = begin.after.map_or(Expect::Absent, Expect::Version);
+            changes.push(Change { key: key.to_owned(), expect, put: Put::Value(value.to_string().into(), KEPT) });
+        }
+        if let Some(token) = begin.token {
+            // Until nobody could present it any more, on a clock that is a little behind.
+            let lasts = Duration::from_secs(token.expires.saturating_sub(begin.now) + 60);
+            let put = Put::Value(Bytes::from_static(b"{}"), lasts);
+            changes.push(Change { key: token.key.clone(), expect: Expect::Absent, put });
+        }
+        if changes.is_empty() {
+            return Ok(Began::Yes(0));
+        }
+        Ok(match self.records.commit(&changes).await? {
+            Committed::Done(version) => Began::Yes(version),
+            Committed::Conflict(..) => Began::No,
+        })
+    }
+
+    /// Keeps what was told of a call; `None`: nobody knows what became of it.
+    pub(super) async fn end(&self, begin: &Begin<'_>, told: Option<&Value>) -> Result<(), NotKept> {
+        let Some(key) = begin.key else { return Ok(()) };
+        let value = match told {
+            Some(told) => json!({ "state": "ended", "input": begin.input, "told": bounded(told) }),
+            None => json!({ "state": "unknown", "input": begin.input }),
+        };
+        let put = Put::Value(value.to_string().into(), KEPT);
+        // Whoever took it over in the meantime has the last word.
+        let expect = Expect::Version(begin.version);
+        self.records.commit(&[Change { key: key.to_owned(), expect, put }]).await.map(drop)
+    }
+
+    /// Takes a call back that never reached the site: its key is free, and its confirmation good again.
+    pub(super) async fn take_back(&self, begin: &Begin<'_>) -> Result<(), NotKept> {
+        let mut changes = Vec::with_capacity(2);
+        if let Some(key) = begin.key {
+            // What somebody else had begun is as unknown as before.
+            let unknown = || json!({ "state": "unknown", "input": begin.input }).to_string().into();
+            let put = begin.after.map_or(Put::Nothing, |_| Put::Value(unknown(), KEPT));
+            changes.push(Change { key: key.to_owned(), expect: Expect::Version(begin.version), put });
+        }
+        if let Some(token) = begin.token {
+            changes.push(Change { key: token.key.clone(), expect: Expect::Anything, put: Put::Nothing });
+        }
+        if changes.is_empty() { Ok(()) } else { self.records.commit(&changes).await.map(drop) }
+    }
+
+    /// Makes a token that stands for one confirmation.
+    pub(super) async fn offer(&self, binding: &str, lasts: Duration, now: u64) -> Result<String, NotKept> {
+        let secret = self.secret().await?;
+        let mut token = (now + lasts.as_secs()).to_be_bytes().to_vec();
+        token.extend_from_slice(&random::<16>()?);
+        let signature = hmac::sign(&secret, &signed(&token, binding));
+        token.extend_from_slice(signature.as_ref());
+        Ok(hex(&token))
+    }
+
+    /// The confirmation that a token stands for; `None` where it stands for none, for another call, or was used.
+    pub(super) async fn confirmed(&self, token: &str, binding: &str, now: u64) -> Result<Option<Token>, NotKept> {
+        let Some(bytes) = unhex(token).filter(|bytes| bytes.len() == SIGNED + digest::SHA256_OUTPUT_LEN) else {
+            return Ok(None);
+        };
+        let (head, signature) = bytes.split_at(SIGNED);
+        let secret = self.secret().await?;
+        if hmac::verify(&secret, &signed(head, binding), signature).is_err() {
+            return Ok(None);
+        }
+        let expires = head.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        let key = format!("c:{}", fingerprint(&[&bytes]));
+        if expires <= now || self.records.get(&key).await?.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(Token { key, expires }))
+    }
+
+    /// What tokens are signed with: made once, and kept where everything is that is promised.
+    async fn secret(&self) -> Result<hmac::Key, NotKept> {
+        let (key, lasts) = SECRET;
+        let secret = match self.records.get(key).await? {
+            Some(record) => record.value,
+            None => {
+                let fresh = Bytes::from(hex(&random::<32>()?));
+                let put = Put::Value(fresh.clone(), lasts);
+                match self.records.commit(&[Change { key: key.to_owned(), expect: Expect::Absent, put }]).await? {
+                    Committed::Done(_) => fresh,
+                    Committed::Conflict(_, Some(record)) => record.value,
+                    Committed::Conflict(_, None) => return Err(NotKept::Away),
+                }
+            }
+        };
+        Ok(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+    }
+}
+
+fn signed(token: &[u8], binding: &str) -> Vec<u8> {
+    [token, binding.as_bytes()].concat()
+}
+
+fn random<const N: usize>() -> Result<[u8; N], NotKept> {
+    let mut bytes = [0; N];
+    // Without chance nothing can be promised.
+    SystemRandom::new().fill(&mut bytes).map_err(|_| NotKept::Away)?;
+    Ok(bytes)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(*pair.get(1)?)?).ok()).collect()
+}
+
+/// What of an answer is kept.
+fn bounded(told: &Value) -> Value {
+    if told.to_string().len() <= LONGEST_KEPT {
+        return told.clone();
+    }
+    let mut short = told.clone();
+    short["ok"]["data"] = Value::Null;
+    short["ok"]["raw"] = Value::Null;
+    short["ok"]["omitted"] = true.into();
+    short
+}

@@ -1,0 +1,335 @@
+//! What an input has to be: a JSON Schema, compiled once and asked at every call.
+//!
+//! A library does the judging (2020-12 and draft-07, by `$schema`). Ours is what surrounds it: references lead to what
+//! was declared and never to the network, patterns take linear time, and what is said of a wrong input does not repeat it.
+
+use std::collections::BTreeMap;
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Map, Value};
+
+use super::expand::{Counted, Named, expanded};
+
+/// The most that is said of one input.
+pub(super) const MOST_VIOLATIONS: usize = 20;
+/// Bytes of what is said of where and what.
+const LONGEST: usize = 300;
+/// A compiled schema.
+#[derive(Debug)]
+pub struct Schema {
+    validator: Validator,
+    /// How the members are read that come as text, in a path or a query.
+    texts: BTreeMap<String, Text>,
+}
+
+/// What a text is read as.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+enum Text {
+    #[default]
+    String,
+    Integer,
+    Number,
+    Boolean,
+    List(Box<Text>),
+    /// As JSON.
+    Object,
+}
+
+/// What is wrong with an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// A JSON Pointer (RFC 6901); empty for the whole input.
+    pub pointer: String,
+    pub message: String,
+}
+
+impl Violation {
+    /// What is said has a bound: names in an input may be as long as it.
+    pub(super) fn new(pointer: &str, message: &str) -> Self {
+        let cut = |text: &str| match text.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST) {
+            Some(end) => format!("{}…", &text[..end]),
+            None => text.to_owned(),
+        };
+        Self { pointer: cut(pointer), message: cut(message) }
+    }
+}
+
+/// Everything that schemas may refer to.
+pub struct Referred {
+    named: Map<String, Value>,
+    openapi: Option<Value>,
+    counted: Counted,
+}
+
+impl Named for Referred {
+    fn find(&self, reference: &str) -> Option<&Value> {
+        match reference.strip_prefix("#/schemas/") {
+            Some(name) => self.named.get(name),
+            None => self.openapi.as_ref()?.pointer(reference.strip_prefix('#')?),
+        }
+    }
+}
+
+impl Referred {
+    /// Schemas by name, and an OpenAPI document whose components are JSON Schemas.
+    pub fn new(named: Map<String, Value>, openapi: Option<Value>) -> Self {
+        Self { named, openapi, counted: Counted::default() }
+    }
+
+    /// The types of all members, by way of references and of what a schema is put together from.
+    fn texts(&self, schema: &Value, texts: &mut BTreeMap<String, Text>, depth: usize) {
+        if depth > 8 {
+            return;
+        }
+        for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            texts.entry(name.clone()).or_insert_with(|| self.text(member, 0));
+        }
+        if let Some(next) = schema.get("$ref").and_then(Value::as_str).and_then(|reference| self.find(reference)) {
+            self.texts(next, texts, depth + 1);
+        }
+        for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+            self.texts(part, texts, depth + 1);
+        }
+    }
+
+    /// The type of a member, by way of references, a few deep: a schema may refer to itself.
+    fn text(&self, schema: &Value, depth: usize) -> Text {
+        if depth > 2 {
+            return Text::String;
+        }
+        let mut schema = schema;
+        for _ in 0..8 {
+            match schema.get("$ref").and_then(Value::as_str).and_then(|reference| self.find(reference)) {
+                Some(next) => schema = next,
+                None => break,
+            }
+        }
+        let kind = match &schema["type"] {
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+            kind => kind.as_str(),
+        };
+        match kind {
+            Some("integer") => Text::Integer,
+            Some("number") => Text::Number,
+            Some("boolean") => Text::Boolean,
+            Some("array") => {
+                let each = schema.get("items").map(|items| self.text(items, depth + 1));
+                Text::List(Box::new(each.unwrap_or_default()))
+            }
+            Some("object") => Text::Object,
+            _ => Text::String,
+        }
+    }
+}
+
+impl Schema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in a sentence for the operator.
+    pub fn compile(schema: &Value, referred: &Referred) -> Result<Self, String> {
+        let whole = expanded(schema, referred, &referred.counted)?;
+        let validator = jsonschema::options()
+            .offline()
+            .with_pattern_options(PatternOptions::regex())
+            .should_validate_formats(true)
+            .build(&whole)
+            .map_err(|e| {
+                let place = e.instance_path().to_string();
+                let place = if place.is_empty() { String::new() } else { format!(" (at {place})") };
+                format!("{}{place}", e.masked_with("what is written there"))
+            })?;
+        let mut texts = BTreeMap::new();
+        referred.texts(schema, &mut texts, 0);
+        Ok(Self { validator, texts })
+    }
+
+    /// Judges an input.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, with a bound.
+    pub(crate) fn check(&self, input: &Value) -> Result<(), Vec<Violation>> {
+        if self.validator.is_valid(input) {
+            return Ok(());
+        }
+        let violation = |error: jsonschema::ValidationError<'_>| {
+            Violation::new(error.instance_path().as_str(), &error.masked_with("this value").to_string())
+        };
+        Err(self.validator.iter_errors(input).take(MOST_VIOLATIONS).map(violation).collect())
+    }
+
+    /// A member that came as text, once or several times. What cannot be read as what is due stays text, and is judged.
+    pub(crate) fn read(&self, name: &str, values: Vec<String>) -> Value {
+        read(self.texts.get(name).unwrap_or(&Text::String), values)
+    }
+}
+
+/// A member of no known type.
+pub(crate) fn read_untyped(values: Vec<String>) -> Value {
+    read(&Text::String, values)
+}
+
+fn read(kind: &Text, mut values: Vec<String>) -> Value {
+    if let Text::List(each) = kind {
+        return values.into_iter().map(|value| read(each, vec![value])).collect();
+    }
+    let [value] = &mut values[..] else { return values.into_iter().collect() };
+    let value = std::mem::take(value);
+    let parsed = match kind {
+        Text::Integer | Text::Number if !is_exact(value.as_bytes()) => None,
+        Text::Integer | Text::Number => serde_json::from_str(&value).ok().filter(Value::is_number),
+        Text::Boolean => value.parse().ok().map(Value::Bool),
+        Text::Object => serde_json::from_str(&value).ok().filter(Value::is_object),
+        Text::String | Text::List(_) => None,
+    };
+    parsed.unwrap_or(Value::String(value))
+}
+
+/// Whether every whole number in a JSON text is one that is kept as it is written; a longer one would silently become
+/// another.
+pub(super) fn is_exact(json: &[u8]) -> bool {
+    let (mut in_string, mut escaped, mut at) = (false, false, 0);
+    while let Some(byte) = json.get(at) {
+        at += 1;
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'0'..=b'9' if !in_string => {
+                let rest = &json[at - 1..];
+                let end = rest.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+                let number = &rest[..end.unwrap_or(rest.len())];
+                at += number.len() - 1;
+                // Nineteen digits always fit.
+                let whole = number.len() > 19 && number.iter().all(u8::is_ascii_digit);
+                if whole && std::str::from_utf8(number).is_ok_and(|digits| digits.parse::<u64>().is_err()) {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn referred(named: Value, openapi: Option<Value>) -> Referred {
+        Referred::new(named.as_object().cloned().unwrap(), openapi)
+    }
+
+    fn compiled(schema: Value) -> Schema {
+        Schema::compile(&schema, &referred(json!({}), None)).unwrap()
+    }
+
+    #[test]
+    fn both_drafts_and_references_are_understood() {
+        let named = json!({
+            "Money": { "type": "object", "required": ["amount"], "properties": { "amount": { "type": "number" } } },
+            "a b/c": { "type": "string", "$defs": { "x": { "type": "boolean" } } },
+        });
+        let openapi = json!({ "components": { "schemas": {
+            "Pet": { "type": "object", "properties": { "owner": { "$ref": "#/components/schemas/Owner" } } },
+            "Owner": { "type": "string", "minLength": 2 },
+        } } });
+        let referred = referred(named, Some(openapi));
+        let schema = json!({ "type": "object", "properties": {
+            "price": { "$ref": "#/schemas/Money" }, "pet": { "$ref": "#/components/schemas/Pet" },
+            "n": { "$ref": "#/$defs/n" },
+        }, "$defs": { "n": { "type": "integer" } } });
+        let schema = Schema::compile(&schema, &referred).unwrap();
+        assert!(schema.check(&json!({ "price": { "amount": 1 }, "pet": { "owner": "ab" }, "n": 1 })).is_ok());
+        let wrong = schema.check(&json!({ "price": {}, "pet": { "owner": "a" }, "n": "secret-value" })).unwrap_err();
+        let mut pointers: Vec<_> = wrong.iter().map(|v| v.pointer.as_str()).collect();
+        pointers.sort_unstable();
+        assert_eq!(pointers, ["/n", "/pet/owner", "/price"]);
+        assert!(wrong.iter().all(|v| !v.message.contains("secret-value")), "{wrong:?}");
+        let old = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+            "properties": { "pair": { "type": "array", "items": [{ "type": "string" }, { "type": "number" }] } } });
+        let old = compiled(old);
+        assert!(old.check(&json!({ "pair": ["a", 1] })).is_ok() && old.check(&json!({ "pair": [1, "a"] })).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_judged_safely_is_refused_at_load() {
+        for schema in [
+            json!({ "type": "objekt" }),
+            json!({ "properties": { "x": { "pattern": "(?=a)b" } } }),
+            json!({ "$ref": "https://elsewhere.example/schema.json" }),
+            json!({ "$ref": "file:///etc/passwd" }),
+            json!({ "$ref": "#/schemas/Missing" }),
+        ] {
+            assert!(Schema::compile(&schema, &referred(json!({}), None)).is_err(), "{schema}");
+        }
+    }
+
+    #[test]
+    fn text_is_read_as_what_is_due() {
+        let schema = compiled(json!({ "type": "object", "properties": {
+            "n": { "type": "integer" }, "x": { "type": ["null", "number"] }, "yes": { "type": "boolean" },
+            "ids": { "type": "array", "items": { "type": "integer" } }, "s": { "type": "string" },
+            "o": { "type": "object" },
+        } }));
+        let read = |name: &str, values: &[&str]| schema.read(name, values.iter().map(|v| (*v).to_owned()).collect());
+        assert_eq!(read("n", &["12"]), json!(12));
+        assert_eq!(read("n", &["twelve"]), json!("twelve"));
+        assert_eq!(read("x", &["1.5"]), json!(1.5));
+        assert_eq!(read("yes", &["true"]), json!(true));
+        assert_eq!(read("ids", &["1", "2"]), json!([1, 2]));
+        assert_eq!(read("ids", &["1"]), json!([1]));
+        assert_eq!(read("s", &["12"]), json!("12"));
+        assert_eq!(read("o", &["{\"a\":1}"]), json!({ "a": 1 }));
+        assert_eq!(read("other", &["1"]), json!("1"));
+        assert_eq!(read("s", &["a", "b"]), json!(["a", "b"]));
+    }
+
+    #[test]
+    fn a_schema_may_refer_to_itself() {
+        let named = json!({ "Tree": { "type": "array", "items": { "$ref": "#/schemas/Tree" } } });
+        let schema = json!({ "properties": { "tree": { "$ref": "#/schemas/Tree" } } });
+        let schema = Schema::compile(&schema, &referred(named, None)).unwrap();
+        assert!(schema.check(&json!({ "tree": [[[]]] })).is_ok() && schema.check(&json!({ "tree": [[1]] })).is_err());
+    }
+
+    #[test]
+    fn judging_does_not_double_with_each_level() {
+        let not = json!({ "required": ["op", "arg"], "properties": { "op": { "const": "n" }, "arg": { "$ref": "#/schemas/E" } } });
+        let named = json!({ "E": { "anyOf": [not, not, { "required": ["leaf"] }] } });
+        let schema = Schema::compile(&json!({ "$ref": "#/schemas/E" }), &referred(named, None)).unwrap();
+        let mut input = json!({ "bad": 1 });
+        for _ in 0..60 {
+            input = json!({ "op": "x", "arg": input });
+        }
+        let began = std::time::Instant::now();
+        assert!(schema.check(&input).is_err());
+        assert!(began.elapsed() < std::time::Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_number_stays_what_it_is_or_is_noticed() {
+        for exact in [
+            "18446744073709551615",
+            "-9223372036854775808",
+            "1.5e300",
+            "{\"a\":\"99999999999999999999999\\\"1\"}",
+            "[1,2]",
+        ] {
+            assert!(is_exact(exact.as_bytes()), "{exact}");
+        }
+        for not in ["18446744073709551616", "{\"a\":[12345678901234567890123]}", "\"x\", 99999999999999999999"] {
+            assert!(!is_exact(not.as_bytes()), "{not}");
+        }
+    }
+
+    #[test]
+    fn not_more_is_said_than_anyone_reads() {
+        let schema = compiled(json!({ "type": "object", "additionalProperties": { "type": "string" } }));
+        let input: Map<String, Value> = (0..100).map(|n| (format!("k{n}"), json!(n))).collect();
+        assert_eq!(schema.check(&Value::Object(input)).unwrap_err().len(), MOST_VIOLATIONS);
+    }
+}

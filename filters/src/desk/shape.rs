@@ -1,0 +1,249 @@
+//! What the site's answer says, in the names that were declared, and how long it holds.
+
+use std::time::{Duration, SystemTime};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::{
+    call::{Answer, CallPlan},
+    pattern::follow,
+};
+use crate::{
+    fault::{Fault, Refusal},
+    site::ResponseKind,
+};
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The site's own.
+    pub status: StatusCode,
+    pub data: Value,
+    /// What the site sent, where it is passed on as it is.
+    pub raw: Option<Raw>,
+    /// When the site said so, in seconds since 1970.
+    pub at: u64,
+    /// For how many seconds it holds, as far as the site says.
+    pub fresh: Option<u64>,
+    /// It was told before, and was too long to be kept: that it was carried out is all that is known.
+    pub omitted: bool,
+}
+
+/// A body that is not looked into.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raw {
+    pub content_type: String,
+    pub body: Bytes,
+}
+
+/// What an answer says of whether the call was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It was, or it failed for good.
+    Known,
+    /// It was not even begun: it may be tried again as if it had never been.
+    NotDone,
+    /// Somebody between us and the site gave up waiting.
+    Unknown,
+}
+
+/// A failure that the operator named is known for what it is.
+pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
+    let status = answer.status.as_u16();
+    match status {
+        _ if plan.errors.contains_key(&status) => Ending::Known,
+        429 | 503 if answer.headers.contains_key(header::RETRY_AFTER) => Ending::NotDone,
+        408 | 499 | 502..=504 | 520..=527 => Ending::Unknown,
+        _ => Ending::Known,
+    }
+}
+
+/// Reads an answer.
+///
+/// # Errors
+///
+/// It is a failure, named or not, or not what was declared. Nothing of it is told: it may speak of the inside.
+pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64) -> Result<Told, Refusal> {
+    let Answer { status, headers, body } = answer;
+    if !status.is_success() {
+        let retry_after = headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+        return Err(match plan.errors.get(&status.as_u16()) {
+            Some(name) => Refusal { name: Some(name.clone()), retry_after, ..Fault::Named(status).into() },
+            None => Refusal { retry_after, ..Fault::SiteFailed.into() },
+        });
+    }
+    let coded = headers
+        .get(header::CONTENT_ENCODING)
+        .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    if coded {
+        // It was asked for as it is.
+        return Err(Fault::Malformed.into());
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let (data, raw) = match plan.response {
+        ResponseKind::Json => (json(&body)?, None),
+        ResponseKind::Wrap => (wrapped(kind, status, &body), None),
+        ResponseKind::Raw => (Value::Null, Some(Raw { content_type: kind.to_owned(), body })),
+    };
+    let data = renamed(data, &plan.output);
+    Ok(Told { status, data, raw, at: now, fresh: freshness(&headers), omitted: false })
+}
+
+fn json(body: &[u8]) -> Result<Value, Refusal> {
+    if body.trim_ascii().is_empty() {
+        // A success may well say nothing more.
+        return Ok(Value::Object(Map::new()));
+    }
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    if !has_few_parts(body) {
+        return Err(
+            Refusal::from(Fault::Malformed).saying("The site's answer has more parts than this desk passes on.")
+        );
+    }
+    serde_json::from_slice(body).map_err(|_| Fault::Malformed.into())
+}
+
+/// Values in one answer, at most. As a tree each takes many times its text.
+const MOST_PARTS: usize = 200_000;
+
+/// Whether a JSON text holds no more values than are taken; what is in strings counts too, which does no harm.
+fn has_few_parts(json: &[u8]) -> bool {
+    json.len() <= MOST_PARTS || memchr::memchr3_iter(b',', b'[', b'{', json).take(MOST_PARTS + 1).count() <= MOST_PARTS
+}
+
+/// Anything at all, as JSON.
+fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
+    let media = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_json = has_few_parts(body) && (media.ends_with("/json") || media.ends_with("+json"));
+    let mut data = json!({ "content_type": kind, "status": status.as_u16() });
+    match (is_json.then(|| serde_json::from_slice::<Value>(body).ok()).flatten(), std::str::from_utf8(body)) {
+        (Some(value), _) => data["body"] = value,
+        (None, Ok(text)) => data["body"] = text.into(),
+        (None, Err(_)) => {
+            data["body"] = STANDARD.encode(body).into();
+            data["encoding"] = "base64".into();
+        }
+    }
+    data
+}
+
+/// Gives members the names that were declared. What the site does not send is not there.
+fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Value {
+    if output.is_empty() || !data.is_object() {
+        return data;
+    }
+    let mut moved = Vec::with_capacity(output.len());
+    for (ours, theirs) in output {
+        let Some(value) = follow(&data, theirs.iter().map(String::as_str)).cloned() else { continue };
+        moved.push((ours, value));
+    }
+    for (_, theirs) in output {
+        if let ([name], Some(members)) = (theirs.as_slice(), data.as_object_mut()) {
+            members.remove(name);
+        }
+    }
+    if let Some(members) = data.as_object_mut() {
+        members.extend(moved.into_iter().map(|(ours, value)| (ours.clone(), value)));
+    }
+    data
+}
+
+/// For how many seconds the site says that its answer holds (RFC 9111 §4.2.1), less those it has been under way.
+fn freshness(headers: &HeaderMap) -> Option<u64> {
+    let text = |name| headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
+    let control = text(header::CACHE_CONTROL).unwrap_or_default().to_ascii_lowercase();
+    let directive = |name: &str| {
+        control.split(',').find_map(|d| d.trim().strip_prefix(name)?.strip_prefix('=')?.trim_matches('"').parse().ok())
+    };
+    if control.split(',').any(|d| matches!(d.trim(), "no-store" | "no-cache")) {
+        return Some(0);
+    }
+    let age: u64 = text(header::AGE).and_then(|age| age.trim().parse().ok()).unwrap_or(0);
+    if let Some(seconds) = directive("s-maxage").or_else(|| directive("max-age")) {
+        return Some(u64::saturating_sub(seconds, age));
+    }
+    let expires = httpdate::parse_http_date(text(header::EXPIRES)?).ok()?;
+    Some(expires.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).as_secs())
+}
+
+impl Told {
+    /// As a record keeps it.
+    pub(super) fn kept(&self) -> Value {
+        let raw = self.raw.as_ref().map(|raw| json!({ "type": raw.content_type, "body": STANDARD.encode(&raw.body) }));
+        json!({ "status": self.status.as_u16(), "data": self.data, "raw": raw, "at": self.at, "fresh": self.fresh })
+    }
+
+    /// From a record.
+    pub(super) fn from_kept(kept: &mut Value) -> Option<Self> {
+        let raw = kept["raw"].as_object().and_then(|raw| {
+            let body = STANDARD.decode(raw.get("body")?.as_str()?).ok()?;
+            Some(Raw { content_type: raw.get("type")?.as_str()?.to_owned(), body: body.into() })
+        });
+        Some(Self {
+            status: StatusCode::from_u16(u16::try_from(kept["status"].as_u64()?).ok()?).ok()?,
+            data: kept["data"].take(),
+            raw,
+            at: kept["at"].as_u64()?,
+            fresh: kept["fresh"].as_u64(),
+            omitted: kept["omitted"].as_bool().unwrap_or(false),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_get_their_declared_names() {
+        let output = |pairs: &[(&str, &str)]| -> Vec<(String, Vec<String>)> {
+            pairs.iter().map(|(a, b)| ((*a).to_owned(), b.split('.').map(str::to_owned).collect())).collect()
+        };
+        let data = json!({ "flights": [1], "total": 1, "page": { "next": "x" } });
+        let names = output(&[("results", "flights"), ("more", "page.next"), ("none", "missing")]);
+        let expected = json!({ "results": [1], "total": 1, "page": { "next": "x" }, "more": "x" });
+        assert_eq!(renamed(data, &names), expected);
+        assert_eq!(renamed(json!({ "a": 1, "b": 2 }), &output(&[("a", "b"), ("b", "a")])), json!({ "a": 2, "b": 1 }));
+        assert_eq!(renamed(json!([1]), &names), json!([1]));
+    }
+
+    #[test]
+    fn the_site_says_how_long_it_holds() {
+        let fresh = |pairs: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            freshness(&headers)
+        };
+        assert_eq!(fresh(&[]), None);
+        assert_eq!(fresh(&[("cache-control", "public, max-age=60")]), Some(60));
+        assert_eq!(fresh(&[("cache-control", "max-age=60, S-MaxAge=\"90\""), ("age", "100")]), Some(0));
+        assert_eq!(fresh(&[("cache-control", "no-store, max-age=60")]), Some(0));
+        assert_eq!(fresh(&[("expires", "0")]), None);
+        assert_eq!(fresh(&[("expires", "Thu, 01 Jan 1970 00:00:00 GMT")]), Some(0));
+    }
+
+    #[test]
+    fn anything_can_be_wrapped() {
+        let ok = StatusCode::OK;
+        assert_eq!(wrapped("text/html", ok, b"<p>")["body"], "<p>");
+        assert_eq!(wrapped("application/json; charset=utf-8", ok, b"[1]")["body"], json!([1]));
+        assert_eq!(wrapped("application/json", ok, b"[1")["body"], "[1");
+        assert_eq!(
+            wrapped("image/png", ok, b"\xff\x00"),
+            json!({ "content_type": "image/png", "status": 200, "body": "/wA=", "encoding": "base64" })
+        );
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_told() {
+        let raw = Some(Raw { content_type: "a/b".into(), body: Bytes::from_static(b"\xff") });
+        let told =
+            Told { status: StatusCode::CREATED, data: json!({ "a": 1 }), raw, at: 5, fresh: None, omitted: false };
+        assert_eq!(Told::from_kept(&mut told.kept()), Some(told));
+    }
+}

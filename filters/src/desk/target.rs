@@ -1,0 +1,197 @@
+//! Where the site is called: a path with places in it, filled from an input.
+//!
+//! A value stays in its place (AICP §8.1, action confusion): whatever it holds, it is one segment of a path or one value
+//! of a query, encoded; a value that a site might still read as more than one segment is refused.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value};
+
+use super::schema::Violation;
+
+/// What stands for itself in a path or a query (RFC 3986 §2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A path, or a URL, with places in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Literal(String),
+    /// The name of an input.
+    InPath(String),
+    InQuery(String),
+}
+
+impl Target {
+    /// Reads a path such as `/bookings/{id}/cancel?by=agent`, or a URL that begins with a scheme and a host.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a brace without its other half, a place without a name, or one in a host.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let path = match text.split_once("://") {
+            Some((scheme, rest)) => scheme.len() + 3 + rest.find(['/', '?']).unwrap_or(rest.len()),
+            None => 0,
+        };
+        if text[..path].contains(['{', '}']) {
+            return Err("has a place in its host; a value may only stand in a path or a query".into());
+        }
+        let (mut pieces, mut rest, mut in_query) = (Vec::new(), text, false);
+        loop {
+            let (literal, after) = match rest.split_once('{') {
+                Some((literal, after)) => (literal, Some(after)),
+                None => (rest, None),
+            };
+            if literal.contains('}') {
+                return Err("has a closing brace without an opening one".into());
+            }
+            in_query |= literal.contains('?');
+            if !literal.is_empty() {
+                pieces.push(Piece::Literal(literal.into()));
+            }
+            let Some(after) = after else { return Ok(Self { pieces }) };
+            let (name, tail) = after.split_once('}').ok_or("has an opening brace without a closing one")?;
+            if name.is_empty() || name.contains(['{', '/']) {
+                return Err("has a place without a name; write one as in \"/bookings/{booking_id}\"".into());
+            }
+            let name = name.to_owned();
+            pieces.push(if in_query { Piece::InQuery(name) } else { Piece::InPath(name) });
+            rest = tail;
+        }
+    }
+
+    /// The names of its places.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::InPath(name) | Piece::InQuery(name) => Some(name.as_str()),
+            Piece::Literal(_) => None,
+        })
+    }
+
+    /// The path with every place filled. `value_of` finds the value by a place's name.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the value of which input.
+    pub(crate) fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v Value>) -> Result<String, Violation> {
+        let mut filled = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(literal) => filled.push_str(literal),
+                Piece::InQuery(name) => {
+                    if let Some(text) = value_of(name).and_then(scalar) {
+                        filled.extend(encoded(&text));
+                    }
+                }
+                Piece::InPath(name) => {
+                    let text = value_of(name).and_then(scalar).unwrap_or_default();
+                    segment(&text).map_err(|message| Violation::new(&format!("/{}", escaped(name)), &message))?;
+                    filled.extend(encoded(&text));
+                }
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// Whether a text can stand in a path without becoming more than its place.
+fn segment(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("A value is needed here: it becomes a part of an address.".into());
+    }
+    if text.chars().all(|c| c == '.') || text.contains(['/', '\\']) || text.chars().any(char::is_control) {
+        return Err("This value becomes a part of an address: slashes, backslashes, control characters and values of \
+                    dots alone cannot be in it."
+            .into());
+    }
+    Ok(())
+}
+
+/// A value as text, where it is one.
+pub(crate) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// A text as it can stand in a query or a path.
+pub(crate) fn encoded(text: &str) -> impl Iterator<Item = &str> {
+    utf8_percent_encode(text, RESERVED)
+}
+
+/// Members as a query or a form has them: lists repeat their name, what is deeper is JSON.
+pub(crate) fn pairs(members: &Map<String, Value>) -> String {
+    let mut out = String::new();
+    let mut pair = |name: &str, value: &str| {
+        if !out.is_empty() {
+            out.push('&');
+        }
+        out.extend(encoded(name));
+        out.push('=');
+        out.extend(encoded(value));
+    };
+    for (name, value) in members {
+        let each = match value {
+            Value::Array(items) => items.as_slice(),
+            Value::Null => &[],
+            other => std::slice::from_ref(other),
+        };
+        for value in each {
+            pair(name, &scalar(value).unwrap_or_else(|| value.to_string()));
+        }
+    }
+    out
+}
+
+/// A member's name in a JSON Pointer (RFC 6901 §3).
+pub(crate) fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fill(template: &str, input: &Value) -> Result<String, String> {
+        let target = Target::parse(template)?;
+        target.fill(|name| input.get(name)).map_err(|violation| violation.pointer)
+    }
+
+    #[test]
+    fn a_value_stays_in_its_place() {
+        let input = json!({ "id": "a b?c#d&e=f%2F;x", "n": 7, "yes": true, "deep": {}, "dots": "..", "up": "../x" });
+        assert_eq!(fill("/b/{id}/c", &input).unwrap(), "/b/a%20b%3Fc%23d%26e%3Df%252F%3Bx/c");
+        assert_eq!(
+            fill("/b/{n}.json?q={id}&y={yes}", &input).unwrap(),
+            "/b/7.json?q=a%20b%3Fc%23d%26e%3Df%252F%3Bx&y=true"
+        );
+        for name in ["missing", "deep", "dots", "up"] {
+            assert_eq!(fill(&format!("/b/{{{name}}}"), &input), Err(format!("/{name}")));
+        }
+        for value in ["", ".", "..", "...", "a/b", "a\\b", "a\nb", "\u{0}", "a\u{85}b"] {
+            assert!(fill("/{x}", &json!({ "x": value })).is_err(), "{value:?}");
+        }
+        assert_eq!(fill("https://pay.example/v1/{n}", &input).unwrap(), "https://pay.example/v1/7");
+        assert_eq!(fill("/q?a={missing}", &input).unwrap(), "/q?a=");
+    }
+
+    #[test]
+    fn braces_are_paired_and_hosts_are_fixed() {
+        for wrong in ["/a/{", "/a/}", "/a/{}", "/a/{b{c}}", "https://{host}/x", "https://a.{tld}", "/{a/b}"] {
+            assert!(Target::parse(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Target::parse("/a/{b}/{c}?d={e}").unwrap().names().collect::<Vec<_>>(), ["b", "c", "e"]);
+    }
+
+    #[test]
+    fn a_query_repeats_lists_and_leaves_out_nothing_else() {
+        let members = json!({ "a": [1, "b&c"], "n": null, "o": { "x": 1 }, "s": "ü", "empty": [] });
+        assert_eq!(pairs(members.as_object().unwrap()), "a=1&a=b%26c&o=%7B%22x%22%3A1%7D&s=%C3%BC");
+    }
+}

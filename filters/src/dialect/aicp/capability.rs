@@ -1,0 +1,272 @@
+//! A capability at its own endpoint (§5.5): the request into an ask, the outcome into a response.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::{
+    aom::Planes,
+    error::{self, Form},
+};
+use crate::{
+    caller::Caller,
+    desk::{Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Turned, rfc3339},
+    fault::{Fault, Refusal},
+    reply::Reply,
+    serve::{About, Incoming, Serve, Served},
+    site::Capability,
+};
+
+/// The token of a confirmation (design, decision 10).
+const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
+/// What the agent believes to call (§8.2).
+const CAPABILITY: HeaderName = HeaderName::from_static("aicp-capability");
+/// §8.7, and draft-ietf-httpapi-idempotency-key-header.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
+
+/// As the record names it.
+const DIALECT: &str = super::DIALECT.name;
+/// The longest idempotency key, in bytes.
+const LONGEST_KEY: usize = 255;
+
+/// The endpoint of one capability.
+#[derive(Debug)]
+pub(super) struct AtEndpoint {
+    pub(super) index: usize,
+    pub(super) planes: Planes,
+    /// Where somebody is asked to grant more.
+    pub(super) authorization_url: Option<String>,
+    pub(super) strong_acr: Vec<String>,
+    /// Where the contract is.
+    pub(super) contract: String,
+}
+
+#[async_trait]
+impl Serve for AtEndpoint {
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
+        let Some(capability) = desk.snapshot.settings.capabilities.get(self.index) else {
+            return self.refused(&Fault::NotFound.into(), request, None).into();
+        };
+        let authority = Authority::of(request.caller);
+        let admitted = desk.admit(self.index, &authority);
+        let ask = match admitted.and_then(|()| self.ask(capability, authority, request, places)) {
+            Ok(ask) => ask,
+            Err(refusal) => {
+                let idempotency_key = text(request.headers, &IDEMPOTENCY_KEY).ok().flatten();
+                let Incoming { caller, request_id, .. } = *request;
+                let turned = Turned { capability: self.index, caller, idempotency_key, request_id, dialect: DIALECT };
+                let account = desk.snapshot.turned_away(&turned, refusal.reason, desk.audit);
+                let reply = self.refused(&refusal, request, Some(capability));
+                return Served { reply, reason: Some(refusal.reason), account: Some(account) };
+            }
+        };
+        let Carried { outcome, replayed, account } = desk.carry_out(ask).await;
+        let (mut reply, reason) = match &outcome {
+            Outcome::Done(done) => (self.done(done, capability, desk, request), None),
+            Outcome::NeedsConfirmation(asked) => (self.asked(asked, capability, request), Some(asked.refusal.reason)),
+            Outcome::Fault(refusal) => (self.refused(refusal, request, Some(capability)), Some(refusal.reason)),
+        };
+        if replayed || matches!(&outcome, Outcome::Done(Done { replayed: true, .. })) {
+            reply = reply.with(REPLAYED, "true");
+        }
+        Served { reply, reason, account: Some(account) }
+    }
+
+    fn about(&self) -> Option<About> {
+        Some(About { capability: self.index, dialect: DIALECT })
+    }
+}
+
+impl AtEndpoint {
+    fn ask<'r>(
+        &self,
+        capability: &Capability,
+        authority: Authority<'r>,
+        request: &'r Incoming<'_>,
+        places: &'r [(String, String)],
+    ) -> Result<Ask<'r>, Refusal> {
+        // What could not be told is not done.
+        if Form::of(request.accept()).is_none() && !is_raw(capability) {
+            return Err(Fault::NotAcceptable.into());
+        }
+        if let Some(claimed) = text(request.headers, &CAPABILITY)?
+            && claimed.trim_matches('"') != capability.id
+        {
+            let detail = "AICP-Capability names another capability than the one at this address.";
+            return Err(Refusal::from(Fault::BadRequest).saying(detail));
+        }
+        let idempotency_key = text(request.headers, &IDEMPOTENCY_KEY)?.map(unquoted);
+        if idempotency_key.is_some_and(|key| key.is_empty() || key.len() > LONGEST_KEY) {
+            let detail = format!("Idempotency-Key has to be of 1 to {LONGEST_KEY} characters.");
+            return Err(Refusal::from(Fault::BadRequest).saying(detail));
+        }
+        let body = if has_body(request.method) { json_body(request)? } else { &[] };
+        let input = Given { body, query: request.query(), places }.merged(capability.input.as_deref())?;
+        Ok(Ask {
+            capability: self.index,
+            input,
+            caller: request.caller,
+            authority,
+            confirmation: text(request.headers, &CONFIRMATION)?,
+            idempotency_key,
+            request_id: request.request_id,
+            dialect: DIALECT,
+            host: request.authority,
+        })
+    }
+
+    fn done(&self, done: &Done, capability: &Capability, desk: &Desk<'_>, request: &Incoming<'_>) -> Reply {
+        let status = match done.told.status {
+            _ if capability.kind.is_read() => StatusCode::OK,
+            // They could not carry what there is to say.
+            StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::PARTIAL_CONTENT => StatusCode::OK,
+            status => status,
+        };
+        let reply = if let Some(raw) = &done.told.raw {
+            let mut reply = Reply::empty(status);
+            reply.body = raw.body.clone();
+            let kind = HeaderValue::try_from(&raw.content_type);
+            let kind = kind.unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
+            reply.with_value(header::CONTENT_TYPE, kind).with(NOSNIFF, "nosniff")
+        } else {
+            let form = Form::of(request.accept()).unwrap_or(Form::Aom);
+            let body = match form {
+                Form::Bare => done.told.data.to_string().into_bytes(),
+                Form::Aom => {
+                    let settings = &desk.snapshot.settings;
+                    let reads = matches!(*request.method, Method::GET | Method::HEAD);
+                    let target = request.target.split('#').next().unwrap_or_default();
+                    let path = target.split('?').next().unwrap_or_default();
+                    self.planes.response(done, request.caller, settings, if reads { target } else { path })
+                }
+            };
+            Reply::new(status, form.media_type(), body)
+        };
+        let reply = reply.with(header::VARY, "Accept, Authorization, X-AHP-Key");
+        match HeaderValue::try_from(cache_control(done, capability, request.caller)) {
+            Ok(control) => reply.with_value(header::CACHE_CONTROL, control),
+            Err(_) => reply.with(header::CACHE_CONTROL, "no-store"),
+        }
+    }
+
+    fn asked(&self, asked: &Asked, capability: &Capability, request: &Incoming<'_>) -> Reply {
+        let expires = std::time::UNIX_EPOCH + std::time::Duration::from_secs(asked.expires);
+        let confirmation = json!({
+            "required": true,
+            "summary": asked.summary,
+            "consequence": asked.consequence,
+            "expires_at": rfc3339(expires),
+            "token": asked.token,
+            "header": "AICP-Confirmation",
+        });
+        let again = json!({
+            "id": capability.id,
+            "label": "Repeat the call once a person has confirmed it",
+            "method": capability.method(),
+            "endpoint": capability.endpoint,
+            "risk_level": capability.risk(),
+            "requires_user_confirmation": true,
+            "input": asked.input,
+        });
+        let more = Map::from_iter([("confirmation".to_owned(), confirmation)]);
+        error::told(&asked.refusal, request.accept(), Some(capability.risk()), more, vec![again])
+    }
+
+    fn refused(&self, refusal: &Refusal, request: &Incoming<'_>, capability: Option<&Capability>) -> Reply {
+        let risk = capability.map(Capability::risk);
+        error::told(refusal, request.accept(), risk, Map::new(), self.helping(refusal, capability))
+    }
+
+    /// What can be done about a refusal.
+    fn helping(&self, refusal: &Refusal, capability: Option<&Capability>) -> Vec<Value> {
+        let permission = |id: &str, label: &str, input: Value| {
+            let endpoint = self.authorization_url.as_ref()?;
+            Some(json!({
+                "id": id, "label": label, "method": "GET", "endpoint": endpoint, "risk_level": "medium",
+                "requires_user_confirmation": true, "input": input,
+            }))
+        };
+        let scope = || refusal.required_scopes.join(" ");
+        let action = match refusal.fault {
+            Fault::MissingScope => {
+                permission("auth.request_scope", "Request additional permission", json!({ "scope": scope() }))
+            }
+            Fault::Unauthenticated if refusal.required_scopes.is_empty() => {
+                permission("auth.authorize", "Ask the user for permission", json!({}))
+            }
+            Fault::Unauthenticated => {
+                permission("auth.authorize", "Ask the user for permission", json!({ "scope": scope() }))
+            }
+            Fault::WeakAuthentication => {
+                let input = json!({ "acr_values": self.strong_acr.join(" ") });
+                permission("auth.authorize", "Ask the user to authenticate more strongly", input)
+            }
+            Fault::InvalidInput | Fault::ForbiddenField | Fault::BadRequest | Fault::KeyRequired => Some(json!({
+                "id": "contract.read", "label": "Read what this capability takes", "method": "GET",
+                "endpoint": self.contract, "risk_level": "low", "requires_user_confirmation": false,
+                "input": {}, "capability": capability.map(|c| &c.id),
+            })),
+            _ => None,
+        };
+        action.into_iter().collect()
+    }
+}
+
+/// Who may keep it, and for how long (decision 18).
+fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> String {
+    let public = capability.is_public() && !caller.has_credential();
+    match done.keeps.map(|keeps| keeps.as_secs()) {
+        _ if !capability.kind.is_read() || capability.is_sensitive() => "no-store".into(),
+        Some(seconds) if public => format!("public, max-age={seconds}"),
+        Some(seconds) => format!("private, max-age={seconds}"),
+        None => "private, no-cache".into(),
+    }
+}
+
+fn is_raw(capability: &Capability) -> bool {
+    capability.upstream.as_ref().is_some_and(|call| call.response == crate::site::ResponseKind::Raw)
+}
+
+fn has_body(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// The body, where it says that it is JSON or says nothing.
+fn json_body<'r>(request: &'r Incoming<'_>) -> Result<&'r [u8], Refusal> {
+    let coded = text(request.headers, &header::CONTENT_ENCODING)?;
+    if coded.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
+        return Err(Refusal::from(Fault::BadRequest).saying("A compressed body is not taken here. Send it as it is."));
+    }
+    let kind = text(request.headers, &header::CONTENT_TYPE)?.unwrap_or("application/json");
+    let media = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if request.body.is_empty() || media == "application/json" || media.ends_with("+json") {
+        return Ok(&request.body);
+    }
+    Err(Refusal::from(Fault::BadRequest).saying("The body has to be JSON. Send Content-Type: application/json."))
+}
+
+/// The value of a header that may be there once.
+fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Refusal> {
+    let mut values = headers.get_all(name).iter();
+    let (first, second) = (values.next(), values.next());
+    let read = first.map(|value| value.to_str().map(str::trim));
+    match (read, second) {
+        (None, _) => Ok(None),
+        (Some(Ok(value)), None) => Ok(Some(value)),
+        _ => Err(Refusal::from(Fault::BadRequest).saying(format!("The header {name} has to be there once, as text."))),
+    }
+}
+
+/// The draft has a key in quotes; most send it without.
+fn unquoted(key: &str) -> &str {
+    key.strip_prefix('"').and_then(|key| key.strip_suffix('"')).unwrap_or(key)
+}
+
+/// The endpoints of every capability that has one.
+pub(super) fn all_ids(capabilities: &Arc<[Capability]>) -> std::collections::HashMap<&str, usize> {
+    capabilities.iter().enumerate().map(|(at, capability)| (capability.id.as_str(), at)).collect()
+}

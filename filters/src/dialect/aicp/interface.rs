@@ -1,0 +1,86 @@
+//! `GET /agent/interface`: the contract as the one who asks may use it (§6.6, §6.7).
+
+use std::{collections::HashSet, sync::Arc};
+
+use async_trait::async_trait;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::Map;
+
+use super::{super::json, JSON, TOML, contract, error, toml};
+use crate::{
+    caller::{Caller, Proof},
+    desk::{Authority, Desk},
+    fault::{Fault, Refusal},
+    reply::Reply,
+    serve::{Incoming, Serve, Served},
+    site::Node,
+};
+
+/// The contract before anybody asks.
+#[derive(Debug)]
+pub(super) struct Interface {
+    pub(super) contract: Arc<Node>,
+    pub(super) versions: Vec<String>,
+}
+
+#[async_trait]
+impl Serve for Interface {
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        let caller = request.caller;
+        if !caller.has_credential() {
+            let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
+            let refusal = Refusal { challenge, ..Fault::Unauthenticated.into() };
+            let reply = error::told(&refusal, request.accept(), None, Map::new(), Vec::new());
+            return Served { reply, reason: Some(refusal.reason), account: None };
+        }
+        let as_toml = match super::negotiate(request.accept(), &self.versions) {
+            Ok(variant) => variant == 0,
+            Err(reply) => return reply.into(),
+        };
+        let (authority, settings) = (Authority::of(caller), &desk.snapshot.settings);
+        let open: HashSet<&str> = settings
+            .capabilities
+            .iter()
+            .filter(|capability| capability.exposed && authority.opens(capability, settings))
+            .map(|capability| capability.id.as_str())
+            .collect();
+        let contract = self.as_used_by(caller, &open);
+        let reply = if as_toml {
+            Reply::new(StatusCode::OK, TOML, toml::write(&contract))
+        } else {
+            let mut out = Vec::new();
+            json::node(&mut out, &contract);
+            Reply::new(StatusCode::OK, JSON, out)
+        };
+        reply
+            .with(header::CACHE_CONTROL, "private, no-store")
+            .with(header::VARY, "Accept, Authorization, X-AHP-Key")
+            .into()
+    }
+}
+
+impl Interface {
+    fn as_used_by<'c>(&'c self, caller: &'c Caller, open: &HashSet<&str>) -> Node<&'c str> {
+        // Not signed: it is another document for everyone.
+        let Node::Table(mut entries) = contract::published(&self.contract, None) else {
+            return Node::Table(Vec::new());
+        };
+        entries.retain(|(key, _)| *key != "integrity");
+        for (key, value) in &mut entries {
+            if let ("capabilities", Node::Array(capabilities)) = (*key, value) {
+                capabilities.retain(|capability| contract::text(capability, "id").is_some_and(|id| open.contains(id)));
+            }
+        }
+        let scopes = caller.scopes().iter().map(|scope| Node::String(scope.as_str())).collect();
+        let kind = if caller.proof == Proof::Key { "client" } else { "user" };
+        let mut context = vec![("authenticated", Node::Boolean(true)), ("subject_type", Node::String(kind))];
+        if let Some(name) = caller.name.as_deref() {
+            context.push(("subject", Node::String(name)));
+        }
+        context.push(("granted_scopes", Node::Array(scopes)));
+        // Tables stay before the lists of tables.
+        let at = entries.iter().position(|(key, _)| *key == "capabilities").unwrap_or(entries.len());
+        entries.insert(at, ("auth_context", Node::Table(context)));
+        Node::Table(entries)
+    }
+}

@@ -1,0 +1,81 @@
+//! A dialect's document without a server: byte for byte what would be published.
+
+use bytes::Bytes;
+
+use super::{DIALECTS, Occupied};
+use crate::site::Declaration;
+
+/// What can be exported, by name.
+pub fn exports() -> impl Iterator<Item = &'static str> {
+    DIALECTS.iter().map(|dialect| dialect.name)
+}
+
+/// The document that the dialect announces, or its JSON; `None` where there is no such dialect or no JSON of it.
+pub fn export(name: &str, json: bool, declaration: &Declaration) -> Option<Bytes> {
+    let dialect = DIALECTS.iter().find(|dialect| dialect.name == name)?;
+    let published = (dialect.publish)(declaration, &Occupied::default());
+    let document = published.documents.iter().find(|document| document.path == published.announcement.path)?;
+    let wanted = |media: &str| !json || media.ends_with("/json") || media.ends_with("+json");
+    document.variants.iter().find(|variant| wanted(variant.media_type)).map(|variant| variant.body())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, path::Path};
+
+    use super::*;
+    use crate::site::{Outside, declare_text, review};
+
+    struct Nowhere;
+
+    impl Outside for Nowhere {
+        fn var(&self, _: &str) -> Option<String> {
+            None
+        }
+        fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+            Err(io::ErrorKind::NotFound.into())
+        }
+        fn is_dir(&self, _: &Path) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn what_was_exported_is_exported_the_same_again() {
+        struct Only(Bytes);
+        impl Outside for Only {
+            fn var(&self, _: &str) -> Option<String> {
+                None
+            }
+            fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+                Ok(self.0.to_vec())
+            }
+            fn is_dir(&self, _: &Path) -> bool {
+                false
+            }
+        }
+        let travel = include_str!("../../../conf/travel.toml");
+        let first = export("aicp", false, &declare_text(Path::new("/x.toml"), travel, &Nowhere).unwrap()).unwrap();
+        let review = review(Path::new("/y.toml"), &Only(first.clone())).unwrap();
+        assert!(review.contract_alone);
+        assert_eq!(export("aicp", false, &review.declaration).unwrap(), first);
+    }
+
+    #[test]
+    fn what_is_exported_is_what_is_published() {
+        let text = "[upstream]\nurl = 'http://a'\n[site]\nname = 'X'\n";
+        let declaration = declare_text(Path::new("/x.toml"), text, &Nowhere).unwrap();
+        for name in exports() {
+            for json in [false, true] {
+                let exported = export(name, json, &declaration).unwrap();
+                assert!(!exported.is_empty(), "{name}");
+                if json {
+                    assert!(serde_json::from_slice::<serde_json::Value>(&exported).is_ok(), "{name}");
+                }
+            }
+        }
+        let toml = export("aicp", false, &declaration).unwrap();
+        assert!(toml.starts_with(b"aicp_version = \"0.1\"\n"), "{toml:?}");
+        assert!(export("nothing", false, &declaration).is_none());
+    }
+}

@@ -1,0 +1,299 @@
+//! What a site has for agents, seen from outside: which questions to ask it, and what its answers come to.
+//!
+//! Nothing here opens a socket. An [`Inspection`] hands out one [`Question`] after the other and takes the [`Answer`];
+//! whoever fetches follows no redirect, because which ones may be followed is decided here. A site's own capabilities
+//! are never called: an inspection reads documents and nothing else.
+
+mod contract;
+mod fetched;
+mod judge;
+mod level;
+mod links;
+mod offer;
+mod plain;
+mod report;
+mod signed;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use http::{StatusCode, header};
+use url::Url;
+
+pub(crate) use contract::Contract;
+pub use fetched::Answer;
+pub(crate) use plain::plain;
+pub use report::Report;
+
+use crate::dialect::aicp::{CONTRACT, NEGOTIATED};
+use fetched::{Fetched, Leads};
+use report::{Found, Offer, Outcome};
+use signed::Signed;
+
+/// As many bytes of an answer are read.
+pub const BOUND: usize = 4 << 20;
+/// As many redirects of one question are followed.
+const REDIRECTS: usize = 3;
+/// As many links to a contract are tried.
+const LINKED: usize = 3;
+/// After so many questions without an answer no more are asked.
+const PATIENCE: usize = 3;
+/// Where a contract for whoever signs in would be (AICP §6.7).
+const DYNAMIC: &str = "/agent/interface";
+
+const TOML_OR_JSON: &str = "application/aicp+toml, application/aicp+json;q=0.9";
+
+/// Something to GET.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    pub url: String,
+    pub accept: &'static str,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum About {
+    WellKnown,
+    Negotiated,
+    Page,
+    Linked,
+    Signature,
+    Dynamic,
+    Place(usize),
+}
+
+/// One inspection, from its first question to its report.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Who is inspected; http becomes https where the site says so.
+    base: Url,
+    todo: VecDeque<(About, String)>,
+    asking: Option<(About, Url, usize)>,
+    found: Option<Fetched>,
+    malformed: Option<(Url, String)>,
+    tried: Vec<(String, String)>,
+    notes: Vec<String>,
+    offers: Vec<Offer>,
+    mcp: Option<String>,
+    structured_data: bool,
+    signed: Signed,
+    dynamic: bool,
+    answered: bool,
+    unanswered: Vec<String>,
+}
+
+impl Inspection {
+    /// Of the site with this URL; without a scheme https is meant.
+    pub fn new(url: &str) -> Result<Self, String> {
+        let whole = if url.contains("://") { url.to_owned() } else { format!("https://{url}") };
+        let base = Url::parse(&whole).map_err(|e| format!("{} is no URL: {e}", plain(url)))?;
+        if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
+            return Err(format!("{} is not the URL of a site; write https://example.com", plain(url)));
+        }
+        if !base.username().is_empty() || base.password().is_some() {
+            return Err("an inspection shows no credentials; write the URL without user and password".into());
+        }
+        let page = base[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
+        let mut todo = VecDeque::from([(About::WellKnown, CONTRACT.to_owned()), (About::Page, page)]);
+        todo.extend(offer::PLACES.iter().enumerate().map(|(n, place)| (About::Place(n), place.path.to_owned())));
+        Ok(Self {
+            base,
+            todo,
+            asking: None,
+            found: None,
+            malformed: None,
+            tried: Vec::new(),
+            notes: Vec::new(),
+            offers: Vec::new(),
+            mcp: None,
+            structured_data: false,
+            signed: Signed::No,
+            dynamic: false,
+            answered: false,
+            unanswered: Vec::new(),
+        })
+    }
+
+    /// What to ask next; `None` when there is nothing left to ask.
+    pub fn next_question(&mut self) -> Option<Question> {
+        if self.asking.is_none() {
+            let patience = if self.answered { PATIENCE } else { 1 };
+            if self.unanswered.len() >= patience && !self.todo.is_empty() {
+                self.note(format!("no more was asked after {patience} questions without an answer"));
+                self.todo.clear();
+            }
+            let (about, path) = self.todo.pop_front()?;
+            self.asking = Some((about, self.base.join(&path).ok()?, 0));
+        }
+        let (about, url, _) = self.asking.as_ref()?;
+        let accept = match about {
+            About::WellKnown | About::Negotiated | About::Linked | About::Dynamic => TOML_OR_JSON,
+            About::Page => "text/html, */*;q=0.1",
+            About::Signature => "*/*",
+            About::Place(n) => offer::PLACES[*n].accept,
+        };
+        Some(Question { url: url.to_string(), accept })
+    }
+
+    /// Takes the answer to the last question, or why there is none.
+    pub fn answer(&mut self, answer: Result<Answer, String>) {
+        let Some((about, url, redirects)) = self.asking.take() else { return };
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(why) => {
+                self.said(about, &url, &why);
+                self.unanswered.push(why);
+                return self.nothing(about);
+            }
+        };
+        self.answered = true;
+        match answer.leads(&url) {
+            Some(Leads::Here(to)) if redirects < REDIRECTS => {
+                if to.origin() != url.origin() {
+                    self.base = to.clone();
+                }
+                self.asking = Some((about, to, redirects + 1));
+                return;
+            }
+            Some(Leads::Here(_)) => self.note(format!("{} is redirected more than {REDIRECTS} times", url.path())),
+            Some(Leads::Elsewhere(to)) => self.note(format!("{} is redirected to {to}; not followed", url.path())),
+            None => {}
+        }
+        self.read(about, &url, &answer);
+    }
+
+    fn read(&mut self, about: About, url: &Url, answer: &Answer) {
+        match about {
+            About::WellKnown | About::Negotiated | About::Linked => match answer.contract(url) {
+                Some(Ok(fetched)) => self.take(fetched),
+                other => {
+                    let said = match (&other, answer.status) {
+                        (Some(Err(why)), _) => why.clone(),
+                        (_, StatusCode::OK) => "200, but something else".into(),
+                        (_, status) => status.as_u16().to_string(),
+                    };
+                    self.said(about, url, &said);
+                    if let Some(Err(why)) = other {
+                        self.malformed.get_or_insert((url.clone(), why));
+                    }
+                    self.nothing(about);
+                }
+            },
+            About::Page => self.page(url, answer),
+            About::Signature => {
+                if let Some(found) = &self.found {
+                    self.signed = match answer.status {
+                        StatusCode::OK => signed::verify(&found.contract, found.toml.as_deref(), &answer.body),
+                        status => {
+                            Signed::Broken(format!("there is no signature at {}: {}", url.path(), status.as_u16()))
+                        }
+                    };
+                }
+            }
+            About::Dynamic => {
+                let contract = || answer.contract(url).is_some_and(|contract| contract.is_ok());
+                self.dynamic = answer.status == StatusCode::UNAUTHORIZED || contract();
+            }
+            About::Place(n) => {
+                let place = &offer::PLACES[n];
+                let detail = (place.look)(answer);
+                if place.name == offer::HANDSHAKE && detail.is_some() && self.mcp.is_none() {
+                    self.mcp = offer::mcp_in_manifest(answer);
+                }
+                self.offers.push(Offer { name: place.name, place: place.path.into(), detail });
+            }
+        }
+    }
+
+    /// Without an answer, or with one that is no contract.
+    fn nothing(&mut self, about: About) {
+        match about {
+            About::WellKnown => self.todo.push_front((About::Negotiated, NEGOTIATED.into())),
+            About::Signature => self.signed = Signed::Unverified("the signature could not be fetched".into()),
+            About::Place(n) => {
+                let place = &offer::PLACES[n];
+                self.offers.push(Offer { name: place.name, place: place.path.into(), detail: None });
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, fetched: Fetched) {
+        match signed::signature_at(&fetched.contract, &self.base) {
+            Ok(None) => {}
+            Ok(Some(url)) => self.todo.push_back((About::Signature, url.to_string())),
+            Err(why) => self.signed = Signed::Unverified(why),
+        }
+        self.todo.retain(|(about, _)| *about != About::Linked);
+        self.todo.push_back((About::Dynamic, DYNAMIC.into()));
+        self.found = Some(fetched);
+    }
+
+    /// What a page says of the rest of the site (AICP §6.3, §6.4).
+    fn page(&mut self, url: &Url, answer: &Answer) {
+        let headers = answer.headers.get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
+        let mut links: Vec<links::Link> = headers.flat_map(links::of_header).collect();
+        links.extend(links::of_page(&answer.body));
+        self.structured_data = offer::structured(&answer.body);
+        self.mcp = offer::mcp_linked(&links);
+        if self.found.is_some() {
+            return;
+        }
+        let to_contract: Vec<_> = links.iter().filter(|link| link.is("agent-interface")).take(LINKED).collect();
+        for link in to_contract.into_iter().rev() {
+            match url.join(&link.target) {
+                Ok(to) if to.origin() == self.base.origin() => {
+                    if !matches!(to.path(), CONTRACT | NEGOTIATED) {
+                        self.todo.push_front((About::Linked, to.to_string()));
+                    }
+                }
+                _ => self.note(format!("the page links to a contract elsewhere; not followed: {}", link.target)),
+            }
+        }
+    }
+
+    fn said(&mut self, about: About, url: &Url, what: &str) {
+        if matches!(about, About::WellKnown | About::Negotiated | About::Linked) {
+            self.tried.push((plain(url.path()), plain(what)));
+        }
+    }
+
+    /// Told once, however often it happens.
+    fn note(&mut self, what: String) {
+        let what = plain(&what);
+        if !self.notes.contains(&what) {
+            self.notes.push(what);
+        }
+    }
+
+    /// What it came to.
+    pub fn report(mut self) -> Report {
+        if self.answered {
+            let (place, detail) = self.mcp.take().map_or(("/mcp".into(), None), |at| (at, Some(String::new())));
+            self.offers.push(Offer { name: "MCP", place, detail });
+        }
+        let outcome = match (self.found, self.malformed) {
+            (Some(fetched), malformed) => {
+                let mut findings = judge::judge(&fetched.contract, &self.base);
+                // Whoever looks there first, and nowhere else, finds no contract.
+                findings.warnings.extend(malformed.map(|(url, why)| format!("{} {why}", plain(url.path()))));
+                if let Signed::Broken(why) = &self.signed {
+                    findings.mistakes.push(format!("signature: {why}"));
+                }
+                let level = level::level(&fetched.contract, findings.mistakes.is_empty(), self.dynamic);
+                Outcome::Found(Box::new(Found { fetched, findings, level, signed: self.signed }))
+            }
+            (None, Some((url, why))) => Outcome::Malformed { url: url.to_string(), why },
+            (None, None) if self.answered => Outcome::Nothing(self.tried),
+            (None, None) => Outcome::Unreachable(self.unanswered.into_iter().next().unwrap_or_default()),
+        };
+        Report {
+            url: self.base.origin().ascii_serialization(),
+            outcome,
+            notes: self.notes,
+            offers: self.offers,
+            structured_data: self.structured_data,
+        }
+    }
+}

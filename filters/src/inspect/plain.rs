@@ -1,0 +1,51 @@
+//! What a stranger wrote, as it may be shown on a terminal.
+//!
+//! Everything that a foreign site says goes through here once, when it is read: a name must not move the cursor, ring
+//! the bell, turn a line around or fill the screen.
+
+/// As many characters of one value are shown.
+const SHOWN: usize = 200;
+
+/// The text without what steers a terminal, clipped.
+pub(crate) fn plain(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN).map(|c| if steers(c) { '\u{fffd}' } else { c }).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Control characters, and what is not seen but turns around or hides what is.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Up to five of them for a sentence, and how many more there are.
+pub(super) fn some(names: &[&str]) -> String {
+    const NAMED: usize = 5;
+    let (first, rest) = names.split_at(names.len().min(NAMED));
+    match rest.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_steers_a_terminal_is_left() {
+        assert_eq!(plain("a\x1b[2J\x07b\u{9b}31mc\r\n\u{202e}d\u{7f}"), "a�[2J�b�31mc���d�");
+        assert_eq!(plain("Café — 東京 ✈"), "Café — 東京 ✈");
+        assert_eq!(plain(&"x".repeat(100_000)).chars().count(), SHOWN + 1);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        assert_eq!(some(&["a", "b"]), "a, b");
+        assert_eq!(some(&["a", "b", "c", "d", "e", "f", "g"]), "a, b, c, d, e and 2 more");
+    }
+}

@@ -1,0 +1,232 @@
+//! What an inspection came to, for a person and as JSON. Everything in it is plain text already.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::{
+    contract::Risk,
+    fetched::Fetched,
+    judge::Findings,
+    level::Level,
+    offer::{LLMS, NOBODY, OPENAPI, ROBOTS, SITEMAP},
+    plain::plain,
+    signed::Signed,
+};
+
+/// What there is at a site for agents.
+#[derive(Debug)]
+pub struct Report {
+    pub(super) url: String,
+    pub(super) outcome: Outcome,
+    /// Redirects and links that were not followed, and the like.
+    pub(super) notes: Vec<String>,
+    /// What else the site has.
+    pub(super) offers: Vec<Offer>,
+    pub(super) structured_data: bool,
+}
+
+/// What became of the search for a contract.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Found(Box<Found>),
+    /// Something is there that cannot be read; an agent treats it as unavailable.
+    Malformed {
+        url: String,
+        why: String,
+    },
+    /// Each place that was tried, and what it said.
+    Nothing(Vec<(String, String)>),
+    Unreachable(String),
+}
+
+/// A contract that could be read.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) fetched: Fetched,
+    pub(super) findings: Findings,
+    pub(super) level: Level,
+    pub(super) signed: Signed,
+}
+
+/// Something else that agents may use.
+#[derive(Debug)]
+pub(super) struct Offer {
+    pub(super) name: &'static str,
+    /// Where it was looked for, or where it is said to be.
+    pub(super) place: String,
+    /// `None`: not found.
+    pub(super) detail: Option<String>,
+}
+
+/// No list is longer than this on a terminal.
+const LISTED: usize = 30;
+
+impl Report {
+    /// 0: a contract was found and is valid; 1: it has mistakes; 2: there is none, or nobody answers.
+    pub fn exit_code(&self) -> u8 {
+        match &self.outcome {
+            Outcome::Found(found) if found.findings.mistakes.is_empty() => 0,
+            Outcome::Found(_) | Outcome::Malformed { .. } => 1,
+            Outcome::Nothing(_) | Outcome::Unreachable(_) => 2,
+        }
+    }
+
+    /// The same for a program.
+    pub fn to_json(&self) -> Value {
+        let mut out = json!({
+            "url": self.url,
+            "found": matches!(self.outcome, Outcome::Found(_)),
+            "notes": self.notes,
+            "also": self.offers.iter().map(|offer| json!({
+                "name": offer.name, "place": offer.place, "found": offer.detail.is_some(), "detail": offer.detail,
+            })).collect::<Value>(),
+            "structured_data": self.structured_data,
+        });
+        match &self.outcome {
+            Outcome::Found(found) => {
+                out["contract"] = found.facts().into_iter().map(|(_, key, value)| (key.to_owned(), value)).collect();
+                out["contract"]["url"] = found.fetched.url.as_str().into();
+                out["mistakes"] = json!(found.findings.mistakes);
+                out["warnings"] = json!(found.findings.warnings);
+                out["level"] = json!({
+                    "reached": found.level.reached, "name": found.level.name(), "missing": found.level.missing,
+                });
+                let (word, detail) = found.signature();
+                out["signed"] = json!({ "state": word, "detail": detail });
+            }
+            Outcome::Malformed { url, why } => out["mistakes"] = json!([format!("{url} {why}")]),
+            Outcome::Nothing(tried) => {
+                out["tried"] = tried.iter().map(|(path, said)| json!({ "path": path, "answer": said })).collect();
+            }
+            Outcome::Unreachable(why) => out["unreachable"] = json!(why),
+        }
+        out
+    }
+
+    fn also(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.offers.is_empty() {
+            return Ok(());
+        }
+        out.write_str("\nAlso on this site:\n")?;
+        let width = |of: fn(&Offer) -> &str| self.offers.iter().map(|o| of(o).chars().count()).max().unwrap_or(0);
+        let (name, place) = (width(|o| o.name), width(|o| &o.place));
+        for offer in &self.offers {
+            write!(out, "  {:name$}  {:place$}  ", offer.name, offer.place)?;
+            match offer.detail.as_deref() {
+                None => out.write_str("not found\n")?,
+                Some("") => out.write_str("found\n")?,
+                Some(detail) => writeln!(out, "found: {detail}")?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What an agent does without a contract, first to last (AICP §6.8).
+    fn fallback(&self) -> String {
+        let found = |name: &str| self.offers.iter().any(|offer| offer.name == name && offer.detail.is_some());
+        if self.offers.iter().any(|offer| offer.name == ROBOTS && offer.detail.as_deref() == Some(NOBODY)) {
+            return "Without a contract, robots.txt holds: it turns everybody away.".into();
+        }
+        let mut ways: Vec<&str> = [OPENAPI, LLMS].into_iter().filter(|name| found(name)).collect();
+        ways.extend(self.structured_data.then_some("the structured data in its pages"));
+        ways.extend(found(SITEMAP).then_some("the sitemap"));
+        ways.push("the pages themselves, as a person would");
+        format!("Without a contract an agent falls back, in this order, to: {}.", ways.join("; "))
+    }
+}
+
+impl Found {
+    /// What is shown first: in words, as a key, and the value.
+    fn facts(&self) -> [(&'static str, &'static str, Value); 6] {
+        let contract = &self.fetched.contract;
+        let actions = |risk: Risk| {
+            let count = contract.capabilities.iter().filter(|c| c.is_action() && c.effective_risk() == risk).count();
+            Value::from(count)
+        };
+        let authentication = match contract.text("auth", "type").as_deref() {
+            Some("oauth2") => "OAuth2".to_owned(),
+            Some("api_key") => "API key".to_owned(),
+            Some("bearer") => "bearer token".to_owned(),
+            Some(other) => other.to_owned(),
+            None => NOT_SAID.to_owned(),
+        };
+        let said = |text: Option<String>| Value::String(text.unwrap_or_else(|| NOT_SAID.to_owned()));
+        [
+            ("AICP version", "aicp_version", said(contract.version.clone())),
+            ("Capabilities", "capabilities", contract.capabilities.len().into()),
+            ("High-risk actions", "high_risk_actions", actions(Risk::High)),
+            ("Critical actions", "critical_actions", actions(Risk::Critical)),
+            ("Authentication", "authentication", authentication.into()),
+            ("Runtime response format", "runtime_response_format", said(contract.text("formats", "runtime_response"))),
+        ]
+    }
+
+    fn signature(&self) -> (&'static str, String) {
+        match &self.signed {
+            Signed::No => ("no", String::new()),
+            Signed::Unverified(why) => ("not verified", why.clone()),
+            Signed::Broken(why) => ("broken", why.clone()),
+            Signed::Verified(key) => ("verified", format!("by the key {key}, which the contract names itself")),
+        }
+    }
+}
+
+const NOT_SAID: &str = "not declared";
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.outcome {
+            Outcome::Found(found) => {
+                writeln!(out, "Found Agent Interaction Contract:\n{}\n", found.fetched.url)?;
+                for (words, _, value) in found.facts() {
+                    match value {
+                        Value::String(text) => writeln!(out, "{words}: {text}")?,
+                        value => writeln!(out, "{words}: {value}")?,
+                    }
+                }
+                let level = &found.level;
+                writeln!(out, "\nConformance level: {} of 5 ({})", level.reached, level.name())?;
+                let (word, detail) = found.signature();
+                writeln!(out, "Signed: {word}{}{detail}", if detail.is_empty() { "" } else { ", " })?;
+                list(out, "Mistakes", &found.findings.mistakes)?;
+                list(out, "Warnings", &found.findings.warnings)?;
+                if let Some((next, name)) = level.next() {
+                    list(out, &format!("Missing for level {next} ({name})"), &level.missing)?;
+                }
+            }
+            Outcome::Malformed { url, why } => {
+                writeln!(out, "Found something that is no Agent Interaction Contract:\n{url}\n")?;
+                writeln!(out, "It {why}.\nAgents treat it as if it were not there.")?;
+            }
+            Outcome::Nothing(tried) => {
+                writeln!(out, "No Agent Interaction Contract at {}\n\nTried:", self.url)?;
+                let width = tried.iter().map(|(path, _)| path.chars().count()).max().unwrap_or(0);
+                for (path, said) in tried {
+                    writeln!(out, "  {path:width$}  {said}")?;
+                }
+            }
+            Outcome::Unreachable(why) => return writeln!(out, "{} cannot be reached: {}", self.url, plain(why)),
+        }
+        list(out, "Notes", &self.notes)?;
+        self.also(out)?;
+        if !matches!(self.outcome, Outcome::Found(_)) {
+            writeln!(out, "\n{}", self.fallback())?;
+        }
+        Ok(())
+    }
+}
+
+fn list(out: &mut fmt::Formatter<'_>, title: &str, lines: &[String]) -> fmt::Result {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{title}:")?;
+    for line in lines.iter().take(LISTED) {
+        writeln!(out, "- {line}")?;
+    }
+    match lines.len().saturating_sub(LISTED) {
+        0 => Ok(()),
+        more => writeln!(out, "- and {more} more"),
+    }
+}

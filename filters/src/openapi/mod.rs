@@ -1,0 +1,140 @@
+//! OpenAPI 3.0 and 3.1: a document that a site has anyway, as a declaration to start from.
+//!
+//! read (JSON or YAML) → operations → for each its type, its input, its output → TOML with a comment at every guess.
+//! A document is somebody else's text: nothing in it may leave the string it stands in, be looked up in the
+//! environment, or make the file larger than what it says.
+
+mod dialect;
+mod graph;
+mod guess;
+mod input;
+mod name;
+mod operation;
+mod page;
+mod pointer;
+mod schemas;
+mod security;
+mod server;
+mod walk;
+mod write;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use self::{
+    operation::{Capability, Maker},
+    page::Page,
+    pointer::At,
+    schemas::Schemas,
+    server::Server,
+};
+use crate::import::{Asked, Imported, Unusable};
+
+pub use dialect::normalised;
+
+/// Turns a document, in JSON or YAML, into a declaration.
+pub(crate) fn import(
+    bytes: &[u8],
+    asked: &Asked,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Imported, Unusable> {
+    let document = read(bytes).map_err(Unusable::Unreadable)?;
+    // All schemas written out may be too many; those that are large go by their names then.
+    match declare(&document, asked, schemas::LARGE, progress) {
+        Err(Given::Up) => declare(&document, asked, schemas::LESS, progress),
+        declared => declared,
+    }
+    .map_err(|given| match given {
+        Given::Up => Unusable::Mistakes(vec!["the schemas are too large".into()]),
+        Given::Mistakes(mistakes) => Unusable::Mistakes(mistakes),
+    })
+}
+
+/// Why there is no declaration.
+enum Given {
+    Mistakes(Vec<String>),
+    /// The schemas come to too much.
+    Up,
+}
+
+/// The declaration, with each schema where it is used if it is no larger than `limit`.
+fn declare(
+    document: &Value,
+    asked: &Asked,
+    limit: usize,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Imported, Given> {
+    let server = Server::of(document, asked.from);
+    let mut schemas = Schemas::new(document, dialect::is_3_0(document), limit);
+    let (operations, left_out) = operation::all(&mut schemas, asked.deprecated);
+    if operations.is_empty() && schemas.mistakes.is_empty() {
+        let why = if left_out > 0 {
+            "has only deprecated operations; take them with --deprecated"
+        } else {
+            "is missing or empty"
+        };
+        schemas.mistake(&At::Pointer("/paths"), why);
+    }
+    let mut maker = Maker::new(&server.path);
+    let mut capabilities: Vec<Capability> = Vec::with_capacity(operations.len());
+    for (done, operation) in operations.iter().enumerate() {
+        progress(done, operations.len());
+        capabilities.push(maker.make(operation, &mut schemas));
+        if limit > schemas::LESS && schemas.total > schemas::MANY {
+            return Err(Given::Up);
+        }
+    }
+    let named = schemas.named();
+    if !schemas.mistakes.is_empty() {
+        return Err(Given::Mistakes(schemas.mistakes));
+    }
+    let mut page = Page::default();
+    write::head(&mut page, document, asked, left_out);
+    write::site(&mut page, document, &server);
+    write::auth(&mut page, &security::auth(document, server.url.as_ref()));
+    write::schemas(&mut page, &named);
+    for capability in &capabilities {
+        write::capability(&mut page, capability);
+    }
+    Ok(Imported { text: page.text, capabilities: capabilities.len(), left_out, reviews: page.reviews })
+}
+
+/// Reads a document of OpenAPI 3, in JSON or in YAML. What is refused is a sentence.
+fn read(bytes: &[u8]) -> Result<Value, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim_start().starts_with('<') {
+        return Err("is a page of HTML or XML, not an OpenAPI document in JSON or YAML".into());
+    }
+    let document: Value = match text.trim_start().starts_with('{') {
+        // YAML may begin so too, but hardly anybody means that.
+        true => serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?,
+        false => yaml::read(text).map_err(|error| format!("is neither JSON nor YAML: {error}"))?,
+    };
+    version(&document)?;
+    Ok(document)
+}
+
+fn version(document: &Value) -> Result<(), String> {
+    if !document["swagger"].is_null() {
+        return Err("is Swagger 2.0, and OpenAPI 3 is needed; convert it first, for instance with \
+            `npx swagger2openapi FILE -o openapi.json`"
+            .into());
+    }
+    let version = match &document["openapi"] {
+        Value::String(version) => version.clone(),
+        Value::Number(version) => version.to_string(),
+        _ => return Err("is not an OpenAPI document: it has no \"openapi\" with a version in it".into()),
+    };
+    let known = ["3.0", "3.1", "3.2"].iter().any(|known| {
+        let rest = version.strip_prefix(known);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+    });
+    if known {
+        return Ok(());
+    }
+    Err(format!("is OpenAPI {}, and 3.0 or 3.1 is needed", pointer::shown(&version)))
+}

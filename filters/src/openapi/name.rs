@@ -1,0 +1,266 @@
+//! What the parts of a document are called in a declaration: identifiers, addresses, names of schemas, and texts that
+//! fit on a line.
+
+use std::collections::HashSet;
+
+/// The longest identifier.
+const LONGEST: usize = 120;
+
+/// Names that are there, each once.
+#[derive(Default)]
+pub(super) struct Taken(HashSet<String>);
+
+impl Taken {
+    /// With some that are somebody else's.
+    pub(super) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self(names.into_iter().map(str::to_owned).collect())
+    }
+
+    /// Whether a name was free; it is taken now.
+    pub(super) fn take(&mut self, name: impl Into<String>) -> bool {
+        self.0.insert(name.into())
+    }
+
+    /// The name, or the same with a number behind it.
+    pub(super) fn unique(&mut self, name: String, between: &str) -> String {
+        if self.take(name.as_str()) {
+            return name;
+        }
+        let mut numbered = (2..).map(|number: u32| format!("{name}{between}{number}"));
+        numbered.find(|name| self.take(name.as_str())).unwrap_or(name)
+    }
+}
+
+/// An operation's own identifier in lower snake case, with dots where it has dots, slashes or colons; empty where it
+/// has no letter of ASCII.
+pub(super) fn of_operation(operation: &str) -> String {
+    let parts = operation.split(['.', '/', ':']).map(snake).filter(|part| !part.is_empty());
+    bounded(parts.collect::<Vec<_>>().join("."), LONGEST)
+}
+
+/// An identifier from where an operation is: the segments of its path, then its method.
+pub(super) fn of_place(path: &str, method: &str) -> String {
+    let segment = |segment: &str| match segment.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+        Some(name) => format!("by_{}", snake(name)),
+        None => snake(segment),
+    };
+    let parts: Vec<_> = path.split('/').map(segment).filter(|part| !part.is_empty()).collect();
+    let joined = bounded(parts.join("."), LONGEST);
+    let between = if joined.is_empty() { "" } else { "." };
+    format!("{joined}{between}{}", method.to_ascii_lowercase())
+}
+
+/// `listPetsByURL` is `list_pets_by_url`.
+pub(super) fn snake(text: &str) -> String {
+    let mut out = String::new();
+    let chars: Vec<char> = text.chars().collect();
+    for (at, &c) in chars.iter().enumerate() {
+        if !c.is_ascii_alphanumeric() {
+            if !out.is_empty() && !out.ends_with('_') {
+                out.push('_');
+            }
+            continue;
+        }
+        let before = at.checked_sub(1).map(|before| chars[before]);
+        let begins = c.is_ascii_uppercase()
+            && before.is_some_and(|before| {
+                before.is_ascii_lowercase()
+                    || before.is_ascii_digit()
+                    || before.is_ascii_uppercase() && chars.get(at + 1).is_some_and(char::is_ascii_lowercase)
+            });
+        if begins && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out.truncate(out.trim_end_matches('_').len());
+    out
+}
+
+/// The name of a schema as it can stand behind `#/schemas/`.
+pub(super) fn of_schema(name: &str) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
+    let name = bounded(name.chars().map(fit).collect(), LONGEST);
+    if name.is_empty() { "Schema".into() } else { name }
+}
+
+/// The name of a parameter in a path, as it can stand between braces.
+pub(super) fn of_placeholder(name: &str) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
+    if name.is_empty() { "_".into() } else { name.chars().map(fit).collect() }
+}
+
+/// A path of the document as literal texts and the names of parameters, each as it is written there.
+pub(super) fn pieces(path: &str) -> Vec<Result<&str, &str>> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut from) = (path, 0);
+    while let Some(open) = rest[from..].find('{').map(|at| at + from) {
+        let name = rest[open + 1..].split_once('}').map(|(name, _)| name).filter(|name| !name.contains(['/', '{']));
+        match name {
+            Some(name) => {
+                pieces.extend([Ok(&rest[..open]), Err(name)]);
+                (rest, from) = (&rest[open + name.len() + 2..], 0);
+            }
+            // A brace like any other character.
+            None => from = open + 1,
+        }
+    }
+    pieces.push(Ok(rest));
+    pieces
+}
+
+/// The path at which the site is called. What cannot stand in a path is written in percent; a fragment, which some
+/// documents tell operations apart by, is never sent.
+pub(super) fn site_path(base: &str, path: &str) -> String {
+    let path = path.split('#').next().unwrap_or_default();
+    let mut out = String::new();
+    for piece in [Ok(base)].into_iter().chain(pieces(path)) {
+        match piece {
+            Ok(text) => text.chars().for_each(|c| match c {
+                '!'..='~' if !matches!(c, '#' | '{' | '}' | '"' | '<' | '>' | '\\' | '^' | '`' | '|') => out.push(c),
+                _ => out.extend(c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}"))),
+            }),
+            Err(name) => {
+                // "${" would be looked up in the environment.
+                if out.ends_with('$') {
+                    out.truncate(out.len() - 1);
+                    out.push_str("%24");
+                }
+                out.push('{');
+                out.push_str(&of_placeholder(name));
+                out.push('}');
+            }
+        }
+    }
+    if out.starts_with('/') { out } else { format!("/{out}") }
+}
+
+/// Where an agent calls it: below `/agent`, in the one spelling that every path of ours has.
+pub(super) fn endpoint(path: &str) -> String {
+    let mut out = String::new();
+    for piece in pieces(path) {
+        match piece {
+            Ok(text) => out.extend(text.chars().map(|c| match c {
+                'a'..='z' | 'A'..='Z' | '0'..='9' | '/' | '-' | '_' | '.' | '~' | ':' | '@' => c,
+                _ => '-',
+            })),
+            Err(name) => out.extend(["{", &of_placeholder(name), "}"]),
+        }
+    }
+    let segments = out.split('/').filter(|segment| !segment.is_empty() && !segment.bytes().all(|byte| byte == b'.'));
+    segments.fold("/agent".to_owned(), |path, segment| match segment.matches('{').count() {
+        0 | 1 => path + "/" + segment,
+        // Two values in one segment could not be told apart; they are given with the rest of the input.
+        _ => path + "/" + &segment.replace(['{', '}'], ""),
+    })
+}
+
+/// The endpoint with every placeholder the same: two of one shape could not be told apart.
+pub(super) fn shape(endpoint: &str) -> String {
+    pieces(endpoint).into_iter().map(|piece| piece.unwrap_or("{}")).collect()
+}
+
+/// A text on one line of at most so many characters, without anything that cannot be seen or turns the line around,
+/// and without references to the environment.
+pub(super) fn one_line(text: &str, most: usize) -> String {
+    let seen = text.chars().map(|c| if is_unseen(c) { ' ' } else { c });
+    let mut line = String::new();
+    let mut count = 0;
+    for c in seen {
+        if c.is_whitespace() && (line.is_empty() || line.ends_with(' ')) {
+            continue;
+        }
+        if count == most {
+            line.truncate(line.trim_end().len());
+            line.push('…');
+            break;
+        }
+        line.push(if c.is_whitespace() { ' ' } else { c });
+        count += 1;
+    }
+    line.truncate(line.trim_end().len());
+    line.replace("${", "$ {")
+}
+
+/// What is to be said, each thing once, and no more than a person reads.
+pub(super) fn few(notes: Vec<String>) -> Vec<String> {
+    const FEW: usize = 6;
+    let mut said = HashSet::new();
+    let mut few: Vec<String> = notes.into_iter().filter(|note| said.insert(note.clone())).collect();
+    let more = few.len().saturating_sub(FEW);
+    if more > 1 {
+        few.truncate(FEW);
+        few.push(format!("and {more} more such things"));
+    }
+    few
+}
+
+/// Controls, line separators, and what changes the direction of what is around it.
+pub(crate) fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn bounded(mut text: String, most: usize) -> String {
+    while text.len() > most {
+        text.pop();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_predictable() {
+        for (operation, id) in [
+            ("listPets", "list_pets"),
+            ("getURLByID", "get_url_by_id"),
+            ("repos/list-for-org", "repos.list_for_org"),
+            ("pets.list", "pets.list"),
+            ("  Search  Pets!", "search_pets"),
+            ("каталог", ""),
+            ("..//", ""),
+            ("OAuth2Token", "o_auth2_token"),
+        ] {
+            assert_eq!(of_operation(operation), id, "{operation}");
+        }
+        assert_eq!(of_place("/pets/{petId}/toys", "GET"), "pets.by_pet_id.toys.get");
+        assert_eq!(of_place("/", "POST"), "post");
+    }
+
+    #[test]
+    fn addresses_keep_their_placeholders() {
+        assert_eq!(endpoint("/pets/{petId}/"), "/agent/pets/{petId}");
+        assert_eq!(endpoint("/a;b//../c d/{x y}?q#f"), "/agent/a-b/c-d/{x_y}-q-f");
+        assert_eq!(endpoint("/r/{a}-{b}/{c}"), "/agent/r/a-b/{c}");
+        assert_eq!(endpoint("/"), "/agent");
+        assert_eq!(shape("/agent/{a}/b/{c}.json"), "/agent/{}/b/{}.json");
+        assert_eq!(site_path("/v1", "/a b/{x/y}/{id}#frag"), "/v1/a%20b/%7Bx/y%7D/{id}");
+        assert_eq!(site_path("", "/${HOME}/é"), "/%24{HOME}/%C3%A9");
+        assert_eq!(site_path("", ""), "/");
+    }
+
+    #[test]
+    fn a_line_is_a_line() {
+        assert_eq!(one_line(" a\n\r\tb\u{202e}c\u{0}  ${HOME} ", 80), "a b c $ {HOME}");
+        assert_eq!(one_line("abcdef", 3), "abc…");
+        assert_eq!(one_line("\u{200b}\n", 3), "");
+    }
+
+    #[test]
+    fn no_more_is_said_than_a_person_reads() {
+        let notes = |count: usize| few((0..count).flat_map(|n| [n.to_string(), "0".into()]).collect());
+        assert_eq!((notes(3).len(), notes(7).len(), notes(99).len()), (3, 7, 7));
+        assert_eq!(notes(99)[6], "and 93 more such things");
+    }
+
+    #[test]
+    fn names_are_there_once() {
+        let mut taken = Taken::with(["a"]);
+        assert_eq!(["a", "b", "a"].map(|name| taken.unique(name.into(), "_")), ["a_2", "b", "a_3"]);
+        assert_eq!(of_schema("a/b ~${x}"), "a_b____x_");
+    }
+}

@@ -1,0 +1,196 @@
+//! The operations of a document, and what each of them is as a capability.
+
+use serde_json::{Map, Value};
+
+use super::{
+    guess::{self, Guess},
+    input::Input,
+    name,
+    pointer::{At, shown},
+    schemas::Schemas,
+    security::{self, Needs},
+};
+use crate::site::PATHS;
+
+/// The methods that a path may have, in the order in which people think of them.
+const METHODS: [(&str, &str); 6] =
+    [("get", "GET"), ("head", "HEAD"), ("post", "POST"), ("put", "PUT"), ("patch", "PATCH"), ("delete", "DELETE")];
+
+/// An operation, and where it is.
+pub(super) struct Operation<'d> {
+    pub(super) method: &'static str,
+    pub(super) path: &'d str,
+    pub(super) own: &'d Map<String, Value>,
+    pub(super) place: String,
+    /// What all operations of the path share.
+    pub(super) item: &'d Map<String, Value>,
+    pub(super) item_place: String,
+}
+
+/// A capability as it will be written.
+pub(super) struct Capability {
+    pub(super) id: String,
+    pub(super) guess: Guess,
+    pub(super) description: String,
+    pub(super) method: &'static str,
+    pub(super) endpoint: String,
+    pub(super) needs: Needs,
+    pub(super) site_method: &'static str,
+    pub(super) site_path: String,
+    pub(super) form: bool,
+    /// An answer of the site is not JSON.
+    pub(super) wrap: bool,
+    /// Why it cannot be called as it is.
+    pub(super) unfit: Option<String>,
+    pub(super) input: Value,
+    pub(super) output: Option<Value>,
+    pub(super) notes: Vec<String>,
+    /// What it is in the document.
+    pub(super) from: String,
+}
+
+/// The operations of a document, and how many are left out.
+pub(super) fn all<'d>(schemas: &mut Schemas<'d>, deprecated: bool) -> (Vec<Operation<'d>>, usize) {
+    let (mut operations, mut left_out) = (Vec::new(), 0);
+    let paths = schemas.document.get("paths").and_then(Value::as_object);
+    let at = At::Pointer("/paths");
+    for (path, item) in paths.into_iter().flatten().filter(|(path, _)| !path.starts_with("x-")) {
+        let (item, item_place) = schemas.resolved(item, &at.key(path));
+        let Some(item) = item.as_object() else { continue };
+        left_out += ["options", "trace"].iter().filter(|method| item.contains_key(**method)).count();
+        for (key, method) in METHODS {
+            let Some(own) = item.get(key) else { continue };
+            let place = At::Pointer(&item_place).key(key).to_string();
+            let Some(own) = own.as_object() else {
+                schemas.mistake(&At::Pointer(&place), "is not an operation");
+                continue;
+            };
+            let old = own.get("deprecated") == Some(&Value::Bool(true)) && !deprecated;
+            // A GET answers a HEAD too.
+            if old || method == "HEAD" && item.contains_key("get") {
+                left_out += 1;
+                continue;
+            }
+            operations.push(Operation { method, path, own, place, item, item_place: item_place.clone() });
+        }
+    }
+    (operations, left_out)
+}
+
+/// Turns operations into capabilities; knows what is taken.
+pub(super) struct Maker<'s> {
+    ids: name::Taken,
+    addresses: name::Taken,
+    base: &'s str,
+}
+
+impl<'s> Maker<'s> {
+    /// `base` is the path below which the site's are.
+    pub(super) fn new(base: &'s str) -> Self {
+        let methods = METHODS.iter().flat_map(|(_, method)| PATHS.map(|(_, path)| format!("{method} {path}")));
+        let taken: Vec<String> = methods.collect();
+        let addresses = name::Taken::with(taken.iter().map(String::as_str));
+        Self { ids: name::Taken::default(), addresses, base }
+    }
+
+    pub(super) fn make<'d>(&mut self, operation: &Operation<'d>, schemas: &mut Schemas<'d>) -> Capability {
+        let id = self.id(operation);
+        let guess = guess::guess(operation.method, &id, operation.path);
+        let mut input = Input::of(operation, schemas);
+        let mut notes = std::mem::take(&mut input.notes);
+        let (output, wrap) = output(operation, schemas, &mut notes);
+        let needs = security::needs(operation, schemas.document, guess::is_action(guess.kind), &mut notes);
+        elsewhere(operation, &mut notes);
+        let method = if operation.method == "HEAD" { "GET" } else { operation.method };
+        Capability {
+            description: description(operation),
+            method,
+            endpoint: self.endpoint(method, operation.path),
+            needs,
+            site_method: operation.method,
+            site_path: name::site_path(self.base, operation.path),
+            form: input.form,
+            wrap,
+            unfit: input.unfit.take(),
+            input: input.schema(),
+            output,
+            notes: name::few(notes),
+            from: name::one_line(&format!("{} {}", operation.method, operation.path), 200),
+            guess,
+            id,
+        }
+    }
+
+    /// AHP writes underscores for the dots: no two may be the same so.
+    fn id(&mut self, operation: &Operation) -> String {
+        let own = operation.own.get("operationId").and_then(Value::as_str).map(name::of_operation);
+        let id = own.filter(|id| !id.is_empty()).unwrap_or_else(|| name::of_place(operation.path, operation.method));
+        let flat = id.replace('.', "_");
+        let unique = self.ids.unique(flat.clone(), "_");
+        id + &unique[flat.len()..]
+    }
+
+    fn endpoint(&mut self, method: &str, path: &str) -> String {
+        let endpoint = name::endpoint(path);
+        let address = format!("{method} {}", name::shape(&endpoint));
+        let unique = self.addresses.unique(address.clone(), "-");
+        endpoint + &unique[address.len()..]
+    }
+}
+
+fn description(operation: &Operation) -> String {
+    let texts = ["summary", "description"].into_iter().filter_map(|key| operation.own.get(key)?.as_str());
+    let mut lines = texts.map(|text| name::one_line(text, 300)).filter(|line| !line.is_empty());
+    lines.next().unwrap_or_default()
+}
+
+/// What the first good answer has in it, and whether it is something else than JSON.
+fn output<'d>(operation: &Operation<'d>, schemas: &mut Schemas<'d>, notes: &mut Vec<String>) -> (Option<Value>, bool) {
+    let Some(responses) = operation.own.get("responses").and_then(Value::as_object) else { return (None, false) };
+    let place = At::Pointer(&operation.place);
+    let place = place.key("responses");
+    let mut other = false;
+    for (status, response) in responses.iter().filter(|(status, _)| status.starts_with('2')) {
+        let (response, at) = schemas.resolved(response, &place.key(status));
+        let Some(content) = response.get("content").and_then(Value::as_object) else { continue };
+        let Some((key, media)) = in_json(content) else {
+            other |= !content.is_empty();
+            continue;
+        };
+        let at = At::Pointer(&at);
+        let at = at.key("content");
+        let Some(schema) = media.get("schema") else { return (None, false) };
+        let schema = schemas.expand(schema, &at.key(key).key("schema"), notes);
+        return (Some(schema).filter(|schema| schema.as_object().is_some_and(|map| !map.is_empty())), false);
+    }
+    (None, other)
+}
+
+/// An operation may be on another server than the rest.
+fn elsewhere(operation: &Operation, notes: &mut Vec<String>) {
+    let servers = operation.own.get("servers").or(operation.item.get("servers"));
+    if let Some(url) = servers.and_then(|servers| servers[0]["url"].as_str()) {
+        notes.push(name::one_line(&format!("the document has this on a server of its own: {}", shown(url)), 300));
+    }
+}
+
+/// Of the representations of a body or an answer, the one in JSON.
+pub(super) fn in_json(content: &Map<String, Value>) -> Option<(&str, &Value)> {
+    media(content, |kind| kind == "application/json")
+        .or_else(|| media(content, |kind| kind.ends_with("+json") || kind == "text/json"))
+        .or_else(|| media(content, |kind| kind == "*/*" || kind == "application/*"))
+}
+
+/// The one as a form of the simple kind.
+pub(super) fn in_form(content: &Map<String, Value>) -> Option<(&str, &Value)> {
+    media(content, |kind| kind == "application/x-www-form-urlencoded")
+}
+
+fn media(content: &Map<String, Value>, fits: impl Fn(&str) -> bool) -> Option<(&str, &Value)> {
+    let mut each = content.iter();
+    let found = each.find(|(kind, _)| {
+        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        fits(&kind)
+    });
+    found.map(|(kind, media)| (kind.as_str(), media))
+}

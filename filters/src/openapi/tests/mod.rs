@@ -1,0 +1,90 @@
+//! Promises of the import as a whole: whatever a document says, what is written is a declaration without a mistake.
+
+mod hostile;
+mod many;
+mod operations;
+mod schemas;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    import::{Asked, Imported, Unusable},
+    site::{Declaration, Outside, declare_text},
+};
+
+/// An outside where everything is found: nothing of it may ever be asked for.
+struct Leaking;
+
+impl Outside for Leaking {
+    fn var(&self, _: &str) -> Option<String> {
+        Some("LEAKED".into())
+    }
+
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Ok(b"LEAKED".to_vec())
+    }
+
+    fn is_dir(&self, _: &Path) -> bool {
+        true
+    }
+}
+
+fn import(document: &Value) -> Result<Imported, Unusable> {
+    import_text(&document.to_string())
+}
+
+fn import_text(text: &str) -> Result<Imported, Unusable> {
+    super::import(text.as_bytes(), &Asked { from: "api.json", deprecated: false }, &mut |_, _| {})
+}
+
+/// What `frontdesk check` makes of the file; it has no mistake, and nothing in it came from outside.
+#[track_caller]
+fn declared(imported: &Imported) -> Declaration {
+    let declaration = declare_text(Path::new("/conf/imported.toml"), &imported.text, &Leaking)
+        .unwrap_or_else(|refused| panic!("{refused}\n{}", imported.text));
+    assert_eq!(declaration.references, Vec::<PathBuf>::new());
+    assert!(!format!("{:?}", declaration.contract).contains("LEAKED"), "{}", imported.text);
+    assert_eq!(imported.capabilities, declaration.settings.capabilities.len());
+    assert_eq!(imported.text.matches("# review: ").count(), imported.reviews);
+    assert!(imported.text.chars().all(|c| c == '\n' || !super::name::is_unseen(c)));
+    declaration
+}
+
+/// The text and the contract of a document.
+#[track_caller]
+fn contract(document: &Value) -> (String, Value) {
+    let imported = import(document).unwrap_or_else(|refused| panic!("{refused}"));
+    let contract = declared(&imported).contract.to_json();
+    (imported.text, contract)
+}
+
+/// The one capability of a document with one operation.
+#[track_caller]
+fn one(version: &str, path: &str, method: &str, operation: Value) -> (String, Value) {
+    let (text, mut contract) = contract(&document(version, json!({path: {method: operation}}), json!({})));
+    assert_eq!(contract["capabilities"].as_array().map(Vec::len), Some(1), "{text}");
+    (text, contract["capabilities"][0].take())
+}
+
+fn document(version: &str, paths: Value, schemas: Value) -> Value {
+    let info = json!({"title": "Pets", "version": "1"});
+    json!({"openapi": version, "info": info, "paths": paths, "components": {"schemas": schemas}})
+}
+
+/// An operation that takes a body and answers the same.
+fn with_body(schema: Value) -> Value {
+    let content = json!({"application/json": {"schema": schema}});
+    json!({"requestBody": {"content": content}, "responses": {"200": {"description": "", "content": content}}})
+}
+
+#[track_caller]
+fn refused(document: &Value, words: &str) {
+    let refused = import(document).unwrap_err();
+    assert!(refused.to_string().contains(words), "{refused}");
+    assert_eq!(refused.exit_code(), 1);
+}

@@ -1,0 +1,287 @@
+//! One schema, copied keyword by keyword: only what JSON Schema knows, only in the shape it has there, and only what
+//! TOML can say.
+//!
+//! TOML has no null, nests 80 levels at most, and a `${` in it would be looked up in the environment: whatever a
+//! document says, none of it may lead there.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    dialect::{self, DEFINED, LIST, NAMED, ONE},
+    name,
+    pointer::{self, At},
+    schemas::{Schemas, cut},
+};
+use crate::desk::{Referred, Schema};
+
+/// How deep a schema nests when it is written down. The tables around it come on top; TOML has 80.
+const DEEPEST: usize = 56;
+/// How many references may lead to one another.
+const HOPS: usize = 64;
+/// How long a description is.
+const DESCRIPTION: usize = 500;
+
+/// It is larger or deeper than what there is room for.
+#[derive(Debug)]
+pub(super) struct Stop;
+
+/// What becomes of a reference.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Mode {
+    /// What it leads to takes its place.
+    Inline,
+    /// It leads to a name of `[schemas]`.
+    Named,
+}
+
+/// A walk through one schema.
+pub(super) struct Walk<'w, 'd> {
+    schemas: &'w mut Schemas<'d>,
+    mode: Mode,
+    left: usize,
+    /// The references that led here.
+    stack: Vec<String>,
+    notes: &'w mut Vec<String>,
+}
+
+impl<'w, 'd> Walk<'w, 'd> {
+    pub(super) fn new(
+        schemas: &'w mut Schemas<'d>,
+        mode: Mode,
+        left: usize,
+        stack: Vec<String>,
+        notes: &'w mut Vec<String>,
+    ) -> Self {
+        Self { schemas, mode, left, stack, notes }
+    }
+
+    /// The schema that a reference leads to.
+    pub(super) fn follow(&mut self, pointer: &str, there: &'d Value, depth: usize) -> Result<Value, Stop> {
+        if self.stack.iter().any(|above| above == pointer) {
+            self.notes.push(cut(pointer));
+            return Ok(json!({}));
+        }
+        if self.stack.len() >= HOPS {
+            return Err(Stop);
+        }
+        self.stack.push(pointer.to_owned());
+        let walked = self.schema(there, &At::Pointer(pointer), depth);
+        self.stack.pop();
+        walked
+    }
+
+    /// A schema, and everything in it.
+    pub(super) fn schema(&mut self, schema: &Value, at: &At, depth: usize) -> Result<Value, Stop> {
+        self.spend(8, depth)?;
+        let map = match schema {
+            Value::Bool(yes) => return Ok(Value::Bool(*yes)),
+            Value::Object(map) => dialect::node(map, self.schemas.old),
+            _ => {
+                self.schemas.mistake(at, "is not a schema");
+                return Ok(json!({}));
+            }
+        };
+        let mut out = Map::new();
+        for (key, value) in map.iter() {
+            let place = at.key(key);
+            if DEFINED.contains(&key.as_str()) || key == "$ref" {
+                continue;
+            }
+            self.spend(key.len() + 4, depth)?;
+            let kept = if NAMED.contains(&key.as_str()) {
+                self.named(value, &place, depth)?
+            } else if LIST.contains(&key.as_str()) {
+                self.list(value, &place, depth)?
+            } else if ONE.contains(&key.as_str()) {
+                Some(self.one(value, &place, depth)?)
+            } else {
+                self.plain(key, value, &place, depth)?
+            };
+            out.extend(kept.map(|value| (key.clone(), value)));
+        }
+        without_null(&mut out);
+        let Some(reference) = map.get("$ref") else { return Ok(Value::Object(out)) };
+        let there = self.reference(reference, &at.key("$ref"), depth)?;
+        Ok(beside(there, out))
+    }
+
+    fn reference(&mut self, reference: &Value, at: &At, depth: usize) -> Result<Value, Stop> {
+        let followed = reference.as_str().ok_or_else(|| "is not a string".to_owned());
+        match followed.and_then(|reference| pointer::follow(self.schemas.document, reference)) {
+            Err(what) => {
+                self.schemas.mistake(at, what);
+                Ok(json!({}))
+            }
+            Ok((pointer, there)) if self.mode == Mode::Inline => self.follow(&pointer, there, depth),
+            Ok(there) => {
+                let value = self.schemas.by_name(there, self.stack.last().map(String::as_str), self.notes);
+                self.spend(value.to_string().len(), depth)?;
+                Ok(value)
+            }
+        }
+    }
+
+    fn named(&mut self, value: &Value, at: &At, depth: usize) -> Result<Option<Value>, Stop> {
+        let Value::Object(map) = value else { return Ok(self.misshapen(at)) };
+        let mut out = Map::new();
+        for (name, schema) in map {
+            self.spend(name.len() + 4, depth)?;
+            out.insert(name.clone(), self.schema(schema, &at.key(name), depth + 2)?);
+        }
+        Ok(Some(Value::Object(out)))
+    }
+
+    fn list(&mut self, value: &Value, at: &At, depth: usize) -> Result<Option<Value>, Stop> {
+        let Value::Array(items) = value else { return Ok(self.misshapen(at)) };
+        let each = items.iter().enumerate().map(|(n, item)| self.schema(item, &at.index(n), depth + 2));
+        let items = each.collect::<Result<Vec<_>, _>>()?;
+        // Nothing to choose from is a mistake in JSON Schema.
+        Ok((!items.is_empty()).then_some(Value::Array(items)))
+    }
+
+    fn one(&mut self, value: &Value, at: &At, depth: usize) -> Result<Value, Stop> {
+        match value {
+            // `items` of an early JSON Schema was a list; what fits any of them is close enough.
+            Value::Array(_) => Ok(self.list(value, at, depth + 1)?.map_or(json!({}), |list| json!({"anyOf": list}))),
+            value => self.schema(value, at, depth + 1),
+        }
+    }
+
+    /// A keyword without a schema in it.
+    fn plain(&mut self, key: &str, value: &Value, at: &At, depth: usize) -> Result<Option<Value>, Stop> {
+        let names = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+        let fits = match key {
+            "title" | "description" => {
+                let text = name::one_line(value.as_str().unwrap_or_default(), DESCRIPTION);
+                self.spend(text.len(), depth)?;
+                return Ok((!text.is_empty()).then_some(text.into()));
+            }
+            "pattern" => {
+                // The same to a regular expression, and nothing to be looked up in the environment.
+                let Some(text) = value.as_str() else { return Ok(self.misshapen(at)) };
+                self.spend(text.len(), depth)?;
+                let pattern: Value = text.replace("${", "$\\{").into();
+                let schema = json!({ "pattern": pattern });
+                if Schema::compile(&schema, &Referred::new(Map::new(), None)).is_err() {
+                    self.notes.push("a pattern that cannot be checked in linear time is left out".into());
+                    return Ok(None);
+                }
+                return Ok(Some(pattern));
+            }
+            "type" => is_type(value) || value.as_array().is_some_and(|kinds| kinds.iter().all(is_type)),
+            "required" => names(value) || value.is_boolean(),
+            "enum" => value.is_array(),
+            "const" | "default" => true,
+            "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" => value.is_number(),
+            "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains" | "maxProperties"
+            | "minProperties" => value.is_u64(),
+            "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
+            "format" | "contentEncoding" | "contentMediaType" => value.is_string(),
+            "dependentRequired" => value.as_object().is_some_and(|map| map.values().all(names)),
+            "$dynamicRef" | "$recursiveRef" => {
+                self.notes.push(format!("{key} is not followed: it takes everything"));
+                return Ok(None);
+            }
+            _ => return Ok(None),
+        };
+        if !fits {
+            return Ok(self.misshapen(at));
+        }
+        if key == "required" && value.is_boolean() {
+            return Ok(None);
+        }
+        self.data(value, depth)?;
+        if looks_up(value) {
+            let what = format!("{key} is left out: a \"${{\" in it would be looked up in the environment");
+            self.notes.push(what);
+            return Ok(None);
+        }
+        Ok(Some(value.clone()))
+    }
+
+    fn data(&mut self, value: &Value, depth: usize) -> Result<(), Stop> {
+        match value {
+            Value::Array(items) => {
+                self.spend(4, depth)?;
+                items.iter().try_for_each(|item| self.data(item, depth + 1))
+            }
+            Value::Object(map) => map.iter().try_for_each(|(key, value)| {
+                self.spend(key.len() + 4, depth)?;
+                self.data(value, depth + 1)
+            }),
+            Value::String(text) => self.spend(text.len() + 4, depth),
+            _ => self.spend(8, depth),
+        }
+    }
+
+    fn misshapen(&mut self, at: &At) -> Option<Value> {
+        self.notes.push(format!(
+            "{} is left out: it is not what JSON Schema has there",
+            name::one_line(&at.to_string(), 300)
+        ));
+        None
+    }
+
+    fn spend(&mut self, bytes: usize, depth: usize) -> Result<(), Stop> {
+        self.left = self.left.checked_sub(bytes).ok_or(Stop)?;
+        if depth > DEEPEST { Err(Stop) } else { Ok(()) }
+    }
+}
+
+fn is_type(kind: &Value) -> bool {
+    let known = ["string", "number", "integer", "boolean", "object", "array", "null"];
+    kind.as_str().is_some_and(|kind| known.contains(&kind))
+}
+
+/// Whether a string in it would be looked up in the environment.
+pub(super) fn looks_up(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("${"),
+        Value::Array(items) => items.iter().any(looks_up),
+        Value::Object(map) => map.values().any(looks_up),
+        _ => false,
+    }
+}
+
+/// TOML has no null: where one is allowed by name, it is allowed by type.
+fn without_null(map: &mut Map<String, Value>) {
+    if map.get("const").is_some_and(Value::is_null) {
+        map.remove("const");
+        map.insert("type".into(), "null".into());
+    }
+    let Some(Value::Array(choices)) = map.get_mut("enum") else { return };
+    let all = choices.len();
+    choices.retain(|choice| !choice.is_null());
+    match (choices.len(), all) {
+        (0, 0) => drop(map.remove("enum")),
+        (0, _) => {
+            map.remove("enum");
+            map.insert("type".into(), "null".into());
+        }
+        (left, all) if left < all => {
+            let Some(choices) = map.remove("enum") else { return };
+            let either = json!([{"enum": choices}, {"type": "null"}]);
+            if let Some(Value::Array(parts)) = map.get_mut("allOf") {
+                parts.push(json!({"anyOf": either}));
+            } else if map.contains_key("anyOf") {
+                map.insert("allOf".into(), json!([{"anyOf": either}]));
+            } else {
+                map.insert("anyOf".into(), either);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a reference leads to, and what was written beside it.
+fn beside(there: Value, beside: Map<String, Value>) -> Value {
+    const TOLD: [&str; 5] = ["title", "description", "default", "deprecated", "readOnly"];
+    match there {
+        there if beside.is_empty() => there,
+        Value::Object(mut map) if beside.keys().all(|key| TOLD.contains(&key.as_str()) || !map.contains_key(key)) => {
+            map.extend(beside);
+            Value::Object(map)
+        }
+        there => json!({"allOf": [there, beside]}),
+    }
+}

@@ -1,0 +1,136 @@
+//! A declaration out of what a document said: the site, who may call, the schemas, the capabilities.
+
+use serde_json::Value;
+
+use super::{
+    guess, name,
+    operation::Capability,
+    page::Page,
+    schemas::Named,
+    security::Auth,
+    server::{self, Server},
+};
+use crate::import::Asked;
+
+/// The head of the file: what it is, and what of it wants a look.
+pub(super) fn head(page: &mut Page, document: &Value, asked: &Asked, left_out: usize) {
+    let info = &document["info"];
+    let of = |key: &str| name::one_line(info[key].as_str().unwrap_or_default(), 120);
+    let version = info["version"].as_f64().map_or(of("version"), |version| version.to_string());
+    let what = [of("title"), version].join(" ");
+    page.comment(&format!("Imported by `frontdesk import` from {}", server::from(asked.from)));
+    page.comment(&format!("({}). A start, not a contract yet:", what.trim()));
+    page.comment("");
+    page.comment("- Everything that was guessed is marked \"review:\". Look at each, then take the mark away.");
+    page.comment("- Type and risk decide what a person has to confirm. They were guessed from methods and names.");
+    page.comment("- Leave out what agents have no business with, or write exposed = false.");
+    page.comment("- Say what is personal (data_sensitivity, [capabilities.privacy]): the document cannot know.");
+    page.comment("- Then run `frontdesk check` on this file.");
+    if left_out > 0 {
+        page.comment("");
+        let why = if asked.deprecated { "HEAD, OPTIONS or TRACE" } else { "deprecated, or HEAD, OPTIONS or TRACE" };
+        page.comment(&format!("{left_out} operations of the document are not here: {why}."));
+    }
+}
+
+/// `[upstream]` and `[site]`.
+pub(super) fn site(page: &mut Page, document: &Value, server: &Server) {
+    page.blank();
+    page.table(&["upstream"]);
+    match &server.note {
+        Some(note) => page.guess("url", server.origin.as_str(), note),
+        None => page.entry("url", server.origin.as_str()),
+    }
+    page.blank();
+    page.table(&["site"]);
+    for (key, from, most) in [("name", "/info/title", 100), ("description", "/info/description", 300)] {
+        let text = document.pointer(from).and_then(Value::as_str).map(|text| name::one_line(text, most));
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            page.entry(key, text);
+        }
+    }
+    page.review("origin = \"https://…\" is the address under which people know the site");
+}
+
+/// `[auth]`.
+pub(super) fn auth(page: &mut Page, auth: &Auth) {
+    page.blank();
+    auth.notes.iter().for_each(|note| page.review(note));
+    page.table(&["auth"]);
+    page.entry("type", auth.kind);
+    if auth.kind == "oauth2" {
+        for (key, url) in [("authorization_url", &auth.authorization_url), ("token_url", &auth.token_url)] {
+            if let Some(url) = url {
+                page.entry(key, url.as_str());
+            }
+        }
+    }
+    if !auth.scopes.is_empty() {
+        page.entry("available_scopes", auth.scopes.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    match auth.kind {
+        "oauth2" | "bearer" => page.review("without issuer, audience and jwks no token is accepted"),
+        _ => page.review("agents are let in with [[auth.api_keys]]; there is none yet"),
+    }
+}
+
+/// `[schemas]`.
+pub(super) fn schemas(page: &mut Page, named: &[Named]) {
+    for schema in named {
+        page.blank();
+        schema.notes.iter().for_each(|note| page.review(note));
+        page.long_schema(&["schemas", &schema.name], &schema.schema);
+    }
+}
+
+/// One of `[[capabilities]]`.
+pub(super) fn capability(page: &mut Page, capability: &Capability) {
+    let (kind, risk) = (capability.guess.kind, capability.guess.risk);
+    page.blank();
+    page.comment(&capability.from);
+    capability.notes.iter().for_each(|note| page.review(note));
+    page.item(&["capabilities"]);
+    page.entry("id", capability.id.as_str());
+    page.guess("type", kind, &format!("guessed from {}", capability.guess.why));
+    if !capability.description.is_empty() {
+        page.entry("description", capability.description.as_str());
+    }
+    page.entry("method", capability.method);
+    page.entry("endpoint", capability.endpoint.as_str());
+    page.guess("risk_level", risk, "guessed with the type");
+    match capability.needs.guessed {
+        true => page.guess("auth", capability.needs.auth, "the document does not say who may call"),
+        false => page.entry("auth", capability.needs.auth),
+    }
+    if !capability.needs.scopes.is_empty() {
+        page.entry("required_scopes", capability.needs.scopes.clone());
+    }
+    if guess::is_action(kind) {
+        page.guess("requires_user_confirmation", true, "guessed from the type");
+        page.guess("idempotency_required", true, "guessed from the risk");
+    }
+    if let Some(why) = &capability.unfit {
+        page.guess("exposed", false, why);
+    }
+    let nothing = |schema: &Value| schema.as_object().is_some_and(|map| map.len() == 1 && map.contains_key("type"));
+    let input = Some(&capability.input).filter(|input| !nothing(input));
+    let schemas = [("input_schema", input), ("output_schema", capability.output.as_ref())];
+    let mut long = Vec::new();
+    for (key, schema) in schemas.into_iter().filter_map(|(key, schema)| Some((key, schema?))) {
+        if !page.short_schema(key, schema) {
+            long.push((key, schema));
+        }
+    }
+    page.table(&["capabilities", "upstream"]);
+    page.entry("method", capability.site_method);
+    page.entry("path", capability.site_path.as_str());
+    if capability.form {
+        page.entry("body", "form");
+    }
+    if capability.wrap {
+        page.guess("response", "wrap", "the site's answer is not JSON");
+    }
+    for (key, schema) in long {
+        page.long_schema(&["capabilities", key], schema);
+    }
+}

@@ -1,0 +1,275 @@
+//! What a contract promises that nobody here can keep, and where two of its promises disagree.
+//!
+//! None of it stops Frontdesk, and at every start and reload it would only be noise: `frontdesk check` says it. Of two
+//! policies that disagree the most restrictive holds (AICP §6.10), and the remark says which one that is.
+
+use std::collections::HashSet;
+
+use super::{
+    CapabilityKind,
+    keys::ROOT,
+    lower_capability::capability_kind,
+    mistake::Findings,
+    raw::{Item, Value},
+};
+
+/// Words in `[policies]` that leave it to whoever reads them; the others are enforced.
+const ENFORCED: [&str; 3] = ["anonymous_access", "automated_monitoring", "cache"];
+/// From here on data is about somebody.
+const PERSONAL: [&str; 4] = ["personal", "confidential", "special_category", "regulated"];
+
+/// Whether this is a contract and nothing else: what a site publishes, without a word about where the site is.
+pub(super) fn is_contract_alone(root: &Item) -> bool {
+    let private = |name: &str| ROOT.key(name).is_some_and(|key| key.private);
+    let called = |item: &Item| item.get("upstream").is_some();
+    root.get("aicp_version").is_some()
+        && !root.entries().iter().any(|entry| private(&entry.key))
+        && !root.get("capabilities").map(Item::items).unwrap_or_default().iter().any(called)
+}
+
+/// Everything there is to remark.
+pub(super) fn remarks(root: &Item, alone: bool, found: &mut Findings) {
+    let every = root.get("capabilities").map(Item::items).unwrap_or_default();
+    let published: Vec<Published> = every.iter().filter_map(Published::of).collect();
+    not_enforced(root, &published, found);
+    anonymous_access(root, &published, found);
+    monitoring(root, &published, found);
+    caching(root, &published, found);
+    if !alone {
+        signals(root, found);
+    }
+    for capability in &published {
+        scopes(capability, found);
+        personal_data(root, capability, found);
+        idempotency(capability, found);
+        next_actions(every, capability, found);
+    }
+    freshness(&published, found);
+}
+
+/// A capability that agents can see, with the safe defaults where it says nothing.
+struct Published<'a> {
+    item: &'a Item<'a>,
+    id: &'a str,
+    kind: CapabilityKind,
+}
+
+impl<'a> Published<'a> {
+    fn of(item: &'a Item<'a>) -> Option<Self> {
+        if item.get("exposed").and_then(Item::bool) == Some(false) {
+            return None;
+        }
+        Some(Self { item, id: item.get("id")?.str()?, kind: capability_kind(item.get("type")?.str()?)? })
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.item.get(key).and_then(Item::str)
+    }
+
+    /// Whether it says that it answers to whoever asks.
+    fn open(&self) -> bool {
+        matches!(self.text("auth"), Some("none" | "optional"))
+    }
+
+    fn line(&self, key: &str) -> usize {
+        self.item.get(key).unwrap_or(self.item).line
+    }
+}
+
+/// One line for all of it: a contract may well say thirty such things.
+fn not_enforced(root: &Item, published: &[Published], found: &mut Findings) {
+    let policies = root.get("policies").map(Item::entries).unwrap_or_default();
+    let mut said: Vec<String> = policies
+        .iter()
+        .filter(|entry| !ENFORCED.contains(&&*entry.key))
+        .map(|entry| format!("policies.{}", entry.key.escape_debug()))
+        .collect();
+    if root.at(&["rate_limits", "commercial"]).is_some() {
+        said.push("rate_limits.commercial".into());
+    }
+    let of_any = |path: &[&str]| published.iter().any(|capability| capability.item.at(path).is_some());
+    for (word, here) in [
+        ("retention", root.at(&["data_processing", "retention"]).is_some() || of_any(&["privacy", "retention"])),
+        (
+            "third-party sharing",
+            root.at(&["data_processing", "sharing"]).is_some()
+                || root.at(&["privacy", "roles", "third_party_sharing"]).is_some()
+                || of_any(&["privacy", "third_party_sharing"]),
+        ),
+        ("decisioning", of_any(&["decisioning"])),
+    ] {
+        if here {
+            said.push(word.into());
+        }
+    }
+    if !said.is_empty() {
+        found.warning(0, "", format!("published, but nothing that Frontdesk can enforce: {}", said.join(", ")));
+    }
+}
+
+fn anonymous_access(root: &Item, published: &[Published], found: &mut Findings) {
+    let Some(item) = root.at(&["policies", "anonymous_access"]).filter(|item| item.bool() == Some(false)) else {
+        return;
+    };
+    let open = ids(published.iter().filter(|capability| capability.open()));
+    if let Some(open) = open {
+        let what = format!("false, but auth says that anyone may call {open}");
+        found.warning(item.line, "policies.anonymous_access", what).hint("the policy holds: a credential is asked for");
+    }
+}
+
+fn monitoring(root: &Item, published: &[Published], found: &mut Findings) {
+    let Some(item) = root.at(&["policies", "automated_monitoring"]) else { return };
+    let monitors = published.iter().filter(|capability| capability.kind == CapabilityKind::Monitor);
+    let (against, what, holds) = match item.str() {
+        Some("disallowed") => {
+            (ids(monitors), "disallowed, and yet there is", "the policy holds: nobody may call what only monitors")
+        }
+        Some("requires_auth") => (
+            ids(monitors.filter(|capability| capability.open())),
+            "requires_auth, but auth says that anyone may call",
+            "the policy holds: a credential is asked for",
+        ),
+        _ => return,
+    };
+    if let Some(against) = against {
+        found.warning(item.line, "policies.automated_monitoring", format!("{what} {against}")).hint(holds);
+    }
+}
+
+fn caching(root: &Item, published: &[Published], found: &mut Findings) {
+    let Some(cache) = root.at(&["policies", "cache"]) else { return };
+    let forbidden = cache.get("allowed").filter(|item| item.bool() == Some(false));
+    let longest = cache.get("max_ttl_seconds");
+    for capability in published {
+        let Some(ttl) = capability.item.get("cache_ttl_seconds").and_then(whole).filter(|ttl| *ttl > 0) else {
+            continue;
+        };
+        let id = capability.id.escape_debug();
+        if let Some(item) = forbidden {
+            let what = format!("false, but an answer of {id} may be kept for {ttl} s");
+            found.warning(item.line, "policies.cache.allowed", what).hint("the policy holds: nothing is kept");
+        } else if let Some((item, most)) = longest.and_then(|item| Some((item, whole(item)?)))
+            && most < ttl
+        {
+            let what = format!("{most}, but an answer of {id} may be kept for {ttl} s");
+            found.warning(item.line, "policies.cache.max_ttl_seconds", what).hint(format!("{most} s holds"));
+        }
+    }
+}
+
+/// The same question answered in `[policies]` and in `[content_signals]`, whose defaults are published too.
+fn signals(root: &Item, found: &mut Findings) {
+    let policy = |key| root.at(&["policies", key]);
+    let said = |key, default| root.at(&["content_signals", key]).and_then(Item::bool).unwrap_or(default);
+    for (key, signal, default) in [("training_use", "ai_train", false), ("summarization", "ai_input", true)] {
+        let allowed = match policy(key).and_then(Item::str) {
+            Some("allowed") => true,
+            Some("disallowed") => false,
+            _ => continue,
+        };
+        if allowed != said(signal, default) {
+            let line = policy(key).map_or(0, |item| item.line);
+            let what = format!(
+                "{}, but content_signals.{signal} is {}",
+                if allowed { "allowed" } else { "disallowed" },
+                !allowed
+            );
+            let holds = if allowed { format!("content_signals.{signal}") } else { "the policy".into() };
+            found.warning(line, format_args!("policies.{key}"), what).hint(format!("{holds} holds: it is not allowed"));
+        }
+    }
+    if let Some(item) = policy("citation_required").filter(|item| item.bool() == Some(true))
+        && !said("attribution_required", true)
+    {
+        let what = "true, but content_signals.attribution_required is false";
+        found.warning(item.line, "policies.citation_required", what).hint("the policy holds: a source is named");
+    }
+}
+
+fn scopes(capability: &Published, found: &mut Findings) {
+    let wanted = capability.item.get("required_scopes").is_some_and(|item| !item.items().is_empty());
+    if wanted && capability.text("auth") == Some("none") {
+        let what = format!("{} has auth = \"none\" and required_scopes", capability.id.escape_debug());
+        found.warning(capability.line("auth"), "", what).hint("the scopes hold; write auth = \"required\"");
+    }
+}
+
+fn personal_data(root: &Item, capability: &Published, found: &mut Findings) {
+    let Some(word) = capability.text("data_sensitivity").filter(|word| PERSONAL.contains(word)) else { return };
+    let mut missing = Vec::new();
+    if capability.item.at(&["privacy", "purpose"]).is_none() {
+        missing.push("privacy.purpose");
+    }
+    // A site may say once for all of it how long it keeps what it is told.
+    if capability.item.at(&["privacy", "retention"]).is_none() && root.at(&["data_processing", "retention"]).is_none() {
+        missing.push("privacy.retention");
+    }
+    if !missing.is_empty() {
+        let what = format!("{} handles {word} data without {}", capability.id.escape_debug(), missing.join(" or "));
+        found.warning(capability.line("data_sensitivity"), "", what);
+    }
+}
+
+fn idempotency(capability: &Published, found: &mut Findings) {
+    let grave = matches!(capability.text("risk_level"), None | Some("high" | "critical"));
+    let required = capability.item.get("idempotency_required").and_then(Item::bool) == Some(true);
+    if capability.kind.is_action() && grave && !required {
+        let risk = capability.text("risk_level").unwrap_or("high");
+        let what = format!("{} is a {risk}-risk action without idempotency_required", capability.id.escape_debug());
+        let line = capability.line("idempotency_required");
+        found.warning(line, "", what).hint("a retry could carry it out twice");
+    }
+}
+
+/// What an answer offers next has to be there, and to be somewhere.
+fn next_actions(every: &[Item], capability: &Published, found: &mut Findings) {
+    for item in capability.item.at(&["aom", "actions"]).map(Item::items).unwrap_or_default() {
+        let Some((item, id)) = item.get("id").and_then(|item| Some((item, item.str()?))) else { continue };
+        // One that is nowhere is a mistake, and has been told of.
+        let Some(target) = every.iter().find(|other| other.get("id").and_then(Item::str) == Some(id)) else { continue };
+        let why = if target.get("exposed").and_then(Item::bool) == Some(false) {
+            "is not exposed"
+        } else if target.get("endpoint").is_none() {
+            "has no endpoint"
+        } else {
+            continue;
+        };
+        let what = format!("{} offers {} next, which {why}", capability.id.escape_debug(), id.escape_debug());
+        found.warning(item.line, "", what);
+    }
+}
+
+/// Whoever commits to something should know that what they saw still holds (AICP §8.12, Appendix E).
+fn freshness(published: &[Published], found: &mut Findings) {
+    let rule = |capability: &&Published| {
+        let path = ["aom", "freshness", "revalidation_required_before_commit"];
+        capability.item.at(&path).and_then(Item::bool) == Some(true)
+    };
+    let mut ruled: HashSet<&str> = HashSet::new();
+    for capability in published.iter().filter(rule) {
+        let actions = capability.item.at(&["aom", "actions"]).map(Item::items).unwrap_or_default();
+        ruled.extend(actions.iter().filter_map(|action| action.get("id")?.str()));
+        ruled.insert(capability.id);
+    }
+    // Where a person answers, nothing that was seen goes stale.
+    let desk = |capability: &Published| capability.item.at(&["upstream", "desk"]).and_then(Item::bool) == Some(true);
+    for capability in published.iter().filter(|capability| !ruled.contains(capability.id) && !desk(capability)) {
+        if matches!(capability.kind, CapabilityKind::CommitAction | CapabilityKind::DestructiveAction) {
+            found.warning(0, "", format!("{} has no freshness revalidation rule.", capability.id.escape_debug()));
+        }
+    }
+}
+
+/// The ids, for a sentence; `None` where there are none.
+fn ids<'a>(capabilities: impl Iterator<Item = &'a Published<'a>>) -> Option<String> {
+    let ids: Vec<String> = capabilities.map(|capability| capability.id.escape_debug().to_string()).collect();
+    (!ids.is_empty()).then(|| ids.join(", "))
+}
+
+fn whole(item: &Item) -> Option<i64> {
+    match item.value {
+        Value::Integer(number) => Some(number),
+        _ => None,
+    }
+}

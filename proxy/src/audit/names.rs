@@ -1,0 +1,147 @@
+//! What a file is called that was put aside, and which of them are old enough to go.
+//!
+//! Only what has a name exactly as we give it is ever deleted: the directory may hold anything else.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs, io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// As in `20261122T043000Z`; such stamps sort by time.
+const STAMP: &[u8; 16] = b"ddddddddTddddddZ";
+
+/// The names around one log.
+#[derive(Debug, Clone)]
+pub(super) struct Names {
+    pub(super) directory: PathBuf,
+    stem: OsString,
+    /// With its dot; may be nothing.
+    suffix: OsString,
+}
+
+impl Names {
+    /// `None` for a path that does not name a file.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let mut suffix = OsString::new();
+        if let Some(extension) = path.extension() {
+            suffix.push(".");
+            suffix.push(extension);
+        }
+        let directory = match path.parent()? {
+            here if here.as_os_str().is_empty() => Path::new("."),
+            directory => directory,
+        };
+        Some(Self { directory: directory.into(), stem: path.file_stem()?.into(), suffix })
+    }
+
+    /// A name for what is put aside at that time; the count tells apart what the time does not.
+    pub(super) fn aside(&self, at: SystemTime, count: u32) -> PathBuf {
+        let mut name = self.stem.clone();
+        name.push(format!("-{}", stamp(at)));
+        if count > 0 {
+            name.push(format!("-{count}"));
+        }
+        name.push(&self.suffix);
+        self.directory.join(name)
+    }
+
+    /// The stamp in a name of ours.
+    fn stamp_in<'a>(&self, name: &'a OsStr) -> Option<&'a [u8]> {
+        let rest = name.as_bytes().strip_prefix(self.stem.as_bytes())?.strip_prefix(b"-")?;
+        let rest = rest.strip_suffix(self.suffix.as_bytes())?;
+        let (stamp, count) = rest.split_at_checked(STAMP.len())?;
+        let fits = stamp.iter().zip(STAMP).all(|(byte, form)| match form {
+            b'd' => byte.is_ascii_digit(),
+            letter => byte == letter,
+        });
+        let counted = match count {
+            [] => true,
+            [b'-', b'1'..=b'9', rest @ ..] => rest.len() < 10 && rest.iter().all(u8::is_ascii_digit),
+            _ => false,
+        };
+        (fits && counted).then_some(stamp)
+    }
+
+    /// Deletes what was put aside longer ago than that. All of it is tried; the first failure is told.
+    pub(super) fn sweep(&self, now: SystemTime, retention: Duration) -> io::Result<()> {
+        let Some(oldest) = now.checked_sub(retention) else { return Ok(()) };
+        let oldest = stamp(oldest);
+        let mut swept = Ok(());
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let ours = self.stamp_in(&entry.file_name()).is_some_and(|stamp| stamp < oldest.as_bytes());
+            if ours && entry.file_type()?.is_file() {
+                match fs::remove_file(entry.path()) {
+                    // Another process was faster.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) if swept.is_ok() => swept = Err(error),
+                    Ok(()) => tracing::info!(file = %entry.path().display(), "deleted after its retention"),
+                    Err(_) => {}
+                }
+            }
+        }
+        swept
+    }
+}
+
+/// UTC, to the second.
+fn stamp(at: SystemTime) -> String {
+    let seconds = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (year, month, day) = date(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+}
+
+/// The civil date so many days after 1970 began, by the usual arithmetic on 400-year eras that begin in March.
+fn date(days: u64) -> (u64, u64, u64) {
+    let z = days + 719_468;
+    let (era, day_of_era) = (z / 146_097, z % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day_of_year - (153 * shifted + 2) / 5 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_when() {
+        let names = Names::of(Path::new("/var/audit.jsonl")).unwrap();
+        let at = UNIX_EPOCH + Duration::from_secs(1_795_321_800);
+        assert_eq!(names.aside(at, 0), Path::new("/var/audit-20261122T043000Z.jsonl"));
+        assert_eq!(names.aside(at, 2), Path::new("/var/audit-20261122T043000Z-2.jsonl"));
+        assert_eq!(Names::of(Path::new("log")).unwrap().aside(at, 0), Path::new("./log-20261122T043000Z"));
+        assert_eq!(stamp(UNIX_EPOCH + Duration::from_secs(951_782_400)), "20000229T000000Z");
+        assert!(Names::of(Path::new("/")).is_none());
+    }
+
+    #[test]
+    fn only_names_of_ours_are_ours() {
+        let names = Names::of(Path::new("/var/audit.jsonl")).unwrap();
+        let ours = |name: &str| names.stamp_in(OsStr::new(name)).is_some();
+        assert!(ours("audit-20261122T043000Z.jsonl") && ours("audit-20261122T043000Z-12.jsonl"));
+        for other in [
+            "audit.jsonl",
+            "audit-20261122T043000Z.jsonl.gz",
+            "audit-20261122T043000Z",
+            "audit-20261122T043000Z-.jsonl",
+            "audit-20261122T043000Z-0.jsonl",
+            "audit-20261122T043000Z-01.jsonl",
+            "audit-20261122T043000Z-old.jsonl",
+            "audit-2026112T043000Z.jsonl",
+            "audit-20261122t043000Z.jsonl",
+            "audit-20261122T043000Zjsonl",
+            "my-audit-20261122T043000Z.jsonl",
+            "audit-x-20261122T043000Z.jsonl",
+            "audit-20261122T04300é.jsonl",
+        ] {
+            assert!(!ours(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! `frontdesk export`: what would be published, without a server.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use frontdesk_filters::dialect;
+
+use super::check;
+use crate::source::Source;
+
+/// Mistakes go to standard error, so that standard output is the document and nothing else.
+pub(super) fn export(what: &str, file: PathBuf, json: bool, out: Option<PathBuf>) -> ExitCode {
+    let review = match check::reviewed(&Source::file(file)) {
+        Ok(review) => review,
+        Err(code) => return code,
+    };
+    let Some(document) = dialect::export(what, json, &review.declaration) else {
+        eprintln!("frontdesk: {what} is not published{}", if json { " as JSON" } else { "" });
+        return ExitCode::from(1);
+    };
+    match write(&document, out.as_deref()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("frontdesk: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn write(document: &[u8], out: Option<&Path>) -> Result<(), String> {
+    match out {
+        Some(file) => std::fs::write(file, document).map_err(|e| format!("{} cannot be written: {e}", file.display())),
+        None => {
+            let mut stdout = std::io::stdout().lock();
+            let written = stdout.write_all(document).and_then(|()| stdout.flush());
+            written.map_err(|e| format!("standard output cannot be written: {e}"))
+        }
+    }
+}

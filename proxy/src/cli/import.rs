@@ -1,0 +1,153 @@
+//! `frontdesk import`: a document about the site's interface, turned into a declaration to start from.
+
+use std::{
+    fs::OpenOptions,
+    io::{self, IsTerminal, Write},
+    path::Path,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use frontdesk_filters::import::{Asked, FORMATS, Format, Imported};
+
+use super::Import;
+use crate::outbound::Outbound;
+
+/// The most bytes of a document.
+const BOUND: usize = 16 << 20;
+/// How long fetching it may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it takes before a person is shown how far it is.
+const PATIENT: Duration = Duration::from_secs(1);
+/// How wide that is.
+const BAR: usize = 40;
+
+/// What the formats are called.
+pub(super) fn formats() -> Vec<&'static str> {
+    FORMATS.iter().map(|format| format.name).collect()
+}
+
+pub(super) fn import(args: Import) -> ExitCode {
+    let Some(format) = FORMATS.iter().find(|format| format.name == args.format) else { return ExitCode::from(2) };
+    let document = match document(&args.from) {
+        Ok(document) => document,
+        Err(why) => return refuse(&args.from, &why, 2),
+    };
+    let imported = match declare(format, &document, &args) {
+        Ok(imported) => imported,
+        Err(code) => return code,
+    };
+    let written = match &args.out {
+        Some(file) => {
+            write(file, imported.text.as_bytes(), args.force).map_err(|why| (file.display().to_string(), why))
+        }
+        None => {
+            let mut out = io::stdout().lock();
+            let written = out.write_all(imported.text.as_bytes()).and_then(|()| out.flush());
+            match written {
+                // Whoever reads has read enough.
+                Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+                    Err(("standard output".to_owned(), format!("cannot be written: {e}")))
+                }
+                _ => Ok(()),
+            }
+        }
+    };
+    match written {
+        Ok(()) => {
+            tell(&args, &imported);
+            ExitCode::SUCCESS
+        }
+        Err((file, why)) => refuse(&file, &why, 1),
+    }
+}
+
+fn refuse(what: &str, why: &str, code: u8) -> ExitCode {
+    for line in why.lines() {
+        eprintln!("{what}: {line}");
+    }
+    ExitCode::from(code)
+}
+
+fn declare(format: &Format, document: &[u8], args: &Import) -> Result<Imported, ExitCode> {
+    let asked = Asked { from: &args.from, deprecated: args.deprecated };
+    let mut bar = Bar::new();
+    let imported = (format.import)(document, &asked, &mut |done, all| bar.show(done, all));
+    bar.clear();
+    imported.map_err(|unusable| refuse(&args.from, &unusable.to_string(), unusable.exit_code()))
+}
+
+/// The bytes of a file, or of what is at a URL.
+fn document(from: &str) -> Result<Vec<u8>, String> {
+    if from.starts_with("http://") || from.starts_with("https://") {
+        return fetch(from);
+    }
+    let bound = BOUND as u64;
+    let read = std::fs::metadata(from)
+        .and_then(|there| if there.len() > bound { Ok(None) } else { std::fs::read(from).map(Some) });
+    match read {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(format!("has more than {} MB", BOUND >> 20)),
+        Err(e) => Err(format!("cannot be read: {e}")),
+    }
+}
+
+fn fetch(url: &str) -> Result<Vec<u8>, String> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| format!("cannot be fetched: {e}"))?;
+    let fetched = runtime.block_on(async { Outbound::new().document(url, BOUND, PATIENCE).await });
+    fetched.map(Vec::from).map_err(|why| format!("cannot be fetched: {why}"))
+}
+
+/// A file that is there stays as it is, unless it is meant.
+fn write(file: &Path, text: &[u8], force: bool) -> Result<(), String> {
+    let mut options = OpenOptions::new();
+    let options = match force {
+        true => options.write(true).create(true).truncate(true),
+        false => options.write(true).create_new(true),
+    };
+    options.open(file).and_then(|mut file| file.write_all(text)).map_err(|e| match e.kind() {
+        io::ErrorKind::AlreadyExists => "is there already; write over it with --force".to_owned(),
+        _ => format!("cannot be written: {e}"),
+    })
+}
+
+fn tell(args: &Import, imported: &Imported) {
+    let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    let mut told = count(imported.capabilities, "capability", "capabilities");
+    if imported.left_out > 0 {
+        told += &format!(", {} left out", count(imported.left_out, "operation", "operations"));
+    }
+    eprintln!("{told}, {} to review: look for \"review:\"", count(imported.reviews, "guess", "guesses"));
+    if let Some(file) = &args.out {
+        eprintln!("then run: frontdesk check {}", file.display());
+    }
+}
+
+/// How far it is, for whoever waits at a terminal.
+struct Bar {
+    begun: Instant,
+    shown: usize,
+}
+
+impl Bar {
+    fn new() -> Self {
+        Self { begun: Instant::now(), shown: 0 }
+    }
+
+    fn show(&mut self, done: usize, all: usize) {
+        let full = done * BAR / all.max(1);
+        if full == self.shown || self.begun.elapsed() < PATIENT || !io::stderr().is_terminal() {
+            return;
+        }
+        self.shown = full;
+        eprint!("\r[{}{}] {done} of {all}", "#".repeat(full), " ".repeat(BAR.saturating_sub(full)));
+    }
+
+    fn clear(&self) {
+        if self.shown > 0 {
+            eprint!("\r{}\r", " ".repeat(BAR * 2));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Bounded reads of a request's body.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use frontdesk_filters::{Fault, Refusal};
+use http::{HeaderValue, Version, header};
+use pingora::{Error, ErrorType, proxy::Session};
+use tokio::time::timeout;
+
+/// How long a whole body may take, however small its pieces.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Reads a body of at most `most` bytes.
+///
+/// # Errors
+///
+/// What the client is told: it is too long, or did not come in time. `Err(None)`: there is nobody to tell.
+pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Refusal>> {
+    let too_large = || {
+        let detail = format!("The body is longer than the {most} bytes that are taken here. Send less.");
+        Some(Refusal::from(Fault::TooLarge).saying(detail))
+    };
+    let headers = &session.req_header().headers;
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+    if announced.is_some_and(|length: usize| length > most) {
+        return Err(too_large());
+    }
+    let waits = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
+    // Who speaks HTTP/1.0 knows no interim answer.
+    if session.req_header().version != Version::HTTP_10 && headers.get(header::EXPECT).is_some_and(waits) {
+        session.write_continue_response().await.map_err(|_| None)?;
+    }
+    let reading = async {
+        let mut body = BytesMut::new();
+        loop {
+            match session.read_request_body().await {
+                Ok(None) => return Ok(body.freeze()),
+                Ok(Some(chunk)) if body.len() + chunk.len() > most => return Err(too_large()),
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Err(e) if is_gone(&e) => return Err(None),
+                Err(_) => {
+                    let detail =
+                        "The body is not framed as HTTP has it. Send it with a Content-Length, or in whole chunks.";
+                    return Err(Some(Refusal::from(Fault::BadRequest).saying(detail)));
+                }
+            }
+        }
+    };
+    match timeout(PATIENCE, reading).await {
+        Ok(read) => read,
+        Err(_) => Err(Some(Fault::RequestTimeout.into())),
+    }
+}
+
+/// Whether there is nobody to tell.
+fn is_gone(e: &Error) -> bool {
+    matches!(
+        e.etype(),
+        ErrorType::ConnectionClosed | ErrorType::ReadError | ErrorType::ReadTimedout | ErrorType::H2Error
+    )
+}

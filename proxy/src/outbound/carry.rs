@@ -1,0 +1,195 @@
+//! Calls of the desk, carried to the site or to another service: one request, one whole answer, within its bounds.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::BytesMut;
+use frontdesk_filters::desk::{Answer, Call, Failed, Upstream};
+use http::{HeaderName, HeaderValue, header};
+use pingora::{
+    Error, ErrorSource, ErrorType, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer,
+};
+use tokio::time::timeout;
+use url::Url;
+
+use super::{CONNECT, Outbound};
+use crate::live::Running;
+
+/// How long an idle connection is kept.
+const KEPT: Duration = Duration::from_secs(55);
+/// Tries of a connection, each to the next upstream in turn. No byte has left before one is there.
+const TRIES: usize = 2;
+
+/// What is said of the site that was asked, and not of who asked.
+const OF_THE_SITE: [HeaderName; 3] =
+    [header::HOST, HeaderName::from_static("x-forwarded-host"), HeaderName::from_static("x-forwarded-proto")];
+
+const NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+
+/// Carries the calls of one request.
+pub struct Carrier<'a> {
+    pub outbound: &'a Outbound,
+    pub running: &'a Running,
+    /// What the site is told of whoever asked: everything but what is asked.
+    pub base: RequestHeader,
+}
+
+#[async_trait]
+impl Upstream for Carrier<'_> {
+    async fn call(&self, call: Call<'_>) -> Result<Answer, Failed> {
+        let mut sent = false;
+        match timeout(call.limit, self.carry(&call, &mut sent)).await {
+            Ok(result) => result,
+            Err(_) if sent => Err(Failed::TimedOut),
+            Err(_) => {
+                // Not where to: its inputs are in that.
+                tracing::warn!(method = %call.method, "a call of the desk could not be sent in time");
+                Err(Failed::NotSent)
+            }
+        }
+    }
+}
+
+impl Carrier<'_> {
+    async fn carry(&self, call: &Call<'_>, sent: &mut bool) -> Result<Answer, Failed> {
+        let (mut session, peer, request) = self.connected(call).await?;
+        *sent = true;
+        match exchange(&mut session, request, call).await {
+            Ok(answer) => {
+                self.outbound.connector.release_http_session(session, &peer, Some(KEPT)).await;
+                Ok(answer)
+            }
+            Err(failed) => {
+                session.shutdown().await;
+                Err(failed)
+            }
+        }
+    }
+
+    async fn connected(&self, call: &Call<'_>) -> Result<(HttpSession, HttpPeer, RequestHeader), Failed> {
+        if let Some(url) = call.elsewhere {
+            let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(url.as_str(), &why))?;
+            let request = RequestHeader::build(call.method.clone(), call.target.as_bytes(), Some(8));
+            let request = request.and_then(|request| self.dressed(request, host, call));
+            let request = request.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
+            let session = self.outbound.connector.get_http_session(&peer).await;
+            let (session, _) = session.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
+            return Ok((session, peer, request));
+        }
+        let pool = &self.running.pool;
+        let mut tried = None;
+        for _ in 0..TRIES {
+            let index = pool.choose(tried);
+            let backend = &pool.backends()[index];
+            let Some(peer) = backend.peer().await else {
+                return Err(not_sent(&backend.label, "its name cannot be resolved"));
+            };
+            let host = match self.running.snapshot.settings.upstream.preserve_host {
+                true => self.base.headers.get(header::HOST).cloned(),
+                false => None,
+            };
+            let host = host.unwrap_or_else(|| backend.authority.clone());
+            let request = self.for_site(call).and_then(|request| self.dressed(request, host, call));
+            let request = request.map_err(|e| not_sent(&backend.label, &e.to_string()))?;
+            match self.outbound.connector.get_http_session(&peer).await {
+                Ok((session, _)) => return Ok((session, peer, request)),
+                Err(e) => {
+                    pool.refused(index);
+                    tracing::warn!(upstream = backend.label, error = %e, "an upstream refused a call of the desk");
+                    tried = Some(index);
+                }
+            }
+        }
+        Err(Failed::NotSent)
+    }
+
+    fn for_site(&self, call: &Call<'_>) -> pingora::Result<RequestHeader> {
+        let mut request = RequestHeader::build(call.method.clone(), call.target.as_bytes(), Some(16))?;
+        let told = |name: &HeaderName| !call.for_anybody || OF_THE_SITE.contains(name);
+        for (name, value) in self.base.headers.iter().filter(|(name, _)| told(name)) {
+            request.append_header(name.clone(), value.clone())?;
+        }
+        Ok(request)
+    }
+
+    fn dressed(
+        &self,
+        mut request: RequestHeader,
+        host: HeaderValue,
+        call: &Call<'_>,
+    ) -> pingora::Result<RequestHeader> {
+        request.insert_header(header::HOST, host)?;
+        for (name, value) in call.headers.iter().cloned().chain([NO_CODING]) {
+            request.insert_header(name, value)?;
+        }
+        // A method that usually has a body says that there is none.
+        if !call.body.is_empty() || !matches!(call.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS") {
+            request.insert_header(header::CONTENT_LENGTH, call.body.len())?;
+        }
+        Ok(request)
+    }
+}
+
+/// Another service, its certificate verified by the roots of this machine.
+async fn elsewhere(url: &Url) -> Result<(HttpPeer, HeaderValue), String> {
+    let host = url.host_str().ok_or("the URL has no host")?;
+    let port = url.port_or_known_default().unwrap_or(443);
+    let name = host.trim_start_matches('[').trim_end_matches(']');
+    let mut found = tokio::net::lookup_host((name, port)).await.map_err(|e| format!("{host}: {e}"))?;
+    let address = found.next().ok_or_else(|| format!("{host} has no address"))?;
+    let mut peer = HttpPeer::new(address, true, name.to_owned());
+    peer.options.connection_timeout = Some(CONNECT);
+    peer.options.total_connection_timeout = Some(CONNECT);
+    let authority = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
+    Ok((peer, HeaderValue::try_from(authority).map_err(|e| e.to_string())?))
+}
+
+fn not_sent(whom: &str, why: &str) -> Failed {
+    tracing::warn!(upstream = whom, error = why, "a call of the desk was not sent");
+    Failed::NotSent
+}
+
+/// Sends the request and reads the whole answer.
+async fn exchange(session: &mut HttpSession, request: RequestHeader, call: &Call<'_>) -> Result<Answer, Failed> {
+    session.set_read_timeout(Some(call.limit));
+    session.set_write_timeout(Some(call.limit));
+    session.write_request_header(Box::new(request)).await.map_err(broken)?;
+    if !call.body.is_empty() {
+        session.write_request_body(call.body.clone(), true).await.map_err(broken)?;
+    }
+    session.finish_request_body().await.map_err(broken)?;
+    let (status, headers) = loop {
+        session.read_response_header().await.map_err(broken)?;
+        match session.response_header() {
+            Some(head) if head.status.is_informational() => {}
+            Some(head) => break (head.status, head.headers.clone()),
+            None => return Err(Failed::Broken),
+        }
+    };
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+    if announced.is_some_and(|length: usize| length > call.most) {
+        return Err(Failed::TooLong(status));
+    }
+    let mut body = BytesMut::new();
+    while let Some(chunk) = session.read_response_body().await.map_err(broken)? {
+        if body.len() + chunk.len() > call.most {
+            return Err(Failed::TooLong(status));
+        }
+        // Most answers come in one piece.
+        if body.is_empty() && session.response_done() {
+            return Ok(Answer { status, headers, body: chunk });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Answer { status, headers, body: body.freeze() })
+}
+
+fn broken(e: Box<Error>) -> Failed {
+    tracing::warn!(error = %e, "a call of the desk got no whole answer");
+    match (e.esource(), e.etype()) {
+        (ErrorSource::Upstream | ErrorSource::Unset, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => {
+            Failed::TimedOut
+        }
+        _ => Failed::Broken,
+    }
+}
