@@ -6,7 +6,7 @@
 //! the token is one step, so that of two equal calls at once one is carried out, and after a crash a call that was begun
 //! is never begun again.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use ring::{
@@ -259,4 +259,9 @@ fn bounded(told: &Value) -> Value {
     short["ok"]["raw"] = Value::Null;
     short["ok"]["omitted"] = true.into();
     short
+}
+
+/// Seconds since 1970.
+pub(super) fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

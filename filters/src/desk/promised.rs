@@ -1,0 +1,110 @@
+//! What a caller is told of what was promised before: under its key, or by its token.
+
+use std::mem::take;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::{
+    Asked, Done, Told,
+    records::{self, Begin, Known, Promises, Token},
+    step::{Step, Stop},
+    trouble::not_kept,
+};
+use crate::fault::{Fault, Refusal};
+
+impl Step<'_> {
+    /// What a caller is told of a key that is known.
+    pub(super) fn known(&mut self, known: Known) -> Result<Done, Stop> {
+        match known {
+            Known::Other => Err(Fault::KeyReused.into()),
+            Known::Begun(left) => Err(Refusal { retry_after: Some(left.clamp(1, 5)), ..Fault::InFlight.into() }.into()),
+            Known::Ended(mut told) => match told_again(&mut told) {
+                Some(Ok(told)) => Ok(Done { replayed: true, ..self.done(told, None) }),
+                Some(Err(refusal)) => Err(Stop::Replayed(Box::new(refusal))),
+                None => Err(Fault::OutcomeUnknown.into()),
+            },
+            Known::Unknown(_) | Known::Nothing => Err(Fault::OutcomeUnknown.into()),
+        }
+    }
+
+    /// Somebody else was first with this key, or this token.
+    pub(super) async fn beaten(&mut self, promises: &Promises<'_>, begin: &Begin<'_>) -> Result<Done, Stop> {
+        let known = match begin.key {
+            Some(key) => promises.look(key, begin.input, begin.now).await.map_err(not_kept)?,
+            None => Known::Nothing,
+        };
+        match known {
+            Known::Nothing => Err(self.asked(promises, begin.input, begin.now, Fault::ConfirmationInvalid).await),
+            known => self.known(known),
+        }
+    }
+
+    /// The confirmation of this very call, or what a person has to be asked.
+    pub(super) async fn confirmed(&mut self, promises: &Promises<'_>, input: &str, now: u64) -> Result<Token, Stop> {
+        let fault = match self.ask.confirmation {
+            None => Fault::ConfirmationRequired,
+            Some(token) => {
+                let binding = self.binding(input);
+                match promises.confirmed(token, &binding, now).await.map_err(not_kept)? {
+                    Some(token) => return Ok(token),
+                    None => Fault::ConfirmationInvalid,
+                }
+            }
+        };
+        Err(self.asked(promises, input, now, fault).await)
+    }
+
+    async fn asked(&mut self, promises: &Promises<'_>, input: &str, now: u64, fault: Fault) -> Stop {
+        let lasts = self.capability.confirmation.expires;
+        match promises.offer(&self.binding(input), lasts, now).await {
+            Ok(token) => Stop::Asked(Box::new(Asked {
+                refusal: fault.into(),
+                summary: self.plan.summary.say(&self.ask.input),
+                consequence: self.plan.consequence.clone(),
+                expires: now + lasts.as_secs(),
+                token,
+                input: take(&mut self.ask.input),
+            })),
+            Err(why) => not_kept(why).into(),
+        }
+    }
+
+    /// What a confirmation holds for: this caller, this capability, this input, and these words.
+    fn binding(&self, input: &str) -> String {
+        let holder = self.ask.caller.holder().bytes();
+        let summary = self.plan.summary.say(&self.ask.input);
+        let site = self.site();
+        let texts = [&site, &self.capability.id, input, &summary, &self.plan.consequence];
+        let parts: Vec<&[u8]> = [&holder[..]].into_iter().chain(texts.map(str::as_bytes)).collect();
+        records::fingerprint(&parts)
+    }
+}
+
+/// What a record keeps of what was told.
+pub(super) fn kept(told: &Result<Told, Refusal>) -> Value {
+    match told {
+        Ok(told) => json!({ "ok": told.kept() }),
+        Err(refusal) => json!({
+            "fault": refusal.fault.reason(), "status": refusal.fault.status().as_u16(), "name": refusal.name.as_deref(),
+            "detail": refusal.detail,
+        }),
+    }
+}
+
+fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
+    if let Some(told) = kept.get_mut("ok") {
+        return Told::from_kept(told).map(Ok);
+    }
+    let status = || StatusCode::from_u16(u16::try_from(kept["status"].as_u64()?).ok()?).ok();
+    let refusal: Refusal = match kept["name"].as_str() {
+        Some(name) => Refusal { name: Some(name.into()), ..Fault::Named(status()?).into() },
+        None if kept["fault"] == Fault::Malformed.reason() => Fault::Malformed.into(),
+        None => Fault::SiteFailed.into(),
+    };
+    let detail = kept["detail"].as_str().map(str::to_owned);
+    Some(Err(match detail {
+        Some(detail) => Refusal::saying(refusal, detail),
+        None => refusal,
+    }))
+}

@@ -1,0 +1,50 @@
+//! What a caller is told when something other than the call was in the way, and whether the call may have been made.
+
+use super::Failed;
+use crate::{
+    fault::{Fault, Refusal},
+    state::NotKept,
+};
+
+/// Nobody should try again before they know.
+pub(super) const NOBODY_KNOWS: &str =
+    "The site gave no answer that says whether this was carried out. Find out before trying again.";
+
+/// An answer that cannot be told is an answer: the site has acted on the call.
+pub(super) fn carried_out_all_the_same(refusal: Refusal) -> Refusal {
+    if refusal.fault != Fault::Malformed {
+        return refusal;
+    }
+    refusal.saying(
+        "The site took this call, but its answer cannot be passed on. Find out what it did before trying again.",
+    )
+}
+
+/// A failure of the site's, and whether it is known what became of the call.
+pub(super) fn failed(failure: Failed) -> Refusal {
+    match failure {
+        Failed::NotSent => Fault::Unreachable.into(),
+        Failed::TimedOut => Fault::GatewayTimeout.into(),
+        Failed::Broken => Fault::BadGateway.into(),
+        Failed::TooLong(_) => {
+            Refusal::from(Fault::Malformed).saying("The site's answer is longer than this desk passes on.")
+        }
+    }
+}
+
+/// The records cannot be reached: nothing is promised, and so nothing is done.
+pub(super) fn not_kept(why: NotKept) -> Refusal {
+    let (reason, detail) = match why {
+        NotKept::Away => {
+            ("store_away", "What was promised cannot be looked up at the moment. Nothing was done; try again later.")
+        }
+        NotKept::Full => ("store_full", "No more can be promised at the moment. Nothing was done; try again later."),
+    };
+    Refusal { reason, ..Refusal::from(Fault::Unavailable).saying(detail) }
+}
+
+/// What cannot be written down is not done.
+pub(super) fn not_written() -> Refusal {
+    let detail = "This cannot be written down at the moment, and so it is not done. Try again later.";
+    Refusal { reason: "audit_unavailable", retry_after: Some(30), ..Refusal::from(Fault::Unavailable).saying(detail) }
+}
