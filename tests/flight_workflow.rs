@@ -29,7 +29,7 @@ impl Workflow {
             .replace("${TRAVEL_URL:-http://127.0.0.1:3000}", &format!("http://{}", site.ports.http));
         assert!(text.contains(&verified) && !text.contains("TRAVEL_URL"), "the declaration is another one now");
         let ours = format!(
-            "\n[listen]\nhttp = \"{}\"\nadmin = \"{}\"\n[audit]\npath = \"audit.jsonl\"\n\
+            "\n[listen]\nhttp = \"{}\"\nadmin = \"{}\"\n\
              [discovery]\non_conflict = \"frontdesk\"\n[content]\nconcierge = false\n",
             ports.http, ports.admin
         );

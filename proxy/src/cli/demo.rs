@@ -27,8 +27,13 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
         Err(e) => return boot::NotStarted(vec![format!("the example site cannot listen: {e}")]).tell(),
     };
     let origin = format!("http://{listen}");
-    let variables =
-        HashMap::from([("TRAVEL_URL".into(), format!("http://{address}")), ("TRAVEL_ORIGIN".into(), origin.clone())]);
+    // Of this process alone: who runs an example twice reads each by itself.
+    let audit = std::env::temp_dir().join(format!("frontdesk-demo-{}.jsonl", std::process::id()));
+    let variables = HashMap::from([
+        ("TRAVEL_URL".into(), format!("http://{address}")),
+        ("TRAVEL_ORIGIN".into(), origin.clone()),
+        ("TRAVEL_AUDIT".into(), audit.to_string_lossy().into_owned()),
+    ]);
     let source = Source {
         path: "conf/travel.toml".into(),
         text: Some(DECLARATION.into()),
@@ -64,6 +69,9 @@ fn invite(live: &Live, listen: SocketAddr, admin: SocketAddr) {
     let instead = running.snapshot.instead_of_page();
     tries.push((format!("curl -s  http://{listen}/ -H 'Accept: {instead}'"), "what is declared instead of the page"));
     tries.push((format!("curl -s  http://{admin}/metrics"), "what Frontdesk counts"));
+    if let Some(audit) = &running.snapshot.settings.audit {
+        tries.push((format!("tail -f {}", audit.path.display()), "what agents did"));
+    }
     eprintln!("\nExample Travel is at http://{listen}/ with Frontdesk in front of it. Try, in another terminal:\n");
     let width = tries.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
     for (command, shows) in tries {
