@@ -1,34 +1,18 @@
 //! What is decided for whom, with counts in memory.
 
-use std::{io, path::Path, sync::atomic::Ordering, time::Duration};
+use std::{path::Path, sync::atomic::Ordering, time::Duration};
 
 use http::{HeaderMap, HeaderName, Method};
 
 use super::{Decided, Decision, Request, decide};
 use crate::{
     caller::Proof,
-    site::{Learned, Outside, Snapshot, declare_text},
+    site::{Learned, Snapshot, declare_text, testing::Nowhere},
     state::{
         Amount,
         testing::{Home, run},
     },
 };
-
-struct Nothing;
-
-impl Outside for Nothing {
-    fn var(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn is_dir(&self, _: &Path) -> bool {
-        false
-    }
-}
 
 /// SHA-256 of "test" and of "other".
 const KEYS: &str = r#"
@@ -56,7 +40,7 @@ requires_user_confirmation = true
 
 fn snapshot(rest: &str) -> Snapshot {
     let text = format!("[upstream]\nurl = \"http://127.0.0.1:3000\"\n{rest}");
-    let declared = declare_text(Path::new("/site.toml"), &text, &Nothing).unwrap_or_else(|e| panic!("{e}"));
+    let declared = declare_text(Path::new("/site.toml"), &text, &Nowhere).unwrap_or_else(|e| panic!("{e}"));
     Snapshot::compile(&declared, &Learned::default())
 }
 

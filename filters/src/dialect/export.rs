@@ -24,21 +24,7 @@ mod tests {
     use std::{io, path::Path};
 
     use super::*;
-    use crate::site::{Outside, declare_text, review};
-
-    struct Nowhere;
-
-    impl Outside for Nowhere {
-        fn var(&self, _: &str) -> Option<String> {
-            None
-        }
-        fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-            Err(io::ErrorKind::NotFound.into())
-        }
-        fn is_dir(&self, _: &Path) -> bool {
-            false
-        }
-    }
+    use crate::site::{Outside, declare_text, review, testing::Nowhere};
 
     #[test]
     fn what_was_exported_is_exported_the_same_again() {
