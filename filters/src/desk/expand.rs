@@ -14,6 +14,30 @@ const ROOM: usize = 1000;
 /// Steps from reference to reference, at most.
 const DEPTHS: [usize; 10] = [64, 24, 12, 8, 6, 5, 4, 3, 2, 1];
 
+/// What a member of a schema holds.
+enum Part<'v> {
+    Reference(&'v str),
+    /// What references within the schema lead to.
+    Definitions,
+    /// Values and no schemas: whatever is in them is no reference.
+    Values,
+    /// Schemas under names of the declaration's own, which may be any.
+    Named(&'v Map<String, Value>),
+    Schema,
+}
+
+impl<'v> Part<'v> {
+    fn of(key: &str, value: &'v Value) -> Self {
+        match (key, value) {
+            ("$ref", Value::String(reference)) => Self::Reference(reference),
+            ("$defs" | "definitions", _) => Self::Definitions,
+            ("enum" | "const" | "default" | "examples" | "required", _) => Self::Values,
+            ("properties" | "patternProperties" | "dependentSchemas", Value::Object(schemas)) => Self::Named(schemas),
+            _ => Self::Schema,
+        }
+    }
+}
+
 /// Where references lead.
 pub(super) trait Named {
     /// A schema by the reference to it, and the document that references within it are to.
@@ -56,9 +80,14 @@ impl<N: Named> Sizes<'_, N> {
         match schema {
             Value::Object(members) => {
                 for (key, value) in members {
-                    size = size.saturating_add(match value.as_str().filter(|_| key == "$ref") {
-                        Some(reference) => self.behind(reference, root, depth)?,
-                        None => self.of(value, root, depth)?,
+                    size = size.saturating_add(match Part::of(key, value) {
+                        Part::Reference(reference) => self.behind(reference, root, depth)?,
+                        Part::Definitions => 0,
+                        Part::Values => 1,
+                        Part::Named(schemas) => schemas.values().try_fold(1usize, |sum, schema| {
+                            self.of(schema, root, depth).map(|size| sum.saturating_add(size))
+                        })?,
+                        Part::Schema => self.of(value, root, depth)?,
                     });
                 }
             }
@@ -103,23 +132,35 @@ fn put_in(schema: &Value, root: &Value, named: &impl Named, depth: usize) -> Res
             let mut whole = Map::new();
             let mut referred = None;
             for (key, value) in members {
-                match value.as_str().filter(|_| key == "$ref") {
-                    Some(_) if depth == 0 => {}
-                    Some(reference) => {
+                match Part::of(key, value) {
+                    Part::Reference(_) if depth == 0 => {}
+                    Part::Reference(reference) => {
                         let (next, document) = lead(reference, root, named)?;
                         referred = Some(put_in(next, document, named, depth - 1)?);
                     }
                     // What was put in from elsewhere has its own.
-                    None if key == "$defs" || key == "definitions" => {}
-                    None => drop(whole.insert(key.clone(), put_in(value, root, named, depth)?)),
+                    Part::Definitions => {}
+                    Part::Values => drop(whole.insert(key.clone(), value.clone())),
+                    Part::Named(schemas) => {
+                        let put_in = |schema| put_in(schema, root, named, depth);
+                        let each = schemas.iter().map(|(name, schema)| Ok((name.clone(), put_in(schema)?)));
+                        whole.insert(key.clone(), Value::Object(each.collect::<Result<_, String>>()?));
+                    }
+                    Part::Schema => drop(whole.insert(key.clone(), put_in(value, root, named, depth)?)),
                 }
             }
             match referred {
                 None => Value::Object(whole),
-                Some(next) if whole.is_empty() => next,
+                // As it is, down to the draft that it is written in.
+                Some(next) if whole.is_empty() && std::ptr::eq(schema, root) => next,
                 Some(mut next) => {
                     if let Some(next) = next.as_object_mut() {
+                        // It is a part now, and no document of its own.
                         next.remove("$schema");
+                        next.remove("$id");
+                    }
+                    if whole.is_empty() {
+                        return Ok(next);
                     }
                     let mut all = vec![next];
                     if let Some(Value::Array(more)) = whole.remove("allOf") {
@@ -179,7 +220,19 @@ mod tests {
         let beside = of(json!({ "$ref": "#/schemas/A", "maxLength": 3, "allOf": [true] }));
         assert_eq!(beside, json!({ "maxLength": 3, "allOf": [{ "type": "string" }, true] }));
         assert_eq!(of(json!({ "$ref": "#/schemas/B" })), json!({ "type": "null" }));
+        assert_eq!(
+            of(json!({ "properties": { "a": { "$ref": "#/schemas/A" } } }))["properties"]["a"],
+            json!({ "type": "string" })
+        );
+        assert_eq!(of(json!({ "$ref": "#/schemas/A" }))["$schema"], "x");
         // A member may be called so.
+        for name in ["definitions", "$defs", "enum", "const", "default", "properties"] {
+            let schema = json!({ "properties": { name: { "$ref": "#/schemas/A" } }, "additionalProperties": false });
+            assert_eq!(of(schema)["properties"][name]["type"], "string", "{name}");
+        }
+        let values =
+            json!({ "const": { "$ref": "nowhere" }, "enum": [{ "$ref": "nowhere" }], "default": { "$ref": "x" } });
+        assert_eq!(of(values.clone()), values);
         assert_eq!(
             of(json!({ "properties": { "$ref": { "type": "string" } } }))["properties"]["$ref"]["type"],
             "string"
@@ -200,6 +253,15 @@ mod tests {
         let whole = expanded(&json!({ "$ref": "#/schemas/S0" }), &named, &Counted::default()).unwrap();
         assert!(whole.to_string().len() < 200_000);
         assert!(whole["anyOf"][2]["anyOf"][0]["type"] == "object", "{whole}");
+        let tree = |name: &str| {
+            let branches: Vec<_> = (0..5).map(|_| json!({ "$ref": "#/schemas/T" })).collect();
+            By(json!({ "T": { "properties": { name: { "anyOf": branches } } } }))
+        };
+        for name in ["default", "definitions", "x"] {
+            let named = tree(name);
+            let whole = expanded(&json!({ "$ref": "#/schemas/T" }), &named, &Counted::default()).unwrap();
+            assert!(whole.to_string().len() < 200_000, "{name}");
+        }
         let itself = By(json!({ "T": { "items": { "$ref": "#/schemas/T" }, "type": "array" } }));
         let whole = expanded(&json!({ "$ref": "#/schemas/T" }), &itself, &Counted::default()).unwrap();
         assert_eq!(whole["items"]["items"]["items"]["type"], "array");

@@ -153,7 +153,10 @@ impl Step<'_> {
                     let key = key.as_deref().unwrap_or_default();
                     return match promises.look(key, &input, now).await.map_err(not_kept)? {
                         Known::Nothing => Err(Stop::Asked(asked)),
-                        known => self.known(known),
+                        known => {
+                            self.ask.input = asked.input;
+                            self.known(known)
+                        }
                     };
                 }
                 Err(stop) => return Err(stop),

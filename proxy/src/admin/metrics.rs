@@ -3,7 +3,10 @@
 //! Labels are bounded: methods of the standards, statuses, names from this code; never a path, an address or a key.
 //! Whatever a request touches is resolved once and found again by index.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use http::{Method, Version};
 use prometheus::{
@@ -168,10 +171,13 @@ impl Metrics {
         if passed { &self.passed } else { &self.answered }.observe(seconds);
     }
 
-    /// Counts a call of a capability that was declared.
-    pub fn called(&self, capability: &str, decision: &'static str, seconds: f64) {
+    /// Counts a call of a capability that was declared, and how long the desk took; what never came to it took no time
+    /// that would say anything.
+    pub fn called(&self, capability: &str, decision: &'static str, took: Duration) {
         self.calls.with_label_values(&[capability, decision]).inc();
-        self.call_seconds.with_label_values(&[capability]).observe(seconds);
+        if !took.is_zero() {
+            self.call_seconds.with_label_values(&[capability]).observe(took.as_secs_f64());
+        }
     }
 
     /// Counts something that was refused.

@@ -64,7 +64,7 @@ impl Front {
         let turned = Turned { capability, caller, idempotency_key: None, request_id: &request_id, dialect };
         let audit = running.audit.as_deref().map(|log| log as &dyn Audit);
         let account = running.snapshot.turned_away(&turned, reason, audit);
-        self.metrics.called(&account.capability, account.decision, account.duration.as_secs_f64());
+        self.metrics.called(&account.capability, account.decision, account.duration);
     }
 
     async fn tell_refused(
@@ -119,7 +119,7 @@ impl Front {
                     "what became of a call could not be kept; a retry with its key will be told that nobody knows"
                 );
             }
-            self.metrics.called(&account.capability, account.decision, account.duration.as_secs_f64());
+            self.metrics.called(&account.capability, account.decision, account.duration);
         }
         if let Some(reason) = served.reason {
             self.metrics.rejected(reason);
