@@ -1,7 +1,7 @@
 # What a newcomer needs: `make demo` to see it, `make test` to trust it. Both install what is missing and say so.
 CARGO ?= cargo
 
-.PHONY: demo test setup keys check bench
+.PHONY: demo test clients setup keys check bench
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -14,6 +14,11 @@ test: keys
 	else \
 	  set -x; $(CARGO) test --workspace --locked; \
 	fi
+
+# Clients that others wrote, against the demo; they come from PyPI and npm.
+clients: setup keys
+	$(CARGO) build --locked --bin frontdesk
+	tests/clients/run ./target/debug/frontdesk
 
 # fmt, lints, docs, and every file in conf/.
 check: setup keys

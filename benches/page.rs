@@ -59,7 +59,7 @@ fn coded(page: &[u8]) -> [(&'static str, Coding, Vec<u8>); 3] {
 
 fn bench(c: &mut Criterion) {
     let page = page();
-    let insertion = Arc::new(Insertion::standard("/.well-known/agent.json", "/.well-known/agent-interface.toml"));
+    let insertion = Arc::new(Insertion::standard("/.well-known/agent.json", "/.well-known/agent-interface.toml", true));
     let mut group = c.benchmark_group("page");
     group.throughput(Throughput::Bytes(page.len() as u64));
     for (name, size) in [("identity, one chunk", page.len()), ("identity, 4 KB chunks", 4096)] {

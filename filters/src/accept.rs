@@ -59,16 +59,21 @@ fn weight(text: &str) -> u16 {
     }
 }
 
-/// Whether the most preferred member names exactly this media type (RFC 9110 §12.5.1): a wildcard is not a wish.
-/// Among members of equal weight the first written wins.
-pub fn prefers_explicitly(accept: &str, media: &str) -> bool {
+/// The media type or range of the most preferred member (RFC 9110 §12.5.1). Among members of equal weight the first
+/// written wins.
+pub fn preferred(accept: &str) -> Option<&str> {
     let mut best: Option<Member<'_>> = None;
     for member in members(accept) {
         if member.weight > 0 && best.is_none_or(|b| member.weight > b.weight) {
             best = Some(member);
         }
     }
-    best.is_some_and(|b| b.media.eq_ignore_ascii_case(media))
+    best.map(|best| best.media)
+}
+
+/// Whether the most preferred member names exactly this media type: a wildcard is not a wish.
+pub fn prefers_explicitly(accept: &str, media: &str) -> bool {
+    preferred(accept).is_some_and(|preferred| preferred.eq_ignore_ascii_case(media))
 }
 
 /// Whether a media type is named with a weight above zero, wildcards apart.

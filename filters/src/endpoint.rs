@@ -26,6 +26,8 @@ pub struct Endpoint {
     below: bool,
     /// With other methods than its own it is the site's.
     yields: bool,
+    /// Who calls may be proven by what is in the body.
+    later: bool,
     what: What,
     explain: Explain,
 }
@@ -52,13 +54,20 @@ struct Call {
 impl Endpoint {
     /// A published document.
     pub(crate) fn document(document: Document, explain: Explain) -> Self {
-        Self { declared: document.path.clone(), below: false, yields: false, what: What::Document(document), explain }
+        Self {
+            declared: document.path.clone(),
+            below: false,
+            yields: false,
+            later: false,
+            what: What::Document(document),
+            explain,
+        }
     }
 
     /// Something that is called.
     pub(crate) fn call(path: &str, method: Method, action: bool, explain: Explain) -> Self {
         let calls = What::Calls(vec![Call { declared: path.to_owned(), method, action, serve: None, explain }]);
-        Self { declared: path.to_owned(), below: false, yields: false, what: calls, explain }
+        Self { declared: path.to_owned(), below: false, yields: false, later: false, what: calls, explain }
     }
 
     /// The same, answered.
@@ -79,6 +88,17 @@ impl Endpoint {
     pub(crate) fn yielding(mut self) -> Self {
         self.yields = true;
         self
+    }
+
+    /// The same, where a credential may come in the body: who serves it asks for one.
+    pub(crate) fn proving_later(mut self) -> Self {
+        self.later = true;
+        self
+    }
+
+    /// Whether somebody without a credential in the head may have one in the body.
+    pub(crate) fn may_be_proven_later(&self) -> bool {
+        self.later
     }
 
     /// The document here, if it is one.

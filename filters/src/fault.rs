@@ -4,7 +4,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::{desk::Violation, reply::Reply};
 
@@ -229,6 +229,8 @@ pub struct Refusal {
     pub violations: Vec<Violation>,
     /// What a credential has to grant.
     pub required_scopes: Vec<String>,
+    /// Where the limit stands that was reached, in the fields of a reply, where nobody else tells it.
+    pub standing: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl From<Fault> for Refusal {
@@ -246,6 +248,7 @@ impl From<Fault> for Refusal {
             name: None,
             violations: Vec::new(),
             required_scopes: Vec::new(),
+            standing: Vec::new(),
         }
     }
 }

@@ -5,10 +5,13 @@
 
 pub mod accept;
 pub mod caller;
+pub mod concierge;
+pub mod content;
 mod decide;
 pub mod desk;
 pub mod dialect;
 mod endpoint;
+mod etag;
 mod fault;
 pub mod import;
 pub mod inspect;
@@ -21,8 +24,9 @@ mod reply;
 mod serve;
 pub mod site;
 pub mod state;
+mod strict;
 
-pub use decide::{Decided, Decision, Request, decide};
+pub use decide::{Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, make};
 pub use fault::{Fault, Refusal};
 pub use reply::Reply;
 pub use serve::{About, Incoming, Serve, Served, Serving};

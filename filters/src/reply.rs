@@ -15,7 +15,8 @@ pub struct Reply {
 impl Reply {
     /// A reply with a body of the given type.
     pub fn new(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Self {
-        let headers = vec![(header::CONTENT_TYPE, HeaderValue::from_static(content_type))];
+        let mut headers = Vec::with_capacity(12);
+        headers.push((header::CONTENT_TYPE, HeaderValue::from_static(content_type)));
         Self { status, headers, body: body.into() }
     }
 

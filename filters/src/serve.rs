@@ -10,10 +10,13 @@ use crate::{
     caller::Caller,
     desk::{Account, Desk},
     dialect::Explain,
-    fault::Refusal,
+    fault::{Fault, Refusal},
     reply::Reply,
-    site::Snapshot,
+    site::{Settings, Snapshot},
 };
+
+/// From where a browser asks (W3C Fetch Metadata).
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// A request with its body.
 pub struct Incoming<'a> {
@@ -35,10 +38,46 @@ impl Incoming<'_> {
         target.split_once('?').map_or("", |(_, query)| query)
     }
 
+    /// `Idempotency-Key`, where there is one: once, as text, of a length that can be kept
+    /// (draft-ietf-httpapi-idempotency-key-header has it in quotes; most send it without).
+    ///
+    /// # Errors
+    ///
+    /// It is not; without it a retry would be a second call.
+    pub(crate) fn idempotency_key(&self) -> Result<Option<&str>, Refusal> {
+        let mut values = self.headers.get_all(IDEMPOTENCY_KEY).iter();
+        let Some(value) = values.next() else { return Ok(None) };
+        let value = value.to_str().ok().filter(|_| values.next().is_none()).map(str::trim);
+        let value = value.ok_or_else(|| Refusal::from(Fault::BadRequest).saying(NO_KEY))?;
+        let unquoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+        checked_key(unquoted).map(Some)
+    }
+
+    /// Whether a page sent it, as browsers say. What pages may send to other sites without asking for leave first is less
+    /// than others may: they cannot name a type such as JSON's, but can name none, or one that cannot be read.
+    pub(crate) fn is_from_a_page(&self) -> bool {
+        let site = self.headers.get(SEC_FETCH_SITE);
+        self.headers.contains_key(header::ORIGIN)
+            || site.is_some_and(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"))
+    }
+
     /// What the client takes.
     pub(crate) fn accept(&self) -> Option<&str> {
         self.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok())
     }
+}
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const NO_KEY: &str = "Idempotency-Key has to be there once, as text of 1 to 255 bytes.";
+
+/// An idempotency key that can be kept.
+///
+/// # Errors
+///
+/// It is empty, or longer than 255 bytes.
+pub(crate) fn checked_key(key: &str) -> Result<&str, Refusal> {
+    let fits = (1..=255).contains(&key.len());
+    if fits { Ok(key) } else { Err(Refusal::from(Fault::BadRequest).saying(NO_KEY)) }
 }
 
 /// An endpoint's work, prepared by its dialect.
@@ -46,6 +85,11 @@ impl Incoming<'_> {
 pub trait Serve: Send + Sync + Debug {
     /// Answers a request. `places` are the values that stood in the places of the path.
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served;
+
+    /// Bytes of a body, at most.
+    fn most(&self, settings: &Settings) -> usize {
+        settings.protection.max_input
+    }
 
     /// The capability that is called here, and in whose words; `None` where none is.
     fn about(&self) -> Option<About> {
@@ -69,11 +113,13 @@ pub struct Served {
     pub reason: Option<&'static str>,
     /// Of the capability that was called, if one was.
     pub account: Option<Account>,
+    /// A key is not known here that may have been published since: the sets of keys are worth another look.
+    pub wants_keys: bool,
 }
 
 impl From<Reply> for Served {
     fn from(reply: Reply) -> Self {
-        Self { reply, reason: None, account: None }
+        Self { reply, reason: None, account: None, wants_keys: false }
     }
 }
 
@@ -89,10 +135,18 @@ pub struct Serving {
 
 impl Serving {
     /// Answers it.
-    pub async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>) -> Served {
+    pub async fn serve(self, desk: &Desk<'_>, request: &Incoming<'_>) -> Served {
         let mut served = self.serve.serve(desk, request, &self.places).await;
-        served.reply.headers.extend(self.standing.iter().cloned());
+        // Who was proven by what is in the body stands elsewhere.
+        let told = |name: &HeaderName| served.reply.headers.iter().any(|(n, _)| n == name);
+        let standing: Vec<_> = self.standing.into_iter().filter(|(name, _)| !told(name)).collect();
+        served.reply.headers.extend(standing);
         served
+    }
+
+    /// Bytes of a body, at most.
+    pub fn most(&self, settings: &Settings) -> usize {
+        self.serve.most(settings)
     }
 
     /// What it is about.

@@ -11,6 +11,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use frontdesk_filters::desk::date;
+
 use crate::admin::metrics::Metrics;
 
 /// Lines that may wait to be written.
@@ -131,24 +133,8 @@ fn render(line: &Line<'_>) -> Vec<u8> {
 
 /// RFC 3339 in UTC, to the millisecond.
 fn timestamp(out: &mut Vec<u8>, since_1970: Duration) {
-    let (days, seconds) = (since_1970.as_secs() / 86_400, since_1970.as_secs() % 86_400);
-    // Civil date from days, by the usual arithmetic on 400-year eras that begin in March.
-    let z = days + 719_468;
-    let (era, day_of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let _ = write!(
-        out,
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}.{:03}Z",
-        seconds / 3600,
-        seconds / 60 % 60,
-        seconds % 60,
-        since_1970.subsec_millis()
-    );
+    out.extend_from_slice(&date(since_1970));
+    let _ = write!(out, ".{:03}Z", since_1970.subsec_millis());
 }
 
 fn text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {

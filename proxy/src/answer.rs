@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use frontdesk_filters::Reply;
-use http::{HeaderName, HeaderValue, Method, header};
+use http::{HeaderName, HeaderValue, Method, Response, header};
 use pingora::{http::ResponseHeader, proxy::Session};
 
 use crate::{accept, live::Running};
@@ -15,6 +16,35 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writes the reply. The body is left out for HEAD, its length is not. Errors mean that the client is gone.
 pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
+    let Reply { status, headers, body } = reply;
+    let mut head = ResponseHeader::build(status, Some(headers.len() + 4))?;
+    // First, because some clients read only the first.
+    if let Some(link) = &running.snapshot.link {
+        head.append_header("Link", link.clone())?;
+    }
+    for (name, value) in headers {
+        match cased(&name) {
+            Some(cased) => head.append_header(cased, value)?,
+            None => head.append_header(name, value)?,
+        };
+    }
+    write(session, head, body).await
+}
+
+/// The same for whoever calls a capability: no person reads its names, and to have them in another case takes longer
+/// than all the rest of the head.
+pub async fn send_plain(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
+    let (mut head, ()) = Response::new(()).into_parts();
+    head.status = reply.status;
+    head.headers.reserve(reply.headers.len() + 4);
+    let link = running.snapshot.link.iter().map(|link| (header::LINK, link.clone()));
+    for (name, value) in link.chain(reply.headers) {
+        head.headers.append(name, value);
+    }
+    write(session, head.into(), reply.body).await
+}
+
+async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> pingora::Result<()> {
     let unread = !session.is_body_done();
     if unread && !drain(session).await {
         // Somebody is still sending what nobody will read.
@@ -23,26 +53,16 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
             connection.linger();
         }
     }
-    let mut head = ResponseHeader::build(reply.status, Some(reply.headers.len() + 4))?;
-    for (name, value) in reply.headers {
-        match cased(&name) {
-            Some(cased) => head.append_header(cased, value)?,
-            None => head.append_header(name, value)?,
-        };
-    }
-    if let Some(link) = &running.snapshot.link {
-        head.append_header("Link", link.clone())?;
-    }
-    let bodiless = matches!(reply.status.as_u16(), 204 | 304);
+    let bodiless = matches!(head.status.as_u16(), 204 | 304);
     if !bodiless {
-        head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(reply.body.len()))?;
+        head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(body.len()))?;
     }
-    let end = bodiless || reply.body.is_empty() || session.req_header().method == Method::HEAD;
+    let end = bodiless || body.is_empty() || session.req_header().method == Method::HEAD;
     // Not through the modules: what is written here is ready as it is.
     let downstream = session.as_downstream_mut();
     downstream.write_response_header(Box::new(head)).await?;
     if !end {
-        downstream.write_response_body(reply.body, true).await?;
+        downstream.write_response_body(body, true).await?;
     }
     Ok(())
 }
@@ -52,6 +72,7 @@ fn cased(name: &HeaderName) -> Option<&'static str> {
     match *name {
         header::ALLOW => Some("Allow"),
         header::ETAG => Some("ETag"),
+        header::LINK => Some("Link"),
         header::LOCATION => Some("Location"),
         header::RETRY_AFTER => Some("Retry-After"),
         header::VARY => Some("Vary"),
@@ -61,7 +82,7 @@ fn cased(name: &HeaderName) -> Option<&'static str> {
 }
 
 /// Names that the library knows nothing about.
-const LIMITS: [&str; 9] = [
+const LIMITS: [&str; 12] = [
     "RateLimit",
     "RateLimit-Policy",
     "X-RateLimit-Limit",
@@ -71,6 +92,9 @@ const LIMITS: [&str; 9] = [
     "Accept-Signature",
     "Idempotency-Replayed",
     "X-Request-Id",
+    "X-Markdown-Tokens",
+    "Content-Signal",
+    "Content-Usage",
 ];
 
 /// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.

@@ -2,6 +2,8 @@
 
 mod jobs;
 
+pub(crate) use jobs::asked;
+
 use std::{
     net::SocketAddr,
     process::ExitCode,
@@ -12,6 +14,7 @@ use std::{
     time::Duration,
 };
 
+use frontdesk_filters::limits::tokens;
 use pingora::{proxy::HttpProxy, server::configuration::ServerConf};
 use tokio::{
     net::TcpListener,
@@ -23,7 +26,7 @@ use crate::{
     accept::{self, Gate, Manner},
     access::AccessLog,
     admin::{Admin, metrics::Metrics},
-    front::Front,
+    front::{Front, behind::Errands},
     live::Live,
     logs::Logs,
     outbound::Outbound,
@@ -145,14 +148,18 @@ async fn serve(
     let access = Arc::new(AccessLog::start(metrics.clone()).map_err(|e| NotStarted(vec![e.to_string()]))?);
     let gate = Gate::new(live.clone(), metrics.clone(), settings.protection.max_connections, drain.clone());
     let outbound = Outbound::new();
+    outbound.deliver_for(&live);
+    let processes = Arc::new(Processes::new());
+    let errands = Errands::new();
     let front = Front {
         live: live.clone(),
         metrics: metrics.clone(),
         access: access.clone(),
         drain: drain.clone(),
         outbound: outbound.clone(),
-        processes: Arc::new(Processes::new()),
+        processes: processes.clone(),
         kept: Arc::default(),
+        errands: errands.clone(),
     };
     let conf = ServerConf { threads, upstream_keepalive_pool_size: POOL, max_retries: TRIES, ..ServerConf::default() };
     let mut proxy = HttpProxy::new(front, Arc::new(conf));
@@ -178,7 +185,14 @@ async fn serve(
     }
     let (never, undrained) = watch::channel(false);
     let admin_gate = Gate::new(live.clone(), metrics.clone(), ADMIN_CONNECTIONS, undrained);
-    let admin = Admin { live: live.clone(), metrics: metrics.clone(), logs: logs.clone(), draining: draining.clone() };
+    let admin = Admin {
+        live: live.clone(),
+        metrics: metrics.clone(),
+        logs: logs.clone(),
+        outbound: outbound.clone(),
+        processes,
+        draining: draining.clone(),
+    };
     tell("admin", &admin_listener);
     tokio::spawn(accept::listen(admin_gate, admin_listener, Manner::plain(), Arc::new(admin)));
     for (listener, manner, scheme) in listeners {
@@ -187,6 +201,9 @@ async fn serve(
     }
     jobs::start(&live, &metrics, &outbound, &drain);
     tokio::spawn(follow_swaps(live.clone(), gate.clone(), logs));
+    if running.snapshot.counts_tokens() {
+        tokens::warm();
+    }
     drop(running);
 
     if signals.until_told_to_end(&live).await {
@@ -197,7 +214,12 @@ async fn serve(
             tracing::info!(?delay, ?limit, "ending: what runs may finish");
             tokio::time::sleep(delay).await;
             let _ = drain_sender.send(true);
-            if tokio::time::timeout(limit, gate.emptied()).await.is_err() {
+            let finished = async {
+                gate.emptied().await;
+                // Every place is free: nothing goes on in the background any more.
+                errands.emptied().await;
+            };
+            if tokio::time::timeout(limit, finished).await.is_err() {
                 tracing::warn!("shutdown_timeout is over; what still runs is cut off");
             }
         };

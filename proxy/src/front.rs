@@ -1,9 +1,11 @@
 //! The library's phases, a few lines each: what happens when, and who decides it.
 
 mod after;
+pub mod behind;
 mod ctx;
 mod failure;
 mod head;
+mod make;
 mod serve;
 
 use std::{
@@ -25,12 +27,14 @@ use pingora::{
 };
 use tokio::sync::watch;
 
+use behind::Errands;
+
 use crate::{
     accept,
     access::AccessLog,
     admin::metrics::Metrics,
     answer,
-    live::Live,
+    live::{Live, Running},
     outbound::Outbound,
     process::Processes,
     rewrite::{self, PageBodies, PageBody},
@@ -41,6 +45,7 @@ use ctx::{Ctx, HeadWatch};
 const LONG_LIVED: Duration = Duration::from_secs(3600);
 
 /// The proxy's application: everything a request needs besides itself.
+#[derive(Clone)]
 pub struct Front {
     pub live: Arc<Live>,
     pub metrics: Arc<Metrics>,
@@ -52,6 +57,8 @@ pub struct Front {
     pub processes: Arc<Processes>,
     /// Answers that the desk keeps for a while; outlives a swap.
     pub kept: Arc<Kept>,
+    /// Room for calls that go on in the background.
+    pub errands: Errands,
 }
 
 impl Front {
@@ -76,18 +83,8 @@ impl Front {
     async fn decide(&self, session: &Session, ctx: &mut Ctx) -> Decision {
         let running = ctx.running(&self.live);
         let head = session.req_header();
-        let connection = ctx.connection.as_deref();
-        let settings = &running.snapshot.settings;
-        let request = Request {
-            method: &head.method,
-            target: &head::target(head),
-            headers: &head.headers,
-            address: ctx.client.unwrap_or(NOBODY),
-            authority: head::authority(head),
-            tls: connection.is_some_and(|c| c.tls)
-                || head::said_to_be_tls(head, connection, &settings.listen.trusted_proxies),
-            now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
-        };
+        let target = head::target(head);
+        let request = request(session, ctx, &running, &target);
         let decided = decide(&running.snapshot, running.store.counters.as_ref(), &request).await;
         if decided.wants_keys {
             self.live.want_keys();
@@ -97,6 +94,22 @@ impl Front {
         }
         ctx.caller = Some(decided.caller);
         decided.decision
+    }
+}
+
+/// What is asked, as it is decided on.
+fn request<'a>(session: &'a Session, ctx: &Ctx, running: &Running, target: &'a str) -> Request<'a> {
+    let head = session.req_header();
+    let connection = ctx.connection.as_deref();
+    let trusted = &running.snapshot.settings.listen.trusted_proxies;
+    Request {
+        method: &head.method,
+        target,
+        headers: &head.headers,
+        address: ctx.client.unwrap_or(NOBODY),
+        authority: head::authority(head),
+        tls: connection.is_some_and(|c| c.tls) || head::said_to_be_tls(head, connection, trusted),
+        now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
     }
 }
 
@@ -142,15 +155,22 @@ impl ProxyHttp for Front {
             session.set_keepalive(None);
             return self.refuse(session, ctx, Refusal::from(fault).saying(detail)).await;
         }
-        match self.decide(session, ctx).await {
+        let decision = match self.decide(session, ctx).await {
+            Decision::Make(making) => match self.make(session, ctx, making).await? {
+                Some(decision) => decision,
+                None => return Ok(true),
+            },
+            decision => decision,
+        };
+        match decision {
             Decision::Answer(reply) => answer::send(session, reply, &running).await?,
             Decision::Refuse(reply, reason) => {
                 self.metrics.rejected(reason);
                 ctx.error = Some(reason);
                 answer::send(session, reply, &running).await?;
             }
-            Decision::Serve(serving) => self.serve(session, ctx, &serving).await?,
-            Decision::Pass => {
+            Decision::Serve(serving) => self.serve(session, ctx, serving).await?,
+            Decision::Pass | Decision::Make(_) => {
                 ctx.passed = true;
                 return Ok(false);
             }

@@ -3,6 +3,7 @@
 //! Read, check, compile, swap. A failure keeps the running one, and is told to the log, to /config, to /readyz and to
 //! the metrics.
 
+mod memory;
 mod running;
 
 use std::{
@@ -13,6 +14,8 @@ use std::{
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use frontdesk_filters::concierge::Library;
+use frontdesk_filters::content::llms::Contents;
 use frontdesk_filters::dialect::Occupied;
 use frontdesk_filters::site::{Declaration, Learned, Listen};
 use parking_lot::Mutex;
@@ -27,6 +30,7 @@ use crate::{
     upstream::Pool,
 };
 
+use memory::give_back;
 use running::Homes;
 pub use running::Running;
 
@@ -59,6 +63,8 @@ pub struct Live {
     keys_wanted: watch::Sender<()>,
     /// When somebody last made us look for more.
     wanted: Mutex<Option<Instant>>,
+    /// Outlives a swap.
+    library: ArcSwap<Library>,
 }
 
 /// How soon keys are looked for again, whoever asks for it.
@@ -87,6 +93,7 @@ impl Live {
         let running = Running::new(declaration, &Learned::default(), Homes { pool, store, audit });
         running.pool.show(None);
         metrics.reloaded(true, seconds(running.since));
+        give_back();
         Ok(Arc::new(Self {
             source,
             current: ArcSwap::from_pointee(running),
@@ -99,12 +106,18 @@ impl Live {
             repooled: watch::Sender::new(()),
             keys_wanted: watch::Sender::new(()),
             wanted: Mutex::default(),
+            library: ArcSwap::from_pointee(Library::empty()),
         }))
     }
 
     /// The configuration in use. Holding it keeps it whole, whatever is swapped in meanwhile.
     pub fn current(&self) -> Arc<Running> {
         self.current.load_full()
+    }
+
+    /// What the site's pages say, as far as they were read.
+    pub fn library(&self) -> Arc<Library> {
+        self.library.load_full()
     }
 
     /// Wakes whoever has to follow a swap.
@@ -133,6 +146,12 @@ impl Live {
 
     /// Whether what is there now differs from what is running and could be taken into use.
     pub fn has_news(&self) -> bool {
+        let news = self.differs();
+        give_back();
+        news
+    }
+
+    fn differs(&self) -> bool {
         match self.source.declare() {
             Ok(declaration) => match self.failure() {
                 // Tried, and it could not be used: only something else is news.
@@ -187,9 +206,12 @@ impl Live {
                 tracing::info!(hash = running.short_hash(), "a new configuration is in use");
                 self.metrics.reloaded(true, seconds(running.since));
                 let before = self.current.swap(Arc::new(running));
+                give_back();
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {
                     pool.show(Some(&before.pool));
+                    self.library.store(Arc::new(Library::empty()));
+                    self.state.lock().learned.contents = None;
                 }
                 let asked = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);
                 if !Arc::ptr_eq(&before.pool, &pool) || asked(&before) != asked(&self.current()) {
@@ -238,7 +260,11 @@ impl Live {
         if let Some(tls) = &settings.tls {
             self.certificate.load(tls).map_err(unusable)?;
         }
-        let learned = self.state.lock().learned.clone();
+        let mut learned = self.state.lock().learned.clone();
+        if !Arc::ptr_eq(&pool, &current.pool) {
+            // What was read is of another site.
+            learned.contents = None;
+        }
         Ok(Running::new(declaration, &learned, Homes { pool, store, audit }))
     }
 
@@ -264,6 +290,20 @@ impl Live {
         self.learn(|learned| learned.occupied = occupied);
     }
 
+    /// Takes into use what was read of a site. Blocks like [`Live::occupy`].
+    pub fn publish(&self, library: Library, contents: Option<Arc<Contents>>, read: &Running) {
+        let _one = self.reloading.lock();
+        // Of a site that is another by now nothing is published, but that nothing is known.
+        if !Arc::ptr_eq(&self.current().pool, &read.pool) && contents.is_some() {
+            return;
+        }
+        self.library.store(Arc::new(library));
+        let known = self.state.lock().learned.contents == contents;
+        if !known {
+            self.learn(|learned| learned.contents = contents);
+        }
+    }
+
     /// Takes keys into use that were fetched from a URL. Blocks like [`Live::occupy`].
     pub fn know_keys(&self, url: String, keys: Bytes) {
         let _one = self.reloading.lock();
@@ -286,7 +326,9 @@ impl Live {
         state.learned.keys.retain(|url, _| known.contains(&url.as_str()));
         let mut wiser = Running::new(current.declaration.clone(), &state.learned, current.homes());
         wiser.since = current.since;
+        drop(current);
         self.current.store(Arc::new(wiser));
+        give_back();
     }
 }
 

@@ -18,6 +18,7 @@ mod live;
 mod logs;
 mod outbound;
 mod process;
+mod reader;
 mod rewrite;
 mod source;
 mod store;

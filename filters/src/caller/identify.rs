@@ -178,9 +178,21 @@ impl Callers {
         Ok(())
     }
 
+    /// A caller with a credential that came after the head (AHP §D.5): verified as it would have been there, and not held
+    /// against anybody where none is known. With one in the head both have to be valid, and that is who calls.
+    pub(crate) fn also(&self, caller: &Caller, presented: &str, now: u64) -> Result<Caller, Rejected> {
+        let mut proven = match caller.has_credential() {
+            true => caller.clone(),
+            false => Caller { agent: caller.agent.clone(), ..Caller::at(caller.address) },
+        };
+        let presented = presented.as_bytes();
+        self.by_bearer(&mut proven, bearer(presented).unwrap_or(presented), now, false)?;
+        Ok(if proven.has_credential() { proven } else { caller.clone() })
+    }
+
     /// A signature covers the name that was asked for. Whoever the agent visits could send it on to us under that name, so
     /// where ours is declared it has to be ours.
-    fn answers_to(&self, authority: &str) -> bool {
+    pub(crate) fn answers_to(&self, authority: &str) -> bool {
         let asked = authority.rsplit_once(':').filter(|(_, port)| matches!(*port, "80" | "443"));
         let asked = asked.map_or(authority, |(host, _)| host);
         self.authority.as_deref().is_none_or(|ours| ours.eq_ignore_ascii_case(asked)) || is_loopback(authority)
@@ -224,14 +236,14 @@ fn holder(name: &str) -> Subject {
 }
 
 /// The authority of an origin, without a default port.
-fn authority_of(origin: &str) -> Option<String> {
+pub(crate) fn authority_of(origin: &str) -> Option<String> {
     let url = Url::parse(origin).ok()?;
     let host = url.host_str()?;
     Some(url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")))
 }
 
 /// Whether an authority is this machine as it calls itself: nobody elsewhere is visited under it.
-fn is_loopback(authority: &str) -> bool {
+pub(crate) fn is_loopback(authority: &str) -> bool {
     let port = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
     let host = port.map_or(authority, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');

@@ -15,7 +15,7 @@ mod told;
 
 use std::{net::IpAddr, sync::Arc};
 
-pub(crate) use identify::{Callers, Once};
+pub(crate) use identify::{Callers, Once, authority_of, is_loopback};
 pub use rejected::Rejected;
 use token::Token;
 
@@ -144,7 +144,7 @@ impl Caller {
     }
 
     /// Whom records are kept for: what is proven, else the address with what is claimed (decision 17).
-    pub(crate) fn holder(&self) -> Subject {
+    pub fn holder(&self) -> Subject {
         let address = Subject::address(self.address);
         match (&self.subject, &self.agent) {
             (Some(subject), _) => *subject,

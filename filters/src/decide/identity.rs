@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use http::HeaderValue;
 
-use super::{Decided, Desk, store_away};
+use super::{Decided, Desk};
 use crate::{
     caller::{Caller, Once, Rejected},
     dialect::Explain,
     fault::{Fault, Refusal},
+    limits::store_away,
     state::{Amount, Away, Class, Key, Limit, Window},
 };
 
@@ -29,6 +30,28 @@ impl Unproven {
     /// Nobody can say at the moment.
     pub(super) fn is_unknown(self) -> bool {
         matches!(self, Self::Away | Self::Rejected(Rejected::KeysAway))
+    }
+
+    /// A key is not known here that may have been published since.
+    pub(super) fn might_be_news(self) -> bool {
+        let news = [Rejected::TokenNotValid, Rejected::SignatureUnknownKey, Rejected::KeysAway];
+        news.map(Self::Rejected).contains(&self)
+    }
+
+    /// What they are told.
+    pub(super) fn refusal(self) -> Refusal {
+        match self {
+            Self::Away => store_away(),
+            Self::Rejected(Rejected::KeysAway) => keys_away(),
+            Self::Rejected(why) => challenged(why.reason(), why.advice(), why.is_bearers()),
+            Self::Unsigned => {
+                let advice = "Sign the request (RFC 9421, tag \"web-bot-auth\"); Accept-Signature says how.";
+                challenged("signature_required", advice, false)
+            }
+            Self::Anonymous => {
+                challenged("auth_required", "This site serves no anonymous agents; present a credential.", false)
+            }
+        }
     }
 }
 
@@ -56,37 +79,26 @@ impl Desk<'_> {
         (caller.disproved(), Some(unproven))
     }
 
-    /// What somebody lacks who presented nothing wrong.
-    pub(super) fn missing(&self, caller: &Caller) -> Option<Unproven> {
+    /// What somebody lacks who presented nothing wrong. What may come `later` is not missing yet.
+    pub(super) fn missing(&self, caller: &Caller, later: bool) -> Option<Unproven> {
         let signed = caller.agent.as_ref().is_some_and(|agent| agent.verified);
         if self.snapshot.callers.signature_required && !signed {
             return Some(Unproven::Unsigned);
         }
-        (caller.name.is_none() && !self.snapshot.settings.policies.anonymous_access).then_some(Unproven::Anonymous)
+        (!later && caller.name.is_none() && !self.snapshot.settings.policies.anonymous_access)
+            .then_some(Unproven::Anonymous)
     }
 
     /// Refuses somebody; what is not valid counts against the address it came from.
     pub(super) async fn unproven(&self, caller: Caller, unproven: Unproven, explain: Explain) -> Decided {
-        let refusal = match unproven {
-            Unproven::Away => store_away(),
-            Unproven::Rejected(Rejected::KeysAway) => keys_away(),
-            Unproven::Rejected(why) => challenged(why.reason(), why.advice(), why.is_bearers()),
-            Unproven::Unsigned => {
-                let advice = "Sign the request (RFC 9421, tag \"web-bot-auth\"); Accept-Signature says how.";
-                challenged("signature_required", advice, false)
-            }
-            Unproven::Anonymous => {
-                challenged("auth_required", "This site serves no anonymous agents; present a credential.", false)
-            }
-        };
-        let might_be_news = [Rejected::TokenNotValid, Rejected::SignatureUnknownKey, Rejected::KeysAway];
-        let wants_keys = might_be_news.map(Unproven::Rejected).contains(&unproven);
+        let refusal = unproven.refusal();
+        let wants_keys = unproven.might_be_news();
         // Nobody is to blame for what is not known.
         let amount = if unproven.is_unknown() { Amount::NOTHING } else { Amount::ONE };
         let held = self.snapshot.policies.held_for_failure(&caller);
         let decided = match self.take(&held, amount).await {
             Ok(taken) => {
-                let refusal = if taken.granted.is_some() { refusal } else { self.exceeded(&held, &taken) };
+                let refusal = if taken.granted.is_some() { refusal } else { held.exceeded(&taken) };
                 self.told(caller, Err(refusal.into()), explain, Some((&held, &taken)))
             }
             Err(Away) => self.told(caller, Err(refusal.into()), explain, None),

@@ -1,6 +1,9 @@
 //! The `decide` phase: who is asking, whether they may, and whether the answer is Frontdesk's or the site's.
 
 mod identity;
+mod later;
+mod made;
+mod robots;
 #[cfg(test)]
 mod tests;
 
@@ -12,13 +15,16 @@ use std::{
 
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
+pub(crate) use later::{Proven, prove};
+pub use made::{Got, Made, Making, Question, Site, Work, make};
+
 use crate::{
     accept,
     caller::Caller,
     dialect::{Explain, ahp},
     endpoint::Endpoint,
     fault::{Fault, Refusal},
-    limits::{Counted, Held},
+    limits::{Counted, Held, store_away},
     path, problem,
     reply::Reply,
     serve::{About, Serve, Serving},
@@ -62,6 +68,8 @@ pub struct Decided {
 pub enum Decision {
     /// It goes to the site.
     Pass,
+    /// The site is asked, and something is made of its answer ([`make`]).
+    Make(Making),
     /// Frontdesk answers it.
     Answer(Reply),
     /// Frontdesk refuses it, for this reason.
@@ -111,7 +119,7 @@ impl Desk<'_> {
         let unproven = match unproven {
             // What is published was never a secret: whoever cannot be looked into is nobody in particular.
             Some(unproven) if published && unproven.is_unknown() => None,
-            None if !published => self.missing(&caller),
+            None if !published => self.missing(&caller, endpoint.may_be_proven_later()),
             unproven => unproven,
         };
         if let Some(unproven) = unproven {
@@ -125,7 +133,7 @@ impl Desk<'_> {
             Err(Away) => return self.told(caller, Err(store_away().into()), explain, None),
         };
         let outcome = match &taken {
-            Some(taken) if taken.granted.is_none() => Err(self.exceeded(&held, taken).into()),
+            Some(taken) if taken.granted.is_none() => Err(held.exceeded(taken).into()),
             _ => self.answer(endpoint, canonical),
         };
         self.told(caller, outcome, explain, taken.as_ref().map(|taken| (&held, taken)))
@@ -157,41 +165,32 @@ impl Desk<'_> {
     async fn page(&self) -> Decided {
         // A doubt about a page's visitor is no reason to refuse the page.
         let (caller, _) = self.identified(true).await;
-        let instead = self.wants_manifest();
+        let preferred = self.reads().then(|| accept_of(self.request.headers).and_then(accept::preferred)).flatten();
+        let instead = preferred.is_some_and(|media| media.eq_ignore_ascii_case(ahp::MEDIA_TYPE));
+        let making = if self.reads() && !instead { self.making(preferred) } else { None };
         let policies = &self.snapshot.policies;
         let (counted, explain): (_, Explain) = match instead {
             true => (Counted::Content, self.snapshot.manifest_explain),
-            false if !policies.counts_site() => return Decided::pass(caller),
+            false if !policies.counts_site() => return Decided::pass(caller, making),
             false => (Counted::Site, problem::reply),
         };
         let held = policies.held(counted, &caller);
         match self.take(&held, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {
-                self.told(caller, Err(self.exceeded(&held, &taken).into()), explain, Some((&held, &taken)))
+                self.told(caller, Err(held.exceeded(&taken).into()), explain, Some((&held, &taken)))
             }
             Ok(taken) if instead => {
                 self.told(caller, Ok(self.manifest_instead().into()), explain, Some((&held, &taken)))
             }
             Err(Away) if instead => self.told(caller, Ok(self.manifest_instead().into()), explain, None),
             // The page fails open.
-            Ok(_) | Err(Away) => Decided::pass(caller),
+            Ok(_) | Err(Away) => Decided::pass(caller, making),
         }
     }
 
     async fn take(&self, held: &Held<'_>, amount: Amount) -> Result<Taken, Away> {
         let (limits, len) = held.limits();
         self.counters.take(&limits[..len], amount).await
-    }
-
-    /// Over a limit.
-    fn exceeded(&self, held: &Held<'_>, taken: &Taken) -> Refusal {
-        let refusal = Refusal::from(Fault::RateLimited);
-        let Some(tightest) = held.tightest(taken) else { return refusal };
-        let (policy, seconds) = (tightest.policy, tightest.seconds());
-        let window = policy.window.as_secs();
-        let detail = format!("More than {} requests in {window} seconds. Try again in {seconds} seconds.", policy.most);
-        let (scope, violated) = (Some(tightest.scope), Some(policy.name));
-        Refusal { scope, violated, retry_after: Some(seconds), ..refusal.saying(detail) }
     }
 
     /// Puts an outcome into words, with where the limits stand.
@@ -228,9 +227,9 @@ impl Desk<'_> {
         Decided { decision, caller, about: None, wants_keys: false }
     }
 
-    fn wants_manifest(&self) -> bool {
-        let read = matches!(*self.request.method, Method::GET | Method::HEAD);
-        read && accept_of(self.request.headers).is_some_and(|a| accept::prefers_explicitly(a, ahp::MEDIA_TYPE))
+    /// Is something only read?
+    fn reads(&self) -> bool {
+        matches!(*self.request.method, Method::GET | Method::HEAD)
     }
 
     /// The manifest in place of a page (AHP §3.4): a variant of the page's address, so nobody may keep it for others.
@@ -247,15 +246,9 @@ impl Desk<'_> {
 }
 
 impl Decided {
-    fn pass(caller: Caller) -> Self {
-        Self { decision: Decision::Pass, caller, about: None, wants_keys: false }
+    fn pass(caller: Caller, making: Option<Making>) -> Self {
+        Self { decision: making.map_or(Decision::Pass, Decision::Make), caller, about: None, wants_keys: false }
     }
-}
-
-/// Nobody can say how much was used.
-fn store_away() -> Refusal {
-    let detail = "The counts of calls cannot be reached at the moment. Try again later.";
-    Refusal { reason: "store_away", ..Refusal::from(Fault::Unavailable).saying(detail) }
 }
 
 fn accept_of(headers: &HeaderMap) -> Option<&str> {

@@ -68,7 +68,7 @@ const SERVED: u16 = 1;
 /// The status, 0 for what passes, and the reason.
 fn outcome(decided: &Decided) -> (u16, &str) {
     match &decided.decision {
-        Decision::Pass => (0, ""),
+        Decision::Pass | Decision::Make(_) => (0, ""),
         Decision::Answer(reply) => (reply.status.as_u16(), ""),
         Decision::Refuse(reply, reason) => (reply.status.as_u16(), reason),
         Decision::Serve(_) => (SERVED, ""),
@@ -79,7 +79,7 @@ fn header(decided: &Decided, name: &str) -> String {
     let headers = match &decided.decision {
         Decision::Answer(reply) | Decision::Refuse(reply, _) => &reply.headers,
         Decision::Serve(serving) => &serving.standing,
-        Decision::Pass => return String::new(),
+        Decision::Pass | Decision::Make(_) => return String::new(),
     };
     let found = headers.iter().find(|(n, _)| n.as_str() == name);
     found.map(|(_, v)| v.to_str().unwrap().to_owned()).unwrap_or_default()
@@ -93,7 +93,7 @@ fn an_address_has_its_limit_and_hears_of_it() {
     run(async {
         let (snapshot, home) = (snapshot("[rate_limits]\nanonymous = \"2/minute\"\n"), Home::new());
         let first = ask(&snapshot, &home, CONVERSE, HERE, &[]).await;
-        assert_eq!(outcome(&first), (501, "not_implemented"));
+        assert_eq!(outcome(&first), (SERVED, ""));
         assert_eq!(header(&first, "x-ratelimit-limit"), "2");
         assert_eq!(header(&first, "x-ratelimit-remaining"), "1");
         assert_eq!(header(&first, "x-ratelimit-window"), "60");
@@ -105,7 +105,7 @@ fn an_address_has_its_limit_and_hears_of_it() {
         assert_eq!(header(&third, "x-ratelimit-remaining"), "0");
         assert_eq!(header(&third, "retry-after"), "60");
         assert_eq!(header(&third, "x-ratelimit-reset"), header(&first, "x-ratelimit-reset"));
-        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.2", &[]).await), (501, "not_implemented"));
+        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.2", &[]).await), (SERVED, ""));
         // Content and pages are other things.
         assert_eq!(outcome(&ask(&snapshot, &home, "GET /.well-known/agent.json", HERE, &[]).await), (200, ""));
         assert_eq!(outcome(&ask(&snapshot, &home, "GET /", HERE, &[]).await), (0, ""));
@@ -122,10 +122,10 @@ fn what_is_not_valid_counts_against_the_address_and_nobody_else() {
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &bad).await), (429, "rate_limited"));
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &[]).await), (429, "rate_limited"));
         let good = ask(&snapshot, &home, CONVERSE, HERE, &[("Authorization", "Bearer test")]).await;
-        assert_eq!((outcome(&good).0, good.caller.proof), (501, Proof::Key));
+        assert_eq!((outcome(&good).0, good.caller.proof), (SERVED, Proof::Key));
         assert_eq!(header(&good, "x-ratelimit-limit"), "5", "the key's own limit");
         let other = ask(&snapshot, &home, CONVERSE, HERE, &[("X-AHP-Key", "other")]).await;
-        assert_eq!((outcome(&other).0, other.caller.name.as_deref()), (501, Some("partner-b")));
+        assert_eq!((outcome(&other).0, other.caller.name.as_deref()), (SERVED, Some("partner-b")));
         assert_eq!(header(&other, "x-ratelimit-remaining"), "119");
         // On a page it is just somebody.
         let page = ask(&snapshot, &home, "GET /", HERE, &bad).await;
@@ -134,7 +134,7 @@ fn what_is_not_valid_counts_against_the_address_and_nobody_else() {
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.9", &both).await), (401, "key_unknown"));
         // Whoever is nobody here does not know our keys: other schemes are the site's.
         let basic = [("Authorization", "Basic dGVzdDp0ZXN0")];
-        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.8", &basic).await).0, 501);
+        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.8", &basic).await).0, SERVED);
     });
 }
 
@@ -192,7 +192,7 @@ fn whoever_is_nobody_is_not_served_where_that_was_declared() {
         let nobody = ask(&snapshot, &home, CONVERSE, HERE, &[]).await;
         assert_eq!(outcome(&nobody), (401, "auth_required"));
         assert_eq!(header(&nobody, "www-authenticate"), "Bearer realm=\"agents\"");
-        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &[("X-AHP-Key", "test")]).await).0, 501);
+        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &[("X-AHP-Key", "test")]).await).0, SERVED);
         assert_eq!(outcome(&ask(&snapshot, &home, "GET /.well-known/agent.json", HERE, &[]).await).0, 200);
     });
 }
@@ -209,15 +209,17 @@ fn an_endpoint_is_answered_in_one_spelling_and_its_methods() {
             ("GET /agent/hold", 405),
             ("GET /agent/hold?x=1", 405),
             ("OPTIONS /agent/hold", 204),
-            ("GET /agent/converse/status/abc", 501),
+            ("GET /agent/converse/status/abc", SERVED),
             ("POST /agent/converse/status/abc", 405),
             ("GET /agent/converse/./status/abc", 404),
-            ("GET /agent/converse/other", 501),
+            ("GET /agent/converse/other", SERVED),
             ("GET /capabilities/bookings_hold", 405),
             ("GET /capabilities/careers", 0),
-            ("POST /capabilities/nothing", 501),
-            ("HEAD /openapi.json", 501),
-            ("POST /capabilities/bookings_hold", 501),
+            ("POST /capabilities/nothing", SERVED),
+            ("HEAD /openapi.json", 200),
+            ("POST /openapi.json", 405),
+            ("POST /capabilities/bookings_hold", SERVED),
+            ("POST /mcp", SERVED),
             ("GET /mcp", 405),
             ("GET /agent/holds", 0),
             ("GET /mcps", 0),

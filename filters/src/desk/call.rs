@@ -1,7 +1,8 @@
 //! How the site is called for a capability: its input in the places that were declared, and nothing of the agent's own.
 
 use std::{
-    collections::{HashMap, HashSet},
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -17,7 +18,10 @@ use super::{
     target::{Target, escaped, pairs},
 };
 use crate::{
-    caller::forwarded::{self, Meaning},
+    caller::{
+        Caller,
+        forwarded::{self, Meaning},
+    },
     site::{self, Capability, ResponseKind, Settings},
 };
 
@@ -30,14 +34,14 @@ pub struct Call<'a> {
     /// A path and a query.
     pub target: String,
     /// Besides those that every request of a client's gets.
-    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub headers: &'a [(HeaderName, HeaderValue)],
     pub body: Bytes,
     /// For all of it.
     pub limit: Duration,
     /// Bytes of an answer.
     pub most: usize,
-    /// The answer is told to others too: the site hears nothing of who asked.
-    pub for_anybody: bool,
+    /// Who asks, whatever proved it; `None`: the answer is told to others too, and the site hears nothing of who asked.
+    pub caller: Option<&'a Caller>,
 }
 
 /// What came back.
@@ -141,7 +145,13 @@ impl CallPlan {
         // What some frameworks take for the method, wherever it stands (Rack, Symfony, Express).
         let known = |name: &str| capability.input_schema.as_ref().is_some_and(|s| s["properties"].get(name).is_some());
         let method_override = (!known("_method")).then(|| "_method".to_owned());
-        let taken = renamed.values().cloned().chain(fixed).chain(method_override).map(|name| folded(&name)).collect();
+        let taken = renamed
+            .values()
+            .cloned()
+            .chain(fixed)
+            .chain(method_override)
+            .map(|name| folded(&name).into_owned())
+            .collect();
         Some(Self {
             elsewhere,
             method,
@@ -177,46 +187,46 @@ impl CallPlan {
             placed.push(self.ours(input, name));
         }
         let mut target = self.target.fill(|name| input.get(self.ours(input, name)))?;
-        let mut left = Map::new();
+        let mut left = BTreeMap::new();
         for (name, value) in input.iter().filter(|(name, _)| !placed.contains(&name.as_str())) {
             let theirs = match self.renamed.get(name) {
                 Some(theirs) => theirs,
                 // It would stand beside a value that was checked under another name, or that the operator gave.
-                None if self.taken.contains(&folded(name)) => {
+                None if self.taken.contains(&*folded(name)) => {
                     let message = "There is no such input; the site uses this name for something else.".to_owned();
                     return Err(Violation::new(&format!("/{}", escaped(name)), &message));
                 }
                 None => name,
             };
-            left.insert(theirs.clone(), value.clone());
+            left.insert(theirs.as_str(), value);
         }
         let body = match self.leftover {
             Leftover::Query => {
-                let query = pairs(&left);
+                let query = pairs(left);
                 if !query.is_empty() {
                     target.push(if target.contains('?') { '&' } else { '?' });
                     target.push_str(&query);
                 }
                 Bytes::new()
             }
-            Leftover::Json => Bytes::from(Value::Object(left).to_string()),
-            Leftover::Form => Bytes::from(pairs(&left)),
+            Leftover::Json => Bytes::from(serde_json::to_vec(&left).unwrap_or_default()),
+            Leftover::Form => Bytes::from(pairs(left)),
         };
         Ok(Call {
             elsewhere: self.elsewhere.as_ref(),
             method: &self.method,
             target,
-            headers: self.headers.clone(),
+            headers: &self.headers,
             body,
             limit: self.limit,
             most: self.most,
-            for_anybody: false,
+            caller: None,
         })
     }
 
     /// The input behind a place: by its own name, or by what the site calls it.
     fn ours<'n>(&'n self, input: &Map<String, Value>, name: &'n str) -> &'n str {
-        if input.contains_key(name) && !self.taken.contains(&folded(name)) {
+        if input.contains_key(name) && !self.taken.contains(&*folded(name)) {
             return name;
         }
         self.renamed.iter().find(|(_, theirs)| *theirs == name).map_or(name, |(ours, _)| ours)
@@ -224,9 +234,12 @@ impl CallPlan {
 }
 
 /// A name as those sites read it that fold most: case, blanks and dots, and `a[]` for `a`.
-fn folded(name: &str) -> String {
+fn folded(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-')) {
+        return name.into();
+    }
     let name = name.split('[').next().unwrap_or_default().trim();
-    name.to_lowercase().replace(['.', ' '], "_")
+    name.to_lowercase().replace(['.', ' '], "_").into()
 }
 
 /// A header that the operator adds to every call.

@@ -9,8 +9,10 @@ use std::{cell::RefCell, collections::HashMap};
 
 use serde_json::{Map, Value, json};
 
-/// Parts of a schema beyond its own, at most.
-const ROOM: usize = 1000;
+/// Parts of a schema beyond its own, at most, where it is judged by.
+pub(super) const TO_JUDGE: usize = 1000;
+/// The same where it is published: a declaration may have thousands, and somebody has to read them.
+pub(super) const TO_READ: usize = 120;
 /// Steps from reference to reference, at most.
 const DEPTHS: [usize; 10] = [64, 24, 12, 8, 6, 5, 4, 3, 2, 1];
 
@@ -44,16 +46,16 @@ pub(super) trait Named {
     fn find(&self, reference: &str) -> Option<&Value>;
 }
 
-/// The schema without references.
+/// The schema without references, and with at most `room` parts more than its own.
 ///
 /// # Errors
 ///
 /// A reference that leads nowhere.
-pub(super) fn expanded(schema: &Value, named: &impl Named, counted: &Counted) -> Result<Value, String> {
+pub(super) fn expanded(schema: &Value, named: &impl Named, counted: &Counted, room: usize) -> Result<Value, String> {
     let mut sizes = Sizes { named, counted, own: HashMap::new() };
     let own = sizes.of(schema, (schema, None), 0)?;
     for depth in DEPTHS {
-        if sizes.of(schema, (schema, None), depth)? <= own + ROOM {
+        if sizes.of(schema, (schema, None), depth)? <= own + room {
             return put_in(schema, schema, named, depth);
         }
     }
@@ -212,7 +214,7 @@ mod tests {
         let named = By(
             json!({ "A": { "type": "string", "$schema": "x" }, "B": { "$ref": "#/$defs/n", "$defs": { "n": { "type": "null" } } } }),
         );
-        let of = |schema: Value| expanded(&schema, &named, &Counted::default()).unwrap();
+        let of = |schema: Value| expanded(&schema, &named, &Counted::default(), TO_JUDGE).unwrap();
         assert_eq!(
             of(json!({ "properties": { "a": { "$ref": "#/schemas/A" } } }))["properties"]["a"]["type"],
             "string"
@@ -237,8 +239,10 @@ mod tests {
             of(json!({ "properties": { "$ref": { "type": "string" } } }))["properties"]["$ref"]["type"],
             "string"
         );
-        assert!(expanded(&json!({ "$ref": "#/schemas/C" }), &named, &Counted::default()).is_err());
-        assert!(expanded(&json!({ "$ref": "https://elsewhere.example/x" }), &named, &Counted::default()).is_err());
+        assert!(expanded(&json!({ "$ref": "#/schemas/C" }), &named, &Counted::default(), TO_JUDGE).is_err());
+        assert!(
+            expanded(&json!({ "$ref": "https://elsewhere.example/x" }), &named, &Counted::default(), TO_JUDGE).is_err()
+        );
     }
 
     #[test]
@@ -250,7 +254,7 @@ mod tests {
             })
             .collect();
         let named = By(Value::Object(entangled));
-        let whole = expanded(&json!({ "$ref": "#/schemas/S0" }), &named, &Counted::default()).unwrap();
+        let whole = expanded(&json!({ "$ref": "#/schemas/S0" }), &named, &Counted::default(), TO_JUDGE).unwrap();
         assert!(whole.to_string().len() < 200_000);
         assert!(whole["anyOf"][2]["anyOf"][0]["type"] == "object", "{whole}");
         let tree = |name: &str| {
@@ -259,11 +263,11 @@ mod tests {
         };
         for name in ["default", "definitions", "x"] {
             let named = tree(name);
-            let whole = expanded(&json!({ "$ref": "#/schemas/T" }), &named, &Counted::default()).unwrap();
+            let whole = expanded(&json!({ "$ref": "#/schemas/T" }), &named, &Counted::default(), TO_JUDGE).unwrap();
             assert!(whole.to_string().len() < 200_000, "{name}");
         }
         let itself = By(json!({ "T": { "items": { "$ref": "#/schemas/T" }, "type": "array" } }));
-        let whole = expanded(&json!({ "$ref": "#/schemas/T" }), &itself, &Counted::default()).unwrap();
+        let whole = expanded(&json!({ "$ref": "#/schemas/T" }), &itself, &Counted::default(), TO_JUDGE).unwrap();
         assert_eq!(whole["items"]["items"]["items"]["type"], "array");
     }
 }

@@ -11,7 +11,10 @@ use super::{
     schema::{MOST_VIOLATIONS, Schema, Violation, is_exact, read_untyped},
     target::escaped,
 };
-use crate::fault::{Fault, Refusal};
+use crate::{
+    fault::{Fault, Refusal},
+    strict,
+};
 
 /// The most parts of a query.
 const MOST_TEXTS: usize = 256;
@@ -40,15 +43,10 @@ impl Given<'_> {
                     "A whole number in this input is too large to be passed on as it is. Send it as a string.";
                 return Err(wrong(vec![violation("", message)]));
             }
-            body => match serde_json::from_slice(body) {
+            body => match strict::value(body) {
                 Ok(Value::Object(members)) => members,
                 Ok(_) => return Err(wrong(vec![violation("", "The input has to be a JSON object.")])),
-                Err(e) => {
-                    // Where, and not what: the text is the caller's own, but may be long.
-                    let place = format!("line {}, column {}", e.line(), e.column());
-                    let detail = format!("The body is not JSON (at {place}). Send one JSON object.");
-                    return Err(Refusal::from(Fault::BadRequest).saying(detail));
-                }
+                Err(why) => return Err(Refusal::from(Fault::BadRequest).saying(why)),
             },
         };
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -168,6 +166,7 @@ mod tests {
             assert_eq!((refusal.fault, refusal.violations[0].pointer.as_str()), (Fault::InvalidInput, "/a"), "{body}");
         }
         assert_eq!(merged("[1]", "", &[]).unwrap_err().fault, Fault::InvalidInput);
+        assert_eq!(merged("{\"a\":1,\"a\":1}", "", &[]).unwrap_err().fault, Fault::BadRequest, "as in every dialect");
         for body in ["{", "x", "{\"a\":1}{", "\u{feff}{}", &"[".repeat(100_000)] {
             assert_eq!(merged(body, "", &[]).unwrap_err().fault, Fault::BadRequest);
         }

@@ -23,10 +23,10 @@ pub struct Kept {
     answers: Cache<String, Arc<Answer>, Weight>,
 }
 
-/// Kept as text: a tree of values takes many times as much.
+/// Its data are kept as text: a tree of values takes many times as much.
 #[derive(Debug)]
 struct Answer {
-    told: Vec<u8>,
+    told: Told,
     until: Instant,
 }
 
@@ -35,7 +35,8 @@ struct Weight;
 
 impl Weighter<String, Arc<Answer>> for Weight {
     fn weight(&self, key: &String, answer: &Arc<Answer>) -> u64 {
-        (key.len() + 256 + answer.told.len()) as u64
+        let raw = answer.told.raw.as_ref().map_or(0, |raw| raw.content_type.len() + raw.body.len());
+        (key.len() + 512 + answer.told.data.length() + raw) as u64
     }
 }
 
@@ -54,11 +55,12 @@ impl Kept {
             self.answers.remove(key);
             return None;
         }
-        Some((Told::from_kept(&mut serde_json::from_slice(&answer.told).ok()?)?, left))
+        Some((answer.told.clone(), left))
     }
 
     pub(super) fn keep(&self, key: String, told: &Told, ttl: Duration) {
-        let answer = Answer { told: told.kept().to_string().into(), until: Instant::now() + ttl };
+        let told = Told { data: told.data.as_text(), raw: told.raw.clone(), ..*told };
+        let answer = Answer { told, until: Instant::now() + ttl };
         self.answers.insert(key, Arc::new(answer));
     }
 }
@@ -72,11 +74,12 @@ mod tests {
     #[test]
     fn answers_end_and_are_bounded() {
         let kept = Kept::default();
-        let told = Told { status: StatusCode::OK, data: json!(1), raw: None, at: 0, fresh: None, omitted: false };
+        let told =
+            Told { status: StatusCode::OK, data: json!(1).into(), raw: None, at: 0, fresh: None, omitted: false };
         kept.keep("a".into(), &told, Duration::from_secs(60));
         kept.keep("b".into(), &told, Duration::ZERO);
         assert!(kept.get("a").is_some() && kept.get("b").is_none() && kept.get("c").is_none());
-        let told = Told { data: json!("x".repeat(1024 * 1024)), ..told };
+        let told = Told { data: json!("x".repeat(1024 * 1024)).into(), ..told };
         for n in 0..100 {
             kept.keep(format!("{n}"), &told, Duration::from_secs(60));
         }

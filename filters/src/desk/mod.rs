@@ -6,34 +6,45 @@
 //! words; nothing here knows one.
 
 mod account;
+pub mod address;
 pub mod audit;
 mod authority;
+mod background;
 mod call;
+mod data;
 mod expand;
 mod input;
 mod kept;
+mod outside;
+mod pages;
 mod pattern;
+mod plain;
 mod plan;
 mod promised;
-mod records;
+pub(crate) mod records;
 mod schema;
 mod shape;
 mod step;
 mod summary;
 mod target;
+pub mod ticket;
 mod trouble;
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-pub use account::{Account, rfc3339};
+pub use account::{Account, date, rfc3339};
 use audit::Audit;
 pub use authority::Authority;
+pub use background::{Background, Busy, Errand, Finish};
 pub(crate) use call::static_header;
 pub use call::{Answer, Call, Failed, Upstream};
+pub use data::Data;
 pub use input::Given;
 pub use kept::Kept;
+pub use outside::Outside;
+pub use pages::Talk;
 pub(crate) use pattern::Pattern;
 pub(crate) use plan::Plan;
 pub use records::Holders;
@@ -45,10 +56,12 @@ pub use target::Target;
 
 use crate::{
     caller::Caller,
+    concierge::Library,
     fault::{Fault, Refusal},
     site::Snapshot,
-    state::Records,
+    state::{Counters, Records},
 };
+use ticket::Wish;
 
 /// Everything that carrying out a call needs besides the call.
 pub struct Desk<'a> {
@@ -59,6 +72,11 @@ pub struct Desk<'a> {
     /// `None`: nothing is written down.
     pub audit: Option<&'a dyn Audit>,
     pub kept: &'a Kept,
+    pub counters: &'a dyn Counters,
+    /// What the site's pages say.
+    pub library: &'a Library,
+    pub background: &'a dyn Background,
+    pub outside: &'a dyn Outside,
 }
 
 /// A call, in no dialect's words.
@@ -77,6 +95,14 @@ pub struct Ask<'a> {
     pub dialect: &'static str,
     /// The site that was asked, as the client named it: behind one address there may be many.
     pub host: &'a str,
+    /// What the caller and the desk have said to each other, where it is a question in words.
+    pub talk: Talk<'a>,
+    /// What the site is told beside the input; no part of what is checked, confirmed or kept.
+    pub beside: Map<String, Value>,
+    /// How the answer is wanted, where it comes later.
+    pub wish: Option<&'a Wish>,
+    /// Told when there is nothing left that could stand in the way but the site.
+    pub begun: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 /// Who called what, for the record.
@@ -162,7 +188,8 @@ impl Desk<'_> {
             let account = Account { decision: refusal.reason, ..Account::nothing() };
             return Carried { outcome: Outcome::Fault(Box::new(refusal)), replayed: false, account };
         };
-        let mut step = Step { desk: self, ask, capability, plan, account: Account::of(capability), place: None };
+        let mut step =
+            Step { desk: self, ask, capability, plan, account: Account::of(capability), place: None, alone: true };
         let result = step.steps().await;
         let replayed = matches!(result, Err(Stop::Replayed(_)));
         let outcome = match result {

@@ -75,6 +75,20 @@ impl Pattern {
         }
     }
 
+    /// Whether any reference in it begins with this root.
+    pub(crate) fn begins_with(&self, root: &str) -> bool {
+        let begins = |reference: &Reference| reference.0.first().is_some_and(|first| first == root);
+        match self {
+            Self::Value(_) => false,
+            Self::Reference(reference) => begins(reference),
+            Self::Text(pieces) => {
+                pieces.iter().any(|piece| matches!(piece, Piece::Reference(reference) if begins(reference)))
+            }
+            Self::List(items) => items.iter().any(|item| item.begins_with(root)),
+            Self::Table(members) => members.iter().any(|(_, pattern)| pattern.begins_with(root)),
+        }
+    }
+
     /// The value, where everything it refers to is there and not null.
     pub(crate) fn resolve(&self, roots: &[(&str, &Value)]) -> Option<Value> {
         Some(match self {
@@ -148,6 +162,19 @@ mod tests {
         assert_eq!(resolved(json!({ "a": ["{data.n}", 1, true] }), data.clone()), Some(json!({ "a": [3, 1, true] })));
         for missing in ["{data.results.1.id}", "{data.results.0.none}", "{data.n.x}", "x {data.results}", "{steps.0}"] {
             assert_eq!(resolved(json!({ "fine": 1, "x": missing }), data.clone()), None, "{missing}");
+        }
+    }
+
+    #[test]
+    fn it_is_known_what_is_referred_to() {
+        for (pattern, data, input) in [
+            (json!({ "a": ["{data.n}"] }), true, false),
+            (json!("to {input.to}"), false, true),
+            (json!({ "a": "{data.n} {input.to}" }), true, true),
+            (json!(["data", "{datum.x}", 1]), false, false),
+        ] {
+            let pattern = Pattern::compile(&pattern);
+            assert_eq!((pattern.begins_with("data"), pattern.begins_with("input")), (data, input));
         }
     }
 

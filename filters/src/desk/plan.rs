@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{call::CallPlan, input::Forbidden, summary, summary::Summary};
-use crate::site::{Capability, CapabilityKind, Settings};
+use crate::site::{BuiltIn, Capability, CapabilityKind, Settings};
 
 /// How a capability is carried out.
 #[derive(Debug)]
@@ -25,7 +25,11 @@ pub(super) enum Way {
     Call(Box<CallPlan>),
     /// The contract itself (`policy`).
     Contract(Value),
-    /// Nobody yet: a recipe, a person, or nothing that was declared.
+    /// The site's own pages.
+    Pages(BuiltIn),
+    /// A person, in their own time.
+    Person,
+    /// Nobody yet: a recipe, or nothing that was declared.
     Nothing,
 }
 
@@ -55,9 +59,13 @@ impl Plan {
 }
 
 fn way(capability: &Capability, settings: &Settings) -> Way {
-    let by_somebody = |call: &crate::site::Call| call.recipe.is_some() || call.desk;
-    if capability.upstream.as_ref().is_some_and(by_somebody) {
-        return Way::Nothing;
+    if let Some(built_in) = capability.built_in {
+        return Way::Pages(built_in);
+    }
+    match &capability.upstream {
+        Some(call) if call.desk => return Way::Person,
+        Some(call) if call.recipe.is_some() => return Way::Nothing,
+        _ => {}
     }
     if capability.kind == CapabilityKind::Policy && capability.upstream.is_none() {
         let declared = settings.policies.declared.clone();

@@ -92,7 +92,7 @@ pub(super) fn kept(told: &Result<Told, Refusal>) -> Value {
     }
 }
 
-fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
+pub(super) fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
     if let Some(told) = kept.get_mut("ok") {
         return Told::from_kept(told).map(Ok);
     }

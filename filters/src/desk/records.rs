@@ -232,6 +232,11 @@ fn signed(token: &[u8], binding: &str) -> Vec<u8> {
     [token, binding.as_bytes()].concat()
 }
 
+/// A name that nobody can guess: 128 bits, in hex.
+pub(crate) fn unguessable() -> Result<String, NotKept> {
+    random::<16>().map(|bytes| hex(&bytes))
+}
+
 fn random<const N: usize>() -> Result<[u8; N], NotKept> {
     let mut bytes = [0; N];
     // Without chance nothing can be promised.
@@ -239,7 +244,7 @@ fn random<const N: usize>() -> Result<[u8; N], NotKept> {
     Ok(bytes)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

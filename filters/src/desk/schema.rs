@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-use super::expand::{Counted, Named, expanded};
+use super::expand::{Counted, Named, TO_JUDGE, TO_READ, expanded};
 
 /// The most that is said of one input.
 pub(super) const MOST_VIOLATIONS: usize = 20;
@@ -76,6 +76,15 @@ impl Referred {
         Self { named, openapi, counted: Counted::default() }
     }
 
+    /// A schema that says what it means by itself, for a document that the others are not in. Where references go round
+    /// or far, what lies beyond is left open; one that leads nowhere leaves all of it open.
+    pub(crate) fn alone(&self, schema: Value) -> Value {
+        if !refers(&schema) {
+            return schema;
+        }
+        expanded(&schema, self, &self.counted, TO_READ).unwrap_or_else(|_| Value::Object(Map::new()))
+    }
+
     /// The types of all members, by way of references and of what a schema is put together from.
     fn texts(&self, schema: &Value, texts: &mut BTreeMap<String, Text>, depth: usize) {
         if depth > 8 {
@@ -129,7 +138,7 @@ impl Schema {
     ///
     /// What is wrong with it, in a sentence for the operator.
     pub fn compile(schema: &Value, referred: &Referred) -> Result<Self, String> {
-        let whole = expanded(schema, referred, &referred.counted)?;
+        let whole = expanded(schema, referred, &referred.counted, TO_JUDGE)?;
         let validator = jsonschema::options()
             .offline()
             .with_pattern_options(PatternOptions::regex())
@@ -163,6 +172,15 @@ impl Schema {
     /// A member that came as text, once or several times. What cannot be read as what is due stays text, and is judged.
     pub(crate) fn read(&self, name: &str, values: Vec<String>) -> Value {
         read(self.texts.get(name).unwrap_or(&Text::String), values)
+    }
+}
+
+/// Whether there is a reference anywhere in it, or a member that is called like one.
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => members.contains_key("$ref") || members.values().any(refers),
+        Value::Array(items) => items.iter().any(refers),
+        _ => false,
     }
 }
 
@@ -286,6 +304,21 @@ mod tests {
         assert_eq!(read("o", &["{\"a\":1}"]), json!({ "a": 1 }));
         assert_eq!(read("other", &["1"]), json!("1"));
         assert_eq!(read("s", &["a", "b"]), json!(["a", "b"]));
+    }
+
+    #[test]
+    fn what_is_published_stands_alone() {
+        let named = json!({ "Money": { "type": "number" }, "Tree": { "items": { "$ref": "#/schemas/Tree" } } });
+        let referred = referred(named, None);
+        let own = json!({ "properties": { "price": { "$ref": "#/schemas/Money" }, "n": { "$ref": "#/$defs/n" } },
+            "$defs": { "n": { "type": "integer" } } });
+        let alone = json!({ "properties": { "price": { "type": "number" }, "n": { "type": "integer" } } });
+        assert_eq!(referred.alone(own), alone);
+        let plain = json!({ "properties": { "a": { "type": "string" } }, "$defs": {} });
+        assert_eq!(referred.alone(plain.clone()), plain);
+        assert_eq!(referred.alone(json!({ "$ref": "#/schemas/Nowhere" })), json!({}));
+        let tree = referred.alone(json!({ "$ref": "#/schemas/Tree" })).to_string();
+        assert!(tree.len() < 2000 && !tree.contains("$ref"), "{tree}");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::time::{Duration, SystemTime};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::{
     call::{Answer, CallPlan},
+    data::Data,
     pattern::follow,
 };
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 pub struct Told {
     /// The site's own.
     pub status: StatusCode,
-    pub data: Value,
+    pub data: Data,
     /// What the site sent, where it is passed on as it is.
     pub raw: Option<Raw>,
     /// When the site said so, in seconds since 1970.
@@ -84,26 +85,28 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64) -> Result<Told, Re
     }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let (data, raw) = match plan.response {
-        ResponseKind::Json => (json(&body)?, None),
-        ResponseKind::Wrap => (wrapped(kind, status, &body), None),
-        ResponseKind::Raw => (Value::Null, Some(Raw { content_type: kind.to_owned(), body })),
+        ResponseKind::Json => (json(body)?, None),
+        ResponseKind::Wrap => (wrapped(kind, status, &body).into(), None),
+        ResponseKind::Raw => (Value::Null.into(), Some(Raw { content_type: kind.to_owned(), body })),
     };
-    let data = renamed(data, &plan.output);
+    let data = if plan.output.is_empty() { data } else { renamed(data.into_value(), &plan.output).into() };
     Ok(Told { status, data, raw, at: now, fresh: freshness(&headers), omitted: false })
 }
 
-fn json(body: &[u8]) -> Result<Value, Refusal> {
+fn json(mut body: Bytes) -> Result<Data, Refusal> {
     if body.trim_ascii().is_empty() {
         // A success may well say nothing more.
-        return Ok(Value::Object(Map::new()));
+        return Ok(Value::Object(Map::new()).into());
     }
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    if !has_few_parts(body) {
+    if body.starts_with(b"\xef\xbb\xbf") {
+        body.advance(3);
+    }
+    if !has_few_parts(&body) {
         return Err(
             Refusal::from(Fault::Malformed).saying("The site's answer has more parts than this desk passes on.")
         );
     }
-    serde_json::from_slice(body).map_err(|_| Fault::Malformed.into())
+    Data::read(body).map_err(|_| Fault::Malformed.into())
 }
 
 /// Values in one answer, at most. As a tree each takes many times its text.
@@ -132,7 +135,7 @@ fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
 
 /// Gives members the names that were declared. What the site does not send is not there.
 fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Value {
-    if output.is_empty() || !data.is_object() {
+    if !data.is_object() {
         return data;
     }
     let mut moved = Vec::with_capacity(output.len());
@@ -173,7 +176,7 @@ impl Told {
     /// As a record keeps it.
     pub(super) fn kept(&self) -> Value {
         let raw = self.raw.as_ref().map(|raw| json!({ "type": raw.content_type, "body": STANDARD.encode(&raw.body) }));
-        json!({ "status": self.status.as_u16(), "data": self.data, "raw": raw, "at": self.at, "fresh": self.fresh })
+        json!({ "status": self.status.as_u16(), "data": self.data.value(), "raw": raw, "at": self.at, "fresh": self.fresh })
     }
 
     /// From a record.
@@ -184,7 +187,7 @@ impl Told {
         });
         Some(Self {
             status: StatusCode::from_u16(u16::try_from(kept["status"].as_u64()?).ok()?).ok()?,
-            data: kept["data"].take(),
+            data: kept["data"].take().into(),
             raw,
             at: kept["at"].as_u64()?,
             fresh: kept["fresh"].as_u64(),
@@ -242,8 +245,14 @@ mod tests {
     #[test]
     fn what_is_kept_is_what_was_told() {
         let raw = Some(Raw { content_type: "a/b".into(), body: Bytes::from_static(b"\xff") });
-        let told =
-            Told { status: StatusCode::CREATED, data: json!({ "a": 1 }), raw, at: 5, fresh: None, omitted: false };
+        let told = Told {
+            status: StatusCode::CREATED,
+            data: json!({ "a": 1 }).into(),
+            raw,
+            at: 5,
+            fresh: None,
+            omitted: false,
+        };
         assert_eq!(Told::from_kept(&mut told.kept()), Some(told));
     }
 }

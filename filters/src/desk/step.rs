@@ -6,23 +6,25 @@
 use std::{mem::take, time::Duration};
 
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Account, Ask, Asked, Call, Desk, Done, Failed, Told, Turned,
     audit::{NotWritten, Place},
     call::CallPlan,
-    input,
+    input, pages,
     plan::{Plan, Way},
     promised::kept,
     records::{self, Began, Begin, Known, Promises, seconds},
     shape::{self, Ending},
+    ticket::{NotOpened, State, Tickets},
     trouble::{NOBODY_KNOWS, carried_out_all_the_same, failed, not_kept, not_written},
 };
 use crate::{
     caller::Proof,
+    concierge::MOST_TOKENS,
     fault::{Fault, Refusal},
-    site::Capability,
+    site::{BuiltIn, Capability},
 };
 
 /// Why a step went no further.
@@ -38,6 +40,26 @@ impl<R: Into<Refusal>> From<R> for Stop {
     }
 }
 
+/// What is done once it is promised.
+enum Doing<'a> {
+    Call(&'a CallPlan, Call<'a>),
+    Person,
+}
+
+impl Doing<'_> {
+    fn may_be_repeated(&self) -> bool {
+        matches!(self, Self::Call(plan, _) if plan.idempotent)
+    }
+
+    fn limit(&self) -> Duration {
+        match self {
+            Self::Call(plan, _) => plan.limit(),
+            // Only a record is made.
+            Self::Person => Duration::from_secs(5),
+        }
+    }
+}
+
 /// One call on its way.
 pub(super) struct Step<'a> {
     pub(super) desk: &'a Desk<'a>,
@@ -47,6 +69,8 @@ pub(super) struct Step<'a> {
     pub(super) account: Account,
     /// Room for its line, where it went so far that the line has to be there before the answer.
     pub(super) place: Option<Box<dyn Place>>,
+    /// The input is all that the site is told.
+    pub(super) alone: bool,
 }
 
 impl Step<'_> {
@@ -59,14 +83,25 @@ impl Step<'_> {
         self.ask.authority.strong(self.capability, settings)?;
         let plan = match &self.plan.way {
             Way::Contract(data) => return Ok(self.contract_says(data)),
+            Way::Pages(which) => return Ok(self.pages_say(*which)),
             Way::Nothing => return Err(Fault::NotImplemented.into()),
+            Way::Person => return self.act(Doing::Person).await,
             Way::Call(plan) => plan,
         };
-        let call = plan.call(&self.ask.input).map_err(|violation| input::wrong(vec![violation]))?;
+        let beside = take(&mut self.ask.beside);
+        let told = match beside.is_empty() {
+            true => None,
+            false => self.ask.input.as_object().map(|input| beside.into_iter().chain(input.clone()).collect()),
+        };
+        self.alone = told.is_none();
+        let told = told.map(Value::Object);
+        let call = plan.call(told.as_ref().unwrap_or(&self.ask.input));
+        let mut call = call.map_err(|violation| input::wrong(vec![violation]))?;
+        call.caller = Some(self.ask.caller);
         if self.capability.kind.is_read() && !self.capability.is_confirmed() && !self.capability.idempotency_required {
             return self.read(plan, call).await;
         }
-        self.act(plan, call).await
+        self.act(Doing::Call(plan, call)).await
     }
 
     fn validate(&self) -> Result<(), Refusal> {
@@ -78,8 +113,39 @@ impl Step<'_> {
     }
 
     fn contract_says(&mut self, data: &Value) -> Done {
-        let told =
-            Told { status: StatusCode::OK, data: data.clone(), raw: None, at: seconds(), fresh: None, omitted: false };
+        let told = Told {
+            status: StatusCode::OK,
+            data: data.clone().into(),
+            raw: None,
+            at: seconds(),
+            fresh: None,
+            omitted: false,
+        };
+        self.done(told, None)
+    }
+
+    /// What the site's pages say; the same words get the same answer as long as the pages are the same.
+    fn pages_say(&mut self, which: BuiltIn) -> Done {
+        let query = self.ask.input["query"].as_str().unwrap_or_default();
+        let talk = &self.ask.talk;
+        let alone = talk.before.is_empty() && talk.clarification.is_none();
+        let key = (alone && !self.plan.ttl.is_zero()).then(|| {
+            let language = talk.locale.unwrap_or_default().split('-').next().unwrap_or_default().to_ascii_lowercase();
+            let parts = [&self.capability.id, query, &language, &self.desk.snapshot.hash];
+            // More tokens than the longest answer has make no other answer.
+            let tokens = talk.max_tokens.min(MOST_TOKENS as u64);
+            let numbers = [self.desk.library.number(), tokens, u64::from(talk.list)].map(u64::to_be_bytes);
+            let parts = parts.iter().map(|part| part.as_bytes()).chain(numbers.iter().map(|n| &n[..]));
+            records::fingerprint(&parts.collect::<Vec<_>>())
+        });
+        if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
+            self.account.decision = "cached";
+            return self.done(told, Some(left));
+        }
+        let told = pages::told(self.desk.library, which, query, talk);
+        if let Some(key) = key {
+            self.desk.kept.keep(key, &told, self.plan.ttl);
+        }
         self.done(told, None)
     }
 
@@ -90,13 +156,15 @@ impl Step<'_> {
     /// Something that leaves everything as it is: it may be told from what was kept.
     async fn read(&mut self, plan: &CallPlan, mut call: Call<'_>) -> Result<Done, Stop> {
         let (ttl, anybody) = (self.plan.ttl, self.is_for_anybody());
-        let key = (!ttl.is_zero()).then(|| self.kept_under(anybody));
+        // What goes on in a talk is nobody else's, nor the next talk's.
+        let key = (!ttl.is_zero() && self.alone).then(|| self.kept_under(anybody));
         // Who happened to ask first must not show in what others are told.
-        call.for_anybody = key.is_some() && anybody;
+        call.caller = call.caller.filter(|_| key.is_none() || !anybody);
         if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
             self.account.decision = "cached";
             return Ok(self.done(told, Some(left)));
         }
+        self.begun();
         let answer = self.desk.upstream.call(call).await.map_err(failed)?;
         self.account.upstream_status = Some(answer.status.as_u16());
         let told = shape::told(plan, answer, seconds())?;
@@ -122,7 +190,7 @@ impl Step<'_> {
     }
 
     /// Something that may leave a mark: promised once, confirmed where it has to be, written down.
-    async fn act(&mut self, plan: &CallPlan, call: Call<'_>) -> Result<Done, Stop> {
+    async fn act(&mut self, doing: Doing<'_>) -> Result<Done, Stop> {
         let promises = Promises { records: self.desk.records, holders: self.desk.holders };
         let now = seconds();
         let holder = self.ask.caller.holder();
@@ -138,7 +206,7 @@ impl Step<'_> {
         if let Some(key) = &key {
             match promises.look(key, &input, now).await.map_err(not_kept)? {
                 Known::Nothing => {}
-                Known::Unknown(version) if plan.idempotent => after = Some(version),
+                Known::Unknown(version) if doing.may_be_repeated() => after = Some(version),
                 known => return self.known(known),
             }
         }
@@ -175,7 +243,7 @@ impl Step<'_> {
             after,
             input: &input,
             token: token.as_ref(),
-            limit: plan.limit(),
+            limit: doing.limit(),
             now,
             version: 0,
         };
@@ -183,7 +251,40 @@ impl Step<'_> {
             Began::Yes(version) => begin.version = version,
             Began::No => return self.beaten(&promises, &begin).await,
         }
-        self.carried(&promises, &begin, plan, call).await
+        match doing {
+            Doing::Call(plan, call) => self.carried(&promises, &begin, plan, call).await,
+            Doing::Person => self.handed_over(&promises, &begin).await,
+        }
+    }
+
+    /// Leaves the call to a person, and keeps where their answer will be.
+    async fn handed_over(&mut self, promises: &Promises<'_>, begin: &Begin<'_>) -> Result<Done, Stop> {
+        let tickets = Tickets::of(self.desk);
+        let opened = match self.ask.wish {
+            Some(wish) => tickets.open(&self.ask, wish, State::Waiting).await,
+            None => Err(NotOpened::NoWish),
+        };
+        match opened {
+            Ok(id) => {
+                let data = json!({ "ticket": id });
+                let status = StatusCode::ACCEPTED;
+                let told = Told { status, data: data.into(), raw: None, at: seconds(), fresh: None, omitted: false };
+                let told = Ok(told);
+                self.account.unkept |= promises.end(begin, Some(&kept(&told))).await.is_err();
+                Ok(self.done(told?, None))
+            }
+            Err(why) => {
+                self.account.unkept |= promises.take_back(begin).await.is_err();
+                Err(why.refusal().into())
+            }
+        }
+    }
+
+    /// From here on only the site can stand in the way.
+    fn begun(&mut self) {
+        if let Some(begun) = self.ask.begun.take() {
+            begun();
+        }
     }
 
     /// Calls the site, and keeps what it said.
@@ -194,6 +295,7 @@ impl Step<'_> {
         plan: &CallPlan,
         call: Call<'_>,
     ) -> Result<Done, Stop> {
+        self.begun();
         let told = match self.desk.upstream.call(call).await {
             Ok(answer) => {
                 self.account.upstream_status = Some(answer.status.as_u16());

@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use ring::digest;
 
-use crate::reply::Reply;
+use crate::{etag, page::signals::Signals, reply::Reply};
 
 /// One representation of a document.
 #[derive(Debug, Clone)]
@@ -19,7 +18,7 @@ impl Variant {
     /// Renders the reply, its 304 and its strong tag.
     pub fn new(media_type: &'static str, body: impl Into<Bytes>, cache_control: &HeaderValue) -> Self {
         let body = body.into();
-        let etag = strong_tag(&body);
+        let etag = etag::strong(&body);
         let dress = |reply: Reply| {
             reply
                 .with_value(header::ETAG, etag.clone())
@@ -37,8 +36,16 @@ impl Variant {
         Self { reply: vary(self.reply), not_modified: vary(self.not_modified), ..self }
     }
 
+    /// The same, with what may be done with it.
+    pub(crate) fn telling(mut self, signals: Option<&Signals>) -> Self {
+        for (_, name, value) in signals.into_iter().flat_map(Signals::told) {
+            self.reply.headers.push((name.clone(), value.clone()));
+        }
+        self
+    }
+
     fn answer(&self, headers: &HeaderMap) -> Reply {
-        if matches_tag(headers, &self.etag) { self.not_modified.clone() } else { self.reply.clone() }
+        if etag::matches(headers, &self.etag) { self.not_modified.clone() } else { self.reply.clone() }
     }
 
     /// The body, for a variant of somebody else's URL.
@@ -88,25 +95,6 @@ pub(crate) fn takes(method: &Method) -> bool {
 
 /// What a document can be asked.
 pub(crate) const ALLOW: &str = "GET, HEAD, OPTIONS";
-
-/// A strong entity tag: the first 16 hex digits of the body's SHA-256.
-fn strong_tag(body: &[u8]) -> HeaderValue {
-    let digest = digest::digest(&digest::SHA256, body);
-    let hex: String = digest.as_ref()[..8].iter().map(|b| format!("{b:02x}")).collect();
-    HeaderValue::try_from(format!("\"{hex}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
-}
-
-/// `If-None-Match` against one strong tag, by weak comparison (RFC 9110 §13.1.2).
-fn matches_tag(headers: &HeaderMap, etag: &HeaderValue) -> bool {
-    let Ok(etag) = etag.to_str() else { return false };
-    headers
-        .get_all(header::IF_NONE_MATCH)
-        .iter()
-        .filter_map(|v| v.to_str().ok())
-        .flat_map(|v| v.split(','))
-        .map(str::trim)
-        .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
-}
 
 #[cfg(test)]
 mod tests {

@@ -3,18 +3,32 @@
 use bytes::Bytes;
 
 use super::{DIALECTS, Occupied};
-use crate::site::Declaration;
+use crate::{
+    content::llms,
+    site::{Declaration, Learned, Snapshot},
+};
 
 /// What can be exported, by name.
 pub fn exports() -> impl Iterator<Item = &'static str> {
-    DIALECTS.iter().map(|dialect| dialect.name)
+    DIALECTS.iter().map(|dialect| dialect.name).chain([LLMS])
 }
+
+/// The site in one short text, which is no protocol's.
+const LLMS: &str = "llms";
 
 /// The document that the dialect announces, or its JSON; `None` where there is no such dialect or no JSON of it.
 pub fn export(name: &str, json: bool, declaration: &Declaration) -> Option<Bytes> {
+    if name == LLMS {
+        let snapshot = Snapshot::compile(declaration, &Learned::default());
+        return snapshot.document(llms::PATH).filter(|_| !json);
+    }
     let dialect = DIALECTS.iter().find(|dialect| dialect.name == name)?;
     let published = (dialect.publish)(declaration, &Occupied::default());
-    let document = published.documents.iter().find(|document| document.path == published.announcement.path)?;
+    if let Some(exported) = published.exported {
+        return Some(exported);
+    }
+    let announced = published.announcement.as_ref().map(|announcement| announcement.path.as_str());
+    let document = published.documents.iter().find(|document| announced.is_none_or(|path| document.path == path))?;
     let wanted = |media: &str| !json || media.ends_with("/json") || media.ends_with("+json");
     document.variants.iter().find(|variant| wanted(variant.media_type)).map(|variant| variant.body())
 }
@@ -53,7 +67,10 @@ mod tests {
         let declaration = declare_text(Path::new("/x.toml"), text, &Nowhere).unwrap();
         for name in exports() {
             for json in [false, true] {
-                let exported = export(name, json, &declaration).unwrap();
+                let Some(exported) = export(name, json, &declaration) else {
+                    assert!(json && name == LLMS, "{name}");
+                    continue;
+                };
                 assert!(!exported.is_empty(), "{name}");
                 if json {
                     assert!(serde_json::from_slice::<serde_json::Value>(&exported).is_ok(), "{name}");

@@ -86,6 +86,13 @@ pub(super) fn member(out: &mut Vec<u8>, key: &str, value: &Value) {
     drop(serde_json::to_writer(out, value));
 }
 
+/// The same where the value is a text.
+pub(super) fn text(out: &mut Vec<u8>, key: &str, text: &str) {
+    quoted(out, key);
+    out.push(b':');
+    quoted(out, text);
+}
+
 fn quoted(out: &mut Vec<u8>, text: &str) {
     drop(serde_json::to_writer(out, text));
 }

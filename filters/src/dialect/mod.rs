@@ -2,12 +2,16 @@
 
 pub mod ahp;
 pub mod aicp;
+mod arguments;
 pub(crate) mod document;
 mod export;
 mod json;
+pub(crate) mod mcp;
+pub(crate) mod openapi;
 
 use std::collections::HashSet;
 
+use bytes::Bytes;
 use http::StatusCode;
 
 pub use aicp::summary;
@@ -15,11 +19,13 @@ pub use document::{Document, Variant};
 pub use export::{export, exports};
 
 use crate::{
+    content::llms,
+    desk::ticket::Ticket,
     endpoint::Endpoint,
     fault::Refusal,
     page::Insertion,
     reply::Reply,
-    site::{AgentPath, Declaration, Paths},
+    site::{AgentPath, Declaration, Paths, Snapshot},
 };
 
 /// A protocol that publishes something about the site.
@@ -36,14 +42,17 @@ pub struct Dialect {
 pub type Explain = fn(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply;
 
 /// The table of dialects, in the order their links are announced.
-pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT];
+pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT, mcp::DIALECT, openapi::DIALECT];
 
 /// What one dialect publishes.
 pub struct Publication {
-    pub announcement: Announcement,
+    /// `None`: the manifest says where it is, and nobody else has to.
+    pub announcement: Option<Announcement>,
     pub documents: Vec<Document>,
     /// Where it is called.
     pub endpoints: Vec<Endpoint>,
+    /// What `frontdesk export` prints where no document is published.
+    pub exported: Option<Bytes>,
 }
 
 /// Where an agent finds the dialect's entry document: one link-value of the `Link` header, one `<link>` element.
@@ -107,8 +116,12 @@ impl Occupied {
 
     /// What the site is asked. A path that the operator chose is ours whatever the site has there.
     pub fn probes(paths: &Paths) -> Vec<Probe> {
-        let documents: [(&str, IsOwn); 3] =
-            [(ahp::MANIFEST, is_json), (aicp::CONTRACT, is_not_page), (aicp::NEGOTIATED, is_not_page)];
+        let documents: [(&str, IsOwn); 4] = [
+            (ahp::MANIFEST, is_json),
+            (aicp::CONTRACT, is_not_page),
+            (aicp::NEGOTIATED, is_not_page),
+            (llms::PATH, is_not_page),
+        ];
         let documents = documents.map(|(path, is_own)| Probe { path: path.into(), called: false, is_own });
         let endpoints = paths.all().into_iter().filter(|path| !path.chosen);
         let interface = Probe { path: aicp::INTERFACE.into(), called: false, is_own: is_there };
@@ -149,6 +162,12 @@ fn is_not_page(there: &Seen, nowhere: &Seen) -> bool {
 /// Something that does not answer to GET is something too.
 fn is_there(there: &Seen, nowhere: &Seen) -> bool {
     !matches!(there.status, StatusCode::NOT_FOUND | StatusCode::GONE) && there != nowhere
+}
+
+/// What is delivered of an answer that came later, and where to; `None` where nobody asked for it.
+pub fn delivery<'t>(snapshot: &Snapshot, ticket: &'t Ticket) -> Option<(&'t str, bytes::Bytes)> {
+    // Whatever dialect a question came in, this one answered it.
+    ahp::delivery(snapshot, ticket)
 }
 
 /// `Cache-Control` of a document at its own address.

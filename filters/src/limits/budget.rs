@@ -29,6 +29,7 @@ pub struct Reserved {
     pub tokens: u64,
     /// At most so many of them for the answer.
     pub answer: u64,
+    limits: [Limit; 2],
     settlements: [Settlement; 2],
 }
 
@@ -85,7 +86,7 @@ impl Budgets {
             period: taken.levels[n].period,
             by: 0,
         });
-        Ok(Reserved { tokens, answer: tokens - asked, settlements })
+        Ok(Reserved { tokens, answer: tokens - asked, limits, settlements })
     }
 
     /// Per session, and per day and address.
@@ -111,6 +112,22 @@ impl Budgets {
 }
 
 impl Reserved {
+    /// Reserves so many tokens more, all or none of them; whether they could be had.
+    pub async fn grow(&mut self, counters: &dyn Counters, more: u64) -> bool {
+        let taken = counters.take(&self.limits, Amount { wanted: more, least: more }).await;
+        let granted = taken.is_ok_and(|taken| taken.granted.is_some());
+        if granted {
+            self.tokens += more;
+            self.answer += more;
+        }
+        granted
+    }
+
+    /// Charges what was spent after it was settled.
+    pub async fn charge(self, counters: &dyn Counters, spent: u64) -> Result<(), Away> {
+        Self { tokens: 0, ..self }.settle(counters, spent).await
+    }
+
     /// Gives back what was not spent, or charges what was spent beside it.
     pub async fn settle(mut self, counters: &dyn Counters, spent: u64) -> Result<(), Away> {
         let by = i64::try_from(spent).unwrap_or(i64::MAX).saturating_sub_unsigned(self.tokens);
@@ -156,7 +173,16 @@ mod tests {
             daily: budget(800, Span::Day),
             max_response: 300,
         };
-        Budgets::new(&declared, &Sessions { idle: Duration::from_secs(600) })
+        Budgets::new(
+            &declared,
+            &Sessions {
+                max_turns: 10,
+                idle: Duration::from_secs(600),
+                max_body: 8192,
+                results: Duration::from_secs(3600),
+                allow_http_callbacks: false,
+            },
+        )
     }
 
     fn somebody() -> Caller {

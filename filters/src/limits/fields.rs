@@ -1,8 +1,11 @@
 //! How a limit is told: the headers of AHP §11.1, and the RateLimit fields of draft-ietf-httpapi-ratelimit-headers.
 
-use std::{fmt::Write, time::Duration};
+use std::{
+    fmt::Write,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::policy::Held;
 use crate::{reply::Reply, state::Taken};
@@ -20,6 +23,12 @@ pub(super) fn whole_seconds(time: Duration) -> u64 {
 }
 
 impl Held<'_> {
+    /// Where the limits stand now, for a reply that is not there yet.
+    pub(crate) fn fields(&self, taken: &Taken) -> Vec<(HeaderName, HeaderValue)> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.tell(taken, now, Reply::empty(StatusCode::OK)).headers
+    }
+
     /// Adds where the limits stand to a reply. `now` since 1970.
     pub(crate) fn tell(&self, taken: &Taken, now: Duration, mut reply: Reply) -> Reply {
         let Some(tightest) = self.tightest(taken).filter(|tightest| tightest.level.is_counted()) else { return reply };

@@ -6,3 +6,11 @@ mod policy;
 pub mod tokens;
 
 pub use policy::{Counted, Held, Policies, Policy};
+
+use crate::fault::{Fault, Refusal};
+
+/// Nobody can say how much was used.
+pub(crate) fn store_away() -> Refusal {
+    let detail = "The counts of calls cannot be reached at the moment. Try again later.";
+    Refusal { reason: "store_away", ..Refusal::from(Fault::Unavailable).saying(detail) }
+}

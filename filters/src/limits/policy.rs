@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::fields::whole_seconds;
 use crate::{
-    caller::Caller,
-    fault::Scope,
+    caller::{Agent, Caller},
+    fault::{Fault, Refusal, Scope},
     site::{Rate, RateLimits, Settings},
     state::{Class, Key, Level, Limit, Subject, TOGETHER, Taken, Window},
 };
@@ -119,6 +119,27 @@ impl Policies {
         held
     }
 
+    /// What is known only once a question is read: that it is about an action, and which agent asks, where it did not
+    /// say so before.
+    pub(crate) fn held_beside(&self, action: bool, agent: Option<&str>, caller: &Caller) -> Held<'_> {
+        let mut held = Held::default();
+        let (subject, scope) = match caller.subject {
+            Some(subject) => (subject, Scope::Agent),
+            None => (Subject::address(caller.address), Scope::Ip),
+        };
+        if action {
+            held.add(&self.actions, subject, scope);
+        }
+        // Who signed is who signed, whatever is claimed beside it.
+        let claimed = agent.and_then(Agent::claimed).filter(|_| !caller.agent.as_ref().is_some_and(|a| a.verified));
+        if let (Some(policy), Some(agent)) = (&self.per_agent, claimed)
+            && caller.agent.as_ref().is_none_or(|known| known.name != agent.name)
+        {
+            held.add(policy, agent.subject(subject), Scope::Agent);
+        }
+        held
+    }
+
     /// What a credential that is not valid counts against: the address it came from.
     pub(crate) fn held_for_failure(&self, caller: &Caller) -> Held<'_> {
         let mut held = Held::default();
@@ -154,6 +175,17 @@ impl<'a> Held<'a> {
     pub(super) fn standing(&self, taken: &'a Taken) -> impl Iterator<Item = Standing<'a>> {
         let policies = self.policies.into_iter().flatten();
         policies.zip(&taken.levels).map(|((policy, scope), level)| Standing { policy, scope, level })
+    }
+
+    /// What is said when one of them was reached.
+    pub(crate) fn exceeded(&self, taken: &Taken) -> Refusal {
+        let refusal = Refusal::from(Fault::RateLimited);
+        let Some(tightest) = self.tightest(taken) else { return refusal };
+        let (policy, seconds) = (tightest.policy, tightest.seconds());
+        let window = policy.window.as_secs();
+        let detail = format!("More than {} requests in {window} seconds. Try again in {seconds} seconds.", policy.most);
+        let (scope, violated) = (Some(tightest.scope), Some(policy.name));
+        Refusal { scope, violated, retry_after: Some(seconds), ..refusal.saying(detail) }
     }
 
     /// The one that speaks: of those that are used up the one that lasts longest, else the one with the least left.

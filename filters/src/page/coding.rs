@@ -138,6 +138,12 @@ impl Recoder {
         }
     }
 
+    /// The same, with an element for this page alone.
+    pub fn of_page(mut self, element: Bytes) -> Recoder {
+        self.inserter = self.inserter.of_page(element);
+        self
+    }
+
     /// What became of the page so far.
     pub fn outcome(&self) -> Outcome {
         if matches!(self.state, State::Untouched) {

@@ -2,6 +2,7 @@
 
 use super::{
     insert::{Link, Why},
+    markdown,
     names::Name,
     tag::{Tag, has_word},
     template::{Inside, Templates},
@@ -51,6 +52,8 @@ pub(super) struct Head {
     pub own_notice: bool,
     /// Bit n: the site has a link of the insertion's n-th relation.
     pub own_links: u64,
+    /// The site has a link to its own Markdown.
+    pub own_markdown: bool,
 }
 
 impl Head {
@@ -62,6 +65,7 @@ impl Head {
             document: false,
             own_notice: false,
             own_links: 0,
+            own_markdown: false,
         }
     }
 
@@ -169,6 +173,8 @@ impl Head {
                 for (n, link) in links.iter().enumerate().take(64) {
                     self.own_links |= u64::from(has_word(rel, link.rel.as_bytes())) << n;
                 }
+                self.own_markdown |=
+                    has_word(rel, b"alternate") && tag.kind().eq_ignore_ascii_case(markdown::MEDIA_TYPE.as_bytes());
             }
             Name::Meta if tag.names_shifting_charset() => return Means::GaveUp(Why::WideEncoding),
             Name::Base | Name::Meta | Name::Script => {}

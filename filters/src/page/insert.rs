@@ -35,6 +35,8 @@ pub struct Insertion {
     pub notice: Bytes,
     /// The links, in the order in which they are inserted.
     pub links: Vec<Link>,
+    /// A page is told where its Markdown is too, by an element of its own ([`Inserter::of_page`]).
+    pub markdown: bool,
 }
 
 /// What became of a page.
@@ -75,6 +77,8 @@ pub enum Why {
 #[derive(Debug)]
 pub struct Inserter {
     insertion: Arc<Insertion>,
+    /// An element for this page alone, or nothing.
+    of_page: Bytes,
     scanner: Scanner,
     outcome: Outcome,
     held: BytesMut,
@@ -98,12 +102,18 @@ impl Inserter {
     pub fn new(insertion: Arc<Insertion>) -> Inserter {
         Inserter {
             insertion,
+            of_page: Bytes::new(),
             scanner: Scanner::new(),
             outcome: Outcome::Pending,
             held: BytesMut::new(),
             gone: 0,
             body_at: 0,
         }
+    }
+
+    /// The same, with a link to this page's Markdown, unless the page has one itself.
+    pub fn of_page(self, element: Bytes) -> Inserter {
+        Inserter { of_page: element, ..self }
     }
 
     /// What became of the page so far.
@@ -200,7 +210,9 @@ impl Inserter {
             return None;
         }
         let wanted = |n: usize| n >= 64 || self.scanner.head.own_links & (1 << n) == 0;
-        let links = || self.insertion.links.iter().enumerate().filter(|(n, _)| wanted(*n)).map(|(_, link)| &link.html);
+        let of_page = Some(&self.of_page).filter(|_| !self.scanner.head.own_markdown);
+        let of_all = || self.insertion.links.iter().enumerate().filter(|(n, _)| wanted(*n)).map(|(_, link)| &link.html);
+        let links = || of_all().chain(of_page);
         let links_len: usize = links().map(Bytes::len).sum();
         let mut out = Vec::with_capacity(plan.until + links_len + self.insertion.notice.len());
         let mut from = 0;

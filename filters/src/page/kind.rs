@@ -34,16 +34,19 @@ const ASCII_COMPATIBLE: [&str; 25] = [
 /// XHTML is XML, which has rules of its own and no forgiveness, so it is left alone; so is a charset that is not known
 /// to keep ASCII in its place.
 pub fn is_page(content_type: &str) -> bool {
-    let mut parts = content_type.split(';');
-    if !parts.next().unwrap_or_default().trim().eq_ignore_ascii_case("text/html") {
-        return false;
-    }
-    // Of a parameter given twice the first counts.
-    let charset = parts
+    let kind = content_type.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("text/html")
+        && charset(content_type).is_none_or(|charset| charset.is_empty() || ascii_compatible(charset))
+}
+
+/// What a Content-Type says of the charset. Of a parameter given twice the first counts.
+pub fn charset(content_type: &str) -> Option<&str> {
+    content_type
+        .split(';')
+        .skip(1)
         .filter_map(|part| part.split_once('='))
         .find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
-        .map(|(_, value)| value.trim().trim_matches(['"', '\'']).trim());
-    charset.is_none_or(|charset| charset.is_empty() || ascii_compatible(charset))
+        .map(|(_, value)| value.trim().trim_matches(['"', '\'']).trim())
 }
 
 /// Is this charset one in which every byte of markup is the ASCII one? An unknown one is not.

@@ -6,14 +6,18 @@ mod encode;
 mod head;
 mod insert;
 pub mod kind;
+pub mod markdown;
 mod names;
 mod notice;
 mod raw;
+pub mod robots;
 mod scan;
+pub mod signals;
 mod skim;
 mod tag;
 mod template;
 pub mod validators;
+pub mod whole;
 
 use std::{fmt, sync::Arc};
 
@@ -38,6 +42,14 @@ impl Rewriter {
         match coding {
             Coding::Identity => Rewriter::Plain(Box::new(Inserter::new(insertion))),
             _ => Rewriter::Coded(Box::new(Recoder::new(coding, insertion))),
+        }
+    }
+
+    /// The same, with an element for this page alone.
+    pub fn of_page(self, element: Bytes) -> Rewriter {
+        match self {
+            Rewriter::Plain(inserter) => Rewriter::Plain(Box::new(inserter.of_page(element))),
+            Rewriter::Coded(recoder) => Rewriter::Coded(Box::new(recoder.of_page(element))),
         }
     }
 

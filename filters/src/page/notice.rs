@@ -7,14 +7,17 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use ring::digest;
 
-use super::insert::{Insertion, Link};
+use super::{
+    insert::{Insertion, Link},
+    markdown,
+};
 
 impl Insertion {
     /// The notice and the links for a site whose manifest and contract are at these paths.
     ///
     /// Hidden twice: a strict Content-Security-Policy undoes the inline style but not the attribute, and a style sheet
     /// that sets `display` undoes the attribute but not the inline style.
-    pub fn standard(manifest_path: &str, interface_path: &str) -> Insertion {
+    pub fn standard(manifest_path: &str, interface_path: &str, markdown: bool) -> Insertion {
         let (manifest, interface) = (escape(manifest_path), escape(interface_path));
         let notice = format!(
             "<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\" hidden style=\"display:none\">\
@@ -33,13 +36,25 @@ impl Insertion {
                 link("agent-interface", &interface, "application/aicp+toml"),
                 link("ahp-manifest", &manifest, "application/agent+json"),
             ],
+            markdown,
         }
+    }
+
+    /// The link to the Markdown of the page at this path and query; nothing where pages are not told.
+    pub fn link_of(&self, target: &str) -> Bytes {
+        if !self.markdown || !markdown::is_plain(target) {
+            return Bytes::new();
+        }
+        let (kind, path) = (markdown::MEDIA_TYPE, escape(&markdown::path_of(target)));
+        Bytes::from(format!("<link rel=\"alternate\" href=\"{path}\" type=\"{kind}\">"))
     }
 
     /// Eight characters that change with what is inserted, to be a part of the page's ETag.
     pub fn tag(&self) -> String {
         let mut hash = digest::Context::new(&digest::SHA256);
         hash.update(&self.notice);
+        // The link to a page's Markdown follows from the page's path, which is what the tag stands for anyway.
+        hash.update(if self.markdown { b"markdown" } else { b"" });
         for link in &self.links {
             // The lengths keep two different insertions from running together into the same bytes.
             hash.update(&(link.html.len() as u64).to_be_bytes());
@@ -70,7 +85,7 @@ mod tests {
 
     #[test]
     fn states_what_exists_and_is_hidden_twice() {
-        let insertion = Insertion::standard("/.well-known/agent.json", "/.well-known/agent-interface.toml");
+        let insertion = Insertion::standard("/.well-known/agent.json", "/.well-known/agent-interface.toml", true);
         let notice = std::str::from_utf8(&insertion.notice).unwrap();
         assert!(notice.starts_with(
             "<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\" hidden style=\"display:none\">"
@@ -89,16 +104,29 @@ mod tests {
 
     #[test]
     fn paths_are_escaped() {
-        let insertion = Insertion::standard("/\"><script>&", "/i");
+        let insertion = Insertion::standard("/\"><script>&", "/i", true);
         assert!(!String::from_utf8_lossy(&insertion.notice).contains("<script"));
         assert!(!String::from_utf8_lossy(&insertion.links[1].html).contains("<script"));
     }
 
     #[test]
+    fn a_page_is_told_where_its_markdown_is() {
+        let link = |target| String::from_utf8(Insertion::standard("/a", "/b", true).link_of(target).to_vec()).unwrap();
+        assert_eq!(
+            link("/x?a=\"1&2\""),
+            "<link rel=\"alternate\" href=\"/x.md?a=&quot;1&amp;2&quot;\" type=\"text/markdown\">"
+        );
+        assert_eq!(link("http://elsewhere.example/"), "");
+        assert_eq!(link("//elsewhere.example/x"), "");
+        assert!(Insertion::standard("/a", "/b", false).link_of("/x").is_empty());
+        assert_ne!(Insertion::standard("/a", "/b", false).tag(), Insertion::standard("/a", "/b", true).tag());
+    }
+
+    #[test]
     fn the_tag_follows_what_is_inserted() {
-        let one = Insertion::standard("/a", "/b");
-        assert_eq!(one.tag(), Insertion::standard("/a", "/b").tag());
-        assert_ne!(one.tag(), Insertion::standard("/a", "/c").tag());
+        let one = Insertion::standard("/a", "/b", true);
+        assert_eq!(one.tag(), Insertion::standard("/a", "/b", true).tag());
+        assert_ne!(one.tag(), Insertion::standard("/a", "/c", true).tag());
         assert_eq!(one.tag().len(), 8);
     }
 }

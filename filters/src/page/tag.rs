@@ -255,6 +255,12 @@ impl<'a> Tag<'a> {
         rel.unwrap_or_default()
     }
 
+    /// What media type does a link state?
+    pub fn kind(&self) -> &'a [u8] {
+        let [kind] = self.values([b"type"]);
+        kind.unwrap_or_default().trim_ascii()
+    }
+
     /// Does this tag switch the page to an encoding whose text can hold bytes that look like markup?
     ///
     /// Read only for `<meta>`; a page that says so is left alone, because its `<` may be half of a letter.

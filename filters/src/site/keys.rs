@@ -124,7 +124,7 @@ static CONTENT: Table = closed(&[
     key("concierge", Bool),
     key("start", List(&Text(path_and_query))),
     key("exclude", List(&Text(path))),
-    key("max_pages", Int(0, 1_000_000)),
+    key("max_pages", Int(1, 20_000)),
     key("refresh", Text(duration)),
     key("rate", Text(rate)),
 ]);

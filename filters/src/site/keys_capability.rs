@@ -4,6 +4,7 @@ use super::{
     forms::*,
     schema::{Kind::*, Table, closed, key, open},
 };
+use crate::dialect::ahp::listed;
 
 /// `type` of a capability (AICP §5.5); one we do not know is refused, never guessed (§8.12).
 pub(super) const TYPES: &[&str] = &[
@@ -80,7 +81,7 @@ static WARNING: Table =
 static ACTION: Table = closed(&[key("id", Text(filled)).required(), key("label", Text(any)), key("input", Map(&Any))]);
 
 static AHP: Table = closed(&[
-    key("name", Text(filled)),
+    key("name", Text(listed::can_be_named)),
     key("mode", Word(&["MODE1", "MODE2", "MODE3"])),
     key("response_types", List(&Text(filled))),
     key("accept_fallback", Bool),

@@ -6,9 +6,10 @@
 use std::{path::Path, time::Duration};
 
 use super::{
+    built_in,
     check::Files,
     forms,
-    lower_callers::{auth, digest, rate_limits, store, token_budget},
+    lower_callers::{auth, digest, rate_limits, sessions, store, token_budget},
     lower_capability::capability,
     raw::Item,
     schemas::Schemas,
@@ -43,13 +44,13 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
         store: store(table("store")),
         discovery: discovery(table("discovery")),
         paths: paths(table("paths")),
-        content: Content { refresh: table("content").duration("refresh", "15m") },
+        content: content(table("content")),
         signals: signals(table("content_signals")),
         site: site(table("site")),
         auth: auth(table("auth"), files),
         rate_limits: rate_limits(table("rate_limits")),
         token_budget: token_budget(table("token_budget")),
-        sessions: Sessions { idle: table("sessions").duration("idle", "10m") },
+        sessions: sessions(table("sessions")),
         policies: policies(table("policies")),
         license: table("provenance").text("license"),
         third_parties: {
@@ -62,6 +63,7 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
             stale_while_revalidate_seconds: table("cache").number("stale_while_revalidate_seconds", 86400),
         }),
         audit: root.get("audit").and_then(|_| audit(table("audit"))),
+        built_in: built_in::of(table("content").flag("concierge", true), capabilities),
         capabilities: capabilities
             .iter()
             .filter_map(|item| capability(View { item: Some(item), base }, schemas))
@@ -134,8 +136,26 @@ fn paths(view: View) -> Paths {
     Paths { converse, mcp, openapi, capabilities }
 }
 
+fn content(view: View) -> Content {
+    let texts = |key, default: &[&str]| match view.get(key) {
+        Some(_) => view.texts(key),
+        None => default.iter().map(|text| (*text).to_owned()).collect(),
+    };
+    Content {
+        llms_txt: view.text_or("llms_txt", "auto") == "auto",
+        concierge: view.flag("concierge", true),
+        markdown: view.flag("markdown", true),
+        start: texts("start", &["/sitemap.xml", "/llms.txt", "/"]),
+        exclude: texts("exclude", &["/admin/*"]),
+        max_pages: view.count("max_pages", 2_000),
+        refresh: view.duration("refresh", "15m"),
+        rate: units::rate(&view.text_or("rate", "2/second")).unwrap_or(Rate { count: 2, span: Span::Second }),
+    }
+}
+
 fn signals(view: View) -> ContentSignals {
     ContentSignals {
+        told: view.item.is_some(),
         ai_train: view.flag("ai_train", false),
         ai_input: view.flag("ai_input", true),
         search: view.flag("search", true),
@@ -144,7 +164,13 @@ fn signals(view: View) -> ContentSignals {
 }
 
 fn site(view: View) -> Site {
-    Site { name: view.text("name"), origin: view.text("origin"), description: view.text("description") }
+    Site {
+        name: view.text("name"),
+        origin: view.text("origin"),
+        description: view.text("description"),
+        operator: view.text("operator"),
+        contact: view.text("contact"),
+    }
 }
 
 fn audit(view: View) -> Option<Audit> {

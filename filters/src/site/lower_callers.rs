@@ -84,6 +84,16 @@ pub(super) fn rate_limits(view: View) -> RateLimits {
     }
 }
 
+pub(super) fn sessions(view: View) -> Sessions {
+    Sessions {
+        max_turns: u32::try_from(view.number("max_turns", 10)).unwrap_or(u32::MAX),
+        idle: view.duration("idle", "10m"),
+        max_body: view.size("max_body", "8KB"),
+        results: view.duration("results", "1h"),
+        allow_http_callbacks: view.flag("allow_http_callbacks", false),
+    }
+}
+
 pub(super) fn token_budget(view: View) -> TokenBudget {
     let budget = |key, count, span| {
         let written = view.text(key).and_then(|text| units::budget(&text).ok());

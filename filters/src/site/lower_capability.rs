@@ -11,8 +11,8 @@ use super::{
 
 pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
     let schema = |key| match schemas.pointed(view.get(key)?) {
-        Pointed::Inline(schema) => Some(schema.json()),
-        Pointed::Named(schema) => Some(schema.clone()),
+        Pointed::Inline(schema) => Some(schemas.alone(schema.json())),
+        Pointed::Named(schema) => Some(schemas.alone(schema.clone())),
         Pointed::Nowhere => None,
     };
     let table = |key| View { item: view.get(key), ..view };
@@ -39,6 +39,7 @@ pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
         confirmation: confirmation(table("confirmation")),
         privacy: privacy(table("privacy")),
         ahp: ahp(table("ahp")),
+        built_in: None,
     })
 }
 
@@ -58,11 +59,14 @@ pub(super) fn capability_kind(word: &str) -> Option<CapabilityKind> {
     })
 }
 
+/// A table of texts.
+fn names(view: View, key: &str) -> Vec<(String, String)> {
+    let entries = view.get(key).map(Item::entries).unwrap_or_default();
+    entries.iter().filter_map(|entry| Some((entry.key.to_string(), entry.item.str()?.to_owned()))).collect()
+}
+
 fn call(view: View) -> Call {
-    let names = |key| -> Vec<(String, String)> {
-        let entries = view.get(key).map(Item::entries).unwrap_or_default();
-        entries.iter().filter_map(|entry| Some((entry.key.to_string(), entry.item.str()?.to_owned()))).collect()
-    };
+    let names = |key| names(view, key);
     Call {
         method: view.text("method"),
         path: view.text("path"),
@@ -134,6 +138,10 @@ fn ahp(view: View) -> AhpCapability {
         action_type: view.text("action_type"),
         response_types: view.texts("response_types"),
         accept_fallback: view.get("accept_fallback").and_then(Item::bool),
+        extract: names(view, "extract"),
+        payload: view.get("payload").map(Item::json),
+        answer: view.text("answer"),
+        eta: view.get("eta").map(|_| view.duration("eta", "0s")),
     }
 }
 

@@ -4,6 +4,7 @@
 //! Snapshot. The table of keys in `keys` and `keys_capability` is the whole contract with the operator: what is
 //! accepted, what is published and what is secret all follow from it.
 
+mod built_in;
 mod check;
 mod forms;
 mod keys;
@@ -67,7 +68,8 @@ pub struct Declaration {
     /// are not filled in.
     pub contract: Arc<Node>,
     /// The whole document for `/config`, after `${…}`, with secrets and everything that came from outside redacted.
-    pub tables: serde_json::Map<String, serde_json::Value>,
+    /// JSON, as text: a tree of it would take ten times as much for as long as the declaration is in use.
+    pub tables: Arc<str>,
     pub warnings: Vec<Mistake>,
     /// Every file that was read, absolute and sorted; the declaration's own file is not among them.
     pub references: Vec<PathBuf>,

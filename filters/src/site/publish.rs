@@ -1,6 +1,6 @@
 //! What the outside may see of the declaration: agents the contract, the operator all of it but the secrets.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use serde_json::{Map, Value as Json};
 
@@ -52,11 +52,8 @@ fn published(table: &Table, item: &Item) -> Vec<(String, Node)> {
 }
 
 /// The whole document for the operator: secrets, and whatever came from outside the file, are not in it.
-pub(super) fn redacted(root: &Item) -> Map<String, Json> {
-    match shown(root, Some(&ROOT), false) {
-        Json::Object(map) => map,
-        _ => Map::new(),
-    }
+pub(super) fn redacted(root: &Item) -> Arc<str> {
+    shown(root, Some(&ROOT), false).to_string().into()
 }
 
 fn shown(item: &Item, table: Option<&Table>, secret: bool) -> Json {

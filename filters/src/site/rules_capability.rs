@@ -167,6 +167,17 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
             );
         }
     }
+    for entry in capability.at(&["ahp", "extract"]).map(Item::entries).unwrap_or_default() {
+        if let Err(why) = ahp::pattern(entry.item.str().unwrap_or_default()) {
+            let what = format!("is no pattern that can be used: {}", why.lines().last().unwrap_or_default());
+            found.mistake(entry.line, trail.key("ahp").key("extract").key(&entry.key), what);
+        }
+    }
+    if let Some((item, Err(why))) =
+        capability.at(&["ahp", "answer"]).and_then(|item| Some((item, ahp::answer_template(item.str()?))))
+    {
+        found.mistake(item.line, trail.key("ahp").key("answer"), format!("is no template that can be used: {why}"));
+    }
     for entry in capability.at(&["upstream", "errors"]).map(Item::entries).unwrap_or_default() {
         if !entry.key.parse::<u16>().is_ok_and(|status| (300..600).contains(&status)) {
             let what = "is no status of a failure; write one from 300 to 599, as in \"404\"";
@@ -180,13 +191,13 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
     }
 }
 
-/// AHP knows capabilities by a name; the default one is the id with underscores.
+/// Agents call capabilities by a name; one that two have would call one of them only.
 fn one_name_each(capabilities: &[Item], found: &mut Findings) {
     let mut taken: HashMap<String, usize> = HashMap::new();
     for (index, capability) in capabilities.iter().enumerate() {
         let Some(id) = text(capability, "id") else { continue };
         let given = capability.at(&["ahp", "name"]);
-        let name = given.and_then(Item::str).map_or_else(|| id.replace('.', "_"), str::to_owned);
+        let name = ahp::listed::name(id, given.and_then(Item::str));
         match taken.get(&name) {
             // The same id twice has been said.
             Some(first) if text(&capabilities[*first], "id") != Some(id) => {

@@ -73,6 +73,11 @@ impl Schemas {
         found.map_or(Pointed::Nowhere, Pointed::Named)
     }
 
+    /// A schema as it is published where the others are not.
+    pub(super) fn alone(&self, schema: Json) -> Json {
+        self.referred.alone(schema)
+    }
+
     /// The schema, ready to be asked; `None` where it leads nowhere.
     pub(super) fn compiled(&self, item: &Item) -> Result<Option<Arc<Schema>>, String> {
         let referred = &self.referred;

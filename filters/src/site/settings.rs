@@ -45,10 +45,27 @@ pub struct Settings {
     pub audit: Option<Audit>,
     /// Shared: they are the bulk of a declaration, and a Snapshot keeps them too.
     pub capabilities: Arc<[Capability]>,
+    /// What is there without being declared. Their places come after those of the declared.
+    pub built_in: Arc<[Capability]>,
     pub protection: Protection,
 }
 
 impl Settings {
+    /// Whether anything needs the site to be read.
+    pub fn reads_site(&self) -> bool {
+        self.content.concierge || self.content.llms_txt
+    }
+
+    /// What can be called, with its place: what is declared, then what is built in.
+    pub fn offered(&self) -> impl Iterator<Item = (usize, &Capability)> {
+        self.capabilities.iter().chain(self.built_in.iter()).enumerate().filter(|(_, c)| c.exposed)
+    }
+
+    /// The capability at a place.
+    pub fn capability(&self, index: usize) -> Option<&Capability> {
+        self.capabilities.get(index).or_else(|| self.built_in.get(index.checked_sub(self.capabilities.len())?))
+    }
+
     /// Where keys are fetched, each once: the set of token keys and the agents' directories.
     pub fn key_urls(&self) -> Vec<&str> {
         let jwks = match &self.auth.jwks {
@@ -77,6 +94,11 @@ pub struct Listen {
 }
 
 impl Listen {
+    /// Everywhere that this process listens.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.http.iter().chain(&self.https).chain(&self.agtp).copied().chain([self.admin])
+    }
+
     /// The keys whose values differ and that a running process cannot follow: sockets are bound once.
     pub fn bound_differently(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
@@ -194,15 +216,31 @@ pub struct AgentPath {
 }
 
 /// `[content]`, as far as it is read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Content {
-    /// Also how often the well-known paths are probed for documents of the site's own.
+    /// `llms_txt = "auto"`: one is generated where the site has none.
+    pub llms_txt: bool,
+    /// Questions are answered from the site's own pages.
+    pub concierge: bool,
+    /// Pages are had as Markdown too.
+    pub markdown: bool,
+    /// Where reading the site begins: paths, perhaps with queries.
+    pub start: Vec<String>,
+    /// What is never read: paths, with `*` for anything.
+    pub exclude: Vec<String>,
+    /// How many pages are kept.
+    pub max_pages: usize,
+    /// How fast the site is read.
+    pub rate: Rate,
+    /// How often the site is read anew, and the well-known paths are probed for documents of the site's own.
     pub refresh: Duration,
 }
 
 /// `[content_signals]`.
 #[derive(Debug, Clone, Copy)]
 pub struct ContentSignals {
+    /// The operator wrote the table: what it says is told outside the manifest too.
+    pub told: bool,
     pub ai_train: bool,
     pub ai_input: bool,
     pub search: bool,
@@ -249,6 +287,8 @@ pub struct Site {
     pub name: Option<String>,
     pub origin: Option<String>,
     pub description: Option<String>,
+    pub operator: Option<String>,
+    pub contact: Option<String>,
 }
 
 /// `[cache]`: the freshness of the contract (AICP §6.9), in seconds.

@@ -131,9 +131,17 @@ pub struct TokenBudget {
     pub max_response: u64,
 }
 
-/// `[sessions]`, as far as it is read.
+/// `[sessions]`.
 #[derive(Debug, Clone)]
 pub struct Sessions {
+    /// Questions of one session.
+    pub max_turns: u32,
     /// How long a session lives without being used.
     pub idle: Duration,
+    /// Bytes of one question.
+    pub max_body: usize,
+    /// How long an answer is kept that came later; a question to a person waits as long.
+    pub results: Duration,
+    /// Answers may be delivered over http to this machine too: for tests.
+    pub allow_http_callbacks: bool,
 }

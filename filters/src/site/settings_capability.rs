@@ -25,7 +25,7 @@ pub struct Capability {
     pub idempotency_required: bool,
     pub cache_ttl: Duration,
     pub exposed: bool,
-    /// The resolved schema where it is an inline table or a name that is known, else `None`.
+    /// The resolved schema where it is an inline table or a name that is known, else `None`. It stands alone.
     pub input_schema: Option<Value>,
     pub output_schema: Option<Value>,
     /// What inputs are checked with: the same, compiled.
@@ -36,6 +36,17 @@ pub struct Capability {
     pub confirmation: Confirmation,
     pub privacy: Privacy,
     pub ahp: AhpCapability,
+    /// It is answered from the site's own pages, and was not declared.
+    pub built_in: Option<BuiltIn>,
+}
+
+/// What is there without being declared (AHP §4.1 has both names).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuiltIn {
+    /// What the site is, and who is behind it.
+    SiteInfo,
+    /// What its pages say.
+    ContentSearch,
 }
 
 /// `type` of a capability (AICP §5.5).
@@ -205,4 +216,12 @@ pub struct AhpCapability {
     pub action_type: Option<String>,
     pub response_types: Vec<String>,
     pub accept_fallback: Option<bool>,
+    /// An input, and the pattern that finds it in a question.
+    pub extract: Vec<(String, String)>,
+    /// The members of a payload, with references into the data.
+    pub payload: Option<Value>,
+    /// A template over `input` and `data`.
+    pub answer: Option<String>,
+    /// How long an answer is likely to take.
+    pub eta: Option<Duration>,
 }

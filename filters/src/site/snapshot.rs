@@ -5,16 +5,21 @@
 use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
-use http::HeaderValue;
+use http::{HeaderValue, Method};
 
 use super::{Capability, Declaration, Settings};
 use crate::{
     caller::Callers,
+    content::{
+        crawl::Excluded,
+        llms::{self, Contents},
+    },
     desk::Plan,
-    dialect::{Announcement, DIALECTS, Explain, Occupied, ahp},
+    dialect::{Announcement, DIALECTS, Explain, Occupied, Variant, ahp},
     endpoint::{Endpoint, Endpoints},
-    limits::Policies,
-    page::Insertion,
+    limits::{Policies, budget::Budgets},
+    page::{Insertion, signals::Signals},
+    path, problem,
 };
 
 /// One configuration, compiled. A request takes one at its start and keeps it to its last byte.
@@ -27,11 +32,16 @@ pub struct Snapshot {
     pub link: Option<HeaderValue>,
     /// What goes into pages and the hash of it; `None` when `discovery.notice` is off.
     pub insertion: Option<(Arc<Insertion>, String)>,
+    /// What may be done with the site's words; `None` when the operator wrote nothing about it.
+    pub signals: Option<Signals>,
+    /// What nobody is to read in another form.
+    pub(crate) excluded: Excluded,
     /// Every path that is ours.
     pub endpoints: Endpoints,
     /// Who is known here, and how they prove it.
     pub(crate) callers: Callers,
     pub(crate) policies: Policies,
+    pub(crate) budgets: Budgets,
     /// The handshake's manifest, for a page whose client prefers it, and where it is.
     pub(crate) manifest: Bytes,
     pub(crate) manifest_path: HeaderValue,
@@ -39,6 +49,8 @@ pub struct Snapshot {
     pub(crate) manifest_explain: Explain,
     /// How each capability is carried out, in the order of the settings.
     plans: Vec<Plan>,
+    /// What can be asked in words.
+    pub(crate) converse: ahp::Converse,
 }
 
 /// What was learned about the world outside since the declaration was read.
@@ -47,6 +59,8 @@ pub struct Learned {
     pub occupied: Occupied,
     /// What was fetched from each of [`Settings::key_urls`].
     pub keys: HashMap<String, Bytes>,
+    /// What the site has, where it was read.
+    pub contents: Option<Arc<Contents>>,
 }
 
 impl Snapshot {
@@ -62,14 +76,27 @@ impl Snapshot {
             if dialect.name == ahp::DIALECT.name {
                 manifest = published.documents.first().map(|d| d.variants[0].body()).unwrap_or_default();
             }
-            announcements.push(published.announcement);
+            announcements.extend(published.announcement);
             published.documents.into_iter().for_each(|d| endpoints.add(Endpoint::document(d, dialect.explain)));
             published.endpoints.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         }
         let discovery = &declaration.settings.discovery;
         let path = |rel| announcements.iter().find(|a| a.rel == rel).map_or("/", |a| a.path.as_str());
+        let paths = &declaration.settings.paths;
+        let answered = occupied.leaves(&paths.converse) && declaration.settings.offered().next().is_some();
+        let ways = llms::Ways {
+            manifest: Some(path("ahp-manifest")),
+            converse: answered.then_some(paths.converse.path.as_str()),
+        };
+        if let Some(ours) = llms::document(&declaration.settings, occupied, learned.contents.as_deref(), ways) {
+            endpoints.add(Endpoint::document(ours, problem::reply));
+        }
         let insertion = discovery.notice.then(|| {
-            let insertion = Insertion::standard(path("ahp-manifest"), path("agent-interface"));
+            let insertion = Insertion::standard(
+                path("ahp-manifest"),
+                path("agent-interface"),
+                declaration.settings.content.markdown,
+            );
             let tag = insertion.tag();
             (Arc::new(insertion), tag)
         });
@@ -79,13 +106,21 @@ impl Snapshot {
         Self {
             link,
             insertion,
+            signals: Signals::new(&declaration.settings.signals),
+            excluded: Excluded::new(&declaration.settings.content.exclude),
             endpoints,
             callers: Callers::new(&declaration.settings, &learned.keys),
             policies: Policies::new(&declaration.settings),
             manifest,
             manifest_explain: ahp::DIALECT.explain,
             manifest_path,
-            plans: declaration.settings.capabilities.iter().map(|c| Plan::new(c, &declaration.settings)).collect(),
+            plans: {
+                let settings = &declaration.settings;
+                let all = settings.capabilities.iter().chain(settings.built_in.iter());
+                all.map(|capability| Plan::new(capability, settings)).collect()
+            },
+            budgets: Budgets::new(&declaration.settings.token_budget, &declaration.settings.sessions),
+            converse: ahp::Converse::new(declaration),
             hash: declaration.hash.clone(),
             settings: declaration.settings.clone(),
         }
@@ -94,14 +129,30 @@ impl Snapshot {
 
 impl Snapshot {
     /// How the endpoint that a request would reach says that it is refused.
-    pub fn explain(&self, method: &http::Method, target: &str) -> Explain {
-        let endpoint = self.endpoints.find(target, &crate::path::canonical(target), method);
-        endpoint.map_or(crate::problem::reply, |endpoint| endpoint.explain(method))
+    pub fn explain(&self, method: &Method, target: &str) -> Explain {
+        let endpoint = self.endpoints.find(target, &path::canonical(target), method);
+        endpoint.map_or(problem::reply, |endpoint| endpoint.explain(method))
+    }
+
+    /// Whether a GET of a target is answered here, and not by the site.
+    pub fn answers(&self, target: &str) -> bool {
+        self.endpoints.find(target, &path::canonical(target), &Method::GET).is_some()
+    }
+
+    /// The document that is published at a path, in its first variant.
+    pub(crate) fn document(&self, path: &str) -> Option<Bytes> {
+        let endpoint = self.endpoints.find(path, path, &http::Method::GET)?;
+        endpoint.published()?.variants.first().map(Variant::body)
     }
 
     /// A capability, and how it is carried out.
     pub(crate) fn capability(&self, index: usize) -> Option<(&Capability, &Plan)> {
-        self.settings.capabilities.get(index).zip(self.plans.get(index))
+        self.settings.capability(index).zip(self.plans.get(index))
+    }
+
+    /// Whether somebody may ask something whose answer is counted in tokens.
+    pub fn counts_tokens(&self) -> bool {
+        self.settings.offered().next().is_some()
     }
 
     /// What is wrong with keys that were fetched or declared, a sentence each.

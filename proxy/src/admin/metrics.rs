@@ -5,7 +5,7 @@
 
 use std::{
     sync::{Arc, OnceLock},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use http::{Method, Version};
@@ -41,6 +41,7 @@ pub struct Metrics {
     rejections: IntCounterVec,
     pub pages_rewritten: IntCounter,
     pub pages_untouched: IntCounterVec,
+    pub pages_made: IntCounterVec,
     pub upstream_up: IntGaugeVec,
     pub upstream_retries: IntCounter,
     pub upstream_errors: IntCounterVec,
@@ -57,6 +58,10 @@ pub struct Metrics {
     pub audit_up: IntGauge,
     pub audit_written: IntCounter,
     pub audit_dropped: IntCounter,
+    content_pages: IntGauge,
+    content_bytes: IntGauge,
+    crawl_requests: IntCounterVec,
+    crawl_completed_at: Gauge,
     resident: IntGauge,
 }
 
@@ -94,6 +99,12 @@ impl Metrics {
                 "frontdesk_pages_untouched_total",
                 "HTML responses that were passed as they are, and why.",
                 &["reason"],
+            )?,
+            pages_made: counters(
+                &r,
+                "frontdesk_pages_made_total",
+                "Requests for Markdown, or for a robots.txt with signals, and what was answered.",
+                &["what"],
             )?,
             upstream_up: gauges(
                 &r,
@@ -150,6 +161,21 @@ impl Metrics {
                 &r,
                 "frontdesk_audit_dropped_total",
                 "Lines of reads that were dropped because the audit log could not be written in time.",
+            )?,
+            content_pages: gauge(&r, "frontdesk_content_pages", "Pages of the site that are known.")?,
+            content_bytes: gauge(&r, "frontdesk_content_bytes", "What the index of the site's pages takes.")?,
+            crawl_requests: counters(
+                &r,
+                "frontdesk_crawl_requests_total",
+                "Requests made to read the site, and what became of them.",
+                &["result"],
+            )?,
+            crawl_completed_at: register(
+                &r,
+                Gauge::with_opts(Opts::new(
+                    "frontdesk_crawl_last_complete_timestamp_seconds",
+                    "When the site was last read to its end; 0 before that.",
+                ))?,
             )?,
             resident: gauge(&r, "process_resident_memory_bytes", "Resident memory.")?,
             registry: r,
@@ -209,6 +235,22 @@ impl Metrics {
     /// Counts a run of a background job.
     pub fn job(&self, name: &'static str, result: &'static str) {
         self.jobs.with_label_values(&[name, result]).inc();
+    }
+
+    /// Counts a request made to read the site.
+    pub fn crawled(&self, result: &'static str) {
+        self.crawl_requests.with_label_values(&[result]).inc();
+    }
+
+    /// Shows how much of the site is known.
+    pub fn crawl_pages(&self, pages: usize, bytes: usize) {
+        self.content_pages.set(i64::try_from(pages).unwrap_or(i64::MAX));
+        self.content_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// Notes that the site was read to its end.
+    pub fn crawl_completed(&self, now: SystemTime) {
+        self.crawl_completed_at.set(now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
     }
 
     /// Everything in the text format of Prometheus.

@@ -3,6 +3,7 @@
 //! What shows or changes something is for the operator: on loopback whoever can reach it, elsewhere a token. A page in
 //! a browser must not reach it through the operator's own machine: Host and Origin are checked (DNS rebinding).
 
+mod desk;
 mod guard;
 pub mod metrics;
 mod state;
@@ -17,7 +18,7 @@ use http::{Method, Response, StatusCode, header};
 use pingora::{apps::http_app::ServeHttp, protocols::http::ServerSession};
 use serde_json::json;
 
-use crate::{accept, live::Live, logs::Logs};
+use crate::{accept, live::Live, logs::Logs, outbound::Outbound, process::Processes};
 use metrics::Metrics;
 
 /// The application behind `listen.admin`.
@@ -25,6 +26,8 @@ pub struct Admin {
     pub live: Arc<Live>,
     pub metrics: Arc<Metrics>,
     pub logs: Logs,
+    pub outbound: Arc<Outbound>,
+    pub processes: Arc<Processes>,
     /// The process is ending: not ready any more, but alive.
     pub draining: Arc<AtomicBool>,
 }
@@ -50,7 +53,11 @@ impl ServeHttp for Admin {
 }
 
 impl Admin {
-    async fn route(&self, session: &ServerSession) -> Answer {
+    async fn route(&self, session: &mut ServerSession) -> Answer {
+        let id = session.req_header().uri.path().strip_prefix("/desk/").map(str::to_owned);
+        if let Some(id) = id {
+            return self.decide(session, &id).await;
+        }
         let request = session.req_header();
         let (path, query) = (request.uri.path(), request.uri.query().unwrap_or(""));
         let reads = matches!(request.method, Method::GET | Method::HEAD);
@@ -71,13 +78,19 @@ impl Admin {
             ("/config", true, _) => {
                 operator().map_or_else(|r| *r, |()| json_answer(StatusCode::OK, &state::config(&self.live)))
             }
+            ("/desk", true, _) => match operator() {
+                Ok(()) => self.asked().await,
+                Err(refusal) => *refusal,
+            },
             ("/reload", _, &Method::POST) => match operator() {
                 Ok(()) => self.reload().await,
                 Err(refusal) => *refusal,
             },
             ("/log", _, &Method::PUT | &Method::POST) => operator().map_or_else(|r| *r, |()| self.set_level(query)),
             ("/", true, _) => text(StatusCode::OK, INDEX),
-            ("/livez" | "/healthz" | "/readyz" | "/metrics" | "/config" | "/", false, _) => not_allowed("GET, HEAD"),
+            ("/livez" | "/healthz" | "/readyz" | "/metrics" | "/config" | "/desk" | "/", false, _) => {
+                not_allowed("GET, HEAD")
+            }
             ("/reload", ..) => not_allowed("POST"),
             ("/log", ..) => not_allowed("PUT, POST"),
             _ => problem(StatusCode::NOT_FOUND, "There is nothing here. GET / lists what there is."),
@@ -135,6 +148,8 @@ const INDEX: &str = "frontdesk: the operator's address\n\n\
     GET  /readyz[?verbose] it takes requests\n\
     GET  /metrics          for Prometheus\n\
     GET  /config           what is running, and why the last reload failed\n\
+    GET  /desk             what agents have asked a person, and wait for\n\
+    POST /desk/ID          the person's answer\n\
     POST /reload           read the configuration anew\n\
     PUT  /log?level=debug  change the log's level\n";
 

@@ -30,7 +30,7 @@ pub(super) fn config(live: &Live) -> Value {
         "upstreams": upstreams,
         "store": { "home": format!("{:?}", store.settings().home), "reachable": store.status().reachable },
         "documents": running.snapshot.endpoints.documents(),
-        "config": running.declaration.tables,
+        "config": serde_json::from_str::<Value>(&running.declaration.tables).unwrap_or_default(),
     })
 }
 

@@ -38,7 +38,7 @@ impl Front {
         if running.snapshot.settings.log.access {
             let page = match ctx.page {
                 Touched::No => None,
-                Touched::Left(why) => Some(why),
+                Touched::Left(why) | Touched::Instead(why) => Some(why),
                 Touched::Page => {
                     Some(session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome).unwrap_or("head"))
                 }

@@ -125,8 +125,17 @@ pub fn is_forwarding(name: &HeaderName) -> bool {
     matches!(forwarded::meaning(name), Meaning::Forwarding)
 }
 
-/// Removes what nobody but a trusted proxy may say, and says it ourselves.
+/// Removes what nobody but a trusted proxy may say, and says it ourselves, with who was verified.
 pub fn forward(session: &Session, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
+    forward_address(session, request, ctx, running)?;
+    for (name, value) in ctx.caller.iter().flat_map(Caller::told) {
+        request.insert_header(name, value)?;
+    }
+    Ok(())
+}
+
+/// The same without who was verified.
+pub fn forward_address(session: &Session, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
     let settings = &running.snapshot.settings;
     let Some(connection) = ctx.connection.clone() else { return Ok(()) };
     let peer = connection.client.ip().to_canonical();
@@ -168,9 +177,6 @@ pub fn forward(session: &Session, request: &mut RequestHeader, ctx: &Ctx, runnin
         request.insert_header(X_FORWARDED_HOST, host.clone())?;
     }
     request.insert_header(X_REAL_IP, value(client.to_string())?)?;
-    for (name, value) in ctx.caller.iter().flat_map(Caller::told) {
-        request.insert_header(name, value)?;
-    }
     let protocol = match incoming.version {
         Version::HTTP_2 => "2",
         Version::HTTP_10 => "1.0",

@@ -1,18 +1,22 @@
 //! A call of an agent endpoint: its body is read, the desk carries it out, and its dialect's reply is sent.
 
-use std::sync::Arc;
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use bytes::Bytes;
 use frontdesk_filters::{
     About, Incoming, Refusal, Serving,
     caller::Caller,
-    desk::{Desk, Turned, audit::Audit},
+    desk::{Account, Turned, audit::Audit},
 };
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::{Result, http::RequestHeader, proxy::Session};
 use uuid::Uuid;
 
-use super::{Front, ctx::Ctx, head};
+use super::{Front, behind::Behind, ctx::Ctx, head};
 use crate::{answer, intake, live::Running, outbound::Carrier};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -22,10 +26,10 @@ const FOLLOWED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), Heade
 const LONGEST_ID: usize = 128;
 
 impl Front {
-    pub(super) async fn serve(&self, session: &mut Session, ctx: &mut Ctx, serving: &Serving) -> Result<()> {
+    pub(super) async fn serve(&self, session: &mut Session, ctx: &mut Ctx, serving: Serving) -> Result<()> {
         let running = ctx.running(&self.live);
         let accept = session.req_header().headers.get(header::ACCEPT).cloned();
-        let body = match intake::read(session, running.snapshot.settings.protection.max_input).await {
+        let body = match intake::read(session, serving.most(&running.snapshot.settings)).await {
             Ok(body) => body,
             Err(Some(refusal)) => {
                 session.set_keepalive(None);
@@ -47,7 +51,18 @@ impl Front {
             }
         };
         let reply = self.carried_out(session, ctx, serving, &running, body).await?;
-        answer::send(session, reply, &running).await
+        answer::send_plain(session, reply, &running).await
+    }
+
+    /// Counts a call.
+    pub(super) fn count(&self, account: &Account) {
+        if account.unkept {
+            tracing::error!(
+                capability = account.capability,
+                "what became of a call could not be kept; a retry with its key will be told that nobody knows"
+            );
+        }
+        self.metrics.called(&account.capability, account.decision, account.duration);
     }
 
     /// Writes down a call that came no further than to be refused.
@@ -84,20 +99,16 @@ impl Front {
         &self,
         session: &Session,
         ctx: &mut Ctx,
-        serving: &Serving,
+        serving: Serving,
         running: &Arc<Running>,
         body: Bytes,
     ) -> Result<frontdesk_filters::Reply> {
         let request_id = request_id(session.req_header());
-        let carrier = Carrier { outbound: &self.outbound, running, base: base(session, ctx, running, &request_id)? };
-        let desk = Desk {
-            snapshot: &running.snapshot,
-            records: running.store.records.as_ref(),
-            holders: self.processes.as_ref(),
-            upstream: &carrier,
-            audit: running.audit.as_deref().map(|log| log as _),
-            kept: &self.kept,
-        };
+        let told = || base(session, ctx, running, &request_id);
+        let carrier = Carrier { outbound: &self.outbound, running, told: &told };
+        let library = self.live.library();
+        let behind = Behind { front: self, running, told: &told };
+        let desk = self.desk(running, &carrier, &library, &behind);
         let head = session.req_header();
         let Some(caller) = &ctx.caller else {
             return pingora::Error::e_explain(pingora::ErrorType::InternalError, "nobody calls");
@@ -112,14 +123,11 @@ impl Front {
             request_id: &request_id,
         };
         let served = serving.serve(&desk, &incoming).await;
+        if served.wants_keys {
+            self.live.want_keys();
+        }
         if let Some(account) = &served.account {
-            if account.unkept {
-                tracing::error!(
-                    capability = account.capability,
-                    "what became of a call could not be kept; a retry with its key will be told that nobody knows"
-                );
-            }
-            self.metrics.called(&account.capability, account.decision, account.duration);
+            self.count(account);
         }
         if let Some(reason) = served.reason {
             self.metrics.rejected(reason);
@@ -132,10 +140,10 @@ impl Front {
     }
 }
 
-/// What the site is told of whoever asks, as it is of every request that passes; and nothing of what they sent.
-fn base(session: &Session, ctx: &Ctx, running: &Running, request_id: &str) -> Result<RequestHeader> {
+/// What the site is told of where a request came from, as it is of every one that passes; and nothing of what was sent.
+fn base(session: &Session, ctx: &Ctx, running: &Running, request_id: &str) -> Result<HeaderMap> {
     let incoming = session.req_header();
-    let mut base = RequestHeader::build(incoming.method.clone(), b"/", Some(16))?;
+    let mut base = RequestHeader::build_no_case(incoming.method.clone(), b"/", Some(24))?;
     if let Ok(host) = HeaderValue::from_str(head::authority(incoming)) {
         base.insert_header(header::HOST, host)?;
     }
@@ -145,13 +153,26 @@ fn base(session: &Session, ctx: &Ctx, running: &Running, request_id: &str) -> Re
         }
     }
     base.insert_header(REQUEST_ID, request_id)?;
-    head::forward(session, &mut base, ctx, running)?;
-    Ok(base)
+    head::forward_address(session, &mut base, ctx, running)?;
+    Ok(http::request::Parts::from(base).headers)
 }
 
 /// The client's name for its request, or one of ours.
 fn request_id(head: &RequestHeader) -> String {
     let theirs = head.headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
     let fits = |id: &&str| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|b| b.is_ascii_graphic());
-    theirs.filter(fits).map_or_else(|| Uuid::now_v7().to_string(), str::to_owned)
+    theirs.filter(fits).map_or_else(|| fresh_id().to_string(), str::to_owned)
+}
+
+/// A UUIDv7 that nobody else has; it is no secret, so that the system is not asked for each.
+fn fresh_id() -> Uuid {
+    // Keyed anew by each state, from a start that the system gave to this thread.
+    let random = || RandomState::new().build_hasher().finish().to_be_bytes();
+    let (first, second) = (random(), random());
+    let mut bytes = [0; 10];
+    bytes[..8].copy_from_slice(&first);
+    bytes[8..].copy_from_slice(&second[..2]);
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let millis = u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX);
+    uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
 }

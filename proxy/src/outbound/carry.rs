@@ -1,11 +1,9 @@
 //! Calls of the desk, carried to the site or to another service: one request, one whole answer, within its bounds.
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use bytes::BytesMut;
 use frontdesk_filters::desk::{Answer, Call, Failed, Upstream};
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
 use pingora::{
     Error, ErrorSource, ErrorType, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer,
 };
@@ -15,14 +13,12 @@ use url::Url;
 use super::{CONNECT, Outbound};
 use crate::live::Running;
 
-/// How long an idle connection is kept.
-const KEPT: Duration = Duration::from_secs(55);
 /// Tries of a connection, each to the next upstream in turn. No byte has left before one is there.
 const TRIES: usize = 2;
 
 /// What is said of the site that was asked, and not of who asked.
-const OF_THE_SITE: [HeaderName; 3] =
-    [header::HOST, HeaderName::from_static("x-forwarded-host"), HeaderName::from_static("x-forwarded-proto")];
+const OF_THE_SITE: [HeaderName; 2] =
+    [HeaderName::from_static("x-forwarded-host"), HeaderName::from_static("x-forwarded-proto")];
 
 const NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 
@@ -30,8 +26,9 @@ const NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderVal
 pub struct Carrier<'a> {
     pub outbound: &'a Outbound,
     pub running: &'a Running,
-    /// What the site is told of whoever asked: everything but what is asked.
-    pub base: RequestHeader,
+    /// What the site is told of where the request came from. Who was verified stands in the call itself: it may have been
+    /// proven by what only the body says.
+    pub told: &'a (dyn Fn() -> pingora::Result<HeaderMap> + Send + Sync),
 }
 
 #[async_trait]
@@ -56,7 +53,7 @@ impl Carrier<'_> {
         *sent = true;
         match exchange(&mut session, request, call).await {
             Ok(answer) => {
-                self.outbound.connector.release_http_session(session, &peer, Some(KEPT)).await;
+                self.outbound.keep(session, &peer).await;
                 Ok(answer)
             }
             Err(failed) => {
@@ -69,11 +66,10 @@ impl Carrier<'_> {
     async fn connected(&self, call: &Call<'_>) -> Result<(HttpSession, HttpPeer, RequestHeader), Failed> {
         if let Some(url) = call.elsewhere {
             let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(url.as_str(), &why))?;
-            let request = RequestHeader::build(call.method.clone(), call.target.as_bytes(), Some(8));
-            let request = request.and_then(|request| self.dressed(request, host, call));
+            let request = dressed(HeaderMap::with_capacity(16), host, call);
             let request = request.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
-            let session = self.outbound.connector.get_http_session(&peer).await;
-            let (session, _) = session.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
+            let session = self.outbound.connected(&peer).await;
+            let session = session.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
             return Ok((session, peer, request));
         }
         let pool = &self.running.pool;
@@ -84,15 +80,19 @@ impl Carrier<'_> {
             let Some(peer) = backend.peer().await else {
                 return Err(not_sent(&backend.label, "its name cannot be resolved"));
             };
-            let host = match self.running.snapshot.settings.upstream.preserve_host {
-                true => self.base.headers.get(header::HOST).cloned(),
-                false => None,
-            };
+            let mut told = (self.told)().map_err(|e| not_sent(&backend.label, &e.to_string()))?;
+            let host = told.remove(header::HOST).filter(|_| self.running.snapshot.settings.upstream.preserve_host);
             let host = host.unwrap_or_else(|| backend.authority.clone());
-            let request = self.for_site(call).and_then(|request| self.dressed(request, host, call));
-            let request = request.map_err(|e| not_sent(&backend.label, &e.to_string()))?;
-            match self.outbound.connector.get_http_session(&peer).await {
-                Ok((session, _)) => return Ok((session, peer, request)),
+            match call.caller {
+                Some(caller) => told.extend(caller.told()),
+                None => {
+                    let of_the_site = told.iter().filter(|(name, _)| OF_THE_SITE.contains(name));
+                    told = of_the_site.map(|(name, value)| (name.clone(), value.clone())).collect();
+                }
+            }
+            let request = dressed(told, host, call).map_err(|e| not_sent(&backend.label, &e.to_string()))?;
+            match self.outbound.connected(&peer).await {
+                Ok(session) => return Ok((session, peer, request)),
                 Err(e) => {
                     pool.refused(index);
                     tracing::warn!(upstream = backend.label, error = %e, "an upstream refused a call of the desk");
@@ -102,32 +102,23 @@ impl Carrier<'_> {
         }
         Err(Failed::NotSent)
     }
+}
 
-    fn for_site(&self, call: &Call<'_>) -> pingora::Result<RequestHeader> {
-        let mut request = RequestHeader::build(call.method.clone(), call.target.as_bytes(), Some(16))?;
-        let told = |name: &HeaderName| !call.for_anybody || OF_THE_SITE.contains(name);
-        for (name, value) in self.base.headers.iter().filter(|(name, _)| told(name)) {
-            request.append_header(name.clone(), value.clone())?;
-        }
-        Ok(request)
+/// The head of the request. Its names go out as the library writes them: no case of anybody's is to be kept.
+fn dressed(mut headers: HeaderMap, host: HeaderValue, call: &Call<'_>) -> Result<RequestHeader, http::Error> {
+    headers.insert(header::HOST, host);
+    for (name, value) in call.headers.iter().cloned().chain([NO_CODING]) {
+        headers.insert(name, value);
     }
-
-    fn dressed(
-        &self,
-        mut request: RequestHeader,
-        host: HeaderValue,
-        call: &Call<'_>,
-    ) -> pingora::Result<RequestHeader> {
-        request.insert_header(header::HOST, host)?;
-        for (name, value) in call.headers.iter().cloned().chain([NO_CODING]) {
-            request.insert_header(name, value)?;
-        }
-        // A method that usually has a body says that there is none.
-        if !call.body.is_empty() || !matches!(call.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS") {
-            request.insert_header(header::CONTENT_LENGTH, call.body.len())?;
-        }
-        Ok(request)
+    // A method that usually has a body says that there is none.
+    if !call.body.is_empty() || !matches!(call.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS") {
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(call.body.len()));
     }
+    let (mut head, ()) = Request::new(()).into_parts();
+    head.method = call.method.clone();
+    head.uri = Uri::builder().path_and_query(call.target.as_str()).build()?;
+    head.headers = headers;
+    Ok(head.into())
 }
 
 /// Another service, its certificate verified by the roots of this machine.
@@ -149,10 +140,8 @@ fn not_sent(whom: &str, why: &str) -> Failed {
     Failed::NotSent
 }
 
-/// Sends the request and reads the whole answer.
+/// Sends the request and reads the whole answer. How long that may take is bounded around it.
 async fn exchange(session: &mut HttpSession, request: RequestHeader, call: &Call<'_>) -> Result<Answer, Failed> {
-    session.set_read_timeout(Some(call.limit));
-    session.set_write_timeout(Some(call.limit));
     session.write_request_header(Box::new(request)).await.map_err(broken)?;
     if !call.body.is_empty() {
         session.write_request_body(call.body.clone(), true).await.map_err(broken)?;

@@ -1,24 +1,41 @@
-//! Requests of our own: calls of the desk, health checks, looking for what the site already has, fetching keys, and
-//! inspecting a site.
+//! Requests of our own: calls of the desk, health checks, looking for what the site already has, reading it, fetching
+//! keys, and inspecting a site.
 
 mod carry;
+mod deliver;
+mod page;
+mod read;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use frontdesk_filters::dialect::Seen;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use pingora::{
-    connectors::http::Connector, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer,
+    connectors::http::{Connector, v1},
+    http::RequestHeader,
+    protocols::http::client::HttpSession,
+    upstreams::peer::{HttpPeer, Peer},
 };
 use tokio::time::timeout;
 use url::Url;
 
 pub use carry::Carrier;
+pub use page::{Body, Rest};
+pub use read::Question;
+
+use crate::live::Live;
 
 /// Asks upstreams and others, over connections of its own.
 pub struct Outbound {
     connector: Connector,
+    /// For those that speak nothing but HTTP/1: what is kept of them is had without more ado.
+    plain: v1::Connector,
+    /// Whom it delivers for; nothing is delivered before that is known.
+    live: OnceLock<Arc<Live>>,
 }
 
 /// Whom a question asks for, and whether a client would have asked over TLS.
@@ -39,7 +56,35 @@ pub struct Whole {
 impl Outbound {
     /// A client without connections yet.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self { connector: Connector::new(None) })
+        let connector = Connector::new(None);
+        Arc::new(Self { connector, plain: v1::Connector::new(None), live: OnceLock::new() })
+    }
+
+    /// A connection, kept or new. What makes a new one is boxed, as it would take 160 KB of every call: it has a whole
+    /// handshake in it.
+    async fn connected(&self, peer: &HttpPeer) -> pingora::Result<HttpSession> {
+        if !is_plain(peer) {
+            return Box::pin(self.connector.get_http_session(peer)).await.map(|(session, _)| session);
+        }
+        if let Some(kept) = self.plain.reused_http_session(peer).await {
+            return Ok(HttpSession::H1(kept));
+        }
+        Box::pin(self.plain.get_http_session(peer)).await.map(|(session, _)| HttpSession::H1(session))
+    }
+
+    /// Keeps a connection for the next call, where it can have one.
+    async fn keep(&self, session: HttpSession, peer: &HttpPeer) {
+        match session {
+            HttpSession::H1(session) if is_plain(peer) => {
+                self.plain.release_http_session(session, peer, Some(KEPT)).await;
+            }
+            session => self.connector.release_http_session(session, peer, Some(KEPT)).await,
+        }
+    }
+
+    /// Delivers for this from now on.
+    pub fn deliver_for(&self, live: &Arc<Live>) {
+        let _ = self.live.set(live.clone());
     }
 
     /// GETs a path and reads no further than the head; the connection is closed after it. `limit` bounds all of it.
@@ -58,7 +103,7 @@ impl Outbound {
     ) -> Result<Seen, String> {
         let ask = async {
             let (mut session, _) = self.connector.get_http_session(&peer).await?;
-            let manner = Manner { asked, accept: ANYTHING, site: true };
+            let manner = Manner { asked, accept: ANYTHING, site: true, more: &[] };
             let result = head(&mut session, &manner, method, path).await;
             session.shutdown().await;
             result
@@ -101,27 +146,28 @@ impl Outbound {
         let asked = Asked { host, tls: true };
         let path = url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()));
         let (mut session, _) = self.connector.get_http_session(&peer).await.map_err(|e| because(&e))?;
-        let result = whole(&mut session, &asked, &path, accept, bound).await;
+        let manner = Manner { asked: &asked, accept, site: false, more: &[] };
+        let result = whole(&mut session, &manner, &path, bound).await;
         session.shutdown().await;
         result
     }
 }
 
+/// Whether a server is asked for HTTP/1 and nothing else.
+fn is_plain(peer: &HttpPeer) -> bool {
+    peer.get_peer_options().is_none_or(|options| options.alpn.get_max_http_version() == 1)
+}
+
+/// How long an idle connection is kept.
+const KEPT: Duration = Duration::from_secs(55);
 /// How long a connection to somebody else may take.
 const CONNECT: Duration = Duration::from_secs(3);
 
 /// What is asked for where no representation is preferred.
 const ANYTHING: &str = "*/*";
 
-async fn whole(
-    session: &mut HttpSession,
-    asked: &Asked,
-    path: &str,
-    accept: &'static str,
-    bound: usize,
-) -> Result<Whole, String> {
-    let manner = Manner { asked, accept, site: false };
-    let seen = head(session, &manner, &Method::GET, path).await.map_err(|e| because(&e))?;
+async fn whole(session: &mut HttpSession, manner: &Manner<'_>, path: &str, bound: usize) -> Result<Whole, String> {
+    let seen = head(session, manner, &Method::GET, path).await.map_err(|e| because(&e))?;
     let headers = session.response_header().map(|head| head.headers.clone()).unwrap_or_default();
     let (mut body, mut cut) = (Vec::new(), false);
     while let Some(chunk) = session.read_response_body().await.map_err(|e| because(&e))? {
@@ -150,11 +196,13 @@ struct Manner<'a> {
     accept: &'static str,
     /// The site in front of which we stand is told what a client of its own would have been.
     site: bool,
+    /// What else is said.
+    more: &'a [(HeaderName, HeaderValue)],
 }
 
 /// Asks, and reads the head of the answer.
 async fn head(session: &mut HttpSession, manner: &Manner<'_>, method: &Method, path: &str) -> pingora::Result<Seen> {
-    let Manner { asked, accept, site } = *manner;
+    let Manner { asked, accept, site, more } = *manner;
     let mut request = RequestHeader::build(method.clone(), path.as_bytes(), Some(5))?;
     request.insert_header(header::HOST, asked.host.clone())?;
     if site {
@@ -163,6 +211,9 @@ async fn head(session: &mut HttpSession, manner: &Manner<'_>, method: &Method, p
     }
     request.insert_header(header::USER_AGENT, concat!("frontdesk/", env!("CARGO_PKG_VERSION")))?;
     request.insert_header(header::ACCEPT, accept)?;
+    for (name, value) in more {
+        request.insert_header(name, value)?;
+    }
     session.write_request_header(Box::new(request)).await?;
     session.finish_request_body().await?;
     loop {

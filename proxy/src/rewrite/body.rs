@@ -62,10 +62,11 @@ impl PageBody {
         &mut self,
         coding: Coding,
         insertion: Arc<Insertion>,
+        of_page: Bytes,
         place: Option<Place>,
         metrics: Arc<Metrics>,
     ) {
-        let rewriter = Rewriter::new(coding, insertion);
+        let rewriter = Rewriter::new(coding, insertion).of_page(of_page);
         self.armed = Some(Armed { rewriter, _place: place, metrics, broken: None, done: false });
     }
 

@@ -35,6 +35,8 @@ pub enum Touched {
     Page,
     /// A page that is passed as it is, and why.
     Left(&'static str),
+    /// Not passed at all: something made of it, or in its place, was answered.
+    Instead(&'static str),
 }
 
 /// Looks at a response's head as the site sent it, before the library frames it. Informational ones are not for here.
@@ -46,11 +48,19 @@ pub fn prepare(
     body: Option<&mut PageBody>,
     metrics: &Arc<Metrics>,
 ) -> pingora::Result<Touched> {
-    let Some((insertion, hash)) = &snapshot.insertion else { return Ok(Touched::No) };
     let (method, version) = (&request.method, request.version);
     if !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
         return Ok(Touched::No);
     }
+    let html = text(&head.headers, header::CONTENT_TYPE).is_some_and(is_html);
+    if html && head.status != StatusCode::NOT_MODIFIED {
+        sign(snapshot, head)?;
+        // Under this address there is its Markdown too, and the manifest, for whoever asks for them.
+        if (snapshot.settings.content.markdown || snapshot.insertion.is_some()) && *method != Method::POST {
+            add_vary(head)?;
+        }
+    }
+    let Some((insertion, hash)) = &snapshot.insertion else { return Ok(Touched::No) };
     if head.status == StatusCode::NOT_MODIFIED {
         if let Some(matched) = &asked.matched {
             // Tagged again like its 200, by the site's tag if it repeats one.
@@ -60,16 +70,11 @@ pub fn prepare(
         }
         return Ok(Touched::No);
     }
-    let html = text(&head.headers, header::CONTENT_TYPE).is_some_and(is_html);
     if head.status == StatusCode::OK && *method != Method::POST {
         known::learn(request.raw_path(), html);
     }
     if !html {
         return Ok(Touched::No);
-    }
-    // Under this address there is also the manifest, for whoever asks for it.
-    if *method != Method::POST {
-        add_vary(head)?;
     }
     let coding = match left_alone(head, version) {
         Ok(coding) => coding,
@@ -97,7 +102,10 @@ pub fn prepare(
     if *method != Method::HEAD
         && let Some(body) = body
     {
-        body.arm(coding, insertion.clone(), place, metrics.clone());
+        let is_page = head.status == StatusCode::OK && *method == Method::GET;
+        let of_page = std::str::from_utf8(request.raw_path()).ok().filter(|_| is_page);
+        let of_page = of_page.map(|target| insertion.link_of(target)).unwrap_or_default();
+        body.arm(coding, insertion.clone(), of_page, place, metrics.clone());
     }
     Ok(Touched::Page)
 }
@@ -136,6 +144,17 @@ fn is_html(content_type: &str) -> bool {
 
 fn retagged(headers: &HeaderMap, hash: &str) -> Option<String> {
     validators::tagged(text(headers, header::ETAG), text(headers, header::LAST_MODIFIED), hash)
+}
+
+/// What may be done with the page, where the operator says so and the site does not.
+fn sign(snapshot: &Snapshot, head: &mut ResponseHeader) -> pingora::Result<()> {
+    let Some(signals) = &snapshot.signals else { return Ok(()) };
+    for (cased, name, value) in signals.told() {
+        if !head.headers.contains_key(name) {
+            head.insert_header(cased, value.clone())?;
+        }
+    }
+    Ok(())
 }
 
 /// `Vary: Accept`, once.

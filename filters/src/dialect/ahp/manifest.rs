@@ -1,48 +1,44 @@
 //! The AHP manifest (AHP §4), within the bounds of the published JSON Schema.
 
-use std::sync::LazyLock;
-
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
-    super::{Occupied, json},
+    super::{Occupied, json, mcp, openapi},
     VERSION,
+    listed::{self, A_QUESTION, ANYTHING, ActionType, Listed, Mode, clip},
 };
-use crate::site::{AuthKind, Budget, Capability, Declaration, Rate};
+use crate::{
+    content::llms,
+    site::{AuthKind, Budget, Declaration, Rate},
+};
 
 /// Bounds of the schema, in characters.
 const NAME: usize = 128;
 const DESCRIPTION: usize = 512;
-const CAPABILITY_NAME: usize = 64;
-const CAPABILITY_DESCRIPTION: usize = 256;
 
 /// Renders the manifest from what was declared.
 pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> {
     let s = &declaration.settings;
-    let listed: Vec<&Capability> = s.capabilities.iter().filter(|c| c.exposed).collect();
+    let listed = listed::all(declaration);
     let mut out = Vec::new();
     json::object(&mut out, |manifest| {
         manifest.text("ahp", VERSION);
-        let supported = listed.iter().any(|c| c.ahp.action_type.as_deref() == Some("async"));
-        manifest.value("async", &json!({ "supported": supported }));
+        manifest.value("async", &later(declaration, &listed));
         manifest.text("authentication", authentication(s.auth.kind));
         if !listed.is_empty() {
-            json::array(manifest.key("capabilities"), &listed, |out, c| capability(out, c));
+            json::array(manifest.key("capabilities"), &listed, capability);
         }
-        manifest.value(
-            "content_signals",
-            &json!({
-                "ai_train": s.signals.ai_train,
-                "ai_input": s.signals.ai_input,
-                "search": s.signals.search,
-                "attribution_required": s.signals.attribution_required,
-            }),
-        );
+        manifest.value("content_signals", &signals(declaration));
         if let Some(description) = &s.site.description {
             manifest.text("description", clip(description, DESCRIPTION));
         }
-        if !listed.is_empty() && occupied.leaves(&s.paths.converse) {
-            manifest.value("endpoints", &json!({ "converse": s.paths.converse.path }));
+        let endpoints = endpoints(declaration, occupied, &listed);
+        if !endpoints.is_empty() {
+            manifest.value("endpoints", &Value::Object(endpoints));
+        }
+        let integrations = integrations(declaration, occupied, &listed);
+        if !integrations.is_empty() {
+            manifest.value("integrations", &Value::Object(integrations));
         }
         manifest.texts("modes", modes(&listed));
         if let Some(name) = &s.site.name {
@@ -60,15 +56,61 @@ pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> 
     out
 }
 
-/// Higher modes list the lower ones too (AHP §5: each builds on the last).
-fn modes(listed: &[&Capability]) -> Vec<&'static str> {
-    const ALL: [&str; 3] = ["MODE1", "MODE2", "MODE3"];
-    let highest = listed.iter().filter_map(|c| ALL.iter().position(|m| *m == mode(c))).max().unwrap_or(0);
-    ALL[..=highest].to_vec()
+/// Where questions are asked, and where the site's words are (AHP §4.3).
+fn endpoints(declaration: &Declaration, occupied: &Occupied, listed: &[Listed]) -> Map<String, Value> {
+    let settings = &declaration.settings;
+    let mut endpoints = Map::new();
+    if let Some(path) = llms::endpoint(settings, occupied) {
+        endpoints.insert("content".into(), path.into());
+    }
+    if !listed.is_empty() && occupied.leaves(&settings.paths.converse) {
+        endpoints.insert("converse".into(), settings.paths.converse.path.as_str().into());
+    }
+    endpoints
 }
 
-fn mode(capability: &Capability) -> &str {
-    capability.ahp.mode.as_deref().unwrap_or("MODE3")
+/// Other ways to the same answers (AHP §4.4), as far as they answer.
+fn integrations(declaration: &Declaration, occupied: &Occupied, listed: &[Listed]) -> Map<String, Value> {
+    let mut integrations = Map::new();
+    if listed.is_empty() {
+        return integrations;
+    }
+    if let Some(path) = mcp::path(declaration, occupied) {
+        // The version that AHP §4.4.1 names; whoever speaks a later one hears of it when they begin.
+        integrations.insert("mcp".into(), json!({ "url": path, "version": mcp::HANDSHAKES[0] }));
+    }
+    if let Some(path) = openapi::path(declaration, occupied) {
+        integrations.insert("openapi".into(), json!({ "url": path, "version": openapi::VERSION }));
+    }
+    integrations
+}
+
+/// What may be done with what is said here (AHP §7).
+pub(super) fn signals(declaration: &Declaration) -> Value {
+    let signals = &declaration.settings.signals;
+    json!({
+        "ai_train": signals.ai_train,
+        "ai_input": signals.ai_input,
+        "search": signals.search,
+        "attribution_required": signals.attribution_required,
+    })
+}
+
+/// Whether answers may come later, and how much later (AHP §9).
+fn later(declaration: &Declaration, listed: &[Listed]) -> Value {
+    let etas = listed.iter().filter(|c| c.action_type == ActionType::Async);
+    let etas = etas.map(|c| declaration.settings.capability(c.index).and_then(|c| c.ahp.eta)).collect::<Vec<_>>();
+    let mut later = json!({ "supported": !etas.is_empty() });
+    if let Some(most) = etas.into_iter().flatten().max() {
+        later["max_eta_seconds"] = most.as_secs().into();
+    }
+    later
+}
+
+/// Higher modes list the lower ones too (AHP §5: each builds on the last).
+fn modes(listed: &[Listed]) -> Vec<&'static str> {
+    let highest = listed.iter().map(|c| c.mode).max().unwrap_or(Mode::One);
+    [Mode::One, Mode::Two, Mode::Three].into_iter().filter(|mode| *mode <= highest).map(Mode::word).collect()
 }
 
 /// The scheme an agent has to use (AHP §8.2); a token from an OAuth server is a bearer token.
@@ -80,71 +122,21 @@ fn authentication(kind: AuthKind) -> &'static str {
     }
 }
 
-fn capability(out: &mut Vec<u8>, c: &Capability) {
-    let action = c.kind.is_action();
+fn capability(out: &mut Vec<u8>, c: &Listed) {
     // Declared or not, an agent needs to know the shape (AHP §5.3).
-    let shaped = mode(c) == "MODE3";
+    let shaped = c.mode == Mode::Three;
     json::object(out, |members| {
-        members.value("accept_fallback", &c.ahp.accept_fallback.unwrap_or(false).into());
-        let default = if action { "action" } else { "query" };
-        members.text("action_type", c.ahp.action_type.as_deref().unwrap_or(default));
-        let description = c.description.as_deref().unwrap_or(&c.id);
-        members.text("description", clip(description, CAPABILITY_DESCRIPTION));
+        members.value("accept_fallback", &c.accept_fallback.into());
+        members.text("action_type", c.action_type.word());
+        members.text("description", &c.description);
         if shaped {
             members.value("input_schema", c.input_schema.as_ref().unwrap_or(&A_QUESTION));
         }
-        members.text("mode", mode(c));
-        members.text("name", &name(c));
+        members.text("mode", c.mode.word());
+        members.text("name", &c.name);
         if shaped {
             members.value("output_schema", c.output_schema.as_ref().unwrap_or(&ANYTHING));
         }
-        match c.ahp.response_types.as_slice() {
-            [] if action => members.texts("response_types", ["application/action-result", "text/answer"]),
-            [] => members.texts("response_types", ["application/data", "text/answer"]),
-            declared => members.texts("response_types", declared.iter().map(String::as_str)),
-        }
+        members.texts("response_types", c.response_types.iter().map(String::as_str));
     });
-}
-
-/// The plainest input: a question in words.
-static A_QUESTION: LazyLock<Value> = LazyLock::new(
-    || json!({ "type": "object", "required": ["query"], "properties": { "query": { "type": "string" } } }),
-);
-
-/// The plainest output.
-static ANYTHING: LazyLock<Value> = LazyLock::new(|| json!({ "type": "object" }));
-
-/// What a capability is called here.
-pub(super) fn name(c: &Capability) -> String {
-    let name = c.ahp.name.clone().unwrap_or_else(|| name_from_id(&c.id));
-    clip(&name, CAPABILITY_NAME).to_owned()
-}
-
-/// `flights.search` → `flights_search`: lower case, no dots or hyphens, begins with a letter.
-fn name_from_id(id: &str) -> String {
-    let name: String =
-        id.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    if name.starts_with(|c: char| c.is_ascii_lowercase()) { name } else { format!("c_{name}") }
-}
-
-fn clip(text: &str, characters: usize) -> &str {
-    text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_fit_the_schema() {
-        for (id, name) in [("flights.search", "flights_search"), ("A-b.C", "a_b_c"), ("1x", "c_1x"), ("_x", "c__x")] {
-            assert_eq!(name_from_id(id), name);
-        }
-    }
-
-    #[test]
-    fn clipping_counts_characters() {
-        assert_eq!(clip("äöü", 2), "äö");
-        assert_eq!(clip("ab", 2), "ab");
-    }
 }

@@ -1,18 +1,35 @@
-//! The Agent Handshake Protocol 0.1: so far its discovery, the manifest at a well-known address, and its endpoints,
-//! where callers are identified and limited.
+//! The Agent Handshake Protocol 0.1: the manifest at a well-known address, and the conversation: questions in words or
+//! with structured input, answered from the site's pages, by what was declared, or by a person, at once or later.
 
-mod error;
+mod converse;
+mod endpoint;
+pub(crate) mod error;
+mod later;
+pub(crate) mod listed;
 mod manifest;
+mod question;
+mod said;
+mod session;
+mod turn;
+mod types;
+mod words;
+
+pub(crate) use converse::{Converse, pattern};
+pub(crate) use endpoint::{body, served};
+pub(crate) use later::delivery;
+pub(crate) use question::Question;
+pub(crate) use said::Said;
+pub(crate) use words::compile as answer_template;
 
 use http::Method;
 
 use super::{Announcement, Dialect, Document, Explain, Occupied, Publication, Variant};
-use crate::{endpoint::Endpoint, problem, site::Declaration};
+use crate::{endpoint::Endpoint, site::Declaration};
 
 /// Where the manifest is (AHP §3.1).
 pub const MANIFEST: &str = "/.well-known/agent.json";
 /// Where it is when the site has a document of its own there: an A2A agent card, say.
-const MOVED: &str = "/.well-known/ahp.json";
+pub(super) const MOVED: &str = "/.well-known/ahp.json";
 /// The type an agent asks a page for to get the manifest instead (AHP §3.4).
 pub const MEDIA_TYPE: &str = "application/agent+json";
 /// The version spoken.
@@ -28,44 +45,31 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     // The manifest is always application/json, whatever was asked for (AHP §3.1).
     let variant = Variant::new("application/json", body, &cache_control);
     Publication {
-        announcement: Announcement {
+        announcement: Some(Announcement {
             rel: "ahp-manifest",
             legacy_rel: Some("agent-manifest"),
             media_type: MEDIA_TYPE,
             path: path.clone(),
-        },
+        }),
         documents: vec![Document { path, variants: vec![variant], negotiate: None, versions: Vec::new() }],
         endpoints: endpoints(declaration, occupied),
+        exported: None,
     }
 }
 
-/// The `[paths]`, but for those where the site has something of its own.
+/// Where questions are asked, unless the site has something of its own there.
 fn endpoints(declaration: &Declaration, occupied: &Occupied) -> Vec<Endpoint> {
     let paths = &declaration.settings.paths;
     let ours: Explain = error::reply;
     let mut endpoints = Vec::new();
     if occupied.leaves(&paths.converse) {
         let path = &paths.converse.path;
-        endpoints.push(Endpoint::call(path, Method::POST, false, ours));
+        endpoints.push(Endpoint::call(path, Method::POST, false, ours).served(endpoint::asked()));
         // Where an answer that takes its time is asked for (AHP §9).
-        endpoints.push(Endpoint::call(path, Method::GET, false, ours).below());
-    }
-    if occupied.leaves(&paths.capabilities) {
-        let path = &paths.capabilities.path;
-        endpoints.push(Endpoint::call(path, Method::POST, false, ours));
-        let below = Endpoint::call(path, Method::POST, false, ours).below();
-        // A site may well have pages there, as long as nobody said that it has none.
-        endpoints.push(if paths.capabilities.chosen { below } else { below.yielding() });
-        endpoints.extend(declaration.settings.capabilities.iter().filter(|c| c.exposed).map(|c| {
-            let path = format!("{}/{}", path.trim_end_matches('/'), manifest::name(c));
-            Endpoint::call(&path, Method::POST, c.kind.is_action(), ours)
-        }));
-    }
-    if occupied.leaves(&paths.openapi) {
-        endpoints.push(Endpoint::call(&paths.openapi.path, Method::GET, false, ours));
-    }
-    if occupied.leaves(&paths.mcp) {
-        endpoints.push(Endpoint::call(&paths.mcp.path, Method::POST, false, problem::reply));
+        let status = format!("{}/status/{{id}}", path.trim_end_matches('/'));
+        endpoints.push(Endpoint::call(&status, Method::GET, false, ours).served(endpoint::status()));
+        // Nothing else is below it.
+        endpoints.push(Endpoint::call(path, Method::GET, false, ours).below().served(endpoint::nothing()));
     }
     endpoints
 }

@@ -1,7 +1,10 @@
 //! The Agent Object Model (§7): a response in eight planes, of which only the data, the actions and the times are made
 //! for each request.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    borrow::Cow,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use serde_json::{Map, Value, json};
 
@@ -27,6 +30,8 @@ pub(super) struct Planes {
     volatility: Option<String>,
     revalidate: Option<bool>,
     next: Vec<Next>,
+    /// What may be done next depends on what is told.
+    looks_into_data: bool,
 }
 
 /// Something that may be done next.
@@ -91,6 +96,7 @@ impl Planes {
             }
             Some(Next { capability: target, start, input: Pattern::compile(&action.input) })
         });
+        let next: Vec<Next> = next.collect();
         Self {
             middle,
             end: end(warnings(capability)),
@@ -99,18 +105,22 @@ impl Planes {
             max_age: aom.max_age,
             volatility: aom.volatility.clone(),
             revalidate: aom.revalidation_required_before_commit,
-            next: next.collect(),
+            looks_into_data: next.iter().any(|next| next.input.begins_with("data")),
+            next,
         }
     }
 
     /// The response to one call, made at `address` (a path, with its query where that says what was asked for).
     pub(super) fn response(&self, done: &Done, caller: &Caller, settings: &Settings, address: &str) -> Vec<u8> {
         let told = &done.told;
-        let mut out = Vec::with_capacity(1024 + self.middle.len() + self.end.len());
-        out.push(b'{');
-        write::member(&mut out, "data", &told.data);
+        let starts: usize = self.next.iter().map(|next| next.start.len() + 128).sum();
+        let room = 256 + told.data.length() + starts + self.middle.len() + address.len() + self.end.len();
+        let mut out = Vec::with_capacity(room);
+        out.extend_from_slice(b"{\"data\":");
+        told.data.write(&mut out);
         out.extend_from_slice(b",\"actions\":[");
-        let roots = [("data", &told.data), ("input", &done.input)];
+        let data = if self.looks_into_data { told.data.value() } else { Cow::Owned(Value::Null) };
+        let roots = [("data", &*data), ("input", &done.input)];
         let (authority, mut first) = (Authority::of(caller), true);
         for next in &self.next {
             let target = settings.capabilities.get(next.capability);
@@ -131,10 +141,10 @@ impl Planes {
             write::member(&mut out, "canonical_url", &json!(format!("{origin}{address}")));
             out.push(b',');
         }
-        let retrieved_at = json!(rfc3339(UNIX_EPOCH + Duration::from_secs(told.at)));
-        write::member(&mut out, "retrieved_at", &retrieved_at);
-        out.extend_from_slice(b"},");
-        write::member(&mut out, "freshness", &self.freshness(done, retrieved_at));
+        let retrieved_at = rfc3339(UNIX_EPOCH + Duration::from_secs(told.at));
+        write::text(&mut out, "retrieved_at", &retrieved_at);
+        out.extend_from_slice(b"},\"freshness\":");
+        write::object(&mut out, |plane| self.freshness(plane, done, &retrieved_at));
         if told.omitted {
             out.extend_from_slice(&self.end_of_omitted);
         } else {
@@ -145,21 +155,19 @@ impl Planes {
     }
 
     /// What was declared, else what the site's own headers say (§7.8).
-    fn freshness(&self, done: &Done, retrieved_at: Value) -> Value {
-        let mut plane = Map::new();
-        plane.insert("retrieved_at".into(), retrieved_at);
+    fn freshness(&self, plane: &mut write::Members<'_>, done: &Done, retrieved_at: &str) {
+        plane.text("retrieved_at", retrieved_at);
+        if let Some(revalidate) = self.revalidate {
+            plane.value("revalidation_required_before_commit", &revalidate.into());
+        }
         let lasts = self.max_age.map(|age| age.as_secs()).or(done.told.fresh);
         // Beyond that nobody knows a date.
         if let Some(lasts) = lasts.filter(|lasts| *lasts < 100 * 365 * 24 * 3600) {
-            plane.insert("valid_until".into(), rfc3339(UNIX_EPOCH + Duration::from_secs(done.told.at + lasts)).into());
+            plane.text("valid_until", &rfc3339(UNIX_EPOCH + Duration::from_secs(done.told.at + lasts)));
         }
         if let Some(volatility) = &self.volatility {
-            plane.insert("volatility".into(), volatility.clone().into());
+            plane.text("volatility", volatility);
         }
-        if let Some(revalidate) = self.revalidate {
-            plane.insert("revalidation_required_before_commit".into(), revalidate.into());
-        }
-        Value::Object(plane)
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    desk::{Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Turned, rfc3339},
+    desk::{Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
     fault::{Fault, Refusal},
     reply::Reply,
     serve::{About, Incoming, Serve, Served},
@@ -23,15 +23,11 @@ use crate::{
 const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
 /// What the agent believes to call (§8.2).
 const CAPABILITY: HeaderName = HeaderName::from_static("aicp-capability");
-/// §8.7, and draft-ietf-httpapi-idempotency-key-header.
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
 
 /// As the record names it.
 const DIALECT: &str = super::DIALECT.name;
-/// The longest idempotency key, in bytes.
-const LONGEST_KEY: usize = 255;
 
 /// The endpoint of one capability.
 #[derive(Debug)]
@@ -56,12 +52,12 @@ impl Serve for AtEndpoint {
         let ask = match admitted.and_then(|()| self.ask(capability, authority, request, places)) {
             Ok(ask) => ask,
             Err(refusal) => {
-                let idempotency_key = text(request.headers, &IDEMPOTENCY_KEY).ok().flatten();
+                let idempotency_key = request.idempotency_key().ok().flatten();
                 let Incoming { caller, request_id, .. } = *request;
                 let turned = Turned { capability: self.index, caller, idempotency_key, request_id, dialect: DIALECT };
                 let account = desk.snapshot.turned_away(&turned, refusal.reason, desk.audit);
                 let reply = self.refused(&refusal, request, Some(capability));
-                return Served { reply, reason: Some(refusal.reason), account: Some(account) };
+                return Served { reason: Some(refusal.reason), account: Some(account), ..reply.into() };
             }
         };
         let Carried { outcome, replayed, account } = desk.carry_out(ask).await;
@@ -73,7 +69,7 @@ impl Serve for AtEndpoint {
         if replayed || matches!(&outcome, Outcome::Done(Done { replayed: true, .. })) {
             reply = reply.with(REPLAYED, "true");
         }
-        Served { reply, reason, account: Some(account) }
+        Served { reason, account: Some(account), ..reply.into() }
     }
 
     fn about(&self) -> Option<About> {
@@ -99,11 +95,7 @@ impl AtEndpoint {
             let detail = "AICP-Capability names another capability than the one at this address.";
             return Err(Refusal::from(Fault::BadRequest).saying(detail));
         }
-        let idempotency_key = text(request.headers, &IDEMPOTENCY_KEY)?.map(unquoted);
-        if idempotency_key.is_some_and(|key| key.is_empty() || key.len() > LONGEST_KEY) {
-            let detail = format!("Idempotency-Key has to be of 1 to {LONGEST_KEY} characters.");
-            return Err(Refusal::from(Fault::BadRequest).saying(detail));
-        }
+        let idempotency_key = request.idempotency_key()?;
         let body = if has_body(request.method) { json_body(request)? } else { &[] };
         let input = Given { body, query: request.query(), places }.merged(capability.input.as_deref())?;
         Ok(Ask {
@@ -116,6 +108,10 @@ impl AtEndpoint {
             request_id: request.request_id,
             dialect: DIALECT,
             host: request.authority,
+            talk: Talk::default(),
+            beside: Map::new(),
+            wish: None,
+            begun: None,
         })
     }
 
@@ -135,13 +131,13 @@ impl AtEndpoint {
         } else {
             let form = Form::of(request.accept()).unwrap_or(Form::Aom);
             let body = match form {
-                Form::Bare => done.told.data.to_string().into_bytes(),
+                Form::Bare => done.told.data.text(),
                 Form::Aom => {
                     let settings = &desk.snapshot.settings;
                     let reads = matches!(*request.method, Method::GET | Method::HEAD);
                     let target = request.target.split('#').next().unwrap_or_default();
                     let path = target.split('?').next().unwrap_or_default();
-                    self.planes.response(done, request.caller, settings, if reads { target } else { path })
+                    self.planes.response(done, request.caller, settings, if reads { target } else { path }).into()
                 }
             };
             Reply::new(status, form.media_type(), body)
@@ -235,13 +231,14 @@ fn has_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// The body, where it says that it is JSON or says nothing.
+/// The body, where it says that it is JSON, or says nothing and no page sent it.
 fn json_body<'r>(request: &'r Incoming<'_>) -> Result<&'r [u8], Refusal> {
     let coded = text(request.headers, &header::CONTENT_ENCODING)?;
     if coded.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
         return Err(Refusal::from(Fault::BadRequest).saying("A compressed body is not taken here. Send it as it is."));
     }
-    let kind = text(request.headers, &header::CONTENT_TYPE)?.unwrap_or("application/json");
+    let unsaid = if request.is_from_a_page() { "" } else { "application/json" };
+    let kind = text(request.headers, &header::CONTENT_TYPE)?.unwrap_or(unsaid);
     let media = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if request.body.is_empty() || media == "application/json" || media.ends_with("+json") {
         return Ok(&request.body);
@@ -259,11 +256,6 @@ fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
         (Some(Ok(value)), None) => Ok(Some(value)),
         _ => Err(Refusal::from(Fault::BadRequest).saying(format!("The header {name} has to be there once, as text."))),
     }
-}
-
-/// The draft has a key in quotes; most send it without.
-fn unquoted(key: &str) -> &str {
-    key.strip_prefix('"').and_then(|key| key.strip_suffix('"')).unwrap_or(key)
 }
 
 /// The endpoints of every capability that has one.

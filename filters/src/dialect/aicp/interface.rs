@@ -31,7 +31,7 @@ impl Serve for Interface {
             let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
             let refusal = Refusal { challenge, ..Fault::Unauthenticated.into() };
             let reply = error::told(&refusal, request.accept(), None, Map::new(), Vec::new());
-            return Served { reply, reason: Some(refusal.reason), account: None };
+            return Served { reason: Some(refusal.reason), ..reply.into() };
         }
         let as_toml = match super::negotiate(request.accept(), &self.versions) {
             Ok(variant) => variant == 0,

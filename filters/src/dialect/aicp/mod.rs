@@ -82,9 +82,15 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     }
     documents.push(Document { path: path.clone(), variants, negotiate: Some(only_toml), versions: versions.clone() });
     Publication {
-        announcement: Announcement { rel: "agent-interface", legacy_rel: None, media_type: TOML, path: path.clone() },
+        announcement: Some(Announcement {
+            rel: "agent-interface",
+            legacy_rel: None,
+            media_type: TOML,
+            path: path.clone(),
+        }),
         documents,
         endpoints: endpoints(declaration, occupied, &path, versions),
+        exported: None,
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) fn marks() -> Arc<Insertion> {
     Arc::new(Insertion {
         notice: Bytes::from_static(b"{n}"),
         links: vec![link("agent-interface", "{a}"), link("ahp-manifest", "{m}")],
+        markdown: false,
     })
 }
 

@@ -154,6 +154,7 @@ fn ours() -> Arc<Insertion> {
     Arc::new(Insertion {
         notice: Bytes::from_static(SECTION.as_bytes()),
         links: vec![link("agent-interface"), link("ahp-manifest")],
+        markdown: false,
     })
 }
 
@@ -281,7 +282,7 @@ proptest! {
 
 #[test]
 fn a_notice_of_ours_is_recognised_when_it_comes_back() {
-    let insertion = Arc::new(Insertion::standard("/a", "/b"));
+    let insertion = Arc::new(Insertion::standard("/a", "/b", true));
     let (once, _) = run(&insertion, [&b"<!doctype html><title>x</title><p>x"[..]]);
     let (twice, outcome) = run(&insertion, once.chunks(1));
     assert_eq!((twice, outcome), (once, Outcome::OwnNotice));

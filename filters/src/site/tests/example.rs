@@ -48,6 +48,8 @@ fn the_full_file_shows_the_defaults() {
     let defaults = |settings: &Settings| {
         let Settings { listen, upstream, threads, log, discovery, paths, content, signals, .. } = settings;
         let Settings { rate_limits, token_budget, protection, store, sessions, .. } = settings;
+        // Whether they are told elsewhere too depends on whether they were written.
+        let signals = ContentSignals { told: true, ..*signals };
         let paths = paths.all().map(|path| path.path.as_str());
         format!(
             "{:#?}",

@@ -68,6 +68,15 @@ fn capabilities() {
         "is there already: capabilities[0], line 3",
     );
     refuses(&(capability("") + "[[capabilities]]\nid = 'a_b'\ntype = 'event'\n"), "\"a_b\" is the AHP name of");
+    for (id, name) in [("A.B", "a_b"), ("a-b", "a_b"), ("a b", "a_b")] {
+        let more = format!("[[capabilities]]\nid = '{id}'\ntype = 'event'\n");
+        refuses(&(capability("") + &more), &format!("\"{name}\" is the AHP name of"));
+    }
+    let long = |last: &str| format!("[[capabilities]]\nid = '{}{last}'\ntype = 'event'\n", "a".repeat(64));
+    refuses(&(long("b") + &long("c")), "is the AHP name of capabilities[0] already");
+    for wrong in ["a/b", "A", "a{b}", "a b", "1"] {
+        refuses(&capability(&format!("ahp = {{ name = '{wrong}' }}\n")), "is no name that agents can call");
+    }
     refuses(&(capability("") + &capability("").replace("a.b", "c")), "GET /a is where capabilities[0] is already");
     refuses(&capability("upstream = { path = '/x', desk = true }\n"), "upstream.desk: path is there too");
     refuses(&capability("upstream = { url = 'http://a/x' }\n"), "upstream.url: \"http://a/x\" is not a URL");

@@ -1,8 +1,11 @@
 //! The table of background jobs.
 
 mod keys;
+mod read;
 mod site;
 mod store;
+
+pub(crate) use site::asked;
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,6 +16,7 @@ use crate::{
     jobs::{Job, supervise},
     live::Live,
     outbound::Outbound,
+    reader::Reader,
     watch::Watch,
 };
 
@@ -31,6 +35,7 @@ pub(super) fn start(live: &Arc<Live>, metrics: &Arc<Metrics>, outbound: &Arc<Out
         keys::keys(live, outbound),
         store::tend(live, metrics),
         store::audit(live, metrics),
+        read::read(live, Reader::new(live, outbound, metrics, drain)),
     ];
     supervise(jobs, metrics, drain);
 }

@@ -137,7 +137,7 @@ fn unguessable() -> String {
 }
 
 /// As whom and how a question of ours asks: the site's own name where its name is kept, else the upstream's.
-fn asked(running: &Running, index: usize) -> Asked {
+pub(crate) fn asked(running: &Running, index: usize) -> Asked {
     let settings = &running.snapshot.settings;
     // Many sites redirect what did not come over TLS, as far as they are told.
     let origin_is_tls = settings.site.origin.as_deref().is_some_and(|origin| origin.starts_with("https://"));

@@ -1,0 +1,171 @@
+//! The concierge: answers from the site's own pages, without a model.
+//!
+//! A visitor asks in plain words; what comes back are the few sentences of the site that answer, where they stand, and
+//! what else can be asked. Nothing is made up: an answer is a quotation (the Agent Handshake's §5.2), a question that
+//! several pages answer differently is asked back (§6.3), and what is not on the site is said not to be.
+//!
+//! Pages and visitors are both strangers. What a page says is quoted and never obeyed; what a visitor writes is only
+//! ever compared with the words of the site.
+
+mod about;
+mod answer;
+mod asked;
+mod follow;
+mod index;
+mod passage;
+mod plain;
+mod say;
+mod search;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod unclear;
+mod vocabulary;
+mod words;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+pub use turn::Turn;
+
+use crate::content::Page;
+use index::Index;
+
+/// What the operator said about the site; the rest is read from its pages.
+#[derive(Clone, Debug, Default)]
+pub struct SiteFacts {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    /// Where the site is reached, `https://example.com`: what its links begin with.
+    pub origin: Option<String>,
+    pub operator: Option<String>,
+    pub contact: Option<String>,
+    /// Name and description of what agents can call.
+    pub capabilities: Vec<(String, String)>,
+}
+
+/// The pages of a site, ready to be asked. It never changes: a new crawl makes a new one.
+#[derive(Default)]
+pub struct Library {
+    facts: SiteFacts,
+    index: Index,
+    number: u64,
+    /// As they were read; shared with whoever read them.
+    shelf: Vec<Arc<Page>>,
+}
+
+/// What a visitor asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Question<'a> {
+    /// In plain words; the first 4,096 characters are read.
+    pub query: &'a str,
+    /// The turns of this session, the oldest first.
+    pub before: &'a [Turn],
+    /// What the visitor chose, or wrote, when asked back.
+    pub clarification: Option<&'a str>,
+    /// The most tokens an answer may take, with its sources and follow-ups; see [`MOST_TOKENS`].
+    pub max_tokens: usize,
+    /// The visitor's language, as a tag: `de-AT`.
+    pub locale: Option<&'a str>,
+}
+
+/// No answer is longer than this, in tokens, whatever was allowed.
+pub const MOST_TOKENS: usize = 280;
+
+/// What comes back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// Sentences of the site, quoted, and where they stand.
+    Found { text: String, sources: Vec<Source>, follow_ups: Vec<String> },
+    /// Several pages answer, each something else: which is meant? The options can be chosen as they are.
+    Unclear { question: String, options: Vec<String> },
+    /// The site does not say.
+    Nothing { text: String, follow_ups: Vec<String> },
+}
+
+/// A page that an answer comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    pub title: String,
+    /// Absolute if the origin is known, else a path.
+    pub url: String,
+    pub relevance: Relevance,
+}
+
+/// What a source has to do with the answer (§6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relevance {
+    /// The answer is quoted from it.
+    Direct,
+    /// It holds as much of the question, but is not quoted.
+    Indirect,
+    /// It is about the same thing.
+    Background,
+}
+
+impl Relevance {
+    /// As it is written on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Indirect => "indirect",
+            Self::Background => "background",
+        }
+    }
+}
+
+/// A page that fits a search: an item of `application/feed` (appendix C.2).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    pub title: String,
+    pub url: String,
+    pub description: String,
+}
+
+impl Library {
+    /// A library without pages: it knows that it knows nothing.
+    pub fn empty() -> Self {
+        Self::default()
+    }
+
+    /// Reads pages. Takes a while (a second for some thousand), so it belongs where blocking is allowed.
+    pub fn build(facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
+        // Answers are measured in tokens: no visitor shall wait for the vocabulary.
+        crate::limits::tokens::warm();
+        static BUILT: AtomicU64 = AtomicU64::new(0);
+        let number = BUILT.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut shelf = pages.to_vec();
+        shelf.sort_by(|a, b| a.path.cmp(&b.path));
+        Self { facts: facts.clone(), index: Index::build(pages), number, shelf }
+    }
+
+    /// Tells it from every other of this process: what one said, another may not.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The pages themselves, by their paths.
+    pub fn shelf(&self) -> &[Arc<Page>] {
+        &self.shelf
+    }
+
+    /// How many pages can be found.
+    pub fn pages(&self) -> usize {
+        self.index.leaves.len()
+    }
+
+    /// About how much memory it takes, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.index.bytes
+    }
+
+    /// Where a page is, as a visitor is told.
+    fn url(&self, path: &str) -> String {
+        match &self.facts.origin {
+            Some(origin) if path.starts_with('/') => format!("{}{path}", origin.trim_end_matches('/')),
+            _ => path.to_owned(),
+        }
+    }
+}

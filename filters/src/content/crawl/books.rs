@@ -1,0 +1,215 @@
+//! What is known of the site's pages, from one reading to the next.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use ring::digest;
+
+use crate::content::Page;
+
+/// The most that all pages together may take, in bytes: Markdown, titles, and what is kept of links.
+pub const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// The most of one page's Markdown; of a longer one the beginning is kept.
+pub const MOST_OF_PAGE: usize = 1024 * 1024;
+/// The most links of one page that are kept.
+pub const MOST_LINKS: usize = 1_000;
+/// What a link takes.
+const LINK: usize = size_of::<Arc<str>>();
+/// What a page takes besides its words.
+const OVERHEAD: usize = 512;
+
+/// One page, and how to ask whether it has changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    pub page: Arc<Page>,
+    /// Where it leads on this site.
+    pub links: Vec<Arc<str>>,
+    pub etag: Option<String>,
+    pub last_modified: Option<String>,
+    /// What a sitemap said when it was read.
+    pub listed_modified: Option<String>,
+    /// When the site was last asked for it, in seconds since 1970.
+    pub checked: u64,
+}
+
+/// Whether a page was taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    Done,
+    /// Another page says the same.
+    Duplicate,
+    /// The bound on pages, or on all of them together, is reached.
+    Full,
+}
+
+type Digest = [u8; 16];
+
+/// All pages that are known.
+#[derive(Debug, Default, Clone)]
+pub struct Books {
+    kept: BTreeMap<Arc<str>, (Kept, Digest)>,
+    said: HashMap<Digest, Arc<str>>,
+    bytes: usize,
+    /// Changes with every page that comes, changes or goes.
+    version: u64,
+}
+
+impl Books {
+    /// Takes in a page, or what it is now.
+    pub fn put(&mut self, target: &Arc<str>, kept: Kept, max_pages: usize) -> Put {
+        let digest = digest_of(&kept.page);
+        if self.said.get(&digest).is_some_and(|other| other != target) {
+            self.remove(target);
+            return Put::Duplicate;
+        }
+        let before = self.kept.get(target).map_or(0, |(kept, _)| kept.size());
+        if !self.kept.contains_key(target) && self.kept.len() >= max_pages {
+            return Put::Full;
+        }
+        if self.bytes - before + kept.size() > MOST_BYTES {
+            self.remove(target);
+            return Put::Full;
+        }
+        let same = self.kept.get(target).is_some_and(|(old, _)| old.page == kept.page);
+        let kept = if same { Kept { page: self.kept[target].0.page.clone(), ..kept } } else { kept };
+        let version = self.version + u64::from(!same);
+        self.remove(target);
+        self.version = version;
+        self.bytes += kept.size();
+        self.said.insert(digest, target.clone());
+        self.kept.insert(target.clone(), (kept, digest));
+        Put::Done
+    }
+
+    /// Forgets a page.
+    pub fn remove(&mut self, target: &str) {
+        if let Some((kept, digest)) = self.kept.remove(target) {
+            self.said.remove(&digest);
+            self.bytes -= kept.size();
+            self.version += 1;
+        }
+    }
+
+    /// Forgets all pages but these.
+    pub fn keep_only(&mut self, these: &HashSet<Arc<str>>) {
+        let gone: Vec<Arc<str>> = self.kept.keys().filter(|target| !these.contains(*target)).cloned().collect();
+        gone.iter().for_each(|target| self.remove(target));
+    }
+
+    /// Takes note that a page is still what it was.
+    pub fn checked(&mut self, target: &str, now: u64) {
+        if let Some((kept, _)) = self.kept.get_mut(target) {
+            kept.checked = now;
+        }
+    }
+
+    /// What is known of one.
+    pub fn get(&self, target: &str) -> Option<&Kept> {
+        self.kept.get(target).map(|(kept, _)| kept)
+    }
+
+    /// All that is known, by path.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Kept)> {
+        self.kept.iter().map(|(target, (kept, _))| (target, kept))
+    }
+
+    /// All pages, by path.
+    pub fn pages(&self) -> Vec<Arc<Page>> {
+        self.kept.values().map(|(kept, _)| kept.page.clone()).collect()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Whether no further page would be taken in.
+    pub fn is_full(&self, max_pages: usize) -> bool {
+        self.kept.len() >= max_pages || self.bytes >= MOST_BYTES
+    }
+
+    /// Another number for other pages.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+}
+
+impl Kept {
+    /// What it takes, in bytes.
+    pub(super) fn size(&self) -> usize {
+        let page = &self.page;
+        let words = [&page.description, &page.language, &self.etag, &self.last_modified, &self.listed_modified];
+        let words: usize = words.into_iter().flatten().map(String::len).sum();
+        OVERHEAD + page.path.len() + page.title.len() + page.markdown.len() + words + self.links.len() * LINK
+    }
+}
+
+/// What a page says, told apart from what others say; not where it says it.
+fn digest_of(page: &Page) -> Digest {
+    let mut context = digest::Context::new(&digest::SHA256);
+    context.update(page.title.as_bytes());
+    context.update(b"\0");
+    context.update(page.markdown.as_bytes());
+    let mut short = [0; 16];
+    short.copy_from_slice(&context.finish().as_ref()[..16]);
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::testing::page;
+
+    fn kept(markdown: &str) -> Kept {
+        let page = Arc::new(page("/", "T", markdown));
+        Kept { page, links: Vec::new(), etag: None, last_modified: None, listed_modified: None, checked: 0 }
+    }
+
+    #[test]
+    fn one_page_is_kept_once() {
+        let mut books = Books::default();
+        let (a, b): (Arc<str>, Arc<str>) = ("/a".into(), "/b".into());
+        assert_eq!(books.put(&a, kept("x"), 10), Put::Done);
+        assert_eq!(books.put(&b, kept("x"), 10), Put::Duplicate);
+        let version = books.version();
+        assert_eq!(books.put(&a, kept("x"), 10), Put::Done);
+        assert_eq!(books.version(), version, "nothing has changed");
+        assert_eq!(books.put(&a, kept("y"), 10), Put::Done);
+        assert_ne!(books.version(), version);
+        assert_eq!(books.put(&b, kept("x"), 10), Put::Done);
+        assert_eq!(books.put(&b, kept("y"), 10), Put::Duplicate);
+        assert_eq!(books.len(), 1, "what became the same as another is gone");
+        books.remove("/a");
+        assert_eq!((books.len(), books.bytes, books.said.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn there_are_no_more_pages_than_the_bound() {
+        let mut books = Books::default();
+        for n in 0..3 {
+            let put = books.put(&format!("/{n}").into(), kept(&n.to_string()), 2);
+            assert_eq!(put, if n < 2 { Put::Done } else { Put::Full });
+        }
+        assert!(books.is_full(2) && !books.is_full(3));
+        assert_eq!(books.put(&"/1".into(), kept("new"), 2), Put::Done, "one that is known may change");
+    }
+
+    #[test]
+    fn all_together_take_no_more_than_the_bound() {
+        let mut books = Books::default();
+        let page = "x".repeat(MOST_OF_PAGE);
+        let put =
+            |books: &mut Books, n: usize| books.put(&format!("/{n}").into(), kept(&format!("{n:04}{page}")), 1000);
+        let taken = (0..100).take_while(|n| put(&mut books, *n) == Put::Done).count();
+        assert!(books.bytes <= MOST_BYTES && taken == MOST_BYTES / MOST_OF_PAGE - 1, "{taken}");
+        books.remove("/0");
+        assert_eq!(put(&mut books, 200), Put::Done);
+    }
+}

@@ -1,0 +1,66 @@
+//! What a list of the site leads to: a sitemap, or the links of an llms.txt and of other Markdown.
+
+use super::{Crawl, DEEPEST_LIST, Lane, sitemap::Sitemap};
+use crate::content::crawl::Ask;
+
+/// The most links of one Markdown text.
+const MOST_LINKS: usize = 5_000;
+
+impl Crawl {
+    /// Takes note of what a sitemap lists.
+    pub(super) fn sitemap(&mut self, ask: &Ask, sitemap: Sitemap) {
+        let Some(at) = self.rules.url(&ask.target) else { return };
+        if ask.depth < DEEPEST_LIST {
+            for nested in &sitemap.nested {
+                if let Some(target) = self.rules.listed(nested, &at) {
+                    self.frontier.offer(&target, Lane::Lists, ask.depth + 1);
+                }
+            }
+        }
+        for page in sitemap.pages {
+            let Some(target) = self.rules.listed(&page.location, &at) else { continue };
+            if let (Some(target), Some(modified)) = (self.frontier.offer(&target, Lane::Listed, 0), page.modified) {
+                self.modified.insert(target, modified);
+            }
+        }
+    }
+
+    /// Takes note of what a Markdown text links to, on this site.
+    pub(super) fn links_of_text(&mut self, ask: &Ask, text: &str) {
+        let Some(at) = self.rules.url(&ask.target) else { return };
+        for link in links(text) {
+            if let Some(target) = self.rules.target(link, &at) {
+                self.frontier.offer(&target, Lane::Listed, 0);
+            }
+        }
+    }
+}
+
+/// Where `[text](address)`, `[text](address "title")` and `<address>` lead.
+pub(super) fn links(text: &str) -> impl Iterator<Item = &str> {
+    let inline = text.split("](").skip(1).filter_map(|rest| {
+        let end = rest.find([')', '\n']).filter(|end| rest[*end..].starts_with(')'))?;
+        let link = rest[..end].split_whitespace().next()?;
+        Some(link.trim_start_matches('<').trim_end_matches('>'))
+    });
+    let bare = text.split("<http").skip(1).filter_map(|rest| {
+        let end = rest.find(['>', '\n', ' '])?;
+        rest[..end].starts_with(['s', ':']).then(|| &rest[..end])
+    });
+    // Without the four letters it was split at, an address of this site is found by what is left of it.
+    let bare = bare.map(|rest| rest.trim_start_matches('s').trim_start_matches(':'));
+    inline.chain(bare).take(MOST_LINKS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_leads_somewhere() {
+        let text =
+            "# X\n- [a](/a): b\n- [c](https://site.test/c \"d\") [e](<f g>)\n<https://site.test/h> <http no>\n[i](j\n";
+        assert_eq!(links(text).collect::<Vec<_>>(), ["/a", "https://site.test/c", "f", "//site.test/h"]);
+        assert_eq!(links(&"[](x)".repeat(MOST_LINKS + 1)).count(), MOST_LINKS);
+    }
+}

@@ -1,0 +1,292 @@
+//! Reading the site as a stranger would: what is asked next, and what is made of the answer. No sockets.
+//!
+//! A round begins at robots.txt, goes on to where the operator begins, to what the site lists and to what its pages
+//! link to, and ends: every address is asked once, and there are bounds on pages, requests, bytes, depth and time. What
+//! was read stays in the [`Books`], so that the next round only asks whether it has changed.
+
+mod answer;
+mod books;
+mod frontier;
+mod glob;
+mod gzip;
+mod lists;
+pub mod robots;
+pub mod shared;
+pub mod sitemap;
+mod target;
+#[cfg(test)]
+mod tests;
+mod wishes;
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+
+pub use answer::{Fetched, Outcome};
+pub use books::{Books, Kept, Put};
+use frontier::{Frontier, Lane, Waiting};
+use robots::Robots;
+pub use target::{Excluded, Rules};
+
+/// Where robots.txt is.
+const ROBOTS: &str = "/robots.txt";
+/// The most bytes of a page that are read.
+pub const MOST_OF_BODY: usize = 4 * 1024 * 1024;
+/// Redirects that are followed in a row.
+const MOST_HOPS: u8 = 5;
+/// Sitemaps that are read in a round.
+const MOST_LISTS: usize = 100;
+/// How deep sitemaps may be nested.
+const DEEPEST_LIST: u16 = 3;
+/// Failures in a row after which the site is left alone, unless it still has what it had before.
+const MOST_FAILURES: usize = 5;
+/// Requests of a round for each page that may be kept, and the same for few pages.
+const ASKED_FOR_EACH: usize = 2;
+const ASKED_AT_LEAST: usize = 200;
+/// How long a page is kept that no round comes to, in seconds.
+const KEPT_UNMET: u64 = 7 * 24 * 3600;
+/// The most bytes of pages that are put aside until it is known whether they are read under another name.
+const MOST_ASIDE: usize = 16 * 1024 * 1024;
+/// How long a sitemap is believed that a page has not changed.
+const BELIEVED: u64 = 24 * 3600;
+
+/// One request to make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// Path and query.
+    pub target: Arc<str>,
+    pub if_none_match: Option<String>,
+    pub if_modified_since: Option<String>,
+    /// No more of the body is read, in bytes.
+    pub most: usize,
+    why: Why,
+    lane: Lane,
+    depth: u16,
+    hops: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Robots,
+    /// A sitemap, or an llms.txt.
+    List,
+    Page,
+}
+
+/// How a round ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Everything that was to be read was.
+    Complete,
+    /// There was more to ask than a round may ask.
+    Spent,
+    /// The site could not be asked any further.
+    Stopped(String),
+}
+
+/// One round.
+#[derive(Debug)]
+pub struct Crawl {
+    rules: Rules,
+    books: Books,
+    frontier: Frontier,
+    robots: Option<Robots>,
+    /// What redirects lead to.
+    hops: VecDeque<Ask>,
+    /// What sitemaps say of when a page changed.
+    modified: HashMap<Arc<str>, String>,
+    /// Pages that are there, or may be.
+    met: HashSet<Arc<str>>,
+    asked: usize,
+    lists: usize,
+    failures: usize,
+    /// The last page that was there, and whether it is asked for again: is it the pages that fail, or the site?
+    well: Option<Ask>,
+    trying: bool,
+    /// Pages that name another as the one; that one's name, and what they take.
+    aside: Vec<(Arc<str>, Arc<str>, Kept)>,
+    aside_bytes: usize,
+    /// There is more to ask.
+    spent: bool,
+    pause: Option<Duration>,
+    stopped: Option<String>,
+    /// Seconds since 1970.
+    now: u64,
+}
+
+impl Crawl {
+    /// A round that begins with what is known, at `now` in seconds since 1970.
+    pub fn new(rules: Rules, books: Books, now: u64) -> Self {
+        Self {
+            frontier: Frontier::new(rules.max_pages),
+            rules,
+            books,
+            robots: None,
+            hops: VecDeque::new(),
+            modified: HashMap::new(),
+            met: HashSet::new(),
+            asked: 0,
+            lists: 0,
+            failures: 0,
+            well: None,
+            trying: false,
+            aside: Vec::new(),
+            aside_bytes: 0,
+            spent: false,
+            pause: None,
+            stopped: None,
+            now,
+        }
+    }
+
+    /// The next request; `None` at the end of the round. `ours` says what is an endpoint of Frontdesk's own.
+    pub fn next(&mut self, ours: &dyn Fn(&str) -> bool) -> Option<Ask> {
+        let most = self.rules.max_pages.saturating_mul(ASKED_FOR_EACH).max(ASKED_AT_LEAST);
+        if self.stopped.is_some() {
+            return None;
+        }
+        let ask = if self.robots.is_none() { self.robots_next() } else { self.site_next(ours)? };
+        if self.asked >= most {
+            self.spent = true;
+            return None;
+        }
+        self.asked += 1;
+        Some(ask)
+    }
+
+    fn robots_next(&mut self) -> Ask {
+        self.hops.pop_front().unwrap_or_else(|| Ask {
+            target: ROBOTS.into(),
+            if_none_match: None,
+            if_modified_since: None,
+            most: robots::MOST,
+            why: Why::Robots,
+            lane: Lane::Start,
+            depth: 0,
+            hops: 0,
+        })
+    }
+
+    fn site_next(&mut self, ours: &dyn Fn(&str) -> bool) -> Option<Ask> {
+        loop {
+            let ask = match self.hops.pop_front() {
+                Some(ask) => ask,
+                None => {
+                    let next = self.frontier.next()?;
+                    self.ask(next)
+                }
+            };
+            // Where the operator begins may be ours by now or the site's: only the site knows.
+            let chosen = ask.lane == Lane::Start && ask.hops == 0;
+            if ours(&ask.target) && !chosen || !self.may_read(&ask.target) {
+                self.books.remove(&ask.target);
+                continue;
+            }
+            if ask.why == Why::List {
+                self.lists += 1;
+                if self.lists > MOST_LISTS {
+                    continue;
+                }
+                return Some(ask);
+            }
+            let kept = self.books.get(&ask.target);
+            if kept.is_none() && self.books.is_full(self.rules.max_pages) {
+                continue;
+            }
+            if !self.trying && kept.is_some_and(|kept| self.is_believed(&ask.target, kept)) {
+                self.still_there(&ask);
+                continue;
+            }
+            return Some(ask);
+        }
+    }
+
+    fn ask(&self, next: Waiting) -> Ask {
+        let Waiting { target, lane, depth } = next;
+        let path = target.split('?').next().unwrap_or_default();
+        let lists = lane == Lane::Lists
+            || lane == Lane::Start && [".xml", ".gz", ".txt"].iter().any(|ending| path.ends_with(ending));
+        let (why, most) = if lists { (Why::List, sitemap::MOST) } else { (Why::Page, MOST_OF_BODY) };
+        let kept = self.books.get(&target).filter(|_| why == Why::Page);
+        Ask {
+            if_none_match: kept.and_then(|kept| kept.etag.clone()),
+            if_modified_since: kept.and_then(|kept| kept.last_modified.clone()),
+            target,
+            most,
+            why,
+            lane,
+            depth,
+            hops: 0,
+        }
+    }
+
+    /// Whether the site and the operator let it be read.
+    fn may_read(&self, target: &str) -> bool {
+        self.robots.as_ref().is_some_and(|robots| robots.allows(target)) && !self.rules.excludes(target)
+    }
+
+    /// Whether the site itself says that a page is still what was read not long ago.
+    fn is_believed(&self, target: &str, kept: &Kept) -> bool {
+        let said = self.modified.get(target);
+        said.is_some() && kept.listed_modified.as_ref() == said && self.now.saturating_sub(kept.checked) < BELIEVED
+    }
+
+    /// A page that is what it was leads where it led.
+    fn still_there(&mut self, ask: &Ask) {
+        self.met.insert(ask.target.clone());
+        let links = self.books.get(&ask.target).map(|kept| kept.links.clone()).unwrap_or_default();
+        self.follow(ask, links.iter().map(AsRef::as_ref));
+    }
+
+    /// Takes note of links, and gives back those that are kept with the page.
+    fn follow<'a>(&mut self, from: &Ask, links: impl Iterator<Item = &'a str>) -> Vec<Arc<str>> {
+        let lane = if from.lane == Lane::Start { Lane::Near } else { Lane::Linked };
+        let depth = from.depth.saturating_add(1);
+        let mut offer = |link| {
+            // What is known comes before what may be anything.
+            let lane = if self.books.get(link).is_some() { lane.min(Lane::Listed) } else { lane };
+            self.frontier.offer(link, lane, depth)
+        };
+        let mut kept: Vec<Arc<str>> = links.take(books::MOST_LINKS).filter_map(&mut offer).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        kept
+    }
+
+    /// What is known so far.
+    pub fn books(&self) -> &Books {
+        &self.books
+    }
+
+    /// How long the site wants to be left alone before the next request.
+    pub fn pause(&mut self) -> Option<Duration> {
+        self.pause.take()
+    }
+
+    /// Ends the round: what was not met in a whole one is gone; otherwise it may still be there.
+    pub fn finish(mut self) -> (Books, Ending) {
+        for (target, named, kept) in std::mem::take(&mut self.aside) {
+            let is_read = self.met.contains(&named) && self.books.get(&named).is_some();
+            if !is_read && self.books.put(&target, kept, self.rules.max_pages) == Put::Done {
+                self.met.insert(target);
+            }
+        }
+        match self.stopped {
+            Some(why) => (self.books, Ending::Stopped(why)),
+            None if self.spent => {
+                let since = self.now.saturating_sub(KEPT_UNMET);
+                let old =
+                    self.books.iter().filter(|(target, kept)| !self.met.contains(*target) && kept.checked < since);
+                let old: Vec<Arc<str>> = old.map(|(target, _)| target.clone()).collect();
+                old.iter().for_each(|target| self.books.remove(target));
+                (self.books, Ending::Spent)
+            }
+            None => {
+                self.books.keep_only(&self.met);
+                (self.books, Ending::Complete)
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What a page says of itself: its title, its language, where its links lead, and what may be done with it.
+
+use std::collections::HashSet;
+
+use dom_query::NodeRef;
+use url::Url;
+
+use super::walk::{attribute, collapsed, has_word, is_hidden, name};
+
+/// How many links of a page are kept.
+const MAX_LINKS: usize = 5_000;
+/// How long a link, a title or a description may be, in bytes.
+const MAX_LINK_BYTES: usize = 2_048;
+const MAX_WORDS_BYTES: usize = 1_000;
+
+/// Everything that is said outside the text.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub language: Option<String>,
+    pub links: Vec<String>,
+    pub canonical: Option<String>,
+    pub noindex: bool,
+    pub nofollow: bool,
+    pub alternate_markdown: Option<String>,
+    /// Against which relative links are meant.
+    pub base: Option<Url>,
+    title_of_cards: Option<String>,
+    description_of_cards: Option<String>,
+    heading: Option<String>,
+}
+
+/// Collects the facts of a whole document that was found at `at`.
+pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
+    let mut facts = Facts { base: base(root, at), ..Facts::default() };
+    let base = facts.base.clone().unwrap_or_else(|| at.clone());
+    let mut seen = HashSet::from([path_and_query(at)]);
+    let mut stack = vec![*root];
+    while let Some(node) = stack.pop() {
+        match name(&node).as_str() {
+            "script" | "style" | "template" | "svg" => continue,
+            "html" => facts.language = attribute(&node, "lang").filter(|lang| is_language(lang)),
+            "title" if facts.title.is_none() => facts.title = words(&node.text()),
+            "h1" if facts.heading.is_none() && !is_hidden(&node) => facts.heading = words(&node.text()),
+            "meta" => facts.meta(&node),
+            "link" => facts.link(&node, &base, at),
+            "a" if facts.links.len() < MAX_LINKS && !has_word(&node, "rel", &["nofollow"]) => {
+                let target = attribute(&node, "href").and_then(|href| same_origin(&href, &base, at));
+                facts.links.extend(target.filter(|target| seen.insert(target.clone())));
+            }
+            _ => {}
+        }
+        stack.extend(node.children_it(true));
+    }
+    facts.title = [facts.title.take(), facts.title_of_cards.take(), facts.heading.take()].into_iter().flatten().next();
+    facts.description = facts.description.take().or(facts.description_of_cards.take());
+    facts
+}
+
+impl Facts {
+    fn meta(&mut self, node: &NodeRef<'_>) {
+        let named = attribute(node, "name").or_else(|| attribute(node, "property")).unwrap_or_default();
+        let content = attribute(node, "content").unwrap_or_default();
+        match named.to_ascii_lowercase().as_str() {
+            "description" if self.description.is_none() => self.description = words(&content),
+            "og:description" if self.description_of_cards.is_none() => self.description_of_cards = words(&content),
+            "og:title" if self.title_of_cards.is_none() => self.title_of_cards = words(&content),
+            "robots" | "frontdesk" => {
+                for word in content.split(',').map(|word| word.trim().to_ascii_lowercase()) {
+                    self.noindex |= matches!(word.as_str(), "noindex" | "none");
+                    self.nofollow |= matches!(word.as_str(), "nofollow" | "none");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn link(&mut self, node: &NodeRef<'_>, base: &Url, at: &Url) {
+        let Some(target) = attribute(node, "href").and_then(|href| same_origin(&href, base, at)) else { return };
+        if has_word(node, "rel", &["canonical"]) {
+            self.canonical.get_or_insert(target);
+        } else if has_word(node, "rel", &["alternate"])
+            && attribute(node, "type").is_some_and(|kind| kind.eq_ignore_ascii_case("text/markdown"))
+        {
+            self.alternate_markdown.get_or_insert(target);
+        }
+    }
+}
+
+/// The first `<base href>`, if it is one that can be believed.
+fn base(root: &NodeRef<'_>, at: &Url) -> Option<Url> {
+    let base = root.descendants_it().find(|node| name(node) == "base" && node.has_attr("href"))?;
+    at.join(&attribute(&base, "href")?).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+/// The path and query that a link leads to, if it stays on this site.
+fn same_origin(href: &str, base: &Url, at: &Url) -> Option<String> {
+    if href.len() > MAX_LINK_BYTES {
+        return None;
+    }
+    let url = base.join(href).ok()?;
+    if url.origin() != at.origin() {
+        return None;
+    }
+    // A path of two slashes would be read as a host.
+    Some(path_and_query(&url)).filter(|path| path.len() <= MAX_LINK_BYTES && !path.starts_with("//"))
+}
+
+/// A URL's path and query.
+pub(super) fn path_and_query(url: &Url) -> String {
+    url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
+}
+
+fn words(text: &str) -> Option<String> {
+    let mut words = collapsed(text);
+    words.truncate(words.floor_char_boundary(MAX_WORDS_BYTES));
+    (!words.is_empty()).then_some(words)
+}
+
+/// Does it look like a language tag (BCP 47)?
+fn is_language(tag: &str) -> bool {
+    (2..=35).contains(&tag.len()) && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}

@@ -1,0 +1,24 @@
+//! What a page says, without what surrounds it: the site's own words as Markdown, and where its links lead.
+//!
+//! Used by whoever asks for a page as Markdown, and by whoever reads the site to answer from it. What is read here was
+//! written by others: every bound holds before the work it bounds.
+
+mod charset;
+mod code;
+pub mod crawl;
+mod facts;
+pub mod llms;
+mod page;
+mod parse;
+mod prune;
+mod select;
+mod table;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod tidy;
+mod walk;
+
+pub use charset::text;
+pub use page::{MAX_BYTES, Page, read};

@@ -1,0 +1,73 @@
+//! One page, read: its words as Markdown, what it says of itself, and where it leads.
+
+use url::Url;
+
+use super::{
+    facts::{self, path_and_query},
+    parse::{self, MAX_DEPTH},
+    prune, select,
+    tidy::tidy,
+    walk,
+};
+
+/// The largest page that is read, in bytes.
+pub const MAX_BYTES: usize = 4 * 1024 * 1024;
+/// The longest Markdown that comes of one.
+const MAX_MARKDOWN_BYTES: usize = 2 * MAX_BYTES;
+
+/// A page of the site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Path and query on the site, as asked.
+    pub path: String,
+    /// What it is called; its path where it does not say.
+    pub title: String,
+    /// In a sentence, by its own word.
+    pub description: Option<String>,
+    /// A language tag (BCP 47).
+    pub language: Option<String>,
+    /// The main content: without navigation, links absolute.
+    pub markdown: String,
+    /// Path and query of the links of the whole page that stay on the site, each once; not those that ask not to be
+    /// followed (`rel=nofollow`).
+    pub links: Vec<String>,
+    /// Where the page itself says that it belongs, as path and query, if that is on this site.
+    pub canonical: Option<String>,
+    /// It does not want to be in an index (`<meta name=robots>`, or `frontdesk` for us alone).
+    pub noindex: bool,
+    /// It does not want its links to be followed.
+    pub nofollow: bool,
+    /// The site's own Markdown of this page, as path and query.
+    pub alternate_markdown: Option<String>,
+}
+
+/// Reads a page found at `at`; `None` where it cannot be read within bounds (size, depth, time), or has no words.
+///
+/// Takes milliseconds and more, and recurses into a library's code: call it where blocking is allowed, and be ready to
+/// catch a panic.
+pub fn read(html: &str, at: &Url) -> Option<Page> {
+    if html.len() > MAX_BYTES {
+        return None;
+    }
+    let document = parse::parse(html)?;
+    if !walk::is_within(&document.tree, MAX_DEPTH) {
+        return None;
+    }
+    let facts = facts::collect(&document.root(), at);
+    let content = select::content(&document)?;
+    prune::prune(&content, facts.base.as_ref().unwrap_or(at))?;
+    let markdown = tidy(&content.root.md(Some(&[])), facts.title.as_deref());
+    let path = path_and_query(at);
+    (1..=MAX_MARKDOWN_BYTES).contains(&markdown.len()).then(|| Page {
+        title: facts.title.unwrap_or_else(|| path.clone()),
+        path,
+        description: facts.description,
+        language: facts.language,
+        markdown,
+        links: facts.links,
+        canonical: facts.canonical,
+        noindex: facts.noindex,
+        nofollow: facts.nofollow,
+        alternate_markdown: facts.alternate_markdown,
+    })
+}

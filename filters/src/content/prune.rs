@@ -1,0 +1,268 @@
+//! Makes the content ready to be written: what is no content goes, links become absolute, and elements that the writer
+//! does not know take the name of one that it knows.
+//!
+//! The tree is walked without recursion. The writer recurses into lists, quotes, tables, links and emphasis, and
+//! indents what lies in them: so they may lie in each other only so deep.
+
+use std::time::Instant;
+
+use dom_query::NodeRef;
+use url::Url;
+
+use super::{
+    code,
+    parse::PATIENCE,
+    select::Content,
+    table::{self, Grid},
+    tidy::AMPERSAND,
+    walk::{attribute, collapsed, contains, has_word, is_hidden, name, weight},
+};
+
+/// How deep elements that the writer recurses into may lie in each other; further in they are plain text.
+const MAX_NESTED: usize = 20;
+/// How many bytes absolute links may take in all: a long address in many short links is a large text.
+const MAX_LINK_BYTES: usize = 4 * 1024 * 1024;
+/// The longest link.
+const MAX_LINK: usize = 2_048;
+
+const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
+/// An aside that says what it is about stands in the text, not beside it.
+const CALLOUTS: [&str; 12] = [
+    "note",
+    "tip",
+    "info",
+    "important",
+    "warning",
+    "caution",
+    "danger",
+    "callout",
+    "admonition",
+    "notice",
+    "alert",
+    "starlight-aside",
+];
+/// Roles of what surrounds a content.
+const SURROUNDINGS: [&str; 7] =
+    ["navigation", "banner", "contentinfo", "complementary", "search", "menubar", "alertdialog"];
+/// The same by class or id, where a page does not mark its main part.
+const CHROME: [&str; 18] = [
+    "ahp-notice",
+    "nav",
+    "navbar",
+    "navigation",
+    "navheader",
+    "navfooter",
+    "menu",
+    "sidebar",
+    "sphinxsidebar",
+    "footer",
+    "breadcrumb",
+    "breadcrumbs",
+    "related",
+    "skip-link",
+    "cookie-banner",
+    "page-header",
+    "toplang",
+    "bottomlang",
+];
+
+/// What becomes of an element.
+enum Fate {
+    Drop,
+    /// Its children are its parent's.
+    Keep,
+    /// Written as the element of this name is.
+    Rename(&'static str),
+    /// As it is, and what lies in it is ready.
+    Ready,
+}
+
+/// Prepares the content of a page whose links are relative to `base`. `None`: its links alone are too much.
+pub(super) fn prune(content: &Content<'_>, base: &Url) -> Option<()> {
+    let mut pruning = Pruning {
+        weight: weight(&content.root),
+        marked: content.marked,
+        base,
+        links_left: MAX_LINK_BYTES,
+        grid: Grid::default(),
+    };
+    let mut stack: Vec<(NodeRef<'_>, usize)> = content.root.children_it(true).map(|node| (node, 0)).collect();
+    let began = Instant::now();
+    while let Some((node, nested)) = stack.pop() {
+        // Some elements are looked through as a whole, and may lie in each other.
+        if began.elapsed() > PATIENCE {
+            return None;
+        }
+        if !node.is_element() {
+            if node.is_comment() {
+                node.remove_from_parent();
+            }
+            continue;
+        }
+        let mut nested = nested;
+        match pruning.fate(&node)? {
+            Fate::Drop => {
+                node.remove_from_parent();
+                continue;
+            }
+            Fate::Ready => continue,
+            Fate::Rename(name) => node.rename(name),
+            Fate::Keep => {}
+        }
+        if recurses(&name(&node)) {
+            nested += 1;
+            if nested > MAX_NESTED {
+                node.rename("span");
+            }
+        }
+        stack.extend(node.children_it(true).map(|child| (child, nested)));
+    }
+    Some(())
+}
+
+/// Does the writer recurse into it?
+fn recurses(name: &str) -> bool {
+    matches!(name, "ul" | "ol" | "blockquote" | "table" | "a" | "b" | "strong" | "em" | "i" | "code")
+}
+
+/// The links of a page alone are too much.
+struct TooMuch;
+
+struct Pruning<'a> {
+    /// Of the whole content.
+    weight: usize,
+    marked: bool,
+    base: &'a Url,
+    links_left: usize,
+    grid: Grid,
+}
+
+impl Pruning<'_> {
+    /// `None`: give the page up.
+    fn fate(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
+        if is_hidden(node) || has_word(node, "role", &SURROUNDINGS) || has_word(node, "class", &["ahp-notice"]) {
+            return Some(Fate::Drop);
+        }
+        if !self.marked && (has_word(node, "class", &CHROME) || has_word(node, "id", &CHROME)) {
+            return Some(Fate::Drop);
+        }
+        Some(match name(node).as_str() {
+            "script" | "style" | "noscript" | "template" | "svg" | "canvas" | "iframe" | "object" | "embed"
+            | "video" | "audio" | "nav" | "footer" | "input" | "select" | "textarea" | "button" | "datalist"
+            | "link" | "meta" | "head" | "title" | "frameset" | "applet" | "colgroup" => Fate::Drop,
+            "aside" if has_word(node, "class", &CALLOUTS) => Fate::Rename("blockquote"),
+            "aside" => Fate::Drop,
+            "dialog" if !node.has_attr("open") => Fate::Drop,
+            "header" if self.marked || contains(node, &HEADINGS) => Fate::Rename("div"),
+            "header" => Fate::Drop,
+            // Some sites have the whole page in a form.
+            "form" if weight(node) * 2 < self.weight => Fate::Drop,
+            "form" | "main" | "figure" | "figcaption" | "details" | "hgroup" | "address" | "fieldset" | "center"
+            | "dialog" | "search" | "dd" => Fate::Rename("div"),
+            "summary" | "legend" | "dt" => Fate::Rename("p"),
+            "kbd" | "samp" | "tt" | "code" => {
+                code::turn_link_out(node);
+                if name(node) == "a" { return self.link(node) } else { Fate::Rename("code") }
+            }
+            "cite" | "dfn" | "var" => Fate::Rename("em"),
+            "pre" => {
+                code::prepare(node);
+                Fate::Ready
+            }
+            "table" => {
+                table::prepare(node, &mut self.grid);
+                Fate::Keep
+            }
+            "a" => return self.link(node),
+            "img" => return self.image(node),
+            _ => Fate::Keep,
+        })
+    }
+
+    fn link(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
+        let Some(href) = attribute(node, "href") else { return Some(Fate::Keep) };
+        if href.starts_with('#') {
+            let text = collapsed(&node.text());
+            // The mark beside a heading, and the way past the navigation.
+            if matches!(text.as_str(), "" | "#" | "¶" | "§" | "🔗") || text.to_ascii_lowercase().starts_with("skip to")
+            {
+                return Some(Fate::Drop);
+            }
+            if node.ancestors_it(Some(2)).any(|around| HEADINGS.contains(&name(&around).as_str())) {
+                // A heading that leads to itself.
+                return Some(Fate::Rename("span"));
+            }
+        }
+        match self.absolute(&href, &["http", "https", "mailto", "tel"]).ok()? {
+            Some(url) => node.set_attr("href", &url),
+            None => node.remove_attr("href"),
+        }
+        node.remove_attr("title");
+        code::mark_in_link(node);
+        Some(Fate::Keep)
+    }
+
+    fn image(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
+        let alt = attribute(node, "alt");
+        if alt.as_deref() == Some("") {
+            // It says itself that it says nothing.
+            return Some(Fate::Drop);
+        }
+        let source =
+            [attribute(node, "src"), attribute(node, "data-src")].into_iter().flatten().find(|s| !s.is_empty());
+        let url = match source {
+            Some(source) => self.absolute(&source, &["http", "https"]).ok()?,
+            None => None,
+        };
+        match (url, alt) {
+            (Some(url), _) => {
+                node.set_attr("src", &url);
+                node.remove_attr("title");
+                Some(Fate::Ready)
+            }
+            (None, Some(alt)) => {
+                node.replace_with(&node.tree.new_text(alt));
+                Some(Fate::Ready)
+            }
+            (None, None) => Some(Fate::Drop),
+        }
+    }
+
+    /// The whole link; nothing where it is none that is written.
+    fn absolute(&mut self, link: &str, schemes: &[&str]) -> Result<Option<String>, TooMuch> {
+        if link.len() > MAX_LINK {
+            return Ok(None);
+        }
+        let url = self.base.join(link).ok().filter(|url| schemes.contains(&url.scheme())).map(String::from);
+        let Some(url) = url.filter(|url| url.len() <= MAX_LINK) else { return Ok(None) };
+        self.links_left = self.links_left.checked_sub(url.len()).ok_or(TooMuch)?;
+        // The writer writes "&amp;", which is needed only where something might be taken for a character's name.
+        Ok(Some(if url.contains(';') { url } else { url.replace('&', AMPERSAND) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use dom_query::Document;
+    use url::Url;
+
+    use super::prune;
+    use crate::content::select;
+
+    #[test]
+    fn what_is_looked_through_again_and_again_is_given_up() {
+        let at = Url::parse("https://a.example/").unwrap();
+        for (around, given_up) in [("<header>", true), ("<main><header>", false), ("<main>", false)] {
+            let html = format!("<body>{}{}<h1>x</h1>", around.repeat(200), "<i></i>".repeat(10_000));
+            let document = Document::from(html);
+            let began = Instant::now();
+            let content = select::content(&document).unwrap();
+            assert!(given_up || content.marked, "{around}");
+            let pruned = prune(&content, &at);
+            assert!(began.elapsed() < Duration::from_secs(10), "{around}: {:?}", began.elapsed());
+            assert!(given_up == pruned.is_none(), "{around}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A credential that came in a request's body: verified, counted and limited as it would have been in the head.
+//!
+//! Whoever brings one was let in as nobody in particular and counted by address, because the body was not read yet. Once
+//! they are proven they are counted by what is proven, and the address gets back what was taken from it.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use http::{HeaderName, HeaderValue};
+
+use super::identity::Unproven;
+use crate::{
+    caller::Caller,
+    fault::Refusal,
+    limits::{Counted, Held, store_away},
+    site::Snapshot,
+    state::{Amount, Away, Counters, Settlement, Taken},
+};
+
+/// Who calls after all.
+pub(crate) struct Proven {
+    /// `None`: who it was before.
+    pub(crate) caller: Option<Caller>,
+    /// Where their limits stand; empty where nothing was counted anew.
+    pub(crate) standing: Vec<(HeaderName, HeaderValue)>,
+}
+
+/// Who does not, and what they are told.
+pub(crate) struct Disproved {
+    pub(crate) refusal: Refusal,
+    pub(crate) standing: Vec<(HeaderName, HeaderValue)>,
+    /// A key is not known here that may have been published since.
+    pub(crate) wants_keys: bool,
+}
+
+/// What every call of an endpoint counts as; what is an action is counted as one where it is carried out.
+const CALL: Counted = Counted::Call { action: false };
+
+/// Finds out who calls, by the credential that was presented; whoever has to be somebody is.
+pub(crate) async fn prove(
+    snapshot: &Snapshot,
+    counters: &dyn Counters,
+    caller: &Caller,
+    presented: Option<&str>,
+) -> Result<Proven, Box<Disproved>> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let proven = match presented.map(|presented| snapshot.callers.also(caller, presented, now)) {
+        None => None,
+        Some(Ok(proven)) => Some(proven),
+        Some(Err(why)) => return Err(refuse(snapshot, counters, caller, Unproven::Rejected(why)).await),
+    };
+    let is_somebody = proven.as_ref().unwrap_or(caller).name.is_some();
+    if !is_somebody && !snapshot.settings.policies.anonymous_access {
+        return Err(refuse(snapshot, counters, caller, Unproven::Anonymous).await);
+    }
+    let Some(proven) = proven.filter(|proven| proven.subject != caller.subject) else {
+        return Ok(Proven { caller: None, standing: Vec::new() });
+    };
+    let held = snapshot.policies.held(CALL, &proven);
+    match take(counters, &held, Amount::ONE).await {
+        Ok(taken) if taken.granted.is_some() => {
+            give_back(counters, &snapshot.policies.held(CALL, caller)).await;
+            Ok(Proven { standing: held.fields(&taken), caller: Some(proven) })
+        }
+        Ok(taken) => {
+            let refusal = held.exceeded(&taken);
+            Err(Box::new(Disproved { refusal, standing: held.fields(&taken), wants_keys: false }))
+        }
+        Err(Away) => Err(Box::new(Disproved { refusal: store_away(), standing: Vec::new(), wants_keys: false })),
+    }
+}
+
+/// What is not valid counts against the address it came from.
+async fn refuse(snapshot: &Snapshot, counters: &dyn Counters, caller: &Caller, unproven: Unproven) -> Box<Disproved> {
+    let (refusal, wants_keys) = (unproven.refusal(), unproven.might_be_news());
+    let amount = if unproven.is_unknown() { Amount::NOTHING } else { Amount::ONE };
+    let held = snapshot.policies.held_for_failure(caller);
+    Box::new(match take(counters, &held, amount).await {
+        Ok(taken) => {
+            let refusal = if taken.granted.is_some() { refusal } else { held.exceeded(&taken) };
+            Disproved { refusal, standing: held.fields(&taken), wants_keys }
+        }
+        Err(Away) => Disproved { refusal, standing: Vec::new(), wants_keys },
+    })
+}
+
+async fn take(counters: &dyn Counters, held: &Held<'_>, amount: Amount) -> Result<Taken, Away> {
+    let (limits, len) = held.limits();
+    counters.take(&limits[..len], amount).await
+}
+
+/// One request, to each of these; as far as it can still be told which window it was taken from.
+async fn give_back(counters: &dyn Counters, held: &Held<'_>) {
+    let (limits, len) = held.limits();
+    let Ok(seen) = counters.take(&limits[..len], Amount::NOTHING).await else { return };
+    let settlements: Vec<Settlement> = limits[..len]
+        .iter()
+        .zip(&seen.levels)
+        .filter(|(_, level)| level.is_counted())
+        .map(|(limit, level)| Settlement { key: limit.key, window: limit.window, period: level.period, by: -1 })
+        .collect();
+    // Where it cannot be given back it stays counted: the stricter side.
+    let _ = counters.settle(&settlements).await;
+}

@@ -1,0 +1,68 @@
+//! The site's robots.txt with our signals in it, or one where it has none.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+use super::{
+    Decision, Desk,
+    made::{Made, Question, SMALL_BYTES, Site},
+};
+use crate::{
+    desk::Answer,
+    etag,
+    page::{kind, robots},
+};
+
+/// What is true of bytes that are no longer these.
+const OF_BYTES: [&str; 7] =
+    ["etag", "last-modified", "accept-ranges", "content-md5", "digest", "content-digest", "repr-digest"];
+
+impl Desk<'_> {
+    pub(super) async fn robots(&self, site: &dyn Site) -> Option<Made> {
+        let signals = self.snapshot.signals.as_ref()?;
+        let target = self.request.target;
+        let got = site.get(Question { target, accept: Some("text/plain, */*;q=0.5"), most: robots_most }).await?;
+        let mut answer = got.whole()?;
+        let cache_control = answer.headers.get_all(header::CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok());
+        let plain = answer.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
+        let plain = plain.is_some_and(|kind| kind.split(';').next().unwrap_or("").trim() == "text/plain");
+        let file = match answer.status {
+            StatusCode::NOT_FOUND | StatusCode::GONE => {
+                answer = Answer {
+                    status: StatusCode::OK,
+                    headers: HeaderMap::from_iter([
+                        (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),
+                        (header::CACHE_CONTROL, HeaderValue::from_static("max-age=3600")),
+                    ]),
+                    body: Bytes::new(),
+                };
+                Some(robots::generated(signals))
+            }
+            StatusCode::OK
+                if plain
+                    && !answer.headers.contains_key(header::CONTENT_ENCODING)
+                    && !kind::no_transform(cache_control) =>
+            {
+                robots::with(signals, &answer.body)
+            }
+            _ => None,
+        };
+        let Some(file) = file else {
+            return Some(Made { decision: Decision::Answer(self.relayed(answer)), what: "robots_own" });
+        };
+        answer.body = file.into();
+        for name in OF_BYTES {
+            answer.headers.remove(name);
+        }
+        let tag = etag::strong(&answer.body);
+        if etag::matches(self.request.headers, &tag) {
+            answer.status = StatusCode::NOT_MODIFIED;
+        }
+        answer.headers.insert(header::ETAG, tag);
+        Some(Made { decision: Decision::Answer(self.relayed(answer)), what: "robots" })
+    }
+}
+
+fn robots_most(status: StatusCode, _: &HeaderMap) -> Option<usize> {
+    Some(if status == StatusCode::OK { robots::MAX_BYTES } else { SMALL_BYTES })
+}

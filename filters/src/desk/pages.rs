@@ -1,0 +1,89 @@
+//! What the site's own pages say, as an answer like any other.
+//!
+//! It is told in the shape in which an operator's own concierge would tell it (AHP §6.2, §6.3), so that nobody further on
+//! has to know who answered.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::{Told, records::seconds};
+use crate::{
+    concierge::{Answer, Library, Question, Relevance, Turn},
+    site::BuiltIn,
+};
+
+/// The talk that a question belongs to.
+#[derive(Debug, Clone, Copy)]
+pub struct Talk<'a> {
+    pub before: &'a [Turn],
+    /// The answer to what was asked back.
+    pub clarification: Option<&'a str>,
+    /// Of an answer.
+    pub max_tokens: u64,
+    pub locale: Option<&'a str>,
+    /// A list is wanted, not only an answer.
+    pub list: bool,
+}
+
+impl Default for Talk<'_> {
+    fn default() -> Self {
+        Self { before: &[], clarification: None, max_tokens: USUAL, locale: None, list: false }
+    }
+}
+
+/// Tokens of an answer where nobody says more.
+const USUAL: u64 = 250;
+/// Pages of a list.
+const MOST_LISTED: usize = 10;
+
+/// Asks the library.
+pub(super) fn told(library: &Library, which: BuiltIn, query: &str, talk: &Talk<'_>) -> Told {
+    let question = Question {
+        query,
+        before: talk.before,
+        clarification: talk.clarification,
+        max_tokens: usize::try_from(talk.max_tokens).unwrap_or(usize::MAX),
+        locale: talk.locale,
+    };
+    let answer = match which {
+        BuiltIn::SiteInfo => library.about(&question),
+        BuiltIn::ContentSearch => library.answer(&question),
+    };
+    let mut data = said(answer);
+    if talk.list && which == BuiltIn::ContentSearch {
+        let hits = library.feed(&question, MOST_LISTED);
+        let items: Vec<Value> = hits
+            .into_iter()
+            .map(|hit| json!({ "title": hit.title, "url": hit.url, "description": hit.description }))
+            .collect();
+        data["total"] = items.len().into();
+        data["items"] = items.into();
+    }
+    Told { status: StatusCode::OK, data: data.into(), raw: None, at: seconds(), fresh: None, omitted: false }
+}
+
+fn said(answer: Answer) -> Value {
+    let follow_up = |queries: Vec<String>| json!({ "suggested_queries": queries });
+    match answer {
+        Answer::Found { text, sources, follow_ups } => {
+            let sources: Vec<Value> = sources
+                .into_iter()
+                .map(|source| {
+                    let relevance = match source.relevance {
+                        Relevance::Direct => "direct",
+                        Relevance::Indirect => "indirect",
+                        Relevance::Background => "background",
+                    };
+                    json!({ "title": source.title, "url": source.url, "relevance": relevance })
+                })
+                .collect();
+            json!({ "answer": text, "sources": sources, "follow_up": follow_up(follow_ups) })
+        }
+        Answer::Nothing { text, follow_ups } => {
+            json!({ "answer": text, "sources": [], "follow_up": follow_up(follow_ups) })
+        }
+        Answer::Unclear { question, options } => {
+            json!({ "clarification": { "question": question, "options": options, "free_form": true } })
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! Tells whether a JSON text can be passed on without being taken apart: one look at each byte, and nothing is built.
+//!
+//! Plain is a text that the library would read, without a member twice, whose numbers are short enough to be exact, with
+//! no more escapes than JSON needs. Blanks, and escapes that could be left out, are taken out. What is not plain is not
+//! therefore wrong: `None` means that this module does not judge it.
+
+use std::borrow::Cow;
+
+/// Deeper than that is not plain; the library itself takes 127.
+const DEEPEST: usize = 64;
+/// Members of one object: each is compared with those before it.
+const MOST_MEMBERS: usize = 64;
+/// Digits of one number.
+const MOST_DIGITS: usize = 17;
+
+/// The text as it can be passed on.
+pub(super) fn text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
+    std::str::from_utf8(json).ok()?;
+    let mut scan = Scan { json, names: Vec::with_capacity(32), has_more: false };
+    let at = scan.blanks(0);
+    let at = scan.value(at, 0)?;
+    if scan.blanks(at) < json.len() {
+        return None;
+    }
+    Some(if scan.has_more { Cow::Owned(reduced(json)) } else { Cow::Borrowed(json) })
+}
+
+/// Each step is told where it begins, and says where the next one does.
+struct Scan<'j> {
+    json: &'j [u8],
+    /// Names of the members so far, of all objects that are still open.
+    names: Vec<Name<'j>>,
+    /// There is more in it than is passed on.
+    has_more: bool,
+}
+
+/// The name of a member. Its beginning and its length tell it from most others.
+struct Name<'j> {
+    mark: u64,
+    text: &'j [u8],
+}
+
+impl<'j> Name<'j> {
+    #[inline(always)]
+    fn new(json: &'j [u8], start: usize, end: usize) -> Self {
+        let text = &json[start..end];
+        let eight = match json[start..].first_chunk::<8>() {
+            Some(eight) => *eight,
+            None => {
+                let mut eight = [0; 8];
+                eight[..text.len()].copy_from_slice(text);
+                eight
+            }
+        };
+        let (eight, length) = (u64::from_le_bytes(eight), text.len());
+        let mark = if length < 8 { eight & ((1 << (8 * length)) - 1) | (length as u64) << 56 } else { eight };
+        Self { mark, text }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.mark == other.mark && self.text == other.text
+    }
+}
+
+impl<'j> Scan<'j> {
+    #[inline(always)]
+    fn peek(&self, at: usize) -> Option<u8> {
+        self.json.get(at).copied()
+    }
+
+    #[inline(always)]
+    fn blanks(&mut self, at: usize) -> usize {
+        if self.peek(at).is_some_and(|byte| byte <= b' ') { self.some_blanks(at) } else { at }
+    }
+
+    #[cold]
+    fn some_blanks(&mut self, mut at: usize) -> usize {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek(at) {
+            self.has_more = true;
+            at += 1;
+        }
+        at
+    }
+
+    #[inline(always)]
+    fn value(&mut self, at: usize, depth: usize) -> Option<usize> {
+        match self.peek(at)? {
+            b'"' => self.string(at).map(|(end, _)| end + 1),
+            b'{' if depth < DEEPEST => self.object(at, depth + 1),
+            b'[' if depth < DEEPEST => self.array(at, depth + 1),
+            b't' => self.word(at, b"true"),
+            b'f' => self.word(at, b"false"),
+            b'n' => self.word(at, b"null"),
+            _ => self.number(at),
+        }
+    }
+
+    #[inline(always)]
+    fn word(&self, at: usize, word: &[u8]) -> Option<usize> {
+        self.json[at..].starts_with(word).then_some(at + word.len())
+    }
+
+    fn object(&mut self, at: usize, depth: usize) -> Option<usize> {
+        let mut at = self.blanks(at + 1);
+        if self.peek(at)? == b'}' {
+            return Some(at + 1);
+        }
+        let first = self.names.len();
+        loop {
+            if self.peek(at)? != b'"' {
+                return None;
+            }
+            let (end, escaped) = self.string(at)?;
+            let name = Name::new(self.json, at + 1, end);
+            let before = &self.names[first..];
+            // With an escape it could be spelled otherwise.
+            if escaped || before.len() >= MOST_MEMBERS || before.iter().any(|other| other.is(&name)) {
+                return None;
+            }
+            self.names.push(name);
+            at = self.blanks(end + 1);
+            if self.peek(at)? != b':' {
+                return None;
+            }
+            at = self.blanks(at + 1);
+            at = self.value(at, depth)?;
+            at = self.blanks(at);
+            match self.peek(at)? {
+                b',' => at = self.blanks(at + 1),
+                b'}' => break,
+                _ => return None,
+            }
+        }
+        self.names.truncate(first);
+        Some(at + 1)
+    }
+
+    fn array(&mut self, at: usize, depth: usize) -> Option<usize> {
+        let mut at = self.blanks(at + 1);
+        if self.peek(at)? == b']' {
+            return Some(at + 1);
+        }
+        loop {
+            at = self.value(at, depth)?;
+            at = self.blanks(at);
+            match self.peek(at)? {
+                b',' => at = self.blanks(at + 1),
+                b']' => return Some(at + 1),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Where the closing quote is, and whether there is an escape before it.
+    #[inline(always)]
+    fn string(&mut self, at: usize) -> Option<(usize, bool)> {
+        let (mut at, mut escaped) = (at + 1, false);
+        loop {
+            at += unmarked(self.json.get(at..)?);
+            match self.peek(at)? {
+                b'"' => return Some((at, escaped)),
+                b'\\' => {
+                    let (length, needed) = escape(&self.json[at..])?;
+                    escaped = true;
+                    self.has_more |= !needed;
+                    at += length;
+                }
+                // A control character.
+                _ => return None,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn number(&self, at: usize) -> Option<usize> {
+        let start = if self.peek(at) == Some(b'-') { at + 1 } else { at };
+        let mut at = self.digits(start)?;
+        if self.json[start] == b'0' && at > start + 1 {
+            return None;
+        }
+        if self.peek(at) == Some(b'.') {
+            at = self.digits(at + 1)?;
+        }
+        // With an exponent it may be too large for anybody.
+        (at - start <= MOST_DIGITS && !matches!(self.peek(at), Some(b'e' | b'E'))).then_some(at)
+    }
+
+    /// One or more.
+    #[inline(always)]
+    fn digits(&self, start: usize) -> Option<usize> {
+        let mut at = start;
+        while let Some(b'0'..=b'9') = self.peek(at) {
+            at += 1;
+        }
+        (at > start).then_some(at)
+    }
+}
+
+/// How many bytes stand before the next quote, backslash or control character: eight at a time.
+#[inline(always)]
+fn unmarked(text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // The high bit of the first byte that is below `n`, and perhaps of later ones.
+    let below = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word & HIGH;
+    let mut at = 0;
+    while let Some(eight) = text[at..].first_chunk::<8>() {
+        let word = u64::from_le_bytes(*eight);
+        let marks = below(word ^ (ONES * u64::from(b'"')), 1)
+            | below(word ^ (ONES * u64::from(b'\\')), 1)
+            | below(word, u64::from(b' '));
+        if marks != 0 {
+            return at + marks.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let is_mark = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..b' ');
+    at + text[at..].iter().position(is_mark).unwrap_or(text.len() - at)
+}
+
+/// The length of an escape, and whether it has to be one; `None` where the library has to look.
+fn escape(text: &[u8]) -> Option<(usize, bool)> {
+    match text.get(1)? {
+        b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't' => Some((2, true)),
+        b'/' => Some((2, false)),
+        b'u' => escaped(text).map(|_| (6, false)),
+        _ => None,
+    }
+}
+
+/// The character of an escape such as `\u00e9`, where it can stand for itself.
+fn escaped(text: &[u8]) -> Option<char> {
+    let digits = std::str::from_utf8(text.get(2..6)?).ok().filter(|digits| !digits.starts_with('+'))?;
+    let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+    (c >= ' ' && !matches!(c, '"' | '\\')).then_some(c)
+}
+
+/// A plain text without what can be left out.
+fn reduced(json: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(json.len());
+    let (mut at, mut quoted) = (0, false);
+    while let Some(byte) = json.get(at) {
+        match byte {
+            b'"' => quoted = !quoted,
+            b' ' | b'\n' | b'\r' | b'\t' if !quoted => {
+                at += 1;
+                continue;
+            }
+            b'\\' => {
+                let (length, needed) = escape(&json[at..]).unwrap_or((1, true));
+                match escaped(&json[at..]).filter(|_| length == 6) {
+                    Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                    None if needed => out.extend_from_slice(&json[at..at + length]),
+                    None => out.push(b'/'),
+                }
+                at += length;
+                continue;
+            }
+            _ => {}
+        }
+        out.push(*byte);
+        at += 1;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    fn passed(json: &str) -> Option<String> {
+        text(json.as_bytes()).map(|text| String::from_utf8(text.into_owned()).unwrap())
+    }
+
+    #[test]
+    fn what_is_plain_is_passed_on_as_it_came() {
+        for json in [
+            "{}",
+            "[]",
+            "\"\"",
+            "0",
+            "-0.5",
+            "12345678901234567",
+            "[true,false,null]",
+            r#"{"b":{"a":1},"a":[{"a":"ü 日本 \"\\\b\f\n\r\t"}],"":129.50}"#,
+        ] {
+            assert!(matches!(text(json.as_bytes()), Some(Cow::Borrowed(_))), "{json}");
+        }
+    }
+
+    #[test]
+    fn blanks_and_idle_escapes_are_left_out() {
+        assert_eq!(passed(" { \"a b\" : [ 1 ,\t2 ] ,\r\n\"c\":\" d \" } ").unwrap(), r#"{"a b":[1,2],"c":" d "}"#);
+        assert_eq!(passed(r#"["\/\u00e9\u2028\\u0041\"","\u0041"]"#).unwrap(), "[\"/é\u{2028}\\\\u0041\\\"\",\"A\"]");
+    }
+
+    #[test]
+    fn what_is_doubtful_is_not_judged() {
+        for json in [
+            "",
+            " ",
+            "{",
+            "[",
+            "\"",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{a:1}",
+            "[1,]",
+            "{\"a\":1,}",
+            "[1 2]",
+            "{} {}",
+            "tru",
+            "nulll",
+            "01",
+            "-",
+            "1.",
+            ".5",
+            "+1",
+            "1e5",
+            "123456789012345678",
+            "\"\n\"",
+            "\"\u{0}\"",
+            r#""\x""#,
+            r#""\u12""#,
+            r#""\u+123""#,
+            r#""\ud83d\ude00""#,
+            r#""\u0000""#,
+            r#""\u0022""#,
+            r#"{"a":1,"a":2}"#,
+            r#"{"\u0061":1}"#,
+        ] {
+            assert_eq!(passed(json), None, "{json}");
+        }
+        assert!(text(b"\"\xff\"").is_none());
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(passed(&nested(DEEPEST)).is_some() && passed(&nested(DEEPEST + 1)).is_none());
+        let members = |n: usize| format!("{{{}}}", (0..n).map(|n| format!("\"{n}\":1")).collect::<Vec<_>>().join(","));
+        assert!(passed(&members(MOST_MEMBERS)).is_some() && passed(&members(MOST_MEMBERS + 1)).is_none());
+    }
+
+    /// Objects whose members have few names.
+    fn of_few_names() -> impl Strategy<Value = String> {
+        let name = prop::sample::select(vec!["a", "b", "aa", "eight888", "eight88", "eight8889", "eight8880", ""]);
+        let value = prop::sample::select(vec!["1", "{\"a\":1}", "[{\"b\":1}]", "\"a\"", "{}"]);
+        let members = prop::collection::vec((name, value), 0..5);
+        members.prop_map(|all| {
+            format!("{{{}}}", all.iter().map(|(n, v)| format!("\"{n}\":{v}")).collect::<Vec<_>>().join(","))
+        })
+    }
+
+    /// Texts that are nearly JSON.
+    fn nearly_json() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "\"", "\\", "\\u00e9", "\\/", "\\n", "1", "-", "0", ".",
+            "e5", "true", "null", " ", "\n", "é", "\u{1}", "x",
+        ]);
+        prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1e9..1e9f64).prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map("\\PC{0,9}", inner, 0..6).prop_map(|m| m.into_iter().collect()),
+            ]
+        })
+    }
+
+    fn members(value: &Value) -> usize {
+        match value {
+            Value::Object(all) => all.len() + all.values().map(members).sum::<usize>(),
+            Value::Array(items) => items.iter().map(members).sum(),
+            _ => 0,
+        }
+    }
+
+    fn agrees(json: &str) -> Result<(), TestCaseError> {
+        let Some(plain) = passed(json) else { return Ok(()) };
+        let theirs: Value = serde_json::from_str(json).map_err(|e| TestCaseError::fail(format!("{json}: {e}")))?;
+        let ours: Value = serde_json::from_str(&plain).map_err(|e| TestCaseError::fail(format!("{plain}: {e}")))?;
+        prop_assert_eq!(&ours, &theirs);
+        // Nothing is left that could be left out, and so no line is broken either.
+        prop_assert_eq!(passed(&plain), Some(plain.clone()));
+        prop_assert!(!plain.contains('\n'));
+        let (mut colons, mut quoted, mut bytes) = (0, false, plain.bytes());
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'"' => quoted = !quoted,
+                b'\\' => drop(bytes.next()),
+                b':' if !quoted => colons += 1,
+                _ => {}
+            }
+        }
+        prop_assert_eq!(colons, members(&ours), "no member is there twice");
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_passed_on_says_what_the_library_reads(json in nearly_json()) {
+            agrees(&json)?;
+        }
+
+        #[test]
+        fn no_name_is_passed_on_twice(json in of_few_names()) {
+            agrees(&json)?;
+        }
+
+        #[test]
+        fn values_are_passed_on_whole(value in json()) {
+            agrees(&value.to_string())?;
+            agrees(&serde_json::to_string_pretty(&value).unwrap())?;
+        }
+
+        #[test]
+        fn marks_are_found_where_they_are(text in "[a-z\"\\\\\u{1}é\u{ff}]{0,40}") {
+            let first = text.bytes().position(|b| matches!(b, b'"' | b'\\' | 0..b' ')).unwrap_or(text.len());
+            prop_assert_eq!(unmarked(text.as_bytes()), first);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The one way a question is answered (AHP §6), whether it came to the conversation itself, as a tool's call or as an
+//! operation of an API: session, types, budget, the desk, and the answer in this protocol's words.
+
+use std::collections::HashMap;
+
+use regex::{Regex, RegexBuilder};
+use serde_json::{Map, Value};
+
+use super::{
+    listed::{self, ActionType, Listed, Mode},
+    manifest,
+    question::Question,
+    said::Said,
+    session::Session,
+    turn::{Asking, Turning, clarified},
+    types,
+    words::Words,
+};
+use crate::{
+    desk::{Authority, Desk, Pattern, Turned},
+    fault::{Fault, Refusal},
+    limits::{budget::NotReserved, tokens},
+    serve::Incoming,
+    site::Declaration,
+    state::Amount,
+};
+
+/// The least tokens of an answer that is worth giving.
+const LEAST: u64 = 16;
+/// Bytes of a compiled pattern.
+const PATTERN: usize = 1 << 20;
+
+/// Everything that can be asked, prepared.
+#[derive(Debug)]
+pub(crate) struct Converse {
+    listed: Vec<Listed>,
+    prepared: Vec<Prepared>,
+    by_name: HashMap<String, usize>,
+    pub(super) words: Words,
+    /// What may be done with answers (§7).
+    pub(super) signals: Value,
+    /// Where answers are asked for that come later, up to the id.
+    pub(super) status: String,
+}
+
+/// What one capability is asked and told with.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// An input, and where it is in a question.
+    extract: Vec<(String, Regex)>,
+    pub(super) payload: Vec<(String, Pattern)>,
+    /// Seconds.
+    pub(super) eta: Option<u64>,
+}
+
+impl Converse {
+    /// Prepares what was declared.
+    pub(crate) fn new(declaration: &Declaration) -> Self {
+        let settings = &declaration.settings;
+        let listed = listed::all(declaration);
+        let prepared = listed.iter().map(|listed| {
+            let ahp = settings.capability(listed.index).map(|capability| capability.ahp.clone()).unwrap_or_default();
+            let patterns = ahp.extract.iter().filter_map(|(name, text)| Some((name.clone(), pattern(text).ok()?)));
+            let payload = ahp.payload.as_ref().and_then(Value::as_object);
+            let members = payload.into_iter().flatten();
+            Prepared {
+                extract: patterns.collect(),
+                payload: members.map(|(name, value)| (name.clone(), Pattern::compile(value))).collect(),
+                eta: ahp.eta.map(|eta| eta.as_secs()),
+            }
+        });
+        Self {
+            prepared: prepared.collect(),
+            by_name: listed.iter().enumerate().map(|(at, listed)| (listed.name.clone(), at)).collect(),
+            words: Words::new(settings, &listed),
+            signals: manifest::signals(declaration),
+            status: format!("{}/status/", settings.paths.converse.path.trim_end_matches('/')),
+            listed,
+        }
+    }
+
+    pub(super) fn named(&self, name: &str) -> Option<(&Listed, &Prepared)> {
+        let at = *self.by_name.get(name)?;
+        self.listed.get(at).zip(self.prepared.get(at))
+    }
+
+    /// Answers a question.
+    pub(crate) async fn converse(
+        &self,
+        desk: &Desk<'_>,
+        request: &Incoming<'_>,
+        question: Question,
+        dialect: &'static str,
+    ) -> Said {
+        let Some((listed, prepared)) = self.named(&question.capability) else {
+            return Said::unknown_capability(&question.capability, self.listed.iter().map(|l| l.name.as_str()));
+        };
+        let asking = Asking { converse: self, listed, prepared, desk, request, dialect };
+        let key = question.context.idempotency_key.clone();
+        let mut said = match asking.turned(&question).await {
+            Ok(turned) => asking.answered(question, turned).await,
+            Err(Turning::Said(said)) => *said,
+            Err(Turning::Refused(refusal)) => Said::refused(&refusal),
+        };
+        if said.account.is_none() {
+            // It came no further than to be refused or asked back: written down all the same.
+            let Incoming { caller, request_id, .. } = *request;
+            let idempotency_key = key.as_deref();
+            let turned = Turned { capability: listed.index, caller, idempotency_key, request_id, dialect };
+            said.account = Some(desk.snapshot.turned_away(&turned, said.reason.unwrap_or("asked_back"), desk.audit));
+        }
+        said
+    }
+}
+
+/// Compiles what finds an input in a question.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
+    let pattern = RegexBuilder::new(text).case_insensitive(false).size_limit(PATTERN).build();
+    pattern.map_err(|e| e.to_string())
+}
+
+impl Asking<'_> {
+    /// Whether and how it may be asked: a credential, the rates, the type, the session, the budget.
+    async fn turned(&self, question: &Question) -> Result<super::turn::Turn, Turning> {
+        let Self { listed, desk, request, .. } = self;
+        let authority = self.authority();
+        desk.admit(listed.index, &authority)?;
+        self.idempotency_key(question)?;
+        self.within_rates(question).await?;
+        let context = &question.context;
+        let Some(chosen) = types::choose(listed, context.accept_types.as_deref()) else {
+            return Err(Turning::Said(Box::new(Said::unsupported_type(&listed.response_types))));
+        };
+        if let Some(url) = &context.callback_url {
+            let wrong = |why: String| Said::wrong(&format!("context.callback_url {why}"));
+            desk.outside.check(url).map_err(wrong)?;
+        }
+        let session = Session::turn(desk, question.session_id.as_deref(), request.caller).await?;
+        let words = [&question.query, &question.clarification].into_iter().flatten();
+        let words: u64 = words.map(|text| u64::from(tokens::count(text))).sum();
+        // Of an object, four bytes are about a token.
+        let asked =
+            words + question.input.as_ref().map_or(0, |input| Value::from(input.clone()).to_string().len() as u64 / 4);
+        let budgets = &desk.snapshot.budgets;
+        let answer = budgets.ceiling(context.max_tokens);
+        let reserved = budgets.reserve(desk.counters, request.caller, &session.id, (asked, answer, LEAST.min(answer)));
+        match reserved.await {
+            Ok(reserved) => Ok(super::turn::Turn { chosen, session, reserved, asked }),
+            Err(NotReserved::Exhausted(refusal)) => Err(Turning::Refused(refusal)),
+            Err(NotReserved::Away) => {
+                let detail = "Budgets cannot be looked up at the moment. Try again later.";
+                let refusal = Refusal::from(Fault::Unavailable).saying(detail);
+                Err(Turning::Refused(Box::new(Refusal { reason: "store_away", ..refusal })))
+            }
+        }
+    }
+
+    pub(super) fn authority(&self) -> Authority<'_> {
+        let demands_credential = self.listed.needs_auth;
+        Authority { demands_credential, ..Authority::of(self.request.caller) }
+    }
+
+    /// What only the question says: that it is about an action, and which agent asks (§11.2, §11.3).
+    async fn within_rates(&self, question: &Question) -> Result<(), Turning> {
+        let Self { desk, request, listed, .. } = self;
+        let agent = question.context.requesting_agent.as_deref();
+        let held = desk.snapshot.policies.held_beside(listed.is_action, agent, request.caller);
+        let (limits, len) = held.limits();
+        if len == 0 {
+            return Ok(());
+        }
+        match desk.counters.take(&limits[..len], Amount::ONE).await {
+            Ok(taken) if taken.granted.is_none() => {
+                // It is another limit than the one that was looked at before.
+                let standing = held.fields(&taken);
+                Err(Turning::Refused(Box::new(Refusal { standing, ..held.exceeded(&taken) })))
+            }
+            Ok(_) => Ok(()),
+            Err(_) => Err(Turning::Refused(Box::new(crate::limits::store_away()))),
+        }
+    }
+
+    /// The input of the call: what was sent as such, what the question says, and the question itself where it is wanted.
+    ///
+    /// `Err`: what is missing, and could still be said.
+    pub(super) fn input(&self, question: &Question) -> Result<Value, Vec<String>> {
+        let Self { listed, prepared, .. } = self;
+        let mut input = question.input.clone().unwrap_or_default();
+        let words = question.query.as_deref().unwrap_or_default();
+        let clarified = clarified(question).unwrap_or_default();
+        for (name, pattern) in prepared.extract.iter().filter(|(name, _)| !input.contains_key(name)).collect::<Vec<_>>()
+        {
+            let found = [words, clarified].into_iter().find_map(|text| {
+                let found = pattern.captures(text)?;
+                Some(found.get(1).or_else(|| found.get(0))?.as_str().to_owned())
+            });
+            if let Some(text) = found {
+                let capability = self.desk.snapshot.settings.capability(listed.index);
+                let schema = capability.and_then(|capability| capability.input.as_deref());
+                let value = schema.map_or_else(|| Value::from(text.clone()), |s| s.read(name, vec![text.clone()]));
+                input.insert(name.clone(), value);
+            }
+        }
+        let declared = listed.input_schema.as_ref();
+        let knows = |name: &str| declared.is_some_and(|schema| schema["properties"].get(name).is_some());
+        // Where nothing is declared, the words are the input, unless something else was sent as such.
+        let wanted = knows("query") || declared.is_none() && question.input.is_none();
+        if wanted && !words.is_empty() && !input.contains_key("query") {
+            input.insert("query".to_owned(), words.into());
+        }
+        // Asked in words, what the words lack is asked back for; sent as an object, it is a mistake like any other.
+        let required = declared.and_then(|schema| schema["required"].as_array()).into_iter().flatten();
+        let lacking: Vec<String> = required
+            .filter_map(Value::as_str)
+            .filter(|name| question.input.is_none() && !input.contains_key(*name))
+            .map(str::to_owned)
+            .collect();
+        if lacking.is_empty() { Ok(Value::Object(input)) } else { Err(lacking) }
+    }
+
+    /// What an operator's own concierge is told besides, so that it can remember what was said; no part of the question.
+    pub(super) fn beside(&self, question: &Question, session: &Session) -> Map<String, Value> {
+        let mut beside = Map::new();
+        if self.listed.mode == Mode::Two && !self.is_built_in() {
+            let schema = self.listed.input_schema.as_ref();
+            let takes = |name: &str| schema.is_none_or(|schema| schema["properties"].get(name).is_some());
+            let said = [("session_id", Some(session.id.as_str())), ("clarification", clarified(question))];
+            for (name, value) in said {
+                if let Some(value) = value.filter(|_| takes(name)) {
+                    beside.insert(name.to_owned(), value.into());
+                }
+            }
+        }
+        beside
+    }
+
+    /// Whether the pages answer it.
+    pub(super) fn is_built_in(&self) -> bool {
+        self.desk.snapshot.settings.capability(self.listed.index).is_some_and(|c| c.built_in.is_some())
+    }
+
+    /// Whether it is answered later.
+    pub(super) fn is_later(&self) -> bool {
+        self.listed.action_type == ActionType::Async
+    }
+}

@@ -1,0 +1,154 @@
+//! The protocol's own addresses: where a question is asked, and where an answer is asked for that comes later.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::header;
+use serde_json::{Map, Value};
+
+use super::{DIALECT, later, question::Question, said::Said};
+use crate::{
+    desk::{
+        Desk,
+        ticket::{Ticket, Tickets},
+    },
+    fault::{Fault, Refusal},
+    serve::{Incoming, Serve, Served},
+    site::Settings,
+    strict,
+};
+
+/// `POST` of a question (§6.1).
+#[derive(Debug)]
+pub(crate) struct Asked;
+
+#[async_trait]
+impl Serve for Asked {
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        served(match body(request).and_then(|body| Question::read(body, None)) {
+            Ok(question) => desk.snapshot.converse.converse(desk, request, question, DIALECT.name).await,
+            Err(said) => *said,
+        })
+    }
+
+    fn most(&self, settings: &Settings) -> usize {
+        settings.sessions.max_body
+    }
+}
+
+/// The object that was sent, where it says that it is JSON, or says nothing and no page sent it.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub(crate) fn body(request: &Incoming<'_>) -> Result<Map<String, Value>, Box<Said>> {
+    let text = |name| request.headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
+    let unsaid = if request.is_from_a_page() { "" } else { "application/json" };
+    let declared = request.headers.get(header::CONTENT_TYPE);
+    let media = declared.map_or(unsaid, |value| value.to_str().unwrap_or_default());
+    let media = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if media != "application/json" && !media.ends_with("+json") {
+        let mut said = Said::wrong("The body has to be JSON. Send Content-Type: application/json.");
+        said.status = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(said);
+    }
+    if text(header::CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
+        let mut said = Said::wrong("A compressed body is not taken here. Send it as it is.");
+        said.status = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(said);
+    }
+    strict::object(&request.body).map_err(|why| Said::wrong(&why))
+}
+
+/// What was said, as a reply over HTTP.
+pub(crate) fn served(mut said: Said) -> Served {
+    let (reason, account) = (said.reason, said.account.take());
+    Served { reason, account, ..said.reply().into() }
+}
+
+/// `GET` of an answer that comes later (§9.1).
+#[derive(Debug)]
+pub(super) struct Status;
+
+#[async_trait]
+impl Serve for Status {
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
+        let id = places.first().map(|(_, id)| id.as_str()).unwrap_or_default();
+        served(match look(desk, request, id).await {
+            Ok(ticket) => Said::ok(later::polled(&desk.snapshot.converse, &ticket)),
+            Err(refusal) => Said::refused(&refusal),
+        })
+    }
+}
+
+async fn look(desk: &Desk<'_>, request: &Incoming<'_>, id: &str) -> Result<Ticket, Refusal> {
+    let found = Tickets::of(desk).look(id, request.caller).await;
+    let away = |_| {
+        let detail = "What was promised cannot be looked up at the moment. Try again later.";
+        Refusal { reason: "store_away", ..Refusal::from(Fault::Unavailable).saying(detail) }
+    };
+    let unknown = || Refusal::from(Fault::NotFound).saying("Nothing is known here under this id, or it is over.");
+    found.map_err(away)?.ok_or_else(unknown)
+}
+
+/// What is below an address of ours and nothing of ours.
+#[derive(Debug)]
+struct Nothing;
+
+#[async_trait]
+impl Serve for Nothing {
+    async fn serve(&self, _: &Desk<'_>, _: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        served(Said::refused(&Fault::NotFound.into()))
+    }
+}
+
+pub(crate) fn nothing() -> Arc<dyn Serve> {
+    Arc::new(Nothing)
+}
+
+/// As the table of endpoints takes them.
+pub(super) fn asked() -> Arc<dyn Serve> {
+    Arc::new(Asked)
+}
+
+pub(super) fn status() -> Arc<dyn Serve> {
+    Arc::new(Status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::Caller;
+    use bytes::Bytes;
+    use http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+    #[test]
+    fn a_page_says_what_it_sends() {
+        let caller = Caller::at([192, 0, 2, 1].into());
+        let taken = |named: &[(&'static str, &'static [u8])]| {
+            let named = named
+                .iter()
+                .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_bytes(value).unwrap()));
+            let headers: HeaderMap = named.collect();
+            body(&Incoming {
+                method: &Method::POST,
+                target: "/agent/converse",
+                headers: &headers,
+                body: Bytes::from_static(b"{}"),
+                caller: &caller,
+                authority: "site.test",
+                request_id: "r",
+            })
+            .map_err(|said| said.status.as_u16())
+        };
+        let json: (&str, &[u8]) = ("content-type", b"application/json");
+        let foreign: (&str, &[u8]) = ("origin", b"https://evil.test");
+        assert!(taken(&[]).is_ok() && taken(&[json]).is_ok() && taken(&[json, foreign]).is_ok());
+        assert!(taken(&[("sec-fetch-site", b"same-origin")]).is_ok());
+        assert_eq!(taken(&[foreign]), Err(415));
+        assert_eq!(taken(&[("origin", b"null")]), Err(415));
+        assert_eq!(taken(&[("sec-fetch-site", b"cross-site")]), Err(415));
+        assert_eq!(taken(&[foreign, ("content-type", b"text/plain;x=\xff")]), Err(415));
+        assert_eq!(taken(&[("content-type", b"text/plain;x=\xff")]), Err(415));
+    }
+}

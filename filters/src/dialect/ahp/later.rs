@@ -1,0 +1,224 @@
+//! Answers that come later (AHP §9): accepted at once, asked for by their id, or delivered where the agent said.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::{
+    converse::Converse,
+    error,
+    question::Question,
+    said::Said,
+    turn::{Answer, Asking, Spent, Told, Turn, confirmation},
+    types::Chosen,
+};
+use crate::{
+    desk::{
+        Ask, Carried, Desk, Done, Errand, Finish, Outcome,
+        ticket::{State, Ticket, Tickets, Wish},
+    },
+    fault::{Fault, Refusal},
+    limits::budget::Reserved,
+    site::Snapshot,
+};
+
+/// Takes a question that is answered later.
+pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Turn, input: Value) -> Told {
+    let Ok(id) = turn.session.name_for_later() else {
+        return (Said::refused(&Fault::Unavailable.into()), Spent::NOTHING, None);
+    };
+    let wish = Wish {
+        id,
+        query: question.query.clone().unwrap_or_default(),
+        intent: question.context.user_intent.clone(),
+        manner: manner(asking, turn),
+        callback: question.context.callback_url.clone(),
+    };
+    let capability = asking.desk.snapshot.settings.capability(asking.listed.index);
+    let by_person = capability.and_then(|c| c.upstream.as_ref()).is_some_and(|call| call.desk);
+    let result = match by_person {
+        true => asked_of_a_person(asking, question, turn, input, &wish).await,
+        false => in_the_background(asking, question, turn, input, &wish).await,
+    };
+    let (said, id) = match result {
+        Ok((id, account)) => {
+            let poll = format!("{}{id}", asking.converse.status);
+            let eta = asking.prepared.eta;
+            let accepted = Said::accepted(&id, &poll, eta, wish.callback.as_deref());
+            (Said { account: Some(account), ..accepted }, Some(id))
+        }
+        Err(said) => (*said, None),
+    };
+    let answer = if id.is_some() { "Accepted; it is answered later." } else { "" };
+    let remembered =
+        (said.reason.is_none() || said.confirmation.is_some()).then(|| asking.remembered(question, answer, &[], &[]));
+    (said, Spent::NOTHING, remembered)
+}
+
+type Opened = Result<(String, crate::desk::Account), Box<Said>>;
+
+async fn asked_of_a_person(asking: &Asking<'_>, question: &Question, turn: &Turn, input: Value, wish: &Wish) -> Opened {
+    let ask = Ask { wish: Some(wish), ..asking.ask(question, turn, input) };
+    let carried = asking.desk.carry_out(ask).await;
+    let id = match &carried.outcome {
+        Outcome::Done(done) => done.told.data.value()["ticket"].as_str().map(str::to_owned),
+        _ => None,
+    };
+    match id {
+        Some(id) => Ok((id, carried.account)),
+        None => Err(Box::new(refused(carried, &turn.session.id))),
+    }
+}
+
+async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn, input: Value, wish: &Wish) -> Opened {
+    let Asking { desk, request, listed, .. } = asking;
+    let tickets = Tickets::of(desk);
+    let ask = asking.ask(question, turn, input.clone());
+    let opened = tickets.begin(&ask, wish).await;
+    let id = opened.map_err(|refusal| Box::new(Said::refused(&refusal)))?;
+    let errand = Errand {
+        capability: listed.index,
+        input,
+        caller: request.caller.clone(),
+        demands_credential: listed.needs_auth,
+        confirmation: confirmation(question).map(str::to_owned),
+        beside: ask.beside,
+        idempotency_key: ask.idempotency_key.map(str::to_owned),
+        request_id: request.request_id.to_owned(),
+        dialect: asking.dialect,
+        host: request.authority.to_owned(),
+    };
+    let finish = Box::new(Ending { id: id.clone(), reserved: turn.reserved });
+    let account = crate::desk::Account::accepted(desk.snapshot, listed.index);
+    match desk.background.run(errand, finish).await {
+        Ok(None) => Ok((id, account)),
+        // It ended before the site was asked: there is nothing to come back for.
+        Ok(Some(Carried { outcome: Outcome::Done(done), replayed, account })) => {
+            // Told before under the same key: it ends as it did then.
+            let accepted = crate::desk::Account::accepted(desk.snapshot, listed.index);
+            let carried = Carried { outcome: Outcome::Done(done), replayed, account: accepted };
+            Box::new(Ending { id: id.clone(), reserved: turn.reserved }).finish(desk, carried).await;
+            Ok((id, account))
+        }
+        Ok(Some(carried)) => {
+            let _ = tickets.forget(&id).await;
+            Err(Box::new(refused(carried, &turn.session.id)))
+        }
+        Err(crate::desk::Busy) => {
+            let _ = tickets.forget(&id).await;
+            let detail = "Too much is under way at the moment. Nothing was done; try again later.";
+            Err(Box::new(Said::refused(&Refusal::from(Fault::Unavailable).saying(detail))))
+        }
+    }
+}
+
+/// What came of it at once.
+fn refused(carried: Carried, session: &str) -> Said {
+    let said = match &carried.outcome {
+        Outcome::NeedsConfirmation(asked) => Said::asked(Some(session), asked),
+        Outcome::Fault(refusal) => Said::refused(refusal),
+        Outcome::Done(_) => Said::refused(&Fault::Internal.into()),
+    };
+    Said { account: Some(carried.account), ..said }
+}
+
+/// How the answer is to be told, when it comes.
+fn manner(asking: &Asking<'_>, turn: &Turn) -> Value {
+    json!({
+        "name": asking.listed.name, "type": turn.chosen.kind, "from": turn.chosen.fallback_from,
+        "tokens": turn.reserved.answer, "eta": asking.prepared.eta,
+    })
+}
+
+/// What is done when a call in the background has ended.
+struct Ending {
+    id: String,
+    reserved: Reserved,
+}
+
+#[async_trait]
+impl Finish for Ending {
+    async fn finish(self: Box<Self>, desk: &Desk<'_>, carried: Carried) {
+        let told = match carried.outcome {
+            Outcome::Done(done) => Ok(done.told),
+            Outcome::Fault(refusal) => Err(*refusal),
+            Outcome::NeedsConfirmation(asked) => Err(asked.refusal),
+        };
+        let ticket = match Tickets::of(desk).end(&self.id, &told).await {
+            Ok(Some(ticket)) => ticket,
+            Ok(None) => return desk.outside.undelivered(&self.id, "its ticket is not there any more"),
+            // Whoever asks is told that nobody knows.
+            Err(_) => return desk.outside.undelivered(&self.id, "its answer could not be kept"),
+        };
+        let (body, spent) = ended(&desk.snapshot.converse, &ticket);
+        // What was reserved was given back when it was accepted.
+        let _ = self.reserved.charge(desk.counters, spent.of(0)).await;
+        if let Some(url) = &ticket.wish.callback
+            && let Err(why) = desk.outside.deliver(url, body.to_string().into()).await
+        {
+            desk.outside.undelivered(&ticket.id, &why);
+        }
+    }
+}
+
+/// What is told of a ticket (§9.2).
+pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Value {
+    let pending = |progress: &str| {
+        json!({
+            "status": "pending", "session_id": ticket.id, "progress": progress,
+            "eta_seconds": ticket.wish.manner["eta"],
+        })
+    };
+    let failed = |status: &str, message: &str| {
+        json!({
+            "status": status, "session_id": ticket.id, "code": "concierge_error", "message": message,
+        })
+    };
+    match ticket.state {
+        State::Waiting => pending("A person has been asked."),
+        State::Running => pending("It is being carried out."),
+        State::Expired => failed("expired", "It was not answered in time. Ask again."),
+        State::Lost => failed(
+            "failed",
+            "Whoever carried it out is gone, and nobody knows how it ended. Find out before asking again.",
+        ),
+        State::Ended => ended(converse, ticket).0,
+    }
+}
+
+/// What is told of one that has ended, and the tokens it takes.
+fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
+    let manner = &ticket.wish.manner;
+    let known = manner["name"].as_str().and_then(|name| converse.named(name));
+    let failed = |refusal: &Refusal| {
+        let mut body = error::body(refusal);
+        body["status"] = "failed".into();
+        body["session_id"] = ticket.id.as_str().into();
+        (body, Spent::NOTHING)
+    };
+    let (listed, prepared, told) = match (known, ticket.told()) {
+        (Some((listed, prepared)), Some(Ok(told))) => (listed, prepared, told),
+        (_, Some(Err(refusal))) => return failed(&refusal),
+        // The declaration has changed since, or what was kept cannot be read.
+        _ => return failed(&Refusal::from(Fault::Internal).saying("Its answer can no longer be told here.")),
+    };
+    let chosen = Chosen {
+        kind: manner["type"].as_str().unwrap_or(super::listed::TEXT).to_owned(),
+        fallback_from: manner["from"].as_str().map(str::to_owned),
+    };
+    let most = manner["tokens"].as_u64().unwrap_or(u64::MAX);
+    let done = Done { told, input: ticket.input().clone(), replayed: false, keeps: None };
+    let data = done.told.data.value();
+    let mut answer = Answer::of(converse, (listed, prepared), &chosen, (&done, &data), most);
+    if let Some(words) = ticket.answer() {
+        answer.say(words, most);
+    }
+    let spent = answer.spent();
+    (answer.success(converse, listed, Some(&ticket.id)), spent)
+}
+
+/// What is delivered of a ticket that has ended, and where to; `None` where nobody asked for it.
+pub(crate) fn delivery<'t>(snapshot: &Snapshot, ticket: &'t Ticket) -> Option<(&'t str, Bytes)> {
+    let url = ticket.wish.callback.as_deref()?;
+    Some((url, ended(&snapshot.converse, ticket).0.to_string().into()))
+}

@@ -1,0 +1,207 @@
+//! The capabilities as this protocol knows them: a name, a mode, the types they answer with.
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use crate::site::{AuthNeed, Capability, Declaration};
+
+/// Bounds of the published schema, in characters.
+const NAME: usize = 64;
+const DESCRIPTION: usize = 256;
+
+/// A plain answer in words.
+pub(crate) const TEXT: &str = "text/answer";
+/// Records.
+pub(super) const DATA: &str = "application/data";
+/// What an action came to.
+pub(super) const RESULT: &str = "application/action-result";
+/// A list.
+pub(super) const FEED: &str = "application/feed";
+
+/// What a capability is here (AHP §4.3, §5.3).
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    /// Its place among what is offered.
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) mode: Mode,
+    pub(crate) action_type: ActionType,
+    /// As declared; `None`: a question in words is all there is to say.
+    pub(crate) input_schema: Option<Value>,
+    /// Inputs that are read out of a question.
+    pub(crate) extracted: Vec<String>,
+    pub(crate) output_schema: Option<Value>,
+    pub(crate) response_types: Vec<String>,
+    pub(crate) accept_fallback: bool,
+    /// Nobody may call it without a credential, whatever was declared (§5.3).
+    pub(crate) needs_auth: bool,
+    /// It changes something.
+    pub(crate) is_action: bool,
+}
+
+/// AHP §5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mode {
+    One,
+    Two,
+    Three,
+}
+
+impl Mode {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::One => "MODE1",
+            Self::Two => "MODE2",
+            Self::Three => "MODE3",
+        }
+    }
+}
+
+/// AHP §5.3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ActionType {
+    Query,
+    Action,
+    Async,
+}
+
+impl ActionType {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Action => "action",
+            Self::Async => "async",
+        }
+    }
+}
+
+/// Every capability that agents are told of, in the order of their places.
+pub(crate) fn all(declaration: &Declaration) -> Vec<Listed> {
+    declaration.settings.offered().map(|(index, capability)| Listed::of(index, capability)).collect()
+}
+
+impl Listed {
+    fn of(index: usize, c: &Capability) -> Self {
+        let mode = match c.ahp.mode.as_deref() {
+            Some("MODE1") => Mode::One,
+            Some("MODE2") => Mode::Two,
+            _ => Mode::Three,
+        };
+        let by_person = c.upstream.as_ref().is_some_and(|call| call.desk);
+        // What is told as an action is guarded and counted as one.
+        let is_action = c.kind.is_action() || c.ahp.action_type.as_deref() == Some("action");
+        let action_type = match c.ahp.action_type.as_deref() {
+            Some("async") => ActionType::Async,
+            // A person takes their time, whatever was written.
+            _ if by_person => ActionType::Async,
+            // What changes something is no query, whatever was written.
+            _ if is_action => ActionType::Action,
+            _ => ActionType::Query,
+        };
+        // A question to a person may be open where that was written out: its id is all there is to come back with.
+        let open = by_person && !is_action && c.auth.as_deref() == Some("none");
+        let needs_auth = match action_type {
+            ActionType::Query => false,
+            ActionType::Async => !open,
+            ActionType::Action => true,
+        };
+        let types = |types: [&str; 2]| types.map(str::to_owned).to_vec();
+        let response_types = match c.ahp.response_types.as_slice() {
+            [] if mode == Mode::Two => vec![TEXT.to_owned()],
+            [] if is_action => types([RESULT, TEXT]),
+            [] => types([DATA, TEXT]),
+            declared => declared.to_vec(),
+        };
+        Self {
+            index,
+            name: name(&c.id, c.ahp.name.as_deref()),
+            description: clip(c.description.as_deref().unwrap_or(&c.id), DESCRIPTION).to_owned(),
+            mode,
+            action_type,
+            input_schema: c.input_schema.clone(),
+            extracted: c.ahp.extract.iter().map(|(name, _)| name.clone()).collect(),
+            output_schema: c.output_schema.clone(),
+            response_types,
+            accept_fallback: c.ahp.accept_fallback.unwrap_or(false),
+            needs_auth: needs_auth || c.auth_need() == AuthNeed::Required || !c.required_scopes.is_empty(),
+            is_action,
+        }
+    }
+}
+
+/// The plainest input: a question in words.
+pub(super) static A_QUESTION: LazyLock<Value> = LazyLock::new(
+    || json!({ "type": "object", "required": ["query"], "properties": { "query": { "type": "string" } } }),
+);
+
+/// The plainest output.
+pub(super) static ANYTHING: LazyLock<Value> = LazyLock::new(|| json!({ "type": "object" }));
+
+/// What a capability is called here: by its own name, or by its id.
+pub(crate) fn name(id: &str, own: Option<&str>) -> String {
+    let name = own.map_or_else(|| name_from_id(id), str::to_owned);
+    clip(&name, NAME).to_owned()
+}
+
+/// Whether a name can stand in an address, and be a tool's.
+///
+/// # Errors
+///
+/// What to write instead.
+pub(crate) fn can_be_named(name: &str) -> Result<(), String> {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if name.len() <= NAME && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(fits) {
+        return Ok(());
+    }
+    let how = "lower-case letters, digits and underscores, a letter first";
+    Err(format!("is no name that agents can call; write at most {NAME} {how}, as in \"flights_search\""))
+}
+
+/// `flights.search` → `flights_search`: lower case, no dots or hyphens, begins with a letter.
+fn name_from_id(id: &str) -> String {
+    let name: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_lowercase()) { name } else { format!("c_{name}") }
+}
+
+/// The first so many characters.
+pub(crate) fn clip(text: &str, characters: usize) -> &str {
+    text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_the_schema() {
+        for (id, name) in [("flights.search", "flights_search"), ("A-b.C", "a_b_c"), ("1x", "c_1x"), ("_x", "c__x")] {
+            assert_eq!(name_from_id(id), name);
+        }
+    }
+
+    #[test]
+    fn clipping_counts_characters() {
+        assert_eq!(clip("äöü", 2), "äö");
+        assert_eq!(clip("ab", 2), "ab");
+    }
+
+    #[test]
+    fn a_name_of_its_own_can_stand_in_an_address() {
+        assert!(can_be_named("a").is_ok() && can_be_named(&"a".repeat(64)).is_ok() && can_be_named("a1_b").is_ok());
+        for wrong in ["", "A", "1a", "_a", "a-b", "a b", "a/b", "a{b}", "ä", "a.b", &"a".repeat(65)] {
+            assert!(can_be_named(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_told_as_an_action_is_one() {
+        let text = "[upstream]\nurl = 'http://127.0.0.1:1'\n[[capabilities]]\nid = 'a'\ntype = 'query'\nauth = 'none'\n[capabilities.ahp]\naction_type = 'action'";
+        let declaration =
+            crate::site::declare_text(std::path::Path::new("/x.toml"), text, &crate::site::testing::Nowhere).unwrap();
+        let listed = all(&declaration).into_iter().find(|listed| listed.name == "a").unwrap();
+        assert_eq!((listed.action_type, listed.is_action, listed.needs_auth), (ActionType::Action, true, true));
+    }
+}

@@ -1,0 +1,374 @@
+//! One question on its way to the desk, and what the desk said on its way back.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    converse::{Converse, Prepared},
+    later,
+    listed::{Listed, Mode},
+    question::Question,
+    said::{CANCEL, Said},
+    session::Session,
+    types::{self, Chosen},
+    words,
+};
+use crate::{
+    concierge,
+    desk::{Ask, Carried, Desk, Done, Outcome, Talk},
+    fault::Refusal,
+    limits::budget::Reserved,
+    serve::{Incoming, checked_key},
+};
+
+/// Who asks what of whom.
+pub(super) struct Asking<'a> {
+    pub(super) converse: &'a Converse,
+    pub(super) listed: &'a Listed,
+    pub(super) prepared: &'a Prepared,
+    pub(super) desk: &'a Desk<'a>,
+    pub(super) request: &'a Incoming<'a>,
+    pub(super) dialect: &'static str,
+}
+
+/// What was settled before the desk is asked.
+pub(super) struct Turn {
+    pub(super) chosen: Chosen,
+    pub(super) session: Session,
+    pub(super) reserved: Reserved,
+    /// Tokens of the question.
+    pub(super) asked: u64,
+}
+
+/// An answer, what it took, and what is remembered of it.
+pub(super) type Told = (Said, Spent, Option<concierge::Turn>);
+
+/// Tokens that were spent.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spent {
+    /// On the answer, besides the question.
+    Answer(u64),
+    /// On all of it, as whoever answered says.
+    All(u64),
+}
+
+impl Spent {
+    pub(super) const NOTHING: Self = Self::Answer(0);
+
+    /// All that was spent, where so much was asked.
+    pub(super) fn of(self, asked: u64) -> u64 {
+        match self {
+            Self::Answer(spent) => asked.saturating_add(spent),
+            Self::All(spent) => spent,
+        }
+    }
+}
+
+/// Why it goes no further.
+pub(super) enum Turning {
+    Said(Box<Said>),
+    Refused(Box<Refusal>),
+}
+
+impl From<Refusal> for Turning {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+}
+
+impl From<Box<Said>> for Turning {
+    fn from(said: Box<Said>) -> Self {
+        Self::Said(said)
+    }
+}
+
+/// Length of a confirmation's token; nothing that people say looks like one.
+const TOKEN: usize = 112;
+/// Characters of what is remembered of a turn.
+const REMEMBERED_QUERY: usize = 500;
+const REMEMBERED_ANSWER: usize = 400;
+/// Sources and options that are remembered of one.
+const REMEMBERED_PARTS: usize = 6;
+
+impl Asking<'_> {
+    /// Asks the desk, and puts what it says into words.
+    pub(super) async fn answered(&self, question: Question, mut turn: Turn) -> Said {
+        let (mut said, spent, remembered) = self.told(&question, &mut turn).await;
+        let spent = spent.of(turn.asked);
+        // Nobody waits for a count to be put right; what is away now was away when it was taken.
+        let _ = turn.reserved.settle(self.desk.counters, spent).await;
+        if let Some(remembered) = remembered {
+            let id = said.body["session_id"].as_str().unwrap_or(&turn.session.id).to_owned();
+            let session = turn.session.going_on_as(&id);
+            if !session.keep(self.desk, self.request.caller, &remembered).await && said.body["status"] != "accepted" {
+                said.body["session_id"] = Value::Null;
+            }
+        }
+        if let Some(meta) = said.body.get_mut("meta") {
+            meta["tokens_used"] = spent.into();
+        }
+        said
+    }
+
+    /// The answer, the tokens it took, and what is remembered of it.
+    async fn told(&self, question: &Question, turn: &mut Turn) -> Told {
+        let session = turn.session.id.clone();
+        let session = Some(session.as_str());
+        let clarification = question.clarification.as_deref();
+        if clarification == Some(CANCEL) || question.confirmation.as_deref() == Some(CANCEL) {
+            let mut body = self.success(turn, &Answer::words("Cancelled. Nothing was done."));
+            if let Some(meta) = body["meta"].as_object_mut() {
+                meta.remove("tools_used");
+            }
+            return (Said::ok(body), Spent::NOTHING, Some(self.remembered(question, "Cancelled.", &[], &[])));
+        }
+        let input = match self.input(question) {
+            Ok(input) => input,
+            Err(lacking) => {
+                let asked = format!("This also needs: {}. What should it be?", lacking.join(", "));
+                let said = Said::unclear(session, &asked, None, true);
+                return (said, Spent::NOTHING, Some(self.remembered(question, &asked, &[], &[])));
+            }
+        };
+        if self.is_later() {
+            return later::taken(self, question, turn, input).await;
+        }
+        let ask = self.ask(question, turn, input);
+        let Carried { outcome, replayed, account } = self.desk.carry_out(ask).await;
+        let cached = account.decision == "cached";
+        let (mut said, spent, remembered) = match &outcome {
+            Outcome::Done(done) => self.done(question, turn, done, cached).await,
+            Outcome::NeedsConfirmation(asked) => {
+                let words = [asked.summary.as_str(), asked.consequence.as_str()].join(" ");
+                (Said::asked(session, asked), Spent::NOTHING, Some(self.remembered(question, &words, &[], &[])))
+            }
+            Outcome::Fault(refusal) => (Said::refused(refusal), Spent::NOTHING, None),
+        };
+        if replayed || matches!(&outcome, Outcome::Done(Done { replayed: true, .. })) {
+            said.headers
+                .push((http::HeaderName::from_static("idempotency-replayed"), http::HeaderValue::from_static("true")));
+        }
+        said.account = Some(account);
+        (said, spent, remembered)
+    }
+
+    pub(super) fn ask<'q>(&'q self, question: &'q Question, turn: &'q Turn, input: Value) -> Ask<'q> {
+        Ask {
+            capability: self.listed.index,
+            input,
+            caller: self.request.caller,
+            authority: self.authority(),
+            confirmation: confirmation(question),
+            // Looked at before.
+            idempotency_key: self.idempotency_key(question).ok().flatten(),
+            request_id: self.request.request_id,
+            dialect: self.dialect,
+            host: self.request.authority,
+            talk: Talk {
+                before: &turn.session.before,
+                clarification: clarified(question),
+                max_tokens: turn.reserved.answer,
+                locale: question.context.locale.as_deref(),
+                list: turn.chosen.kind == super::listed::FEED,
+            },
+            beside: self.beside(question, &turn.session),
+            wish: None,
+            begun: None,
+        }
+    }
+
+    /// The key that makes a retry the same call; one that cannot be kept is refused, or a retry would be another.
+    pub(super) fn idempotency_key<'q>(&'q self, question: &'q Question) -> Result<Option<&'q str>, Refusal> {
+        match question.context.idempotency_key.as_deref() {
+            Some(key) => checked_key(key).map(Some),
+            None => self.request.idempotency_key(),
+        }
+    }
+
+    async fn done(&self, question: &Question, turn: &mut Turn, done: &Done, cached: bool) -> Told {
+        let data = done.told.data.value();
+        // A concierge may ask back.
+        if self.listed.mode == Mode::Two
+            && let Some(asked) = data["clarification"]["question"].as_str()
+        {
+            let options = data["clarification"]["options"].as_array();
+            let free_form = data["clarification"]["free_form"].as_bool().unwrap_or(true);
+            let (asked, spent) = words::cut(asked.to_owned(), turn.reserved.answer);
+            let said = Said::unclear(Some(&turn.session.id), &asked, options.map(Vec::as_slice), free_form);
+            let options: Vec<String> =
+                options.into_iter().flatten().filter_map(|o| o.as_str().map(str::to_owned)).collect();
+            return (said, Spent::Answer(spent), Some(self.remembered(question, &asked, &[], &options)));
+        }
+        let told = |chosen: &Chosen| {
+            Answer::of(self.converse, (self.listed, self.prepared), chosen, (done, &data), turn.reserved.answer)
+        };
+        let mut answer = told(&turn.chosen);
+        // What is told beside the words has to be paid for too. What was done is told whatever it takes.
+        let over = answer.spent.of(0).saturating_sub(turn.reserved.answer);
+        if answer.payload.is_some() && !self.listed.is_action && over > 0 {
+            let in_words =
+                Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: Some(turn.chosen.kind.clone()) };
+            let words = told(&in_words);
+            // Whoever named a bound meant it.
+            if question.context.max_tokens.is_some() || !turn.reserved.grow(self.desk.counters, over).await {
+                answer = words;
+            }
+        }
+        let mut body = self.success(turn, &answer);
+        if cached {
+            body["meta"]["cached"] = true.into();
+        }
+        let sources: Vec<(String, String)> = answer
+            .sources
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|s| Some((s["title"].as_str()?.to_owned(), s["url"].as_str()?.to_owned())))
+            .collect();
+        let remembered = self.remembered(question, &answer.text, &sources, &[]);
+        (Said::ok(body), answer.spent, Some(remembered))
+    }
+
+    fn success(&self, turn: &Turn, answer: &Answer) -> Value {
+        answer.success(self.converse, self.listed, Some(&turn.session.id))
+    }
+
+    pub(super) fn remembered(
+        &self,
+        question: &Question,
+        answer: &str,
+        sources: &[(String, String)],
+        options: &[String],
+    ) -> concierge::Turn {
+        let short = |text: &str, most| super::listed::clip(text, most).to_owned();
+        concierge::Turn {
+            query: short(question.query.as_deref().unwrap_or_default(), REMEMBERED_QUERY),
+            capability: self.listed.name.clone(),
+            // What others say may be about somebody; only what the pages say is remembered.
+            answer: if self.is_built_in() { short(answer, REMEMBERED_ANSWER) } else { String::new() },
+            sources: sources
+                .iter()
+                .take(REMEMBERED_PARTS)
+                .map(|(title, url)| (short(title, 100), short(url, 300)))
+                .collect(),
+            options: options.iter().take(REMEMBERED_PARTS).map(|option| short(option, 200)).collect(),
+        }
+    }
+}
+
+/// What was said when asked back: neither a confirmation nor its refusal.
+pub(super) fn clarified(question: &Question) -> Option<&str> {
+    let said = question.clarification.as_deref()?;
+    (said != CANCEL && confirmation(question) != Some(said)).then_some(said)
+}
+
+/// What confirms a call: a token by its name, or as what was chosen of what was asked back.
+pub(super) fn confirmation(question: &Question) -> Option<&str> {
+    let looks_like_one = |text: &&str| text.len() == TOKEN && text.bytes().all(|b| b.is_ascii_hexdigit());
+    question.confirmation.as_deref().or_else(|| question.clarification.as_deref().filter(looks_like_one))
+}
+
+/// An answer, in this protocol's parts.
+pub(super) struct Answer {
+    text: String,
+    spent: Spent,
+    kind: Chosen,
+    payload: Option<Value>,
+    sources: Value,
+    follow_up: Value,
+}
+
+impl Answer {
+    /// In words only.
+    pub(super) fn words(text: &str) -> Self {
+        let kind = Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: None };
+        let (text, tokens) = words::cut(text.to_owned(), u64::MAX);
+        let spent = Spent::Answer(tokens);
+        Self { text, spent, kind, payload: None, sources: Value::Null, follow_up: Value::Null }
+    }
+
+    /// Of what the desk did.
+    pub(super) fn of(
+        converse: &Converse,
+        (listed, prepared): (&Listed, &Prepared),
+        chosen: &Chosen,
+        (done, data): (&Done, &Value),
+        most: u64,
+    ) -> Self {
+        // A concierge's answer, ours or the operator's, has this protocol's parts already, perhaps in an envelope.
+        let (said, enveloped) = match data.get("response").filter(|r| r.is_object()) {
+            Some(response) => (response, true),
+            None => (data, false),
+        };
+        let theirs = said["answer"].as_str().filter(|_| listed.mode == Mode::Two);
+        let payload = match said.get("payload").filter(|_| enveloped && theirs.is_some()) {
+            Some(payload) if said["content_type"] == chosen.kind.as_str() => Some(payload.clone()),
+            _ => types::payload(listed, &chosen.kind, &prepared.payload, &done.input, data),
+        };
+        let kind = match (&payload, chosen.kind.as_str()) {
+            (None, kind) if kind != super::listed::TEXT => {
+                Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: Some(kind.to_owned()) }
+            }
+            _ => chosen.clone(),
+        };
+        let text = match theirs {
+            Some(text) => text.to_owned(),
+            None => converse.words.answer(listed, &done.input, &done.told, data, payload.is_some()),
+        };
+        let (text, mut tokens) = words::cut(text, most);
+        let (mut sources, mut follow_up) = (Value::Null, Value::Null);
+        if theirs.is_some() {
+            (sources, follow_up) = (said["sources"].clone(), said["follow_up"].clone());
+        }
+        // What is told beside the words is read too; four bytes are about a token.
+        let beside = [payload.as_ref(), Some(&sources), Some(&follow_up)].into_iter().flatten();
+        tokens += beside.filter(|value| !value.is_null()).map(|value| value.to_string().len() as u64 / 4).sum::<u64>();
+        // An operator's own concierge knows better what it took.
+        if let Some(own) = data["meta"]["tokens_used"].as_u64().filter(|_| theirs.is_some() && enveloped) {
+            let spent = Spent::All(own.min(MOST_TOLD));
+            return Self { text, spent, kind, payload, sources, follow_up };
+        }
+        Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up }
+    }
+
+    /// The same in a person's words.
+    pub(super) fn say(&mut self, text: &str, most: u64) {
+        (self.text, _) = words::cut(text.to_owned(), most);
+    }
+
+    pub(super) fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// The response of §6.2.
+    pub(super) fn success(&self, converse: &Converse, listed: &Listed, session: Option<&str>) -> Value {
+        let mut response = Map::new();
+        response.insert("content_type".into(), self.kind.kind.as_str().into());
+        response.insert("answer".into(), self.text.as_str().into());
+        if let Some(payload) = &self.payload {
+            response.insert("payload".into(), payload.clone());
+        }
+        for (name, value) in [("sources", &self.sources), ("follow_up", &self.follow_up)] {
+            if !value.is_null() {
+                response.insert(name.into(), value.clone());
+            }
+        }
+        let mut meta = json!({
+            "tokens_used": self.spent.of(0),
+            "capability_used": listed.name,
+            "mode": listed.mode.word(),
+            "cached": false,
+            "content_type": self.kind.kind,
+            "content_signals": converse.signals,
+        });
+        if let Some(from) = &self.kind.fallback_from {
+            meta["fallback_from"] = from.as_str().into();
+        }
+        if listed.mode == Mode::Three {
+            meta["tools_used"] = json!([listed.name]);
+        }
+        json!({ "status": "success", "session_id": session, "response": response, "meta": meta })
+    }
+}
+
+/// Tokens that an operator's own concierge may say it took for one answer.
+const MOST_TOLD: u64 = 1_000_000;

@@ -1,0 +1,204 @@
+//! The document (AHP appendix E), as OpenAPI 3.1 has it.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{
+        Occupied,
+        ahp::{
+            self,
+            listed::{ActionType, Listed, clip},
+        },
+        arguments::Function,
+    },
+    VERSION, operation_path,
+};
+use crate::site::{AuthKind, Capability, Declaration};
+
+/// Characters of a description: those who import it take no more.
+const LONGEST: usize = 300;
+
+/// Writes it.
+pub(super) fn render(
+    functions: &[(&Listed, (Function, Value))],
+    declaration: &Declaration,
+    occupied: &Occupied,
+) -> String {
+    let settings = &declaration.settings;
+    let (scheme, declared) = scheme(settings.auth.kind);
+    let mut paths = Map::new();
+    let mut secured = false;
+    for (listed, (function, schema)) in functions {
+        let capability = settings.capability(listed.index);
+        secured |= listed.needs_auth;
+        let security = listed.needs_auth.then_some(scheme);
+        let path = operation_path(&settings.paths.capabilities.path, &function.name);
+        let polled = polled(declaration, occupied);
+        paths.insert(path, json!({ "post": operation(listed, capability, body(function, schema), security, polled) }));
+    }
+    let waits = functions.iter().any(|(listed, _)| listed.action_type == ActionType::Async);
+    if let Some(path) = polled(declaration, occupied).filter(|_| waits) {
+        paths.insert(path, json!({ "get": poll() }));
+    }
+    let mut components = json!({ "schemas": { "AHPResponse": answer(), "AHPError": error() } });
+    if secured {
+        components["securitySchemes"] = json!({ scheme: declared });
+    }
+    let origin = settings.site.origin.as_deref().map_or("/", |origin| origin.trim_end_matches('/'));
+    let document = json!({
+        "openapi": VERSION,
+        "info": {
+            "title": settings.site.name.as_deref().unwrap_or("This site"),
+            "description": settings.site.description.as_deref().unwrap_or("What this site offers to agents."),
+            "version": ahp::VERSION,
+        },
+        "servers": [{ "url": origin }],
+        "paths": paths,
+        "components": components,
+    });
+    let mut text = document.to_string();
+    text.push('\n');
+    text
+}
+
+/// Where an answer that takes its time is asked for; `None` where nobody answers there.
+fn polled(declaration: &Declaration, occupied: &Occupied) -> Option<String> {
+    let converse = &declaration.settings.paths.converse;
+    occupied.leaves(converse).then(|| format!("{}/status/{{session_id}}", converse.path.trim_end_matches('/')))
+}
+
+fn operation(
+    listed: &Listed,
+    capability: Option<&Capability>,
+    body: Value,
+    security: Option<&str>,
+    polled: Option<String>,
+) -> Value {
+    let mut more = String::new();
+    if listed.action_type == ActionType::Async {
+        more.push_str(" Takes a while: `accepted` comes back at once, with a `poll` address.");
+        match polled {
+            Some(path) => more.push_str(&format!(" GET it ({path}) until `status` is success, failed or expired.")),
+            None => more.push_str(" GET it until `status` is success, failed or expired."),
+        }
+    }
+    if capability.is_some_and(Capability::is_confirmed) {
+        more.push_str(" A person confirms it: call, show them the question, call again with `confirmation`.");
+    }
+    let room = LONGEST.saturating_sub(more.chars().count());
+    let mut operation = json!({
+        "operationId": listed.name,
+        "summary": clip(&listed.description, LONGEST),
+        "description": format!("{}{more}", clip(&listed.description, room)),
+        "x-openai-isConsequential": listed.is_action,
+        "requestBody": { "required": true, "content": { "application/json": { "schema": body } } },
+        "responses": responses(),
+    });
+    if let Some(scheme) = security {
+        operation["security"] = json!([{ scheme: [] }]);
+    }
+    operation
+}
+
+/// The arguments, and what may be said around them (AHP §6.1).
+fn body(function: &Function, schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if !function.has_context() {
+        schema["properties"]["context"] = json!({
+            "type": "object",
+            "properties": {
+                "requesting_agent": { "type": "string" },
+                "user_intent": { "type": "string" },
+                "max_tokens": { "type": "integer", "minimum": 1 },
+                "accept_types": { "type": "array", "items": { "type": "string" } },
+                "callback_url": { "type": "string" },
+                "locale": { "type": "string" },
+                "idempotency_key": { "type": "string", "description": "Of your choice: a retry with it acts once." },
+            },
+        });
+    }
+    schema
+}
+
+fn responses() -> Value {
+    let refused = |description: &str| {
+        json!({ "description": description,
+            "content": { "application/json": { "schema": { "$ref": "#/components/schemas/AHPError" } } } })
+    };
+    json!({
+        "200": { "description": "The answer, a question back, or where the answer will be.",
+            "content": { "application/json": { "schema": { "$ref": "#/components/schemas/AHPResponse" } } } },
+        "400": refused("The request is not what it has to be."),
+        "401": refused("A credential is needed."),
+        "403": refused("The credential does not grant this."),
+        "429": refused("Too many requests, or no tokens left; see Retry-After."),
+        "500": refused("The site could not carry it out."),
+        "503": refused("Not available at the moment; see Retry-After."),
+    })
+}
+
+fn poll() -> Value {
+    json!({
+        "operationId": "poll_status",
+        "summary": "Asks for an answer that takes a while.",
+        "parameters": [{ "name": "session_id", "in": "path", "required": true, "schema": { "type": "string" } }],
+        "responses": responses(),
+    })
+}
+
+/// AHP §E.3, with the values of `status` that an answer can have (§6.2 to 6.4, §9.2).
+fn answer() -> Value {
+    let object = |properties: Value| json!({ "type": "object", "properties": properties });
+    json!({
+        "type": "object",
+        "required": ["status"],
+        "properties": {
+            "status": { "type": "string",
+                "enum": ["success", "clarification_needed", "accepted", "pending", "failed", "expired", "error"] },
+            "session_id": { "type": ["string", "null"] },
+            "response": object(json!({
+                "content_type": { "type": "string" },
+                "answer": { "type": "string" },
+                "payload": {},
+                "sources": { "type": "array", "items": { "type": "object" } },
+                "follow_up": { "type": "object" },
+            })),
+            "clarification": object(json!({
+                "question": { "type": "string" },
+                "options": { "type": ["array", "null"], "items": { "type": "string" } },
+                "free_form": { "type": "boolean" },
+            })),
+            "poll": { "type": "string" },
+            "progress": { "type": "string" },
+            "eta_seconds": { "type": ["integer", "null"] },
+            "meta": object(json!({
+                "mode": { "type": "string" },
+                "cached": { "type": "boolean" },
+                "tokens_used": { "type": "integer" },
+            })),
+        },
+    })
+}
+
+/// AHP §10, §11.
+fn error() -> Value {
+    json!({
+        "type": "object",
+        "required": ["status", "code", "message"],
+        "properties": {
+            "status": { "type": "string" },
+            "code": { "type": "string" },
+            "message": { "type": "string" },
+            "scope": { "type": "string" },
+            "retry_after": { "type": ["integer", "null"] },
+        },
+    })
+}
+
+/// What proves who calls (AHP §8.2).
+fn scheme(kind: AuthKind) -> (&'static str, Value) {
+    match kind {
+        AuthKind::ApiKey => ("apiKeyAuth", json!({ "type": "apiKey", "in": "header", "name": "X-AHP-Key" })),
+        _ => ("bearerAuth", json!({ "type": "http", "scheme": "bearer" })),
+    }
+}

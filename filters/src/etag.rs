@@ -1,0 +1,23 @@
+//! Entity tags of what Frontdesk itself makes (RFC 9110 §8.8.3).
+
+use http::{HeaderMap, HeaderValue, header};
+use ring::digest;
+
+/// A strong entity tag: the first 16 hex digits of the body's SHA-256.
+pub(crate) fn strong(body: &[u8]) -> HeaderValue {
+    let digest = digest::digest(&digest::SHA256, body);
+    let hex: String = digest.as_ref()[..8].iter().map(|b| format!("{b:02x}")).collect();
+    HeaderValue::try_from(format!("\"{hex}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
+}
+
+/// `If-None-Match` against one strong tag, by weak comparison (RFC 9110 §13.1.2).
+pub(crate) fn matches(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let Ok(etag) = etag.to_str() else { return false };
+    headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .map(str::trim)
+        .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}

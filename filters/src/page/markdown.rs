@@ -1,0 +1,275 @@
+//! A page in place of which its Markdown is asked for: where it is, and what the answer becomes.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use url::Url;
+
+use super::{coding::Coding, kind, signals::Signals, whole};
+use crate::{content, etag, limits::tokens, reply::Reply};
+
+/// RFC 7763.
+pub const MEDIA_TYPE: &str = "text/markdown";
+/// What the site is asked for: its own Markdown, if it has any, else the page.
+pub(crate) const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.5, */*;q=0.1";
+/// How much text an agent is about to read, by the tokenizer of the budgets.
+const X_MARKDOWN_TOKENS: HeaderName = HeaderName::from_static("x-markdown-tokens");
+
+/// What is true of the page's bytes, or of showing it, and not of its Markdown.
+const UNTRUE: [HeaderName; 17] = [
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LOCATION,
+    header::CONTENT_DISPOSITION,
+    header::CONTENT_SECURITY_POLICY,
+    header::TRANSFER_ENCODING,
+    header::TRAILER,
+    header::ETAG,
+    header::LAST_MODIFIED,
+    header::ACCEPT_RANGES,
+    header::LINK,
+    header::REFRESH,
+    HeaderName::from_static("content-md5"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("repr-digest"),
+];
+/// How long the page may be kept.
+const FRESHNESS: [HeaderName; 4] = [header::CACHE_CONTROL, header::EXPIRES, header::PRAGMA, header::AGE];
+
+/// Where the Markdown of a page is, by the page's path and query: `/docs/x?y` has `/docs/x.md?y`, and `/docs/` has
+/// `/docs/index.md`.
+pub fn path_of(target: &str) -> String {
+    let (path, query) = split(target);
+    let name = if path.ends_with('/') { "index.md" } else { ".md" };
+    format!("{path}{name}{query}")
+}
+
+/// The pages that may be meant by the path of a Markdown document, the likeliest first; empty where it is no such path.
+pub(crate) fn pages_of(target: &str) -> Vec<String> {
+    let (path, query) = split(target);
+    let Some(page) = path.strip_suffix(".md").filter(|page| page.starts_with('/')) else { return Vec::new() };
+    let (folder, name) = page.split_at(page.rfind('/').map_or(0, |slash| slash + 1));
+    let pages = match name {
+        "" => vec![folder.to_owned()],
+        "index" => vec![folder.to_owned(), page.to_owned(), format!("{page}.html")],
+        name if name.contains('.') => vec![page.to_owned()],
+        // Not `/x/`, of which the Markdown is at `/x/index.md`: rules in front of us may be about all below it.
+        _ => vec![page.to_owned(), format!("{page}.html")],
+    };
+    pages.into_iter().map(|page| page + query).collect()
+}
+
+/// Is it a path and nothing else? Two slashes at its beginning make a reference to another host of it (RFC 3986 §4.2),
+/// and some readers take a backslash for a slash.
+pub(crate) fn is_plain(target: &str) -> bool {
+    target.strip_prefix('/').is_some_and(|rest| !rest.starts_with(['/', '\\']))
+}
+
+/// Does a path ask for Markdown?
+pub(crate) fn is_path(target: &str) -> bool {
+    split(target).0.ends_with(".md")
+}
+
+fn split(target: &str) -> (&str, &str) {
+    target.split_at(target.find('?').unwrap_or(target.len()))
+}
+
+/// Is this the site's own Markdown?
+pub(crate) fn is_own(headers: &HeaderMap) -> bool {
+    media_type(headers).eq_ignore_ascii_case(MEDIA_TYPE)
+}
+
+/// Is this a page, whatever its charset?
+pub(crate) fn is_html(headers: &HeaderMap) -> bool {
+    media_type(headers).eq_ignore_ascii_case("text/html")
+}
+
+fn media_type(headers: &HeaderMap) -> &str {
+    content_type(headers).split(';').next().unwrap_or_default().trim()
+}
+
+fn content_type(headers: &HeaderMap) -> &str {
+    headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default()
+}
+
+/// A page as Markdown.
+#[derive(Debug, Clone)]
+pub struct Written {
+    markdown: Bytes,
+    tokens: u32,
+    etag: HeaderValue,
+    /// Where the page says that it belongs.
+    canonical: Option<String>,
+}
+
+/// Whether an answer of the site's is a page that may be written otherwise, by its head.
+pub(crate) fn may_be_written(status: StatusCode, headers: &HeaderMap) -> bool {
+    let cache_control = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok());
+    status == StatusCode::OK
+        && is_html(headers)
+        && coding(headers).is_some()
+        && !headers.contains_key(header::CONTENT_RANGE)
+        && !kind::no_transform(cache_control)
+}
+
+fn coding(headers: &HeaderMap) -> Option<Coding> {
+    let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Some(Coding::Identity),
+        (Some(one), None) => Coding::parse(one.to_str().ok()?),
+        _ => None,
+    }
+}
+
+/// Writes a page that the site answered with; `None` where it cannot be read. Takes its time: for where blocking is
+/// allowed.
+pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url) -> Option<Written> {
+    let body = whole::decoded(coding(headers)?, body, content::MAX_BYTES)?;
+    let page = content::read(&content::text(&body, content_type(headers))?, at)?;
+    Some(Written {
+        tokens: tokens::count(&page.markdown),
+        etag: etag::strong(page.markdown.as_bytes()),
+        markdown: page.markdown.into(),
+        canonical: page.canonical,
+    })
+}
+
+/// How a page's Markdown was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// At the page's own address, by `Accept`: one of its variants, which nobody may keep for others.
+    Accept,
+    /// At an address of its own: to be kept for as long as the page itself.
+    Path,
+}
+
+impl Written {
+    /// The answer to whoever asked, with what the site said of the page at `page`.
+    pub(crate) fn reply(
+        &self,
+        by: By,
+        page: &str,
+        site: &HeaderMap,
+        asked: &HeaderMap,
+        signals: Option<&Signals>,
+    ) -> Reply {
+        let mut headers = HeaderMap::with_capacity(site.len() + 8);
+        for (name, value) in site.iter().filter(|(name, _)| !UNTRUE.contains(name)) {
+            headers.append(name.clone(), value.clone());
+        }
+        if by == By::Accept {
+            FRESHNESS.iter().for_each(|name| drop(headers.remove(name)));
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+            vary(&mut headers);
+        } else if !headers.contains_key(header::CACHE_CONTROL) && !headers.contains_key(header::EXPIRES) {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
+        headers.insert(header::ETAG, self.etag.clone());
+        sign(&mut headers, signals);
+        let unmodified = etag::matches(asked, &self.etag);
+        let status = if unmodified { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
+        if !unmodified {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/markdown; charset=utf-8"));
+            headers.insert(X_MARKDOWN_TOKENS, self.tokens.into());
+            let canonical = self.canonical.as_deref().unwrap_or(page);
+            let link = format!("<{canonical}>; rel=\"canonical\", <{page}>; rel=\"alternate\"; type=\"text/html\"");
+            if let Ok(link) = HeaderValue::try_from(link) {
+                headers.insert(header::LINK, link);
+            }
+        }
+        let body = if unmodified { Bytes::new() } else { self.markdown.clone() };
+        Reply { status, headers: lines(&headers), body }
+    }
+}
+
+/// Adds the signals that are not there.
+pub(crate) fn sign(headers: &mut HeaderMap, signals: Option<&Signals>) {
+    let missing: Vec<_> = signals.into_iter().flat_map(|signals| signals.missing(headers).cloned()).collect();
+    headers.extend(missing.into_iter().map(|(name, value)| (Some(name), value)));
+}
+
+/// `Vary: Accept`, once.
+pub(crate) fn vary(headers: &mut HeaderMap) {
+    let varies = |value: &HeaderValue| {
+        let mut names = value.to_str().unwrap_or_default().split(',').map(str::trim);
+        names.any(|name| name == "*" || name.eq_ignore_ascii_case("accept"))
+    };
+    if !headers.get_all(header::VARY).iter().any(varies) {
+        headers.append(header::VARY, HeaderValue::from_static("Accept"));
+    }
+}
+
+/// As a reply has them.
+pub(crate) fn lines(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
+    headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_there_and_back() {
+        for (page, markdown) in [
+            ("/", "/index.md"),
+            ("/docs/", "/docs/index.md"),
+            ("/docs/x", "/docs/x.md"),
+            ("/docs/x.html", "/docs/x.html.md"),
+            ("/docs/x?a=1.md", "/docs/x.md?a=1.md"),
+            ("/a.md", "/a.md.md"),
+        ] {
+            assert_eq!(path_of(page), markdown);
+            assert!(is_path(markdown));
+            assert_eq!(pages_of(markdown)[0], page);
+        }
+        assert_eq!(pages_of("/docs/x.md?y"), ["/docs/x?y", "/docs/x.html?y"]);
+        assert_eq!(pages_of("/docs/.md"), ["/docs/"]);
+        assert_eq!(pages_of("/docs/x"), [""; 0]);
+        assert!(!is_path("/x?a.md"));
+        assert!(is_plain("/x") && is_plain("/"));
+        assert!(!is_plain("//evil.example/x.md") && !is_plain("/\\evil.example") && !is_plain("http://a.example/"));
+    }
+
+    #[test]
+    fn a_variant_is_private_and_a_document_is_kept_like_its_page() {
+        let url = Url::parse("https://a.example/x").unwrap();
+        let site = HeaderMap::from_iter([
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/html")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=60")),
+            (header::SET_COOKIE, HeaderValue::from_static("a=1")),
+            (header::ETAG, HeaderValue::from_static("\"site\"")),
+        ]);
+        let written = write(&site, b"<p>Words", &url).unwrap();
+        let asked = HeaderMap::new();
+        let header = |reply: &Reply, wanted: HeaderName| {
+            reply.headers.iter().find(|(name, _)| *name == wanted).map(|(_, v)| v.to_str().unwrap().to_owned())
+        };
+        let variant = written.reply(By::Accept, "/x", &site, &asked, None);
+        assert_eq!(header(&variant, header::CACHE_CONTROL).as_deref(), Some("private, no-cache"));
+        assert_eq!(header(&variant, header::VARY).as_deref(), Some("Accept"));
+        assert_eq!(header(&variant, header::SET_COOKIE).as_deref(), Some("a=1"));
+        let document = written.reply(By::Path, "/x", &site, &asked, None);
+        assert_eq!(header(&document, header::CACHE_CONTROL).as_deref(), Some("public, max-age=60"));
+        assert_eq!(header(&document, header::VARY), None);
+        let etag = header(&document, header::ETAG).unwrap();
+        assert!(etag.starts_with('"') && etag != "\"site\"", "strong, and its own: {etag}");
+        let again = HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_str(&etag).unwrap())]);
+        let unmodified = written.reply(By::Path, "/x", &site, &again, None);
+        assert_eq!((unmodified.status, unmodified.body.len()), (StatusCode::NOT_MODIFIED, 0));
+    }
+
+    #[test]
+    fn only_whole_pages_are_written() {
+        let may = |kind: &'static str, more: Option<(HeaderName, &'static str)>| {
+            let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]);
+            headers.extend(more.map(|(name, value)| (Some(name), HeaderValue::from_static(value))));
+            may_be_written(StatusCode::OK, &headers)
+        };
+        assert!(may("text/html", None));
+        assert!(may("Text/HTML; charset=x", Some((header::CONTENT_ENCODING, "gzip"))));
+        assert!(!may("text/html", Some((header::CONTENT_ENCODING, "compress"))));
+        assert!(!may("text/html", Some((header::CACHE_CONTROL, "max-age=1, no-transform"))));
+        assert!(!may("text/plain", None));
+    }
+}

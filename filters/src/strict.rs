@@ -1,0 +1,131 @@
+//! JSON as whoever sends it meant it: nothing twice, nothing rounded, nothing without end.
+//!
+//! Readers differ in which of two equal names they believe; what was checked and what is acted on must not.
+
+use std::fmt;
+
+use serde_json::{Map, Number, Value};
+
+/// Reads an object.
+///
+/// # Errors
+///
+/// What is wrong, for whoever sent it, without repeating what they sent.
+pub(crate) fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
+    match value(text)? {
+        Value::Object(members) => Ok(members),
+        _ => Err("The body has to be a JSON object.".into()),
+    }
+}
+
+/// Reads any value.
+pub(crate) fn value(text: &[u8]) -> Result<Value, String> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let read = serde::Deserialize::deserialize(&mut deserializer).and_then(|Strict(value)| {
+        deserializer.end()?;
+        Ok(value)
+    });
+    read.map_err(|e| {
+        let place = format!("line {}, column {}", e.line(), e.column());
+        match e.classify() {
+            // Ours, and fixed words.
+            serde_json::error::Category::Data => {
+                format!("{} (at {place})", e.to_string().split(" at line").next().unwrap_or("wrong"))
+            }
+            _ => format!("The body is not JSON (at {place}). Send one JSON object."),
+        }
+    })
+}
+
+struct Strict(Value);
+
+impl<'de> serde::Deserialize<'de> for Strict {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Visitor).map(Self)
+    }
+}
+
+struct Visitor;
+
+impl<'de> serde::de::Visitor<'de> for Visitor {
+    type Value = Value;
+
+    fn expecting(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        // A whole number that fits nowhere comes as a fraction.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        if value.fract() == 0.0 && value.abs() > EXACT * 1024.0 {
+            return Err(E::custom("A number is too large to be passed on as it is. Send it as a string."));
+        }
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("A number is out of range."))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some((name, Strict(value))) = entries.next_entry::<String, Strict>()? {
+            if members.insert(name, value).is_some() {
+                return Err(serde::de::Error::custom("A name stands twice in one object. Send it once."));
+            }
+        }
+        Ok(members.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_meant_once_is_refused() {
+        assert!(object(br#"{"a":1,"b":{"a":[2,null,true,-1.5,"x"]}}"#).is_ok());
+        for (wrong, why) in [
+            (r#"{"a":1,"a":2}"#, "twice"),
+            (r#"{"b":[{"a":1,"\u0061":2}]}"#, "twice"),
+            ("[1]", "JSON object"),
+            ("{", "not JSON"),
+            (r#"{"a":1} x"#, "not JSON"),
+            (r#"{"a":123456789012345678901234567890}"#, "too large"),
+            ("", "not JSON"),
+        ] {
+            let said = object(wrong.as_bytes()).unwrap_err();
+            assert!(said.contains(why), "{wrong}: {said}");
+        }
+        let deep = format!("{}{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
+        assert!(object(deep.as_bytes()).is_err());
+    }
+}

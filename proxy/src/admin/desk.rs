@@ -1,0 +1,116 @@
+//! The desk where a person answers what agents have asked: what waits, and the answer, once.
+
+use bytes::BytesMut;
+use frontdesk_filters::{
+    desk::{
+        Outside,
+        ticket::{Decision, Ticket, Tickets, Undecided},
+    },
+    dialect,
+    state::NotKept,
+};
+use http::{Method, StatusCode};
+use pingora::protocols::http::ServerSession;
+use serde_json::{Value, json};
+
+use super::{Admin, Answer, guard, json_answer, not_allowed, problem};
+use crate::live::Running;
+
+/// Bytes of an answer.
+const LONGEST: usize = 64 * 1024;
+
+const HOW: &str = "Send {\"answer\": \"…\", \"data\": {…}}, {\"decision\": \"approve\"}, or \
+                   {\"decision\": \"reject\", \"reason\": \"…\"}.";
+
+impl Admin {
+    /// What agents have asked a person.
+    pub(super) async fn asked(&self) -> Answer {
+        let running = self.live.current();
+        match self.tickets(&running).asked().await {
+            Ok(tickets) => json_answer(StatusCode::OK, &tickets.iter().map(Ticket::shown).collect::<Value>()),
+            Err(why) => not_kept(why),
+        }
+    }
+
+    /// Takes a person's word.
+    pub(super) async fn decide(&self, session: &mut ServerSession, id: &str) -> Answer {
+        if session.req_header().method != Method::POST {
+            return not_allowed("POST");
+        }
+        if let Err(refusal) = guard::check_token(session.req_header(), &self.live) {
+            return *refusal;
+        }
+        let decision = match decision(session).await {
+            Ok(decision) => decision,
+            Err(answer) => return *answer,
+        };
+        let running = self.live.current();
+        match self.tickets(&running).decide(id, &decision).await {
+            Ok(ticket) => {
+                self.deliver(&running, &ticket);
+                json_answer(StatusCode::OK, &ticket.shown())
+            }
+            Err(Undecided::Unknown) => {
+                problem(StatusCode::NOT_FOUND, "Nothing waits here under this id. GET /desk lists what does.")
+            }
+            Err(Undecided::Already(state)) => {
+                let detail = format!("This is {} already; the first word stands.", state.word());
+                problem(StatusCode::CONFLICT, &detail)
+            }
+            Err(Undecided::NotKept(why)) => not_kept(why),
+        }
+    }
+
+    fn tickets<'a>(&'a self, running: &'a Running) -> Tickets<'a> {
+        let snapshot = &running.snapshot;
+        Tickets {
+            records: running.store.records.as_ref(),
+            holders: self.processes.as_ref(),
+            lasts: snapshot.settings.sessions.results,
+            snapshot,
+        }
+    }
+
+    /// Brings the answer to whoever asked, if that is what they wanted; they can also come and ask for it.
+    fn deliver(&self, running: &Running, ticket: &Ticket) {
+        let Some((url, body)) = dialect::delivery(&running.snapshot, ticket) else { return };
+        let (outbound, url, id) = (self.outbound.clone(), url.to_owned(), ticket.id.clone());
+        tokio::spawn(async move {
+            if let Err(why) = outbound.deliver(&url, body).await {
+                outbound.undelivered(&id, &why);
+            }
+        });
+    }
+}
+
+/// What was sent, as a decision.
+async fn decision(session: &mut ServerSession) -> Result<Decision, Box<Answer>> {
+    let wrong = || Box::new(problem(StatusCode::BAD_REQUEST, HOW));
+    let mut body = BytesMut::new();
+    while let Some(chunk) = session.read_request_body().await.map_err(|_| wrong())? {
+        if body.len() + chunk.len() > LONGEST {
+            let detail = format!("An answer has at most {LONGEST} bytes.");
+            return Err(Box::new(problem(StatusCode::PAYLOAD_TOO_LARGE, &detail)));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let body: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
+    let text = |name: &str| body[name].as_str().map(str::to_owned);
+    match (text("answer"), body["decision"].as_str()) {
+        (Some(answer), None) => {
+            let data = body.get("data").filter(|data| !data.is_null()).cloned().unwrap_or_else(|| json!({}));
+            Ok(Decision::Answer { answer, data })
+        }
+        (None, Some("approve")) => Ok(Decision::Approve),
+        (None, Some("reject")) => Ok(Decision::Reject { reason: text("reason").unwrap_or_else(|| "Rejected.".into()) }),
+        _ => Err(wrong()),
+    }
+}
+
+fn not_kept(why: NotKept) -> Answer {
+    let detail = match why {
+        NotKept::Away => "The store cannot be reached at the moment. Nothing was decided; try again later.",
+        NotKept::Full => "The store is full. Nothing was decided; try again later.",
+    };
+    problem(StatusCode::SERVICE_UNAVAILABLE, detail)
+}

@@ -1,0 +1,200 @@
+//! A page of which something is made: it is fetched for the client, read on a thread that may be blocked, and answered.
+//!
+//! Whatever goes wrong on the way, the request passes to the site as any other; or, where the site has begun to answer
+//! it already, that answer goes on to the client, so that nothing that may be had once is asked for twice.
+
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use frontdesk_filters::{Decision, Got, Making, Question, Site, Work, desk::Answer, make, page::markdown::Written};
+use http::{HeaderName, HeaderValue, Method, Version, header};
+use parking_lot::Mutex;
+use pingora::{
+    Result,
+    http::{RequestHeader, ResponseHeader},
+    proxy::Session,
+};
+use tokio::{sync::Semaphore, time::timeout};
+
+use super::{Front, ctx::Ctx, head};
+use crate::{
+    live::Running,
+    outbound::{Body, Outbound, Rest},
+    rewrite::Touched,
+};
+
+/// Pages that are held in memory at a time; beyond it requests pass.
+static FETCHED: Semaphore = Semaphore::const_new(64);
+/// Pages that are read at a time, a thread each.
+static READ: Semaphore = Semaphore::const_new(4);
+/// How long a page waits for its turn to be read.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What belongs to the client's connection, or to a body that is not there.
+const OF_THE_HOP: [HeaderName; 11] = [
+    header::CONNECTION,
+    header::UPGRADE,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::CONTENT_LENGTH,
+    header::EXPECT,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    HeaderName::from_static("http2-settings"),
+    // Nothing is asked for in a coding that we would only undo.
+    header::ACCEPT_ENCODING,
+];
+/// What would make the answer less than a whole page.
+const CONDITIONS: [HeaderName; 6] = [
+    header::IF_MATCH,
+    header::IF_NONE_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_UNMODIFIED_SINCE,
+    header::IF_RANGE,
+    header::RANGE,
+];
+
+impl Front {
+    /// What is made, or that the request passes; `None` where the site's answer has been sent.
+    pub(super) async fn make(&self, session: &mut Session, ctx: &mut Ctx, making: Making) -> Result<Option<Decision>> {
+        let running = ctx.running(&self.live);
+        if !session.is_body_empty() || !session.req_header().raw_path_is_utf8() {
+            return Ok(Some(Decision::Pass));
+        }
+        let Ok(place) = FETCHED.try_acquire() else { return Ok(Some(Decision::Pass)) };
+        let target = head::target(session.req_header()).into_owned();
+        let site = Fetching {
+            target: &target,
+            rest: Mutex::default(),
+            outbound: &self.outbound,
+            running: &running,
+            told: told(session, ctx, &running)?,
+            took: Mutex::default(),
+        };
+        let Some(caller) = &ctx.caller else { return Ok(Some(Decision::Pass)) };
+        let request = super::request(session, ctx, &running, &target);
+        let counters = running.store.counters.as_ref();
+        let made = make(&running.snapshot, counters, &request, caller, making, &site).await;
+        let Fetching { took, rest, .. } = site;
+        let rest = rest.into_inner().filter(|_| matches!(made.decision, Decision::Pass));
+        if rest.is_some() || !matches!(made.decision, Decision::Pass) {
+            ctx.upstream_took = Some(took.into_inner());
+            ctx.page = Touched::Instead(made.what);
+        }
+        self.metrics.pages_made.with_label_values(&[made.what]).inc();
+        // What is sent on as it comes takes no room.
+        drop(place);
+        let Some((mut head, rest)) = rest else { return Ok(Some(made.decision)) };
+        if let Some(link) = &running.snapshot.link {
+            head.append_header("Link", link.clone())?;
+        }
+        send_on(session, head, *rest, running.snapshot.settings.upstream.read_timeout).await.map(|()| None)
+    }
+}
+
+/// Fetches for one client.
+struct Fetching<'a> {
+    outbound: &'a Outbound,
+    running: &'a Running,
+    /// What the site would be told if the request passed.
+    told: RequestHeader,
+    took: Mutex<Duration>,
+    /// What the client itself asked for.
+    target: &'a str,
+    /// The answer to that, as far as it was not waited for.
+    rest: Mutex<Option<(ResponseHeader, Box<Rest>)>>,
+}
+
+#[async_trait]
+impl Site for Fetching<'_> {
+    async fn get(&self, question: Question<'_>) -> Option<Got> {
+        let mut request = RequestHeader::build(Method::GET, question.target.as_bytes(), Some(24)).ok()?;
+        for (name, value) in &self.told.headers {
+            if question.accept.is_none() || !CONDITIONS.contains(name) && *name != header::ACCEPT {
+                request.append_header(name.clone(), value.clone()).ok()?;
+            }
+        }
+        if let Some(accept) = question.accept {
+            request.insert_header(header::ACCEPT, accept).ok()?;
+        }
+        let began = Instant::now();
+        let limit = self.running.snapshot.settings.upstream.read_timeout;
+        let answered = self.outbound.page(self.running, &request, question.most, limit).await;
+        *self.took.lock() += began.elapsed();
+        let (mut head, body) = answered?;
+        head::end_hop(&mut head);
+        let (status, headers) = (head.status, head.headers.clone());
+        Some(match body {
+            Body::Whole(body) => Got::Whole(Answer { status, headers, body }),
+            Body::Rest(rest) => {
+                if question.target == self.target {
+                    *self.rest.lock() = Some((head, rest));
+                }
+                Got::Head(status, headers)
+            }
+        })
+    }
+
+    async fn work(&self, work: Work) -> Option<Written> {
+        let place = timeout(PATIENCE, READ.acquire()).await.ok()?.ok()?;
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work()
+        });
+        // A panic in it is told as an error, and has been logged.
+        done.await.ok().flatten()
+    }
+}
+
+/// Sends an answer on as it comes. Each piece may take this long.
+async fn send_on(session: &mut Session, mut head: ResponseHeader, mut rest: Rest, limit: Duration) -> Result<()> {
+    let request = session.req_header();
+    let (version, is_head) = (request.version, request.method == Method::HEAD);
+    let bodiless = is_head || matches!(head.status.as_u16(), 204 | 304);
+    head.set_version(Version::HTTP_11);
+    if !bodiless && !head.headers.contains_key(header::CONTENT_LENGTH) {
+        head.remove_header(&header::TRANSFER_ENCODING);
+        if version == Version::HTTP_11 {
+            head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
+        } else if version < Version::HTTP_11 {
+            // Its end is that of the connection.
+            session.set_keepalive(None);
+        }
+    }
+    let downstream = session.as_downstream_mut();
+    downstream.write_response_header(Box::new(head)).await?;
+    if bodiless {
+        return Ok(());
+    }
+    while let Some(chunk) = rest.next(limit).await? {
+        downstream.write_response_body(chunk, false).await?;
+    }
+    downstream.write_response_body(Bytes::new(), true).await
+}
+
+/// The request's headers as they would go up, but for what belongs to the connection.
+fn told(session: &Session, ctx: &Ctx, running: &Running) -> Result<RequestHeader> {
+    let incoming = session.req_header();
+    let nominated: Vec<HeaderName> = incoming
+        .headers
+        .get_all(header::CONNECTION)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    let mut told = RequestHeader::build(Method::GET, b"/", Some(incoming.headers.len() + 8))?;
+    for (name, value) in &incoming.headers {
+        if !OF_THE_HOP.contains(name) && !nominated.contains(name) {
+            told.append_header(name.clone(), value.clone())?;
+        }
+    }
+    if let Ok(host) = HeaderValue::from_str(head::authority(incoming)) {
+        told.insert_header(header::HOST, host)?;
+    }
+    told.insert_header(header::ACCEPT_ENCODING, "identity")?;
+    head::forward(session, &mut told, ctx, running)?;
+    Ok(told)
+}

@@ -1,0 +1,229 @@
+//! Something delivered where a stranger said: to public addresses, and to nothing of ours.
+//!
+//! The name is looked up once, every address of it is judged, and the connection goes to the one that was judged: what the
+//! name leads to a moment later does not matter. Nothing is followed and nothing that comes back is read but a status.
+
+use std::{
+    net::{IpAddr, SocketAddr, UdpSocket},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use frontdesk_filters::{
+    desk::{
+        Outside,
+        address::{deliverable, is_loopback, is_public},
+    },
+    site::{Settings, StoreHome},
+};
+use http::{HeaderValue, StatusCode, header};
+use pingora::{http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
+use tokio::time::timeout;
+use url::Url;
+
+use super::{CONNECT, Outbound, because};
+use crate::live::Running;
+
+/// How long all of a delivery may take.
+const LIMIT: Duration = Duration::from_secs(5);
+/// How long the site's own name may take to be looked up; what cannot be looked up is not there from here.
+const LOOKED_UP: Duration = Duration::from_secs(1);
+/// Addresses of one name that are judged; a name with more is not delivered to.
+const MOST_ADDRESSES: usize = 32;
+/// Tells these connections from those to services that the operator declared.
+const GROUP: u64 = u64::MAX;
+
+#[async_trait]
+impl Outside for Outbound {
+    fn check(&self, url: &str) -> Result<(), String> {
+        self.courier()?.allowed(url).map(drop)
+    }
+
+    async fn deliver(&self, url: &str, body: Bytes) -> Result<(), String> {
+        let courier = self.courier()?;
+        let url = courier.allowed(url)?;
+        let delivered = timeout(LIMIT, courier.send(&url, body)).await;
+        delivered.unwrap_or_else(|_| Err(format!("no answer within {LIMIT:?}")))
+    }
+
+    fn undelivered(&self, what: &str, why: &str) {
+        // Not where to: what stands in it is its owner's.
+        tracing::warn!(what, why, "an answer could not be delivered; whoever asked can still come for it");
+    }
+}
+
+impl Outbound {
+    /// Delivers by what holds at the moment.
+    fn courier(&self) -> Result<Courier<'_>, String> {
+        let live = self.live.get().ok_or("cannot be used here")?;
+        Ok(Courier { outbound: self, running: live.current() })
+    }
+}
+
+/// Delivers for one configuration.
+struct Courier<'a> {
+    outbound: &'a Outbound,
+    running: Arc<Running>,
+}
+
+impl Courier<'_> {
+    /// As far as the spelling tells.
+    fn allowed(&self, url: &str) -> Result<Url, String> {
+        let settings = &self.running.snapshot.settings;
+        let url = deliverable(url, settings.sessions.allow_http_callbacks)?;
+        let ours = settings.site.origin.as_deref().and_then(|origin| Url::parse(origin).ok());
+        if ours.is_some_and(|ours| named(&ours) == named(&url)) {
+            return Err("must not lead back to this site".into());
+        }
+        Ok(url)
+    }
+
+    async fn send(&self, url: &Url, body: Bytes) -> Result<(), String> {
+        let host = url.host_str().ok_or("the URL has no host")?;
+        let port = url.port_or_known_default().unwrap_or(443);
+        let name = host.trim_start_matches('[').trim_end_matches(']');
+        let found = looked_up(name, port).await?;
+        let address = self.judged(&found).await?;
+        let mut peer = HttpPeer::new(address, url.scheme() == "https", name.to_owned());
+        peer.group_key = GROUP;
+        peer.options.connection_timeout = Some(CONNECT);
+        peer.options.total_connection_timeout = Some(CONNECT);
+        let authority = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
+        let target = url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+        let request = posted(&target, &authority, body.len()).map_err(|e| because(&e))?;
+        let (mut session, _) = self.outbound.connector.get_http_session(&peer).await.map_err(|e| because(&e))?;
+        let answered = exchange(&mut session, request, body).await;
+        session.shutdown().await;
+        match answered.map_err(|e| because(&e))? {
+            Some(status) if status.is_success() => Ok(()),
+            Some(status) => Err(format!("the answer is {status}")),
+            None => Err("no answer".into()),
+        }
+    }
+
+    /// The address to connect to, once nothing stands against any of them.
+    async fn judged(&self, found: &[SocketAddr]) -> Result<SocketAddr, String> {
+        let settings = &self.running.snapshot.settings;
+        let ours = self.ours(settings).await;
+        for address in found {
+            let ip = address.ip();
+            let may = is_public(ip) || settings.sessions.allow_http_callbacks && is_loopback(ip);
+            if !may || ours.iter().any(|own| is_same(*own, *address)) {
+                // Not which: whoever named it learns nothing about this network.
+                return Err("its name leads where nothing is delivered".into());
+            }
+        }
+        found.first().copied().ok_or_else(|| "its name has no address".into())
+    }
+
+    /// Where this process listens, the site is, from outside and from here, and what is counted is kept.
+    async fn ours(&self, settings: &Settings) -> Vec<SocketAddr> {
+        let mut ours: Vec<SocketAddr> = settings.listen.addresses().collect();
+        let origin = settings.site.origin.as_deref().and_then(|origin| Url::parse(origin).ok());
+        if let Some(origin) = &origin {
+            // Before us there may be a balancer, with an address that is not this machine's and other names.
+            let found = timeout(LOOKED_UP, looked_up(named(origin), origin.port_or_known_default().unwrap_or(443)));
+            ours.extend(found.await.ok().and_then(Result::ok).unwrap_or_default());
+        }
+        let sites = self.running.pool.backends().iter();
+        ours.extend(sites.flat_map(|backend| backend.addresses().iter().copied().collect::<Vec<_>>()));
+        if let StoreHome::Redis(url) = &settings.store.home
+            && let Ok(url) = Url::parse(url)
+            && let Some(host) = url.host_str()
+        {
+            let name = host.trim_start_matches('[').trim_end_matches(']');
+            // Unreachable by its name, it is not reached by another either.
+            ours.extend(looked_up(name, url.port().unwrap_or(6379)).await.unwrap_or_default());
+        }
+        ours
+    }
+}
+
+/// Sends it, and reads no further than the status.
+async fn exchange(
+    session: &mut HttpSession,
+    request: RequestHeader,
+    body: Bytes,
+) -> pingora::Result<Option<StatusCode>> {
+    session.write_request_header(Box::new(request)).await?;
+    session.write_request_body(body, true).await?;
+    session.finish_request_body().await?;
+    loop {
+        session.read_response_header().await?;
+        match session.response_header().map(|head| head.status) {
+            Some(status) if status.is_informational() => {}
+            status => return Ok(status),
+        }
+    }
+}
+
+/// What a host is looked up by: a dot at its end makes it no other.
+fn named(url: &Url) -> &str {
+    let host = url.host_str().unwrap_or_default().trim_end_matches('.');
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
+/// Its errors do not say which name.
+async fn looked_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+    let found = tokio::net::lookup_host((name, port)).await.map_err(|e| format!("its name is not found: {e}"))?;
+    let found: Vec<SocketAddr> = found.take(MOST_ADDRESSES + 1).collect();
+    if found.len() > MOST_ADDRESSES { Err("its name has too many addresses".into()) } else { Ok(found) }
+}
+
+/// Whether two addresses lead to the same place: what listens everywhere is behind every address of this machine.
+fn is_same(own: SocketAddr, other: SocketAddr) -> bool {
+    let (own_ip, other_ip) = (own.ip().to_canonical(), other.ip().to_canonical());
+    own.port() == other.port()
+        && (own_ip == other_ip || (own_ip.is_unspecified() || is_here(own_ip)) && is_here(other_ip))
+}
+
+/// Whether an address is this machine's. Nothing is sent: connecting a datagram socket only finds the way, and the way to
+/// oneself begins where it ends.
+fn is_here(address: IpAddr) -> bool {
+    let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let from = UdpSocket::bind(any).and_then(|socket| {
+        socket.connect((address, 9))?;
+        socket.local_addr()
+    });
+    address.is_loopback() || from.is_ok_and(|from| from.ip() == address)
+}
+
+fn posted(target: &str, authority: &str, length: usize) -> pingora::Result<RequestHeader> {
+    let mut request = RequestHeader::build("POST", target.as_bytes(), Some(5))?;
+    request.insert_header(header::HOST, authority)?;
+    request.insert_header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))?;
+    request.insert_header(header::CONTENT_LENGTH, length)?;
+    request.insert_header(header::USER_AGENT, concat!("frontdesk/", env!("CARGO_PKG_VERSION")))?;
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_listens_everywhere_is_everywhere() {
+        let same = |own: &str, other: &str| is_same(own.parse().unwrap(), other.parse().unwrap());
+        assert!(same("0.0.0.0:8080", "127.0.0.1:8080") && same("0.0.0.0:8080", "127.0.0.9:8080"));
+        assert!(same("[::]:8080", "[::1]:8080") && same("127.0.0.1:8080", "[::ffff:127.0.0.1]:8080"));
+        assert!(same("127.0.0.1:8080", "127.0.0.2:8080") && same("198.51.100.7:1", "198.51.100.7:1"));
+        assert!(!same("0.0.0.0:8080", "127.0.0.1:8081") && !same("0.0.0.0:80", "198.51.100.7:80"));
+        assert!(!same("127.0.0.1:80", "198.51.100.7:80"));
+    }
+
+    #[test]
+    fn a_dot_makes_no_other_host() {
+        let name = |url: &str| named(&Url::parse(url).unwrap()).to_owned();
+        assert_eq!(name("https://Example.com./x"), name("https://example.com"));
+        assert_eq!(name("https://[::1]:8080/"), "::1");
+        assert_ne!(name("https://example.com.evil.test/"), name("https://example.com"));
+    }
+
+    #[tokio::test]
+    async fn an_error_does_not_say_which_name() {
+        let why = looked_up("no-such-name.invalid", 443).await.unwrap_err();
+        assert!(!why.contains("no-such-name"), "{why}");
+    }
+}

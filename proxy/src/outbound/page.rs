@@ -1,0 +1,159 @@
+//! A page fetched for a client as a whole: the head decides how much of the body is waited for.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode, header};
+use pingora::{
+    http::{RequestHeader, ResponseHeader},
+    protocols::http::client::HttpSession,
+    upstreams::peer::HttpPeer,
+};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Outbound;
+use crate::live::Running;
+
+/// How long an idle connection is kept.
+const KEPT: Duration = Duration::from_secs(55);
+/// Tries: another upstream where one refuses, another connection where one that was kept turns out to be closed.
+const TRIES: usize = 3;
+
+/// How many bytes of an answer with this head are waited for; `None`: no more than the head.
+pub type Most = fn(StatusCode, &HeaderMap) -> Option<usize>;
+
+/// The body of an answer.
+pub enum Body {
+    Whole(Bytes),
+    /// There is more of it than was waited for.
+    Rest(Box<Rest>),
+}
+
+/// A body of which only the beginning was read.
+pub struct Rest {
+    session: HttpSession,
+    begun: Bytes,
+    broken: Option<Box<pingora::Error>>,
+}
+
+impl Rest {
+    /// The next piece, which is not empty; `None` at the end. Each may take this long.
+    pub async fn next(&mut self, limit: Duration) -> pingora::Result<Option<Bytes>> {
+        if !self.begun.is_empty() {
+            return Ok(Some(std::mem::take(&mut self.begun)));
+        }
+        if let Some(e) = self.broken.take() {
+            return Err(e.into_up());
+        }
+        loop {
+            let Ok(read) = timeout(limit, self.session.read_response_body()).await else {
+                return pingora::Error::e_explain(pingora::ErrorType::ReadTimedout, "the rest of a page")
+                    .map_err(|e| e.into_up());
+            };
+            match read.map_err(|e| e.into_up())? {
+                Some(chunk) if chunk.is_empty() => {}
+                chunk => return Ok(chunk),
+            }
+        }
+    }
+}
+
+impl Outbound {
+    /// Asks the site. `None`: nobody answers in this time. A body that takes longer is a [`Body::Rest`].
+    pub async fn page(
+        &self,
+        running: &Running,
+        request: &RequestHeader,
+        most: Most,
+        limit: Duration,
+    ) -> Option<(ResponseHeader, Body)> {
+        let until = Instant::now() + limit;
+        let (mut session, peer, head) = timeout_at(until, self.tried(running, request)).await.ok()??;
+        let body = match whole(&mut session, most(head.status, &head.headers), until).await {
+            Ok(body) => {
+                self.connector.release_http_session(session, &peer, Some(KEPT)).await;
+                Body::Whole(body)
+            }
+            Err((begun, broken)) => Body::Rest(Box::new(Rest { session, begun, broken })),
+        };
+        Some((head, body))
+    }
+
+    async fn tried(
+        &self,
+        running: &Running,
+        request: &RequestHeader,
+    ) -> Option<(HttpSession, HttpPeer, ResponseHeader)> {
+        let pool = &running.pool;
+        let mut refused = None;
+        for _ in 0..TRIES {
+            let index = pool.choose(refused);
+            let backend = &pool.backends()[index];
+            let peer = backend.peer().await?;
+            let mut request = request.clone();
+            let preserve = running.snapshot.settings.upstream.preserve_host;
+            if !preserve || !request.headers.contains_key(header::HOST) {
+                request.insert_header(header::HOST, backend.authority.clone()).ok()?;
+            }
+            let (mut session, reused) = match self.connector.get_http_session(&peer).await {
+                Ok(connected) => connected,
+                Err(_) => {
+                    pool.refused(index);
+                    refused = Some(index);
+                    continue;
+                }
+            };
+            match head(&mut session, request).await {
+                Ok(head) => return Some((session, peer, head)),
+                Err(e) => {
+                    session.shutdown().await;
+                    if !reused {
+                        tracing::debug!(error = %e, upstream = backend.label, "a page could not be fetched");
+                        return None;
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Sends the request, and reads the head of the answer.
+async fn head(session: &mut HttpSession, request: RequestHeader) -> pingora::Result<ResponseHeader> {
+    session.write_request_header(Box::new(request)).await?;
+    session.finish_request_body().await?;
+    loop {
+        session.read_response_header().await?;
+        match session.response_header() {
+            Some(head) if head.status.is_informational() => {}
+            Some(head) => return Ok(head.clone()),
+            None => return pingora::Error::e_explain(pingora::ErrorType::InvalidHTTPHeader, "no response head"),
+        }
+    }
+}
+
+/// The body, or what was read of it, and why no more can be.
+async fn whole(
+    session: &mut HttpSession,
+    most: Option<usize>,
+    until: Instant,
+) -> Result<Bytes, (Bytes, Option<Box<pingora::Error>>)> {
+    let Some(most) = most else { return Err((Bytes::new(), None)) };
+    let announced = session.response_header().and_then(|head| head.headers.get(header::CONTENT_LENGTH));
+    let announced = announced.and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+    if announced.is_some_and(|length: usize| length > most) {
+        return Err((Bytes::new(), None));
+    }
+    let mut body = BytesMut::new();
+    loop {
+        match timeout_at(until, session.read_response_body()).await {
+            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
+            Ok(Ok(None)) => return Ok(body.freeze()),
+            Ok(Err(e)) => return Err((body.freeze(), Some(e))),
+            Err(_) => return Err((body.freeze(), None)),
+        }
+        if body.len() > most {
+            return Err((body.freeze(), None));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! When the next request may be made: never faster than the rate, and never in step with other replicas.
+
+use std::time::{Duration, Instant};
+
+use frontdesk_filters::site::Rate;
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// The slots of one round.
+#[derive(Default)]
+pub(super) struct Pace {
+    last: Option<Instant>,
+}
+
+impl Pace {
+    /// How long to wait for the next slot, which is taken: a part of the span, and up to a fifth more.
+    pub(super) fn next(&mut self, rate: Rate) -> Duration {
+        let now = Instant::now();
+        let Some(last) = self.last else {
+            self.last = Some(now);
+            return Duration::ZERO;
+        };
+        let apart = rate.span.length().unwrap_or(Duration::from_secs(1)) / rate.count.max(1);
+        let slot = (last + apart.mul_f64(1.0 + chance() / 5.0)).max(now);
+        self.last = Some(slot);
+        slot - now
+    }
+}
+
+/// From 0 to 1.
+fn chance() -> f64 {
+    let mut byte = [0u8];
+    // Without randomness there is only no jitter.
+    let _ = SystemRandom::new().fill(&mut byte);
+    f64::from(byte[0]) / 255.0
+}
+
+#[cfg(test)]
+mod tests {
+    use frontdesk_filters::site::Span;
+
+    use super::*;
+
+    #[test]
+    fn slots_are_never_nearer_than_the_rate_says() {
+        let rate = Rate { count: 4, span: Span::Second };
+        let mut pace = Pace::default();
+        assert_eq!(pace.next(rate), Duration::ZERO);
+        let mut last = pace.last.unwrap();
+        for _ in 0..100 {
+            pace.next(rate);
+            let slot = pace.last.unwrap();
+            let apart = slot - last;
+            assert!(apart >= Duration::from_millis(250) && apart <= Duration::from_millis(301), "{apart:?}");
+            last = slot;
+        }
+    }
+
+    #[test]
+    fn time_that_has_passed_is_not_made_up_for() {
+        let rate = Rate { count: 100, span: Span::Second };
+        let mut pace = Pace { last: Instant::now().checked_sub(Duration::from_secs(1)) };
+        assert_eq!(pace.next(rate), Duration::ZERO);
+        assert!(pace.next(rate) > Duration::from_millis(5));
+    }
+}

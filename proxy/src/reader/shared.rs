@@ -1,0 +1,385 @@
+//! One replica reads the site for all: whoever holds the lease; the others, and the next start, find in the store what
+//! it has read.
+//!
+//! Without the store nobody can tell who reads. Then nobody does who knows something already; whoever knows nothing reads
+//! for itself.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use bytes::Bytes;
+use frontdesk_filters::{
+    content::crawl::{Books, Rules, shared},
+    site::StoreHome,
+    state::{Change, Committed, Expect, NotKept, Put, Records},
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::store::Store;
+
+/// How long a lease lasts, and how old it is when it is renewed.
+const LEASE: Duration = Duration::from_secs(60);
+const RENEWED: Duration = Duration::from_secs(15);
+/// How long pages are kept that nobody reads anew: so many readings, and no less than this. A crash may leave some behind
+/// that nobody knows of. At half of it they are written again.
+const KEPT_READINGS: u32 = 4;
+const KEPT_AT_LEAST: Duration = Duration::from_secs(3600);
+/// No more of the store is taken, in bytes; and no more than this part of it.
+const MOST: usize = 16 * 1024 * 1024;
+const MOST_SHARE: usize = 4;
+/// The most pieces of one reading.
+const MOST_PIECES: u64 = 1_000;
+/// How often others look for news.
+pub(super) const LOOKED: Duration = Duration::from_secs(5);
+
+/// Where the readings of one site are.
+pub(super) struct Shared {
+    store: Arc<Store>,
+    rules: Rules,
+    /// How long a reading is kept.
+    kept: Duration,
+    /// Keys begin with it.
+    name: String,
+    /// This process, for as long as it runs.
+    holder: Bytes,
+    lease: Option<(u64, Instant)>,
+    /// The reading that is known here.
+    known: Option<Reading>,
+}
+
+/// What is said of a reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// Its pieces have it in their keys.
+    number: String,
+    pieces: u64,
+    /// When it was read to its end, in seconds since 1970; 0: not yet.
+    pub(super) at: u64,
+    /// When its pieces were written.
+    written: u64,
+    /// By which rules.
+    rules: String,
+}
+
+/// Who is to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    Ours,
+    Anothers,
+}
+
+impl Shared {
+    /// `None` where the store is this process's own.
+    pub(super) fn of(store: &Arc<Store>, rules: &Rules, refresh: Duration) -> Option<Self> {
+        if matches!(store.settings().home, StoreHome::Memory) {
+            return None;
+        }
+        let holder = Bytes::from(Uuid::now_v7().to_string());
+        Some(Self {
+            store: store.clone(),
+            rules: rules.clone(),
+            kept: (refresh * KEPT_READINGS).max(KEPT_AT_LEAST),
+            name: format!("content:{}", rules.site()),
+            holder,
+            lease: None,
+            known: None,
+        })
+    }
+
+    /// Whether it is in this store.
+    pub(super) fn is_in(&self, store: &Arc<Store>) -> bool {
+        Arc::ptr_eq(&self.store, store)
+    }
+
+    /// Takes the lease, or renews it; `Err` where nobody can tell.
+    pub(super) async fn turn(&mut self) -> Result<Turn, NotKept> {
+        if self.lease.is_some_and(|(_, since)| since.elapsed() < RENEWED) {
+            return Ok(Turn::Ours);
+        }
+        let expect = self.lease.map_or(Expect::Absent, |(version, _)| Expect::Version(version));
+        let put = Put::Value(self.holder.clone(), LEASE);
+        let committed = self.commit(Change { key: self.key("lease"), expect, put }).await?;
+        self.lease = match committed {
+            Committed::Done(version) => Some((version, Instant::now())),
+            Committed::Conflict(..) => None,
+        };
+        Ok(if self.lease.is_some() { Turn::Ours } else { Turn::Anothers })
+    }
+
+    /// Lets others read.
+    pub(super) async fn let_go(&mut self) {
+        if let Some((version, _)) = self.lease.take() {
+            // Without the store it ends by itself.
+            let expect = Expect::Version(version);
+            let _ = self.commit(Change { key: self.key("lease"), expect, put: Put::Nothing }).await;
+        }
+    }
+
+    /// What another has read since, if anything; and when it was read to its end by these rules, 0 where it was not.
+    pub(super) async fn news(&mut self) -> Result<(Option<Books>, u64), NotKept> {
+        let Some(reading) = self.reading().await? else { return Ok((None, 0)) };
+        let at = if reading.rules == self.rules.name() { reading.at } else { 0 };
+        if self.known.as_ref().is_some_and(|known| known.number == reading.number) {
+            self.known = Some(reading);
+            return Ok((None, at));
+        }
+        let mut pieces = Vec::new();
+        for index in 0..reading.pieces {
+            match self.records().get(&self.piece(&reading.number, index)).await? {
+                Some(record) => pieces.push(record.value),
+                // Another reading takes its place at this moment.
+                None => return Ok((None, 0)),
+            }
+        }
+        let rules = self.rules.clone();
+        let books = tokio::task::spawn_blocking(move || shared::books(&pieces, &rules)).await.ok().flatten();
+        if books.is_some() {
+            self.known = Some(reading);
+        }
+        Ok((books, at))
+    }
+
+    /// Writes down what is known; `at`: when it was read to its end, 0 if it is not yet. `changed`: the pages are others
+    /// than those of the reading before.
+    pub(super) async fn write(&mut self, books: &Books, at: u64, changed: bool) -> Result<(), NotKept> {
+        let before = self.reading().await?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let same = before.clone().filter(|before| {
+            let known = self.known.as_ref().is_some_and(|known| known.number == before.number);
+            known && !changed && now.saturating_sub(before.written) < self.kept.as_secs() / 2
+        });
+        let reading = match same {
+            Some(same) => Reading { at, rules: self.rules.name(), ..same },
+            None => {
+                let (books, most) = (books.clone(), MOST.min(self.store.settings().max_records / MOST_SHARE));
+                let pieces = tokio::task::spawn_blocking(move || shared::pieces(&books, most)).await;
+                let pieces = pieces.unwrap_or_default();
+                let number = Uuid::now_v7().simple().to_string();
+                for (index, piece) in (0..).zip(&pieces) {
+                    let put = Put::Value(piece.clone(), self.kept);
+                    let key = self.piece(&number, index);
+                    self.commit(Change { key, expect: Expect::Anything, put }).await?;
+                }
+                Reading { number, pieces: pieces.len() as u64, at, written: now, rules: self.rules.name() }
+            }
+        };
+        let put = Put::Value(reading.to_bytes(), self.kept);
+        self.commit(Change { key: self.key("reading"), expect: Expect::Anything, put }).await?;
+        if let Some(before) = before.filter(|before| before.number != reading.number) {
+            for index in 0..before.pieces {
+                let key = self.piece(&before.number, index);
+                self.commit(Change { key, expect: Expect::Anything, put: Put::Nothing }).await?;
+            }
+        }
+        self.known = Some(reading);
+        Ok(())
+    }
+
+    async fn reading(&self) -> Result<Option<Reading>, NotKept> {
+        let record = self.records().get(&self.key("reading")).await?;
+        Ok(record.and_then(|record| Reading::from_bytes(&record.value)))
+    }
+
+    async fn commit(&self, change: Change) -> Result<Committed, NotKept> {
+        self.records().commit(&[change]).await
+    }
+
+    fn records(&self) -> &dyn Records {
+        self.store.records.as_ref()
+    }
+
+    fn key(&self, what: &str) -> String {
+        format!("{}:{what}", self.name)
+    }
+
+    fn piece(&self, number: &str, index: u64) -> String {
+        format!("{}:{number}:{index}", self.name)
+    }
+}
+
+impl Reading {
+    fn to_bytes(&self) -> Bytes {
+        let Self { number, pieces, at, written, rules } = self;
+        json!({ "number": number, "pieces": pieces, "at": at, "written": written, "rules": rules }).to_string().into()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let read: Value = serde_json::from_slice(bytes).ok()?;
+        let number = |key: &str| read.get(key).and_then(Value::as_u64);
+        let name = |key: &str| read.get(key)?.as_str().filter(|name| name.len() <= 64).map(str::to_owned);
+        Some(Self {
+            number: name("number")?,
+            rules: name("rules")?,
+            pieces: number("pieces").filter(|pieces| *pieces <= MOST_PIECES)?,
+            at: number("at")?,
+            written: number("written")?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        path::{Path, PathBuf},
+    };
+
+    use frontdesk_filters::{content::Page, content::crawl::Kept, site, site::OnError};
+
+    use super::*;
+
+    struct Directory(PathBuf);
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn settings(home: StoreHome) -> site::Store {
+        site::Store { home, on_error: OnError::Deny, prefix: String::new(), max_keys: 1_000, max_records: 1 << 22 }
+    }
+
+    fn stage() -> (Directory, Arc<Store>) {
+        let path = std::env::temp_dir().join(format!("frontdesk-reader-{}", Uuid::now_v7()));
+        fs::create_dir_all(&path).unwrap();
+        let store = Store::open(&settings(StoreHome::File(path.clone()))).unwrap();
+        (Directory(path), store)
+    }
+
+    struct Nothing;
+
+    impl site::Outside for Nothing {
+        fn var(&self, _: &str) -> Option<String> {
+            None
+        }
+        fn read(&self, _: &Path) -> std::io::Result<Vec<u8>> {
+            Err(std::io::ErrorKind::NotFound.into())
+        }
+        fn is_dir(&self, _: &Path) -> bool {
+            false
+        }
+    }
+
+    fn rules(url: &str, content: &str) -> Rules {
+        let text = format!("[upstream]\nurl = '{url}'\n[content]\n{content}\n");
+        let declaration = site::declare_text(Path::new("/x.toml"), &text, &Nothing).unwrap();
+        Rules::new(&declaration.settings, url).unwrap()
+    }
+
+    fn shared(store: &Arc<Store>, content: &str) -> Shared {
+        Shared::of(store, &rules("http://site.test", content), Duration::from_secs(900)).unwrap()
+    }
+
+    fn shelf(words: &str, count: usize) -> Books {
+        let mut books = Books::default();
+        for n in 0..count {
+            let page = Page {
+                path: format!("/{n}"),
+                title: "T".into(),
+                description: None,
+                language: None,
+                markdown: format!("{n} {words}"),
+                links: Vec::new(),
+                canonical: None,
+                noindex: false,
+                nofollow: false,
+                alternate_markdown: None,
+            };
+            let (target, page) = (page.path.as_str().into(), Arc::new(page));
+            let kept =
+                Kept { page, links: Vec::new(), etag: None, last_modified: None, listed_modified: None, checked: 0 };
+            books.put(&target, kept, 1_000);
+        }
+        books
+    }
+
+    #[tokio::test]
+    async fn one_at_a_time_has_the_lease() {
+        let (_directory, store) = stage();
+        let (mut one, mut two) = (shared(&store, ""), shared(&store, "max_pages = 3"));
+        let mut other = Shared::of(&store, &rules("http://other.test", ""), Duration::ZERO).unwrap();
+        assert_eq!(one.turn().await, Ok(Turn::Ours));
+        assert_eq!((two.turn().await, other.turn().await), (Ok(Turn::Anothers), Ok(Turn::Ours)));
+        two.let_go().await;
+        assert_eq!((two.turn().await, one.turn().await), (Ok(Turn::Anothers), Ok(Turn::Ours)));
+        one.let_go().await;
+        assert_eq!((two.turn().await, one.turn().await), (Ok(Turn::Ours), Ok(Turn::Anothers)));
+    }
+
+    #[tokio::test]
+    async fn a_lease_is_renewed_and_noticed_when_it_is_lost() {
+        let (_directory, store) = stage();
+        let (mut one, mut two) = (shared(&store, ""), shared(&store, ""));
+        assert_eq!(one.turn().await, Ok(Turn::Ours));
+        let old = |shared: &mut Shared| {
+            let (version, since) = shared.lease.unwrap();
+            shared.lease = Some((version, since.checked_sub(RENEWED).unwrap()));
+            version
+        };
+        let first = old(&mut one);
+        assert_eq!(one.turn().await, Ok(Turn::Ours));
+        assert_ne!(one.lease.unwrap().0, first, "written again");
+        // It ran out while this process was asleep, and another has it.
+        old(&mut one);
+        store
+            .records
+            .commit(&[Change { key: one.key("lease"), expect: Expect::Anything, put: Put::Nothing }])
+            .await
+            .unwrap();
+        assert_eq!(two.turn().await, Ok(Turn::Ours));
+        assert_eq!(one.turn().await, Ok(Turn::Anothers));
+        one.let_go().await;
+        old(&mut two);
+        assert_eq!(two.turn().await, Ok(Turn::Ours), "who has none gives none up");
+    }
+
+    #[tokio::test]
+    async fn what_one_has_read_the_others_find() {
+        let (_directory, store) = stage();
+        let (mut one, mut two) = (shared(&store, ""), shared(&store, ""));
+        assert_eq!(two.news().await.map(|(books, at)| (books.is_some(), at)), Ok((false, 0)));
+        one.write(&shelf("first", 3), 0, true).await.unwrap();
+        let (books, at) = two.news().await.unwrap();
+        assert_eq!((books.map(|books| books.len()), at), (Some(3), 0));
+        assert!(two.news().await.unwrap().0.is_none(), "nothing new");
+        let number = one.known.clone().unwrap().number;
+        one.write(&shelf("first", 3), 7, false).await.unwrap();
+        assert_eq!(one.known.clone().unwrap().number, number, "the same pages are not written again");
+        let (books, at) = two.news().await.unwrap();
+        assert_eq!((books.is_none(), at), (true, 7));
+        one.write(&shelf("second", 4), 8, true).await.unwrap();
+        assert_eq!(two.news().await.unwrap().0.map(|books| books.len()), Some(4));
+        let gone = store.records.get(&one.piece(&number, 0)).await.unwrap();
+        assert!(gone.is_none(), "what nobody needs takes no room");
+        // By other rules it is not read to its end; and no more is taken than they allow.
+        let (books, at) = shared(&store, "max_pages = 2").news().await.unwrap();
+        assert_eq!((books.map(|books| books.len()), at), (Some(2), 0));
+    }
+
+    #[tokio::test]
+    async fn no_more_of_the_store_is_taken_than_its_share() {
+        let (_directory, store) = stage();
+        let mut one = shared(&store, "");
+        let noise: String = (0..200_000u32).map(|n| format!("{:x}", n.wrapping_mul(2_654_435_761))).collect();
+        one.write(&shelf(&noise, 20), 1, true).await.unwrap();
+        let mut taken = 0;
+        for index in 0..one.known.clone().unwrap().pieces {
+            let key = one.piece(&one.known.clone().unwrap().number, index);
+            taken += store.records.get(&key).await.unwrap().unwrap().value.len();
+        }
+        assert!(taken > 0 && taken <= store.settings().max_records / MOST_SHARE, "{taken}");
+    }
+
+    #[test]
+    fn what_is_this_processs_own_is_not_shared() {
+        let store = Store::open(&settings(StoreHome::Memory)).unwrap();
+        assert!(Shared::of(&store, &rules("http://site.test", ""), Duration::ZERO).is_none());
+        for bad in ["", "{}", "{\"number\":\"x\",\"pieces\":1001,\"at\":1,\"written\":1,\"rules\":\"x\"}"] {
+            assert_eq!(Reading::from_bytes(bad.as_bytes()), None);
+        }
+    }
+}
