@@ -231,9 +231,7 @@ async fn callers_that_only_claim_are_labelled_whatever_they_claim() {
 async fn callers_without_a_name_are_turned_away_where_the_policy_says_so() {
     let bot = Bot::new("https://bot.example");
     let (_origin, desk) = desk_with(|s| s.set("policies", "anonymous_access = false").tail(&bot.known())).await;
-    for ask in
-        [converse(), converse().header("AICP-Agent", "Claim/1.0"), Ask::post("/mcp", "{}"), Ask::get("/openapi.json")]
-    {
+    for ask in [converse(), converse().header("AICP-Agent", "Claim/1.0"), Ask::post("/capabilities/x", "{}")] {
         let response = desk.ask(Via::H1, ask.clone()).await;
         assert_refused(&response, &ask.target);
         let challenge = response.header("www-authenticate").unwrap_or_default();

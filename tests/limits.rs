@@ -82,9 +82,9 @@ async fn limits_refuse_in_the_callers_dialect() {
     }
     let response = desk.ask(Via::H1, act("/mcp")).await;
     assert_limited(&response, "ip", "/mcp");
-    assert_eq!(response.media_type(), "application/problem+json");
+    assert_eq!(response.media_type(), "application/json");
     let body = response.json();
-    assert!(body["status"] == 429 && body["title"].is_string(), "{body}");
+    assert!(body["jsonrpc"] == "2.0" && body["error"]["data"]["code"] == "rate_limited", "{body}");
 }
 
 #[tokio::test]

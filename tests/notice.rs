@@ -1,4 +1,4 @@
-//! Promise: a page equals the site's own but for one notice right after `<body>` and two links at the end of the head,
+//! Promise: a page equals the site's own but for one notice right after `<body>` and its links at the end of the head,
 //! however it is coded, framed, cut into pieces and carried.
 
 use crate::support::origin::Speaks;
@@ -172,7 +172,7 @@ async fn notice_finds_body_tags_of_every_spelling() {
         let desk = Setup::before(&origin).start().await;
         let taken = take_out(&desk.get("/").await.page());
         assert_eq!(taken.rest, page);
-        assert_eq!((taken.notices.len(), taken.links.len()), (1, 2), "{tag}");
+        assert_eq!((taken.notices.len(), taken.links.len()), (1, 3), "{tag}");
         assert!(page[..taken.notice_at].ends_with(tag), "right after {tag}, not after {:?}", &page[..taken.notice_at]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::support::jwks::now;
 use crate::support::page::PAGE;
-use crate::support::rates::{LET_THROUGH, api_key, assert_limited, assert_refused, converse, rate};
+use crate::support::rates::{LET_THROUGH, api_key, assert_limited, assert_refused, converse, is_let_through, rate};
 use crate::support::signer::{Bot, Signing};
 use crate::support::{Ask, Desk, Origin, Reply, Request, Response, Setup, Tls, Via};
 
@@ -223,11 +223,12 @@ async fn signatures_share_the_agents_count() {
 async fn signatures_may_be_required() {
     let bot = Bot::new(AGENT);
     let (_origin, desk) = desk_with(&bot, |setup| setup.set("auth.signed_agents", "require = true")).await;
-    for ask in [converse(), converse().header("AICP-Agent", AGENT), Ask::get("/openapi.json"), Ask::post("/mcp", "{}")]
-    {
+    for ask in [converse(), converse().header("AICP-Agent", AGENT), Ask::post("/mcp", "{}")] {
         assert_challenged(&desk.ask(Via::H1, ask.clone()).await, &ask.target);
-        assert_known(&desk.ask(Via::H1, bot.sign(ask.clone())).await, &ask.target);
+        let signed = desk.ask(Via::H1, bot.sign(ask.clone())).await;
+        assert!(is_let_through(signed.status), "{}: {}", ask.target, signed.text());
     }
+    assert_known(&desk.ask(Via::H1, bot.sign(converse())).await, "a question");
     for path in ["/.well-known/agent.json", "/.well-known/agent-interface.toml", "/.well-known/agent-interface", "/"] {
         assert_eq!(desk.get(path).await.status, 200, "{path}");
     }

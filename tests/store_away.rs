@@ -117,7 +117,7 @@ async fn store_away_and_back_with_calls_denied() {
     assert!(calls.iter().all(|s| [LET_THROUGH, 503].contains(s)), "{calls:?}");
     eventually("calls again", RECOVERY, async || desk.ask(Via::H1, converse()).await.status == LET_THROUGH).await;
     redis.kill();
-    for ask in [converse(), Ask::get("/openapi.json"), Ask::post("/mcp", "{}")] {
+    for ask in [converse(), Ask::post("/capabilities/x", "{}"), Ask::post("/mcp", "{}")] {
         let denied = desk.ask(Via::H1, ask).await;
         assert_eq!(denied.status, 503, "{}", denied.text());
         let wait = denied.header("retry-after").and_then(|w| w.parse::<u64>().ok());

@@ -4,6 +4,8 @@ use crate::support::page::{PAGE, assert_rewritten, take_out};
 use crate::support::{Ask, Coding, Desk, Framing, Gate, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};
 use bytes::Bytes;
 
+/// Nothing is read in the background, and nothing loaded for it, while memory is measured.
+const QUIET: &str = "concierge = false\nllms_txt = \"off\"";
 const MB: usize = 1 << 20;
 
 /// How much the desk may grow for a body of 64 MB.
@@ -22,7 +24,7 @@ async fn streaming_a_page_begins_before_the_site_has_ended_it() {
     let shut = gate.clone();
     let h2 = Origin::start_h2(move |_: &Request| slow_page(&shut)).await;
     for origin in [&h1, &h2] {
-        let desk = Setup::before(origin).tls(&tls).start().await;
+        let desk = Setup::before(origin).reading(QUIET).tls(&tls).start().await;
         let mut conn = desk.conn().await;
         conn.send(Ask::get("/").bytes()).await;
         let began = String::from_utf8_lossy(&conn.until("<p>first").await).into_owned();
@@ -47,7 +49,7 @@ async fn streaming_a_compressed_page_begins_before_the_site_has_ended_it() {
     })
     .await;
     let tls = Tls::new();
-    let desk = Setup::before(&origin).tls(&tls).start().await;
+    let desk = Setup::before(&origin).reading(QUIET).tls(&tls).start().await;
     let mut incoming = desk.h2(Via::H2Tls).await.begin(&Ask::get("/").header("Accept-Encoding", "gzip")).await;
     // Enough of it has come for the client to show the whole text, though the stream has not ended.
     let mut decoder = flate2::write::GzDecoder::new(Vec::new());
@@ -76,7 +78,7 @@ async fn streaming_events_arrive_one_by_one() {
         reply
     })
     .await;
-    let desk = Setup::before(&origin).start().await;
+    let desk = Setup::before(&origin).reading(QUIET).start().await;
     let mut conn = desk.conn().await;
     conn.send(Ask::get("/events").accept("text/event-stream").bytes()).await;
     conn.until("data: 0\n\n").await;
@@ -89,7 +91,7 @@ async fn streaming_events_arrive_one_by_one() {
 #[tokio::test]
 async fn streaming_an_upload_reaches_the_site_before_it_ends() {
     let origin = Origin::start(|r: &Request| Reply::json(r.body.len().to_string())).await;
-    let desk = Setup::before(&origin).start().await;
+    let desk = Setup::before(&origin).reading(QUIET).start().await;
     let mut conn = desk.conn().await;
     conn.send("POST /up HTTP/1.1\r\nHost: s\r\nX-Asked-By: test\r\nContent-Length: 20\r\n\r\n0123456789").await;
     eventually("the first half at the origin", SOON, async || origin.body_bytes() == 10).await;
@@ -121,7 +123,7 @@ async fn moves_64_mb(kind: &'static str, via: Via) {
         reply.chunked()
     })
     .await;
-    let desk = Setup::before(&origin).tls(&tls).start().await;
+    let desk = Setup::before(&origin).reading(QUIET).tls(&tls).start().await;
     desk.admin_get("/metrics").await;
     grows_little(&desk, kind, async {
         let response = desk.ask(via, Ask::get("/")).await;
@@ -153,7 +155,7 @@ async fn streaming_a_64_mb_download_over_http2_takes_no_memory() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn streaming_a_64_mb_upload_takes_no_memory() {
     let origin = Origin::start(|r: &Request| Reply::json(r.body.len().to_string())).await;
-    let desk = Setup::before(&origin).start().await;
+    let desk = Setup::before(&origin).reading(QUIET).start().await;
     desk.admin_get("/metrics").await;
     grows_little(&desk, "an upload", async {
         let mut conn = desk.conn().await;
@@ -176,7 +178,7 @@ async fn streaming_waits_for_a_client_that_does_not_read() {
         reply
     })
     .await;
-    let desk = Setup::before(&origin).start().await;
+    let desk = Setup::before(&origin).reading(QUIET).start().await;
     desk.admin_get("/metrics").await;
     grows_little(&desk, "a client that does not read", async {
         let mut conn = desk.conn().await;
@@ -207,7 +209,7 @@ async fn streaming_ends_visibly_when_the_site_hangs_up_in_mid_page() {
                 if let Some(name) = coding.name() { reply.header("Content-Encoding", name) } else { reply }
             })
             .await;
-            let desk = Setup::before(&origin).tls(&tls).start().await;
+            let desk = Setup::before(&origin).reading(QUIET).tls(&tls).start().await;
             for via in [Via::H1, Via::H2Tls] {
                 let response = desk.ask(via, Ask::get("/").header("Accept-Encoding", "gzip")).await;
                 assert!(!response.complete, "half a page as if it were whole: {via:?}, {coding:?}, chunked {chunked}");
@@ -230,6 +232,7 @@ async fn streaming_events_may_be_silent_for_long_once_they_have_begun() {
     .await;
     let tls = Tls::new();
     let desk = Setup::before(&origin)
+        .reading(QUIET)
         .set("upstream", "read_timeout = \"1s\"")
         .set("protection", "idle_timeout = \"1s\"")
         .tls(&tls)

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is a double of our own parts. Each file holds one idea.
 
+pub mod agency;
 pub mod ask;
 pub mod calls;
 pub mod client;
@@ -11,6 +12,7 @@ pub mod contract;
 pub mod desk;
 pub mod dir;
 pub mod gate;
+pub mod handshake;
 pub mod hostile;
 pub mod jwks;
 pub mod message;
@@ -21,6 +23,7 @@ pub mod paper;
 pub mod rates;
 pub mod redis;
 pub mod reply;
+pub mod rpc;
 pub mod setup;
 pub mod shop;
 pub mod signer;

@@ -1,6 +1,6 @@
 //! The configuration of a desk under test, table by table, so that a test names only what it is about.
 //!
-//! What would get into a test's way is off: the crawler, and limits that a test's own pace would reach.
+//! What would get into a test's way is off: the crawler has nothing to read, and limits are beyond a test's own pace.
 
 use super::desk::Desk;
 use super::dir::Dir;
@@ -61,7 +61,7 @@ impl Setup {
             env: Vec::new(),
             files: Vec::new(),
         }
-        .set("content", "concierge = false")
+        .set("content", "start = []\nllms_txt = \"off\"")
         .limits(&[])
     }
 
@@ -81,6 +81,12 @@ impl Setup {
         let rest = rest.into_iter().filter(|(key, _)| rates.iter().all(|(given, _)| given != key));
         let all: Vec<String> = rates.iter().copied().chain(rest).map(|(k, rate)| format!("{k} = \"{rate}\"")).collect();
         self.set("rate_limits", &all.join("\n"))
+    }
+
+    /// Reads the site, with these lines of `[content]` and no others.
+    pub fn reading(mut self, lines: &str) -> Setup {
+        self.tables.retain(|(name, _)| name != "content");
+        self.set("content", lines)
     }
 
     /// A file beside the configuration.

@@ -1,0 +1,31 @@
+"""The Python SDK's own client lists, calls and reads, in each generation of the protocol. Usage: python.py URL KEY"""
+
+import asyncio
+import sys
+
+from mcp.client import Client
+
+URL, KEY = sys.argv[1], sys.argv[2]
+
+
+async def visit(mode: str) -> None:
+    async with Client(URL, mode=mode) as client:
+        tools = (await client.list_tools()).tools
+        names = {tool.name for tool in tools}
+        assert "flight_search" in names, names
+        found = await client.call_tool("flight_search", {"origin": "MAD", "destination": "NRT"})
+        assert not found.is_error, found
+        assert found.content[0].text and found.structured_content["response"]["payload"], found
+        refused = await client.call_tool("bookings_hold", {"fare_id": "fare_123"})
+        assert refused.is_error and refused.meta["error"]["code"] == "auth_required", refused
+        asked = await client.call_tool("bookings_hold", {"fare_id": "fare_123"}, meta={"auth": KEY, "idempotency_key": "k"})
+        assert asked.is_error and asked.meta["confirmation"], asked
+        resources = (await client.list_resources()).resources
+        assert resources, "nothing to read"
+        read = await client.read_resource(resources[0].uri)
+        assert read.contents[0].text, read
+        print(f"{mode}: {len(tools)} tools, {len(resources)} resources")
+
+
+for mode in ("legacy", "auto", "2026-07-28"):
+    asyncio.run(visit(mode))

@@ -1,0 +1,387 @@
+//! Promise: any page of the site can be had as Markdown, by `Accept` or at PATH.md, and everybody else gets the page.
+
+use std::time::{Duration, Instant};
+
+use crate::support::page::PAGE;
+use crate::support::{Ask, Coding, Desk, Origin, Reply, Request, Response, Setup, Via};
+
+const TEA: &str = "<!doctype html><html lang=en><head><title>Tea | Shop</title></head><body>\
+    <nav><a href='/'>Home</a></nav><main><h1>Tea</h1><p>See <a href='../prices?a=1#now'>prices</a>.</p>\
+    <table><tr><th>Tea<th>Price<tr><td>Green<td>3</table><pre><code class=language-sh>brew tea</code></pre></main>\
+    <footer>Imprint</footer></body></html>";
+
+const MARKDOWN: &str = "text/markdown";
+
+async fn before(handler: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> (Origin, Desk) {
+    let origin = Origin::start(handler).await;
+    let desk = Setup::before(&origin).set("listen", "h2c = true").start().await;
+    (origin, desk)
+}
+
+/// The page, and nothing where its Markdown would be.
+fn tea(request: &Request) -> Reply {
+    match request.target.ends_with(".md") {
+        true => Reply::new(404).body("no"),
+        false => Reply::html(TEA).header("ETag", "\"site\""),
+    }
+}
+
+async fn asked(desk: &Desk, path: &str) -> Response {
+    desk.ask(Via::H1, Ask::get(path).accept(MARKDOWN)).await
+}
+
+#[track_caller]
+fn assert_markdown(response: &Response, what: &str) -> String {
+    assert_eq!(response.status, 200, "{what}: {}", response.text());
+    assert_eq!(response.header("content-type"), Some("text/markdown; charset=utf-8"), "{what}: {}", response.text());
+    assert_eq!(response.header("content-length"), Some(response.body.len().to_string().as_str()), "{what}");
+    let tokens: u32 = response.header("x-markdown-tokens").expect("X-Markdown-Tokens").parse().expect("a number");
+    assert!(tokens > 0 && tokens as usize <= response.body.len(), "{what}: {tokens} tokens");
+    let tags = response.headers.all("etag");
+    assert!(tags.len() == 1 && tags[0].starts_with('"'), "{what}: one strong tag, not {tags:?}");
+    response.text()
+}
+
+#[tokio::test]
+async fn markdown_is_what_the_page_says() {
+    let (_origin, desk) = before(tea).await;
+    let response = asked(&desk, "/docs/tea").await;
+    let expected = "# Tea\n\nSee [prices](http://site.test/prices?a=1#now).\n\n| Tea | Price |\n| --- | ----- |\n\
+         | Green | 3 |\n\n```sh\nbrew tea\n```\n";
+    assert_eq!(assert_markdown(&response, "by Accept"), expected);
+    assert_eq!(assert_markdown(&desk.get("/docs/tea.md").await, "by path"), expected);
+}
+
+#[tokio::test]
+async fn markdown_is_for_who_prefers_it_explicitly() {
+    let (origin, desk) = before(|_: &Request| Reply::html(TEA)).await;
+    for accept in [
+        "text/markdown",
+        "Text/Markdown; charset=utf-8",
+        "text/html;q=0.5, text/markdown;q=0.9",
+        "text/markdown, text/html;q=0.9, */*;q=0.1",
+    ] {
+        let response = desk.ask(Via::H1, Ask::get("/tea?x=1").accept(accept)).await;
+        assert_markdown(&response, accept);
+        assert_eq!(response.headers.tokens("vary"), ["accept"], "{accept}");
+        assert_eq!(response.header("cache-control"), Some("private, no-cache"), "{accept}");
+        assert!(response.headers.joined("link").contains("</tea?x=1>; rel=\"canonical\""), "{accept}");
+        assert_eq!(origin.last().target, "/tea?x=1");
+    }
+    for accept in ["*/*", "text/*", "text/html, text/markdown", "text/markdown;q=0", "text/html, text/markdown;q=0.9"] {
+        let response = desk.ask(Via::H1, Ask::get("/tea").accept(accept)).await;
+        assert_eq!(response.media_type(), "text/html", "{accept}");
+        assert!(response.headers.tokens("vary").contains(&"accept".to_owned()), "{accept}: the page has a variant");
+    }
+    let post = desk.ask(Via::H1, Ask::post("/tea", "a=1").accept(MARKDOWN)).await;
+    assert_eq!((post.media_type().as_str(), origin.last().method.as_str()), ("text/html", "POST"));
+}
+
+#[tokio::test]
+async fn markdown_is_not_sent_twice_and_head_says_what_get_would() {
+    let (origin, desk) = before(tea).await;
+    for (path, accept) in [("/tea", MARKDOWN), ("/tea.md", "*/*")] {
+        let first = desk.ask(Via::H1, Ask::get(path).accept(accept)).await;
+        let tag = first.header("etag").expect("a tag").to_owned();
+        assert_ne!(tag, "\"site\"", "its own");
+        let again = Ask::get(path).accept(accept).header("If-None-Match", &format!("\"other\", {tag}"));
+        let again = desk.ask(Via::H1, again).await;
+        assert_eq!((again.status, again.body.len(), again.header("etag")), (304, 0, Some(tag.as_str())), "{path}");
+        assert!(!origin.last().headers.has("if-none-match"), "the tag is not the site's");
+        let head = desk.ask(Via::H1, Ask::head(path).accept(accept)).await;
+        assert_eq!((head.status, head.body.len()), (200, 0));
+        for name in ["content-type", "content-length", "etag", "x-markdown-tokens", "vary", "cache-control"] {
+            assert_eq!(head.header(name), first.header(name), "{path}: {name}");
+        }
+        let range = desk.ask(Via::H1, Ask::get(path).accept(accept).header("Range", "bytes=0-9")).await;
+        assert_eq!(range.status, 200, "a range of the page is none of the Markdown");
+    }
+    let html = desk.ask(Via::H1, Ask::get("/tea").accept("text/html")).await;
+    assert_ne!(html.header("etag"), desk.get("/tea.md").await.header("etag"));
+}
+
+#[tokio::test]
+async fn markdown_at_its_own_address_is_the_page_of_that_path() {
+    let (origin, desk) = before(|r: &Request| match r.target.split('?').next().unwrap_or_default() {
+        "/" | "/docs/" | "/tea" | "/guide.html" | "/folder/" | "/a.html" => {
+            Reply::html(TEA.replace("Imprint", &r.target)).header("Cache-Control", "public, max-age=60")
+        }
+        "/folder" => Reply::new(301).header("Location", "/folder/"),
+        "/moved" => Reply::new(302).header("Location", "/login"),
+        "/private" => Reply::new(401).body("who?"),
+        "/README.md" => Reply::new(200).header("Content-Type", "text/markdown").header("ETag", "\"own\"").body("# Own"),
+        "/view.md" => Reply::html(PAGE),
+        "/data" => Reply::json("{}"),
+        _ => Reply::new(404).header("Content-Type", "text/html").body("<h1>No</h1>"),
+    })
+    .await;
+    for (path, page) in [
+        ("/index.md", "/"),
+        ("/docs/index.md", "/docs/"),
+        ("/tea.md", "/tea"),
+        ("/tea.md?x=1", "/tea?x=1"),
+        ("/guide.md", "/guide.html"),
+        ("/a.html.md", "/a.html"),
+    ] {
+        let response = desk.get(path).await;
+        assert_markdown(&response, path);
+        assert_eq!(origin.last().target, page);
+        assert!(!response.headers.has("vary"), "{path}: an address of its own has no variants");
+        assert_eq!(response.header("cache-control"), Some("public, max-age=60"), "{path}: kept like its page");
+        let link = response.headers.joined("link");
+        assert!(link.contains(&format!("<{page}>; rel=\"alternate\"; type=\"text/html\"")), "{path}: {link}");
+    }
+    let own = desk.get("/README.md").await;
+    assert_eq!((own.text().as_str(), own.header("etag")), ("# Own", Some("\"own\"")), "the site's own wins");
+    assert!(!own.headers.has("x-markdown-tokens"));
+    assert_eq!(desk.get("/view.md").await.media_type(), "text/html", "whatever it is");
+    assert_eq!(desk.get("/moved.md").await.header("location"), Some("/login"));
+    assert_eq!(desk.get("/private.md").await.status, 401);
+    assert_eq!(desk.get("/folder.md").await.header("location"), Some("/folder/"), "no further than the site leads");
+    for nothing in ["/nothing.md", "/data.md", "/agent/converse.md", "/mcp.md"] {
+        let response = desk.get(nothing).await;
+        assert_eq!((response.status, response.text().as_str()), (404, "<h1>No</h1>"), "{nothing}: as the site says it");
+    }
+}
+
+#[tokio::test]
+async fn markdown_is_announced_in_the_page() {
+    let (_origin, desk) = before(|r: &Request| match r.target.as_str() {
+        "/own" => Reply::html(PAGE.replace("<title>", "<link rel='alternate' type='Text/Markdown' href='/o'><title>")),
+        "/feed" => {
+            Reply::html(PAGE.replace("<title>", "<link rel=alternate type='application/rss+xml' href=/f><title>"))
+        }
+        "/gone" => Reply::new(404).header("Content-Type", "text/html").body(PAGE),
+        _ => Reply::html(PAGE),
+    })
+    .await;
+    let link = |path: &str| format!("<link rel=\"alternate\" href=\"{path}\" type=\"text/markdown\">");
+    for (path, markdown) in [("/", "/index.md"), ("/x?a=1&b=%22", "/x.md?a=1&amp;b=%22"), ("/feed", "/feed.md")] {
+        let page = desk.get(path).await.page();
+        assert_eq!(page.matches(&link(markdown)).count(), 1, "{path}: {page}");
+    }
+    for path in ["/own", "/gone"] {
+        assert!(!desk.get(path).await.page().contains("type=\"text/markdown\""), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn markdown_of_the_sites_own_passes_untouched() {
+    let (origin, desk) = before(|r: &Request| match r.header("accept") {
+        Some(accept) if accept.contains("text/markdown") => Reply::new(200)
+            .header("Content-Type", "text/markdown; charset=utf-8; variant=GFM")
+            .header("ETag", "\"own\"")
+            .body("*Own* words"),
+        _ => Reply::html(PAGE),
+    })
+    .await;
+    let response = asked(&desk, "/x").await;
+    assert_eq!((response.text().as_str(), response.header("etag")), ("*Own* words", Some("\"own\"")));
+    assert_eq!(response.header("content-type"), Some("text/markdown; charset=utf-8; variant=GFM"));
+    assert_eq!(origin.asked().len(), 1, "asked once");
+}
+
+#[tokio::test]
+async fn markdown_is_made_of_any_coding_and_charset_that_is_known() {
+    let (_origin, desk) = before(|r: &Request| {
+        let (path, _) = r.target.split_once('?').unwrap_or((&r.target, ""));
+        let page = "<title>T</title><p>Grüße</p>";
+        let latin: Vec<u8> = page.chars().map(|c| u8::try_from(u32::from(c)).expect("latin")).collect();
+        match path {
+            "/latin" => Reply::new(200).header("Content-Type", "text/html; charset=iso-8859-1").body(latin),
+            "/unsaid" => Reply::new(200).header("Content-Type", "text/html").body(latin),
+            "/shift" => Reply::new(200).header("Content-Type", "text/html; charset=shift_jis").body("<p>x</p>"),
+            coding if ["/identity", "/gzip", "/br", "/zstd", "/deflate"].contains(&coding) => {
+                let coding = Coding::named(coding.trim_start_matches('/'));
+                let name = coding.name().unwrap_or("identity");
+                Reply::html(coding.encode(page.as_bytes())).header("Content-Encoding", name)
+            }
+            _ => Reply::new(404).body("no"),
+        }
+    })
+    .await;
+    for path in ["/identity", "/gzip", "/br", "/zstd", "/deflate", "/latin", "/unsaid"] {
+        let text = assert_markdown(&asked(&desk, path).await, path);
+        assert_eq!(text, "# T\n\nGrüße\n", "{path}");
+    }
+    let left = asked(&desk, "/shift").await;
+    assert_eq!((left.media_type().as_str(), left.text().as_str()), ("text/html", "<p>x</p>"));
+}
+
+#[tokio::test]
+async fn markdown_fails_open() {
+    let (origin, desk) = before(|r: &Request| {
+        let deep = || "<div>".repeat(20_000) + "deep";
+        match r.target.as_str() {
+            "/keep" => Reply::html(TEA).header("Cache-Control", "no-transform"),
+            "/gone" => Reply::new(410).header("Content-Type", "text/html").body(TEA),
+            "/deep" => Reply::html(deep()),
+            "/huge" => Reply::html("<p>word</p>".repeat(500_000)),
+            "/huge-chunked" => Reply::html("<p>word</p>".repeat(500_000)).chunked(),
+            "/image" => Reply::new(200).header("Content-Type", "image/png").body("png"),
+            "/video" => Reply::new(200).header("Content-Type", "video/mp4").body(vec![0; 200_000]),
+            "/broken" => Reply::html("not gzip").header("Content-Encoding", "gzip"),
+            "/empty" => Reply::html("<nav>Menu</nav>"),
+            "/away" => Reply::new(302).header("Location", "/tea"),
+            "/failed" => Reply::new(500).header("Content-Type", "text/html").body("<h1>Oh</h1>"),
+            _ => Reply::html(TEA),
+        }
+    })
+    .await;
+    for (path, status, kind) in [
+        ("/keep", 200, "text/html"),
+        ("/gone", 410, "text/html"),
+        ("/deep", 200, "text/html"),
+        ("/huge", 200, "text/html"),
+        ("/huge-chunked", 200, "text/html"),
+        ("/image", 200, "image/png"),
+        ("/video", 200, "video/mp4"),
+        ("/broken", 200, "text/html"),
+        ("/empty", 200, "text/html"),
+        ("/away", 302, ""),
+        ("/failed", 500, "text/html"),
+    ] {
+        let response = asked(&desk, path).await;
+        assert_eq!(
+            (response.status, response.media_type().as_str(), response.complete),
+            (status, kind, true),
+            "{path}"
+        );
+        assert!(!response.headers.has("x-markdown-tokens"), "{path}");
+    }
+    assert_eq!(asked(&desk, "/keep").await.text(), TEA, "not a byte of ours");
+    let instead = desk.get("/deep.md").await;
+    // The site has something at every address that it does not know.
+    assert_eq!(instead.media_type(), "text/html");
+    drop(origin);
+}
+
+#[tokio::test]
+async fn markdown_that_cannot_be_made_leads_to_the_page() {
+    let (_origin, desk) = before(|r: &Request| match r.target.as_str() {
+        "/deep" => Reply::html("<div>".repeat(20_000)),
+        "/huge" => Reply::html("<p>word</p>".repeat(500_000)),
+        _ => Reply::new(404).body("no"),
+    })
+    .await;
+    for page in ["/deep", "/huge"] {
+        let response = desk.get(&format!("{page}.md")).await;
+        assert_eq!((response.status, response.header("location")), (302, Some(page)));
+    }
+    for elsewhere in ["//evil.example/deep.md", "/\\evil.example/deep.md"] {
+        let response = desk.get(elsewhere).await;
+        assert!(!response.headers.has("location"), "{elsewhere}: {:?}", response.headers);
+    }
+}
+
+#[tokio::test]
+async fn markdown_of_private_pages_is_asked_for_with_the_clients_own_credentials() {
+    let (origin, desk) = before(|r: &Request| match (r.header("cookie"), r.header("authorization")) {
+        (Some("session=1"), Some("Basic YTpi")) => {
+            Reply::html(TEA.replace("Tea", "Secret tea")).header("Set-Cookie", "seen=1")
+        }
+        _ => Reply::new(401).body("who?"),
+    })
+    .await;
+    for path in ["/me", "/me.md"] {
+        let mine = Ask::get(path).accept(MARKDOWN).header("Cookie", "session=1").header("Authorization", "Basic YTpi");
+        let response =
+            desk.ask(Via::H1, mine.header("X-Frontdesk-Caller", "root").header("X-Real-IP", "1.2.3.4")).await;
+        let up = origin.last();
+        assert_eq!((up.header("x-real-ip"), up.header("x-frontdesk-caller")), (Some("127.0.0.1"), None), "{path}");
+        if path == "/me" {
+            assert!(assert_markdown(&response, path).contains("Secret tea"));
+            assert_eq!(response.header("set-cookie"), Some("seen=1"));
+            assert_eq!(response.header("cache-control"), Some("private, no-cache"));
+        } else {
+            assert_eq!(response.media_type(), "text/html", "the site has something at every path");
+        }
+        assert_eq!(asked(&desk, path).await.status, 401, "{path}: nothing is kept for others");
+    }
+}
+
+#[tokio::test]
+async fn markdown_can_be_switched_off() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let desk = Setup::before(&origin).set("content", "markdown = false").start().await;
+    let page = asked(&desk, "/x").await;
+    assert_eq!(page.media_type(), "text/html");
+    assert!(!page.page().contains("text/markdown"), "nothing is announced either");
+    desk.get("/x.md").await;
+    assert_eq!(origin.last().target, "/x.md");
+    assert_eq!(origin.last().header("accept-encoding"), None, "it passes as it came");
+}
+
+#[tokio::test]
+async fn markdown_is_limited_as_content_and_what_the_site_has_is_not() {
+    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+        "/own.md" => Reply::new(200).header("Content-Type", "text/markdown").body("own"),
+        "/x" => Reply::html(TEA),
+        _ => Reply::new(404).body("no"),
+    })
+    .await;
+    let desk = Setup::before(&origin).limits(&[("content", "2/minute")]).start().await;
+    assert_eq!(asked(&desk, "/x").await.status, 200);
+    let second = desk.get("/x.md").await;
+    assert_eq!(second.status, 200);
+    assert!(second.headers.has("ratelimit"), "{:?}", second.headers);
+    for path in ["/x", "/x.md"] {
+        assert_eq!(asked(&desk, path).await.status, 429, "{path}");
+    }
+    assert_eq!(desk.get("/own.md").await.status, 200);
+    assert_eq!(desk.get("/x").await.status, 200, "people are not counted");
+}
+
+#[tokio::test]
+async fn markdown_is_told_in_log_and_metrics() {
+    let (_origin, desk) = before(|_: &Request| Reply::html(TEA)).await;
+    asked(&desk, "/x").await;
+    assert_eq!(desk.metric("frontdesk_pages_made_total{what=\"markdown\"}").await, Some(1.0));
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(5) {
+        let told = desk.access_log().iter().any(|line| line["frontdesk.page"] == "markdown");
+        if told {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("no access line says so: {:?}", desk.access_log());
+}
+
+#[tokio::test]
+async fn markdown_is_the_same_over_http_2() {
+    let origin = Origin::start_h2(|_: &Request| Reply::html(TEA)).await;
+    let tls = crate::support::Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    let response = desk.ask(Via::H2Tls, Ask::get("/tea").accept(MARKDOWN)).await;
+    assert!(assert_markdown(&response, "HTTP/2").contains("(https://"), "{}", response.text());
+}
+
+/// What is used up by being fetched is fetched once, whatever it turns out to be.
+#[tokio::test]
+async fn markdown_is_never_asked_for_twice() {
+    let rows = || "a,b\n".repeat(50_000);
+    let (origin, desk) = before(move |r: &Request| match r.target.as_str() {
+        "/once?long" | "/raw/own.md?long" => Reply::new(200).header("Content-Type", "text/csv").body(rows()),
+        "/once?chunked" | "/raw/own.md?chunked" => {
+            Reply::new(200).header("Content-Type", "text/csv").body(rows()).pieces_of(50_000).chunked()
+        }
+        "/huge?html" => Reply::html("<p>words</p>".repeat(400_000)).chunked(),
+        "/cut?off" => Reply::new(200).header("Content-Type", "text/csv").body(rows()).chunked().hang_up(),
+        _ => Reply::new(404).body("no"),
+    })
+    .await;
+    for via in [Via::H1, Via::H2c] {
+        for path in ["/once?long", "/once?chunked", "/raw/own.md?long", "/raw/own.md?chunked", "/huge?html"] {
+            let before = origin.asked().len();
+            let response = desk.ask(via, Ask::get(path).accept(MARKDOWN)).await;
+            assert_eq!((response.status, response.complete), (200, true), "{path} {via:?}");
+            let expected = if path == "/huge?html" { "<p>words</p>".repeat(400_000) } else { rows() };
+            assert!(response.text() == expected, "{path} {via:?}: {} bytes", response.body.len());
+            assert_eq!(origin.asked().len() - before, 1, "{path} {via:?}");
+        }
+        let head = desk.ask(via, Ask::head("/once?long").accept(MARKDOWN)).await;
+        assert_eq!((head.status, head.body.len()), (200, 0));
+        assert!(!desk.ask(via, Ask::get("/cut?off").accept(MARKDOWN)).await.complete, "{via:?}");
+    }
+}

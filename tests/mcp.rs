@@ -1,0 +1,530 @@
+//! Promise: whoever speaks the Model Context Protocol, in any of its generations, finds the site's capabilities as tools
+//! and its words as resources, under the same rules as everybody else (AHP §4.4, appendix D).
+
+use crate::support::calls::{BARE, FULL, believing, query, site, token, upstream_calls};
+use crate::support::jwks::TokenKey;
+use crate::support::rates::rate;
+use crate::support::rpc::{
+    NEWEST, before, call, capabilities, error, failed, message, origin, post, result, stateless, travel,
+};
+use crate::support::{Ask, Desk, Origin, Via};
+use serde_json::{Value, json};
+
+fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {result}"))
+}
+
+// ── the generations ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+#[tokio::test]
+async fn mcp_d1_speaks_to_plain_posts_of_2024() {
+    let (_origin, desk) = travel().await;
+    // No Accept, no Content-Type, no session, no "initialized".
+    let plain = |body: Value| Ask::post("/mcp", body.to_string());
+    let hello = result(&desk.rpc(plain(message("initialize", json!({ "protocolVersion": "2024-11-05" })))).await);
+    assert_eq!(hello["protocolVersion"], "2024-11-05");
+    assert_eq!(hello["capabilities"], json!({ "tools": {}, "resources": {} }));
+    let who =
+        json!({ "name": "Example Travel", "version": "0.1", "ahp": "0.1", "manifest": "/.well-known/agent.json" });
+    assert_eq!(hello["serverInfo"], who, "§D.6");
+    let tools = result(&desk.rpc(plain(message("tools/list", json!({})))).await);
+    assert_eq!(tools["tools"].as_array().map(Vec::len), Some(6), "{tools}");
+    let found = result(&desk.rpc(plain(call("flights_search", json!({ "origin": "MAD" })))).await);
+    assert_eq!((&found["isError"], found["structuredContent"]["status"].as_str()), (&json!(false), Some("success")));
+}
+
+#[tokio::test]
+async fn mcp_negotiates_every_version_with_a_handshake() {
+    let (_origin, desk) = travel().await;
+    for (asked, given) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
+        let params =
+            json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+        let ask = post(message("initialize", params).to_string()).accept("application/json, text/event-stream");
+        let response = desk.rpc(ask).await;
+        assert_eq!(result(&response)["protocolVersion"], given, "{asked}");
+        assert!(!response.headers.has("mcp-session-id"), "there is no session to end");
+        let listing = post(message("tools/list", json!({})).to_string()).header("MCP-Protocol-Version", given);
+        assert!(result(&desk.rpc(listing).await)["tools"].is_array(), "{given}");
+    }
+    assert_eq!(desk.result(&message("ping", json!({}))).await, json!({}));
+}
+
+#[tokio::test]
+async fn mcp_takes_notifications_and_replies_without_a_word() {
+    let (_origin, desk) = travel().await;
+    for body in [
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }),
+        json!({ "jsonrpc": "2.0", "id": 3, "result": {} }),
+    ] {
+        let response = desk.rpc(post(body.to_string())).await;
+        assert_eq!((response.status, response.body.len()), (202, 0), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn mcp_offers_no_stream_and_no_session() {
+    let (_origin, desk) = travel().await;
+    for method in ["GET", "DELETE", "PUT"] {
+        let ask = Ask::new(method, "/mcp").accept("text/event-stream").header("MCP-Protocol-Version", "2025-11-25");
+        let response = desk.rpc(ask).await;
+        assert_eq!(response.status, 405, "{method}");
+        assert!(response.headers.tokens("allow").contains(&"post".to_owned()), "{method}: {:?}", response.headers);
+    }
+}
+
+#[tokio::test]
+async fn mcp_speaks_to_those_without_a_handshake() {
+    let (origin, desk) = travel().await;
+    let found = result(&desk.rpc(stateless("server/discover", json!({}))).await);
+    assert_eq!((&found["supportedVersions"], &found["resultType"]), (&json!([NEWEST]), &json!("complete")));
+    assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "Example Travel");
+    assert!(found["ttlMs"].is_u64() && found["cacheScope"] == "public" && found["capabilities"]["tools"].is_object());
+    let tools = result(&desk.rpc(stateless("tools/list", json!({}))).await);
+    assert!(tools["tools"].is_array() && tools["resultType"] == "complete" && tools["ttlMs"].is_u64(), "{tools}");
+    let params = json!({ "name": "flights_search", "arguments": { "origin": "MAD" } });
+    let found = result(&desk.rpc(stateless("tools/call", params)).await);
+    assert_eq!((&found["resultType"], &found["isError"]), (&json!("complete"), &json!(false)), "{found}");
+    assert_eq!(upstream_calls(&origin).len(), 1);
+    let resources = result(&desk.rpc(stateless("resources/list", json!({}))).await);
+    assert!(resources["resources"].is_array() && resources["cacheScope"] == "public", "{resources}");
+    for gone in ["initialize", "ping", "prompts/list", "subscriptions/listen"] {
+        error(&desk.rpc(stateless(gone, json!({}))).await, 404, -32601);
+    }
+}
+
+#[tokio::test]
+async fn mcp_refuses_headers_that_do_not_say_what_the_body_says() {
+    let (origin, desk) = travel().await;
+    let params = || json!({ "name": "flights_search", "arguments": { "origin": "MAD" } });
+    let changed = |name: &str, value: &str| {
+        let mut ask = stateless("tools/call", params());
+        ask.headers.retain(|(n, _)| !n.eq_ignore_ascii_case(name));
+        if value.is_empty() { ask } else { ask.header(name, value) }
+    };
+    for (name, value) in [
+        ("Mcp-Method", "tools/list"),
+        ("Mcp-Method", ""),
+        ("Mcp-Name", "holds_now"),
+        ("Mcp-Name", ""),
+        ("Mcp-Name", "=?base64?!?="),
+        ("MCP-Protocol-Version", ""),
+    ] {
+        error(&desk.rpc(changed(name, value)).await, 400, -32020);
+    }
+    error(&desk.rpc(stateless("tools/call", params()).header("Mcp-Name", "holds_now")).await, 400, -32020);
+    let mut later = message(
+        "tools/list",
+        json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2099-01-01", "io.modelcontextprotocol/clientCapabilities": {} } }),
+    );
+    let ask = |body: &Value| {
+        post(body.to_string()).header("MCP-Protocol-Version", "2099-01-01").header("Mcp-Method", "tools/list")
+    };
+    let unknown = error(&desk.rpc(ask(&later)).await, 400, -32022);
+    assert_eq!(unknown["data"], json!({ "supported": [NEWEST], "requested": "2099-01-01" }));
+    later["params"] = json!({});
+    error(&desk.rpc(ask(&later)).await, 400, -32602);
+    let coded = stateless("resources/read", json!({ "uri": "https://site.test/ä" }));
+    let coded = Ask { headers: coded.headers.into_iter().filter(|(n, _)| n != "Mcp-Name").collect(), ..coded };
+    // Understood, and not there.
+    error(&desk.rpc(coded.header("Mcp-Name", "=?base64?aHR0cHM6Ly9zaXRlLnRlc3Qvw6Q=?=")).await, 400, -32602);
+    assert!(upstream_calls(&origin).is_empty(), "nothing of it was carried out");
+}
+
+// ── tools ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+#[tokio::test]
+async fn mcp_d3_lists_capabilities_with_their_own_inputs() {
+    let (_origin, desk) = travel().await;
+    let listed = desk.result(&message("tools/list", json!({}))).await;
+    let tool = |name: &str| {
+        let tools = listed["tools"].as_array().expect("tools");
+        tools.iter().find(|t| t["name"] == name).cloned().unwrap_or_else(|| panic!("no {name} in {listed}"))
+    };
+    let manifest = desk.get("/.well-known/agent.json").await.json();
+    for capability in manifest["capabilities"].as_array().expect("capabilities") {
+        let tool = tool(capability["name"].as_str().expect("a name"));
+        assert_eq!(tool["description"], capability["description"]);
+        let schema = &tool["inputSchema"];
+        assert_eq!(schema["type"], "object", "{tool}");
+        for name in ["query", "session_id", "clarification", "confirmation"] {
+            assert_eq!(schema["properties"][name]["type"], "string", "{name}: {tool}");
+        }
+    }
+    let search = tool("flights_search");
+    assert_eq!(search["inputSchema"]["required"], json!(["origin", "query"]), "§D.3: `query` besides");
+    assert_eq!(search["inputSchema"]["properties"]["max_price"]["type"], "number");
+    assert_eq!(search["inputSchema"]["additionalProperties"], false);
+    assert_eq!(search["annotations"], json!({ "readOnlyHint": true }));
+    assert!(search["outputSchema"]["properties"]["response"].is_object(), "{search}");
+    let hold = tool("holds_now");
+    assert_eq!(
+        (&hold["annotations"]["readOnlyHint"], &hold["annotations"]["destructiveHint"]),
+        (&json!(false), &json!(true))
+    );
+    assert!(hold.get("outputSchema").is_none(), "{hold}");
+    assert_eq!(
+        tool("broken")["inputSchema"]["required"],
+        json!(["query"]),
+        "§D.3: a question where there are no inputs"
+    );
+}
+
+#[tokio::test]
+async fn mcp_lists_many_tools_page_by_page() {
+    let origin = origin().await;
+    let many: String = (0..250).map(|n| query(&format!("many.n{n}"), "")).collect();
+    let desk = site(&origin, &many).start().await;
+    let (mut names, mut cursor, mut pages) = (Vec::new(), Value::Null, 0);
+    loop {
+        let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
+        let page = desk.result(&message("tools/list", params)).await;
+        let tools = page["tools"].as_array().expect("tools");
+        assert!(tools.len() <= 100, "{}", tools.len());
+        names.extend(tools.iter().map(|t| t["name"].as_str().expect("a name").to_owned()));
+        pages += 1;
+        cursor = page["nextCursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    names.sort();
+    names.dedup();
+    assert_eq!((pages, names.len()), (3, 252), "and what is built in");
+    for cursor in
+        [json!("3.00000000"), json!("x"), json!(""), json!(5), json!("1".repeat(10_000)), json!("-1.abcdef01")]
+    {
+        error(&desk.rpc(post(message("tools/list", json!({ "cursor": cursor })).to_string())).await, 200, -32602);
+    }
+}
+
+#[tokio::test]
+async fn mcp_d4_calls_go_the_way_of_every_question() {
+    let (origin, desk) = travel().await;
+    let arguments = json!({ "origin": "MAD", "max_price": 300 });
+    let found = desk.result(&call("flights_search", arguments)).await;
+    assert_eq!(found["isError"], false, "{found}");
+    let asked = upstream_calls(&origin);
+    assert_eq!(asked.len(), 1);
+    assert_eq!((asked[0].method.as_str(), asked[0].target.as_str()), ("GET", "/api/flights?max_price=300&origin=MAD"));
+    let body = &found["structuredContent"];
+    assert_eq!(text(&found), body["response"]["answer"].as_str().expect("an answer"), "§D.4");
+    assert_eq!(body["response"]["payload"]["data"]["results"][0]["id"], "fare_1", "{body}");
+    assert_eq!(body["meta"]["capability_used"], "flights_search");
+    // Those who know no structured content find it in the words.
+    let told = found["content"][1]["text"].as_str().expect("the rest");
+    assert_eq!(serde_json::from_str::<Value>(told).expect("JSON")["payload"], body["response"]["payload"]);
+    let session = found["_meta"]["session_id"].as_str().expect("a session");
+    let again = desk.result(&call("flights_search", json!({ "origin": "MAD", "session_id": session }))).await;
+    assert_eq!(again["_meta"]["session_id"], session, "it goes on");
+    let beside = message(
+        "tools/call",
+        json!({ "name": "flights_search", "arguments": { "origin": "MAD" }, "_meta": { "session_id": session } }),
+    );
+    assert_eq!(desk.result(&beside).await["_meta"]["session_id"], session);
+}
+
+#[tokio::test]
+async fn mcp_tells_a_model_what_it_can_mend() {
+    let (origin, desk) = travel().await;
+    let wrong = |arguments| async { desk.result(&call("flights_search", arguments)).await };
+    let result = wrong(json!({ "origin": "M" })).await;
+    assert!(
+        failed(&result, "invalid_request")["violations"][0]["pointer"] == "/origin"
+            && text(&result).contains("/origin")
+    );
+    failed(&wrong(json!({})).await, "invalid_request");
+    failed(&wrong(json!({ "origin": "MAD", "color": "red" })).await, "invalid_request");
+    failed(&wrong(json!({ "origin": "MAD", "session_id": 7 })).await, "invalid_request");
+    failed(&wrong(json!({ "origin": "MAD", "session_id": "never-given" })).await, "invalid_request");
+    failed(&desk.result(&call("broken", json!({ "query": "x" }))).await, "concierge_error");
+    assert!(upstream_calls(&origin).iter().all(|r| r.target.starts_with("/api/broken")));
+    for params in [
+        json!({ "name": "nothing", "arguments": {} }),
+        json!({ "name": 7 }),
+        json!({}),
+        json!({ "name": "broken", "arguments": [] }),
+        json!({ "name": "broken", "_meta": { "session_id": 5 } }),
+    ] {
+        error(&desk.rpc(post(message("tools/call", params.clone()).to_string())).await, 200, -32602);
+    }
+    error(&desk.rpc(post(message("prompts/list", json!({})).to_string())).await, 200, -32601);
+    error(&desk.rpc(stateless("tools/call", json!({ "name": "nothing" }))).await, 400, -32602);
+}
+
+#[tokio::test]
+async fn mcp_actions_are_confirmed_and_done_once() {
+    let (origin, desk) = travel().await;
+    let hold = |more: Value, key: &str| {
+        let mut arguments = json!({ "fare_id": "fare_1" });
+        arguments.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+        let params = json!({ "name": "holds_asked", "arguments": arguments, "_meta": { "idempotency_key": key } });
+        post(message("tools/call", params).to_string()).bearer(FULL)
+    };
+    let asked = result(&desk.rpc(hold(json!({}), "k-1")).await);
+    assert_eq!(asked["isError"], true, "{asked}");
+    let token = asked["_meta"]["confirmation"].as_str().expect("a token").to_owned();
+    assert!(text(&asked).contains("Hold \"fare_1\".") && text(&asked).contains(&token), "{asked}");
+    assert!(upstream_calls(&origin).is_empty(), "nothing before it is confirmed");
+    let done = result(&desk.rpc(hold(json!({ "confirmation": token }), "k-1")).await);
+    assert_eq!(done["isError"], false, "{done}");
+    let again = result(&desk.rpc(hold(json!({ "confirmation": token }), "k-1")).await);
+    assert_eq!(again["isError"], false, "a retry is told the same: {again}");
+    assert_eq!(upstream_calls(&origin).len(), 1, "once");
+    let other = result(&desk.rpc(hold(json!({ "confirmation": token, "fare_id": "fare_2" }), "k-2")).await);
+    assert_eq!(other["isError"], true, "{other}");
+    let unkeyed = post(call("holds_asked", json!({ "fare_id": "fare_3" })).to_string()).bearer(FULL);
+    failed(&result(&desk.rpc(unkeyed).await), "invalid_request");
+    assert_eq!(upstream_calls(&origin).len(), 1);
+}
+
+// ── who calls ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+fn with_auth(name: &str, arguments: Value, auth: &str) -> Ask {
+    post(message("tools/call", json!({ "name": name, "arguments": arguments, "_meta": { "auth": auth } })).to_string())
+}
+
+#[tokio::test]
+async fn mcp_d5_believes_a_credential_in_the_header_or_in_the_message() {
+    let origin = origin().await;
+    let key = TokenKey::ed("one");
+    let desk = believing(before(&origin), &key).start().await;
+    let fare = || json!({ "fare_id": "fare_1" });
+    failed(&desk.result(&call("holds_now", fare())).await, "auth_required");
+    assert!(upstream_calls(&origin).is_empty());
+    let jwt = token(&key, "ada", "", json!({}));
+    for (ask, who) in [
+        (post(call("holds_now", fare()).to_string()).bearer(FULL), "full"),
+        (post(call("holds_now", fare()).to_string()).header("X-AHP-Key", BARE), "bare"),
+        (with_auth("holds_now", fare(), FULL), "full"),
+        (with_auth("holds_now", fare(), &format!("Bearer {FULL}")), "full"),
+        (with_auth("holds_now", fare(), &jwt), "ada"),
+        (with_auth("holds_now", fare(), FULL).bearer(BARE), "bare"),
+    ] {
+        let done = result(&desk.rpc(ask).await);
+        assert_eq!(done["isError"], false, "{who}: {done}");
+        let told = upstream_calls(&origin).pop().expect("a call");
+        assert_eq!(told.header("x-frontdesk-caller"), Some(who));
+        let proof = if who == "ada" { "token" } else { "key" };
+        assert_eq!(told.header("x-frontdesk-verified"), Some(proof), "{who}: the site hears who was verified");
+        assert!(!format!("{:?}{}", told.headers, String::from_utf8_lossy(&told.body)).contains(FULL), "not handed on");
+    }
+    let called = upstream_calls(&origin).len();
+    for (auth, reason) in
+        [("guess", "token_malformed"), ("", "token_malformed"), (&*format!("{jwt}x"), "token_malformed")]
+    {
+        let refused = failed(&result(&desk.rpc(with_auth("holds_now", fare(), auth)).await), "auth_required");
+        assert_eq!(refused["reason"], reason, "{auth}: {refused}");
+        assert!(auth.is_empty() || !refused.to_string().contains(auth), "it came back: {refused}");
+    }
+    failed(&result(&desk.rpc(with_auth("holds_now", fare(), "guess").bearer(FULL)).await), "auth_required");
+    let wrong = desk.rpc(post(call("holds_now", fare()).to_string()).bearer("guess")).await;
+    assert_eq!(wrong.status, 401, "in the header it is told by HTTP");
+    assert!(wrong.header("www-authenticate").is_some_and(|c| c.starts_with("Bearer")));
+    assert_eq!(wrong.json()["error"]["data"]["code"], "auth_required", "{}", wrong.text());
+    assert_eq!(upstream_calls(&origin).len(), called);
+}
+
+#[tokio::test]
+async fn mcp_counts_a_credential_in_the_message_as_one_in_the_header() {
+    let origin = origin().await;
+    let limits = [("anonymous", "4/minute"), ("authenticated", "6/minute"), ("actions", "2/minute")];
+    let desk = before(&origin).limits(&limits).start().await;
+    let search = || with_auth("flights_search", json!({ "origin": "MAD" }), FULL);
+    for used in 1..=6 {
+        let response = desk.rpc(search()).await;
+        assert_eq!(result(&response)["isError"], false, "{used}: {}", response.text());
+        let rate = rate(&response, "with a key in the message");
+        assert_eq!((rate.limit, rate.remaining), (6, 6 - used), "not by the address, which has 4");
+    }
+    let over = desk.rpc(search()).await;
+    let refused = failed(&result(&over), "rate_limited");
+    assert_eq!(refused["scope"], "agent", "{refused}");
+    // The header's count is the same one.
+    assert_eq!(
+        desk.rpc(post(call("flights_search", json!({ "origin": "MAD" })).to_string()).bearer(FULL)).await.status,
+        429
+    );
+    // Guesses are counted by the address they come from, and end.
+    let mut reasons = Vec::new();
+    for n in 0..6 {
+        let response = desk.rpc(with_auth("flights_search", json!({ "origin": "MAD" }), &format!("guess-{n}"))).await;
+        let body = response.json();
+        let code = if response.status == 429 {
+            body["error"]["data"]["code"].clone()
+        } else {
+            body["result"]["_meta"]["error"]["code"].clone()
+        };
+        reasons.push(code.as_str().unwrap_or_default().to_owned());
+    }
+    assert_eq!(reasons.last().map(String::as_str), Some("rate_limited"), "{reasons:?}");
+    assert!(reasons.iter().filter(|r| *r == "auth_required").count() <= 2, "{reasons:?}");
+    let hold = || post(call("holds_now", json!({ "fare_id": "f" })).to_string()).header("X-AHP-Key", BARE);
+    for allowed in [true, true, false] {
+        let held = result(&desk.rpc(hold()).await);
+        assert_eq!(held["isError"], !allowed, "actions have a limit of their own: {held}");
+    }
+}
+
+#[tokio::test]
+async fn mcp_asks_for_a_credential_where_nobody_is_anonymous() {
+    let origin = origin().await;
+    let desk = before(&origin).set("policies", "anonymous_access = false").start().await;
+    assert!(desk.result(&message("tools/list", json!({}))).await["tools"].is_array(), "what is published is no secret");
+    failed(&desk.result(&call("flights_search", json!({ "origin": "MAD" }))).await, "auth_required");
+    assert!(upstream_calls(&origin).is_empty());
+    let found = result(&desk.rpc(with_auth("flights_search", json!({ "origin": "MAD" }), FULL)).await);
+    assert_eq!(found["isError"], false, "{found}");
+}
+
+#[tokio::test]
+async fn mcp_listens_to_no_page_of_another_site() {
+    let (_origin, desk) = travel().await;
+    let ping = || post(message("ping", json!({})).to_string());
+    for (host, origin, expected) in [
+        ("site.test", "https://site.test", 200),
+        ("127.0.0.1:8080", "http://127.0.0.1:8080", 200),
+        ("localhost", "http://localhost", 200),
+        ("site.test", "https://evil.example", 403),
+        ("site.test", "http://site.test", 403),
+        ("site.test", "null", 403),
+        ("evil.example", "http://evil.example", 403),
+        ("evil.example", "https://site.test", 403),
+        ("127.0.0.1:8080", "http://evil.example", 403),
+    ] {
+        let response = desk.rpc(ping().header("Host", host).header("Origin", origin)).await;
+        assert_eq!(response.status, expected, "{host} {origin}: {}", response.text());
+        assert!(!response.headers.has("access-control-allow-origin"), "{host} {origin}");
+    }
+    assert_eq!(desk.rpc(ping().header("Host", "evil.example")).await.status, 403, "the site is another");
+    let twice = ping().header("Origin", "https://site.test").header("Origin", "https://evil.example");
+    assert_eq!(desk.rpc(twice).await.status, 403);
+    // A page can send text without being asked for leave.
+    let simple = Ask::post("/mcp", message("ping", json!({})).to_string()).header("Content-Type", "text/plain");
+    assert_eq!(desk.rpc(simple).await.status, 415);
+}
+
+// ── resources ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+#[tokio::test]
+async fn mcp_reads_what_it_lists_and_nothing_else() {
+    let (origin, desk) = travel().await;
+    let listed = desk.result(&message("resources/list", json!({}))).await;
+    let resources = listed["resources"].as_array().expect("resources");
+    assert!(!resources.is_empty());
+    let seen = origin.requests().len();
+    for resource in resources {
+        let uri = resource["uri"].as_str().expect("a uri");
+        assert!(uri.starts_with("https://site.test/"), "{uri}");
+        let read = desk.result(&message("resources/read", json!({ "uri": uri }))).await;
+        let contents = &read["contents"][0];
+        assert_eq!((&contents["uri"], &contents["mimeType"]), (&resource["uri"], &resource["mimeType"]), "{read}");
+        assert_eq!(
+            contents["text"].as_str().map(str::len),
+            resource["size"].as_u64().and_then(|n| usize::try_from(n).ok())
+        );
+    }
+    let manifest =
+        desk.result(&message("resources/read", json!({ "uri": "https://site.test/.well-known/agent.json" }))).await;
+    assert_eq!(manifest["contents"][0]["text"], desk.get("/.well-known/agent.json").await.text());
+    for uri in [
+        "https://site.test/api/flights",
+        "https://evil.example/",
+        "https://site.test.evil.example/.well-known/agent.json",
+        "https://site.test/.well-known/../.well-known/agent.json",
+        "http://169.254.169.254/latest/meta-data/",
+        "file:///etc/passwd",
+        "/.well-known/agent.json",
+        "",
+    ] {
+        error(&desk.rpc(post(message("resources/read", json!({ "uri": uri })).to_string())).await, 200, -32002);
+        error(&desk.rpc(stateless("resources/read", json!({ "uri": uri }))).await, 400, -32602);
+    }
+    error(&desk.rpc(post(message("resources/read", json!({})).to_string())).await, 200, -32602);
+    assert_eq!(desk.result(&message("resources/templates/list", json!({}))).await["resourceTemplates"], json!([]));
+    let api = |r: &crate::support::Request| r.target.starts_with("/api/");
+    assert!(!origin.requests()[seen..].iter().any(api), "no address that a client names is fetched");
+}
+
+// ── hostile messages ────────────────────────────────────────────────────────────────────────────────────────────────
+
+#[tokio::test]
+async fn mcp_refuses_what_is_no_message() {
+    let (origin, desk) = travel().await;
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{}1{}}}",
+        "[".repeat(10_000),
+        "]".repeat(10_000)
+    );
+    for (body, code) in [
+        ("", -32700),
+        ("{", -32700),
+        ("not json", -32700),
+        (&*deep, -32700),
+        (r#"{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}"#, -32700),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"broken","name":"holds_now"}}"#, -32700),
+        ("[]", -32600),
+        (r#"[{"jsonrpc":"2.0","id":7,"method":"ping"}]"#, -32600),
+        ("7", -32600),
+        ("null", -32600),
+        (r#"{"id":7,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":7,"method":["ping"]}"#, -32600),
+    ] {
+        let refused = desk.rpc(post(body)).await;
+        error(&refused, 400, code);
+        assert_eq!(refused.json()["id"], Value::Null, "{body:.80}");
+    }
+    let ids = [json!("a\"b\\c\u{1}ä"), json!(-5), json!(18_446_744_073_709_551_615u64)];
+    for id in ids {
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+        assert_eq!(desk.rpc(post(body.to_string())).await.json()["id"], id);
+    }
+    let most = 1 << 20;
+    let huge = desk.rpc(post(format!("{{\"x\":\"{}\"}}", "y".repeat(4 * most)))).await;
+    assert_eq!(huge.status, 413, "{}", huge.text());
+    assert_eq!(huge.json()["error"]["data"]["code"], "request_too_large", "{}", huge.text());
+    assert!(upstream_calls(&origin).is_empty());
+}
+
+#[tokio::test]
+async fn mcp_is_written_down_and_counted_like_any_call() {
+    let origin = origin().await;
+    let desk = before(&origin).set("audit", "enabled = true\npath = \"audit.jsonl\"").start().await;
+    desk.result(&call("flights_search", json!({ "origin": "MAD" }))).await;
+    desk.result(&call("holds_now", json!({ "fare_id": "f" }))).await;
+    desk.rpc(with_auth("holds_now", json!({ "fare_id": "f" }), "guess")).await;
+    desk.result(&call("flights_search", json!({ "query": 7 }))).await;
+    let log = desk.dir.join("audit.jsonl");
+    let lines = || std::fs::read_to_string(&log).unwrap_or_default();
+    crate::support::eventually("four lines", crate::support::SOON, async || lines().lines().count() >= 4).await;
+    let lines: Vec<Value> = lines().lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    assert!(lines.iter().all(|l| l["dialect"] == "mcp"), "{lines:?}");
+    let decisions: Vec<_> = lines.iter().map(|l| l["decision"].as_str().unwrap_or_default()).collect();
+    assert_eq!(decisions[..3], ["done", "auth_required", "key_unknown"], "{decisions:?}");
+    assert!(
+        desk.metric("frontdesk_capability_calls_total{capability=\"flights.search\"").await.is_some_and(|n| n >= 1.0)
+    );
+}
+
+#[tokio::test]
+async fn mcp_over_every_transport_is_one() {
+    let origin = origin().await;
+    let tls = crate::support::Tls::new();
+    let desk: Desk = before(&origin).tls(&tls).start().await;
+    let ask = |_: &Origin| post(call("flights_search", json!({ "origin": "MAD" })).to_string());
+    for via in [Via::H1, Via::H1Tls, Via::H2Tls] {
+        let found = result(&desk.ask(via, ask(&origin)).await);
+        assert_eq!(found["structuredContent"]["response"]["payload"]["data"]["total"], 1, "{via:?}");
+    }
+    assert!(capabilities().contains("flights.search"));
+}

@@ -1,0 +1,220 @@
+//! Promise: whoever reads OpenAPI documents finds one that is true: every operation in it works, under the same rules as
+//! every other way in (AHP §4.4.2, appendix E).
+
+use crate::support::calls::{FULL, declare, query, site, upstream_calls};
+use crate::support::desk::run_to_end;
+use crate::support::rpc::{before, origin, travel};
+use crate::support::{Ask, Dir, Response, Via};
+use serde_json::{Value, json};
+
+fn operate(path: &str, body: &Value) -> Ask {
+    Ask::post(path, body.to_string()).header("Content-Type", "application/json")
+}
+
+#[track_caller]
+fn refused(response: &Response, status: u16, code: &str) -> Value {
+    assert_eq!((response.status, response.media_type().as_str()), (status, "application/json"), "{}", response.text());
+    let body = response.json();
+    assert_eq!((&body["status"], &body["code"]), (&json!("error"), &json!(code)), "{body}");
+    body
+}
+
+/// An input that a schema takes: what it demands, by type.
+fn example(schema: &Value) -> Value {
+    let properties = &schema["properties"];
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let value = |name: &Value| {
+        let name = name.as_str().expect("a name");
+        let value = match properties[name]["type"].as_str() {
+            Some("integer" | "number") => json!(1),
+            Some("boolean") => json!(true),
+            Some("array") => json!([]),
+            Some("object") => json!({}),
+            _ => json!("MAD"),
+        };
+        (name.to_owned(), value)
+    };
+    Value::Object(required.iter().map(value).collect())
+}
+
+#[tokio::test]
+async fn openapi_e1_describes_the_site() {
+    let (_origin, desk) = travel().await;
+    let response = desk.get("/openapi.json").await;
+    assert_eq!((response.status, response.media_type().as_str()), (200, "application/json"));
+    assert!(response.header("etag").is_some() && response.header("cache-control").is_some());
+    let document = response.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!((&document["info"]["title"], &document["info"]["version"]), (&json!("Example Travel"), &json!("0.1")));
+    assert!(document["info"]["description"].is_string());
+    assert_eq!(document["servers"][0]["url"], "https://site.test");
+    assert_eq!(document["components"]["securitySchemes"]["bearerAuth"], json!({ "type": "http", "scheme": "bearer" }));
+    let manifest = desk.get("/.well-known/agent.json").await.json();
+    assert_eq!(manifest["integrations"]["openapi"], json!({ "url": "/openapi.json", "version": "3.1.0" }));
+    assert_eq!(manifest["integrations"]["mcp"], json!({ "url": "/mcp", "version": "2024-11-05" }));
+    let hold = &document["paths"]["/capabilities/holds_asked"]["post"];
+    assert_eq!(hold["security"], json!([{ "bearerAuth": [] }]), "§E.5");
+    assert!(hold["description"].as_str().is_some_and(|d| d.contains("confirm")), "{hold}");
+    assert_eq!(hold["x-openai-isConsequential"], true);
+    let search = &document["paths"]["/capabilities/flights_search"]["post"];
+    assert!(search.get("security").is_none(), "{search}");
+    assert_eq!(
+        (&search["operationId"], &search["summary"]),
+        (&json!("flights_search"), &json!("It is flights.search."))
+    );
+    for status in ["200", "400", "401", "429"] {
+        assert!(search["responses"][status].is_object(), "{status}: {search}");
+    }
+    let schema = &document["components"]["schemas"]["AHPResponse"];
+    for status in ["success", "clarification_needed", "accepted", "pending", "failed", "expired", "error"] {
+        assert!(schema["properties"]["status"]["enum"].as_array().is_some_and(|all| all.contains(&json!(status))));
+    }
+}
+
+#[tokio::test]
+async fn openapi_e2_every_path_works() {
+    let (origin, desk) = travel().await;
+    let document = desk.get("/openapi.json").await.json();
+    let paths = document["paths"].as_object().expect("paths");
+    assert_eq!(paths.len(), 6, "{paths:?}");
+    for (path, item) in paths {
+        let operation = &item["post"];
+        let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+        for name in ["query", "session_id", "confirmation", "context"] {
+            assert!(schema["properties"][name].is_object(), "{path}: {name}");
+        }
+        let mut body = example(schema);
+        body["context"] = json!({ "idempotency_key": path, "requesting_agent": "test/1" });
+        let mut ask = operate(path, &body);
+        if operation["security"].is_array() {
+            refused(&desk.ask(Via::H1, ask.clone()).await, 401, "auth_required");
+            ask = ask.bearer(FULL);
+        }
+        let response = desk.ask(Via::H1, ask).await;
+        let declared = &operation["responses"][response.status.to_string()];
+        assert!(declared.is_object(), "{path}: {} is not declared: {}", response.status, response.text());
+        let body = response.json();
+        let expected = match path.as_str() {
+            "/capabilities/holds_asked" => "clarification_needed",
+            "/capabilities/broken" => "error",
+            _ => "success",
+        };
+        assert_eq!(body["status"], expected, "{path}: {body}");
+        assert!(response.header("x-ratelimit-limit").is_some(), "{path}");
+    }
+    let called: Vec<String> = upstream_calls(&origin).iter().map(|r| r.target.clone()).collect();
+    assert!(
+        called.iter().any(|t| t == "/api/flights?origin=MAD") && called.contains(&"/api/holds".to_owned()),
+        "{called:?}"
+    );
+}
+
+#[tokio::test]
+async fn openapi_operations_are_confirmed_and_done_once() {
+    let (origin, desk) = travel().await;
+    let hold = |more: Value| {
+        let mut body = json!({ "fare_id": "fare_1", "context": { "idempotency_key": "k-1" } });
+        body.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+        operate("/capabilities/holds_asked", &body).bearer(FULL)
+    };
+    let asked = desk.ask(Via::H1, hold(json!({}))).await.json();
+    assert_eq!(asked["status"], "clarification_needed", "{asked}");
+    let token = asked["clarification"]["options"][0].as_str().expect("a token").to_owned();
+    assert_eq!(asked["clarification"]["options"][1], "cancel");
+    for confirmed in [json!({ "confirmation": token }), json!({ "confirmation": token })] {
+        let done = desk.ask(Via::H1, hold(confirmed)).await.json();
+        assert_eq!(done["status"], "success", "{done}");
+    }
+    assert_eq!(upstream_calls(&origin).len(), 1);
+}
+
+#[tokio::test]
+async fn openapi_refuses_in_the_words_of_the_handshake() {
+    let (origin, desk) = travel().await;
+    let post = |path: &str, body: &str| Ask::post(path, body).header("Content-Type", "application/json");
+    for path in ["/capabilities/nothing", "/capabilities"] {
+        let unknown = refused(&desk.ask(Via::H1, post(path, "{}")).await, 404, "unknown_capability");
+        assert!(unknown["available_capabilities"].as_array().is_some_and(|all| all.len() == 6), "{unknown}");
+    }
+    for method in ["GET", "PUT", "DELETE"] {
+        let response = desk.ask(Via::H1, Ask::new(method, "/capabilities/flights_search")).await;
+        refused(&response, 405, "invalid_request");
+        assert!(response.headers.tokens("allow").contains(&"post".to_owned()), "{method}");
+    }
+    let deep = format!("{{\"origin\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
+    for body in [
+        "",
+        "{",
+        "[]",
+        "7",
+        &deep,
+        r#"{"origin":"MAD","origin":"NRT"}"#,
+        r#"{"origin":"M"}"#,
+        r#"{"origin":7}"#,
+        r#"{"origin":"MAD","color":"red"}"#,
+        r#"{"origin":"MAD","session_id":7}"#,
+        r#"{"origin":"MAD","session_id":"never-given"}"#,
+        r#"{"origin":"MAD","context":[]}"#,
+        r#"{"origin":"MAD","context":{"max_tokens":"many"}}"#,
+        r#"{"origin":"MAD","context":{"callback_url":"http://169.254.169.254/"}}"#,
+    ] {
+        refused(&desk.ask(Via::H1, post("/capabilities/flights_search", body)).await, 400, "invalid_request");
+    }
+    assert!(upstream_calls(&origin).is_empty());
+}
+
+#[tokio::test]
+async fn openapi_documents_what_takes_a_while() {
+    let origin = origin().await;
+    let person =
+        declare("agreements.request", "query", "\nrisk_level = \"low\"\nauth = \"none\"\nupstream = { desk = true }");
+    let desk = site(&origin, &person).start().await;
+    let document = desk.get("/openapi.json").await.json();
+    let operation = &document["paths"]["/capabilities/agreements_request"]["post"];
+    assert!(
+        operation["description"].as_str().is_some_and(|d| d.contains("/agent/converse/status/")),
+        "§E.5: {operation}"
+    );
+    assert_eq!(document["paths"]["/agent/converse/status/{session_id}"]["get"]["operationId"], "poll_status");
+    let body = json!({ "query": "A rate for ten of us?" });
+    let accepted = desk.ask(Via::H1, operate("/capabilities/agreements_request", &body)).await.json();
+    assert_eq!(accepted["status"], "accepted", "{accepted}");
+    let poll = desk.get(accepted["poll"].as_str().expect("where")).await.json();
+    assert_eq!(poll["status"], "pending", "{poll}");
+}
+
+#[tokio::test]
+async fn openapi_stands_alone() {
+    let origin = origin().await;
+    let named = "[schemas]\nPlace = { type = \"object\", required = [\"code\"], properties = { code = { type = \"string\" } } }\n\
+                 Tree = { type = \"object\", properties = { branches = { type = \"array\", items = { \"$ref\" = \"#/schemas/Tree\" } } } }\n";
+    let lines = "\ninput_schema = { type = \"object\", properties = { to = { \"$ref\" = \"#/schemas/Place\" }, tree = { \"$ref\" = \"#/schemas/Tree\" } } }";
+    let desk = site(&origin, &(named.to_owned() + &query("places.find", lines))).start().await;
+    let document = desk.get("/openapi.json").await;
+    let schema = &document.json()["paths"]["/capabilities/places_find"]["post"]["requestBody"]["content"]["application/json"]
+        ["schema"];
+    assert_eq!(schema["properties"]["to"]["properties"]["code"]["type"], "string", "{schema}");
+    assert!(!document.text().contains("#/schemas/"), "{}", document.text());
+    assert!(!desk.get("/.well-known/agent.json").await.text().contains("#/schemas/"));
+}
+
+#[tokio::test]
+async fn openapi_and_the_others_are_exported_as_they_are_published() {
+    let origin = origin().await;
+    let setup = before(&origin);
+    let desk = setup.start().await;
+    let dir = Dir::new();
+    dir.write("site.toml", std::fs::read(&desk.config).expect("the configuration"));
+    let export = |what: &str| {
+        let (code, out, err) = run_to_end(&["export", what, "site.toml"], dir.path());
+        assert_eq!(code, 0, "{what}: {err}");
+        out
+    };
+    assert_eq!(export("openapi"), desk.get("/openapi.json").await.text());
+    assert_eq!(export("ahp"), desk.get("/.well-known/agent.json").await.text());
+    let tools: Value = serde_json::from_str(&export("mcp")).expect("JSON");
+    let listed = desk.result(&crate::support::rpc::message("tools/list", json!({}))).await;
+    assert_eq!(tools, listed);
+    dir.write("site.toml", "[upstream]\nurl = \"http://127.0.0.1:1\"\n[site]\nname = \"Example Travel\"\n");
+    assert!(export("llms").starts_with("# Example Travel\n"));
+}
