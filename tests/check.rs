@@ -55,6 +55,23 @@ fn check_finds_every_mistake_in_one_run_with_its_line() {
 }
 
 #[test]
+fn check_explains_the_trap_of_verbs_in_paths() {
+    let text = format!(
+        "{SMALLEST}[[capabilities]]\nid = \"orders.cancel\"\ntype = \"destructive_action\"\n\
+         agtp = {{ path = \"/orders/{{id}}/can-cel\" }}\n"
+    );
+    let checked = check(&text);
+    assert_eq!(checked.code, 1, "{}", checked.said);
+    let explained = "frontdesk.toml:6: capabilities[0].agtp.path: \"/orders/{id}/can-cel\" has the segment \"can-cel\", \
+                     which is the verb CANCEL in another spelling; a path says what, the verb before it what is done; \
+                     write path = \"/orders/{id}\" and method = \"CANCEL\"";
+    assert!(checked.said.contains(explained), "{}", checked.said);
+    let shop = check(include_str!("../conf/verbs.toml"));
+    assert_eq!(shop.code, 0, "{}", shop.said);
+    assert!(shop.said.contains("20 capabilities"), "{}", shop.said);
+}
+
+#[test]
 fn check_wants_an_upstream() {
     let checked = check("[listen]\nhttp = \"127.0.0.1:0\"\n");
     assert_eq!(checked.code, 1, "{}", checked.said);

@@ -61,7 +61,9 @@ fn house_the_proxy_knows_no_protocols_word() {
             continue;
         }
         let text = text.to_lowercase();
-        for word in WORDS {
+        // What is bound has to be called what the configuration calls it; the one table that does.
+        let table = path.ends_with("boot/listeners.rs");
+        for word in WORDS.into_iter().filter(|word| !table || *word != "agtp") {
             let named = text.match_indices(word).any(|(at, _)| {
                 let letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric());
                 !letter(text[..at].chars().last()) && !letter(text[at + word.len()..].chars().next())

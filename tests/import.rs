@@ -19,6 +19,15 @@ fn import_writes_what_check_accepts() {
     let (code, out, err) = run_to_end(&["check", "frontdesk.toml"], dir.path());
     assert_eq!(code, 0, "{out}{err}");
 
+    assert!(written.contains("agtp = { method = \"FETCH\", path = \"/pets/{id}\" } # review: "), "{written}");
+
+    let trap = PETS.replace("/pets/{id}:", "/pets/{id}/profile:");
+    dir.write("trap.yaml", trap);
+    let (code, out, err) = run_to_end(&["import", "openapi", "trap.yaml"], dir.path());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("# \"profile\" in /pets/{id}/profile is the verb PROFILE, and no path with a verb"), "{out}");
+    assert!(out.contains("agtp = { method = \"FETCH\", path = \"/pets/{id}/profiles\" }"), "{out}");
+
     let args = ["import", "openapi", "pets.yaml", "--deprecated"];
     let (code, out, err) = run_to_end(&args, dir.path());
     assert_eq!(code, 0, "{err}");

@@ -5,6 +5,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
+use serde_json::Value;
 
 use crate::{desk::Violation, reply::Reply};
 
@@ -56,6 +57,8 @@ pub enum Fault {
     SiteFailed,
     /// The site answered with a failure that the operator named.
     Named(StatusCode),
+    /// A step of several that were called as one failed.
+    CompositionFailed,
     /// The upstream answered with something that is not HTTP, or hung up.
     BadGateway,
     /// The upstream cannot be reached.
@@ -85,6 +88,8 @@ impl Fault {
             Self::Forbidden | Self::MissingScope => StatusCode::FORBIDDEN,
             Self::WeakAuthentication => StatusCode::UNAUTHORIZED,
             Self::InvalidInput | Self::ForbiddenField | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            // None that a client tries again by itself: something may have been carried out.
+            Self::CompositionFailed => StatusCode::UNPROCESSABLE_ENTITY,
             Self::ConfirmationRequired | Self::ConfirmationInvalid => StatusCode::PRECONDITION_REQUIRED,
             Self::KeyRequired => StatusCode::BAD_REQUEST,
             Self::InFlight | Self::OutcomeUnknown => StatusCode::CONFLICT,
@@ -123,6 +128,7 @@ impl Fault {
             Self::Malformed => "upstream_malformed_response",
             Self::SiteFailed => "upstream_error",
             Self::Named(_) => "upstream_named_error",
+            Self::CompositionFailed => "composition_failed",
             Self::BadGateway => "bad_gateway",
             Self::Unreachable => "upstream_unreachable",
             Self::Unavailable => "unavailable",
@@ -170,6 +176,7 @@ impl Fault {
             Self::Malformed => "The site's answer is not what was declared, and is not passed on.",
             Self::SiteFailed => "The site could not carry this out. Try again later.",
             Self::Named(_) => "The site did not carry this out.",
+            Self::CompositionFailed => "A step of this failed. See which, and what was carried out before it.",
             Self::BadGateway => {
                 "The site behind this address gave an answer that cannot be passed on. Try again later."
             }
@@ -229,6 +236,8 @@ pub struct Refusal {
     pub violations: Vec<Violation>,
     /// What a credential has to grant.
     pub required_scopes: Vec<String>,
+    /// What else there is to say of this one: an object, with a bound.
+    pub details: Option<Value>,
     /// Where the limit stands that was reached, in the fields of a reply, where nobody else tells it.
     pub standing: Vec<(HeaderName, HeaderValue)>,
 }
@@ -248,6 +257,7 @@ impl From<Fault> for Refusal {
             name: None,
             violations: Vec::new(),
             required_scopes: Vec::new(),
+            details: None,
             standing: Vec::new(),
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod accept;
 pub mod caller;
+pub mod chain;
 pub mod concierge;
 pub mod content;
 mod decide;
@@ -13,6 +14,8 @@ pub mod dialect;
 mod endpoint;
 mod etag;
 mod fault;
+pub mod frames;
+mod id;
 pub mod import;
 pub mod inspect;
 pub mod limits;
@@ -22,11 +25,15 @@ pub mod path;
 pub mod problem;
 mod reply;
 mod serve;
+mod signer;
 pub mod site;
 pub mod state;
 mod strict;
 
-pub use decide::{Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, make};
+pub use decide::{
+    Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, decide_spoken, decide_unread, make,
+};
 pub use fault::{Fault, Refusal};
+pub use id::fresh_id;
 pub use reply::Reply;
-pub use serve::{About, Incoming, Serve, Served, Serving};
+pub use serve::{About, Framed, Incoming, Serve, Served, Serving};

@@ -41,6 +41,9 @@ fn problem(refusal: &Refusal, status: StatusCode, title: &str) -> serde_json::Va
         body["scope"] = scope.word().into();
         body["retry_after"] = refusal.told_retry_after().into();
     }
+    if let Some(details) = &refusal.details {
+        body["details"] = details.clone();
+    }
     body
 }
 

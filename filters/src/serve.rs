@@ -29,6 +29,17 @@ pub struct Incoming<'a> {
     /// Whom the client asked for.
     pub authority: &'a str,
     pub request_id: &'a str,
+    /// What is known besides where it came over a socket of its own protocol.
+    pub framed: Option<Framed<'a>>,
+}
+
+/// A request that is no HTTP.
+#[derive(Debug, Clone, Copy)]
+pub struct Framed<'a> {
+    /// SHA-256 of its bytes, from the first of the request line to the last of the body.
+    pub digest: [u8; 32],
+    /// The connection it came on, like no other's.
+    pub connection: &'a str,
 }
 
 impl Incoming<'_> {
@@ -89,6 +100,12 @@ pub trait Serve: Send + Sync + Debug {
     /// Bytes of a body, at most.
     fn most(&self, settings: &Settings) -> usize {
         settings.protection.max_input
+    }
+
+    /// Finishes a refusal that was put into words before anybody served it.
+    async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, reply: Reply) -> Reply {
+        let _ = (desk, request);
+        reply
     }
 
     /// The capability that is called here, and in whose words; `None` where none is.

@@ -38,7 +38,9 @@ pub struct Line<'a> {
     pub path: &'a str,
     pub host: Option<&'a str>,
     pub status: u16,
-    pub protocol: &'a str,
+    /// `None`: HTTP.
+    pub protocol: Option<&'a str>,
+    pub version: &'a str,
     pub client: Option<std::net::IpAddr>,
     pub user_agent: Option<&'a str>,
     pub request_bytes: usize,
@@ -111,7 +113,8 @@ fn render(line: &Line<'_>) -> Vec<u8> {
     text(&mut out, "url.path", Some(line.path));
     text(&mut out, "server.address", line.host);
     number(&mut out, "http.response.status_code", line.status.into());
-    text(&mut out, "network.protocol.version", Some(line.protocol));
+    text(&mut out, "network.protocol.name", line.protocol);
+    text(&mut out, "network.protocol.version", Some(line.version));
     if let Some(client) = line.client {
         let _ = write!(out, ",\"client.address\":\"{client}\"");
     }
@@ -175,7 +178,8 @@ mod tests {
             path: "/\"\\\u{1}ä\n\u{9f}",
             host: Some("a"),
             status: 200,
-            protocol: "1.1",
+            protocol: None,
+            version: "1.1",
             client: Some([127, 0, 0, 1].into()),
             user_agent: Some(&"x".repeat(5000)),
             request_bytes: 0,

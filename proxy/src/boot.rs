@@ -1,11 +1,11 @@
 //! From a configuration to a running process, and to its end: listeners, jobs, signals.
 
 mod jobs;
+mod listeners;
 
 pub(crate) use jobs::asked;
 
 use std::{
-    net::SocketAddr,
     process::ExitCode,
     sync::{
         Arc,
@@ -14,18 +14,18 @@ use std::{
     time::Duration,
 };
 
-use frontdesk_filters::limits::tokens;
+use frontdesk_filters::{chain::Chains, limits::tokens};
 use pingora::{proxy::HttpProxy, server::configuration::ServerConf};
 use tokio::{
-    net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
     sync::watch,
 };
 
 use crate::{
-    accept::{self, Gate, Manner},
+    accept::Gate,
     access::AccessLog,
     admin::{Admin, metrics::Metrics},
+    frames::Frames,
     front::{Front, behind::Errands},
     live::Live,
     logs::Logs,
@@ -33,6 +33,7 @@ use crate::{
     process::Processes,
     source::Source,
 };
+use listeners::Listeners;
 
 /// Connections at a time to the operator's address.
 const ADMIN_CONNECTIONS: usize = 256;
@@ -42,6 +43,8 @@ const POOL: usize = 128;
 const TRIES: usize = 2;
 /// How long the store is waited for before anything is served.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// How long it may take to store the last signed records.
+const LAST_RECORDS: Duration = Duration::from_secs(3);
 /// How long the last access lines may take.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
@@ -151,6 +154,7 @@ async fn serve(
     outbound.deliver_for(&live);
     let processes = Arc::new(Processes::new());
     let errands = Errands::new();
+    let chains = Arc::<Chains>::default();
     let front = Front {
         live: live.clone(),
         metrics: metrics.clone(),
@@ -159,27 +163,16 @@ async fn serve(
         outbound: outbound.clone(),
         processes: processes.clone(),
         kept: Arc::default(),
+        chains: chains.clone(),
         errands: errands.clone(),
     };
     let conf = ServerConf { threads, upstream_keepalive_pool_size: POOL, max_retries: TRIES, ..ServerConf::default() };
+    let frames = Arc::new(Frames::new(front.clone()));
     let mut proxy = HttpProxy::new(front, Arc::new(conf));
     proxy.handle_init_modules();
     let proxy = Arc::new(proxy);
 
-    // Everything is bound before anything is served: half a process helps nobody.
-    let listen = live.bound().clone();
-    let mut listeners = Vec::new();
-    for address in &listen.http {
-        let manner = Manner { tls: None, h2c: listen.h2c, proxy_protocol: listen.proxy_protocol };
-        listeners.push((bind(*address, "listen.http")?, manner, "http"));
-    }
-    for address in &listen.https {
-        let manner = Manner::tls(live.certificate(), listen.proxy_protocol)
-            .map_err(|e| NotStarted(vec![format!("listen.https: {e}")]))?;
-        listeners.push((bind(*address, "listen.https")?, manner, "https"));
-    }
-    let admin_listener = bind(listen.admin, "listen.admin")?;
-
+    let listeners = Listeners::bind(&live)?;
     if let Some(beside) = beside {
         beside(live.clone(), metrics.clone());
     }
@@ -193,13 +186,8 @@ async fn serve(
         processes,
         draining: draining.clone(),
     };
-    tell("admin", &admin_listener);
-    tokio::spawn(accept::listen(admin_gate, admin_listener, Manner::plain(), Arc::new(admin)));
-    for (listener, manner, scheme) in listeners {
-        tell(scheme, &listener);
-        tokio::spawn(accept::listen(gate.clone(), listener, manner, proxy.clone()));
-    }
-    jobs::start(&live, &metrics, &outbound, &drain);
+    listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(admin)));
+    jobs::start(&live, &metrics, &outbound, &chains, &drain);
     tokio::spawn(follow_swaps(live.clone(), gate.clone(), logs));
     if running.snapshot.counts_tokens() {
         tokens::warm();
@@ -230,6 +218,9 @@ async fn serve(
         }
     }
     drop(never);
+    if tokio::time::timeout(LAST_RECORDS, jobs::flush(&live, &chains)).await.is_err() {
+        tracing::error!(lost = chains.waiting(), "signed records could not be stored before the end");
+    }
     access.flush(LAST_LINES);
     if let Some(audit) = live.current().audit.clone() {
         let _ = tokio::task::spawn_blocking(move || audit.close()).await;
@@ -282,23 +273,5 @@ async fn follow_swaps(live: Arc<Live>, gate: Arc<Gate>, logs: Logs) {
             level.clone_from(&settings.log.level);
             let _ = logs.set_level(&level);
         }
-    }
-}
-
-fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, NotStarted> {
-    accept::bind(address).map_err(|e| {
-        let hint = match e.kind() {
-            std::io::ErrorKind::AddrInUse => "another process listens there; stop it or choose another address",
-            std::io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose a higher one",
-            std::io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
-            _ => "choose another address",
-        };
-        NotStarted(vec![format!("{key}: {address} cannot be listened on: {e}; {hint}")])
-    })
-}
-
-fn tell(what: &str, listener: &TcpListener) {
-    if let Ok(address) = listener.local_addr() {
-        tracing::info!("{what} on {address}");
     }
 }

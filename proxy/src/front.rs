@@ -2,11 +2,13 @@
 
 mod after;
 pub mod behind;
+pub(crate) mod call;
 mod ctx;
 mod failure;
 mod head;
 mod make;
 mod serve;
+pub(crate) mod whence;
 
 use std::{
     net::{IpAddr, Ipv4Addr},
@@ -16,7 +18,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::{Decision, Refusal, Request, caller::forwarded, decide, desk::Kept};
+use frontdesk_filters::{Decision, Refusal, Request, caller::forwarded, chain::Chains, decide, desk::Kept};
 use http::{StatusCode, Version, header};
 use pingora::{
     Error, ErrorType, Result,
@@ -57,6 +59,8 @@ pub struct Front {
     pub processes: Arc<Processes>,
     /// Answers that the desk keeps for a while; outlives a swap.
     pub kept: Arc<Kept>,
+    /// Signed records that belong together; outlives a swap.
+    pub chains: Arc<Chains>,
     /// Room for calls that go on in the background.
     pub errands: Errands,
 }
@@ -90,9 +94,10 @@ impl Front {
             self.live.want_keys();
         }
         if let (Decision::Refuse(_, reason), Some(about)) = (&decided.decision, decided.about) {
-            self.record(head, &running, &decided.caller, about, reason);
+            self.record(&head.headers, &running, &decided.caller, about, reason);
         }
         ctx.caller = Some(decided.caller);
+        ctx.finish = decided.finish;
         decided.decision
     }
 }
@@ -167,6 +172,7 @@ impl ProxyHttp for Front {
             Decision::Refuse(reply, reason) => {
                 self.metrics.rejected(reason);
                 ctx.error = Some(reason);
+                let reply = self.finished(session, ctx, &running, reply).await?;
                 answer::send(session, reply, &running).await?;
             }
             Decision::Serve(serving) => self.serve(session, ctx, serving).await?,

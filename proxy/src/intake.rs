@@ -9,7 +9,7 @@ use pingora::{Error, ErrorType, proxy::Session};
 use tokio::time::timeout;
 
 /// How long a whole body may take, however small its pieces.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads a body of at most `most` bytes.
 ///

@@ -11,6 +11,7 @@ mod boot;
 mod certificate;
 mod cli;
 mod demo;
+mod frames;
 mod front;
 mod intake;
 mod jobs;

@@ -8,6 +8,7 @@ use super::{SOON, soon};
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpSocket, TcpStream};
 
 pub struct Conn {
@@ -104,6 +105,24 @@ impl Conn {
             response.framing = Framing::Close;
             response.complete = self.wire.rest(&mut response.body).await.is_ok();
         }
+    }
+
+    /// Over a stream that somebody else has set up.
+    pub fn over(io: impl super::wire::Io + 'static) -> Conn {
+        Conn { wire: Wire::new(io) }
+    }
+
+    /// Says that nothing more will be sent, and goes on reading.
+    pub async fn end_sending(&mut self) {
+        let _ = soon("the end of sending", self.wire.io.shutdown()).await;
+    }
+
+    /// So many raw bytes.
+    pub async fn exactly(&mut self, size: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let read = soon("a body", self.wire.exactly(size, &mut bytes, &|_| {})).await;
+        read.unwrap_or_else(|e| panic!("{} of {size} bytes: {e}", bytes.len()));
+        bytes
     }
 
     /// Raw bytes up to and with `mark`.

@@ -3,6 +3,7 @@
 //! Nothing here is a double of our own parts. Each file holds one idea.
 
 pub mod agency;
+pub mod agtp;
 pub mod ask;
 pub mod calls;
 pub mod client;
@@ -15,6 +16,8 @@ pub mod gate;
 pub mod handshake;
 pub mod hostile;
 pub mod jwks;
+pub mod lamps;
+pub mod market;
 pub mod message;
 pub mod origin;
 pub mod origin_h2;
@@ -28,8 +31,11 @@ pub mod setup;
 pub mod shop;
 pub mod signer;
 pub mod tls;
+pub mod trips;
+pub mod verbs;
 pub mod wire;
 
+pub use agtp::AgtpConn;
 pub use ask::{Ask, Via};
 pub use client::Conn;
 pub use client_h2::H2Conn;

@@ -13,15 +13,16 @@ use std::net::{SocketAddr, TcpListener};
 pub struct Ports {
     pub http: SocketAddr,
     pub https: SocketAddr,
+    pub agtp: SocketAddr,
     pub admin: SocketAddr,
 }
 
 impl Ports {
-    /// Three ports that were free a moment ago.
+    /// Four ports that were free a moment ago.
     pub fn free() -> Ports {
-        let held: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
+        let held: Vec<TcpListener> = (0..4).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
         let at = |n: usize| held[n].local_addr().expect("its address");
-        Ports { http: at(0), https: at(1), admin: at(2) }
+        Ports { http: at(0), https: at(1), agtp: at(2), admin: at(3) }
     }
 }
 
@@ -34,6 +35,7 @@ pub fn dead_address() -> SocketAddr {
 pub struct Setup {
     tables: Vec<(String, Vec<String>)>,
     tail: String,
+    agtp: bool,
     pub tls: Option<Tls>,
     pub upstream_ca: Option<Tls>,
     pub env: Vec<(String, String)>,
@@ -56,6 +58,7 @@ impl Setup {
         Setup {
             tables: Vec::new(),
             tail: String::new(),
+            agtp: false,
             tls: None,
             upstream_ca: None,
             env: Vec::new(),
@@ -101,6 +104,12 @@ impl Setup {
         self
     }
 
+    /// Also on the socket of AGTP: in cleartext, but with a certificate over TLS.
+    pub fn agtp(mut self) -> Setup {
+        self.agtp = true;
+        self
+    }
+
     /// Also over TLS, with this certificate as `tls.crt` and `tls.key` beside the configuration.
     pub fn tls(mut self, tls: &Tls) -> Setup {
         self.tls = Some(tls.clone());
@@ -125,6 +134,9 @@ impl Setup {
         if self.tls.is_some() {
             listen.push_str(&format!("\nhttps = \"{}\"", ports.https));
             setup = setup.set("tls", "cert = \"tls.crt\"\nkey = \"tls.key\"");
+        }
+        if self.agtp {
+            listen.push_str(&format!("\nagtp = \"{}\"", ports.agtp));
         }
         setup = setup.set("listen", &listen);
         let mut text = String::new();

@@ -47,11 +47,21 @@ impl Tls {
 
     /// A connection that trusts this certificate only and offers `alpn`.
     pub async fn connect(&self, addr: SocketAddr, alpn: &[&str]) -> std::io::Result<TlsStream<TcpStream>> {
+        self.connect_in(rustls::DEFAULT_VERSIONS, addr, alpn).await
+    }
+
+    /// The same in one of these versions.
+    pub async fn connect_in(
+        &self,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+        addr: SocketAddr,
+        alpn: &[&str],
+    ) -> std::io::Result<TlsStream<TcpStream>> {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(self.der()).expect("our own certificate as a root");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
+            .with_protocol_versions(versions)
             .expect("protocol versions")
             .with_root_certificates(roots)
             .with_no_client_auth();

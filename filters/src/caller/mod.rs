@@ -153,6 +153,11 @@ impl Caller {
         }
     }
 
+    /// Whom something is kept to a share for: what is proven, else the address alone, whatever is claimed.
+    pub(crate) fn whoever(&self) -> Subject {
+        self.subject.unwrap_or_else(|| Subject::address(self.address))
+    }
+
     /// Nobody in particular, who still says which agent it is.
     pub(crate) fn disproved(self) -> Self {
         let agent = self.agent.map(|agent| Agent { verified: false, ..agent });

@@ -20,10 +20,15 @@ pub use made::{Got, Made, Making, Question, Site, Work, make};
 
 use crate::{
     accept,
-    caller::Caller,
-    dialect::{Explain, ahp},
+    caller::{Agent, Caller},
+    dialect::{
+        Explain,
+        agtp::{self, Spoken},
+        ahp,
+    },
     endpoint::Endpoint,
     fault::{Fault, Refusal},
+    frames::Refused,
     limits::{Counted, Held, store_away},
     path, problem,
     reply::Reply,
@@ -61,6 +66,8 @@ pub struct Decided {
     pub about: Option<About>,
     /// A key is not known here that may have been published since: the sets of keys are worth another look.
     pub wants_keys: bool,
+    /// Who finishes whatever is told, a refusal too.
+    pub finish: Option<Arc<dyn Serve>>,
 }
 
 /// What becomes of a request.
@@ -94,6 +101,11 @@ impl From<Reply> for Says {
 pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
     let canonical = path::canonical(request.target);
     let desk = Desk { snapshot, counters, request };
+    if let Some(spoken) = &snapshot.spoken
+        && spoken.claims(request.method, request.headers)
+    {
+        return desk.spoken(spoken).await;
+    }
     match snapshot.endpoints.find(request.target, &canonical, request.method) {
         Some(endpoint) => {
             let about = endpoint.server(request.method).flatten().and_then(|serve| serve.about());
@@ -101,6 +113,54 @@ pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Requ
         }
         None => desk.page().await,
     }
+}
+
+/// Decides about a request that came over the socket of a protocol of verbs.
+pub async fn decide_spoken(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
+    let desk = Desk { snapshot, counters, request };
+    match &snapshot.spoken {
+        Some(spoken) => desk.spoken(spoken).await,
+        // The operator has just taken it away.
+        None => desk.told(Caller::at(request.address), Err(Box::new(Fault::NotFound.into())), problem::reply, None),
+    }
+}
+
+/// Decides about what came over such a socket and is no request: it is told why, and counts like one of its address.
+pub async fn decide_unread(
+    snapshot: &Snapshot,
+    counters: &dyn Counters,
+    address: IpAddr,
+    refused: &Refused,
+) -> Decided {
+    let (headers, caller) = (HeaderMap::new(), Caller::at(address));
+    let request =
+        Request { method: &Method::GET, target: "/", headers: &headers, address, authority: "", tls: false, now: 0 };
+    let desk = Desk { snapshot, counters, request: &request };
+    let held = snapshot.policies.held(Counted::Call { action: false }, &caller);
+    let decided = match desk.take(&held, Amount::ONE).await {
+        Ok(taken) if taken.granted.is_none() => {
+            let explain: Explain = snapshot.spoken.as_ref().map_or(problem::reply, |spoken| spoken.explain());
+            desk.told(caller, Err(held.exceeded(&taken).into()), explain, Some((&held, &taken)))
+        }
+        taken => {
+            let standing = taken.as_ref().ok().map(|taken| (&held, taken));
+            let decided = desk.told(caller, Ok(agtp::unread(refused).into()), problem::reply, standing);
+            match decided.decision {
+                Decision::Answer(reply) => Decided { decision: Decision::Refuse(reply, refused.reason), ..decided },
+                decision => Decided { decision, ..decided },
+            }
+        }
+    };
+    // What fails before a method is known is nobody's doing (notes §3.4).
+    let Some(spoken) = &snapshot.spoken else { return decided };
+    if refused.frame.is_some() {
+        return Decided { finish: Some(spoken.clone()), ..decided };
+    }
+    let decision = match decided.decision {
+        Decision::Refuse(reply, reason) => Decision::Refuse(spoken.named(reply), reason),
+        decision => decision,
+    };
+    Decided { decision, ..decided }
 }
 
 /// One request, where it is decided.
@@ -137,6 +197,39 @@ impl Desk<'_> {
             _ => self.answer(endpoint, canonical),
         };
         self.told(caller, outcome, explain, taken.as_ref().map(|taken| (&held, taken)))
+    }
+
+    /// Verbs: whoever presents something that is not valid is refused, and everyone is limited; the rest is the
+    /// protocol's own, whatever the path.
+    async fn spoken(&self, spoken: &Arc<Spoken>) -> Decided {
+        let counted = spoken.counted(self.request.method, self.request.target);
+        let (mut caller, unproven) = self.identified(false).await;
+        if !caller.agent.as_ref().is_some_and(|agent| agent.verified)
+            && let Some(claimed) = spoken.claimed(self.request.headers)
+        {
+            caller.agent = Agent::claimed(claimed);
+        }
+        let published = counted == Counted::Content;
+        let unproven = match unproven {
+            Some(unproven) if published && unproven.is_unknown() => None,
+            None if !published => self.missing(&caller, false),
+            unproven => unproven,
+        };
+        let decided = if let Some(unproven) = unproven {
+            self.unproven(caller, unproven, spoken.explain()).await
+        } else {
+            let held = self.snapshot.policies.held(counted, &caller);
+            let serve = || Ok(Says::Serve(spoken.clone(), Vec::new()));
+            match self.take(&held, Amount::ONE).await {
+                Ok(taken) => {
+                    let outcome = if taken.granted.is_none() { Err(held.exceeded(&taken).into()) } else { serve() };
+                    self.told(caller, outcome, spoken.explain(), Some((&held, &taken)))
+                }
+                Err(Away) if published => self.told(caller, serve(), spoken.explain(), None),
+                Err(Away) => self.told(caller, Err(store_away().into()), spoken.explain(), None),
+            }
+        };
+        Decided { finish: Some(spoken.clone()), ..decided }
     }
 
     /// What an endpoint answers to somebody who may ask.
@@ -224,7 +317,7 @@ impl Desk<'_> {
                 Decision::Refuse(stand(reply), refusal.reason)
             }
         };
-        Decided { decision, caller, about: None, wants_keys: false }
+        Decided { decision, caller, about: None, wants_keys: false, finish: None }
     }
 
     /// Is something only read?
@@ -247,7 +340,13 @@ impl Desk<'_> {
 
 impl Decided {
     fn pass(caller: Caller, making: Option<Making>) -> Self {
-        Self { decision: making.map_or(Decision::Pass, Decision::Make), caller, about: None, wants_keys: false }
+        Self {
+            decision: making.map_or(Decision::Pass, Decision::Make),
+            caller,
+            about: None,
+            wants_keys: false,
+            finish: None,
+        }
     }
 }
 

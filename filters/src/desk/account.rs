@@ -16,10 +16,12 @@ pub struct Account {
     /// `done`, `replayed`, `cached`, or why not.
     pub decision: &'static str,
     pub duration: Duration,
+    /// The steps of it that act, where it was several calls in one.
+    pub steps: Vec<Account>,
     /// What was promised of it could not be kept: a retry will be told that nobody knows.
     pub unkept: bool,
     pub(super) confirmed: bool,
-    pub(super) upstream_status: Option<u16>,
+    pub(crate) upstream_status: Option<u16>,
     /// The name that the operator gave to a failure.
     pub(super) named: Option<String>,
 }
@@ -31,6 +33,7 @@ impl Account {
             capability: String::new(),
             decision: "",
             duration: Duration::ZERO,
+            steps: Vec::new(),
             unkept: false,
             confirmed: false,
             upstream_status: None,

@@ -64,7 +64,7 @@ impl<'a> Authority<'a> {
     /// Whether the scopes are there that the capability needs.
     pub(super) fn scoped(&self, capability: &Capability) -> Result<(), Refusal> {
         let claimed = |scope: &String| self.claims.is_none_or(|claims| claims.contains(scope));
-        let alone = capability.auth_need() == AuthNeed::None && self.claims.is_some() && !self.has_credential;
+        let alone = capability.auth_need() == AuthNeed::None && self.claims.is_some();
         let has = |scope: &String| claimed(scope) && (alone || self.scopes.contains(scope));
         if capability.required_scopes.iter().all(has) { Ok(()) } else { Err(missing_scope(capability)) }
     }

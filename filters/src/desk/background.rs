@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 /// A call that outlives the request that brought it.
 #[derive(Debug, Clone)]
 pub struct Errand {
+    /// Its place in the declaration.
     pub capability: usize,
     pub input: Value,
     pub beside: Map<String, Value>,
@@ -26,7 +27,7 @@ impl Errand {
         const NOTHING: &[Turn] = &[];
         let authority = Authority { demands_credential: self.demands_credential, ..Authority::of(&self.caller) };
         Ask {
-            capability: self.capability,
+            capability: self.capability.into(),
             input: self.input.clone(),
             caller: &self.caller,
             authority,
@@ -39,6 +40,7 @@ impl Errand {
             beside: self.beside.clone(),
             wish: None,
             begun: Some(begun),
+            unnamed: false,
         }
     }
 }

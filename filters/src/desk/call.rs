@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::{
+    composition::way,
     schema::Violation,
     target::{Target, escaped, pairs},
 };
@@ -42,6 +43,8 @@ pub struct Call<'a> {
     pub most: usize,
     /// Who asks, whatever proved it; `None`: the answer is told to others too, and the site hears nothing of who asked.
     pub caller: Option<&'a Caller>,
+    /// The site is told who.
+    pub named: bool,
 }
 
 /// What came back.
@@ -164,11 +167,7 @@ impl CallPlan {
             most: settings.protection.max_answer,
             idempotent: call.idempotent,
             response: call.response,
-            output: call
-                .rename_output
-                .iter()
-                .map(|(ours, theirs)| (ours.clone(), theirs.split('.').map(str::to_owned).collect()))
-                .collect(),
+            output: call.rename_output.iter().map(|(ours, theirs)| (ours.clone(), way(theirs))).collect(),
             errors: call.errors.iter().map(|(status, name)| (*status, name.as_str().into())).collect(),
         })
     }
@@ -221,6 +220,7 @@ impl CallPlan {
             limit: self.limit,
             most: self.most,
             caller: None,
+            named: true,
         })
     }
 

@@ -36,19 +36,7 @@ impl Given<'_> {
     ///
     /// The body is not JSON, or something was given twice.
     pub fn merged(&self, schema: Option<&Schema>) -> Result<Value, Refusal> {
-        let mut members = match self.body.trim_ascii() {
-            [] => Map::new(),
-            body if !is_exact(body) => {
-                let message =
-                    "A whole number in this input is too large to be passed on as it is. Send it as a string.";
-                return Err(wrong(vec![violation("", message)]));
-            }
-            body => match strict::value(body) {
-                Ok(Value::Object(members)) => members,
-                Ok(_) => return Err(wrong(vec![violation("", "The input has to be a JSON object.")])),
-                Err(why) => return Err(Refusal::from(Fault::BadRequest).saying(why)),
-            },
-        };
+        let mut members = body_of(self.body)?;
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let mut pairs = url::form_urlencoded::parse(self.query.as_bytes());
         for (name, value) in pairs.by_ref().take(MOST_TEXTS) {
@@ -72,6 +60,26 @@ impl Given<'_> {
             members.insert(name, value);
         }
         Ok(Value::Object(members))
+    }
+}
+
+/// The members of a body; of an empty one there are none.
+///
+/// # Errors
+///
+/// It is no JSON object, or holds a number that would be rounded.
+pub(crate) fn body_of(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    match body.trim_ascii() {
+        [] => Ok(Map::new()),
+        body if !is_exact(body) => {
+            let message = "A whole number in this input is too large to be passed on as it is. Send it as a string.";
+            Err(wrong(vec![violation("", message)]))
+        }
+        body => match strict::value(body) {
+            Ok(Value::Object(members)) => Ok(members),
+            Ok(_) => Err(wrong(vec![violation("", "The input has to be a JSON object.")])),
+            Err(why) => Err(Refusal::from(Fault::BadRequest).saying(why)),
+        },
     }
 }
 

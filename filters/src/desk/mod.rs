@@ -11,6 +11,8 @@ pub mod audit;
 mod authority;
 mod background;
 mod call;
+mod composed;
+mod composition;
 mod data;
 mod expand;
 mod input;
@@ -21,6 +23,7 @@ mod pattern;
 mod plain;
 mod plan;
 mod promised;
+mod reading;
 pub(crate) mod records;
 mod schema;
 mod shape;
@@ -30,7 +33,7 @@ mod target;
 pub mod ticket;
 mod trouble;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -40,25 +43,30 @@ pub use authority::Authority;
 pub use background::{Background, Busy, Errand, Finish};
 pub(crate) use call::static_header;
 pub use call::{Answer, Call, Failed, Upstream};
+pub use composition::{Called, Prepared};
 pub use data::Data;
 pub use input::Given;
+pub(crate) use input::body_of;
 pub use kept::Kept;
 pub use outside::Outside;
 pub use pages::Talk;
-pub(crate) use pattern::Pattern;
+pub(crate) use pattern::{Pattern, is_root};
 pub(crate) use plan::Plan;
 pub use records::Holders;
 pub use schema::{Referred, Schema, Violation};
 pub use shape::{Raw, Told};
-use step::{Step, Stop};
+use step::Step;
 pub use summary::Summary;
 pub use target::Target;
+pub(crate) use target::encoded;
+pub(crate) use trouble::not_kept;
 
 use crate::{
     caller::Caller,
+    chain::Chains,
     concierge::Library,
     fault::{Fault, Refusal},
-    site::Snapshot,
+    site::{Capability, Snapshot},
     state::{Counters, Records},
 };
 use ticket::Wish;
@@ -72,6 +80,8 @@ pub struct Desk<'a> {
     /// `None`: nothing is written down.
     pub audit: Option<&'a dyn Audit>,
     pub kept: &'a Kept,
+    /// Records that are signed.
+    pub chains: &'a Chains,
     pub counters: &'a dyn Counters,
     /// What the site's pages say.
     pub library: &'a Library,
@@ -81,8 +91,7 @@ pub struct Desk<'a> {
 
 /// A call, in no dialect's words.
 pub struct Ask<'a> {
-    /// Its place in the declaration.
-    pub capability: usize,
+    pub capability: Called<'a>,
     /// An object.
     pub input: Value,
     pub caller: &'a Caller,
@@ -103,11 +112,13 @@ pub struct Ask<'a> {
     pub wish: Option<&'a Wish>,
     /// Told when there is nothing left that could stand in the way but the site.
     pub begun: Option<Box<dyn FnOnce() + Send + Sync>>,
+    /// The site is not told who asks, be it proven or claimed.
+    pub unnamed: bool,
 }
 
 /// Who called what, for the record.
 pub struct Turned<'a> {
-    pub capability: usize,
+    pub capability: Called<'a>,
     pub caller: &'a Caller,
     pub idempotency_key: Option<&'a str>,
     pub request_id: &'a str,
@@ -119,7 +130,7 @@ pub struct Turned<'a> {
 pub enum Outcome {
     Done(Done),
     /// A person has to confirm it first.
-    NeedsConfirmation(Asked),
+    NeedsConfirmation(Box<Asked>),
     Fault(Box<Refusal>),
 }
 
@@ -160,12 +171,20 @@ pub struct Carried {
 impl Snapshot {
     /// Writes down a call that came no further than to be refused.
     pub fn turned_away(&self, call: &Turned<'_>, reason: &'static str, audit: Option<&dyn Audit>) -> Account {
-        let Some((capability, _)) = self.capability(call.capability) else { return Account::nothing() };
+        let Some((capability, _)) = self.called(call.capability) else { return Account::nothing() };
         let account = Account { decision: reason, ..Account::of(capability) };
         if let Some(audit) = audit {
             audit.note(account.line(call, capability));
         }
         account
+    }
+
+    /// What is called, and how it is carried out.
+    fn called<'a>(&'a self, called: Called<'a>) -> Option<(&'a Capability, &'a Plan)> {
+        match called {
+            Called::Declared(index) => self.capability(index),
+            Called::Composed(prepared) => Some((&prepared.capability, &prepared.plan)),
+        }
     }
 }
 
@@ -175,41 +194,18 @@ impl Desk<'_> {
     /// # Errors
     ///
     /// What they are told.
-    pub fn admit(&self, capability: usize, authority: &Authority<'_>) -> Result<(), Refusal> {
-        let (capability, _) = self.snapshot.capability(capability).ok_or(Fault::NotFound)?;
+    pub fn admit<'c>(&self, called: impl Into<Called<'c>>, authority: &Authority<'_>) -> Result<(), Refusal> {
+        let (capability, _) = self.snapshot.called(called.into()).ok_or(Fault::NotFound)?;
         authority.credential(capability, &self.snapshot.settings)
     }
 
     /// Carries out a call.
     pub async fn carry_out(&self, ask: Ask<'_>) -> Carried {
-        let began = Instant::now();
-        let Some((capability, plan)) = self.snapshot.capability(ask.capability) else {
+        let Some((capability, plan)) = self.snapshot.called(ask.capability) else {
             let refusal = Refusal::from(Fault::NotFound);
             let account = Account { decision: refusal.reason, ..Account::nothing() };
             return Carried { outcome: Outcome::Fault(Box::new(refusal)), replayed: false, account };
         };
-        let mut step =
-            Step { desk: self, ask, capability, plan, account: Account::of(capability), place: None, alone: true };
-        let result = step.steps().await;
-        let replayed = matches!(result, Err(Stop::Replayed(_)));
-        let outcome = match result {
-            Ok(done) => Outcome::Done(done),
-            Err(Stop::Asked(asked)) => Outcome::NeedsConfirmation(*asked),
-            Err(Stop::Refused(refusal) | Stop::Replayed(refusal)) => Outcome::Fault(refusal),
-        };
-        step.account.decision = match &outcome {
-            Outcome::Done(Done { replayed: true, .. }) => "replayed",
-            Outcome::Done(_) if step.account.decision.is_empty() => "done",
-            Outcome::Done(_) => step.account.decision,
-            Outcome::NeedsConfirmation(asked) => asked.refusal.reason,
-            Outcome::Fault(_) if replayed => "replayed",
-            Outcome::Fault(refusal) => refusal.reason,
-        };
-        step.account.duration = began.elapsed();
-        if let Outcome::Fault(refusal) = &outcome {
-            step.account.named = refusal.name.as_deref().map(str::to_owned);
-        }
-        step.write_down().await;
-        Carried { outcome, replayed, account: step.account }
+        Step::new(self, ask, capability, plan).carry_out().await.0
     }
 }

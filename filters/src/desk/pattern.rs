@@ -5,8 +5,16 @@
 
 use serde_json::{Map, Value};
 
+/// Finds what a reference leads to.
+type Find<'f> = &'f dyn Fn(&Reference) -> Option<Value>;
+
 /// What a reference may begin with.
 const ROOTS: [&str; 3] = ["data", "input", "steps"];
+
+/// Whether a reference may begin so.
+pub(crate) fn is_root(word: &str) -> bool {
+    ROOTS.contains(&word)
+}
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,30 +85,30 @@ impl Pattern {
 
     /// Whether any reference in it begins with this root.
     pub(crate) fn begins_with(&self, root: &str) -> bool {
-        let begins = |reference: &Reference| reference.0.first().is_some_and(|first| first == root);
-        match self {
-            Self::Value(_) => false,
-            Self::Reference(reference) => begins(reference),
-            Self::Text(pieces) => {
-                pieces.iter().any(|piece| matches!(piece, Piece::Reference(reference) if begins(reference)))
-            }
-            Self::List(items) => items.iter().any(|item| item.begins_with(root)),
-            Self::Table(members) => members.iter().any(|(_, pattern)| pattern.begins_with(root)),
-        }
+        self.references().into_iter().any(|reference| reference.root() == root)
     }
 
     /// The value, where everything it refers to is there and not null.
     pub(crate) fn resolve(&self, roots: &[(&str, &Value)]) -> Option<Value> {
+        self.made(&|reference| reference.find(roots).cloned(), false)
+    }
+
+    /// The value without the members whose references lead nowhere; nothing where all of it is such a reference.
+    pub(crate) fn fill(&self, find: Find<'_>) -> Option<Value> {
+        self.made(find, true)
+    }
+
+    fn made(&self, find: Find<'_>, leaves_out: bool) -> Option<Value> {
         Some(match self {
             Self::Value(value) => value.clone(),
-            Self::Reference(reference) => reference.find(roots)?.clone(),
+            Self::Reference(reference) => find(reference)?,
             Self::Text(pieces) => {
                 let mut text = String::new();
                 for piece in pieces {
                     match piece {
                         Piece::Literal(literal) => text.push_str(literal),
-                        Piece::Reference(reference) => match reference.find(roots)? {
-                            Value::String(value) => text.push_str(value),
+                        Piece::Reference(reference) => match find(reference)? {
+                            Value::String(value) => text.push_str(&value),
                             Value::Array(_) | Value::Object(_) => return None,
                             other => text.push_str(&other.to_string()),
                         },
@@ -108,23 +116,61 @@ impl Pattern {
                 }
                 Value::String(text)
             }
-            Self::List(items) => items.iter().map(|item| item.resolve(roots)).collect::<Option<_>>()?,
+            // Items are told apart by their places: a list is whole, or not there.
+            Self::List(items) => items.iter().map(|item| item.made(find, leaves_out)).collect::<Option<_>>()?,
             Self::Table(members) => {
-                let members = members.iter().map(|(key, pattern)| Some((key.clone(), pattern.resolve(roots)?)));
-                Value::Object(members.collect::<Option<Map<_, _>>>()?)
+                let mut made = Map::new();
+                for (key, pattern) in members {
+                    match pattern.made(find, leaves_out) {
+                        Some(value) => drop(made.insert(key.clone(), value)),
+                        None if leaves_out => {}
+                        None => return None,
+                    }
+                }
+                Value::Object(made)
             }
         })
+    }
+
+    /// Every reference in it.
+    pub(crate) fn references(&self) -> Vec<&Reference> {
+        match self {
+            Self::Value(_) => Vec::new(),
+            Self::Reference(reference) => vec![reference],
+            Self::Text(pieces) => pieces.iter().filter_map(Piece::reference).collect(),
+            Self::List(items) => items.iter().flat_map(Self::references).collect(),
+            Self::Table(members) => members.iter().flat_map(|(_, pattern)| pattern.references()).collect(),
+        }
+    }
+}
+
+impl Piece {
+    fn reference(&self) -> Option<&Reference> {
+        match self {
+            Self::Literal(_) => None,
+            Self::Reference(reference) => Some(reference),
+        }
     }
 }
 
 impl Reference {
     fn parse(text: &str) -> Option<Self> {
         let steps: Vec<String> = text.trim().split('.').map(str::to_owned).collect();
-        let begins = steps.first().is_some_and(|root| ROOTS.contains(&root.as_str()));
+        let begins = steps.first().is_some_and(|root| is_root(root));
         (begins && steps.iter().all(|step| !step.is_empty())).then_some(Self(steps))
     }
 
-    fn find<'v>(&self, roots: &[(&str, &'v Value)]) -> Option<&'v Value> {
+    /// What it begins with.
+    pub(crate) fn root(&self) -> &str {
+        self.0.first().map_or("", String::as_str)
+    }
+
+    /// The members and places after that.
+    pub(crate) fn way(&self) -> &[String] {
+        self.0.get(1..).unwrap_or_default()
+    }
+
+    pub(crate) fn find<'v>(&self, roots: &[(&str, &'v Value)]) -> Option<&'v Value> {
         let (root, steps) = self.0.split_first()?;
         let (_, root) = roots.iter().find(|(name, _)| name == root)?;
         follow(root, steps.iter().map(String::as_str))
@@ -176,6 +222,19 @@ mod tests {
             let pattern = Pattern::compile(&pattern);
             assert_eq!((pattern.begins_with("data"), pattern.begins_with("input")), (data, input));
         }
+    }
+
+    #[test]
+    fn what_leads_nowhere_is_left_out() {
+        let filled = |pattern: Value| {
+            let input = json!({ "a": 1, "none": null });
+            Pattern::compile(&pattern).fill(&|reference| reference.find(&[("input", &input)]).cloned())
+        };
+        let pattern = json!({ "a": "{input.a}", "b": "{input.b}", "c": "to {input.b}", "d": { "e": "{input.none}" },
+            "f": ["{input.a}", "{input.b}"], "g": ["{input.a}"], "h": "{steps.0.data}" });
+        assert_eq!(filled(pattern), Some(json!({ "a": 1, "d": {}, "g": [1] })));
+        assert_eq!(filled(json!("{input}")), Some(json!({ "a": 1, "none": null })));
+        assert_eq!(filled(json!("{input.b}")), None);
     }
 
     #[test]

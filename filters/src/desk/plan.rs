@@ -4,8 +4,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{call::CallPlan, input::Forbidden, summary, summary::Summary};
-use crate::site::{BuiltIn, Capability, CapabilityKind, Settings};
+use super::{
+    call::CallPlan,
+    composition::{Composition, Part},
+    input::Forbidden,
+    summary,
+    summary::Summary,
+};
+use crate::site::{BuiltIn, Capability, CapabilityKind, Recipe, Settings};
 
 /// How a capability is carried out.
 #[derive(Debug)]
@@ -29,19 +35,69 @@ pub(super) enum Way {
     Pages(BuiltIn),
     /// A person, in their own time.
     Person,
-    /// Nobody yet: a recipe, or nothing that was declared.
+    /// Other capabilities, one after the other.
+    Composition(Box<Composition>),
+    /// Nobody: nothing was declared.
     Nothing,
 }
 
 impl Plan {
     pub(crate) fn new(capability: &Capability, settings: &Settings) -> Self {
+        Self::within(capability, settings, 0)
+    }
+
+    /// The same of a step, so many recipes deep.
+    pub(super) fn within(capability: &Capability, settings: &Settings, deep: usize) -> Self {
+        Self::by(way(capability, settings, deep), capability, settings)
+    }
+
+    /// How a capability is carried out by a recipe that no declaration names for it.
+    pub(super) fn composed(capability: &Capability, recipe: &Recipe, settings: &Settings) -> Self {
+        Self::by(composition(capability, recipe, settings, 0), capability, settings)
+    }
+
+    fn by(way: Way, capability: &Capability, settings: &Settings) -> Self {
         let consequence = capability.confirmation.consequence.clone();
+        let mut summary = Summary::of(capability, settings);
+        if let Way::Composition(all) = &way {
+            // Each step says what is used for what; as a whole only what was declared of it.
+            let asks = |part: &Part| part.called.capability.privacy.explicit_consent;
+            if capability.privacy.purpose.is_none() && all.parts.iter().any(asks) {
+                summary = summary.without_consent();
+            }
+        }
         Self {
-            way: way(capability, settings),
+            way,
             forbidden: Forbidden::new(&capability.privacy.forbidden_fields),
-            summary: Summary::of(capability, settings),
+            summary,
             consequence: consequence.unwrap_or_else(|| summary::usual_consequence(capability).into()),
             ttl: Self::ttl(capability, settings),
+        }
+    }
+
+    /// How long whoever answers may take.
+    pub(super) fn limit(&self) -> Duration {
+        match &self.way {
+            Way::Call(plan) => plan.limit(),
+            Way::Composition(all) => all.limit,
+            // Nobody has to be asked.
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// The recipe that carries it out, by its name and version.
+    pub(super) fn recipe(&self) -> Option<(&str, &str)> {
+        match &self.way {
+            Way::Composition(all) => Some((&all.name, &all.version)),
+            _ => None,
+        }
+    }
+
+    /// What a person is asked about a call.
+    pub(super) fn say(&self, input: &Value) -> String {
+        match &self.way {
+            Way::Composition(all) => all.say(&self.summary, input),
+            _ => self.summary.say(input),
         }
     }
 
@@ -58,14 +114,19 @@ impl Plan {
     }
 }
 
-fn way(capability: &Capability, settings: &Settings) -> Way {
+fn way(capability: &Capability, settings: &Settings, deep: usize) -> Way {
     if let Some(built_in) = capability.built_in {
         return Way::Pages(built_in);
     }
     match &capability.upstream {
         Some(call) if call.desk => return Way::Person,
-        Some(call) if call.recipe.is_some() => return Way::Nothing,
-        _ => {}
+        Some(call) => {
+            if let Some(name) = &call.recipe {
+                let recipe = settings.agtp.recipes.iter().find(|recipe| recipe.name == *name);
+                return recipe.map_or(Way::Nothing, |recipe| composition(capability, recipe, settings, deep));
+            }
+        }
+        None => {}
     }
     if capability.kind == CapabilityKind::Policy && capability.upstream.is_none() {
         let declared = settings.policies.declared.clone();
@@ -74,4 +135,9 @@ fn way(capability: &Capability, settings: &Settings) -> Way {
         );
     }
     CallPlan::new(capability, settings).map_or(Way::Nothing, |plan| Way::Call(Box::new(plan)))
+}
+
+fn composition(capability: &Capability, recipe: &Recipe, settings: &Settings, deep: usize) -> Way {
+    let all = Composition::new(capability, recipe, settings, deep);
+    all.map_or(Way::Nothing, |all| Way::Composition(Box::new(all)))
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Asked, Done, Told,
     records::{self, Begin, Known, Promises, Token},
-    step::{Step, Stop},
+    step::{Reached, Step, Stop},
     trouble::not_kept,
 };
 use crate::fault::{Fault, Refusal};
@@ -16,6 +16,13 @@ use crate::fault::{Fault, Refusal};
 impl Step<'_> {
     /// What a caller is told of a key that is known.
     pub(super) fn known(&mut self, known: Known) -> Result<Done, Stop> {
+        self.reached = match &known {
+            Known::Ended(told) if told.get("ok").is_some() => Reached::Done,
+            Known::Ended(told) if told["fault"] == Fault::Malformed.reason() => Reached::Done,
+            Known::Ended(told) if told["fault"] == Fault::CompositionFailed.reason() => Reached::Unknown,
+            Known::Ended(_) => Reached::Refused,
+            _ => Reached::Unknown,
+        };
         match known {
             Known::Other => Err(Fault::KeyReused.into()),
             Known::Begun(left) => Err(Refusal { retry_after: Some(left.clamp(1, 5)), ..Fault::InFlight.into() }.into()),
@@ -60,7 +67,7 @@ impl Step<'_> {
         match promises.offer(&self.binding(input), lasts, now).await {
             Ok(token) => Stop::Asked(Box::new(Asked {
                 refusal: fault.into(),
-                summary: self.plan.summary.say(&self.ask.input),
+                summary: self.plan.say(&self.ask.input),
                 consequence: self.plan.consequence.clone(),
                 expires: now + lasts.as_secs(),
                 token,
@@ -70,12 +77,13 @@ impl Step<'_> {
         }
     }
 
-    /// What a confirmation holds for: this caller, this capability, this input, and these words.
+    /// What a confirmation holds for: this caller, this capability and how it is carried out, this input, and these words.
     fn binding(&self, input: &str) -> String {
         let holder = self.ask.caller.holder().bytes();
-        let summary = self.plan.summary.say(&self.ask.input);
+        let summary = self.plan.say(&self.ask.input);
         let site = self.site();
-        let texts = [&site, &self.capability.id, input, &summary, &self.plan.consequence];
+        let (recipe, version) = self.plan.recipe().unwrap_or_default();
+        let texts = [&site, &self.capability.id, recipe, version, input, &summary, &self.plan.consequence];
         let parts: Vec<&[u8]> = [&holder[..]].into_iter().chain(texts.map(str::as_bytes)).collect();
         records::fingerprint(&parts)
     }
@@ -87,7 +95,7 @@ pub(super) fn kept(told: &Result<Told, Refusal>) -> Value {
         Ok(told) => json!({ "ok": told.kept() }),
         Err(refusal) => json!({
             "fault": refusal.fault.reason(), "status": refusal.fault.status().as_u16(), "name": refusal.name.as_deref(),
-            "detail": refusal.detail,
+            "detail": refusal.detail, "details": refusal.details,
         }),
     }
 }
@@ -100,6 +108,10 @@ pub(super) fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
     let refusal: Refusal = match kept["name"].as_str() {
         Some(name) => Refusal { name: Some(name.into()), ..Fault::Named(status()?).into() },
         None if kept["fault"] == Fault::Malformed.reason() => Fault::Malformed.into(),
+        None if kept["fault"] == Fault::CompositionFailed.reason() => {
+            let details = Some(kept["details"].take()).filter(|details| !details.is_null());
+            Refusal { details, ..Fault::CompositionFailed.into() }
+        }
         None => Fault::SiteFailed.into(),
     };
     let detail = kept["detail"].as_str().map(str::to_owned);

@@ -91,7 +91,7 @@ pub(super) fn key_of(holder: Subject, site: &str, capability: &str, key: &str) -
 }
 
 /// SHA-256 of parts that are kept apart, in hex.
-pub(super) fn fingerprint(parts: &[&[u8]]) -> String {
+pub(crate) fn fingerprint(parts: &[&[u8]]) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
     for part in parts {
         context.update(&(part.len() as u64).to_be_bytes());
@@ -237,7 +237,7 @@ pub(crate) fn unguessable() -> Result<String, NotKept> {
     random::<16>().map(|bytes| hex(&bytes))
 }
 
-fn random<const N: usize>() -> Result<[u8; N], NotKept> {
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], NotKept> {
     let mut bytes = [0; N];
     // Without chance nothing can be promised.
     SystemRandom::new().fill(&mut bytes).map_err(|_| NotKept::Away)?;
@@ -245,10 +245,11 @@ fn random<const N: usize>() -> Result<[u8; N], NotKept> {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(*pair.get(1)?)?).ok()).collect()
@@ -267,6 +268,6 @@ fn bounded(told: &Value) -> Value {
 }
 
 /// Seconds since 1970.
-pub(super) fn seconds() -> u64 {
+pub(crate) fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }

@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-use super::expand::{Counted, Named, TO_JUDGE, TO_READ, expanded};
+use super::{
+    expand::{Counted, Named, TO_JUDGE, TO_READ, expanded},
+    target::escaped,
+};
 
 /// The most that is said of one input.
 pub(super) const MOST_VIOLATIONS: usize = 20;
@@ -44,6 +47,11 @@ pub struct Violation {
 }
 
 impl Violation {
+    /// About one member of an input.
+    pub(crate) fn of(name: &str, message: &str) -> Self {
+        Self::new(&format!("/{}", escaped(name)), message)
+    }
+
     /// What is said has a bound: names in an input may be as long as it.
     pub(super) fn new(pointer: &str, message: &str) -> Self {
         let cut = |text: &str| match text.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST) {

@@ -73,7 +73,7 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64) -> Result<Told, Re
         let retry_after = headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
         return Err(match plan.errors.get(&status.as_u16()) {
             Some(name) => Refusal { name: Some(name.clone()), retry_after, ..Fault::Named(status).into() },
-            None => Refusal { retry_after, ..Fault::SiteFailed.into() },
+            None => Refusal { retry_after, details: elsewhere(status, &headers), ..Fault::SiteFailed.into() },
         });
     }
     let coded = headers
@@ -84,6 +84,9 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64) -> Result<Told, Re
         return Err(Fault::Malformed.into());
     }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    // Whatever it says, there is nothing more.
+    let silent = status == StatusCode::OK && plan.response == ResponseKind::Json && body.trim_ascii().is_empty();
+    let status = if silent { StatusCode::NO_CONTENT } else { status };
     let (data, raw) = match plan.response {
         ResponseKind::Json => (json(body)?, None),
         ResponseKind::Wrap => (wrapped(kind, status, &body).into(), None),
@@ -91,6 +94,13 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64) -> Result<Told, Re
     };
     let data = if plan.output.is_empty() { data } else { renamed(data.into_value(), &plan.output).into() };
     Ok(Told { status, data, raw, at: now, fresh: freshness(&headers), omitted: false })
+}
+
+/// Where on the site it sends us: never followed, and told only where it says nothing of the inside.
+fn elsewhere(status: StatusCode, headers: &HeaderMap) -> Option<Value> {
+    let location = headers.get(header::LOCATION).filter(|_| status.is_redirection())?.to_str().ok()?;
+    let own = location.starts_with('/') && !location.starts_with("//") && location.len() <= 1024;
+    own.then(|| json!({ "location": location }))
 }
 
 fn json(mut body: Bytes) -> Result<Data, Refusal> {
@@ -134,7 +144,7 @@ fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
 }
 
 /// Gives members the names that were declared. What the site does not send is not there.
-fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Value {
+pub(super) fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Value {
     if !data.is_object() {
         return data;
     }

@@ -3,16 +3,20 @@
 //! A read is told from what was kept, or from the site. Whatever may leave a mark is promised first, then carried out,
 //! and written down before it is told.
 
-use std::{mem::take, time::Duration};
+use std::{
+    mem::take,
+    time::{Duration, Instant},
+};
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{
-    Account, Ask, Asked, Call, Desk, Done, Failed, Told, Turned,
+    Account, Ask, Asked, Call, Carried, Desk, Done, Failed, Outcome, Told, Turned,
     audit::{NotWritten, Place},
     call::CallPlan,
-    input, pages,
+    composition::Composition,
+    input,
     plan::{Plan, Way},
     promised::kept,
     records::{self, Began, Begin, Known, Promises, seconds},
@@ -21,10 +25,8 @@ use super::{
     trouble::{NOBODY_KNOWS, carried_out_all_the_same, failed, not_kept, not_written},
 };
 use crate::{
-    caller::Proof,
-    concierge::MOST_TOKENS,
     fault::{Fault, Refusal},
-    site::{BuiltIn, Capability},
+    site::Capability,
 };
 
 /// Why a step went no further.
@@ -41,19 +43,38 @@ impl<R: Into<Refusal>> From<R> for Stop {
 }
 
 /// What is done once it is promised.
-enum Doing<'a> {
+pub(super) enum Doing<'a> {
     Call(&'a CallPlan, Call<'a>),
+    Composition(&'a Composition),
     Person,
+}
+
+/// How far it came at the site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reached {
+    /// Nothing was begun, or all of it was taken back.
+    Nothing,
+    /// The site said no.
+    Refused,
+    /// It may have been carried out, or some of it was.
+    Unknown,
+    Done,
 }
 
 impl Doing<'_> {
     fn may_be_repeated(&self) -> bool {
-        matches!(self, Self::Call(plan, _) if plan.idempotent)
+        match self {
+            Self::Call(plan, _) => plan.idempotent,
+            // What a step did is promised by itself, and is not done again.
+            Self::Composition(_) => true,
+            Self::Person => false,
+        }
     }
 
     fn limit(&self) -> Duration {
         match self {
             Self::Call(plan, _) => plan.limit(),
+            Self::Composition(all) => all.limit,
             // Only a record is made.
             Self::Person => Duration::from_secs(5),
         }
@@ -71,9 +92,44 @@ pub(super) struct Step<'a> {
     pub(super) place: Option<Box<dyn Place>>,
     /// The input is all that the site is told.
     pub(super) alone: bool,
+    /// A person confirmed what it is a part of.
+    pub(super) is_confirmed: bool,
+    pub(super) reached: Reached,
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
+    pub(super) fn new(desk: &'a Desk<'a>, ask: Ask<'a>, capability: &'a Capability, plan: &'a Plan) -> Self {
+        let account = Account::of(capability);
+        let (place, alone, is_confirmed, reached) = (None, true, false, Reached::Nothing);
+        Self { desk, ask, capability, plan, account, place, alone, is_confirmed, reached }
+    }
+
+    /// All of it, and what is written down of it.
+    pub(super) async fn carry_out(mut self) -> (Carried, Reached) {
+        let began = Instant::now();
+        let result = self.steps().await;
+        let replayed = matches!(result, Err(Stop::Replayed(_)));
+        let outcome = match result {
+            Ok(done) => Outcome::Done(done),
+            Err(Stop::Asked(asked)) => Outcome::NeedsConfirmation(asked),
+            Err(Stop::Refused(refusal) | Stop::Replayed(refusal)) => Outcome::Fault(refusal),
+        };
+        self.account.decision = match &outcome {
+            Outcome::Done(Done { replayed: true, .. }) => "replayed",
+            Outcome::Done(_) if self.account.decision.is_empty() => "done",
+            Outcome::Done(_) => self.account.decision,
+            Outcome::NeedsConfirmation(asked) => asked.refusal.reason,
+            Outcome::Fault(_) if replayed => "replayed",
+            Outcome::Fault(refusal) => refusal.reason,
+        };
+        self.account.duration = began.elapsed();
+        if let Outcome::Fault(refusal) = &outcome {
+            self.account.named = refusal.name.as_deref().map(str::to_owned);
+        }
+        self.write_down().await;
+        (Carried { outcome, replayed, account: self.account }, self.reached)
+    }
+
     /// The whole way. Limits by address and credential, and reading the body with its bound, lie before it.
     pub(super) async fn steps(&mut self) -> Result<Done, Stop> {
         let settings = &self.desk.snapshot.settings;
@@ -86,6 +142,9 @@ impl Step<'_> {
             Way::Pages(which) => return Ok(self.pages_say(*which)),
             Way::Nothing => return Err(Fault::NotImplemented.into()),
             Way::Person => return self.act(Doing::Person).await,
+            // What is told beside the input is for one site, and not for every step.
+            Way::Composition(all) if self.is_read() => return self.read(Doing::Composition(all)).await,
+            Way::Composition(all) => return self.act(Doing::Composition(all)).await,
             Way::Call(plan) => plan,
         };
         let beside = take(&mut self.ask.beside);
@@ -98,10 +157,14 @@ impl Step<'_> {
         let call = plan.call(told.as_ref().unwrap_or(&self.ask.input));
         let mut call = call.map_err(|violation| input::wrong(vec![violation]))?;
         call.caller = Some(self.ask.caller);
-        if self.capability.kind.is_read() && !self.capability.is_confirmed() && !self.capability.idempotency_required {
-            return self.read(plan, call).await;
-        }
-        self.act(Doing::Call(plan, call)).await
+        call.named = !self.ask.unnamed;
+        let doing = Doing::Call(plan, call);
+        if self.is_read() { self.read(doing).await } else { self.act(doing).await }
+    }
+
+    /// Whether nothing has to be promised of it.
+    fn is_read(&self) -> bool {
+        self.capability.kind.is_read() && !self.capability.is_confirmed() && !self.capability.idempotency_required
     }
 
     fn validate(&self) -> Result<(), Refusal> {
@@ -112,81 +175,8 @@ impl Step<'_> {
         }
     }
 
-    fn contract_says(&mut self, data: &Value) -> Done {
-        let told = Told {
-            status: StatusCode::OK,
-            data: data.clone().into(),
-            raw: None,
-            at: seconds(),
-            fresh: None,
-            omitted: false,
-        };
-        self.done(told, None)
-    }
-
-    /// What the site's pages say; the same words get the same answer as long as the pages are the same.
-    fn pages_say(&mut self, which: BuiltIn) -> Done {
-        let query = self.ask.input["query"].as_str().unwrap_or_default();
-        let talk = &self.ask.talk;
-        let alone = talk.before.is_empty() && talk.clarification.is_none();
-        let key = (alone && !self.plan.ttl.is_zero()).then(|| {
-            let language = talk.locale.unwrap_or_default().split('-').next().unwrap_or_default().to_ascii_lowercase();
-            let parts = [&self.capability.id, query, &language, &self.desk.snapshot.hash];
-            // More tokens than the longest answer has make no other answer.
-            let tokens = talk.max_tokens.min(MOST_TOKENS as u64);
-            let numbers = [self.desk.library.number(), tokens, u64::from(talk.list)].map(u64::to_be_bytes);
-            let parts = parts.iter().map(|part| part.as_bytes()).chain(numbers.iter().map(|n| &n[..]));
-            records::fingerprint(&parts.collect::<Vec<_>>())
-        });
-        if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
-            self.account.decision = "cached";
-            return self.done(told, Some(left));
-        }
-        let told = pages::told(self.desk.library, which, query, talk);
-        if let Some(key) = key {
-            self.desk.kept.keep(key, &told, self.plan.ttl);
-        }
-        self.done(told, None)
-    }
-
     pub(super) fn done(&mut self, told: Told, keeps: Option<Duration>) -> Done {
         Done { told, input: take(&mut self.ask.input), replayed: false, keeps }
-    }
-
-    /// Something that leaves everything as it is: it may be told from what was kept.
-    async fn read(&mut self, plan: &CallPlan, mut call: Call<'_>) -> Result<Done, Stop> {
-        let (ttl, anybody) = (self.plan.ttl, self.is_for_anybody());
-        // What goes on in a talk is nobody else's, nor the next talk's.
-        let key = (!ttl.is_zero() && self.alone).then(|| self.kept_under(anybody));
-        // Who happened to ask first must not show in what others are told.
-        call.caller = call.caller.filter(|_| key.is_none() || !anybody);
-        if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
-            self.account.decision = "cached";
-            return Ok(self.done(told, Some(left)));
-        }
-        self.begun();
-        let answer = self.desk.upstream.call(call).await.map_err(failed)?;
-        self.account.upstream_status = Some(answer.status.as_u16());
-        let told = shape::told(plan, answer, seconds())?;
-        if let Some(key) = key {
-            self.desk.kept.keep(key, &told, ttl);
-        }
-        Ok(self.done(told, (!ttl.is_zero()).then_some(ttl)))
-    }
-
-    /// Site, capability, input, configuration, and the caller unless the answer is for anybody.
-    fn kept_under(&self, anybody: bool) -> String {
-        let holder = if anybody { [0; 16] } else { self.ask.caller.holder().bytes() };
-        let (site, input) = (self.site(), self.ask.input.to_string());
-        let texts = [self.desk.snapshot.hash.as_str(), &site, &self.capability.id, &input];
-        let shared = [u8::from(anybody)];
-        let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).chain([&shared[..], &holder]).collect();
-        records::fingerprint(&parts)
-    }
-
-    /// Whether the answer is about nobody, and asked for by nobody in particular.
-    fn is_for_anybody(&self) -> bool {
-        self.capability.is_public() && self.ask.caller.proof == Proof::None
     }
 
     /// Something that may leave a mark: promised once, confirmed where it has to be, written down.
@@ -194,7 +184,14 @@ impl Step<'_> {
         let promises = Promises { records: self.desk.records, holders: self.desk.holders };
         let now = seconds();
         let holder = self.ask.caller.holder();
-        let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
+        let input = self.ask.input.to_string();
+        let input = match &doing {
+            // Another version of a recipe does something else.
+            Doing::Composition(all) => {
+                records::fingerprint(&[input.as_bytes(), all.name.as_bytes(), all.version.as_bytes()])
+            }
+            _ => records::fingerprint(&[input.as_bytes()]),
+        };
         let site = self.site();
         let key = self.ask.idempotency_key.map(|key| records::key_of(holder, &site, &self.capability.id, key));
         if self.capability.idempotency_required && key.is_none() {
@@ -213,7 +210,7 @@ impl Step<'_> {
 
         // Did a person confirm it? A retry of what was begun was confirmed when it was begun.
         let mut token = None;
-        if self.capability.is_confirmed() && after.is_none() {
+        if self.capability.is_confirmed() && after.is_none() && !self.is_confirmed {
             match self.confirmed(&promises, &input, now).await {
                 Ok(confirmed) => token = Some(confirmed),
                 // Its equal may just have been first, with the same key and the same token.
@@ -230,7 +227,8 @@ impl Step<'_> {
                 Err(stop) => return Err(stop),
             }
         }
-        self.account.confirmed = token.is_some() || after.is_some() && self.capability.is_confirmed();
+        let before = self.is_confirmed || after.is_some();
+        self.account.confirmed = token.is_some() || before && self.capability.is_confirmed();
 
         // (harness: supervision has its say here)
 
@@ -253,6 +251,7 @@ impl Step<'_> {
         }
         match doing {
             Doing::Call(plan, call) => self.carried(&promises, &begin, plan, call).await,
+            Doing::Composition(all) => self.composed(&promises, &begin, all).await,
             Doing::Person => self.handed_over(&promises, &begin).await,
         }
     }
@@ -281,7 +280,7 @@ impl Step<'_> {
     }
 
     /// From here on only the site can stand in the way.
-    fn begun(&mut self) {
+    pub(super) fn begun(&mut self) {
         if let Some(begun) = self.ask.begun.take() {
             begun();
         }
@@ -296,12 +295,14 @@ impl Step<'_> {
         call: Call<'_>,
     ) -> Result<Done, Stop> {
         self.begun();
+        self.reached = Reached::Unknown;
         let told = match self.desk.upstream.call(call).await {
             Ok(answer) => {
                 self.account.upstream_status = Some(answer.status.as_u16());
                 match shape::ending(plan, &answer) {
                     Ending::Known => shape::told(plan, answer, seconds()).map_err(carried_out_all_the_same),
                     Ending::NotDone => {
+                        self.reached = Reached::Nothing;
                         self.account.unkept |= promises.take_back(begin).await.is_err();
                         return Err(shape::told(plan, answer, seconds())
                             .err()
@@ -315,6 +316,7 @@ impl Step<'_> {
                 }
             }
             Err(Failed::NotSent) => {
+                self.reached = Reached::Nothing;
                 // What cannot be taken back now is unknown later, which is no less safe.
                 self.account.unkept |= promises.take_back(begin).await.is_err();
                 return Err(failed(Failed::NotSent).into());
@@ -327,6 +329,10 @@ impl Step<'_> {
                 self.account.upstream_status = Some(status.as_u16());
                 Err(carried_out_all_the_same(failed(failure)))
             }
+        };
+        self.reached = match &told {
+            Err(refusal) if refusal.fault != Fault::Malformed => Reached::Refused,
+            _ => Reached::Done,
         };
         // Where it cannot be kept, a retry is told that nobody knows; the caller who waits is told.
         self.account.unkept |= promises.end(begin, Some(&kept(&told))).await.is_err();

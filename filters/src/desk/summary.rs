@@ -3,7 +3,7 @@
 //! The words are the operator's; the values in them are the agent's, and must not be able to say anything else than
 //! themselves: quoted, short, and without characters that a screen shows as something other than they are.
 
-use std::{fmt::Write, sync::LazyLock};
+use std::{borrow::Cow, fmt::Write, sync::LazyLock};
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, value::Serde};
 use serde_json::{Map, Value};
@@ -14,6 +14,11 @@ use crate::site::{Capability, Settings};
 const LONGEST_VALUE: usize = 120;
 /// Characters of the whole.
 const LONGEST: usize = 2000;
+/// Characters of one step of several, besides what is said of personal data.
+const LONGEST_STEP: usize = 600;
+/// Around what is not known yet. No value that somebody sends has these: they are taken out of it.
+const MARKS: [char; 2] = ['\u{e000}', '\u{e001}'];
+const FROM_STEP: &str = "from step ";
 /// Digits of a number that stands as it is.
 const LONGEST_NUMBER: usize = 24;
 /// Characters of a name.
@@ -90,6 +95,20 @@ impl Summary {
     /// sentence not worth a confirmation: the whole input is listed instead. What the operator did not foresee in an
     /// input is always listed, so that nothing is confirmed unseen.
     pub(super) fn say(&self, input: &Value) -> String {
+        self.said(&unmarked(input), LONGEST)
+    }
+
+    /// The summary of one step of several; its input may have marks in it where nothing is known yet.
+    pub(super) fn briefly(&self, input: &Value) -> String {
+        self.said(input, LONGEST_STEP + self.consent.chars().count())
+    }
+
+    /// The same, where others say what is used for what.
+    pub(super) fn without_consent(self) -> Self {
+        Self { consent: String::new(), ..self }
+    }
+
+    fn said(&self, input: &Value, longest: usize) -> String {
         let rendered = self.template.as_deref().and_then(|template| {
             let template = TEMPLATES.template_from_named_str("summary", template).ok()?;
             template.render(context! { input => Serde(input) }).ok()
@@ -106,12 +125,12 @@ impl Summary {
             },
         };
         // The operator's own words about what is used for what are never what is cut.
-        let room = LONGEST.saturating_sub(self.consent.chars().count());
+        let room = longest.saturating_sub(self.consent.chars().count());
         if let Some((end, _)) = summary.char_indices().nth(room) {
             summary.truncate(end);
         }
         summary.push_str(&self.consent);
-        plain(&summary).take(LONGEST).collect()
+        plain(&summary).take(longest).collect()
     }
 
     /// Members of an input, those that the schema knows first.
@@ -164,12 +183,46 @@ fn quoted(text: &str) -> String {
 }
 
 fn quoted_within(text: &str, longest: usize) -> String {
+    let marked = text.strip_prefix(MARKS[0]).and_then(|rest| rest.strip_suffix(MARKS[1]));
+    if let Some(label) = marked.filter(|label| label.starts_with(FROM_STEP)) {
+        return label.to_owned();
+    }
     let mut characters = plain(text).map(|c| if c == '"' { '\'' } else { c });
     let mut shown: String = characters.by_ref().take(longest).collect();
     if characters.next().is_some() {
         shown.push('…');
     }
     format!("\"{shown}\"")
+}
+
+/// What stands for a value that a step will say: no value looks like it, and it is shown without quotes.
+pub(super) fn from_step(number: &str) -> String {
+    format!("{}{FROM_STEP}{number}{}", MARKS[0], MARKS[1])
+}
+
+/// An input without anything that could pass for such a mark.
+pub(super) fn unmarked(input: &Value) -> Cow<'_, Value> {
+    if has_marks(input) { Cow::Owned(without_marks(input)) } else { Cow::Borrowed(input) }
+}
+
+fn has_marks(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(MARKS),
+        Value::Array(items) => items.iter().any(has_marks),
+        Value::Object(members) => members.iter().any(|(name, value)| name.contains(MARKS) || has_marks(value)),
+        _ => false,
+    }
+}
+
+fn without_marks(value: &Value) -> Value {
+    match value {
+        Value::String(text) => text.replace(MARKS, "").into(),
+        Value::Array(items) => items.iter().map(without_marks).collect(),
+        Value::Object(members) => {
+            Value::Object(members.iter().map(|(name, value)| (name.replace(MARKS, ""), without_marks(value))).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// The characters that show as themselves; of marks that stand on others, no more than anyone writes.
@@ -254,6 +307,30 @@ mod tests {
             summary.say(&json!({ "x": 1e300 })).len(),
             "Hold \"\" Purpose: travel.".len() + 120 + '…'.len_utf8()
         );
+    }
+
+    #[test]
+    fn what_a_step_will_say_is_told_from_what_somebody_sends() {
+        let of_step = summary(Some("Hold {{ input.x }} for {{ input.y }}"));
+        let mark = from_step("1.0");
+        let input = json!({ "x": mark, "y": format!("trip {mark}"), "z": [mark] });
+        let expected = "Hold from step 1.0 for \"trip from step 1.0\" Also sent: \"y\": \"trip from step 1.0\", \"z\": \"['from step 1.0']\".";
+        assert_eq!(of_step.briefly(&input), expected);
+        let plain = summary(Some("Hold {{ input.x }}"));
+        assert_eq!(plain.say(&json!({ "x": mark })), "Hold \"from step 1.0\"");
+        assert_eq!(
+            plain.say(&json!({ "x": "\u{e000}from step 1\u{e001}", "\u{e001}k": 1 })),
+            "Hold \"from step 1\" Also sent: \"k\": \"1\"."
+        );
+        let long = json!({ "x": "v".repeat(500), "k": "v".repeat(500), "l": "v".repeat(500), "m": "v".repeat(500) });
+        let long = (0..9).fold(long, |mut all, n| {
+            all[format!("{n}")] = "v".repeat(200).into();
+            all
+        });
+        let mut all = summary(None);
+        all.consent = format!(" Purpose: {}.", "p".repeat(700));
+        let said = all.briefly(&long);
+        assert!(said.ends_with("p.") && said.chars().count() == LONGEST_STEP + all.consent.len(), "{said}");
     }
 
     #[test]

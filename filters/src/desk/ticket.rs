@@ -14,6 +14,7 @@ use super::{
     trouble::not_kept,
 };
 use crate::{
+    caller::Caller,
     fault::{Fault, Refusal},
     site::Snapshot,
     state::{Change, Committed, Expect, NotKept, Put, Records},
@@ -25,6 +26,10 @@ const LIST: &str = "t:desk";
 pub const MOST_WAITING: usize = 1000;
 /// Of them, questions of one caller.
 const MOST_OF_ONE: usize = 20;
+/// Of them, questions of those who proved nothing.
+const MOST_OF_STRANGERS: usize = 500;
+/// Marks whose they are.
+const STRANGER: char = '~';
 /// Bytes of an input that is kept for a person to read.
 const LONGEST_INPUT: usize = 8 * 1024;
 /// Bytes of a result that is kept.
@@ -45,6 +50,14 @@ pub struct Wish {
     pub manner: Value,
     /// Where the answer is delivered, besides being kept.
     pub callback: Option<String>,
+}
+
+/// What a ticket is about.
+pub(crate) struct About<'a> {
+    /// A capability's id, or what else is wanted.
+    pub(crate) what: &'a str,
+    pub(crate) dialect: &'static str,
+    pub(crate) input: &'a Value,
 }
 
 /// How far it has come.
@@ -167,19 +180,32 @@ impl<'a> Tickets<'a> {
 
     /// Opens one for a call; what waits for a person is put on their list.
     pub(super) async fn open(&self, ask: &Ask<'_>, wish: &Wish, state: State) -> Result<String, NotOpened> {
+        let capability = self.snapshot.called(ask.capability).map(|(capability, _)| capability.id.as_str());
+        let about = About { what: capability.unwrap_or_default(), dialect: ask.dialect, input: &ask.input };
+        self.put(&about, ask.caller, wish, state).await
+    }
+
+    /// Asks a person something that no capability is about.
+    ///
+    /// # Errors
+    ///
+    /// It is too long, there is too much already, or it cannot be kept.
+    pub(crate) async fn ask(&self, about: &About<'_>, caller: &Caller, wish: &Wish) -> Result<String, Refusal> {
+        self.put(about, caller, wish, State::Waiting).await.map_err(NotOpened::refusal)
+    }
+
+    async fn put(&self, about: &About<'_>, caller: &Caller, wish: &Wish, state: State) -> Result<String, NotOpened> {
         let id = wish.id.clone();
-        let caller = ask.caller;
-        let input = if ask.input.to_string().len() <= LONGEST_INPUT { &ask.input } else { &Value::Null };
+        let input = if about.input.to_string().len() <= LONGEST_INPUT { about.input } else { &Value::Null };
         if state == State::Waiting && input.is_null() {
             return Err(NotOpened::TooLong);
         }
         // Whoever came with nothing has nothing to come back with.
         let owner = caller.subject.is_some().then(|| records::hex(&caller.holder().bytes()));
-        let capability = self.snapshot.settings.capability(ask.capability).map(|capability| capability.id.as_str());
         let now = seconds();
         let value = json!({
             "state": state.word(), "owner": owner, "holder": self.holders.name(),
-            "capability": capability, "dialect": ask.dialect,
+            "capability": about.what, "dialect": about.dialect,
             "query": wish.query, "intent": wish.intent, "manner": wish.manner, "callback": wish.callback,
             "input": input,
             "caller": {
@@ -191,7 +217,7 @@ impl<'a> Tickets<'a> {
         let put = Put::Value(value.to_string().into(), self.lasts * 2);
         let change = Change { key: key(&id), expect: Expect::Absent, put };
         match state {
-            State::Waiting => self.list(&id, &records::hex(&caller.holder().bytes()), change).await?,
+            State::Waiting => self.list(&id, &share(caller), change).await?,
             _ => drop(self.records.commit(&[change]).await.map_err(NotOpened::NotKept)?),
         }
         Ok(id)
@@ -204,7 +230,10 @@ impl<'a> Tickets<'a> {
             let expect = found.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
             let mut ids = found.map(|record| ids(&record.value)).unwrap_or_default();
             let too_many = |ids: &[String]| {
-                ids.len() >= MOST_WAITING || ids.iter().filter(|entry| entry.ends_with(holder)).count() >= MOST_OF_ONE
+                let strangers = ids.iter().filter(|entry| entry.contains(STRANGER)).count();
+                ids.len() >= MOST_WAITING
+                    || ids.iter().filter(|entry| entry.ends_with(holder)).count() >= MOST_OF_ONE
+                    || holder.starts_with(STRANGER) && strangers >= MOST_OF_STRANGERS
             };
             if too_many(&ids) {
                 ids = self.still_waiting(ids).await.map_err(NotOpened::NotKept)?;
@@ -244,10 +273,15 @@ impl<'a> Tickets<'a> {
     }
 
     /// A ticket, for whoever may see it.
-    pub async fn look(&self, id: &str, caller: &crate::caller::Caller) -> Result<Option<Ticket>, NotKept> {
+    pub async fn look(&self, id: &str, caller: &Caller) -> Result<Option<Ticket>, NotKept> {
         let found = self.find(id).await?;
         let owner = records::hex(&caller.holder().bytes());
         Ok(found.filter(|ticket| ticket.value["owner"].as_str().is_none_or(|own| own == owner)))
+    }
+
+    /// A ticket, for whoever operates this.
+    pub(crate) async fn any(&self, id: &str) -> Result<Option<Ticket>, NotKept> {
+        self.find(id).await
     }
 
     async fn find(&self, id: &str) -> Result<Option<Ticket>, NotKept> {
@@ -369,6 +403,12 @@ impl Ticket {
             "caller": self.value["caller"], "asked_at": super::rfc3339(at), "status": self.state.word(),
         })
     }
+}
+
+/// Whose share of the list it is: whoever says to be another agent has no other.
+fn share(caller: &Caller) -> String {
+    let whoever = records::hex(&caller.whoever().bytes());
+    if caller.subject.is_some() { whoever } else { format!("{STRANGER}{whoever}") }
 }
 
 fn key(id: &str) -> String {

@@ -27,13 +27,14 @@ pub(super) fn failed(failure: Failed) -> Refusal {
         Failed::TimedOut => Fault::GatewayTimeout.into(),
         Failed::Broken => Fault::BadGateway.into(),
         Failed::TooLong(_) => {
-            Refusal::from(Fault::Malformed).saying("The site's answer is longer than this desk passes on.")
+            let refusal = Refusal { reason: "response_too_large", ..Fault::Malformed.into() };
+            refusal.saying("The site's answer is longer than this desk passes on.")
         }
     }
 }
 
 /// The records cannot be reached: nothing is promised, and so nothing is done.
-pub(super) fn not_kept(why: NotKept) -> Refusal {
+pub(crate) fn not_kept(why: NotKept) -> Refusal {
     let (reason, detail) = match why {
         NotKept::Away => {
             ("store_away", "What was promised cannot be looked up at the moment. Nothing was done; try again later.")

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{DIALECTS, Occupied};
+use super::{DIALECTS, Occupied, agtp, openapi};
 use crate::{
     content::llms,
     site::{Declaration, Learned, Snapshot},
@@ -22,6 +22,10 @@ pub fn export(name: &str, json: bool, declaration: &Declaration) -> Option<Bytes
         let snapshot = Snapshot::compile(declaration, &Learned::default());
         return snapshot.document(llms::PATH).filter(|_| !json);
     }
+    if name == agtp::DIALECT.name {
+        // Nobody is sent it over HTTP; it is put together only here.
+        return agtp::manifest(declaration);
+    }
     let dialect = DIALECTS.iter().find(|dialect| dialect.name == name)?;
     let published = (dialect.publish)(declaration, &Occupied::default());
     if let Some(exported) = published.exported {
@@ -31,6 +35,16 @@ pub fn export(name: &str, json: bool, declaration: &Declaration) -> Option<Bytes
     let document = published.documents.iter().find(|document| announced.is_none_or(|path| document.path == path))?;
     let wanted = |media: &str| !json || media.ends_with("/json") || media.ends_with("+json");
     document.variants.iter().find(|variant| wanted(variant.media_type)).map(|variant| variant.body())
+}
+
+/// The forms that a document may be had in besides its own.
+pub fn forms() -> impl Iterator<Item = &'static str> {
+    [openapi::DIALECT.name].into_iter()
+}
+
+/// A dialect's document in the form of another; `None` where it has none.
+pub fn export_as(name: &str, form: &str, declaration: &Declaration) -> Option<Bytes> {
+    (name == agtp::DIALECT.name && form == openapi::DIALECT.name).then(|| agtp::as_openapi(declaration)).flatten()
 }
 
 #[cfg(test)]
@@ -68,7 +82,8 @@ mod tests {
         for name in exports() {
             for json in [false, true] {
                 let Some(exported) = export(name, json, &declaration) else {
-                    assert!(json && name == LLMS, "{name}");
+                    // Verbs are not spoken here.
+                    assert!(json && name == LLMS || name == agtp::DIALECT.name, "{name}");
                     continue;
                 };
                 assert!(!exported.is_empty(), "{name}");

@@ -1,5 +1,6 @@
 //! How each protocol says what was declared: a folder each, one table lists them.
 
+pub(crate) mod agtp;
 pub mod ahp;
 pub mod aicp;
 mod arguments;
@@ -14,9 +15,10 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use http::StatusCode;
 
+pub use agtp::diff as catalog;
 pub use aicp::summary;
 pub use document::{Document, Variant};
-pub use export::{export, exports};
+pub use export::{export, export_as, exports, forms};
 
 use crate::{
     content::llms,
@@ -42,7 +44,7 @@ pub struct Dialect {
 pub type Explain = fn(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply;
 
 /// The table of dialects, in the order their links are announced.
-pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT, mcp::DIALECT, openapi::DIALECT];
+pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT, mcp::DIALECT, openapi::DIALECT, agtp::DIALECT];
 
 /// What one dialect publishes.
 pub struct Publication {

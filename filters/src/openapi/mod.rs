@@ -15,6 +15,7 @@ mod pointer;
 mod schemas;
 mod security;
 mod server;
+mod verbs;
 mod walk;
 mod write;
 mod yaml;

@@ -9,6 +9,7 @@ use super::{
     pointer::{At, shown},
     schemas::Schemas,
     security::{self, Needs},
+    verbs::{Spoken, Verbs},
 };
 use crate::site::PATHS;
 
@@ -37,6 +38,7 @@ pub(super) struct Capability {
     pub(super) needs: Needs,
     pub(super) site_method: &'static str,
     pub(super) site_path: String,
+    pub(super) spoken: Spoken,
     pub(super) form: bool,
     /// An answer of the site is not JSON.
     pub(super) wrap: bool,
@@ -81,6 +83,7 @@ pub(super) fn all<'d>(schemas: &mut Schemas<'d>, deprecated: bool) -> (Vec<Opera
 pub(super) struct Maker<'s> {
     ids: name::Taken,
     addresses: name::Taken,
+    verbs: Verbs,
     base: &'s str,
 }
 
@@ -90,7 +93,7 @@ impl<'s> Maker<'s> {
         let methods = METHODS.iter().flat_map(|(_, method)| PATHS.map(|(_, path)| format!("{method} {path}")));
         let taken: Vec<String> = methods.collect();
         let addresses = name::Taken::with(taken.iter().map(String::as_str));
-        Self { ids: name::Taken::default(), addresses, base }
+        Self { ids: name::Taken::default(), addresses, verbs: Verbs::new(), base }
     }
 
     pub(super) fn make<'d>(&mut self, operation: &Operation<'d>, schemas: &mut Schemas<'d>) -> Capability {
@@ -102,17 +105,20 @@ impl<'s> Maker<'s> {
         let needs = security::needs(operation, schemas.document, guess::is_action(guess.kind), &mut notes);
         elsewhere(operation, &mut notes);
         let method = if operation.method == "HEAD" { "GET" } else { operation.method };
+        let (form, unfit, input) = (input.form, input.unfit.take(), input.schema());
+        let acts = guess::is_action(guess.kind);
         Capability {
+            spoken: self.verbs.name(method, &id, operation.path, &input, acts),
             description: description(operation),
             method,
             endpoint: self.endpoint(method, operation.path),
             needs,
             site_method: operation.method,
             site_path: name::site_path(self.base, operation.path),
-            form: input.form,
+            form,
             wrap,
-            unfit: input.unfit.take(),
-            input: input.schema(),
+            unfit,
+            input,
             output,
             notes: name::few(notes),
             from: name::one_line(&format!("{} {}", operation.method, operation.path), 200),

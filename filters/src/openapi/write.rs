@@ -1,6 +1,6 @@
 //! A declaration out of what a document said: the site, who may call, the schemas, the capabilities.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     guess, name,
@@ -24,6 +24,9 @@ pub(super) fn head(page: &mut Page, document: &Value, asked: &Asked, left_out: u
     page.comment("- Everything that was guessed is marked \"review:\". Look at each, then take the mark away.");
     page.comment("- Type and risk decide what a person has to confirm. They were guessed from methods and names.");
     page.comment("- Leave out what agents have no business with, or write exposed = false.");
+    page.comment(
+        "- A verb and a path (agtp) are how agents of the AGTP call it; intent, outcome and impact are said there.",
+    );
     page.comment("- Say what is personal (data_sensitivity, [capabilities.privacy]): the document cannot know.");
     page.comment("- Then run `frontdesk check` on this file.");
     if left_out > 0 {
@@ -109,6 +112,12 @@ pub(super) fn capability(page: &mut Page, capability: &Capability) {
         page.guess("requires_user_confirmation", true, "guessed from the type");
         page.guess("idempotency_required", true, "guessed from the risk");
     }
+    let spoken = &capability.spoken;
+    if let Some(note) = &spoken.note {
+        page.comment(note);
+    }
+    let agtp = json!({ "method": spoken.method, "path": spoken.path });
+    page.guess("agtp", agtp, "guessed; a person says intent and impact");
     if let Some(why) = &capability.unfit {
         page.guess("exposed", false, why);
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     raw::Item,
-    settings::{AhpCapability, Aom, BuiltIn, Capability, CapabilityKind, Confirmation, Privacy},
+    settings::{AgtpCapability, AhpCapability, Aom, BuiltIn, Capability, CapabilityKind, Confirmation, Privacy},
 };
 use crate::dialect::ahp::listed;
 
@@ -63,6 +63,7 @@ fn capability(built_in: BuiltIn, id: &str, description: &str, types: &[&str]) ->
             accept_fallback: Some(true),
             ..AhpCapability::default()
         },
+        agtp: AgtpCapability::default(),
         built_in: Some(built_in),
     }
 }

@@ -196,7 +196,8 @@ pub(super) fn star(text: &str) -> Result<(), String> {
 
 /// `agtp.policies.methods.legacy` where it is not a list.
 pub(super) fn none(text: &str) -> Result<(), String> {
-    if text == "NONE" { Ok(()) } else { Err("must be \"NONE\" or a list of methods".into()) }
+    let known = matches!(text, "NONE" | "*");
+    if known { Ok(()) } else { Err("must be \"NONE\", \"*\" or a list of methods".into()) }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
     schema::{Kind::*, Table, closed, key, open},
 };
 
-const RISK: &[&str] = &["low", "medium", "high", "critical"];
+pub(super) const RISK: &[&str] = &["low", "medium", "high", "critical"];
 /// Numbers that end up in a `usize` or a count of seconds.
 const BOUNDED: i64 = 1 << 40;
 
@@ -292,9 +292,9 @@ static AGTP_METHODS: Table = closed(&[
 
 static REDIRECT: Table = closed(&[
     key("from_method", Text(method)).required(),
-    key("from_path", Text(path)).required(),
+    key("from_path", Text(path)),
     key("to_method", Text(method)).required(),
-    key("to_path", Text(path)).required(),
+    key("to_path", Text(path)),
 ]);
 
 static RCNS: Table = closed(&[
@@ -311,6 +311,7 @@ static RECIPE: Table = closed(&[
     key("version", Text(filled)),
     key("method", Text(method)),
     key("path", Text(path)),
+    key("description", Text(any)),
     key("steps", Subs(&STEP)).required(),
 ]);
 

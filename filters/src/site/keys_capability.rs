@@ -4,7 +4,7 @@ use super::{
     forms::*,
     schema::{Kind::*, Table, closed, key, open},
 };
-use crate::dialect::ahp::listed;
+use crate::dialect::{agtp::CATEGORIES, ahp::listed};
 
 /// `type` of a capability (AICP §5.5); one we do not know is refused, never guessed (§8.12).
 pub(super) const TYPES: &[&str] = &[
@@ -95,8 +95,14 @@ static AHP: Table = closed(&[
 static AGTP: Table = closed(&[
     key("method", Text(method)),
     key("path", Text(path)),
+    key("namespace", Text(filled)),
+    key("intent", Text(filled)),
+    key("actor", Text(filled)),
+    key("outcome", Text(filled)),
+    key("capability", Word(CATEGORIES)),
     key("confidence", Fraction),
-    key("outcome", Text(any)),
+    key("impact", Word(&["informational", "reversible", "irreversible"])),
+    key("is_idempotent", Bool),
     key("deprecated", Sub(&DEPRECATED)),
 ]);
 

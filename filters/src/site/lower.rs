@@ -8,13 +8,13 @@ use std::{path::Path, time::Duration};
 use super::{
     built_in,
     check::Files,
-    forms,
+    forms, lower_agtp,
     lower_callers::{auth, digest, rate_limits, sessions, store, token_budget},
     lower_capability::capability,
     raw::Item,
     schemas::Schemas,
     settings::*,
-    units,
+    units, verbs,
     view::View,
 };
 
@@ -68,6 +68,7 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
             .iter()
             .filter_map(|item| capability(View { item: Some(item), base }, schemas))
             .collect(),
+        agtp: lower_agtp::agtp(table("agtp"), verbs::is_spoken(root), files),
         protection: protection(table("protection")),
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{
+    lower_agtp,
     raw::{Item, Value as Raw},
     schemas::{Pointed, Schemas},
     settings::*,
@@ -39,24 +40,27 @@ pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
         confirmation: confirmation(table("confirmation")),
         privacy: privacy(table("privacy")),
         ahp: ahp(table("ahp")),
+        agtp: lower_agtp::capability(table("agtp")),
         built_in: None,
     })
 }
 
+/// Every `type`, and the kind that it names.
+pub(super) const KINDS: [(&str, CapabilityKind); 9] = [
+    ("resource", CapabilityKind::Resource),
+    ("query", CapabilityKind::Query),
+    ("compare", CapabilityKind::Compare),
+    ("monitor", CapabilityKind::Monitor),
+    ("prepare_action", CapabilityKind::PrepareAction),
+    ("commit_action", CapabilityKind::CommitAction),
+    ("destructive_action", CapabilityKind::DestructiveAction),
+    ("event", CapabilityKind::Event),
+    ("policy", CapabilityKind::Policy),
+];
+
 /// The kind a `type` names; `None` for a word we do not know.
 pub(super) fn capability_kind(word: &str) -> Option<CapabilityKind> {
-    Some(match word {
-        "resource" => CapabilityKind::Resource,
-        "query" => CapabilityKind::Query,
-        "compare" => CapabilityKind::Compare,
-        "monitor" => CapabilityKind::Monitor,
-        "prepare_action" => CapabilityKind::PrepareAction,
-        "commit_action" => CapabilityKind::CommitAction,
-        "destructive_action" => CapabilityKind::DestructiveAction,
-        "event" => CapabilityKind::Event,
-        "policy" => CapabilityKind::Policy,
-        _ => return None,
-    })
+    KINDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
 }
 
 /// A table of texts.

@@ -4,30 +4,40 @@
 //! Snapshot. The table of keys in `keys` and `keys_capability` is the whole contract with the operator: what is
 //! accepted, what is published and what is secret all follow from it.
 
+mod breaks;
 mod built_in;
 mod check;
 mod forms;
 mod keys;
 mod keys_capability;
 mod lower;
+mod lower_agtp;
 mod lower_callers;
 mod lower_capability;
 mod mistake;
 mod node;
 mod publish;
 mod raw;
+mod recipe_steps;
+mod recipes;
 mod replace;
 mod rules;
+mod rules_agtp;
+mod rules_agtp_policy;
 mod rules_capability;
+mod rules_identity;
 mod rules_policy;
 mod schema;
 mod schemas;
 mod settings;
+mod settings_agtp;
 mod settings_callers;
 mod settings_capability;
 mod snapshot;
+mod strictest;
 mod trail;
 mod units;
+mod verbs;
 mod view;
 
 #[cfg(test)]
@@ -44,11 +54,14 @@ use std::{
 
 use crate::caller::Callers;
 
+pub use breaks::{Break, breaks};
 pub(crate) use lower::PATHS;
 pub use mistake::{Mistake, Severity};
 pub use node::Node;
+pub(crate) use recipe_steps::{DEEPEST, steps};
 pub use settings::*;
 pub use snapshot::{Learned, Snapshot};
+pub(crate) use strictest::raise;
 
 /// What this crate needs from outside to read a declaration.
 pub trait Outside {
@@ -174,8 +187,11 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, review: bool) -> Result
     }
     rules_capability::rules(&raw.root, &schemas, &mut found);
     // What is too wrong to be read has been told of, and is not there to be judged.
-    let settings = lower::lower(&raw.root, base, &files, &schemas);
+    let mut settings = lower::lower(&raw.root, base, &files, &schemas);
+    let raised = recipes::rules(&raw.root, &mut settings, &mut found);
     rules::signing_key(&raw.root, &settings, &mut found);
+    rules_identity::rules(&raw.root, &settings, &mut found);
+    rules_agtp::rules(&raw.root, &settings, &schemas, &mut found);
     rules::keys(&raw.root, &Callers::new(&settings, &HashMap::new()), &mut found);
     let findings = found.into_sorted();
     if findings.iter().any(Mistake::is_fatal) {
@@ -186,9 +202,11 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, review: bool) -> Result
     let mut references: Vec<PathBuf> = files.into_keys().chain(raw.files).collect();
     references.sort();
     references.dedup();
+    let mut contract = publish::contract(&raw.root, &schemas);
+    recipes::publish(&mut contract, &settings, &raised);
     let declaration = Declaration {
         settings,
-        contract: Arc::new(publish::contract(&raw.root, &schemas)),
+        contract: Arc::new(contract),
         tables: publish::redacted(&raw.root),
         warnings: findings,
         references,

@@ -11,7 +11,7 @@ use super::{
     raw::{Item, Value},
     units,
 };
-use crate::{caller::Callers, dialect::aicp::Signer};
+use crate::{caller::Callers, signer::Signer};
 
 /// The rules of everything but the capabilities.
 pub(super) fn rules(root: &Item, found: &mut Findings) {

@@ -120,9 +120,16 @@ fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
         let what = format!("{first} is there too; a capability is answered in one way");
         found.mistake(item.line, trail.key("upstream").key(second), what);
     }
-    if let (Some(method), Some((way @ ("recipe" | "desk"), _))) = (given("method"), way) {
-        let what = format!("has no effect beside upstream.{way}");
-        found.warning(method.line, trail.key("upstream").key("method"), what);
+    let idle: &[&str] = match way {
+        Some(("desk", _)) => &["method"],
+        Some(("recipe", _)) => {
+            &["method", "rename_input", "errors", "timeout", "body", "headers", "idempotent", "response"]
+        }
+        _ => &[],
+    };
+    for (key, item) in idle.iter().filter_map(|key| Some((key, given(key)?))) {
+        let what = format!("has no effect beside upstream.{}", way.map_or("", |(way, _)| way));
+        found.warning(item.line, trail.key("upstream").key(key), what);
     }
     let called = !matches!(text(capability, "type"), Some("event" | "policy"))
         && capability.get("exposed").and_then(Item::bool) != Some(false);

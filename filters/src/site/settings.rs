@@ -8,6 +8,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use ipnet::IpNet;
 
 pub use super::{
+    settings_agtp::*,
     settings_callers::*,
     settings_capability::*,
     units::{Budget, Rate, Span},
@@ -47,6 +48,7 @@ pub struct Settings {
     pub capabilities: Arc<[Capability]>,
     /// What is there without being declared. Their places come after those of the declared.
     pub built_in: Arc<[Capability]>,
+    pub agtp: Agtp,
     pub protection: Protection,
 }
 

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
+use super::{AgtpCapability, Recipe};
 use crate::desk::Schema;
 
 /// A `[[capabilities]]` entry. Everything written is in `Declaration::contract`.
@@ -36,6 +37,7 @@ pub struct Capability {
     pub confirmation: Confirmation,
     pub privacy: Privacy,
     pub ahp: AhpCapability,
+    pub agtp: AgtpCapability,
     /// It is answered from the site's own pages, and was not declared.
     pub built_in: Option<BuiltIn>,
 }
@@ -63,12 +65,23 @@ pub enum CapabilityKind {
     Policy,
 }
 
-/// `auth` of a capability.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// `auth` of a capability, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AuthNeed {
     None,
     Optional,
     Required,
+}
+
+impl AuthNeed {
+    /// As a declaration has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Optional => "optional",
+            Self::Required => "required",
+        }
+    }
 }
 
 impl CapabilityKind {
@@ -92,6 +105,41 @@ impl CapabilityKind {
 }
 
 impl Capability {
+    /// What a recipe does where no declaration names it, and before its steps are looked at: they make it as strict as
+    /// they are. Its id is to be like no other's.
+    pub fn of_recipe(id: String, recipe: &Recipe) -> Self {
+        Self {
+            id,
+            kind: CapabilityKind::Query,
+            description: Some(recipe.description.clone().unwrap_or_else(|| recipe.name.clone())),
+            method: None,
+            endpoint: None,
+            risk_level: Some("low".to_owned()),
+            data_sensitivity: Some("public".to_owned()),
+            auth: Some("none".to_owned()),
+            required_scopes: Vec::new(),
+            requires_user_confirmation: Some(false),
+            requires_strong_authentication: false,
+            idempotency_required: false,
+            cache_ttl: Duration::MAX,
+            exposed: true,
+            input_schema: None,
+            output_schema: None,
+            input: None,
+            upstream: Some(Call { recipe: Some(recipe.name.clone()), ..Call::default() }),
+            aom: Aom::default(),
+            confirmation: Confirmation { expires: Duration::from_secs(300), summary: None, consequence: None },
+            privacy: Privacy::default(),
+            ahp: AhpCapability::default(),
+            agtp: AgtpCapability {
+                method: recipe.method.clone(),
+                path: recipe.path.clone(),
+                ..AgtpCapability::default()
+            },
+            built_in: None,
+        }
+    }
+
     /// How an agent calls it.
     pub fn method(&self) -> &str {
         self.method.as_deref().unwrap_or(self.kind.usual_method())

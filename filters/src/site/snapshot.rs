@@ -15,7 +15,7 @@ use crate::{
         llms::{self, Contents},
     },
     desk::Plan,
-    dialect::{Announcement, DIALECTS, Explain, Occupied, Variant, ahp},
+    dialect::{Announcement, DIALECTS, Explain, Occupied, Variant, agtp::Spoken, ahp},
     endpoint::{Endpoint, Endpoints},
     limits::{Policies, budget::Budgets},
     page::{Insertion, signals::Signals},
@@ -51,6 +51,8 @@ pub struct Snapshot {
     plans: Vec<Plan>,
     /// What can be asked in words.
     pub(crate) converse: ahp::Converse,
+    /// What is called by verbs, whatever the path; `None` where none are spoken.
+    pub(crate) spoken: Option<Arc<Spoken>>,
 }
 
 /// What was learned about the world outside since the declaration was read.
@@ -121,6 +123,7 @@ impl Snapshot {
             },
             budgets: Budgets::new(&declaration.settings.token_budget, &declaration.settings.sessions),
             converse: ahp::Converse::new(declaration),
+            spoken: Spoken::new(declaration).map(Arc::new),
             hash: declaration.hash.clone(),
             settings: declaration.settings.clone(),
         }

@@ -28,6 +28,8 @@ pub enum Class {
     Daily,
     /// A signature's nonce: once.
     Nonce,
+    /// What is negotiated while we run: attempts, and proposals that were turned down.
+    Negotiation,
 }
 
 /// What is lost with a count, when there are too many.

@@ -1,13 +1,17 @@
-//! A home of counts for tests of what decides: the slab, which can be taken away.
+//! Homes for tests of what decides: the slab for counts, and a shelf for records, which can be taken away.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     time::Instant,
 };
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 
-use super::{Amount, Away, Counters, Limit, Settlement, Slab, Taken};
+use super::{
+    Amount, Away, Change, Committed, Counters, Expect, Limit, NotKept, Put, Record, Records, Settlement, Slab, Taken,
+};
 
 /// Counts in memory, unless they are away.
 pub(crate) struct Home {
@@ -34,6 +38,65 @@ impl Counters for Home {
     async fn settle(&self, settlements: &[Settlement]) -> Result<(), Away> {
         self.slab.settle(settlements, self.began.elapsed());
         Ok(())
+    }
+}
+
+/// Records in memory, kept for ever.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    pub(crate) kept: Mutex<BTreeMap<String, Record>>,
+    pub(crate) state: Mutex<Shelving>,
+    pub(crate) commits: AtomicUsize,
+}
+
+/// How a shelf is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Shelving {
+    #[default]
+    Well,
+    Away,
+    Full,
+    /// What is asked for is done, and nobody hears of it.
+    Mute,
+}
+
+#[async_trait]
+impl Records for Shelf {
+    async fn get(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        match *self.state.lock() {
+            Shelving::Away | Shelving::Mute => Err(NotKept::Away),
+            _ => Ok(self.kept.lock().get(key).cloned()),
+        }
+    }
+
+    async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
+        let state = *self.state.lock();
+        match state {
+            Shelving::Away => return Err(NotKept::Away),
+            Shelving::Full => return Err(NotKept::Full),
+            _ => {}
+        }
+        let mut kept = self.kept.lock();
+        let version = self.commits.fetch_add(1, Ordering::Relaxed) as u64 + 1;
+        for (index, change) in changes.iter().enumerate() {
+            assert!(changes[..index].iter().all(|other| other.key != change.key), "{} stands twice", change.key);
+            let found = kept.get(&change.key);
+            let holds = match change.expect {
+                Expect::Absent => found.is_none(),
+                Expect::Version(version) => found.is_some_and(|record| record.version == version),
+                Expect::Anything => true,
+            };
+            if !holds {
+                return Ok(Committed::Conflict(index, found.cloned()));
+            }
+        }
+        for change in changes {
+            match &change.put {
+                Put::Value(value, _) => drop(kept.insert(change.key.clone(), Record { value: value.clone(), version })),
+                Put::Nothing => drop(kept.remove(&change.key)),
+            }
+        }
+        if state == Shelving::Mute { Err(NotKept::Away) } else { Ok(Committed::Done(version)) }
     }
 }
 

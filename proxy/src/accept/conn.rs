@@ -43,7 +43,7 @@ pub(super) enum Io {
 
 /// A connection: what the library reads requests from and writes responses to.
 #[derive(Debug)]
-pub(super) struct Conn {
+pub struct Conn {
     io: Io,
     info: Arc<ConnInfo>,
     digest: Arc<SocketDigest>,
@@ -78,8 +78,17 @@ impl Conn {
         }
     }
 
-    pub(super) fn info(&self) -> &Arc<ConnInfo> {
+    /// What is known about it.
+    pub fn info(&self) -> &Arc<ConnInfo> {
         &self.info
+    }
+
+    /// Whom the client asked for when it shook hands (SNI).
+    pub fn server_name(&self) -> Option<&str> {
+        match &self.io {
+            Io::Tls(tls) => tls.get_ref().1.server_name(),
+            Io::Plain(_) | Io::Gone => None,
+        }
     }
 
     pub(super) fn digest(&self) -> Arc<SocketDigest> {

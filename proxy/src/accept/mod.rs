@@ -1,4 +1,5 @@
-//! The way in (decision 19): permit → PROXY → TLS → wait with only the socket held → the library under a deadline.
+//! The way in (decision 19): permit → PROXY → TLS → wait with only the socket held → an app under a deadline, which is the
+//! library for HTTP.
 //!
 //! The library's own listener bounds neither the handshake nor the whole head, keeps a session for each idle
 //! connection, and stops by sleeping. This one bounds all of it, and its drain ends as soon as nothing runs.
@@ -21,17 +22,17 @@ use std::{
 };
 
 use frontdesk_filters::caller::forwarded;
-use pingora::apps::HttpServerApp;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
-    time::{Instant, timeout_at},
+    time::{Instant, sleep_until, timeout_at},
 };
 use tokio_rustls::TlsAcceptor;
 
 use crate::{admin::metrics::Metrics, certificate::Certificate, live::Live};
-use conn::{Conn, Io};
+use conn::Io;
 
+pub use conn::Conn;
 pub use info::ConnInfo;
 
 tokio::task_local! {
@@ -102,6 +103,45 @@ impl Gate {
         self.permits.clone().acquire_owned().await.ok()
     }
 
+    /// Waits, with nothing but the socket held, until the client begins a request, and says when its head has to be
+    /// complete: `first` for the first one of a connection. `None`: the connection is over.
+    pub async fn begun(&self, conn: &mut Conn, first: Option<Instant>) -> Option<Instant> {
+        let (head_limit, idle_limit) = self.limits();
+        let mut drain = self.drain.clone();
+        let _idle = Counted::one(&self.idle);
+        if first.is_none() && self.waiting.load(Ordering::SeqCst) > 0 {
+            // Somebody waits for the place that this connection only keeps.
+            return None;
+        }
+        let ready = tokio::select! {
+            ready = conn.readable() => ready.is_ok(),
+            () = sleep_until(first.unwrap_or_else(|| Instant::now() + idle_limit)) => {
+                if first.is_some() { self.metrics.rejected("header_timeout") }
+                false
+            }
+            () = begun(&mut drain) => false,
+            () = self.room.notified() => false,
+        };
+        ready.then(|| first.unwrap_or_else(|| Instant::now() + head_limit))
+    }
+
+    /// `header_timeout` and `idle_timeout` as they are now.
+    pub fn limits(&self) -> (Duration, Duration) {
+        let running = self.live.current();
+        let protection = &running.snapshot.settings.protection;
+        (protection.header_timeout, protection.idle_timeout)
+    }
+
+    /// Where what happens here is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Whether the process is to end.
+    pub fn drains(&self) -> bool {
+        *self.drain.borrow()
+    }
+
     /// Returns when no connection is left.
     pub async fn emptied(&self) {
         let all = u32::try_from(self.size.load(Ordering::SeqCst)).unwrap_or(u32::MAX);
@@ -130,7 +170,18 @@ async fn begun(drain: &mut watch::Receiver<bool>) {
     let _ = drain.wait_for(|begun| *begun).await;
 }
 
-/// What a listener does with a connection before it speaks HTTP.
+/// What speaks with clients once they are in.
+pub trait App: Send + Sync + 'static {
+    /// Serves a connection to its end. The permit goes back when the last of its requests has.
+    fn serve(
+        self: Arc<Self>,
+        gate: Arc<Gate>,
+        admitted: Admitted,
+        permit: Arc<OwnedSemaphorePermit>,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// What a listener does with a connection before anything is spoken.
 #[derive(Clone)]
 pub struct Manner {
     pub tls: Option<TlsAcceptor>,
@@ -146,7 +197,12 @@ impl Manner {
 
     /// TLS with a certificate that may be swapped.
     pub fn tls(certificate: Arc<Certificate>, proxy_protocol: bool) -> Result<Self, rustls::Error> {
-        Ok(Self { tls: Some(tls::acceptor(certificate)?), h2c: false, proxy_protocol })
+        Ok(Self { tls: Some(tls::http(certificate)?), h2c: false, proxy_protocol })
+    }
+
+    /// For frames: TLS with that certificate, or cleartext.
+    pub fn frames(certificate: Option<Arc<Certificate>>, proxy_protocol: bool) -> Result<Self, rustls::Error> {
+        Ok(Self { tls: certificate.map(tls::frames).transpose()?, h2c: false, proxy_protocol })
     }
 }
 
@@ -161,10 +217,7 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Accepts until the drain begins. Each connection runs in a task of its own.
-pub async fn listen<A>(gate: Arc<Gate>, listener: TcpListener, manner: Manner, app: Arc<A>)
-where
-    A: HttpServerApp + Send + Sync + 'static,
-{
+pub async fn listen<A: App>(gate: Arc<Gate>, listener: TcpListener, manner: Manner, app: Arc<A>) {
     let mut drain = gate.drain.clone();
     loop {
         let accepted = tokio::select! {
@@ -191,21 +244,21 @@ where
             let _open = open;
             // Boxed: what the handshake needs is not held while the connection idles.
             if let Some(conn) = Box::pin(admit(&gate, manner, tcp, peer)).await {
-                serve::serve(gate, conn, app, Arc::new(permit)).await;
+                app.serve(gate, conn, Arc::new(permit)).await;
             }
         });
     }
 }
 
-/// A connection that is ready to speak HTTP.
-struct Admitted {
-    conn: Box<Conn>,
+/// A connection that is ready to speak.
+pub struct Admitted {
+    pub conn: Box<Conn>,
     http2: bool,
     /// When the first request's head has to be complete.
-    deadline: Instant,
+    pub deadline: Instant,
 }
 
-/// Everything before HTTP, within `protection.header_timeout` from accept on.
+/// Everything before anything is spoken, within `protection.header_timeout` from accept on.
 async fn admit(gate: &Gate, manner: Manner, mut tcp: TcpStream, peer: SocketAddr) -> Option<Admitted> {
     let (limit, trusted) = {
         let running = gate.live.current();

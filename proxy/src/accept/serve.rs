@@ -1,4 +1,4 @@
-//! One connection's life once it may speak HTTP: request after request over HTTP/1.1, streams over HTTP/2.
+//! One connection's life where HTTP is spoken: request after request over HTTP/1.1, streams over HTTP/2.
 
 use std::{
     sync::{
@@ -20,10 +20,10 @@ use pingora::{
 };
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit},
-    time::{Instant, sleep, sleep_until, timeout_at},
+    time::{Instant, sleep, timeout_at},
 };
 
-use super::{Admitted, CONNECTION, Counted, Gate, conn::Conn, info::HeadOutcome};
+use super::{Admitted, App, CONNECTION, Counted, Gate, conn::Conn, info::HeadOutcome};
 
 /// What a client begins with that speaks HTTP/2 over cleartext (RFC 9113 §3.4).
 pub(super) const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -32,15 +32,17 @@ const REFUSALS: usize = 32;
 /// How long a client may take to read the last words of an HTTP/2 connection.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Serves the connection to its end. The permit goes back when the last of its requests has.
-pub(super) async fn serve<A>(gate: Arc<Gate>, admitted: Admitted, app: Arc<A>, permit: Arc<OwnedSemaphorePermit>)
+impl<A> App for A
 where
     A: HttpServerApp + Send + Sync + 'static,
 {
-    if admitted.http2 {
-        Box::pin(http2(gate, admitted, app, permit)).await;
-    } else {
-        http1(gate, admitted, app).await;
+    async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, permit: Arc<OwnedSemaphorePermit>) {
+        if admitted.http2 {
+            Box::pin(http2(gate, admitted, self, permit)).await;
+        } else {
+            // The permit lives as long as this does.
+            http1(gate, admitted, self).await;
+        }
     }
 }
 
@@ -51,32 +53,17 @@ where
     let mut conn = admitted.conn;
     // The first head has what is left of the time since accept.
     let mut first = Some(admitted.deadline);
-    let mut drain = gate.drain.clone();
+    let drain = gate.drain.clone();
     let mut settings: Option<HttpPersistentSettings> = None;
     let mut pipelined = false;
     loop {
-        let (head_limit, idle_limit) = limits(&gate);
-        let patience = first.unwrap_or_else(|| Instant::now() + idle_limit);
-        let idle = Counted::one(&gate.idle);
-        if first.is_none() && !pipelined && gate.waiting.load(Ordering::SeqCst) > 0 {
-            // Somebody waits for the place that this connection only keeps.
-            return;
-        }
-        let ready = pipelined
-            || tokio::select! {
-                ready = conn.readable() => ready.is_ok(),
-                () = sleep_until(patience) => {
-                    if first.is_some() { gate.metrics.rejected("header_timeout") }
-                    false
-                }
-                () = super::begun(&mut drain) => false,
-                () = gate.room.notified() => false,
-            };
-        drop(idle);
-        if !ready {
-            return;
-        }
-        conn.begin_head(first.take().unwrap_or_else(|| Instant::now() + head_limit));
+        let (head_limit, idle_limit) = gate.limits();
+        let deadline = match pipelined {
+            true => Some(Instant::now() + head_limit),
+            false => gate.begun(&mut conn, first.take()).await,
+        };
+        let Some(deadline) = deadline else { return };
+        conn.begin_head(deadline);
         let info = conn.info().clone();
         let mut session = ServerSession::new_http1(conn as Stream);
         match settings.take() {
@@ -108,19 +95,12 @@ fn holds_next_request(settings: &HttpPersistentSettings) -> bool {
     format!("{settings:?}").contains("pipelined_prefix: Some(")
 }
 
-/// `header_timeout` and `idle_timeout` as they are now.
-fn limits(gate: &Gate) -> (Duration, Duration) {
-    let running = gate.live.current();
-    let protection = &running.snapshot.settings.protection;
-    (protection.header_timeout, protection.idle_timeout)
-}
-
 async fn http2<A>(gate: Arc<Gate>, admitted: Admitted, app: Arc<A>, permit: Arc<OwnedSemaphorePermit>)
 where
     A: HttpServerApp + Send + Sync + 'static,
 {
     let mut drain = gate.drain.clone();
-    let (_, idle_limit) = limits(&gate);
+    let (_, idle_limit) = gate.limits();
     let conn = admitted.conn;
     let info = conn.info().clone();
     let digest = Arc::new(Digest { socket_digest: Some(conn.digest()), ..Digest::default() });

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use frontdesk_filters::frames;
 use http::{Method, Version};
 use prometheus::{
     Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
@@ -22,8 +23,28 @@ const SECONDS: [f64; 19] = [
 /// There may be a thousand capabilities.
 const CALL_SECONDS: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0];
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "_OTHER"];
-const PROTOCOLS: [&str; 3] = ["1.0", "1.1", "2"];
+/// In the order of [`Spoken`].
+const PROTOCOLS: [&str; 4] = ["1.0", "1.1", "2", frames::PROTOCOL];
 const STATUSES: usize = 600;
+
+/// What a request came in.
+#[derive(Debug, Clone, Copy)]
+pub enum Spoken {
+    Http10,
+    Http11,
+    Http2,
+    Frames,
+}
+
+impl From<Version> for Spoken {
+    fn from(version: Version) -> Self {
+        match version {
+            Version::HTTP_2 => Self::Http2,
+            Version::HTTP_11 => Self::Http11,
+            _ => Self::Http10,
+        }
+    }
+}
 
 /// All metrics of the process.
 pub struct Metrics {
@@ -58,6 +79,7 @@ pub struct Metrics {
     pub audit_up: IntGauge,
     pub audit_written: IntCounter,
     pub audit_dropped: IntCounter,
+    pub chain_waiting: IntGauge,
     content_pages: IntGauge,
     content_bytes: IntGauge,
     crawl_requests: IntCounterVec,
@@ -162,6 +184,11 @@ impl Metrics {
                 "frontdesk_audit_dropped_total",
                 "Lines of reads that were dropped because the audit log could not be written in time.",
             )?,
+            chain_waiting: gauge(
+                &r,
+                "frontdesk_chain_waiting",
+                "Signed records that wait to be stored; with 4096 of them, what needs one is refused.",
+            )?,
             content_pages: gauge(&r, "frontdesk_content_pages", "Pages of the site that are known.")?,
             content_bytes: gauge(&r, "frontdesk_content_bytes", "What the index of the site's pages takes.")?,
             crawl_requests: counters(
@@ -183,13 +210,9 @@ impl Metrics {
     }
 
     /// Counts a request that has been answered. `seconds` from its head to its last byte.
-    pub fn request(&self, method: &Method, version: Version, status: u16, passed: bool, seconds: f64) {
+    pub fn request(&self, method: &Method, spoken: Spoken, status: u16, passed: bool, seconds: f64) {
         let m = METHODS.iter().position(|m| *m == method.as_str()).unwrap_or(METHODS.len() - 1);
-        let p = match version {
-            Version::HTTP_2 => 2,
-            Version::HTTP_11 => 1,
-            _ => 0,
-        };
+        let p = spoken as usize;
         let s = usize::from(status).min(STATUSES - 1);
         self.by_request[(m * PROTOCOLS.len() + p) * STATUSES + s]
             .get_or_init(|| self.requests.with_label_values(&[METHODS[m], s.to_string().as_str(), PROTOCOLS[p]]))

@@ -12,13 +12,18 @@ use super::check;
 use crate::source::Source;
 
 /// Mistakes go to standard error, so that standard output is the document and nothing else.
-pub(super) fn export(what: &str, file: PathBuf, json: bool, out: Option<PathBuf>) -> ExitCode {
+pub(super) fn export(what: &str, file: PathBuf, json: bool, form: Option<&str>, out: Option<PathBuf>) -> ExitCode {
     let review = match check::reviewed(&Source::file(file)) {
         Ok(review) => review,
         Err(code) => return code,
     };
-    let Some(document) = dialect::export(what, json, &review.declaration) else {
-        eprintln!("frontdesk: {what} is not published{}", if json { " as JSON" } else { "" });
+    let document = match form {
+        Some(form) => dialect::export_as(what, form, &review.declaration),
+        None => dialect::export(what, json, &review.declaration),
+    };
+    let Some(document) = document else {
+        let form = form.or(json.then_some("JSON")).map(|form| format!(" as {form}"));
+        eprintln!("frontdesk: {what} is not published{}", form.unwrap_or_default());
         return ExitCode::from(1);
     };
     match write(&document, out.as_deref()) {

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod catalog;
 mod check;
 mod demo;
 mod export;
@@ -47,6 +48,9 @@ enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// In the form of another, for whoever knows only that one.
+        #[arg(long = "as", value_name = "FORM", conflicts_with = "json", value_parser = PossibleValuesParser::new(dialect::forms()))]
+        form: Option<String>,
         /// Where to write it; standard output otherwise.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -54,6 +58,9 @@ enum Command {
     /// Turn a document about the site's interface into a configuration to start from: 0 it is written, 1 the document
     /// has mistakes, 2 it cannot be read.
     Import(Import),
+    /// Look into catalogs of verbs.
+    #[command(subcommand)]
+    Catalog(Catalog),
     /// Run in front of a bundled example site.
     Demo {
         /// Where to listen.
@@ -62,6 +69,23 @@ enum Command {
         /// Where the operator's address is.
         #[arg(long, default_value = "127.0.0.1:9901")]
         admin: SocketAddr,
+    },
+}
+
+#[derive(Subcommand)]
+enum Catalog {
+    /// See what is different between two: 0 nothing breaks, 1 something would, 2 one cannot be read.
+    Diff {
+        /// The catalog that is used.
+        old: PathBuf,
+        /// The one that is to be.
+        new: PathBuf,
+        /// Look in every .toml below for what would break.
+        #[arg(long, value_name = "DIR")]
+        against: Option<PathBuf>,
+        /// For a program.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -113,8 +137,11 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Check { file } => check::check(file),
         Command::Inspect { url, json } => inspect::inspect(&url, json),
-        Command::Export { what, file, json, out } => export::export(&what, file, json, out),
+        Command::Export { what, file, json, form, out } => export::export(&what, file, json, form.as_deref(), out),
         Command::Import(args) => import::import(args),
+        Command::Catalog(Catalog::Diff { old, new, against, json }) => {
+            catalog::diff(&old, &new, against.as_deref(), json)
+        }
         Command::Demo { listen, admin } => demo::demo(listen, admin),
     }
 }
@@ -132,6 +159,7 @@ mod tests {
             "frontdesk inspect https://a.example --json",
             "frontdesk check a.toml",
             "frontdesk export WHAT a.toml --json --out b.json",
+            "frontdesk catalog diff a.json b.json --against sites --json",
         ] {
             let what = dialect::exports().next().unwrap_or_default();
             let line = line.replace("WHAT", what);

@@ -27,7 +27,7 @@ impl Front {
         let request = session.req_header();
         let status = session.response_written().map_or(0, |r| r.status.as_u16());
         let took = ctx.began.elapsed();
-        self.metrics.request(&request.method, request.version, status, ctx.passed, took.as_secs_f64());
+        self.metrics.request(&request.method, request.version.into(), status, ctx.passed, took.as_secs_f64());
         let (received, sent) = (session.body_bytes_read(), session.body_bytes_sent());
         self.metrics.request_bytes.inc_by(received as u64);
         self.metrics.response_bytes.inc_by(sent as u64);

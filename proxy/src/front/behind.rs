@@ -154,6 +154,7 @@ impl Front {
             upstream: carrier,
             audit: running.audit.as_deref().map(|log| log as _),
             kept: &self.kept,
+            chains: &self.chains,
             counters: running.store.counters.as_ref(),
             library,
             background,

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use frontdesk_filters::caller::Caller;
+use frontdesk_filters::{Serve, caller::Caller};
 use http::{Version, header};
 use pingora::proxy::Session;
 use tokio::task::AbortHandle;
@@ -41,6 +41,8 @@ pub struct Ctx {
     pub client: Option<std::net::IpAddr>,
     /// Who is asking, once that was looked at.
     pub caller: Option<Caller>,
+    /// Who finishes whatever is told, a refusal too.
+    pub finish: Option<Arc<dyn Serve>>,
     pub error: Option<&'static str>,
 }
 
@@ -81,6 +83,7 @@ impl Ctx {
             page: Touched::No,
             client: None,
             caller: None,
+            finish: None,
             error: None,
         }
     }
@@ -112,7 +115,8 @@ impl Ctx {
             path: request.uri.path(),
             host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),
             status,
-            protocol: match request.version {
+            protocol: None,
+            version: match request.version {
                 Version::HTTP_2 => "2",
                 Version::HTTP_11 => "1.1",
                 _ => "1.0",

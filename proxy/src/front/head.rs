@@ -4,23 +4,17 @@ use std::borrow::Cow;
 
 use frontdesk_filters::{
     Fault, accept,
-    caller::{
-        Caller,
-        forwarded::{self, Meaning},
-    },
+    caller::{Caller, forwarded},
 };
 use http::{HeaderName, HeaderValue, Method, Version, header};
 use ipnet::IpNet;
 use pingora::{Result, http::RequestHeader, proxy::Session};
 
-use super::ctx::Ctx;
+use super::{
+    ctx::Ctx,
+    whence::{Whence, X_FORWARDED_PROTO},
+};
 use crate::{accept::ConnInfo, live::Running};
-
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
-const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 
 /// The path as it was sent, query included.
 pub fn target(request: &RequestHeader) -> Cow<'_, str> {
@@ -120,83 +114,49 @@ fn has_content_length(raw: &[u8]) -> bool {
         .any(|line| line.len() >= NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME))
 }
 
-/// Whether a header says where a request came from, on its way through proxies.
-pub fn is_forwarding(name: &HeaderName) -> bool {
-    matches!(forwarded::meaning(name), Meaning::Forwarding)
-}
-
 /// Removes what nobody but a trusted proxy may say, and says it ourselves, with who was verified.
 pub fn forward(session: &Session, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
-    forward_address(session, request, ctx, running)?;
+    if let Some(whence) = whence(session.req_header(), ctx) {
+        whence.forward(request, running)?;
+        as_http1(request)?;
+        // An HTTP/1.0 client may not have named a host; what goes up speaks HTTP/1.1, which must.
+        if (!running.snapshot.settings.upstream.preserve_host || whence.host.is_none())
+            && let Some(backend) = ctx.upstream.and_then(|i| running.pool.backends().get(i))
+        {
+            rehost(request, &backend.authority)?;
+        }
+    }
     for (name, value) in ctx.caller.iter().flat_map(Caller::told) {
         request.insert_header(name, value)?;
     }
     Ok(())
 }
 
-/// The same without who was verified.
-pub fn forward_address(session: &Session, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
-    let settings = &running.snapshot.settings;
-    let Some(connection) = ctx.connection.clone() else { return Ok(()) };
-    let peer = connection.client.ip().to_canonical();
-    // With the PROXY protocol it is the named client that speaks HTTP, and it is no proxy of ours.
-    let trusted = forwarded::is_trusted(peer, &settings.listen.trusted_proxies);
-    let client = ctx.client.unwrap_or(peer);
+/// Where a request came from; `None` where nothing is known of its connection.
+pub fn whence<'a>(incoming: &'a RequestHeader, ctx: &'a Ctx) -> Option<Whence<'a>> {
+    let connection = ctx.connection.as_deref()?;
+    let asked_for = || incoming.uri.authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok());
+    Some(Whence {
+        headers: &incoming.headers,
+        host: incoming.headers.get(header::HOST).cloned().or_else(asked_for),
+        protocol: match incoming.version {
+            Version::HTTP_2 => "2",
+            Version::HTTP_10 => "1.0",
+            _ => "1.1",
+        },
+        connection,
+        client: ctx.client.unwrap_or_else(|| connection.client.ip().to_canonical()),
+        proxied: true,
+    })
+}
 
-    let unwelcome: Vec<HeaderName> = request
-        .headers
-        .keys()
-        .filter(|name| match forwarded::meaning(name) {
-            Meaning::Ours | Meaning::Disguised => true,
-            Meaning::Forwarding => !trusted,
-            Meaning::Plain => false,
-        })
-        .cloned()
-        .collect();
-    for name in &unwelcome {
-        request.remove_header(name);
-    }
-
-    let incoming = session.req_header();
-    let host = incoming
-        .headers
-        .get(header::HOST)
-        .cloned()
-        .or_else(|| incoming.uri.authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok()));
-    let scheme = if connection.tls { "https" } else { "http" };
-    let before = joined(request, &X_FORWARDED_FOR);
-    request.insert_header(X_FORWARDED_FOR, value(before.map_or(peer.to_string(), |b| format!("{b}, {peer}")))?)?;
-    if let Some(elements) = joined(request, &FORWARDED) {
-        let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
-        request.insert_header(FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?)?;
-    }
-    if !request.headers.contains_key(&X_FORWARDED_PROTO) {
-        request.insert_header(X_FORWARDED_PROTO, HeaderValue::from_static(scheme))?;
-    }
-    if let (false, Some(host)) = (request.headers.contains_key(&X_FORWARDED_HOST), &host) {
-        request.insert_header(X_FORWARDED_HOST, host.clone())?;
-    }
-    request.insert_header(X_REAL_IP, value(client.to_string())?)?;
-    let protocol = match incoming.version {
-        Version::HTTP_2 => "2",
-        Version::HTTP_10 => "1.0",
-        _ => "1.1",
-    };
-    request.append_header(header::VIA, value(format!("{protocol} frontdesk"))?)?;
-
-    // HTTP/2 lets a client send its cookies in crumbs; HTTP/1.1 knows only one line of them (RFC 9113 §8.2.3).
+/// HTTP/2 lets a client send its cookies in crumbs; HTTP/1.1 knows only one line of them (RFC 9113 §8.2.3).
+fn as_http1(request: &mut RequestHeader) -> Result<()> {
     if request.headers.get_all(header::COOKIE).iter().nth(1).is_some() {
         let crumbs: Vec<&[u8]> = request.headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
         if let Ok(cookie) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..])) {
             request.insert_header(header::COOKIE, cookie)?;
         }
-    }
-
-    // An HTTP/1.0 client may not have named a host; what goes up speaks HTTP/1.1, which must.
-    if (!settings.upstream.preserve_host || host.is_none())
-        && let Some(backend) = ctx.upstream.and_then(|i| running.pool.backends().get(i))
-    {
-        rehost(request, &backend.authority)?;
     }
     Ok(())
 }
@@ -211,17 +171,6 @@ fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
         }
     }
     request.insert_header(header::HOST, authority.clone())
-}
-
-/// All lines of a list header as one; bytes that are no text are shown as such.
-fn joined(request: &RequestHeader, name: &HeaderName) -> Option<String> {
-    let lines: Vec<_> = request.headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
-    (!lines.is_empty()).then(|| lines.join(", ").replace(|c: char| !matches!(c, ' '..='~'), "?"))
-}
-
-fn value(text: String) -> Result<HeaderValue> {
-    use pingora::{ErrorType::InternalError, OrErr};
-    HeaderValue::try_from(text).or_err(InternalError, "a forwarding header that is not a header value")
 }
 
 /// Removes from a response what belongs to one hop only. An upgrade keeps its handshake.

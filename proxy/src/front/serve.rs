@@ -1,29 +1,19 @@
 //! A call of an agent endpoint: its body is read, the desk carries it out, and its dialect's reply is sent.
 
-use std::{
-    hash::{BuildHasher, Hasher, RandomState},
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use frontdesk_filters::{
-    About, Incoming, Refusal, Serving,
-    caller::Caller,
-    desk::{Account, Turned, audit::Audit},
+use frontdesk_filters::{Incoming, Refusal, Reply, Serving};
+use http::{HeaderValue, header};
+use pingora::{Result, proxy::Session};
+
+use super::{
+    Front,
+    call::{REQUEST_ID, Work, request_id},
+    ctx::Ctx,
+    head,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, header};
-use pingora::{Result, http::RequestHeader, proxy::Session};
-use uuid::Uuid;
-
-use super::{Front, behind::Behind, ctx::Ctx, head};
-use crate::{answer, intake, live::Running, outbound::Carrier};
-
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// What goes on to the site besides what is said of the client: how the operator follows a request.
-const FOLLOWED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
-/// The longest name of a request that is taken from a client, in bytes.
-const LONGEST_ID: usize = 128;
+use crate::{answer, intake, live::Running};
 
 impl Front {
     pub(super) async fn serve(&self, session: &mut Session, ctx: &mut Ctx, serving: Serving) -> Result<()> {
@@ -36,8 +26,9 @@ impl Front {
                 let accept = accept.as_ref().and_then(|value| value.to_str().ok());
                 let reply = serving.refused(&running.snapshot, &refusal, accept);
                 if let (Some(about), Some(caller)) = (serving.about(), &ctx.caller) {
-                    self.record(session.req_header(), &running, caller, about, refusal.reason);
+                    self.record(&session.req_header().headers, &running, caller, about, refusal.reason);
                 }
+                let reply = self.finished(session, ctx, &running, reply).await?;
                 return self.tell_refused(session, ctx, &running, reply, &refusal).await;
             }
             Err(None) => {
@@ -50,36 +41,8 @@ impl Front {
                 .map_err(|e| e.into_down());
             }
         };
-        let reply = self.carried_out(session, ctx, serving, &running, body).await?;
+        let reply = self.at_desk(session, ctx, Work::Serve(serving), &running, body).await?;
         answer::send_plain(session, reply, &running).await
-    }
-
-    /// Counts a call.
-    pub(super) fn count(&self, account: &Account) {
-        if account.unkept {
-            tracing::error!(
-                capability = account.capability,
-                "what became of a call could not be kept; a retry with its key will be told that nobody knows"
-            );
-        }
-        self.metrics.called(&account.capability, account.decision, account.duration);
-    }
-
-    /// Writes down a call that came no further than to be refused.
-    pub(super) fn record(
-        &self,
-        head: &RequestHeader,
-        running: &Running,
-        caller: &Caller,
-        about: About,
-        reason: &'static str,
-    ) {
-        let About { capability, dialect } = about;
-        let request_id = request_id(head);
-        let turned = Turned { capability, caller, idempotency_key: None, request_id: &request_id, dialect };
-        let audit = running.audit.as_deref().map(|log| log as &dyn Audit);
-        let account = running.snapshot.turned_away(&turned, reason, audit);
-        self.metrics.called(&account.capability, account.decision, account.duration);
     }
 
     async fn tell_refused(
@@ -87,7 +50,7 @@ impl Front {
         session: &mut Session,
         ctx: &mut Ctx,
         running: &Running,
-        reply: frontdesk_filters::Reply,
+        reply: Reply,
         refusal: &Refusal,
     ) -> Result<()> {
         self.metrics.rejected(refusal.reason);
@@ -95,24 +58,33 @@ impl Front {
         answer::send(session, reply, running).await
     }
 
-    async fn carried_out(
+    /// A refusal, as whoever refuses has it leave.
+    pub(super) async fn finished(
         &self,
         session: &Session,
         ctx: &mut Ctx,
-        serving: Serving,
+        running: &Arc<Running>,
+        reply: Reply,
+    ) -> Result<Reply> {
+        match ctx.finish.clone() {
+            Some(serve) => self.at_desk(session, ctx, Work::Finish(serve, reply), running, Bytes::new()).await,
+            None => Ok(reply),
+        }
+    }
+
+    async fn at_desk(
+        &self,
+        session: &Session,
+        ctx: &mut Ctx,
+        work: Work,
         running: &Arc<Running>,
         body: Bytes,
-    ) -> Result<frontdesk_filters::Reply> {
-        let request_id = request_id(session.req_header());
-        let told = || base(session, ctx, running, &request_id);
-        let carrier = Carrier { outbound: &self.outbound, running, told: &told };
-        let library = self.live.library();
-        let behind = Behind { front: self, running, told: &told };
-        let desk = self.desk(running, &carrier, &library, &behind);
+    ) -> Result<Reply> {
         let head = session.req_header();
-        let Some(caller) = &ctx.caller else {
+        let (Some(caller), Some(whence)) = (&ctx.caller, head::whence(head, ctx)) else {
             return pingora::Error::e_explain(pingora::ErrorType::InternalError, "nobody calls");
         };
+        let request_id = request_id(&head.headers);
         let incoming = Incoming {
             method: &head.method,
             target: &head::target(head),
@@ -121,58 +93,14 @@ impl Front {
             caller,
             authority: head::authority(head),
             request_id: &request_id,
+            framed: None,
         };
-        let served = serving.serve(&desk, &incoming).await;
-        if served.wants_keys {
-            self.live.want_keys();
-        }
-        if let Some(account) = &served.account {
-            self.count(account);
-        }
-        if let Some(reason) = served.reason {
-            self.metrics.rejected(reason);
-            ctx.error = Some(reason);
-        }
+        let refused = matches!(work, Work::Finish(..));
+        let served = self.call(running, &whence, &incoming, work).await;
+        ctx.error = served.reason.or(ctx.error);
         Ok(match HeaderValue::try_from(request_id) {
-            Ok(id) => served.reply.with_value(REQUEST_ID, id),
-            Err(_) => served.reply,
+            Ok(id) if !refused => served.reply.with_value(REQUEST_ID, id),
+            _ => served.reply,
         })
     }
-}
-
-/// What the site is told of where a request came from, as it is of every one that passes; and nothing of what was sent.
-fn base(session: &Session, ctx: &Ctx, running: &Running, request_id: &str) -> Result<HeaderMap> {
-    let incoming = session.req_header();
-    let mut base = RequestHeader::build_no_case(incoming.method.clone(), b"/", Some(24))?;
-    if let Ok(host) = HeaderValue::from_str(head::authority(incoming)) {
-        base.insert_header(header::HOST, host)?;
-    }
-    for (name, value) in &incoming.headers {
-        if head::is_forwarding(name) || FOLLOWED.contains(name) {
-            base.append_header(name.clone(), value.clone())?;
-        }
-    }
-    base.insert_header(REQUEST_ID, request_id)?;
-    head::forward_address(session, &mut base, ctx, running)?;
-    Ok(http::request::Parts::from(base).headers)
-}
-
-/// The client's name for its request, or one of ours.
-fn request_id(head: &RequestHeader) -> String {
-    let theirs = head.headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
-    let fits = |id: &&str| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|b| b.is_ascii_graphic());
-    theirs.filter(fits).map_or_else(|| fresh_id().to_string(), str::to_owned)
-}
-
-/// A UUIDv7 that nobody else has; it is no secret, so that the system is not asked for each.
-fn fresh_id() -> Uuid {
-    // Keyed anew by each state, from a start that the system gave to this thread.
-    let random = || RandomState::new().build_hasher().finish().to_be_bytes();
-    let (first, second) = (random(), random());
-    let mut bytes = [0; 10];
-    bytes[..8].copy_from_slice(&first);
-    bytes[8..].copy_from_slice(&second[..2]);
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let millis = u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX);
-    uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
 }

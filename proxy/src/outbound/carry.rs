@@ -84,7 +84,8 @@ impl Carrier<'_> {
             let host = told.remove(header::HOST).filter(|_| self.running.snapshot.settings.upstream.preserve_host);
             let host = host.unwrap_or_else(|| backend.authority.clone());
             match call.caller {
-                Some(caller) => told.extend(caller.told()),
+                Some(caller) if call.named => told.extend(caller.told()),
+                Some(_) => {}
                 None => {
                     let of_the_site = told.iter().filter(|(name, _)| OF_THE_SITE.contains(name));
                     told = of_the_site.map(|(name, value)| (name.clone(), value.clone())).collect();

@@ -106,7 +106,7 @@ impl Converse {
             // It came no further than to be refused or asked back: written down all the same.
             let Incoming { caller, request_id, .. } = *request;
             let idempotency_key = key.as_deref();
-            let turned = Turned { capability: listed.index, caller, idempotency_key, request_id, dialect };
+            let turned = Turned { capability: listed.index.into(), caller, idempotency_key, request_id, dialect };
             said.account = Some(desk.snapshot.turned_away(&turned, said.reason.unwrap_or("asked_back"), desk.audit));
         }
         said

@@ -138,6 +138,7 @@ mod tests {
                 caller: &caller,
                 authority: "site.test",
                 request_id: "r",
+                framed: None,
             })
             .map_err(|said| said.status.as_u16())
         };

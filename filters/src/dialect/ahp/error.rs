@@ -36,6 +36,7 @@ fn code(fault: Fault) -> &'static str {
         | Fault::Malformed
         | Fault::SiteFailed
         | Fault::Named(_)
+        | Fault::CompositionFailed
         | Fault::NotImplemented
         | Fault::OutcomeUnknown => "concierge_error",
         Fault::Unreachable | Fault::Unavailable | Fault::GatewayTimeout => "unavailable",
@@ -47,7 +48,9 @@ pub(super) fn status(fault: Fault) -> StatusCode {
     match fault {
         Fault::InvalidInput | Fault::ForbiddenField | Fault::KeyReused => StatusCode::BAD_REQUEST,
         Fault::ConfirmationRequired | Fault::ConfirmationInvalid => StatusCode::BAD_REQUEST,
-        Fault::BadGateway | Fault::Malformed | Fault::SiteFailed => StatusCode::INTERNAL_SERVER_ERROR,
+        Fault::BadGateway | Fault::Malformed | Fault::SiteFailed | Fault::CompositionFailed => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
         Fault::Unreachable | Fault::GatewayTimeout => StatusCode::SERVICE_UNAVAILABLE,
         Fault::Named(status) if status.is_server_error() => StatusCode::INTERNAL_SERVER_ERROR,
         other => other.status(),
@@ -72,6 +75,9 @@ pub(crate) fn body(refusal: &Refusal) -> Value {
     }
     if !refusal.required_scopes.is_empty() {
         body["required_scopes"] = refusal.required_scopes.clone().into();
+    }
+    if let Some(details) = &refusal.details {
+        body["details"] = details.clone();
     }
     body
 }

@@ -153,7 +153,7 @@ impl Asking<'_> {
 
     pub(super) fn ask<'q>(&'q self, question: &'q Question, turn: &'q Turn, input: Value) -> Ask<'q> {
         Ask {
-            capability: self.listed.index,
+            capability: self.listed.index.into(),
             input,
             caller: self.request.caller,
             authority: self.authority(),
@@ -173,6 +173,7 @@ impl Asking<'_> {
             beside: self.beside(question, &turn.session),
             wish: None,
             begun: None,
+            unnamed: false,
         }
     }
 

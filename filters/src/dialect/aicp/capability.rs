@@ -54,7 +54,8 @@ impl Serve for AtEndpoint {
             Err(refusal) => {
                 let idempotency_key = request.idempotency_key().ok().flatten();
                 let Incoming { caller, request_id, .. } = *request;
-                let turned = Turned { capability: self.index, caller, idempotency_key, request_id, dialect: DIALECT };
+                let turned =
+                    Turned { capability: self.index.into(), caller, idempotency_key, request_id, dialect: DIALECT };
                 let account = desk.snapshot.turned_away(&turned, refusal.reason, desk.audit);
                 let reply = self.refused(&refusal, request, Some(capability));
                 return Served { reason: Some(refusal.reason), account: Some(account), ..reply.into() };
@@ -99,7 +100,7 @@ impl AtEndpoint {
         let body = if has_body(request.method) { json_body(request)? } else { &[] };
         let input = Given { body, query: request.query(), places }.merged(capability.input.as_deref())?;
         Ok(Ask {
-            capability: self.index,
+            capability: self.index.into(),
             input,
             caller: request.caller,
             authority,
@@ -112,6 +113,7 @@ impl AtEndpoint {
             beside: Map::new(),
             wish: None,
             begun: None,
+            unnamed: false,
         })
     }
 

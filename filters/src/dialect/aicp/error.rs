@@ -92,6 +92,8 @@ pub(super) fn told(
     if !refusal.violations.is_empty() {
         let violation = |v: &crate::desk::Violation| json!({ "pointer": v.pointer, "message": v.message });
         error["details"] = refusal.violations.iter().map(violation).collect();
+    } else if let Some(details) = &refusal.details {
+        error["details"] = details.clone();
     }
     if let Some(scope) = refusal.scope {
         error["scope"] = scope.word().into();

@@ -5,20 +5,19 @@ mod aom;
 mod capability;
 mod contract;
 mod error;
-mod integrity;
 mod interface;
 mod summary;
 pub(crate) mod toml;
 
 use std::sync::Arc;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderValue, Method, StatusCode};
 
-pub(crate) use self::integrity::Signer;
 pub use self::summary::summary;
 use self::{aom::Planes, capability::AtEndpoint, interface::Interface};
 use super::{Announcement, Dialect, Document, Occupied, Publication, Variant, json};
-use crate::{accept, endpoint::Endpoint, reply::Reply, site::Declaration};
+use crate::{accept, endpoint::Endpoint, reply::Reply, signer::Signer, site::Declaration};
 
 /// Where the contract is, as TOML (AICP §6.1).
 pub const CONTRACT: &str = "/.well-known/agent-interface.toml";
@@ -49,7 +48,7 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     let signer = settings.integrity.as_ref().and_then(|integrity| Signer::new(integrity).ok());
     let signature = if path == CONTRACT { occupied.or_moved(SIGNATURE, MOVED_SIGNATURE) } else { MOVED_SIGNATURE };
     let origin = settings.site.origin.as_deref().unwrap_or_default().trim_end_matches('/');
-    let (url, public_key) = (format!("{origin}{signature}"), signer.as_ref().map(Signer::public_key));
+    let (url, public_key) = (format!("{origin}{signature}"), signer.as_ref().map(|s| STANDARD.encode(s.public_key())));
     let signed = signer.as_ref().zip(public_key.as_deref()).map(|(signer, public_key)| contract::Signed {
         url: &url,
         key_id: signer.key_id.as_deref(),
@@ -63,7 +62,8 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     let as_toml = toml::write(&contract);
     let mut documents = Vec::new();
     if let Some(signer) = &signer {
-        let signature_of = signer.sign(as_toml.as_bytes());
+        // Over the very bytes of the TOML (AICP §8.11).
+        let signature_of = STANDARD.encode(signer.sign(as_toml.as_bytes()));
         documents.push(Document {
             path: signature.to_owned(),
             variants: vec![Variant::new("text/plain; charset=us-ascii", signature_of, &cache_control)],

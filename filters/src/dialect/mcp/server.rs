@@ -125,7 +125,7 @@ impl Server {
         let turned_away = |caller, reason: &'static str| {
             function.map(|function| {
                 let turned = Turned {
-                    capability: function.index,
+                    capability: function.index.into(),
                     caller,
                     idempotency_key: None,
                     request_id: incoming.request_id,

@@ -30,7 +30,7 @@ impl Serve for Operation {
             Ok(question) => desk.snapshot.converse.converse(desk, request, question, DIALECT).await,
             Err(said) => {
                 let Incoming { caller, request_id, .. } = *request;
-                let capability = self.function.index;
+                let capability = self.function.index.into();
                 let turned = Turned { capability, caller, idempotency_key: None, request_id, dialect: DIALECT };
                 let reason = said.reason.unwrap_or("bad_request");
                 Said { account: Some(desk.snapshot.turned_away(&turned, reason, desk.audit)), ..*said }

@@ -2,10 +2,13 @@
 
 mod contract;
 mod example;
+mod identity;
 mod mistakes;
 mod outside;
 mod policy;
+mod recipes;
 mod rules;
+mod verbs;
 
 use std::{
     collections::HashMap,

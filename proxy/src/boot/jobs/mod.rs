@@ -1,14 +1,17 @@
 //! The table of background jobs.
 
+mod chains;
 mod keys;
 mod read;
 mod site;
 mod store;
 
+pub(super) use chains::flush;
 pub(crate) use site::asked;
 
 use std::{sync::Arc, time::Duration};
 
+use frontdesk_filters::chain::Chains;
 use tokio::sync::watch;
 
 use crate::{
@@ -26,7 +29,13 @@ const LOOK: Duration = Duration::from_millis(500);
 const RESOLVE: Duration = Duration::from_secs(10);
 
 /// Starts them all.
-pub(super) fn start(live: &Arc<Live>, metrics: &Arc<Metrics>, outbound: &Arc<Outbound>, drain: &watch::Receiver<bool>) {
+pub(super) fn start(
+    live: &Arc<Live>,
+    metrics: &Arc<Metrics>,
+    outbound: &Arc<Outbound>,
+    chains: &Arc<Chains>,
+    drain: &watch::Receiver<bool>,
+) {
     let jobs = vec![
         look(live),
         resolve(live),
@@ -35,6 +44,7 @@ pub(super) fn start(live: &Arc<Live>, metrics: &Arc<Metrics>, outbound: &Arc<Out
         keys::keys(live, outbound),
         store::tend(live, metrics),
         store::audit(live, metrics),
+        chains::store(live, metrics, chains),
         read::read(live, Reader::new(live, outbound, metrics, drain)),
     ];
     supervise(jobs, metrics, drain);

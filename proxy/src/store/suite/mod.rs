@@ -1,6 +1,7 @@
 //! One suite for every home: what the traits promise must be true of each, with real time and real concurrency.
 
 mod absent;
+mod chains;
 mod counters;
 mod file;
 mod processes;

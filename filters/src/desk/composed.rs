@@ -1,0 +1,275 @@
+//! Several capabilities on their way as one: each step is told what those before it said.
+//!
+//! Every step goes the whole way of a call. One that acts is promised under a key of its own, so that whoever repeats
+//! the whole is told again what was done and does not do it twice; what was done before a step failed stays done, and
+//! whoever called hears of it.
+
+use std::{future::Future, pin::Pin};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Ask, Called, Carried, Data, Done, Outcome, Talk, Told,
+    composition::{Composition, Part},
+    promised::kept,
+    records::{self, Begin, Promises},
+    shape::renamed,
+    step::{Reached, Step, Stop},
+    trouble::not_kept,
+};
+use crate::{
+    desk::Violation,
+    fault::{Fault, Refusal},
+};
+
+/// Bytes of what one step said that are told with a failure of a later one.
+const LONGEST_SAID: usize = 2 * 1024;
+/// The same of all steps together.
+const LONGEST_ALL: usize = 8 * 1024;
+
+/// Why it went no further.
+pub(super) struct Broken {
+    pub(super) refusal: Refusal,
+    /// What the site has done of it, at most.
+    pub(super) reached: Reached,
+}
+
+/// What became of one step.
+struct Ended {
+    result: Result<Told, Refusal>,
+    reached: Reached,
+}
+
+/// How far it has come.
+#[derive(Default)]
+struct Progress {
+    /// What each step said, by its place.
+    said: Vec<Data>,
+    /// Those that were carried out and act.
+    done: Vec<usize>,
+    /// Somebody began it before, and nobody knows how far that came.
+    is_resumed: bool,
+}
+
+impl Step<'_> {
+    /// Carries out a composition that is promised, and keeps what became of it.
+    pub(super) async fn composed(
+        &mut self,
+        promises: &Promises<'_>,
+        begin: &Begin<'_>,
+        all: &Composition,
+    ) -> Result<Done, Stop> {
+        self.begun();
+        let key = match begin.key {
+            Some(key) => Ok(key.to_owned()),
+            // Nobody will repeat it; each step is promised all the same.
+            None => records::unguessable(),
+        };
+        let result = match key {
+            Ok(key) => self.parts(all, Some((&key, begin.after.is_some()))).await,
+            Err(why) => Err(Broken { refusal: not_kept(why), reached: Reached::Nothing }),
+        };
+        match result {
+            Ok(told) => {
+                self.reached = Reached::Done;
+                let told = Ok(told);
+                self.account.unkept |= promises.end(begin, Some(&kept(&told))).await.is_err();
+                Ok(self.done(told?, None))
+            }
+            Err(Broken { refusal, reached }) => {
+                self.reached = reached;
+                self.account.unkept |= match (refusal.fault, reached) {
+                    (_, Reached::Nothing) => promises.take_back(begin).await.is_err(),
+                    // Somebody else is at it, and knows better.
+                    (Fault::InFlight, _) => promises.end(begin, None).await.is_err(),
+                    _ => promises.end(begin, Some(&kept(&Err(refusal.clone())))).await.is_err(),
+                };
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Carries out the steps, one after the other. `key`: what the keys of those that act are made from, and whether
+    /// that was begun before; `None` where none acts.
+    pub(super) async fn parts(&mut self, all: &Composition, key: Option<(&str, bool)>) -> Result<Told, Broken> {
+        let mut progress = Progress { is_resumed: key.is_some_and(|(_, resumed)| resumed), ..Progress::default() };
+        let mut steps = Value::Array(Vec::with_capacity(all.parts.len()));
+        let mut last = None;
+        for (at, part) in all.parts.iter().enumerate() {
+            let roots = [("input", &self.ask.input), ("steps", &steps)];
+            let input = part.input.fill(&|reference| reference.find(&roots).cloned());
+            // What is no object holds no inputs.
+            let input = input.filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
+            let acts = part.called.capability.kind.is_action();
+            let Ended { result, reached } = self.part(part, input, at, key.map(|(key, _)| key)).await;
+            let told = match result {
+                Ok(told) => told,
+                Err(refusal) => return Err(broken(all, at, refusal, reached, &progress)),
+            };
+            if acts {
+                progress.done.push(at);
+            }
+            if told.omitted && part.is_needed {
+                let detail = "What it said before was too long to be kept, and later steps need it.";
+                let refusal = Refusal::from(Fault::OutcomeUnknown).saying(detail);
+                return Err(broken(all, at, refusal, Reached::Nothing, &progress));
+            }
+            let data = if part.is_needed { told.data.value().into_owned() } else { Value::Null };
+            if let Some(steps) = steps.as_array_mut() {
+                steps.push(json!({ "data": data }));
+            }
+            progress.said.push(told.data.clone());
+            last = Some(told);
+        }
+        let Some(Told { status, data, at, fresh, omitted, .. }) = last else {
+            return Err(Broken { refusal: Fault::NotImplemented.into(), reached: Reached::Nothing });
+        };
+        let data = if all.output.is_empty() { data } else { renamed(data.into_value(), &all.output).into() };
+        Ok(Told { status, data, raw: None, at, fresh, omitted })
+    }
+
+    /// Carries out one step, which goes the whole way of a call. Whoever confirmed the whole has confirmed it.
+    async fn part(&mut self, part: &Part, input: Value, at: usize, key: Option<&str>) -> Ended {
+        let capability = &part.called.capability;
+        let acts = capability.kind.is_action();
+        let own = match key {
+            // No key that somebody may send has a line break in it.
+            Some(key) if acts => Some(format!("{key}\n{at}")),
+            // What leaves no mark may be done again, and its failure says nothing about the next attempt.
+            _ if capability.idempotency_required => match records::unguessable() {
+                Ok(own) => Some(own),
+                Err(why) => return Ended { result: Err(not_kept(why)), reached: Reached::Nothing },
+            },
+            _ => None,
+        };
+        let Ask { caller, authority, request_id, dialect, host, unnamed, .. } = self.ask;
+        let ask = Ask {
+            capability: Called::Composed(&part.called),
+            input,
+            caller,
+            authority,
+            confirmation: None,
+            idempotency_key: own.as_deref(),
+            request_id,
+            dialect,
+            host,
+            talk: Talk::default(),
+            beside: Map::new(),
+            wish: None,
+            begun: None,
+            unnamed,
+        };
+        let mut step = Step::new(self.desk, ask, capability, &part.called.plan);
+        step.is_confirmed = self.account.confirmed;
+        let (result, reached, account) = if acts {
+            let (Carried { outcome, mut account, .. }, reached) = step.all_of_it().await;
+            let result = match outcome {
+                Outcome::Done(done) => Ok(done.told),
+                Outcome::NeedsConfirmation(asked) => Err(asked.refusal),
+                Outcome::Fault(refusal) => Err(*refusal),
+            };
+            let status = account.upstream_status;
+            let within = std::mem::take(&mut account.steps);
+            self.account.steps.push(account);
+            self.account.steps.extend(within);
+            (result, reached, status)
+        } else {
+            let result = match step.all_steps().await {
+                Ok(done) => Ok(done.told),
+                Err(Stop::Asked(asked)) => Err(asked.refusal),
+                Err(Stop::Refused(refusal) | Stop::Replayed(refusal)) => Err(*refusal),
+            };
+            self.account.unkept |= step.account.unkept;
+            (result, Reached::Nothing, step.account.upstream_status)
+        };
+        // A failure is told with its own status, not with that of a step before it.
+        self.account.upstream_status = match &result {
+            Ok(_) => account.or(self.account.upstream_status),
+            Err(_) => account,
+        };
+        let result = result.map_err(|refusal| match refusal.fault {
+            // The key is ours, and nobody can choose another.
+            Fault::KeyReused => Refusal::from(Fault::OutcomeUnknown)
+                .saying("It was begun before with another input, and nobody knows how that ended."),
+            _ => refusal,
+        });
+        Ended { result, reached }
+    }
+
+    /// A call within a call has a future of unknown size.
+    fn all_of_it<'f>(self) -> Pin<Box<dyn Future<Output = (Carried, Reached)> + Send + 'f>>
+    where
+        Self: 'f,
+    {
+        Box::pin(self.carry_out())
+    }
+
+    fn all_steps(&mut self) -> Pin<Box<dyn Future<Output = Result<Done, Stop>> + Send + '_>> {
+        Box::pin(self.steps())
+    }
+}
+
+/// Says which step failed and why, what those before it said, and what has been carried out.
+fn broken(all: &Composition, at: usize, refusal: Refusal, reached: Reached, progress: &Progress) -> Broken {
+    if refusal.fault == Fault::InFlight {
+        return Broken { refusal, reached: Reached::Unknown };
+    }
+    let id = |at: usize| all.parts.get(at).map_or("", |part| part.called.capability.id.as_str());
+    let mut detail = format!("Step {at} {} failed: {}", id(at), refusal.detail);
+    for done in &progress.done {
+        detail.push_str(&format!(" Step {done} {} was carried out.", id(*done)));
+    }
+    match reached {
+        // It says itself how far it came.
+        _ if refusal.fault == Fault::CompositionFailed => {}
+        Reached::Unknown => detail.push_str(&format!(" Nobody knows whether step {at} {} was.", id(at))),
+        Reached::Done => detail.push_str(&format!(" Step {at} {} was carried out all the same.", id(at))),
+        Reached::Nothing | Reached::Refused => {}
+    }
+    let reached = if progress.done.is_empty() { reached } else { Reached::Done };
+    if progress.is_resumed {
+        detail.push_str(" This call was begun before, and what was carried out then stays.");
+    } else if reached == Reached::Nothing {
+        detail.push_str(" Nothing was carried out.");
+    }
+    let details = details(all, at, &refusal, reached, progress);
+    // What is settled is not worth waiting for.
+    let retry_after = refusal.retry_after.filter(|_| reached == Reached::Nothing);
+    let refusal = Refusal { details: Some(details), retry_after, ..Fault::CompositionFailed.into() }.saying(detail);
+    Broken { refusal, reached }
+}
+
+fn details(all: &Composition, at: usize, refusal: &Refusal, reached: Reached, progress: &Progress) -> Value {
+    let id = |at: usize| all.parts.get(at).map_or("", |part| part.called.capability.id.as_str());
+    let mut room = LONGEST_ALL;
+    let said = progress.said.iter().enumerate().map(|(at, data)| {
+        let text = data.text();
+        if text.len() > LONGEST_SAID.min(room) {
+            return json!({ "step": at, "capability": id(at), "omitted": true });
+        }
+        room -= text.len();
+        json!({ "step": at, "capability": id(at), "data": data.value() })
+    });
+    let said: Vec<Value> = said.collect();
+    let done: Vec<Value> = progress.done.iter().map(|at| json!({ "step": at, "capability": id(*at) })).collect();
+    let mut details = json!({
+        "recipe": all.name, "version": all.version, "step": at, "capability": id(at),
+        "status": refusal.fault.status().as_u16(),
+        "reason": refusal.name.as_deref().unwrap_or(refusal.reason),
+        "carried_out": done, "steps": said,
+    });
+    if reached == Reached::Unknown {
+        details["outcome"] = "unknown".into();
+    }
+    if !refusal.violations.is_empty() {
+        let violation = |v: &Violation| json!({ "pointer": v.pointer, "message": v.message });
+        details["violations"] = refusal.violations.iter().map(violation).collect();
+    }
+    if let Some(inner) = refusal.details.as_ref().filter(|inner| inner.to_string().len() <= LONGEST_ALL) {
+        details["details"] = inner.clone();
+    }
+    details
+}
+
+#[cfg(test)]
+mod tests;

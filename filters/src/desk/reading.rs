@@ -1,0 +1,95 @@
+//! What leaves everything as it was: told from the contract, the pages, what was kept, or the site.
+
+use http::StatusCode;
+use serde_json::Value;
+
+use super::{
+    Done, Told, pages,
+    records::{self, seconds},
+    shape,
+    step::{Doing, Step, Stop},
+    trouble::failed,
+};
+use crate::{caller::Proof, concierge::MOST_TOKENS, fault::Fault, site::BuiltIn};
+
+impl Step<'_> {
+    pub(super) fn contract_says(&mut self, data: &Value) -> Done {
+        let told = Told {
+            status: StatusCode::OK,
+            data: data.clone().into(),
+            raw: None,
+            at: seconds(),
+            fresh: None,
+            omitted: false,
+        };
+        self.done(told, None)
+    }
+
+    /// What the site's pages say; the same words get the same answer as long as the pages are the same.
+    pub(super) fn pages_say(&mut self, which: BuiltIn) -> Done {
+        let query = self.ask.input["query"].as_str().unwrap_or_default();
+        let talk = &self.ask.talk;
+        let alone = talk.before.is_empty() && talk.clarification.is_none();
+        let key = (alone && !self.plan.ttl.is_zero()).then(|| {
+            let language = talk.locale.unwrap_or_default().split('-').next().unwrap_or_default().to_ascii_lowercase();
+            let parts = [&self.capability.id, query, &language, &self.desk.snapshot.hash];
+            // More tokens than the longest answer has make no other answer.
+            let tokens = talk.max_tokens.min(MOST_TOKENS as u64);
+            let numbers = [self.desk.library.number(), tokens, u64::from(talk.list)].map(u64::to_be_bytes);
+            let parts = parts.iter().map(|part| part.as_bytes()).chain(numbers.iter().map(|n| &n[..]));
+            records::fingerprint(&parts.collect::<Vec<_>>())
+        });
+        if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
+            self.account.decision = "cached";
+            return self.done(told, Some(left));
+        }
+        let told = pages::told(self.desk.library, which, query, talk);
+        if let Some(key) = key {
+            self.desk.kept.keep(key, &told, self.plan.ttl);
+        }
+        self.done(told, None)
+    }
+
+    /// Something that leaves everything as it is: it may be told from what was kept.
+    pub(super) async fn read(&mut self, doing: Doing<'_>) -> Result<Done, Stop> {
+        let (ttl, anybody) = (self.plan.ttl, self.is_for_anybody());
+        // What goes on in a talk is nobody else's, nor the next talk's.
+        let key = (!ttl.is_zero() && self.alone).then(|| self.kept_under(anybody));
+        if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
+            self.account.decision = "cached";
+            return Ok(self.done(told, Some(left)));
+        }
+        self.begun();
+        let told = match doing {
+            Doing::Call(plan, mut call) => {
+                // Who happened to ask first must not show in what others are told.
+                call.caller = call.caller.filter(|_| key.is_none() || !anybody);
+                let answer = self.desk.upstream.call(call).await.map_err(failed)?;
+                self.account.upstream_status = Some(answer.status.as_u16());
+                shape::told(plan, answer, seconds())?
+            }
+            // What may be kept is kept of each step by the same rules.
+            Doing::Composition(all) => self.parts(all, None).await.map_err(|broken| broken.refusal)?,
+            Doing::Person => return Err(Fault::NotImplemented.into()),
+        };
+        if let Some(key) = key {
+            self.desk.kept.keep(key, &told, ttl);
+        }
+        Ok(self.done(told, (!ttl.is_zero()).then_some(ttl)))
+    }
+
+    /// Site, capability, input, configuration, and the caller unless the answer is for anybody.
+    fn kept_under(&self, anybody: bool) -> String {
+        let holder = if anybody { [0; 16] } else { self.ask.caller.holder().bytes() };
+        let (site, input) = (self.site(), self.ask.input.to_string());
+        let texts = [self.desk.snapshot.hash.as_str(), &site, &self.capability.id, &input];
+        let shared = [u8::from(anybody)];
+        let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).chain([&shared[..], &holder]).collect();
+        records::fingerprint(&parts)
+    }
+
+    /// Whether the answer is about nobody, and asked for by nobody in particular.
+    fn is_for_anybody(&self) -> bool {
+        self.capability.is_public() && self.ask.caller.proof == Proof::None
+    }
+}

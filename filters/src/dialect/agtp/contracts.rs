@@ -1,0 +1,277 @@
+//! Where contracts are kept (AGTP-API §10.1.4): beside everything else that is promised, so that they outlive a reload and
+//! are the same for every replica. Where that cannot be reached there are none, and nothing is done under one.
+//!
+//! A contract is a record of its own. What one caller has, what there is at all, and what is in the manifest are lists
+//! beside it, which change with it in one step and never grow beyond their bounds. One that has ended stays as long as
+//! one may last, so that whoever comes back with it is told; what a sweep took away is gone (A35).
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::contract::{Bound, Contract, Ending};
+use crate::{
+    desk::{Desk, records::seconds},
+    state::{Change, Committed, Expect, NotKept, Put, Records},
+};
+
+/// Contracts at a time.
+pub(super) const MOST: usize = 1000;
+/// Of them, those of one caller, whatever agents it says it is.
+pub(super) const MOST_OF_ONE: usize = 100;
+/// Of them, those in the manifest.
+pub(super) const MOST_PUBLIC: usize = 100;
+/// Bytes of one.
+const LONGEST: usize = 64 * 1024;
+/// How long it stays known that one has ended, at least.
+const ENDED: Duration = Duration::from_secs(60);
+/// How often a list is tried to be changed that others change too.
+const TRIES: usize = 8;
+
+const ALL: &str = "n:all";
+const PUBLIC: &str = "n:public";
+
+/// The contracts of a store.
+pub(super) struct Contracts<'a> {
+    records: &'a dyn Records,
+    /// How long one lasts at most.
+    ttl: Duration,
+}
+
+/// Why one is not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotMade {
+    /// The caller has as many as one may have.
+    TooManyOfOne,
+    TooMany,
+    TooLong,
+    NotKept(NotKept),
+}
+
+impl From<NotKept> for NotMade {
+    fn from(why: NotKept) -> Self {
+        Self::NotKept(why)
+    }
+}
+
+/// One line of what a caller has.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Entry {
+    pub(super) id: String,
+    pub(super) agent: String,
+    pub(super) origin: String,
+    /// [`Bound::mark`].
+    pub(super) mark: String,
+    pub(super) method: String,
+    pub(super) path: String,
+}
+
+/// A list, as it was found: a line for each contract, `{id} {until} {more}`.
+struct List {
+    key: String,
+    expect: Expect,
+    lines: Vec<String>,
+}
+
+impl List {
+    async fn read(records: &dyn Records, key: String, now: u64) -> Result<Self, NotKept> {
+        let record = records.get(&key).await?;
+        let expect = record.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
+        let text = record.as_ref().and_then(|record| std::str::from_utf8(&record.value).ok()).unwrap_or_default();
+        let lines = text.lines().filter(|line| until(line) > now).map(str::to_owned).collect();
+        Ok(Self { key, expect, lines })
+    }
+
+    fn add(&mut self, contract: &Contract, more: &str) {
+        self.lines.push(format!("{} {} {more}", contract.id, contract.until));
+    }
+
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(|line| id(line))
+    }
+
+    /// Kept until the last of its contracts is over.
+    fn change(self, now: u64) -> Change {
+        let last = self.lines.iter().map(|line| until(line)).max();
+        let put = match last {
+            Some(last) => {
+                Put::Value(self.lines.join("\n").into(), Duration::from_secs(last.saturating_sub(now)) + ENDED)
+            }
+            None => Put::Nothing,
+        };
+        Change { key: self.key, expect: self.expect, put }
+    }
+}
+
+fn id(line: &str) -> &str {
+    line.split(' ').next().unwrap_or_default()
+}
+
+fn until(line: &str) -> u64 {
+    line.split(' ').nth(1).and_then(|until| until.parse().ok()).unwrap_or(0)
+}
+
+impl<'a> Contracts<'a> {
+    /// Those of a desk.
+    pub(super) fn of(desk: &Desk<'a>) -> Self {
+        Self { records: desk.records, ttl: desk.snapshot.settings.agtp.policies.rcns.contract_ttl }
+    }
+
+    #[cfg(test)]
+    pub(super) fn in_records(records: &'a dyn Records, ttl: Duration) -> Self {
+        Self { records, ttl }
+    }
+
+    /// Keeps a new one; `public`: it goes into the manifest.
+    ///
+    /// # Errors
+    ///
+    /// There is no room, or it cannot be kept.
+    pub(super) async fn keep(&self, contract: &Contract, public: bool) -> Result<(), NotMade> {
+        let value = written(contract)?;
+        if value.len() > LONGEST {
+            return Err(NotMade::TooLong);
+        }
+        let Contract { agent, origin, bound, method, path, .. } = contract;
+        let more = format!("{agent} {} {} {method} {path}", origin.word(), bound.mark());
+        for _ in 0..TRIES {
+            let now = seconds();
+            let mut mine = List::read(self.records, list_of(&contract.share), now).await?;
+            if mine.lines.len() >= MOST_OF_ONE {
+                return Err(NotMade::TooManyOfOne);
+            }
+            let mut all = List::read(self.records, ALL.to_owned(), now).await?;
+            if all.lines.len() >= MOST {
+                return Err(NotMade::TooMany);
+            }
+            mine.add(contract, &more);
+            all.add(contract, "");
+            let put = Put::Value(value.clone(), self.kept_for(contract, now));
+            let mut changes =
+                vec![Change { key: key(&contract.id), expect: Expect::Absent, put }, mine.change(now), all.change(now)];
+            if public {
+                let mut public = List::read(self.records, PUBLIC.to_owned(), now).await?;
+                if public.lines.len() >= MOST_PUBLIC {
+                    return Err(NotMade::TooMany);
+                }
+                public.add(contract, "");
+                changes.push(public.change(now));
+            }
+            if let Committed::Done(_) = self.records.commit(&changes).await? {
+                return Ok(());
+            }
+        }
+        Err(NotMade::NotKept(NotKept::Away))
+    }
+
+    /// One, whatever has become of it.
+    pub(super) async fn find(&self, id: &str) -> Result<Option<Contract>, NotKept> {
+        Ok(self.record(id).await?.map(|(contract, _)| contract))
+    }
+
+    /// What a caller has that is not over.
+    pub(super) async fn entries(&self, share: &str) -> Result<Vec<Entry>, NotKept> {
+        let list = List::read(self.records, list_of(share), seconds()).await?;
+        let entry = |line: &String| {
+            let mut words = line.splitn(7, ' ').map(str::to_owned);
+            let (id, _) = (words.next()?, words.next()?);
+            let (agent, origin, mark) = (words.next()?, words.next()?, words.next()?);
+            Some(Entry { id, agent, origin, mark, method: words.next()?, path: words.next()? })
+        };
+        Ok(list.lines.iter().filter_map(entry).collect())
+    }
+
+    /// Everyone's that are not over.
+    pub(super) async fn all(&self) -> Result<Vec<Contract>, NotKept> {
+        self.those(&List::read(self.records, ALL.to_owned(), seconds()).await?).await
+    }
+
+    /// Those in the manifest, with the version of their list, which is 0 where there are none; `None` where that is the
+    /// version that is known.
+    pub(super) async fn public(&self, known: Option<u64>) -> Result<Option<(u64, Vec<Contract>)>, NotKept> {
+        let list = List::read(self.records, PUBLIC.to_owned(), seconds()).await?;
+        let version = match list.expect {
+            Expect::Version(version) => version,
+            _ => 0,
+        };
+        if known == Some(version) {
+            return Ok(None);
+        }
+        Ok(Some((version, self.those(&list).await?)))
+    }
+
+    /// Ends one; `None`: without a trace. Whether it was there to be ended.
+    pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, NotKept> {
+        for _ in 0..TRIES {
+            let now = seconds();
+            let Some((mut contract, version)) = self.record(id).await? else { return Ok(false) };
+            if contract.is_over(now) {
+                return Ok(false);
+            }
+            let put = match how {
+                None => Put::Nothing,
+                Some(how) => {
+                    contract.ended = Some(how);
+                    Put::Value(written(&contract).map_err(|_| NotKept::Away)?, self.kept_for(&contract, now))
+                }
+            };
+            let mut changes = vec![Change { key: key(id), expect: Expect::Version(version), put }];
+            let mut lists = vec![list_of(&contract.share), ALL.to_owned()];
+            if contract.bound == Bound::Anybody {
+                lists.push(PUBLIC.to_owned());
+            }
+            for list in lists {
+                let mut list = List::read(self.records, list, now).await?;
+                if list.ids().any(|other| other == id) {
+                    list.lines.retain(|line| self::id(line) != id);
+                    changes.push(list.change(now));
+                }
+            }
+            if let Committed::Done(_) = self.records.commit(&changes).await? {
+                return Ok(true);
+            }
+        }
+        Err(NotKept::Away)
+    }
+
+    async fn those(&self, list: &List) -> Result<Vec<Contract>, NotKept> {
+        let (mut contracts, now) = (Vec::with_capacity(list.lines.len()), seconds());
+        for id in list.ids() {
+            contracts.extend(self.find(id).await?.filter(|contract| !contract.is_over(now)));
+        }
+        Ok(contracts)
+    }
+
+    async fn record(&self, id: &str) -> Result<Option<(Contract, u64)>, NotKept> {
+        if !is_id(id) {
+            return Ok(None);
+        }
+        let Some(record) = self.records.get(&key(id)).await? else { return Ok(None) };
+        Ok(serde_json::from_slice(&record.value).ok().map(|contract| (contract, record.version)))
+    }
+
+    /// As long as it lasts, and as long again: until then whoever comes back with it is told.
+    fn kept_for(&self, contract: &Contract, now: u64) -> Duration {
+        Duration::from_secs(contract.until.saturating_sub(now)) + self.ttl.max(ENDED)
+    }
+}
+
+fn written(contract: &Contract) -> Result<Bytes, NotMade> {
+    serde_json::to_vec(contract).map(Bytes::from).map_err(|_| NotMade::TooLong)
+}
+
+fn key(id: &str) -> String {
+    format!("n:{id}")
+}
+
+fn list_of(share: &str) -> String {
+    format!("n:of:{share}")
+}
+
+/// Thirty-two digits, so that no other record is ever named.
+pub(super) fn is_id(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}

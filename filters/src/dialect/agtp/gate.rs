@@ -1,0 +1,181 @@
+//! The gates before an endpoint, in their order (A27): the wire, who asks, the verb, the path, what the operator allows.
+
+use http::{HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Spoken,
+    catalog::FLOOR,
+    endpoint::Endpoint,
+    head::Head,
+    native,
+    path::{self, Asked},
+    policy::Admission,
+    routes::Found,
+    said::Wrong,
+};
+use crate::serve::Incoming;
+
+/// Told beside every answer to a verb that is on its way out (AGTP-API §4.4).
+const CATALOG_WARNING: HeaderName = HeaderName::from_static("agtp-catalog-warning");
+
+/// A request behind the gates.
+pub(super) struct Gated {
+    /// After aliases and redirects.
+    pub(super) method: String,
+    pub(super) path: Asked<'static>,
+    pub(super) to: Destination,
+}
+
+/// Whose it is.
+pub(super) enum Destination {
+    /// The protocol's own: a verb of the floor at the root, or what is reserved.
+    Native,
+    /// A declared endpoint, with what stands in its places, and what an HTTP verb adds to the input.
+    Endpoint(std::sync::Arc<Endpoint>, Vec<(String, String)>, Map<String, Value>),
+    /// None that is declared: a contract may have it, with what an HTTP verb adds to the input; else this is the answer.
+    Nowhere(Wrong, Map<String, Value>),
+}
+
+/// What is known of a request whether or not it passes.
+#[derive(Default)]
+pub(super) struct Seen<'a> {
+    pub(super) head: Head<'a>,
+    /// As it was asked, where it was read as another.
+    pub(super) requested: Option<String>,
+    /// The verb it was read as, and the path; for what is said of it.
+    pub(super) method: String,
+    pub(super) path: String,
+    /// Warnings that ride on every answer.
+    pub(super) warnings: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Spoken {
+    /// Passes a request through the gates.
+    ///
+    /// # Errors
+    ///
+    /// The gate that is closed.
+    pub(super) fn gate<'a>(&self, incoming: &'a Incoming<'_>, seen: &mut Seen<'a>) -> Result<Gated, Wrong> {
+        let asked = incoming.method.as_str();
+        seen.method = asked.to_owned();
+        seen.path = incoming.target.split(['?', '#']).next().unwrap_or_default().to_owned();
+        let read = path::read(incoming.target, &self.catalog);
+        if let Err(wrong) = &read
+            && wrong.status == 400
+        {
+            return Err(wrong.clone().into());
+        }
+        seen.head = Head::read(incoming.headers, incoming.framed.is_none())?;
+
+        let resolved = self.policy.resolve(asked);
+        seen.requested = resolved.requested.map(str::to_owned);
+        let mut method = resolved.method.to_owned();
+        let mut extra = Map::new();
+        let admitted = self.policy.admits(&method, &self.catalog);
+        if matches!(admitted, Admission::Unknown) {
+            return Err(self.unknown(&method));
+        }
+        if let Admission::Legacy(legacy) = &admitted {
+            seen.requested = Some(method.clone());
+            method = legacy.method().to_owned();
+            extra.extend(legacy.action().map(|action| ("action".to_owned(), Value::from(action))));
+        }
+        seen.method.clone_from(&method);
+        self.warn(&method, seen);
+        let mut path = read.map_err(Wrong::from)?.alone();
+        if matches!(admitted, Admission::Refused) {
+            return Err(self.not_allowed(&path, "This server does not take this verb."));
+        }
+        let redirected = self.policy.redirect(&method, &path).map(|(method, path)| (method.to_owned(), path));
+        if let Some((to_method, to_path)) = redirected {
+            seen.requested.get_or_insert_with(|| method.clone());
+            method = to_method;
+            if let Some(to_path) = to_path {
+                let query = std::mem::take(&mut path.query);
+                path = Asked { query, ..path::read(&to_path, &self.catalog).map_err(Wrong::from)?.alone() };
+            }
+            seen.method.clone_from(&method);
+            seen.path = path.path.to_string();
+            self.warn(&method, seen);
+            match self.policy.admits(&method, &self.catalog) {
+                Admission::Admitted => {}
+                Admission::Unknown => return Err(self.unknown(&method)),
+                _ => return Err(self.not_allowed(&path, "This server does not take this verb.")),
+            }
+        }
+        let to = self.destination(&method, &path, extra);
+        Ok(Gated { method, path, to })
+    }
+
+    fn destination(&self, method: &str, path: &Asked<'_>, extra: Map<String, Value>) -> Destination {
+        if native::is_native(method, path) {
+            return Destination::Native;
+        }
+        let wrong = match self.routes.find(method, &path.segments) {
+            Found::Endpoint(endpoint, places) => return Destination::Endpoint(endpoint.clone(), places, extra),
+            Found::Nothing if self.allowed(path).is_empty() => {
+                Wrong::new(404, "not-found", "There is nothing at this path. DISCOVER /methods lists what there is.")
+            }
+            Found::Others(_) | Found::Nothing => self.not_allowed(path, "This path is known under other verbs."),
+        };
+        Destination::Nowhere(wrong, extra)
+    }
+
+    fn warn(&self, method: &str, seen: &mut Seen<'_>) {
+        if let Some(warning) = self.catalog_warning(method)
+            && !seen.warnings.contains(&warning)
+        {
+            seen.warnings.push(warning);
+        }
+    }
+
+    /// What is told beside an answer to a verb that is on its way out.
+    pub(super) fn catalog_warning(&self, method: &str) -> Option<(HeaderName, HeaderValue)> {
+        let warning = self.catalog.verb(method)?.warning()?;
+        Some((CATALOG_WARNING, HeaderValue::try_from(warning).ok()?))
+    }
+
+    /// 459: no such verb (§11).
+    pub(super) fn unknown(&self, method: &str) -> Wrong {
+        let method: String = method.chars().take(64).collect();
+        let message = format!(
+            "{method} is no verb of the catalog {}. Choose another; DISCOVER /methods lists what is spoken here.",
+            self.catalog.version
+        );
+        Wrong::new(459, "method-violation", message)
+            .with("method", method)
+            .with("catalog_version", self.catalog.version.clone())
+    }
+
+    /// 405, with what would do (§11).
+    fn not_allowed(&self, path: &Asked<'_>, message: &'static str) -> Wrong {
+        Wrong::new(405, "method-not-allowed", message)
+            .with("allowed_methods_for_path", self.allowed(path))
+            .with("redirects_for_path", self.policy.redirects_for(path))
+    }
+
+    /// The verbs that are spoken at a path.
+    fn allowed(&self, path: &Asked<'_>) -> Vec<String> {
+        let mut allowed: Vec<String> = match self.routes.find("", &path.segments) {
+            Found::Others(others) => others.into_iter().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        let native = FLOOR.iter().filter(|method| native::is_native(method, path));
+        allowed.extend(native.filter(|method| native::is_answered(method)).map(|method| (*method).to_owned()));
+        allowed.retain(|method| matches!(self.policy.admits(method, &self.catalog), Admission::Admitted));
+        allowed.sort_unstable();
+        allowed.dedup();
+        allowed
+    }
+}
+
+impl From<path::Wrong> for Wrong {
+    fn from(wrong: path::Wrong) -> Self {
+        let told = Self::new(wrong.status, wrong.code, format!("The target {}.", wrong.detail));
+        match wrong.segment {
+            Some(segment) => told.with("segment", json!(segment)),
+            None => told,
+        }
+    }
+}

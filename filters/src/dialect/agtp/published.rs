@@ -1,0 +1,114 @@
+//! Contracts that are there for everybody (AGTP-API §10.8): endpoints beside those that were declared, until they end.
+//!
+//! They are kept in the store, and what is made of them is kept here as long as their list is the same: looking whether
+//! it is costs one look-up, and only where something can be put together at all.
+
+use std::{borrow::Cow, sync::Arc};
+
+use parking_lot::RwLock;
+
+use super::{
+    Spoken,
+    contract::Contract,
+    contracts::Contracts,
+    discover::builtins,
+    endpoint::Endpoint,
+    manifest::Rendered,
+    routes::{Found, Routes},
+    template::{Places, Template},
+};
+use crate::{
+    desk::{Desk, records::seconds},
+    state::NotKept,
+};
+
+/// What is published at the moment.
+#[derive(Debug, Default)]
+pub(super) struct Published {
+    now: RwLock<Option<Arc<Overlay>>>,
+}
+
+/// Everything that is published beside the declaration.
+#[derive(Debug)]
+pub(super) struct Overlay {
+    /// Of the list in the store; 0 where there is none.
+    version: u64,
+    /// When the first of them ends, in seconds since 1970.
+    until: u64,
+    routes: Routes,
+    contracts: Vec<(Arc<Endpoint>, Arc<Contract>)>,
+    /// The manifest with them.
+    pub(super) manifest: Rendered,
+}
+
+impl Overlay {
+    /// Their endpoints.
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = &Arc<Endpoint>> {
+        self.routes.all().iter()
+    }
+
+    /// The contract of a pair, with what stands in its places.
+    pub(super) fn find(&self, method: &str, segments: &[Cow<'_, str>]) -> Option<(Arc<Contract>, Places)> {
+        let Found::Endpoint(found, places) = self.routes.find(method, segments) else { return None };
+        let (_, contract) = self.contracts.iter().find(|(endpoint, _)| Arc::ptr_eq(endpoint, found))?;
+        Some((contract.clone(), places))
+    }
+}
+
+impl Spoken {
+    /// What is published now; `None` where nothing can be.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be asked.
+    pub(super) async fn published(&self, desk: &Desk<'_>) -> Result<Option<Arc<Overlay>>, NotKept> {
+        if !desk.snapshot.settings.agtp.policies.synthesis_enabled {
+            return Ok(None);
+        }
+        let there = self.published.now.read().clone().filter(|overlay| overlay.until > seconds());
+        let known = there.as_ref().map(|overlay| overlay.version);
+        let Some((version, contracts)) = Contracts::of(desk).public(known).await? else { return Ok(there) };
+        let overlay = Arc::new(self.overlay(desk, version, contracts));
+        *self.published.now.write() = Some(overlay.clone());
+        Ok(Some(overlay))
+    }
+
+    /// What was published when it was last looked.
+    pub(super) fn last_published(&self) -> Option<Arc<Overlay>> {
+        self.published.now.read().clone().filter(|overlay| overlay.until > seconds())
+    }
+
+    fn overlay(&self, desk: &Desk<'_>, version: u64, mut contracts: Vec<Contract>) -> Overlay {
+        // Of two for one pair the newer one holds.
+        contracts.sort_by_key(|contract| std::cmp::Reverse(contract.issued));
+        let (mut routes, mut known) = (Routes::default(), Vec::new());
+        let until = contracts.iter().map(|contract| contract.until).min().unwrap_or(u64::MAX);
+        for contract in contracts {
+            let Some(endpoint) = self.shown(desk, &contract).map(Arc::new) else { continue };
+            let taken =
+                |other: &Arc<Endpoint>| other.method == endpoint.method && other.template.overlaps(&endpoint.template);
+            if !routes.all().iter().chain(self.routes.all()).any(taken) {
+                routes.add(endpoint.clone());
+                known.push((endpoint, Arc::new(contract)));
+            }
+        }
+        let all = self.routes.all().iter().chain(routes.all()).map(AsRef::as_ref);
+        let manifest = self.manifest.render(all, builtins(), |document| self.signing.manifest_signature(document));
+        Overlay { version, until, routes, contracts: known, manifest }
+    }
+
+    /// The endpoint of a contract as it is today; `None` where what it is made of is gone.
+    fn shown(&self, desk: &Desk<'_>, contract: &Contract) -> Option<Endpoint> {
+        let settings = &desk.snapshot.settings;
+        let made_of = self.stock.endpoint(&contract.source, settings, &self.catalog)?;
+        let template = Template::parse(&contract.path, &self.catalog).ok()?;
+        let capability = made_of.capability(settings)?;
+        Some(Endpoint::new(
+            made_of.behind.clone(),
+            capability,
+            (&contract.method, &contract.path),
+            template,
+            &self.catalog,
+        ))
+    }
+}

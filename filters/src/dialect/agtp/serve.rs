@@ -1,0 +1,132 @@
+//! A request is answered, and every answer is attributed: who asked for what, with which outcome, in one signed chain.
+//!
+//! Room for the record is taken before anything is done, so that nothing is done that cannot be recorded.
+
+use async_trait::async_trait;
+use http::{StatusCode, header};
+use ring::digest::{Context, SHA256};
+
+use super::{
+    Spoken,
+    attribution::{Contract, Record},
+    error,
+    gate::Seen,
+    said::{Body, Said},
+};
+use crate::{
+    chain::Room,
+    desk::{Desk, not_kept},
+    fresh_id,
+    reply::Reply,
+    serve::{Incoming, Serve, Served},
+};
+
+#[async_trait]
+impl Serve for Spoken {
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        let mut seen = Seen::default();
+        let room = match desk.chains.room(desk.records, self.signing.chain()).await {
+            Ok(room) => room,
+            Err(why) => {
+                let wrong = error::wrong(&not_kept(why), None, self.scope_violation);
+                let said =
+                    wrong.said(request.method.as_str(), request.target.split(['?', '#']).next().unwrap_or_default());
+                return Served { reason: said.reason, ..self.named(told(request, seen, said)).into() };
+            }
+        };
+        let mut said = match self.answer(desk, request, &mut seen).await {
+            Ok(said) => said,
+            Err(wrong) => wrong.said(&seen.method, &seen.path),
+        };
+        let (reason, account) = (said.reason, said.account.take());
+        let more = More {
+            requested_method: seen.requested.take(),
+            acted: said.acted,
+            upstream_status: account.as_ref().and_then(|account| account.upstream_status),
+            contract: said.lineage.take(),
+        };
+        let mut reply = told(request, seen, said);
+        self.attributed(room, request, &mut reply, &more);
+        Served { reason, account, ..reply.into() }
+    }
+
+    /// A refusal that came before anybody looked at verb and path is recorded like any answer.
+    async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, mut reply: Reply) -> Reply {
+        // Whoever is told to wait was not looked at any further, and whoever asks on must not cost what others need.
+        if reply.status == StatusCode::TOO_MANY_REQUESTS {
+            return self.named(reply);
+        }
+        match desk.chains.room(desk.records, self.signing.chain()).await {
+            Ok(room) => {
+                self.attributed(room, request, &mut reply, &More::default());
+                reply
+            }
+            Err(_) => self.named(reply),
+        }
+    }
+}
+
+/// What a record says that the request does not.
+#[derive(Default)]
+struct More {
+    requested_method: Option<String>,
+    acted: bool,
+    upstream_status: Option<u16>,
+    contract: Option<super::said::Lineage>,
+}
+
+impl Spoken {
+    /// A reply that nothing is recorded of: only whose it is.
+    pub(crate) fn named(&self, mut reply: Reply) -> Reply {
+        self.signing.name(&mut reply, &fresh_id().to_string());
+        reply
+    }
+
+    /// Records an answer, and says so on it.
+    fn attributed(&self, room: Room<'_>, request: &Incoming<'_>, reply: &mut Reply, more: &More) {
+        let response_id = fresh_id().to_string();
+        let action_id = more.acted.then(|| fresh_id().to_string());
+        let mut record = Record::of(request.headers, request.caller, digest(request), &response_id, reply.status);
+        record.requested_method = more.requested_method.as_deref();
+        record.action_id = action_id.as_deref();
+        record.upstream_status = more.upstream_status.filter(|status| *status != reply.status.as_u16());
+        record.contract = more.contract.as_ref().map(|lineage| Contract {
+            synthesis_id: &lineage.synthesis_id,
+            contract_hash: &lineage.contract_hash,
+            negotiation_origin: lineage.negotiation_origin,
+        });
+        let appended = room.append(|previous| self.signing.sign(&record, previous));
+        self.signing.attribute(reply, &record, &appended);
+    }
+}
+
+/// SHA-256 of the request: of its bytes where they were a frame, else of what a frame would say of verb, target and body
+/// (A17).
+fn digest(request: &Incoming<'_>) -> [u8; 32] {
+    if let Some(framed) = request.framed {
+        return framed.digest;
+    }
+    let mut context = Context::new(&SHA256);
+    let line = ["AGTP/1.0 ", request.method.as_str(), " ", request.target, "\r\n\r\n"];
+    line.iter().for_each(|part| context.update(part.as_bytes()));
+    context.update(&request.body);
+    context.finish().as_ref().try_into().unwrap_or_default()
+}
+
+/// Puts what is said into a reply.
+fn told(incoming: &Incoming<'_>, seen: Seen<'_>, said: Said) -> Reply {
+    let status = StatusCode::from_u16(said.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut reply = Reply::empty(status);
+    reply.headers.extend(said.headers);
+    reply.headers.extend(seen.warnings);
+    if incoming.framed.is_none() {
+        // Its numbers are no HTTP's: nobody may keep them for others.
+        reply.headers.retain(|(name, _)| *name != header::CACHE_CONTROL);
+        reply = reply.with(header::CACHE_CONTROL, "no-store");
+    }
+    if let Body::Of(kind, body) = said.body {
+        reply.headers.push((header::CONTENT_TYPE, kind));
+        reply.body = body;
+    }
+    reply
+}

@@ -1,0 +1,128 @@
+//! Sessions that are suspended (notes §2, SUSPEND): nothing more is carried out in one until it is resumed with the nonce
+//! that was given out for it, once.
+//!
+//! One record holds all that one caller has suspended, so that nobody fills the store with sessions that they invent.
+
+use std::time::{Duration, SystemTime};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Map, Value, json};
+
+use super::{
+    call::{Calling, Parameters},
+    error, human,
+    lifecycle::text,
+    said::{Said, Wrong},
+};
+use crate::{
+    desk::{Desk, not_kept, records, rfc3339},
+    state::{Change, Committed, Expect, NotKept, Put, Record},
+};
+
+/// How long a session may be suspended.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// Sessions of one caller that are suspended at a time.
+const MOST: usize = 20;
+/// How often a record is tried to be changed that others change too.
+const TRIES: usize = 8;
+
+/// `SUSPEND` of a session, named among the parameters or in their envelope.
+pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Parameters) -> Result<Said, Wrong> {
+    let agent = human::agent(calling)?;
+    let around = given.envelope.as_ref().map_or(Ok(None), |envelope| text(envelope, "session_id"))?;
+    let session = match text(&given.members, "session_id")?.or(around) {
+        Some(session) => session,
+        None => human::required(&given.members, "session_id")?,
+    };
+    let now = SystemTime::now();
+    let latest = rfc3339(now + LONGEST);
+    let until = text(&given.members, "resume_by")?.unwrap_or(&latest);
+    // Written alike, they are in the order of what they mean.
+    if !is_moment(until) || *until <= *rfc3339(now) || *until > *latest {
+        let message = "resume_by has to be a moment within the next 24 hours, as in 2026-06-01T00:00:00Z.";
+        return Err(Wrong::new(422, "schema-validation-failed", message));
+    }
+    let nonce = URL_SAFE_NO_PAD.encode(records::random::<16>().map_err(away)?);
+    let suspension = records::unguessable().map_err(away)?;
+    let name = name(agent, session);
+    let entry = json!({ "nonce": records::fingerprint(&[nonce.as_bytes()]), "until": until });
+    let key = key(calling);
+    for _ in 0..TRIES {
+        let found = desk.records.get(&key).await.map_err(away)?;
+        let mut all = found.as_ref().map(suspended).unwrap_or_default();
+        // What was to be resumed long ago is known as long as there is room.
+        if all.len() >= MOST {
+            all.retain(|_, entry| entry["until"].as_str().is_some_and(|until| *until > *rfc3339(now)));
+        }
+        if all.len() >= MOST && !all.contains_key(&name) {
+            let message = format!("You have {MOST} sessions suspended, and no more are kept. Resume one.");
+            return Err(Wrong::new(503, "unavailable", message).with("reason", "too-many-suspended"));
+        }
+        all.insert(name.clone(), entry.clone());
+        if put(desk, &key, found, all).await? {
+            let body = json!({
+                "suspension_id": suspension, "session_id": session, "resumption_nonce": nonce,
+                "resume_by": until, "status": "suspended",
+            });
+            return Ok(Said { acted: true, ..Said::json(200, &body) });
+        }
+    }
+    Err(busy())
+}
+
+/// Whether a session may go on: it was never suspended, or what it was told to resume with is there.
+///
+/// # Errors
+///
+/// 409: it is suspended; 408: its time to resume is over.
+pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
+    let (Some(agent), Some(session)) = (calling.head.agent, calling.head.session) else { return Ok(()) };
+    let (key, name) = (key(calling), name(agent, session));
+    let Some(record) = desk.records.get(&key).await.map_err(away)? else { return Ok(()) };
+    let mut all = suspended(&record);
+    let Some(entry) = all.remove(&name) else { return Ok(()) };
+    if entry["until"].as_str().is_none_or(|until| *until <= *rfc3339(SystemTime::now())) {
+        return Err(Wrong::new(408, "timeout", "This session was to be resumed earlier. Begin a new one."));
+    }
+    let nonce = calling.incoming.headers.get("resumption-nonce").and_then(|nonce| nonce.to_str().ok());
+    if !nonce.is_some_and(|nonce| entry["nonce"] == records::fingerprint(&[nonce.as_bytes()])) {
+        let message = "This session is suspended. Resume it with the header Resumption-Nonce: what SUSPEND gave out.";
+        return Err(Wrong::new(409, "conflict", message).with("reason", "session-suspended"));
+    }
+    if put(desk, &key, Some(record), all).await? { Ok(()) } else { Err(busy()) }
+}
+
+async fn put(desk: &Desk<'_>, key: &str, found: Option<Record>, all: Map<String, Value>) -> Result<bool, Wrong> {
+    let expect = found.map_or(Expect::Absent, |record| Expect::Version(record.version));
+    let put = match all.is_empty() {
+        true => Put::Nothing,
+        false => Put::Value(Value::Object(all).to_string().into(), LONGEST * 2),
+    };
+    let committed = desk.records.commit(&[Change { key: key.to_owned(), expect, put }]).await.map_err(away)?;
+    Ok(matches!(committed, Committed::Done(_)))
+}
+
+fn suspended(record: &Record) -> Map<String, Value> {
+    serde_json::from_slice(&record.value).unwrap_or_default()
+}
+
+fn name(agent: &str, session: &str) -> String {
+    records::fingerprint(&[agent.as_bytes(), session.as_bytes()])
+}
+
+fn key(calling: &Calling<'_>) -> String {
+    format!("u:{}", records::hex(&calling.incoming.caller.whoever().bytes()))
+}
+
+/// Whether a text is a moment in UTC, to the second.
+fn is_moment(text: &str) -> bool {
+    text.len() == 20 && text.ends_with('Z') && text.parse::<toml::value::Datetime>().is_ok()
+}
+
+fn busy() -> Wrong {
+    Wrong::new(409, "conflict", "Another call changes this at the same time. Try again.")
+}
+
+fn away(why: NotKept) -> Wrong {
+    error::wrong(&not_kept(why), None, 455)
+}

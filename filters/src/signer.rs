@@ -1,0 +1,100 @@
+//! The key that `[integrity]` names: Ed25519. What is signed with it, and how that is written, each dialect says.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, Signature, UnparsedPublicKey};
+
+use crate::site::Integrity;
+
+/// What signs for the site.
+#[derive(Debug)]
+pub(crate) struct Signer {
+    pair: Ed25519KeyPair,
+    pub(crate) key_id: Option<String>,
+}
+
+impl Signer {
+    /// Reads the key.
+    ///
+    /// # Errors
+    ///
+    /// What the file has to be.
+    pub(crate) fn new(integrity: &Integrity) -> Result<Self, String> {
+        let wanted = "is no Ed25519 key in PKCS#8 as PEM; make one with: openssl genpkey -algorithm ed25519";
+        let pem = std::str::from_utf8(&integrity.key).ok();
+        let der = pem.and_then(|pem| pem_body(pem, "PRIVATE KEY")).ok_or(wanted)?;
+        let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).map_err(|_| wanted)?;
+        Ok(Self { pair, key_id: integrity.key_id.clone() })
+    }
+
+    /// 64 bytes.
+    pub(crate) fn sign(&self, message: &[u8]) -> Signature {
+        self.pair.sign(message)
+    }
+
+    /// What it is verified with: 32 bytes.
+    pub(crate) fn public_key(&self) -> &[u8] {
+        self.pair.public_key().as_ref()
+    }
+}
+
+/// Whether a message was signed with the private half of a key.
+pub(crate) fn is_signed(message: &[u8], signature: &[u8], public_key: &[u8]) -> bool {
+    UnparsedPublicKey::new(&ED25519, public_key).verify(message, signature).is_ok()
+}
+
+/// What stands between the lines of a PEM file (RFC 7468): the first of its kind.
+pub(crate) fn pem_body(pem: &str, kind: &str) -> Option<Vec<u8>> {
+    let (_, rest) = pem.split_once(&format!("-----BEGIN {kind}-----"))?;
+    let (body, _) = rest.split_once(&format!("-----END {kind}-----"))?;
+    let body: String = body.chars().filter(|c| !c.is_whitespace()).collect();
+    STANDARD.decode(body).ok()
+}
+
+/// Keys for tests of what is signed.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// The key of a seed of 32 bytes, as a file has it.
+    pub(crate) fn of_seed(seed: &[u8], key_id: Option<&str>) -> Integrity {
+        // PKCS#8 (RFC 8410): all but the seed is always the same.
+        let mut der = b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20".to_vec();
+        der.extend_from_slice(seed);
+        let pem = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(der));
+        Integrity { key: pem.as_bytes().into(), key_id: key_id.map(str::to_owned) }
+    }
+
+    /// The key of the vectors: its seed is 00 to 1f, its name `k1`.
+    pub(crate) fn k1() -> Integrity {
+        of_seed(&(0..32).collect::<Vec<u8>>(), Some("k1"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_signed_can_be_verified() {
+        let signer = Signer::new(&testing::k1()).unwrap();
+        let signature = signer.sign(b"contract");
+        assert!(is_signed(b"contract", signature.as_ref(), signer.public_key()));
+        assert!(!is_signed(b"contracts", signature.as_ref(), signer.public_key()));
+        assert!(!is_signed(b"contract", signature.as_ref(), &[0; 31]));
+        assert!(!is_signed(b"contract", b"", signer.public_key()));
+    }
+
+    #[test]
+    fn a_key_that_openssl_made_can_be_read() {
+        const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n-----END PRIVATE KEY-----\n";
+        assert!(Signer::new(&Integrity { key: KEY.as_bytes().into(), key_id: None }).is_ok());
+    }
+
+    #[test]
+    fn another_file_is_refused_with_a_word_of_help() {
+        for other in ["", "{}", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"] {
+            let refused = Signer::new(&Integrity { key: other.as_bytes().into(), key_id: None });
+            assert!(refused.unwrap_err().contains("openssl"), "{other}");
+        }
+    }
+}

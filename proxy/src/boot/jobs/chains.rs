@@ -1,0 +1,103 @@
+//! The job that stores signed records, in order and many at a time: never within a request.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use frontdesk_filters::{chain::Chains, state::NotKept};
+use tokio::{sync::watch, time::sleep};
+
+use crate::{
+    admin::metrics::Metrics,
+    jobs::Job,
+    live::{Live, Running},
+};
+
+/// How often it is looked whether anything is too old, and how soon again where the store took nothing: one that is away
+/// says so at once, and looks for itself whether it is back.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long the first record waits for others to go with it.
+const GATHER: Duration = Duration::from_millis(3);
+/// Commits of one run.
+const COMMITS: usize = 32;
+/// No more than this part of the store is taken; and no more than so many bytes.
+const MOST_SHARE: usize = 4;
+const MOST: usize = 64 * 1024 * 1024;
+
+/// Stores what waits, as soon as there is something.
+pub(super) fn store(live: &Arc<Live>, metrics: &Arc<Metrics>, chains: &Arc<Chains>) -> Job {
+    let (waits, wake) = watch::channel(());
+    chains.on_append(move || waits.send_replace(()));
+    let failed = Arc::new(AtomicBool::new(false));
+    let every = (chains.clone(), failed.clone());
+    let (live, metrics, chains) = (live.clone(), metrics.clone(), chains.clone());
+    Job {
+        name: "chains",
+        to_the_end: true,
+        wake: Some(wake),
+        // More than one run can take is stored without a rest.
+        interval: Box::new(move || match every.0.waiting() > 0 && !every.1.load(Ordering::Relaxed) {
+            true => Duration::ZERO,
+            false => LOOK,
+        }),
+        bound: Duration::from_secs(30),
+        run: Box::new(move || {
+            let (running, metrics) = (live.current(), metrics.clone());
+            let (chains, failed) = (chains.clone(), failed.clone());
+            Box::pin(async move {
+                if chains.waiting() > 0 {
+                    sleep(GATHER).await;
+                }
+                let stored = run(&running, &chains).await;
+                metrics.chain_waiting.set(i64::try_from(chains.waiting()).unwrap_or(i64::MAX));
+                let before = failed.swap(stored.is_err(), Ordering::Relaxed);
+                let waiting = chains.waiting();
+                match stored {
+                    Ok(()) if before => tracing::info!("signed records can be stored again"),
+                    Ok(()) => {}
+                    Err(why) if !before && waiting > 0 => {
+                        tracing::error!(
+                            waiting,
+                            why,
+                            "signed records cannot be stored; what needs one will be refused"
+                        );
+                    }
+                    Err(_) => {}
+                }
+                stored.map_err(str::to_owned)
+            })
+        }),
+    }
+}
+
+async fn run(running: &Running, chains: &Chains) -> Result<(), &'static str> {
+    for _ in 0..COMMITS {
+        match commit(running, chains).await {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(NotKept::Away) => return Err("the store is away"),
+            Err(NotKept::Full) => return Err("the store is full"),
+        }
+    }
+    Ok(())
+}
+
+async fn commit(running: &Running, chains: &Chains) -> Result<usize, NotKept> {
+    let most = MOST.min(running.store.settings().max_records / MOST_SHARE);
+    chains.store(running.store.records.as_ref(), most).await
+}
+
+/// Stores what still waits when nothing more can come.
+pub(in crate::boot) async fn flush(live: &Live, chains: &Chains) {
+    let running = live.current();
+    while chains.waiting() > 0 {
+        if !matches!(commit(&running, chains).await, Ok(1..)) {
+            // The job is at it, or the store is away.
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What is bound, and what is spoken there: the one table that names a protocol's own address.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use tokio::net::TcpListener;
+
+use super::NotStarted;
+use crate::{
+    accept::{self, App, Gate, Manner},
+    live::Live,
+};
+
+/// The sockets, before anything is served on them.
+pub(super) struct Listeners {
+    http: Vec<Bound>,
+    frames: Option<Bound>,
+    admin: Bound,
+}
+
+/// A socket, what is done before anything is spoken on it, and what the log calls it.
+type Bound = (TcpListener, Manner, &'static str);
+
+impl Listeners {
+    /// Binds everything: half a process helps nobody.
+    pub(super) fn bind(live: &Live) -> Result<Self, NotStarted> {
+        let listen = live.bound();
+        let mut http = Vec::new();
+        for address in &listen.http {
+            let manner = Manner { tls: None, h2c: listen.h2c, proxy_protocol: listen.proxy_protocol };
+            http.push((bind(*address, "listen.http")?, manner, "http"));
+        }
+        for address in &listen.https {
+            let manner = Manner::tls(live.certificate(), listen.proxy_protocol).map_err(|e| no_tls("https", &e))?;
+            http.push((bind(*address, "listen.https")?, manner, "https"));
+        }
+        let frames = match listen.agtp {
+            // Without a certificate it is an address that only this machine reaches: see the rules of [listen].
+            Some(address) => {
+                let certificate = live.current().snapshot.settings.tls.is_some().then(|| live.certificate());
+                let manner = Manner::frames(certificate, listen.proxy_protocol).map_err(|e| no_tls("agtp", &e))?;
+                Some((bind(address, "listen.agtp")?, manner, "agtp"))
+            }
+            None => None,
+        };
+        Ok(Self { http, frames, admin: (bind(listen.admin, "listen.admin")?, Manner::plain(), "admin") })
+    }
+
+    /// Serves on each of them: the operator's through a gate of its own.
+    pub(super) fn serve<H: App, F: App, A: App>(
+        self,
+        (gate, http, frames): (&Arc<Gate>, &Arc<H>, &Arc<F>),
+        (admin_gate, admin): (Arc<Gate>, Arc<A>),
+    ) {
+        serve(admin_gate, self.admin, admin);
+        for bound in self.http {
+            serve(gate.clone(), bound, http.clone());
+        }
+        if let Some(bound) = self.frames {
+            serve(gate.clone(), bound, frames.clone());
+        }
+    }
+}
+
+fn serve<A: App>(gate: Arc<Gate>, (listener, manner, what): Bound, app: Arc<A>) {
+    if let Ok(address) = listener.local_addr() {
+        tracing::info!("{what} on {address}");
+    }
+    tokio::spawn(accept::listen(gate, listener, manner, app));
+}
+
+fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, NotStarted> {
+    accept::bind(address).map_err(|e| {
+        let hint = match e.kind() {
+            std::io::ErrorKind::AddrInUse => "another process listens there; stop it or choose another address",
+            std::io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose a higher one",
+            std::io::ErrorKind::AddrNotAvailable => "this machine does not have that address",
+            _ => "choose another address",
+        };
+        NotStarted(vec![format!("{key}: {address} cannot be listened on: {e}; {hint}")])
+    })
+}
+
+fn no_tls(key: &str, e: &rustls::Error) -> NotStarted {
+    NotStarted(vec![format!("listen.{key}: {e}")])
+}

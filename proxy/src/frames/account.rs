@@ -1,0 +1,48 @@
+//! What the operator is told of a request once it is over.
+
+use frontdesk_filters::{
+    Reply,
+    frames::{PROTOCOL, VERSION},
+};
+use http::header;
+
+use super::{Frames, answer::Asked};
+use crate::{access::Line, admin::metrics::Spoken};
+
+impl Frames {
+    /// Counts a request, and says so in one line. `wrote` is false where the client was gone before the answer.
+    pub(super) fn account(&self, asked: &Asked, reply: &Reply, wrote: bool) {
+        let metrics = &self.front.metrics;
+        let Asked { began, frame, running, address, authority, caller, error } = asked;
+        let duration = began.elapsed();
+        let status = reply.status.as_u16();
+        let sent = if wrote { reply.body.len() } else { 0 };
+        metrics.request(&frame.method, Spoken::Frames, status, false, duration.as_secs_f64());
+        metrics.request_bytes.inc_by(frame.body.len() as u64);
+        metrics.response_bytes.inc_by(sent as u64);
+        if !running.snapshot.settings.log.access {
+            return;
+        }
+        self.front.access.write(&Line {
+            method: frame.method.as_str(),
+            path: frame.target.split('?').next().unwrap_or_default(),
+            host: Some(authority.as_str()).filter(|host| !host.is_empty()),
+            status,
+            protocol: Some(PROTOCOL),
+            version: VERSION,
+            client: Some(*address),
+            user_agent: frame.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()),
+            request_bytes: frame.body.len(),
+            response_bytes: sent,
+            duration,
+            upstream: None,
+            upstream_duration: None,
+            proof: caller.as_ref().map(|caller| caller.proof.word()),
+            caller: caller.as_ref().and_then(|caller| caller.name.as_deref()),
+            decision: "answer",
+            page: None,
+            error: if wrote { *error } else { Some("client_gone") },
+            config: running.short_hash(),
+        });
+    }
+}

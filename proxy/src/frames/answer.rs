@@ -1,0 +1,203 @@
+//! One request, from its frame to its reply: decided and carried out as over HTTP.
+
+use std::{
+    net::IpAddr,
+    sync::Arc,
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use frontdesk_filters::{
+    About, Decision, Fault, Framed, Incoming, Refusal, Reply, Request, Serve, Serving,
+    caller::Caller,
+    decide_spoken, decide_unread,
+    frames::{Frame, Refused, TOKEN},
+    problem,
+};
+use http::{HeaderMap, HeaderValue, header};
+
+use super::{Connection, Frames};
+use crate::{
+    front::{
+        call::{Work, request_id},
+        whence::Whence,
+    },
+    live::Running,
+};
+
+/// A request under way, and what is known of it.
+pub(super) struct Asked {
+    pub(super) began: Instant,
+    pub(super) frame: Frame,
+    /// One configuration for all of it, whatever is swapped in meanwhile.
+    pub(super) running: Arc<Running>,
+    /// The client's, as far as it can be believed.
+    pub(super) address: IpAddr,
+    /// Whom the client asked for; empty where it did not say.
+    pub(super) authority: String,
+    /// Who is asking, once that was looked at.
+    pub(super) caller: Option<Caller>,
+    /// Why it was refused, if it was.
+    pub(super) error: Option<&'static str>,
+}
+
+impl Asked {
+    pub(super) fn new(frames: &Frames, on: &Connection, frame: Frame) -> Self {
+        let running = frames.front.live.current();
+        // Whoever forwards frames says for whom in the PROXY protocol; what stands in a frame its sender wrote.
+        let address = on.conn.info().client.ip().to_canonical();
+        let authority = on.server_name.as_deref().or_else(|| host(&frame.headers)).unwrap_or_default().to_owned();
+        Self { began: Instant::now(), frame, running, address, authority, caller: None, error: None }
+    }
+
+    fn accept(&self) -> Option<&str> {
+        self.frame.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok())
+    }
+}
+
+impl Frames {
+    /// Answers a request.
+    pub(super) async fn answer(&self, on: &Connection, asked: &mut Asked) -> Reply {
+        let running = asked.running.clone();
+        let request = Request {
+            method: &asked.frame.method,
+            target: &asked.frame.target,
+            headers: &asked.frame.headers,
+            address: asked.address,
+            authority: &asked.authority,
+            tls: on.conn.info().tls,
+            now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        };
+        let decided = decide_spoken(&running.snapshot, running.store.counters.as_ref(), &request).await;
+        if decided.wants_keys {
+            self.front.live.want_keys();
+        }
+        asked.caller = Some(decided.caller);
+        let refused = match decided.decision {
+            Decision::Answer(reply) => return reply,
+            Decision::Serve(serving) => match too_long(asked, &serving) {
+                None => return self.call(on, asked, Work::Serve(serving)).await,
+                Some(refusal) => {
+                    let reply = serving.refused(&running.snapshot, &refusal, asked.accept());
+                    (reply, refusal.reason, serving.about())
+                }
+            },
+            Decision::Refuse(reply, reason) => (reply, reason, decided.about),
+            // Nothing that comes over this socket is the site's to answer.
+            Decision::Pass | Decision::Make(_) => {
+                let refusal = Refusal::from(Fault::Internal);
+                (problem::reply(&refusal, asked.accept(), None), refusal.reason, None)
+            }
+        };
+        self.refuse(on, asked, refused, decided.finish).await
+    }
+
+    /// What is told of something that could not be read.
+    pub(super) async fn unread(&self, on: &Connection, asked: Option<&mut Asked>, refused: &Refused) -> Reply {
+        let running = asked.as_ref().map_or_else(|| self.front.live.current(), |asked| asked.running.clone());
+        let address = asked.as_ref().map_or_else(|| on.conn.info().client.ip().to_canonical(), |asked| asked.address);
+        let counters = running.store.counters.as_ref();
+        let decided = decide_unread(&running.snapshot, counters, address, refused).await;
+        let (reply, reason) = match decided.decision {
+            Decision::Refuse(reply, reason) => (reply, reason),
+            Decision::Answer(reply) => (reply, refused.reason),
+            _ => (problem::reply(&Fault::Internal.into(), None, None), refused.reason),
+        };
+        match asked {
+            Some(asked) => {
+                asked.caller = Some(decided.caller);
+                self.refuse(on, asked, (reply, reason, None), decided.finish).await
+            }
+            None => {
+                self.front.metrics.rejected(reason);
+                reply
+            }
+        }
+    }
+
+    /// Counts a refusal, and has it finished by whoever does that.
+    async fn refuse(
+        &self,
+        on: &Connection,
+        asked: &mut Asked,
+        (reply, reason, about): (Reply, &'static str, Option<About>),
+        finish: Option<Arc<dyn Serve>>,
+    ) -> Reply {
+        self.front.metrics.rejected(reason);
+        asked.error = Some(reason);
+        if let (Some(about), Some(caller)) = (about, &asked.caller) {
+            self.front.record(&asked.frame.headers, &asked.running, caller, about, reason);
+        }
+        match finish {
+            Some(finish) => self.call(on, asked, Work::Finish(finish, reply)).await,
+            None => reply,
+        }
+    }
+
+    async fn call(&self, on: &Connection, asked: &mut Asked, work: Work) -> Reply {
+        let Some(caller) = &asked.caller else { return problem::reply(&Fault::Internal.into(), None, None) };
+        let request_id = request_id(&asked.frame.headers);
+        let whence = Whence {
+            headers: &asked.frame.headers,
+            host: HeaderValue::from_str(&asked.authority).ok().filter(|host| !host.is_empty()),
+            protocol: TOKEN,
+            connection: on.conn.info(),
+            client: asked.address,
+            proxied: false,
+        };
+        let incoming = Incoming {
+            method: &asked.frame.method,
+            target: &asked.frame.target,
+            headers: &asked.frame.headers,
+            body: asked.frame.body.clone(),
+            caller,
+            authority: &asked.authority,
+            request_id: &request_id,
+            framed: Some(Framed { digest: asked.frame.digest, connection: &on.id }),
+        };
+        let served = self.front.call(&asked.running, &whence, &incoming, work).await;
+        asked.error = served.reason.or(asked.error);
+        served.reply
+    }
+}
+
+/// Why a body is not taken that the socket took: an endpoint may take less.
+fn too_long(asked: &Asked, serving: &Serving) -> Option<Refusal> {
+    let most = serving.most(&asked.running.snapshot.settings);
+    let detail = || format!("The body is longer than the {most} bytes that are taken here. Send less.");
+    (asked.frame.body.len() > most).then(|| Refusal::from(Fault::TooLarge).saying(detail()))
+}
+
+/// The host that `Host` names. Its port is ours, and says nothing to a site.
+fn host(headers: &HeaderMap) -> Option<&str> {
+    let text = headers.get(header::HOST)?.to_str().ok()?;
+    let host = match text.strip_prefix('[') {
+        Some(rest) => &text[..rest.find(']')? + 2],
+        None => text.split(':').next()?,
+    };
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-._[]:".contains(&b);
+    host.bytes().all(plain).then_some(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_without_its_port() {
+        let hosts = [
+            ("a.test", Some("a.test")),
+            ("a.test:4480", Some("a.test")),
+            ("[::1]:4480", Some("[::1]")),
+            ("127.0.0.1", Some("127.0.0.1")),
+            ("[::1", None),
+            ("a b", None),
+            ("user@host", None),
+            ("a/b", None),
+        ];
+        for (sent, host) in hosts {
+            let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(sent))]);
+            assert_eq!(super::host(&headers), host, "{sent}");
+        }
+        assert_eq!(super::host(&HeaderMap::new()), None);
+    }
+}

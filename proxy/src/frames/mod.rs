@@ -1,0 +1,174 @@
+//! A socket that speaks a protocol of its own: frames in, one after the other, and an answer to each in that order.
+//!
+//! What a frame is, `frontdesk-filters` knows; here its bytes are moved, under the same bounds as those of HTTP. While a
+//! request is answered nothing more is read, so that whatever a client sends ahead stays with the system.
+
+mod account;
+mod answer;
+
+use std::{io, sync::Arc, time::Duration};
+
+use answer::Asked;
+use bytes::{Buf, BufMut, BytesMut};
+use frontdesk_filters::{
+    Reply,
+    frames::{Bounds, Frame, Reader, Refused, Wants, write},
+};
+use ring::rand::{SecureRandom, SystemRandom};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::OwnedSemaphorePermit,
+    time::{Instant, timeout, timeout_at},
+};
+
+use crate::{
+    accept::{Admitted, App, Conn, Gate},
+    front::Front,
+    intake,
+};
+
+/// What is read at once, at most.
+const PIECE: usize = 16 * 1024;
+const FIRST_PIECE: usize = 4096;
+/// How long a client may take to hear that the connection is over.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// The app that answers frames.
+pub struct Frames {
+    front: Front,
+}
+
+impl Frames {
+    /// What is asked is answered by the same front as over HTTP.
+    pub fn new(front: Front) -> Self {
+        Self { front }
+    }
+
+    fn bounds(&self) -> Bounds {
+        let running = self.front.live.current();
+        let protection = &running.snapshot.settings.protection;
+        Bounds { head: protection.max_header, body: protection.max_input }
+    }
+}
+
+impl App for Frames {
+    async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, _permit: Arc<OwnedSemaphorePermit>) {
+        let Admitted { conn, deadline, .. } = admitted;
+        let Some(id) = unguessable() else {
+            tracing::error!("a connection is closed: the system gives no random numbers to name it by");
+            return;
+        };
+        let server_name = conn.server_name().map(str::to_owned);
+        let mut connection = Connection { conn, id, server_name, reader: Reader::new(self.bounds()) };
+        connection.serve(&self, &gate, deadline).await;
+    }
+}
+
+/// One connection.
+struct Connection {
+    conn: Box<Conn>,
+    /// Like no other's.
+    id: String,
+    /// Whom the client asked for when it shook hands.
+    server_name: Option<String>,
+    reader: Reader,
+}
+
+/// What a client sends.
+enum Sent {
+    Frame(Frame),
+    Refused(Refused),
+    /// There is nobody to answer.
+    Gone,
+}
+
+impl Connection {
+    /// Serves it to its end.
+    async fn serve(&mut self, frames: &Frames, gate: &Gate, first: Instant) {
+        let mut first = Some(first);
+        loop {
+            self.reader.hold_to(frames.bounds());
+            let (asked, reply, closes) = match self.next(gate, &mut first).await {
+                Sent::Frame(frame) => {
+                    let mut asked = Asked::new(frames, self, frame);
+                    // Boxed: what an answer needs is not held while the connection idles.
+                    let reply = Box::pin(frames.answer(self, &mut asked)).await;
+                    (Some(asked), reply, false)
+                }
+                Sent::Refused(mut refused) => {
+                    let mut asked = refused.frame.take().map(|frame| Asked::new(frames, self, *frame));
+                    let reply = Box::pin(frames.unread(self, asked.as_mut(), &refused)).await;
+                    (asked, reply, refused.closes)
+                }
+                Sent::Gone => break,
+            };
+            let (_, limit) = gate.limits();
+            let wrote = self.write(&reply, limit).await.is_ok();
+            if let Some(asked) = &asked {
+                frames.account(asked, &reply, wrote);
+            }
+            if !wrote {
+                return;
+            }
+            if closes || gate.drains() {
+                // More may be on its way that nobody will read.
+                return self.conn.info().linger();
+            }
+        }
+        let _ = timeout(FAREWELL, self.conn.shutdown()).await;
+    }
+
+    /// Waits for the next request, as long as it may take: `idle_timeout` for its first byte, `header_timeout` from there
+    /// to the end of its head (for the first one from accept on), and what any body may take.
+    async fn next(&mut self, gate: &Gate, first: &mut Option<Instant>) -> Sent {
+        let mut head_by = None;
+        let mut body_by = None;
+        loop {
+            match self.reader.next_frame() {
+                Ok(Some(frame)) => return Sent::Frame(frame),
+                Ok(None) => {}
+                Err(refused) => return Sent::Refused(refused),
+            }
+            let by = match self.reader.wants() {
+                Wants::Nothing => return Sent::Gone,
+                Wants::Request => {
+                    head_by = gate.begun(&mut self.conn, first.take()).await;
+                    let Some(by) = head_by else { return Sent::Gone };
+                    by
+                }
+                Wants::Head => *head_by.get_or_insert_with(|| Instant::now() + gate.limits().0),
+                Wants::Body => *body_by.get_or_insert_with(|| Instant::now() + intake::PATIENCE),
+            };
+            let buffer = self.reader.buffer();
+            // Most requests fit into what is read first; what turns out to be longer is read in larger pieces.
+            buffer.reserve(PIECE.min(FIRST_PIECE + buffer.len()));
+            match timeout_at(by, self.conn.read_buf(&mut buffer.limit(PIECE))).await {
+                Ok(Ok(1..)) => {}
+                // It ends where nothing more comes, be it with a word or without.
+                Ok(_) => return Sent::Gone,
+                Err(_) if body_by.is_some() => return Sent::Refused(Refused::late()),
+                Err(_) => {
+                    gate.metrics().rejected("header_timeout");
+                    return Sent::Gone;
+                }
+            }
+        }
+    }
+
+    /// Writes a reply. An error when the client is gone, or takes nothing for as long as `limit`.
+    async fn write(&mut self, reply: &Reply, limit: Duration) -> io::Result<()> {
+        let mut out = BytesMut::new();
+        write(reply, &mut out);
+        while out.has_remaining() {
+            timeout(limit, self.conn.write_buf(&mut out)).await??;
+        }
+        timeout(limit, self.conn.flush()).await?
+    }
+}
+
+/// 128 bits that nobody can guess, in hexadecimal digits.
+fn unguessable() -> Option<String> {
+    let mut bits = [0; 16];
+    SystemRandom::new().fill(&mut bits).ok()?;
+    Some(format!("{:032x}", u128::from_be_bytes(bits)))
+}

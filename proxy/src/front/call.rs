@@ -1,0 +1,93 @@
+//! A request of an agent endpoint, whatever it came over: the desk carries it out, and what became of it is counted.
+
+use std::sync::Arc;
+
+use frontdesk_filters::{
+    About, Incoming, Reply, Serve, Served, Serving,
+    caller::Caller,
+    desk::{Account, Turned, audit::Audit},
+    fresh_id,
+};
+use http::{HeaderMap, HeaderName};
+
+use super::{Front, behind::Behind, whence::Whence};
+use crate::{live::Running, outbound::Carrier};
+
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest name of a request that is taken from a client, in bytes.
+const LONGEST_ID: usize = 128;
+
+/// What is done at the desk.
+pub(crate) enum Work {
+    Serve(Serving),
+    /// A refusal is finished.
+    Finish(Arc<dyn Serve>, Reply),
+}
+
+impl Front {
+    /// Has something done at the desk about a request.
+    pub(crate) async fn call(
+        &self,
+        running: &Arc<Running>,
+        whence: &Whence<'_>,
+        incoming: &Incoming<'_>,
+        work: Work,
+    ) -> Served {
+        let told = || whence.told(running, (&REQUEST_ID, incoming.request_id));
+        let carrier = Carrier { outbound: &self.outbound, running, told: &told };
+        let library = self.live.library();
+        let behind = Behind { front: self, running, told: &told };
+        let desk = self.desk(running, &carrier, &library, &behind);
+        let served = match work {
+            Work::Serve(serving) => serving.serve(&desk, incoming).await,
+            Work::Finish(serve, reply) => return serve.finished(&desk, incoming, reply).await.into(),
+        };
+        if served.wants_keys {
+            self.live.want_keys();
+        }
+        if let Some(account) = &served.account {
+            self.count(account);
+        }
+        if let Some(reason) = served.reason {
+            self.metrics.rejected(reason);
+        }
+        served
+    }
+
+    /// Counts a call.
+    pub(super) fn count(&self, account: &Account) {
+        account.steps.iter().for_each(|step| self.count(step));
+        if account.unkept {
+            tracing::error!(
+                capability = account.capability,
+                "what became of a call could not be kept; a retry with its key will be told that nobody knows"
+            );
+        }
+        self.metrics.called(&account.capability, account.decision, account.duration);
+    }
+
+    /// Writes down a call that came no further than to be refused.
+    pub(crate) fn record(
+        &self,
+        headers: &HeaderMap,
+        running: &Running,
+        caller: &Caller,
+        about: About,
+        reason: &'static str,
+    ) {
+        let About { capability, dialect } = about;
+        let request_id = request_id(headers);
+        let turned =
+            Turned { capability: capability.into(), caller, idempotency_key: None, request_id: &request_id, dialect };
+        let audit = running.audit.as_deref().map(|log| log as &dyn Audit);
+        let account = running.snapshot.turned_away(&turned, reason, audit);
+        self.metrics.called(&account.capability, account.decision, account.duration);
+    }
+}
+
+/// The client's name for its request, or one of ours.
+pub(crate) fn request_id(headers: &HeaderMap) -> String {
+    let theirs = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
+    let fits = |id: &&str| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|b| b.is_ascii_graphic());
+    theirs.filter(fits).map_or_else(|| fresh_id().to_string(), str::to_owned)
+}

@@ -1,0 +1,105 @@
+//! Where a request came from, whatever it came over, and what the site is told of it.
+
+use std::net::IpAddr;
+
+use frontdesk_filters::caller::forwarded::{self, Meaning};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use pingora::{Result, http::RequestHeader};
+
+use crate::{accept::ConnInfo, live::Running};
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+pub(super) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
+const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
+
+/// What goes on to the site besides what is said of the client: how the operator follows a request.
+const FOLLOWED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
+
+/// Where a request came from.
+pub struct Whence<'a> {
+    /// As they were sent.
+    pub headers: &'a HeaderMap,
+    /// Whom the client asked for, where it said so.
+    pub host: Option<HeaderValue>,
+    /// What `Via` calls the way it came in.
+    pub protocol: &'static str,
+    pub connection: &'a ConnInfo,
+    /// The client's address, as far as it can be believed.
+    pub client: IpAddr,
+    /// It may have come through proxies that say so in its headers.
+    pub proxied: bool,
+}
+
+impl Whence<'_> {
+    /// What the site is told of a call, as it is of every request that passes; and nothing of what was sent.
+    pub fn told(&self, running: &Running, request_id: (&HeaderName, &str)) -> Result<HeaderMap> {
+        let mut told = RequestHeader::build_no_case(http::Method::GET, b"/", Some(24))?;
+        if let Some(host) = &self.host {
+            told.insert_header(header::HOST, host.clone())?;
+        }
+        for (name, value) in self.headers {
+            if self.proxied && is_forwarding(name) || FOLLOWED.contains(name) {
+                told.append_header(name.clone(), value.clone())?;
+            }
+        }
+        let (name, id) = request_id;
+        told.insert_header(name, id)?;
+        self.forward(&mut told, running)?;
+        Ok(http::request::Parts::from(told).headers)
+    }
+
+    /// Removes what nobody but a trusted proxy may say, and says it ourselves.
+    pub fn forward(&self, request: &mut RequestHeader, running: &Running) -> Result<()> {
+        let peer = self.connection.client.ip().to_canonical();
+        // With the PROXY protocol it is the named client that speaks, and it is no proxy of ours.
+        let trusted = forwarded::is_trusted(peer, &running.snapshot.settings.listen.trusted_proxies);
+        let unwelcome: Vec<HeaderName> = request
+            .headers
+            .keys()
+            .filter(|name| match forwarded::meaning(name) {
+                Meaning::Ours | Meaning::Disguised => true,
+                Meaning::Forwarding => !trusted,
+                Meaning::Plain => false,
+            })
+            .cloned()
+            .collect();
+        for name in &unwelcome {
+            request.remove_header(name);
+        }
+
+        let scheme = if self.connection.tls { "https" } else { "http" };
+        let before = joined(request, &X_FORWARDED_FOR);
+        request.insert_header(X_FORWARDED_FOR, value(before.map_or(peer.to_string(), |b| format!("{b}, {peer}")))?)?;
+        if let Some(elements) = joined(request, &FORWARDED) {
+            let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
+            request.insert_header(FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?)?;
+        }
+        if !request.headers.contains_key(&X_FORWARDED_PROTO) {
+            request.insert_header(X_FORWARDED_PROTO, HeaderValue::from_static(scheme))?;
+        }
+        if let (false, Some(host)) = (request.headers.contains_key(&X_FORWARDED_HOST), &self.host) {
+            request.insert_header(X_FORWARDED_HOST, host.clone())?;
+        }
+        request.insert_header(X_REAL_IP, value(self.client.to_string())?)?;
+        request.append_header(header::VIA, value(format!("{} frontdesk", self.protocol))?)?;
+        Ok(())
+    }
+}
+
+/// Whether a header says where a request came from, on its way through proxies.
+fn is_forwarding(name: &HeaderName) -> bool {
+    matches!(forwarded::meaning(name), Meaning::Forwarding)
+}
+
+/// All lines of a list header as one; bytes that are no text are shown as such.
+fn joined(request: &RequestHeader, name: &HeaderName) -> Option<String> {
+    let lines: Vec<_> = request.headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
+    (!lines.is_empty()).then(|| lines.join(", ").replace(|c: char| !matches!(c, ' '..='~'), "?"))
+}
+
+fn value(text: String) -> Result<HeaderValue> {
+    use pingora::{ErrorType::InternalError, OrErr};
+    HeaderValue::try_from(text).or_err(InternalError, "a forwarding header that is not a header value")
+}

@@ -1,0 +1,18 @@
+//! The fuzzer's way into the frame reader: its own source, and the list of what has to hold of it.
+
+#![no_main]
+#![allow(dead_code, reason = "parts of what is included are for others")]
+
+use libfuzzer_sys::fuzz_target;
+use reply::Reply;
+use wire as frames;
+
+#[path = "../../../filters/src/reply.rs"]
+mod reply;
+#[path = "../../../filters/src/dialect/agtp/wire/mod.rs"]
+mod wire;
+
+#[path = "../invariants.rs"]
+mod invariants;
+
+fuzz_target!(|data: &[u8]| invariants::hold(data));
