@@ -328,9 +328,9 @@ async fn a13_paths_are_decoded_once_before_they_are_judged() {
             "{body}"
         );
     }
-    // Braces are no template in a request.
+    // Braces are no template in a request (the issue has 460 for them, over A13's 400).
     for path in ["/lamps/{lamp_id}", "/lamps/%7Blamp_id%7D", "/{x}", "/lamps/a{b"] {
-        assert_refusal(&desk.speak(verb("FETCH", path)).await, 400, path);
+        assert_refusal(&desk.speak(verb("FETCH", path)).await, 460, path);
     }
     for path in [
         "/lamps/a%2Fb",
