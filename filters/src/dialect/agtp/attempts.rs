@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::HeaderName;
 use serde_json::{Value, json};
 
-use super::{call::Calling, contract::NoContract, contracts::is_id};
+use super::{calling::Calling, contract::NoContract, contracts::is_id};
 use crate::{
     desk::{
         Desk,

@@ -1,28 +1,25 @@
 //! An endpoint that is called: the request into an ask, what became of it into an answer (AGTP-API §13.2, A27).
 
-use std::time::{Duration, UNIX_EPOCH};
-
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::{
     Spoken,
+    calling::Calling,
     endpoint::Endpoint,
     error,
     head::Head,
-    lifecycle, name,
-    said::{Body, JSON, Said, Wrong},
+    lifecycle,
+    said::{Said, Wrong},
     session,
+    told::confirmation,
 };
 use crate::{
-    desk::{
-        Account, Ask, Asked, Authority, Called, Carried, Desk, Done, Outcome, Talk, Turned, body_of, records, rfc3339,
-        ticket::Wish,
-    },
+    desk::{Account, Ask, Authority, Called, Carried, Desk, Done, Outcome, Talk, Turned, records, ticket::Wish},
     fault::{Fault, Refusal},
     limits::store_away,
     serve::{Incoming, checked_key},
-    site::{Capability, Settings},
+    site::Capability,
     state::Amount,
 };
 
@@ -31,74 +28,12 @@ const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
 const ENDPOINT_WARNING: HeaderName = HeaderName::from_static("agtp-endpoint-warning");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// What the members of an envelope are called (notes §1.3).
-const ENVELOPE: [&str; 6] = ["method", "task_id", "session_id", "parameters", "context", "agent_id"];
-
-/// A request that has passed every gate up to its endpoint.
-pub(super) struct Calling<'a> {
-    pub(super) incoming: &'a Incoming<'a>,
-    pub(super) head: &'a Head<'a>,
-    pub(super) method: &'a str,
-    pub(super) path: &'a str,
-    pub(super) query: &'a str,
-}
-
 /// What an endpoint is called with.
 pub(super) enum Given<'a> {
     /// What was sent: a body and a query, what stands in the places of the path, and what an HTTP verb adds.
     Sent(&'a [(String, String)], Map<String, Value>),
     /// This, under a key.
     Input(Map<String, Value>, Option<String>),
-}
-
-/// A body, out of its envelope where it came in one (A6).
-pub(super) struct Parameters {
-    pub(super) members: Map<String, Value>,
-    /// The envelope's other members; `None`: it came without one.
-    pub(super) envelope: Option<Map<String, Value>>,
-}
-
-impl Calling<'_> {
-    /// The body's members, out of their envelope where they may come in one.
-    ///
-    /// # Errors
-    ///
-    /// It is no JSON object, is compressed, or names another method than the request line (A6).
-    pub(super) fn parameters(&self, enveloped: bool) -> Result<Parameters, Wrong> {
-        let headers = self.incoming.headers;
-        let bad = |message: &'static str| Wrong::new(400, "bad-request", message);
-        if headers
-            .get(header::CONTENT_ENCODING)
-            .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
-        {
-            return Err(bad("A compressed body is not taken here. Send it as it is."));
-        }
-        let kind = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or("?"));
-        let media = kind.unwrap_or(JSON).split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let over_http = self.incoming.framed.is_none();
-        // A page can send a type that browsers ask nobody's leave for.
-        let unsaid = kind.is_none() && over_http && self.incoming.is_from_a_page();
-        let is_json = media == "application/json" || media.ends_with("+json");
-        if !self.incoming.body.is_empty() && (unsaid || !is_json) {
-            return Err(bad("The body has to be JSON. Send Content-Type: application/vnd.agtp+json."));
-        }
-        let members = body_of(&self.incoming.body).map_err(|refusal| error::wrong(&refusal, None, 455))?;
-        Ok(if enveloped { unwrapped(members) } else { Parameters { members, envelope: None } })
-    }
-
-    /// The same, where the body's `method` is that of the request line or is not there.
-    pub(super) fn own_parameters(&self) -> Result<Parameters, Wrong> {
-        let parameters = self.parameters(true)?;
-        let named = parameters.envelope.as_ref().and_then(|envelope| envelope.get("method"));
-        if let Some(named) = named
-            && named.as_str() != Some(self.method)
-            && named.as_str() != Some(self.incoming.method.as_str())
-        {
-            let message = "The body names another method than the request line.";
-            return Err(Wrong::new(400, "method-mismatch", message));
-        }
-        Ok(parameters)
-    }
 }
 
 /// The scopes of a capability that are claimed.
@@ -113,20 +48,6 @@ pub(super) fn authority<'a>(capability: &Capability, calling: &Calling<'a>, cove
         claims: (!capability.required_scopes.is_empty()).then_some(covered),
         ..Authority::of(calling.incoming.caller)
     }
-}
-
-/// Takes a body out of its envelope; what has other members than an envelope's is none.
-fn unwrapped(mut members: Map<String, Value>) -> Parameters {
-    let enveloped = members.get("parameters").is_some_and(Value::is_object)
-        && members.keys().all(|name| ENVELOPE.contains(&name.as_str()));
-    if !enveloped {
-        return Parameters { members, envelope: None };
-    }
-    let inner = match members.remove("parameters") {
-        Some(Value::Object(inner)) => inner,
-        _ => Map::new(),
-    };
-    Parameters { members: inner, envelope: Some(members) }
 }
 
 impl Spoken {
@@ -316,66 +237,6 @@ impl Spoken {
         Ok(())
     }
 
-    /// What the desk says of a failure, as it is called here: the path of an endpoint where the site has one of its own
-    /// (A19), and the verb of the step that failed (§12.1).
-    fn in_our_words(&self, details: &mut Value, settings: &Settings) {
-        let endpoints = || self.routes.all().iter().filter_map(|e| Some((e, e.capability(settings)?)));
-        if let Some(there) = details["location"].as_str() {
-            let is_there = |capability: &Capability| {
-                capability.upstream.as_ref().is_some_and(|call| call.path.as_deref() == Some(there))
-            };
-            let found = endpoints().find(|(_, capability)| is_there(capability)).map(|(e, _)| e.path.clone());
-            if let Some(path) = found {
-                details["location"] = path.into();
-            }
-        }
-        if let Some(id) = details["capability"].as_str().map(str::to_owned) {
-            let declared = settings.capabilities.iter().find(|capability| capability.id == id);
-            if let Some(step) = declared {
-                details["method"] = name::method_of(step.kind, step.agtp.method.as_deref()).into();
-            }
-            // The site's numbers are told as such; here they are all one.
-            let settled = matches!(details["reason"].as_str(), Some("outcome_unknown" | "idempotency_in_flight"));
-            details["status"] = if settled { 409 } else { 422 }.into();
-        }
-    }
-
-    /// What came back (notes §4.2): a status, and the data as it is.
-    fn done(&self, done: &Done, endpoint: &Endpoint, calling: &Calling<'_>, by_person: bool) -> Said {
-        let status = match done.told.status.as_u16() {
-            status @ (202 | 204) => status,
-            _ => 200,
-        };
-        if let Some(raw) = &done.told.raw {
-            let kind = HeaderValue::try_from(&raw.content_type);
-            let kind = kind.unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
-            return Said { body: Body::Of(kind, raw.body.clone()), ..Said::json(status, &Value::Null) };
-        }
-        if status == 204 {
-            return Said::nothing();
-        }
-        let data = done.told.data.value();
-        if done.told.omitted {
-            let message = "This was carried out before; its answer was too long to be kept.";
-            return Said::json(status, &json!({ "omitted": true, "message": message }));
-        }
-        if let Some(ticket) = data.get("ticket").filter(|_| by_person) {
-            let body =
-                json!({ "status": "pending", "task_id": ticket, "inspect": { "target": "task", "task_id": ticket } });
-            return Said::json(202, &body);
-        }
-        if let Some(name) = endpoint.lacking(&data) {
-            let message = match endpoint.acts {
-                true => format!(
-                    "The site took this call, but its answer lacks \"{name}\". Find out what it did before trying again."
-                ),
-                false => format!("The site's answer lacks \"{name}\", which was promised."),
-            };
-            return Wrong::new(422, "upstream_malformed_response", message).said(calling.method, calling.path);
-        }
-        Said::text(status, JSON, done.told.data.text())
-    }
-
     /// Writes down a call that came no further.
     pub(super) fn turned_away(
         &self,
@@ -389,25 +250,6 @@ impl Spoken {
         let turned = Turned { capability, caller, idempotency_key, request_id, dialect: super::NAME };
         desk.snapshot.turned_away(&turned, reason, desk.audit)
     }
-}
-
-/// 262: a person has to confirm it first (design, decision 10).
-fn confirmation(asked: &Asked, input: &Value) -> Wrong {
-    let expires = UNIX_EPOCH + Duration::from_secs(asked.expires);
-    let confirmation = json!({
-        "summary": asked.summary,
-        "consequence": asked.consequence,
-        "expires_at": rfc3339(expires),
-        "token": asked.token,
-        "header": "AICP-Confirmation",
-        "input": input,
-    });
-    let message =
-        "A person has to confirm this. Show them the summary, and send it again with the token in the header.";
-    let wrong = Wrong::required("confirmation-required", message)
-        .with("reason", asked.refusal.reason)
-        .with("confirmation", confirmation);
-    Wrong { reason: asked.refusal.reason, ..wrong }
 }
 
 /// How an answer is come back for that a person gives.

@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{call::Calling, jws, said::Lineage, source::Source, template::Places};
+use super::{calling::Calling, jws, said::Lineage, source::Source, template::Places};
 use crate::desk::{records, rfc3339};
 
 /// An endpoint, and who may call it until when.
@@ -19,10 +19,8 @@ pub(super) struct Contract {
     pub(super) id: String,
     /// The Agent-ID that it was made for.
     pub(super) agent: String,
-    /// Who is proven behind that (design, decision 17), in hex.
+    /// Who is proven behind that (design, decision 17), in hex; what is kept of theirs is counted by it too.
     pub(super) holder: String,
-    /// Whose share of what is kept it counts to, whatever they say they are, in hex.
-    pub(super) share: String,
     pub(super) origin: Origin,
     pub(super) bound: Bound,
     /// What it is called with, behind aliases and redirects.
@@ -117,13 +115,8 @@ impl Origin {
     }
 }
 
-/// Who is proven behind a request, as contracts name them.
+/// Who is proven behind a request, else where it came from, whatever is claimed: as contracts name them.
 pub(super) fn holder(calling: &Calling<'_>) -> String {
-    records::hex(&calling.incoming.caller.whoever().bytes())
-}
-
-/// Whose share of what is kept something counts to.
-pub(super) fn share(calling: &Calling<'_>) -> String {
     records::hex(&calling.incoming.caller.whoever().bytes())
 }
 

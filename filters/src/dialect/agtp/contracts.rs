@@ -139,7 +139,7 @@ impl<'a> Contracts<'a> {
         let more = format!("{agent} {} {} {method} {path}", origin.word(), bound.mark());
         for _ in 0..TRIES {
             let now = seconds();
-            let mut mine = List::read(self.records, list_of(&contract.share), now).await?;
+            let mut mine = List::read(self.records, list_of(&contract.holder), now).await?;
             if mine.lines.len() >= MOST_OF_ONE {
                 return Err(NotMade::TooManyOfOne);
             }
@@ -219,7 +219,7 @@ impl<'a> Contracts<'a> {
                 }
             };
             let mut changes = vec![Change { key: key(id), expect: Expect::Version(version), put }];
-            let mut lists = vec![list_of(&contract.share), ALL.to_owned()];
+            let mut lists = vec![list_of(&contract.holder), ALL.to_owned()];
             if contract.bound == Bound::Anybody {
                 lists.push(PUBLIC.to_owned());
             }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Spoken,
-    call::Calling,
+    calling::Calling,
     catalog::FLOOR,
     lifecycle,
     native::is_answered,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Spoken,
-    call::Calling,
+    calling::Calling,
     describe::SUPPORTED,
     lifecycle,
     manifest::{TYPE, VERSION, apis},

@@ -9,9 +9,11 @@ use super::{
     wire::Refused,
 };
 use crate::{
+    desk::not_kept,
     fault::{Fault, Refusal},
     page::Insertion,
     reply::Reply,
+    state::NotKept,
 };
 
 /// The errors of every endpoint that calls the site (AGTP-API §12.3).
@@ -22,6 +24,13 @@ pub(super) const UPSTREAM: [&str; 5] = [
     "upstream_authentication_failed",
     "upstream_error",
 ];
+
+/// What was promised, or recorded, cannot be looked up or kept.
+impl From<NotKept> for Wrong {
+    fn from(why: NotKept) -> Self {
+        wrong(&not_kept(why), None, 455)
+    }
+}
 
 /// The reply where no more is known than the refusal.
 pub(super) fn reply(refusal: &Refusal, _: Option<&str>, _: Option<&Insertion>) -> Reply {

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Spoken,
-    call::{Calling, Given, Parameters},
+    call::Given,
+    calling::{Calling, Parameters},
     endpoint::Endpoint,
     human, inspect,
     lifecycle::{self, text},

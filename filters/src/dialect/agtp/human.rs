@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 use super::{
     Spoken,
     attribution::assurance,
-    call::Calling,
+    calling::Calling,
     error, jws,
     lifecycle::{OPERATE, operator, text},
     said::{Said, Wrong},
 };
 use crate::desk::{
-    Desk, not_kept, records, rfc3339,
+    Desk, records, rfc3339,
     ticket::{About, Decision, State, Ticket, Tickets, Undecided, Wish},
 };
 
@@ -95,7 +95,7 @@ pub(super) async fn confirm(
         return Err(Wrong::new(422, "schema-validation-failed", message));
     }
     let tickets = Tickets::of(desk);
-    let ticket = tickets.any(target).await.map_err(away)?;
+    let ticket = tickets.any(target).await?;
     if ticket.is_some() {
         operator(calling, OPERATE)?;
         let decision = match status {
@@ -107,7 +107,7 @@ pub(super) async fn confirm(
             tickets.decide(target, &decision).await.map_err(undecided)?;
         }
     } else {
-        let record = desk.chains.find(desk.records, target).await.map_err(away)?;
+        let record = desk.chains.find(desk.records, target).await?;
         let record = record.and_then(|record| jws::read(&record));
         let record =
             record.ok_or_else(|| Wrong::new(404, "target-not-found", "Nothing is known here by this target_id."))?;
@@ -132,7 +132,7 @@ pub(super) async fn confirm(
 
 /// How something is doing that a person was asked (`INSPECT`, targets `escalation` and `task`), for whoever asked.
 pub(super) async fn looked_after(desk: &Desk<'_>, calling: &Calling<'_>, id: &str) -> Result<Value, Wrong> {
-    let found = Tickets::of(desk).look(id, calling.incoming.caller).await.map_err(away)?;
+    let found = Tickets::of(desk).look(id, calling.incoming.caller).await?;
     let found = found.filter(|ticket| ticket.dialect == super::NAME);
     let ticket = found.ok_or_else(|| Wrong::new(404, "not-found", "Nothing of yours is known here by this id."))?;
     Ok(told(&ticket))
@@ -160,7 +160,7 @@ async fn brought(
     given: &Map<String, Value>,
     agent: &str,
 ) -> Result<String, Wrong> {
-    let id = records::unguessable().map_err(away)?;
+    let id = records::unguessable()?;
     let wish = Wish { id, query: query.to_owned(), manner: json!({ "agent": agent }), ..Wish::default() };
     let input = Value::Object(given.clone());
     let about = About { what, dialect: super::NAME, input: &input };
@@ -192,10 +192,6 @@ fn undecided(why: Undecided) -> Wrong {
         Undecided::Already(state) => {
             Wrong::new(409, "conflict", format!("This is {} already; the first word stands.", state.word()))
         }
-        Undecided::NotKept(why) => away(why),
+        Undecided::NotKept(why) => why.into(),
     }
-}
-
-fn away(why: crate::state::NotKept) -> Wrong {
-    error::wrong(&not_kept(why), None, 455)
 }

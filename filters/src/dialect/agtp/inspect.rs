@@ -1,54 +1,25 @@
 //! INSPECT of the chain of records: one of them, and where the chain ends (AGTP-API §10.1.6; the base draft's INSPECT).
 
-use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::{attribution::Signing, jws, said::Wrong};
-use crate::{
-    caller::Caller,
-    chain::Chains,
-    site::Inspectable,
-    state::{NotKept, Records},
+use super::{
+    attribution::Signing,
+    head::is_canonical,
+    jws,
+    lifecycle::{INSPECT_ALL, OPERATE},
+    said::Wrong,
 };
+use crate::{caller::Caller, chain::Chains, site::Inspectable, state::Records};
 
 /// A scope that lets its holder see everything.
-const SCOPES: [&str; 2] = ["agtp:operate", "inspect:all"];
-
-/// Why nothing is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NotShown {
-    pub(crate) status: StatusCode,
-    pub(crate) reason: &'static str,
-    pub(crate) detail: String,
-}
-
-impl NotShown {
-    fn new(status: StatusCode, reason: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, reason, detail: detail.into() }
-    }
-}
-
-impl From<NotShown> for Wrong {
-    fn from(why: NotShown) -> Self {
-        let told = Self::new(why.status.as_u16(), why.reason, why.detail);
-        // The two that the texts have a word for.
-        if matches!(why.status.as_u16(), 401 | 403) { told.with("reason", why.reason) } else { told }
-    }
-}
-
-impl From<NotKept> for NotShown {
-    fn from(_: NotKept) -> Self {
-        let detail = "What was recorded cannot be looked up at the moment. Try again later.";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_away", detail)
-    }
-}
+const SCOPES: [&str; 2] = [OPERATE, INSPECT_ALL];
 
 /// Whether somebody may ask at all: `agtp.inspect`. `agent_id` is what the request says of who sent it.
 ///
 /// # Errors
 ///
 /// They may not.
-pub(crate) fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -> Result<(), NotShown> {
+pub(crate) fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -> Result<(), Wrong> {
     let operates = caller.scopes().iter().any(|scope| SCOPES.contains(&scope.as_str()));
     match inspect {
         Inspectable::Public => Ok(()),
@@ -56,11 +27,11 @@ pub(crate) fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&
         Inspectable::AgentOnly if agent_id.is_some() => Ok(()),
         Inspectable::AgentOnly => {
             let detail = "Only agents may look into this chain. Send your Agent-ID.";
-            Err(NotShown::new(StatusCode::UNAUTHORIZED, "acl-anonymous-blocked", detail))
+            Err(Wrong::new(401, "acl-anonymous-blocked", detail).with("reason", "acl-anonymous-blocked"))
         }
         Inspectable::OperatorOnly => {
             let detail = "Only who operates this may look into this chain: a credential with the scope agtp:operate or inspect:all.";
-            Err(NotShown::new(StatusCode::FORBIDDEN, "acl-operator-only", detail))
+            Err(Wrong::new(403, "acl-operator-only", detail).with("reason", "acl-operator-only"))
         }
     }
 }
@@ -70,21 +41,17 @@ pub(crate) fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&
 /// # Errors
 ///
 /// There is none, or none that is kept any more.
-pub(crate) async fn audit(
-    chains: &Chains,
-    records: &dyn Records,
-    params: &Map<String, Value>,
-) -> Result<Value, NotShown> {
-    let id = params.get("audit_id").and_then(Value::as_str).filter(|id| is_id(id)).ok_or_else(|| {
+pub(crate) async fn audit(chains: &Chains, records: &dyn Records, params: &Map<String, Value>) -> Result<Value, Wrong> {
+    let id = params.get("audit_id").and_then(Value::as_str).filter(|id| is_canonical(id)).ok_or_else(|| {
         let detail = "audit_id has to be an Audit-ID: 64 lower-case hex digits.";
-        NotShown::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid-audit-id", detail)
+        Wrong::new(422, "invalid-audit-id", detail)
     })?;
     let found = chains.find(records, id).await?;
     // Whatever else is kept there was signed by nobody.
     let read = found.and_then(|record| jws::read(&record).map(|(header, payload)| (record, header, payload)));
     let (record, header, payload) = read.ok_or_else(|| {
         let detail = "No record is kept under this Audit-ID. Records are kept for a day at most.";
-        NotShown::new(StatusCode::NOT_FOUND, "audit-not-found", detail)
+        Wrong::new(404, "audit-not-found", detail)
     })?;
     Ok(json!({ "audit_id": id, "jws": record, "header": header, "payload": payload, "format": "jws" }))
 }
@@ -99,17 +66,13 @@ pub(crate) async fn chain_head(
     records: &dyn Records,
     signing: &Signing,
     params: &Map<String, Value>,
-) -> Result<Value, NotShown> {
+) -> Result<Value, Wrong> {
     let asked = params.get("agent_id").filter(|asked| !asked.is_null());
     if asked.is_some_and(|asked| asked.as_str().is_none_or(|asked| Some(asked) != signing.agent_id())) {
         let detail = "No such agent is hosted here. DISCOVER /agents lists those that are.";
-        return Err(NotShown::new(StatusCode::NOT_FOUND, "agent-not-found", detail));
+        return Err(Wrong::new(404, "agent-not-found", detail));
     }
     Ok(json!({ "audit_id": chains.head(records, signing.chain()).await? }))
-}
-
-fn is_id(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]
@@ -127,9 +90,9 @@ mod tests {
         params.as_object().unwrap().clone()
     }
 
-    fn status(shown: Result<impl std::fmt::Debug, NotShown>) -> (u16, &'static str) {
+    fn status(shown: Result<impl std::fmt::Debug, Wrong>) -> (u16, &'static str) {
         let refused = shown.unwrap_err();
-        (refused.status.as_u16(), refused.reason)
+        (refused.status, refused.reason)
     }
 
     #[test]

@@ -8,17 +8,16 @@ use serde_json::{Value, json};
 
 use super::{
     Spoken,
-    call::Calling,
-    contract::{Contract, share},
+    calling::Calling,
+    contract::{Contract, holder},
     contracts::{Contracts, is_id},
-    error,
     path::Asked,
     proposal::Proposal,
     said::{Said, Wrong},
 };
 use crate::{
-    desk::{Desk, not_kept, records},
-    state::{Change, Committed, Expect, NotKept, Put},
+    desk::{Desk, records},
+    state::{Change, Committed, Expect, Put},
 };
 
 /// Answers that one caller may come back for at a time.
@@ -49,13 +48,13 @@ pub(super) async fn keep(
             json!({ "refused": wrong.body(calling.method, calling.path) })
         }
     };
-    let fresh = records::unguessable().map_err(away)?;
+    let fresh = records::unguessable()?;
     for place in (0..MOST).map(|place| format!("{place:x}")) {
         let id = format!("{place}{}", &fresh[1..]);
         let kept = json!({ "id": id, "agent": calling.head.agent, "became": became });
         let put = Put::Value(kept.to_string().into(), KEPT);
         let change = Change { key: key(calling, &place), expect: Expect::Absent, put };
-        if let Committed::Done(_) = desk.records.commit(&[change]).await.map_err(away)? {
+        if let Committed::Done(_) = desk.records.commit(&[change]).await? {
             return Ok(Said::json(261, &json!({ "status": 261, "proposal_id": id, "estimate": 1 })));
         }
     }
@@ -79,7 +78,7 @@ impl Spoken {
         path: &Asked<'_>,
     ) -> Result<Said, Wrong> {
         let id = path.segments.get(1).map(|id| &**id).filter(|id| is_id(id)).ok_or_else(unknown)?;
-        let found = desk.records.get(&key(calling, &id[..1])).await.map_err(away)?;
+        let found = desk.records.get(&key(calling, &id[..1])).await?;
         let kept = found.and_then(|record| serde_json::from_slice::<Value>(&record.value).ok()).ok_or_else(unknown)?;
         if kept["id"] != *id || kept["agent"].as_str() != calling.head.agent {
             return Err(unknown());
@@ -87,7 +86,7 @@ impl Spoken {
         let became = &kept["became"];
         let text = |name: &str| became[name].as_str().unwrap_or_default();
         if let Some(id) = became["contract"].as_str() {
-            let contract = Contracts::of(desk).find(id).await.map_err(away)?.ok_or_else(unknown)?;
+            let contract = Contracts::of(desk).find(id).await?.ok_or_else(unknown)?;
             return Ok(Said::json(263, &contract.approval(text("method"), text("path"))));
         }
         let status = became["refused"]["status"].as_u64().and_then(|status| u16::try_from(status).ok());
@@ -99,10 +98,6 @@ fn unknown() -> Wrong {
     Wrong::new(404, "not-found", "There is no such proposal of yours, or not any more.")
 }
 
-fn away(why: NotKept) -> Wrong {
-    error::wrong(&not_kept(why), None, 455)
-}
-
 fn key(calling: &Calling<'_>, place: &str) -> String {
-    format!("n:p:{}:{place}", share(calling))
+    format!("n:p:{}:{place}", holder(calling))
 }

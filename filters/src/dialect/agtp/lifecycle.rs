@@ -9,12 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Spoken,
-    call::Calling,
-    error,
+    calling::Calling,
     said::{Said, Wrong},
 };
 use crate::{
-    desk::{Desk, not_kept, records, rfc3339},
+    desk::{Desk, records, rfc3339},
     state::{Change, Committed, Expect, Put, Record},
 };
 
@@ -72,7 +71,7 @@ impl Status {
 /// 503: it cannot be looked up.
 pub(super) async fn status(spoken: &Spoken, desk: &Desk<'_>) -> Result<Status, Wrong> {
     let Some(hosted) = &spoken.hosted else { return Ok(Status::Active) };
-    let record = desk.records.get(&key(&hosted.agent_id)).await.map_err(away)?;
+    let record = desk.records.get(&key(&hosted.agent_id)).await?;
     Ok(record.map_or(Status::Active, |record| status_of(&log(&record))))
 }
 
@@ -114,7 +113,7 @@ pub(super) async fn change(
     };
     let key = key(&hosted.agent_id);
     for _ in 0..TRIES {
-        let found = desk.records.get(&key).await.map_err(away)?;
+        let found = desk.records.get(&key).await?;
         let mut log = found.as_ref().map_or_else(|| json!({}), log);
         let before = status_of(&log);
         if before == next {
@@ -147,7 +146,7 @@ pub(super) async fn change(
         push(&mut log, entry);
         let expect = found.map_or(Expect::Absent, |record| Expect::Version(record.version));
         let put = Put::Value(log.to_string().into(), KEPT);
-        match desk.records.commit(&[Change { key: key.clone(), expect, put }]).await.map_err(away)? {
+        match desk.records.commit(&[Change { key: key.clone(), expect, put }]).await? {
             Committed::Done(_) => {
                 let body = json!({
                     "status": next.word(), "previous_status": before.word(), "event_type": event_type, "audit_id": audit_id,
@@ -167,14 +166,12 @@ pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: V
     let hosted = spoken.hosted.as_ref().is_some_and(|hosted| hosted.agent_id == agent);
     let kept = if hosted { KEPT } else { KEPT_OF_OTHERS };
     for _ in 0..TRIES {
-        let found = desk.records.get(&key).await.map_err(away)?;
+        let found = desk.records.get(&key).await?;
         let mut log = found.as_ref().map_or_else(|| json!({}), log);
         push(&mut log, signed(spoken, event.clone()));
         let expect = found.map_or(Expect::Absent, |record| Expect::Version(record.version));
         let put = Put::Value(log.to_string().into(), kept);
-        if let Committed::Done(_) =
-            desk.records.commit(&[Change { key: key.clone(), expect, put }]).await.map_err(away)?
-        {
+        if let Committed::Done(_) = desk.records.commit(&[Change { key: key.clone(), expect, put }]).await? {
             return Ok(());
         }
     }
@@ -183,7 +180,7 @@ pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: V
 
 /// What happened to an agent, the newest first.
 pub(super) async fn events(desk: &Desk<'_>, agent: &str, limit: usize) -> Result<Vec<Value>, Wrong> {
-    let Some(record) = desk.records.get(&key(agent)).await.map_err(away)? else { return Ok(Vec::new()) };
+    let Some(record) = desk.records.get(&key(agent)).await? else { return Ok(Vec::new()) };
     let mut log = log(&record);
     let events = match log["events"].take() {
         Value::Array(events) => events,
@@ -250,8 +247,4 @@ fn status_of(log: &Value) -> Status {
 
 fn key(agent: &str) -> String {
     format!("v:{}", records::fingerprint(&[agent.as_bytes()]))
-}
-
-fn away(why: crate::state::NotKept) -> Wrong {
-    error::wrong(&not_kept(why), None, 455)
 }

@@ -5,6 +5,7 @@ mod ascii;
 mod attempts;
 mod attribution;
 mod call;
+mod calling;
 pub(crate) mod catalog;
 mod contract;
 mod contracts;
@@ -44,6 +45,7 @@ pub(crate) mod suggest;
 mod synthesis;
 pub(crate) mod taken;
 pub(crate) mod template;
+mod told;
 pub(crate) mod wire;
 
 pub(crate) use catalog::CATEGORIES;

@@ -2,7 +2,7 @@
 
 use super::{
     Spoken,
-    call::{Calling, Parameters},
+    calling::{Calling, Parameters},
     catalog::FLOOR,
     describe, discover, floor, human, lifecycle,
     path::Asked,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Spoken,
-    call::{Calling, Parameters},
+    calling::{Calling, Parameters},
     catalog::CATEGORIES,
     head::{is_scope, passed},
     path,

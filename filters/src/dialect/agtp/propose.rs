@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::{
     Spoken,
-    call::Calling,
+    calling::Calling,
     contract::{Bound, Contract, Origin, holder},
     contracts::{Contracts, MOST_OF_ONE, NotMade},
-    error, human, later,
+    human, later,
     lifecycle::{OPERATE, operator},
     path::{self, Asked},
     policy::Admission,
@@ -19,8 +19,8 @@ use super::{
     synthesis::{Made, scope_required, similar},
 };
 use crate::{
-    desk::{Desk, not_kept},
-    state::{Amount, Class, Key, Limit, NotKept, Subject, Window},
+    desk::Desk,
+    state::{Amount, Class, Key, Limit, Subject, Window},
 };
 
 /// Proposals that may be turned down before a person is to be asked (§10.3).
@@ -82,12 +82,11 @@ impl Spoken {
             return Err(rejected("policy-refused", message));
         }
         let public = bound == Bound::Anybody && !made.declared;
-        let store = |why: NotKept| error::wrong(&not_kept(why), None, self.scope_violation);
         let drafted = made.drafted(desk, calling, Origin::Propose, bound, (&method, &path), proposal.duration);
-        let contract = drafted.map_err(store)?;
+        let contract = drafted?;
         match Contracts::of(desk).keep(&contract, public).await {
             Ok(()) => Ok(contract),
-            Err(NotMade::NotKept(why)) => Err(store(why)),
+            Err(NotMade::NotKept(why)) => Err(why.into()),
             Err(why) => Err(rejected("policy-refused", no_room(why))),
         }
     }

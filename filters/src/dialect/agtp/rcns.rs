@@ -9,8 +9,9 @@ use serde_json::{Map, Value, json};
 use super::{
     Spoken,
     attempts::{self, ATTEMPT},
-    call::{Calling, Given},
-    contract::{Bound, Contract, NoContract, Origin, share},
+    call::Given,
+    calling::Calling,
+    contract::{Bound, Contract, NoContract, Origin, holder},
     contracts::{Contracts, Entry, NotMade},
     error, human,
     path::Asked,
@@ -19,9 +20,9 @@ use super::{
     template::{Places, Template},
 };
 use crate::{
-    desk::{Desk, not_kept, records::seconds},
+    desk::{Desk, records::seconds},
     limits::store_away,
-    state::{Amount, Class, Key, Limit, NotKept, Subject, Window},
+    state::{Amount, Class, Key, Limit, Subject, Window},
 };
 
 /// What has to be claimed for it (§10.1.2).
@@ -47,7 +48,7 @@ impl Spoken {
         id: &str,
         extra: Map<String, Value>,
     ) -> Result<Said, Wrong> {
-        let found = Contracts::of(desk).find(id).await.map_err(|why| self.store(why))?;
+        let found = Contracts::of(desk).find(id).await?;
         let contract = found.ok_or_else(|| {
             Wrong::new(404, "not-found", "There is no such contract, or not any more. Ask for another.")
         })?;
@@ -88,7 +89,7 @@ impl Spoken {
     ) -> Result<Said, Wrong> {
         let rules = &desk.snapshot.settings.agtp.policies;
         if rules.synthesis_enabled {
-            let published = self.published(desk).await.map_err(|why| self.store(why))?;
+            let published = self.published(desk).await?;
             if let Some((contract, places)) = published.and_then(|all| all.find(calling.method, &path.segments)) {
                 return self.fulfil(desk, calling, &contract, places, extra).await;
             }
@@ -174,7 +175,7 @@ impl Spoken {
         self.suffices(desk, calling, &made.endpoint)?;
         let bound = calling.head.session.map_or(Bound::Agent, |session| Bound::Session(session.to_owned()));
         let drafted = made.drafted(desk, calling, Origin::Gate, bound, (calling.method, &path.path), None);
-        let drafted = drafted.map_err(|why| self.store(why))?;
+        let drafted = drafted?;
         if let Some((before, _)) = self.agreed(desk, calling, path, Origin::Gate).await?
             && before.hash == drafted.hash
             && before.source == drafted.source
@@ -183,7 +184,7 @@ impl Spoken {
         }
         match Contracts::of(desk).keep(&drafted, false).await {
             Ok(()) => Ok(drafted),
-            Err(NotMade::NotKept(why)) => Err(self.store(why)),
+            Err(NotMade::NotKept(why)) => Err(why.into()),
             Err(why) => Err(self.no_contract(desk, calling, NoContract::Failed, no_room(why)).await),
         }
     }
@@ -203,7 +204,7 @@ impl Spoken {
         let agents = (origin == Origin::Gate).then_some(Bound::Agent);
         let marks: Vec<String> = [session, connection, agents].iter().flatten().map(Bound::mark).collect();
         let contracts = Contracts::of(desk);
-        let entries = contracts.entries(&share(calling)).await.map_err(|why| self.store(why))?;
+        let entries = contracts.entries(&holder(calling)).await?;
         let fits = |entry: &&Entry| {
             let template = || Template::parse(&entry.path, &self.catalog).ok();
             entry.agent == agent
@@ -214,7 +215,7 @@ impl Spoken {
         };
         // The latest stands last.
         let Some(entry) = entries.iter().rev().find(fits) else { return Ok(None) };
-        let found = contracts.find(&entry.id).await.map_err(|why| self.store(why))?;
+        let found = contracts.find(&entry.id).await?;
         let found = found.filter(|contract| contract.admits(calling, seconds()).is_ok());
         Ok(found.and_then(|contract| {
             let places = self.places(&contract, calling.method, &path.segments)?;
@@ -260,9 +261,5 @@ impl Spoken {
         let mut wrong = wrong.with("attempt_id", id.as_str());
         wrong.headers.extend(HeaderValue::try_from(id).ok().map(|id| (ATTEMPT, id)));
         wrong
-    }
-
-    fn store(&self, why: NotKept) -> Wrong {
-        error::wrong(&not_kept(why), None, self.scope_violation)
     }
 }

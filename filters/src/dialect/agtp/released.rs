@@ -5,19 +5,17 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Spoken, attempts,
-    call::Calling,
-    contract::{Bound, Contract, Ending, share},
+    calling::Calling,
+    contract::{Bound, Contract, Ending, holder},
     contracts::Contracts,
-    error,
     human::{self, required},
     lifecycle::{self, INSPECT_ALL, operator, text},
     said::{Said, Wrong},
     source::Source,
 };
 use crate::{
-    desk::{Desk, not_kept, records::seconds},
+    desk::{Desk, records::seconds},
     site::Recipe,
-    state::NotKept,
 };
 
 impl Spoken {
@@ -30,11 +28,11 @@ impl Spoken {
         let contracts = Contracts::of(desk);
         let mut listed = Vec::new();
         if operator(calling, INSPECT_ALL).is_ok() {
-            listed.extend(contracts.all().await.map_err(away)?);
+            listed.extend(contracts.all().await?);
         } else if calling.head.agent.is_some() {
             let now = seconds();
-            for entry in contracts.entries(&share(calling)).await.map_err(away)? {
-                let found = contracts.find(&entry.id).await.map_err(away)?;
+            for entry in contracts.entries(&holder(calling)).await? {
+                let found = contracts.find(&entry.id).await?;
                 // What was bound to a connection that is gone can never be called again.
                 listed.extend(found.filter(|contract| {
                     contract.is_of(calling)
@@ -75,7 +73,7 @@ impl Spoken {
         calling: &Calling<'_>,
         id: &str,
     ) -> Result<Value, Wrong> {
-        let found = attempts::find(desk, calling, id, operator(calling, INSPECT_ALL).is_ok()).await.map_err(away)?;
+        let found = attempts::find(desk, calling, id, operator(calling, INSPECT_ALL).is_ok()).await?;
         let unknown = || Wrong::new(404, "not-found", "There is no such attempt of yours, or it is not kept any more.");
         found.ok_or_else(unknown)
     }
@@ -153,7 +151,7 @@ impl Spoken {
         };
         let contracts = Contracts::of(desk);
         let mut examined = Vec::new();
-        for contract in contracts.all().await.map_err(away)? {
+        for contract in contracts.all().await? {
             let Source::Recipe(captured) = &contract.source else { continue };
             let current = agtp.recipes.iter().find(|recipe: &&Recipe| recipe.name == captured.name);
             let current = current.map(|recipe| recipe.version.as_str());
@@ -161,7 +159,7 @@ impl Spoken {
                 (true, _) => "unchanged",
                 (false, false) => "grandfathered",
                 (false, true) => {
-                    if contracts.end(&contract.id, None).await.map_err(away)? {
+                    if contracts.end(&contract.id, None).await? {
                         self.note(desk, &contract, "policy-change-invalidation", actor).await;
                     }
                     "evicted"
@@ -190,7 +188,7 @@ impl Spoken {
     ) -> Result<Said, Wrong> {
         let status = if how == Ending::Released { "released" } else { "revoked" };
         let mut body = json!({ "synthesis_id": contract.id, "status": status, "event_type": "rcns_release" });
-        if !Contracts::of(desk).end(&contract.id, Some(how)).await.map_err(away)? {
+        if !Contracts::of(desk).end(&contract.id, Some(how)).await? {
             // It was over already: nothing new has happened.
             body["noop"] = true.into();
             return Ok(Said::json(200, &body));
@@ -207,13 +205,9 @@ impl Spoken {
 }
 
 async fn found(desk: &Desk<'_>, id: &str) -> Result<Contract, Wrong> {
-    Contracts::of(desk).find(id).await.map_err(away)?.ok_or_else(unknown)
+    Contracts::of(desk).find(id).await?.ok_or_else(unknown)
 }
 
 fn unknown() -> Wrong {
     Wrong::new(404, "not-found", "There is no such contract, or not any more.")
-}
-
-fn away(why: NotKept) -> Wrong {
-    error::wrong(&not_kept(why), None, 455)
 }

@@ -9,13 +9,12 @@ use ring::digest::{Context, SHA256};
 use super::{
     Spoken,
     attribution::{Contract, Record},
-    error,
     gate::Seen,
-    said::{Body, Said},
+    said::{Body, Lineage, Said, Wrong},
 };
 use crate::{
     chain::Room,
-    desk::{Desk, not_kept},
+    desk::Desk,
     fresh_id,
     reply::Reply,
     serve::{Incoming, Serve, Served},
@@ -28,9 +27,8 @@ impl Serve for Spoken {
         let room = match desk.chains.room(desk.records, self.signing.chain()).await {
             Ok(room) => room,
             Err(why) => {
-                let wrong = error::wrong(&not_kept(why), None, self.scope_violation);
-                let said =
-                    wrong.said(request.method.as_str(), request.target.split(['?', '#']).next().unwrap_or_default());
+                let said = Wrong::from(why)
+                    .said(request.method.as_str(), request.target.split(['?', '#']).next().unwrap_or_default());
                 return Served { reason: said.reason, ..self.named(told(request, seen, said)).into() };
             }
         };
@@ -72,7 +70,7 @@ struct More {
     requested_method: Option<String>,
     acted: bool,
     upstream_status: Option<u16>,
-    contract: Option<super::said::Lineage>,
+    contract: Option<Lineage>,
 }
 
 impl Spoken {

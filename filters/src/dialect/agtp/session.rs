@@ -9,14 +9,14 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 
 use super::{
-    call::{Calling, Parameters},
-    error, human,
+    calling::{Calling, Parameters},
+    human,
     lifecycle::text,
     said::{Said, Wrong},
 };
 use crate::{
-    desk::{Desk, not_kept, records, rfc3339},
-    state::{Change, Committed, Expect, NotKept, Put, Record},
+    desk::{Desk, records, rfc3339},
+    state::{Change, Committed, Expect, Put, Record},
 };
 
 /// How long a session may be suspended.
@@ -42,13 +42,13 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
         let message = "resume_by has to be a moment within the next 24 hours, as in 2026-06-01T00:00:00Z.";
         return Err(Wrong::new(422, "schema-validation-failed", message));
     }
-    let nonce = URL_SAFE_NO_PAD.encode(records::random::<16>().map_err(away)?);
-    let suspension = records::unguessable().map_err(away)?;
+    let nonce = URL_SAFE_NO_PAD.encode(records::random::<16>()?);
+    let suspension = records::unguessable()?;
     let name = name(agent, session);
     let entry = json!({ "nonce": records::fingerprint(&[nonce.as_bytes()]), "until": until });
     let key = key(calling);
     for _ in 0..TRIES {
-        let found = desk.records.get(&key).await.map_err(away)?;
+        let found = desk.records.get(&key).await?;
         let mut all = found.as_ref().map(suspended).unwrap_or_default();
         // What was to be resumed long ago is known as long as there is room.
         if all.len() >= MOST {
@@ -78,7 +78,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
 pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
     let (Some(agent), Some(session)) = (calling.head.agent, calling.head.session) else { return Ok(()) };
     let (key, name) = (key(calling), name(agent, session));
-    let Some(record) = desk.records.get(&key).await.map_err(away)? else { return Ok(()) };
+    let Some(record) = desk.records.get(&key).await? else { return Ok(()) };
     let mut all = suspended(&record);
     let Some(entry) = all.remove(&name) else { return Ok(()) };
     if entry["until"].as_str().is_none_or(|until| *until <= *rfc3339(SystemTime::now())) {
@@ -98,7 +98,7 @@ async fn put(desk: &Desk<'_>, key: &str, found: Option<Record>, all: Map<String,
         true => Put::Nothing,
         false => Put::Value(Value::Object(all).to_string().into(), LONGEST * 2),
     };
-    let committed = desk.records.commit(&[Change { key: key.to_owned(), expect, put }]).await.map_err(away)?;
+    let committed = desk.records.commit(&[Change { key: key.to_owned(), expect, put }]).await?;
     Ok(matches!(committed, Committed::Done(_)))
 }
 
@@ -121,8 +121,4 @@ fn is_moment(text: &str) -> bool {
 
 fn busy() -> Wrong {
     Wrong::new(409, "conflict", "Another call changes this at the same time. Try again.")
-}
-
-fn away(why: NotKept) -> Wrong {
-    error::wrong(&not_kept(why), None, 455)
 }

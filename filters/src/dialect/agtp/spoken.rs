@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{
     attribution::Signing,
-    call::{Calling, Given},
+    call::Given,
+    calling::Calling,
     catalog::Catalog,
     describe,
     discover::{Lists, builtins},

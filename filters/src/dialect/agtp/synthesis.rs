@@ -15,9 +15,10 @@ use serde_json::{Map, Value};
 
 use super::{
     Spoken,
-    call::{Calling, authority, covered},
+    call::{authority, covered},
+    calling::Calling,
     catalog::Catalog,
-    contract::{Bound, Contract, Origin, hash, holder, share},
+    contract::{Bound, Contract, Origin, hash, holder},
     endpoint::Endpoint,
     error, recipe,
     routes::{Found, Routes},
@@ -191,7 +192,6 @@ impl Made {
             id: records::unguessable()?,
             agent: calling.head.agent.unwrap_or_default().to_owned(),
             holder: holder(calling),
-            share: share(calling),
             origin,
             bound,
             method: method.to_owned(),

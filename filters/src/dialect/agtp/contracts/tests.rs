@@ -19,7 +19,6 @@ fn contract(number: usize, holder: &str, bound: Bound) -> Contract {
         id: format!("{number:032x}"),
         agent: "a".repeat(64),
         holder: holder.to_owned(),
-        share: holder.to_owned(),
         origin: Origin::Propose,
         bound,
         method: "BOOK".into(),

@@ -1,0 +1,87 @@
+//! A request behind the gates, and what it sends along: a body, bare or in its envelope (A6).
+
+use http::header;
+use serde_json::{Map, Value};
+
+use super::{
+    error,
+    head::Head,
+    said::{JSON, Wrong},
+};
+use crate::{desk::body_of, serve::Incoming};
+
+/// What the members of an envelope are called (notes §1.3).
+const ENVELOPE: [&str; 6] = ["method", "task_id", "session_id", "parameters", "context", "agent_id"];
+
+/// A request that has passed every gate up to its endpoint.
+pub(super) struct Calling<'a> {
+    pub(super) incoming: &'a Incoming<'a>,
+    pub(super) head: &'a Head<'a>,
+    pub(super) method: &'a str,
+    pub(super) path: &'a str,
+    pub(super) query: &'a str,
+}
+
+/// A body, out of its envelope where it came in one (A6).
+pub(super) struct Parameters {
+    pub(super) members: Map<String, Value>,
+    /// The envelope's other members; `None`: it came without one.
+    pub(super) envelope: Option<Map<String, Value>>,
+}
+
+impl Calling<'_> {
+    /// The body's members, out of their envelope where they may come in one.
+    ///
+    /// # Errors
+    ///
+    /// It is no JSON object, is compressed, or names another method than the request line (A6).
+    pub(super) fn parameters(&self, enveloped: bool) -> Result<Parameters, Wrong> {
+        let headers = self.incoming.headers;
+        let bad = |message: &'static str| Wrong::new(400, "bad-request", message);
+        if headers
+            .get(header::CONTENT_ENCODING)
+            .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+        {
+            return Err(bad("A compressed body is not taken here. Send it as it is."));
+        }
+        let kind = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or("?"));
+        let media = kind.unwrap_or(JSON).split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let over_http = self.incoming.framed.is_none();
+        // A page can send a type that browsers ask nobody's leave for.
+        let unsaid = kind.is_none() && over_http && self.incoming.is_from_a_page();
+        let is_json = media == "application/json" || media.ends_with("+json");
+        if !self.incoming.body.is_empty() && (unsaid || !is_json) {
+            return Err(bad("The body has to be JSON. Send Content-Type: application/vnd.agtp+json."));
+        }
+        let members = body_of(&self.incoming.body).map_err(|refusal| error::wrong(&refusal, None, 455))?;
+        Ok(if enveloped { unwrapped(members) } else { Parameters { members, envelope: None } })
+    }
+
+    /// The same, where the body's `method` is that of the request line or is not there.
+    pub(super) fn own_parameters(&self) -> Result<Parameters, Wrong> {
+        let parameters = self.parameters(true)?;
+        let named = parameters.envelope.as_ref().and_then(|envelope| envelope.get("method"));
+        if let Some(named) = named
+            && named.as_str() != Some(self.method)
+            && named.as_str() != Some(self.incoming.method.as_str())
+        {
+            let message = "The body names another method than the request line.";
+            return Err(Wrong::new(400, "method-mismatch", message));
+        }
+        Ok(parameters)
+    }
+}
+
+/// Takes a body out of its envelope; what has other members than an envelope's is none.
+fn unwrapped(mut members: Map<String, Value>) -> Parameters {
+    let enveloped = members.get("parameters").is_some_and(Value::is_object)
+        && members.keys().all(|name| ENVELOPE.contains(&name.as_str()));
+    if !enveloped {
+        return Parameters { members, envelope: None };
+    }
+    let inner = match members.remove("parameters") {
+        Some(Value::Object(inner)) => inner,
+        _ => Map::new(),
+    };
+    Parameters { members: inner, envelope: Some(members) }
+}
