@@ -72,7 +72,7 @@ async fn command_run_says_when_its_port_is_taken() {
 async fn command_help_names_every_command() {
     let (code, out, _) = run_to_end(&["--help"], &std::env::temp_dir());
     assert_eq!(code, 0);
-    for command in ["run", "check", "inspect", "export", "import", "demo"] {
+    for command in ["run", "check", "inspect", "export", "import", "handoff", "demo"] {
         assert!(out.contains(command), "{command} in {out}");
     }
     let (code, out, _) = run_to_end(&["--version"], &std::env::temp_dir());

@@ -24,6 +24,8 @@ pub struct Endpoint {
     declared: String,
     /// What is below it belongs to it, not the path itself.
     below: bool,
+    /// It may be spelled with a slash at its end.
+    slashed: bool,
     /// With other methods than its own it is the site's.
     yields: bool,
     /// Who calls may be proven by what is in the body.
@@ -57,6 +59,7 @@ impl Endpoint {
         Self {
             declared: document.path.clone(),
             below: false,
+            slashed: false,
             yields: false,
             later: false,
             what: What::Document(document),
@@ -67,7 +70,8 @@ impl Endpoint {
     /// Something that is called.
     pub(crate) fn call(path: &str, method: Method, action: bool, explain: Explain) -> Self {
         let calls = What::Calls(vec![Call { declared: path.to_owned(), method, action, serve: None, explain }]);
-        Self { declared: path.to_owned(), below: false, yields: false, later: false, what: calls, explain }
+        let declared = path.to_owned();
+        Self { declared, below: false, slashed: false, yields: false, later: false, what: calls, explain }
     }
 
     /// The same, answered.
@@ -81,6 +85,12 @@ impl Endpoint {
     /// The same for whatever is below it, and not for the path itself.
     pub(crate) fn below(mut self) -> Self {
         self.below = true;
+        self
+    }
+
+    /// The same, also with a slash at its end: a directory.
+    pub(crate) fn slashed(mut self) -> Self {
+        self.slashed = true;
         self
     }
 
@@ -120,7 +130,8 @@ impl Endpoint {
             return (spelled == canonical).then(Vec::new);
         }
         if !declared.contains('{') {
-            return (spelled == declared).then(Vec::new);
+            let plain = spelled.strip_suffix('/').filter(|_| self.slashed).unwrap_or(spelled);
+            return (plain == declared).then(Vec::new);
         }
         let (mut values, mut segments) = (Vec::new(), spelled.split('/'));
         for wanted in declared.split('/') {

@@ -11,6 +11,7 @@ use crate::{
     desk::{Account, Desk},
     dialect::Explain,
     fault::{Fault, Refusal},
+    firewall::{self, Flags},
     reply::Reply,
     site::{Settings, Snapshot},
 };
@@ -132,11 +133,13 @@ pub struct Served {
     pub account: Option<Account>,
     /// A key is not known here that may have been published since: the sets of keys are worth another look.
     pub wants_keys: bool,
+    /// What the firewall found where no account tells of it.
+    pub flags: Flags,
 }
 
 impl From<Reply> for Served {
     fn from(reply: Reply) -> Self {
-        Self { reply, reason: None, account: None, wants_keys: false }
+        Self { reply, reason: None, account: None, wants_keys: false, flags: Flags::default() }
     }
 }
 
@@ -158,6 +161,9 @@ impl Serving {
         let told = |name: &HeaderName| served.reply.headers.iter().any(|(n, _)| n == name);
         let standing: Vec<_> = self.standing.into_iter().filter(|(name, _)| !told(name)).collect();
         served.reply.headers.extend(standing);
+        if let Some(account) = &served.account {
+            served.reply.headers.extend(firewall::header(&account.flagged));
+        }
         served
     }
 

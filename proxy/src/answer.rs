@@ -82,7 +82,7 @@ fn cased(name: &HeaderName) -> Option<&'static str> {
 }
 
 /// Names that the library knows nothing about.
-const LIMITS: [&str; 12] = [
+const LIMITS: [&str; 13] = [
     "RateLimit",
     "RateLimit-Policy",
     "X-RateLimit-Limit",
@@ -93,6 +93,7 @@ const LIMITS: [&str; 12] = [
     "Idempotency-Replayed",
     "X-Request-Id",
     "X-Markdown-Tokens",
+    "X-Frontdesk-Flags",
     "Content-Signal",
     "Content-Usage",
 ];

@@ -70,7 +70,8 @@ pub fn run(source: Source, beside: Option<Beside>) -> Result<(), NotStarted> {
     let logs = Logs::start();
     ready_for_tls()?;
     let metrics = Metrics::new().map_err(|e| NotStarted(vec![e.to_string()]))?;
-    let live = Live::start(source, metrics.clone()).map_err(NotStarted)?;
+    let outbound = Outbound::new();
+    let live = Live::start(source, metrics.clone(), outbound.clone()).map_err(NotStarted)?;
     raise_file_limit();
     let threads = threads(live.current().snapshot.settings.threads);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -79,7 +80,7 @@ pub fn run(source: Source, beside: Option<Beside>) -> Result<(), NotStarted> {
         .enable_all()
         .build()
         .map_err(|e| NotStarted(vec![format!("no worker threads: {e}")]))?;
-    let ended = runtime.block_on(serve(live, metrics, logs, threads, beside));
+    let ended = runtime.block_on(serve((live, outbound), metrics, logs, threads, beside));
     runtime.shutdown_background();
     ended
 }
@@ -129,7 +130,7 @@ fn threads(configured: usize) -> usize {
 }
 
 async fn serve(
-    live: Arc<Live>,
+    (live, outbound): (Arc<Live>, Arc<Outbound>),
     metrics: Arc<Metrics>,
     logs: Logs,
     threads: usize,
@@ -150,7 +151,6 @@ async fn serve(
     let _ = tokio::time::timeout(FIRST_LOOK, running.store.tend()).await;
     let access = Arc::new(AccessLog::start(metrics.clone()).map_err(|e| NotStarted(vec![e.to_string()]))?);
     let gate = Gate::new(live.clone(), metrics.clone(), settings.protection.max_connections, drain.clone());
-    let outbound = Outbound::new();
     outbound.deliver_for(&live);
     let processes = Arc::new(Processes::new());
     let errands = Errands::new();

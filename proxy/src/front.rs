@@ -103,7 +103,7 @@ impl Front {
 }
 
 /// What is asked, as it is decided on.
-fn request<'a>(session: &'a Session, ctx: &Ctx, running: &Running, target: &'a str) -> Request<'a> {
+fn request<'a>(session: &'a Session, ctx: &Ctx, running: &'a Running, target: &'a str) -> Request<'a> {
     let head = session.req_header();
     let connection = ctx.connection.as_deref();
     let trusted = &running.snapshot.settings.listen.trusted_proxies;
@@ -115,6 +115,7 @@ fn request<'a>(session: &'a Session, ctx: &Ctx, running: &Running, target: &'a s
         authority: head::authority(head),
         tls: connection.is_some_and(|c| c.tls) || head::said_to_be_tls(head, connection, trusted),
         now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        harness: running.harness.as_deref(),
     }
 }
 

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use frontdesk_filters::concierge::Library;
 use frontdesk_filters::content::llms::Contents;
 use frontdesk_filters::dialect::Occupied;
+use frontdesk_filters::harness::Harness;
 use frontdesk_filters::site::{Declaration, Learned, Listen};
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -25,7 +26,9 @@ use crate::{
     admin::metrics::Metrics,
     audit,
     certificate::Certificate,
-    source::{Source, lines},
+    handoff::Handoff,
+    outbound::{Outbound, lines},
+    source::{Source, lines as told},
     store::Store,
     upstream::Pool,
 };
@@ -49,6 +52,7 @@ pub struct Live {
     current: ArcSwap<Running>,
     metrics: Arc<Metrics>,
     certificate: Arc<Certificate>,
+    outbound: Arc<Outbound>,
     /// What the process listens on; it stays as it was at the start.
     bound: Listen,
     /// One reload at a time, files and all; never taken by a request.
@@ -63,6 +67,8 @@ pub struct Live {
     keys_wanted: watch::Sender<()>,
     /// When somebody last made us look for more.
     wanted: Mutex<Option<Instant>>,
+    /// Told when there is something to tell a harness.
+    noted: Arc<watch::Sender<()>>,
     /// Outlives a swap.
     library: ArcSwap<Library>,
 }
@@ -80,8 +86,8 @@ struct State {
 
 impl Live {
     /// Loads the first configuration; without one there is nothing to run.
-    pub fn start(source: Source, metrics: Arc<Metrics>) -> Result<Arc<Self>, Vec<String>> {
-        let declaration = source.declare().map_err(|refused| lines(&refused))?;
+    pub fn start(source: Source, metrics: Arc<Metrics>, outbound: Arc<Outbound>) -> Result<Arc<Self>, Vec<String>> {
+        let declaration = source.declare().map_err(|refused| told(&refused))?;
         let certificate = Arc::new(Certificate::default());
         if let Some(tls) = &declaration.settings.tls {
             certificate.load(tls).map_err(|e| vec![e])?;
@@ -90,7 +96,11 @@ impl Live {
         let store = Store::open(&declaration.settings.store).map_err(|e| vec![e])?;
         let bound = declaration.settings.listen.clone();
         let audit = open_audit(&declaration, None).map_err(|e| vec![e])?;
-        let running = Running::new(declaration, &Learned::default(), Homes { pool, store, audit });
+        let noted = Arc::new(watch::Sender::new(()));
+        let harness = open_harness(&declaration, None, &outbound, &noted).map_err(|e| vec![e])?;
+        let handoff = Handoff::open(declaration.settings.handoff.as_ref(), None);
+        let homes = Homes { pool, store, audit, harness, handoff };
+        let running = Running::new(declaration, &Learned::default(), homes);
         running.pool.show(None);
         metrics.reloaded(true, seconds(running.since));
         give_back();
@@ -99,6 +109,7 @@ impl Live {
             current: ArcSwap::from_pointee(running),
             metrics,
             certificate,
+            outbound,
             bound,
             reloading: Mutex::new(()),
             state: Mutex::default(),
@@ -106,6 +117,7 @@ impl Live {
             repooled: watch::Sender::new(()),
             keys_wanted: watch::Sender::new(()),
             wanted: Mutex::default(),
+            noted,
             library: ArcSwap::from_pointee(Library::empty()),
         }))
     }
@@ -135,6 +147,11 @@ impl Live {
         self.keys_wanted.subscribe()
     }
 
+    /// Wakes whoever tells a harness what there is to tell.
+    pub fn notes(&self) -> watch::Receiver<()> {
+        self.noted.subscribe()
+    }
+
     /// Somebody presented a key that is not known here. Strangers' keys must not make us hammer those who publish keys.
     pub fn want_keys(&self) {
         let mut wanted = self.wanted.lock();
@@ -159,7 +176,7 @@ impl Live {
                 None => declaration.hash != self.current().snapshot.hash,
             },
             // Said once; a file that is still wrong in the same way is no news.
-            Err(refused) => self.failure().is_none_or(|f| f.mistakes != lines(&refused)),
+            Err(refused) => self.failure().is_none_or(|f| f.mistakes != told(&refused)),
         }
     }
 
@@ -242,7 +259,7 @@ impl Live {
 
     fn next(&self) -> Result<Running, Unusable> {
         let declaration =
-            self.source.declare().map_err(|refused| Unusable { mistakes: lines(&refused), tried: None })?;
+            self.source.declare().map_err(|refused| Unusable { mistakes: told(&refused), tried: None })?;
         let unusable = |mistake| Unusable { mistakes: vec![mistake], tried: Some(declaration.hash.clone()) };
         let settings = &declaration.settings;
         let current = self.current();
@@ -257,6 +274,8 @@ impl Live {
             Store::open(&settings.store).map_err(unusable)?
         };
         let audit = open_audit(&declaration, current.audit.as_ref()).map_err(unusable)?;
+        let harness =
+            open_harness(&declaration, current.harness.as_ref(), &self.outbound, &self.noted).map_err(unusable)?;
         if let Some(tls) = &settings.tls {
             self.certificate.load(tls).map_err(unusable)?;
         }
@@ -265,7 +284,8 @@ impl Live {
             // What was read is of another site.
             learned.contents = None;
         }
-        Ok(Running::new(declaration, &learned, Homes { pool, store, audit }))
+        let handoff = Handoff::open(settings.handoff.as_ref(), current.handoff.as_ref());
+        Ok(Running::new(declaration, &learned, Homes { pool, store, audit, harness, handoff }))
     }
 
     /// Whether the site is known to have something of its own at a path.
@@ -337,6 +357,28 @@ struct Unusable {
     mistakes: Vec<String>,
     /// Its hash, if it could be read.
     tried: Option<String>,
+}
+
+/// Who is asked before something risky happens; those who were before, where nothing about them has changed.
+fn open_harness(
+    declaration: &Declaration,
+    current: Option<&Arc<Harness>>,
+    outbound: &Arc<Outbound>,
+    noted: &Arc<watch::Sender<()>>,
+) -> Result<Option<Arc<Harness>>, String> {
+    let Some(declared) = &declaration.settings.harness else { return Ok(None) };
+    if let Some(current) = current.filter(|current| current.declared() == declared) {
+        return Ok(Some(current.clone()));
+    }
+    let token = Some(declared.token.as_str()).filter(|token| !token.is_empty());
+    let ways = declared.urls.iter().map(|url| Ok((lines::name(url), lines::way(outbound, url, token)?)));
+    let harness = Harness::new(declared.clone(), ways.collect::<Result<_, String>>()?);
+    let noted = noted.clone();
+    harness.telemetry.on_put(move || noted.send_replace(()));
+    harness.telemetry.on_trouble(|harness, why| {
+        tracing::warn!(harness, why, "the harness gave no decision that can be followed");
+    });
+    Ok(Some(Arc::new(harness)))
 }
 
 /// The audit log that a declaration wants: the present one, where it is the same.

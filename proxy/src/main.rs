@@ -13,6 +13,7 @@ mod cli;
 mod demo;
 mod frames;
 mod front;
+mod handoff;
 mod intake;
 mod jobs;
 mod live;

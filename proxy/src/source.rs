@@ -9,7 +9,7 @@ use std::{
 
 use frontdesk_filters::site::{self, Declaration, Mistake, Outside, Refused, Review};
 
-use crate::{certificate::Certificate, upstream};
+use crate::{certificate::Certificate, outbound::lines, upstream};
 
 /// Where the configuration comes from.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ impl Outside for Here<'_> {
     }
 }
 
-/// Whether the certificates and keys that a declaration names can be used. Every one that cannot is a mistake.
+/// Whether the certificates, keys and ways that a declaration names can be used. Every one that cannot is a mistake.
 pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
     let settings = &declaration.settings;
     let mut mistakes = Vec::new();
@@ -82,6 +82,11 @@ pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
     }
     if let Err(e) = upstream::prove(&settings.upstream) {
         mistakes.push(format!("upstream: {e}"));
+    }
+    if let Some(harness) = &settings.harness {
+        let token = Some(harness.token.as_str());
+        let wrong = harness.urls.iter().filter_map(|url| lines::check(url, token).err());
+        mistakes.extend(wrong.map(|e| format!("harness: {e}")));
     }
     if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }
 }

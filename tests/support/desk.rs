@@ -24,6 +24,9 @@ pub struct Desk {
     stderr: Captured,
 }
 
+/// How long a desk may take to say where it listens, before it is taken for one that is told to be quiet.
+const LOUD: Duration = Duration::from_secs(3);
+
 type Captured = Arc<Mutex<Vec<u8>>>;
 
 /// `FRONTDESK_BIN`, or what cargo built.
@@ -111,7 +114,10 @@ impl Desk {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 return Err(format!("ended at start with {status}: {}", self.stderr()));
             }
-            if let Ok(response) = self.try_admin(Ask::get("/readyz")).await
+            // Somebody else's desk may answer where ours found no room, and ours is about to say so.
+            let ours = || begun.elapsed() > LOUD || self.stderr().contains(&format!("admin on {}", self.ports.admin));
+            if ours()
+                && let Ok(response) = self.try_admin(Ask::get("/readyz")).await
                 && response.status == 200
             {
                 return Ok(());

@@ -9,6 +9,7 @@ use http::HeaderValue;
 use super::Page;
 use crate::{
     dialect::{Document, Occupied, Variant},
+    firewall::{Firewall, Form},
     page::signals::Signals,
     site::Settings,
 };
@@ -77,14 +78,24 @@ pub(crate) fn document(
     occupied: &Occupied,
     contents: Option<&Contents>,
     ways: Ways<'_>,
+    firewall: &Firewall,
 ) -> Option<Document> {
     if !settings.content.llms_txt || occupied.contains(PATH) {
         return None;
     }
-    let body = render(settings, contents.unwrap_or(&Contents::default()), ways);
+    let nothing = Contents::default();
+    let mut passed = firewall.pass(render(settings, contents.unwrap_or(&nothing), ways).into(), Form::Text);
+    if passed.blocked {
+        // What the pages say must not leave; where agents are answered is the operator's to say.
+        passed = firewall.pass(render(settings, &nothing, ways).into(), Form::Text);
+    }
+    if passed.blocked {
+        return None;
+    }
     let cache_control = if contents.is_some() { "public, max-age=300" } else { "no-cache" };
-    let variant = Variant::new("text/plain; charset=utf-8", body, &HeaderValue::from_static(cache_control))
-        .telling(Signals::new(&settings.signals).as_ref());
+    let variant = Variant::new("text/plain; charset=utf-8", passed.body, &HeaderValue::from_static(cache_control))
+        .telling(Signals::new(&settings.signals).as_ref())
+        .flagged(&passed.flags);
     Some(Document { path: PATH.into(), variants: vec![variant], negotiate: None, versions: Vec::new() })
 }
 
@@ -260,8 +271,9 @@ mod tests {
         let mut own = Occupied::default();
         own.insert(PATH.into());
         let (auto, off) = (settings(""), settings("[content]\nllms_txt = 'off'\n"));
-        let is_ours =
-            |settings: &Settings, occupied: &Occupied| document(settings, occupied, None, Ways::default()).is_some();
+        let is_ours = |settings: &Settings, occupied: &Occupied| {
+            document(settings, occupied, None, Ways::default(), &settings.firewall.compiled()).is_some()
+        };
         assert!(is_ours(&auto, &Occupied::default()) && !is_ours(&auto, &own) && !is_ours(&off, &Occupied::default()));
         assert_eq!(endpoint(&auto, &Occupied::default()), Some(PATH));
         assert_eq!((endpoint(&off, &own), endpoint(&off, &Occupied::default())), (Some(PATH), None));

@@ -11,9 +11,11 @@ use crate::{
     caller::Caller,
     content,
     desk::Answer,
+    fault::{Fault, Refusal},
+    firewall::{Flags, MUST_NOT_LEAVE},
     limits::Counted,
     page::markdown::{self, By, Written},
-    path,
+    path, problem,
     reply::Reply,
     site::Snapshot,
     state::{Amount, Away, Counters},
@@ -79,6 +81,8 @@ pub struct Made {
     pub decision: Decision,
     /// In a word, for metrics and the access line.
     pub what: &'static str,
+    /// What the firewall found.
+    pub flags: Flags,
 }
 
 /// Small answers are waited for whatever they are: redirects, refusals.
@@ -99,7 +103,13 @@ pub async fn make(
         Making::MarkdownByPath => desk.markdown_by_path(caller, site).await,
         Making::Robots => desk.robots(site).await,
     };
-    made.unwrap_or(Made { decision: Decision::Pass, what: "passed" })
+    made.unwrap_or_else(|| Made::of(Decision::Pass, "passed"))
+}
+
+impl Made {
+    pub(super) fn of(decision: Decision, what: &'static str) -> Self {
+        Self { decision, what, flags: Flags::default() }
+    }
 }
 
 impl Desk<'_> {
@@ -139,7 +149,7 @@ impl Desk<'_> {
             Some(written) => Some(self.told_markdown(&written, By::Accept, target, &answer, standing)),
             None => {
                 let what = if markdown::is_own(&answer.headers) { "own_markdown" } else { "html" };
-                Some(Made { decision: Decision::Answer(self.relayed(answer)), what })
+                Some(Made::of(Decision::Answer(self.relayed(answer)), what))
             }
         }
     }
@@ -150,7 +160,7 @@ impl Desk<'_> {
         // A page that says so may be as long as it likes; it passes then.
         let own = match site.get(Question { target, accept: None, most: own_most }).await? {
             Got::Whole(own) if !absent(own.status) => {
-                return Some(Made { decision: Decision::Answer(self.relayed(own)), what: "own_markdown" });
+                return Some(Made::of(Decision::Answer(self.relayed(own)), "own_markdown"));
             }
             Got::Whole(own) => Some(self.relayed(own)),
             Got::Head(status, _) if absent(status) => None,
@@ -159,11 +169,11 @@ impl Desk<'_> {
         // What is ours has no Markdown, and what nobody is to read has none by any of its names.
         let endpoints = &self.snapshot.endpoints;
         let mut pages = markdown::pages_of(target);
-        if pages.iter().any(|page| self.snapshot.excluded.covers(page)) {
+        if pages.iter().any(|page| self.snapshot.excluded.covers(page) || self.snapshot.hides(page)) {
             pages.clear();
         }
         pages.retain(|page| endpoints.find(page, &path::canonical(page), &http::Method::GET).is_none());
-        let nothing = || own.map(|reply| Made { decision: Decision::Answer(reply), what: "nothing" });
+        let nothing = || own.map(|reply| Made::of(Decision::Answer(reply), "nothing"));
         if pages.is_empty() {
             return nothing();
         }
@@ -176,7 +186,7 @@ impl Desk<'_> {
             let answer = match site.get(question).await {
                 Some(Got::Whole(answer)) => answer,
                 Some(Got::Head(StatusCode::OK, headers)) if markdown::is_html(&headers) => {
-                    return Some(Made { decision: Decision::Answer(instead(page)), what: "html" });
+                    return Some(Made::of(Decision::Answer(instead(page)), "html"));
                 }
                 _ => continue,
             };
@@ -191,10 +201,10 @@ impl Desk<'_> {
                 continue;
             }
             if found && markdown::is_html(&answer.headers) {
-                return Some(Made { decision: Decision::Answer(instead(page)), what: "html" });
+                return Some(Made::of(Decision::Answer(instead(page)), "html"));
             }
             let what = if found { "own_markdown" } else { "html" };
-            return Some(Made { decision: Decision::Answer(self.relayed(answer)), what });
+            return Some(Made::of(Decision::Answer(self.relayed(answer)), what));
         }
         nothing()
     }
@@ -207,7 +217,7 @@ impl Desk<'_> {
             Ok(taken) if taken.granted.is_none() => {
                 let refusal = held.exceeded(&taken);
                 let told = self.told(caller.clone(), Err(refusal.into()), explain, Some((&held, &taken)));
-                Err(Made { decision: told.decision, what: "refused" })
+                Err(Made::of(told.decision, "refused"))
             }
             Ok(taken) => Ok(held.fields(&taken)),
             // The page fails open.
@@ -222,7 +232,8 @@ impl Desk<'_> {
         }
         let at = self.address_of(page)?;
         let Answer { headers, body, .. } = answer.clone();
-        site.work(Box::new(move || markdown::write(&headers, &body, &at))).await
+        let firewall = self.snapshot.firewall.clone();
+        site.work(Box::new(move || markdown::write(&headers, &body, &at, &firewall))).await
     }
 
     fn told_markdown(
@@ -233,10 +244,16 @@ impl Desk<'_> {
         answer: &Answer,
         standing: Vec<(HeaderName, HeaderValue)>,
     ) -> Made {
+        let Some(flags) = written.passed() else {
+            let refusal = Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() }.saying(MUST_NOT_LEAVE);
+            let told = self.told(Caller::at(self.request.address), Err(refusal.into()), problem::reply, None);
+            return Made::of(told.decision, "blocked");
+        };
         let signals = self.snapshot.signals.as_ref();
         let mut reply = written.reply(by, page, &answer.headers, self.request.headers, signals);
         reply.headers.extend(standing);
-        Made { decision: Decision::Answer(reply), what: "markdown" }
+        reply.headers.extend(flags.header());
+        Made { decision: Decision::Answer(reply), what: "markdown", flags: flags.clone() }
     }
 
     /// The answer as the site gave it.
@@ -365,6 +382,7 @@ mod tests {
             authority: "attacker.example",
             tls: false,
             now: 0,
+            harness: None,
         };
         let site = Fake { answer, asked: Mutex::default() };
         run(async {

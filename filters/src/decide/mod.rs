@@ -29,6 +29,7 @@ use crate::{
     endpoint::Endpoint,
     fault::{Fault, Refusal},
     frames::Refused,
+    harness::Harness,
     limits::{Counted, Held, store_away},
     path, problem,
     reply::Reply,
@@ -54,6 +55,8 @@ pub struct Request<'a> {
     pub tls: bool,
     /// Seconds since 1970.
     pub now: u64,
+    /// Who is asked how long somebody has to wait who is over a limit; `None`: nobody.
+    pub harness: Option<&'a Harness>,
 }
 
 /// What becomes of a request, and who is behind it.
@@ -133,8 +136,16 @@ pub async fn decide_unread(
     refused: &Refused,
 ) -> Decided {
     let (headers, caller) = (HeaderMap::new(), Caller::at(address));
-    let request =
-        Request { method: &Method::GET, target: "/", headers: &headers, address, authority: "", tls: false, now: 0 };
+    let request = Request {
+        method: &Method::GET,
+        target: "/",
+        headers: &headers,
+        address,
+        authority: "",
+        tls: false,
+        now: 0,
+        harness: None,
+    };
     let desk = Desk { snapshot, counters, request: &request };
     let held = snapshot.policies.held(Counted::Call { action: false }, &caller);
     let decided = match desk.take(&held, Amount::ONE).await {
@@ -193,7 +204,7 @@ impl Desk<'_> {
             Err(Away) => return self.told(caller, Err(store_away().into()), explain, None),
         };
         let outcome = match &taken {
-            Some(taken) if taken.granted.is_none() => Err(held.exceeded(taken).into()),
+            Some(taken) if taken.granted.is_none() => Err(self.exceeded(&held, taken, &caller).await),
             _ => self.answer(endpoint, canonical),
         };
         self.told(caller, outcome, explain, taken.as_ref().map(|taken| (&held, taken)))
@@ -222,7 +233,10 @@ impl Desk<'_> {
             let serve = || Ok(Says::Serve(spoken.clone(), Vec::new()));
             match self.take(&held, Amount::ONE).await {
                 Ok(taken) => {
-                    let outcome = if taken.granted.is_none() { Err(held.exceeded(&taken).into()) } else { serve() };
+                    let outcome = match taken.granted {
+                        None => Err(self.exceeded(&held, &taken, &caller).await),
+                        Some(_) => serve(),
+                    };
                     self.told(caller, outcome, spoken.explain(), Some((&held, &taken)))
                 }
                 Err(Away) if published => self.told(caller, serve(), spoken.explain(), None),
@@ -256,6 +270,10 @@ impl Desk<'_> {
 
     /// Anything else: it passes, unless the operator counts that too, or the manifest is asked for in its place.
     async fn page(&self) -> Decided {
+        if self.snapshot.hides(self.request.target) {
+            let refusal = Refusal { reason: "hidden", ..Fault::NotFound.into() }.saying("There is nothing here.");
+            return self.told(Caller::at(self.request.address), Err(refusal.into()), problem::reply, None);
+        }
         // A doubt about a page's visitor is no reason to refuse the page.
         let (caller, _) = self.identified(true).await;
         let preferred = self.reads().then(|| accept_of(self.request.headers).and_then(accept::preferred)).flatten();
@@ -284,6 +302,17 @@ impl Desk<'_> {
     async fn take(&self, held: &Held<'_>, amount: Amount) -> Result<Taken, Away> {
         let (limits, len) = held.limits();
         self.counters.take(&limits[..len], amount).await
+    }
+
+    /// What somebody is told who is over a limit of an agent endpoint: to wait as long as that takes, or longer where
+    /// whoever supervises says so.
+    async fn exceeded(&self, held: &Held<'_>, taken: &Taken, caller: &Caller) -> Box<Refusal> {
+        let mut refusal: Box<Refusal> = held.exceeded(taken).into();
+        if let Some(harness) = self.request.harness {
+            let wait = refusal.retry_after.unwrap_or(1);
+            refusal.retry_after = harness.wait_longer(caller, wait).await.or(refusal.retry_after);
+        }
+        refusal
     }
 
     /// Puts an outcome into words, with where the limits stand.

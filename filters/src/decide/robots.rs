@@ -48,7 +48,7 @@ impl Desk<'_> {
             _ => None,
         };
         let Some(file) = file else {
-            return Some(Made { decision: Decision::Answer(self.relayed(answer)), what: "robots_own" });
+            return Some(Made::of(Decision::Answer(self.relayed(answer)), "robots_own"));
         };
         answer.body = file.into();
         for name in OF_BYTES {
@@ -59,7 +59,7 @@ impl Desk<'_> {
             answer.status = StatusCode::NOT_MODIFIED;
         }
         answer.headers.insert(header::ETAG, tag);
-        Some(Made { decision: Decision::Answer(self.relayed(answer)), what: "robots" })
+        Some(Made::of(Decision::Answer(self.relayed(answer)), "robots"))
     }
 }
 

@@ -58,6 +58,7 @@ async fn ask(snapshot: &Snapshot, home: &Home, line: &str, from: &str, headers: 
         authority: "example.com",
         tls: false,
         now: 1_800_000_000,
+        harness: None,
     };
     decide(snapshot, home, &request).await
 }

@@ -6,7 +6,10 @@ use ring::digest;
 use serde_json::json;
 
 use super::{Turned, audit::LONGEST};
-use crate::site::{Capability, Snapshot};
+use crate::{
+    firewall::Flags,
+    site::{Capability, Snapshot},
+};
 
 /// One call, as far as it has come.
 #[derive(Debug)]
@@ -20,7 +23,13 @@ pub struct Account {
     pub steps: Vec<Account>,
     /// What was promised of it could not be kept: a retry will be told that nobody knows.
     pub unkept: bool,
+    /// What was found in what leaves; not what was found when it was first told.
+    pub flags: Flags,
+    /// The same, as whoever called hears of it, also of what is told again.
+    pub(crate) flagged: Vec<String>,
     pub(super) confirmed: bool,
+    /// What a harness said of it; empty: none was asked.
+    pub supervision: &'static str,
     pub(crate) upstream_status: Option<u16>,
     /// The name that the operator gave to a failure.
     pub(super) named: Option<String>,
@@ -35,7 +44,10 @@ impl Account {
             duration: Duration::ZERO,
             steps: Vec::new(),
             unkept: false,
+            flags: Flags::default(),
+            flagged: Vec::new(),
             confirmed: false,
+            supervision: "",
             upstream_status: None,
             named: None,
         }
@@ -73,10 +85,12 @@ impl Account {
             "confirmation_received": self.confirmed,
             "idempotency_key": ask.idempotency_key.map(hashed),
             "decision": self.decision,
+            "supervision": Some(self.supervision).filter(|said| !said.is_empty()),
             "error": self.named,
             "upstream_status": self.upstream_status,
             "duration_ms": u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
             "tokens": null,
+            "flags": self.flagged,
         });
         let mut line = line.to_string().into_bytes();
         if line.len() >= LONGEST {
@@ -85,7 +99,7 @@ impl Account {
                 "timestamp": rfc3339(SystemTime::now()), "request_id": short(ask.request_id),
                 "caller": caller.name.as_deref().map(short), "capability": short(&capability.id),
                 "risk_level": capability.risk(), "decision": self.decision, "shortened": true,
-                "upstream_status": self.upstream_status,
+                "upstream_status": self.upstream_status, "flags": self.flagged,
             })
             .to_string()
             .into_bytes();

@@ -20,7 +20,7 @@ pub trait Audit: Send + Sync {
 
 /// Room for one line. Dropped unused, it is given back.
 #[async_trait]
-pub trait Place: Send {
+pub trait Place: Send + Sync {
     /// Writes the line (at most `LONGEST` bytes, ending in a newline); returns when the kernel has it.
     async fn write(self: Box<Self>, line: Vec<u8>) -> Result<(), NotWritten>;
 }

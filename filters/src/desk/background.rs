@@ -1,6 +1,6 @@
 //! Work that goes on when its caller has been told to come back for it.
 
-use super::{Ask, Authority, Carried, Desk, Talk};
+use super::{Ask, Authority, Carried, Desk, Talk, ticket::Wish};
 use crate::{caller::Caller, concierge::Turn};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -19,6 +19,8 @@ pub struct Errand {
     pub request_id: String,
     pub dialect: &'static str,
     pub host: String,
+    /// How its answer is wanted.
+    pub wish: Wish,
 }
 
 impl Errand {
@@ -38,7 +40,7 @@ impl Errand {
             host: &self.host,
             talk: Talk { before: NOTHING, ..Talk::default() },
             beside: self.beside.clone(),
-            wish: None,
+            wish: Some(&self.wish),
             begun: Some(begun),
             unnamed: false,
         }

@@ -15,11 +15,13 @@ use super::{
     records::{self, Begin, Promises},
     shape::renamed,
     step::{Reached, Step, Stop},
-    trouble::not_kept,
+    supervised::{OPEN, may_be_allowed_later},
+    trouble::{carried_out_all_the_same, not_kept},
 };
 use crate::{
     desk::Violation,
     fault::{Fault, Refusal},
+    site,
 };
 
 /// Bytes of what one step said that are told with a failure of a later one.
@@ -72,17 +74,23 @@ impl Step<'_> {
         match result {
             Ok(told) => {
                 self.reached = Reached::Done;
-                let told = Ok(told);
-                self.account.unkept |= promises.end(begin, Some(&kept(&told))).await.is_err();
+                let told = self.shown(told).map_err(carried_out_all_the_same);
+                let record = match &told {
+                    Ok(told) => kept(Ok(&self.keepable(told))),
+                    Err(refusal) => kept(Err(refusal)),
+                };
+                self.account.unkept |= promises.end(begin, Some(&record)).await.is_err();
                 Ok(self.done(told?, None))
             }
             Err(Broken { refusal, reached }) => {
                 self.reached = reached;
+                let may_go_on = may_be_allowed_later(&refusal);
                 self.account.unkept |= match (refusal.fault, reached) {
                     (_, Reached::Nothing) => promises.take_back(begin).await.is_err(),
-                    // Somebody else is at it, and knows better.
+                    // Somebody else is at it, and knows better; or it is repeated when somebody has allowed the rest.
                     (Fault::InFlight, _) => promises.end(begin, None).await.is_err(),
-                    _ => promises.end(begin, Some(&kept(&Err(refusal.clone())))).await.is_err(),
+                    _ if may_go_on => promises.end(begin, None).await.is_err(),
+                    _ => promises.end(begin, Some(&kept(Err(&refusal)))).await.is_err(),
                 };
                 Err(refusal.into())
             }
@@ -96,6 +104,7 @@ impl Step<'_> {
         let mut steps = Value::Array(Vec::with_capacity(all.parts.len()));
         let mut last = None;
         for (at, part) in all.parts.iter().enumerate() {
+            self.tell_steps(all, at, false);
             let roots = [("input", &self.ask.input), ("steps", &steps)];
             let input = part.input.fill(&|reference| reference.find(&roots).cloned());
             // What is no object holds no inputs.
@@ -104,15 +113,18 @@ impl Step<'_> {
             let Ended { result, reached } = self.part(part, input, at, key.map(|(key, _)| key)).await;
             let told = match result {
                 Ok(told) => told,
-                Err(refusal) => return Err(broken(all, at, refusal, reached, &progress)),
+                Err(refusal) => {
+                    self.tell_steps(all, at, true);
+                    return Err(self.broken(all, at, refusal, reached, &progress));
+                }
             };
             if acts {
                 progress.done.push(at);
             }
-            if told.omitted && part.is_needed {
-                let detail = "What it said before was too long to be kept, and later steps need it.";
+            if (told.omitted || told.flags.changed()) && part.is_needed {
+                let detail = "What it said before was not kept as it was, and later steps need it.";
                 let refusal = Refusal::from(Fault::OutcomeUnknown).saying(detail);
-                return Err(broken(all, at, refusal, Reached::Nothing, &progress));
+                return Err(self.broken(all, at, refusal, Reached::Nothing, &progress));
             }
             let data = if part.is_needed { told.data.value().into_owned() } else { Value::Null };
             if let Some(steps) = steps.as_array_mut() {
@@ -121,11 +133,12 @@ impl Step<'_> {
             progress.said.push(told.data.clone());
             last = Some(told);
         }
-        let Some(Told { status, data, at, fresh, omitted, .. }) = last else {
+        self.tell_steps(all, all.parts.len(), false);
+        let Some(Told { status, data, at, fresh, omitted, flags, .. }) = last else {
             return Err(Broken { refusal: Fault::NotImplemented.into(), reached: Reached::Nothing });
         };
         let data = if all.output.is_empty() { data } else { renamed(data.into_value(), &all.output).into() };
-        Ok(Told { status, data, raw: None, at, fresh, omitted })
+        Ok(Told { status, data, raw: None, at, fresh, omitted, flags })
     }
 
     /// Carries out one step, which goes the whole way of a call. Whoever confirmed the whole has confirmed it.
@@ -161,6 +174,10 @@ impl Step<'_> {
         };
         let mut step = Step::new(self.desk, ask, capability, &part.called.plan);
         step.is_confirmed = self.account.confirmed;
+        step.depth = self.depth + 1;
+        if site::risk_rank(self.risk) > site::risk_rank(step.risk) {
+            step.risk = self.risk;
+        }
         let (result, reached, account) = if acts {
             let (Carried { outcome, mut account, .. }, reached) = step.all_of_it().await;
             let result = match outcome {
@@ -180,6 +197,11 @@ impl Step<'_> {
                 Err(Stop::Refused(refusal) | Stop::Replayed(refusal)) => Err(*refusal),
             };
             self.account.unkept |= step.account.unkept;
+            step.tell_outcome(result.as_ref().err());
+            if step.account.supervision == OPEN {
+                // Nobody was asked of a part, and so of the whole.
+                self.account.supervision = OPEN;
+            }
             (result, Reached::Nothing, step.account.upstream_status)
         };
         // A failure is told with its own status, not with that of a step before it.
@@ -194,6 +216,12 @@ impl Step<'_> {
             _ => refusal,
         });
         Ended { result, reached }
+    }
+
+    /// Which step failed and why, without what must not leave of what the steps said.
+    fn broken(&self, all: &Composition, at: usize, refusal: Refusal, reached: Reached, progress: &Progress) -> Broken {
+        let Broken { refusal, reached } = broken(all, at, refusal, reached, progress);
+        Broken { refusal: self.scrubbed(refusal), reached }
     }
 
     /// A call within a call has a future of unknown size.
@@ -232,9 +260,16 @@ fn broken(all: &Composition, at: usize, refusal: Refusal, reached: Reached, prog
     } else if reached == Reached::Nothing {
         detail.push_str(" Nothing was carried out.");
     }
-    let details = details(all, at, &refusal, reached, progress);
+    let may_go_on = may_be_allowed_later(&refusal);
+    if may_go_on && reached != Reached::Nothing {
+        detail.push_str(" Repeat the call with the same idempotency key to go on from there.");
+    }
+    let mut details = details(all, at, &refusal, reached, progress);
+    if may_go_on {
+        details["may_go_on"] = true.into();
+    }
     // What is settled is not worth waiting for.
-    let retry_after = refusal.retry_after.filter(|_| reached == Reached::Nothing);
+    let retry_after = refusal.retry_after.filter(|_| may_go_on || reached == Reached::Nothing);
     let refusal = Refusal { details: Some(details), retry_after, ..Fault::CompositionFailed.into() }.saying(detail);
     Broken { refusal, reached }
 }

@@ -59,7 +59,7 @@ impl Kept {
     }
 
     pub(super) fn keep(&self, key: String, told: &Told, ttl: Duration) {
-        let told = Told { data: told.data.as_text(), raw: told.raw.clone(), ..*told };
+        let told = Told { data: told.data.as_text(), ..told.clone() };
         let answer = Answer { told, until: Instant::now() + ttl };
         self.answers.insert(key, Arc::new(answer));
     }
@@ -74,8 +74,7 @@ mod tests {
     #[test]
     fn answers_end_and_are_bounded() {
         let kept = Kept::default();
-        let told =
-            Told { status: StatusCode::OK, data: json!(1).into(), raw: None, at: 0, fresh: None, omitted: false };
+        let told = Told::of(StatusCode::OK, json!(1).into());
         kept.keep("a".into(), &told, Duration::from_secs(60));
         kept.keep("b".into(), &told, Duration::ZERO);
         assert!(kept.get("a").is_some() && kept.get("b").is_none() && kept.get("c").is_none());

@@ -6,6 +6,7 @@
 //! words; nothing here knows one.
 
 mod account;
+mod acting;
 pub mod address;
 pub mod audit;
 mod authority;
@@ -14,12 +15,15 @@ mod call;
 mod composed;
 mod composition;
 mod data;
+mod escalated;
 mod expand;
 mod input;
 mod kept;
+mod leaving;
 mod outside;
 mod pages;
 mod pattern;
+mod perceived;
 mod plain;
 mod plan;
 mod promised;
@@ -29,6 +33,7 @@ mod schema;
 mod shape;
 mod step;
 mod summary;
+mod supervised;
 mod target;
 pub mod ticket;
 mod trouble;
@@ -45,27 +50,32 @@ pub(crate) use call::static_header;
 pub use call::{Answer, Call, Failed, Upstream};
 pub use composition::{Called, Prepared};
 pub use data::Data;
+pub(crate) use escalated::ESCALATED;
 pub use input::Given;
 pub(crate) use input::body_of;
 pub use kept::Kept;
+pub use leaving::Flagged;
 pub use outside::Outside;
 pub use pages::Talk;
 pub(crate) use pattern::{Pattern, is_root};
 pub(crate) use plan::Plan;
 pub use records::Holders;
+pub(crate) use records::hex;
 pub use schema::{Referred, Schema, Violation};
 pub use shape::{Raw, Told};
 use step::Step;
 pub use summary::Summary;
 pub use target::Target;
 pub(crate) use target::encoded;
-pub(crate) use trouble::not_kept;
+pub(crate) use trouble::{TOO_LONG, not_kept};
 
 use crate::{
     caller::Caller,
     chain::Chains,
     concierge::Library,
     fault::{Fault, Refusal},
+    handoff::Source,
+    harness::Harness,
     site::{Capability, Snapshot},
     state::{Counters, Records},
 };
@@ -87,6 +97,10 @@ pub struct Desk<'a> {
     pub library: &'a Library,
     pub background: &'a dyn Background,
     pub outside: &'a dyn Outside,
+    /// A directory that is published; `None` where there is none.
+    pub handoff: Option<&'a dyn Source>,
+    /// Who is asked before something risky happens; `None`: nobody.
+    pub harness: Option<&'a Harness>,
 }
 
 /// A call, in no dialect's words.

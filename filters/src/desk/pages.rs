@@ -3,10 +3,15 @@
 //! It is told in the shape in which an operator's own concierge would tell it (AHP §6.2, §6.3), so that nobody further on
 //! has to know who answered.
 
+use std::fmt::Write;
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{Told, records::seconds};
+use super::{
+    Told,
+    perceived::{Fact, Perceived},
+};
 use crate::{
     concierge::{Answer, Library, Question, Relevance, Turn},
     site::BuiltIn,
@@ -37,9 +42,10 @@ const USUAL: u64 = 250;
 const MOST_LISTED: usize = 10;
 
 /// Asks the library.
-pub(super) fn told(library: &Library, which: BuiltIn, query: &str, talk: &Talk<'_>) -> Told {
+pub(super) fn told(library: &Library, which: BuiltIn, query: &str, talk: &Talk<'_>, perceived: &Perceived) -> Told {
+    let meant = perceived.hint.as_ref().map(|hint| format!("{query} {hint}"));
     let question = Question {
-        query,
+        query: meant.as_deref().unwrap_or(query),
         before: talk.before,
         clarification: talk.clarification,
         max_tokens: usize::try_from(talk.max_tokens).unwrap_or(usize::MAX),
@@ -50,6 +56,13 @@ pub(super) fn told(library: &Library, which: BuiltIn, query: &str, talk: &Talk<'
         BuiltIn::ContentSearch => library.answer(&question),
     };
     let mut data = said(answer);
+    if let Some(answer) = data["answer"].as_str() {
+        let mut answer = answer.to_owned();
+        for Fact { content, source } in &perceived.facts {
+            let _ = write!(answer, "\n\nFrom {source}: {content}");
+        }
+        data["answer"] = answer.into();
+    }
     if talk.list && which == BuiltIn::ContentSearch {
         let hits = library.feed(&question, MOST_LISTED);
         let items: Vec<Value> = hits
@@ -59,7 +72,7 @@ pub(super) fn told(library: &Library, which: BuiltIn, query: &str, talk: &Talk<'
         data["total"] = items.len().into();
         data["items"] = items.into();
     }
-    Told { status: StatusCode::OK, data: data.into(), raw: None, at: seconds(), fresh: None, omitted: false }
+    Told::of(StatusCode::OK, data.into())
 }
 
 fn said(answer: Answer) -> Value {

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(super) consequence: String,
     /// For how long an answer is kept; zero: it is not.
     pub(super) ttl: Duration,
+    /// Whoever answers does so in the operator's name, in words.
+    pub(super) is_concierge: bool,
 }
 
 /// Who answers.
@@ -72,6 +74,7 @@ impl Plan {
             summary,
             consequence: consequence.unwrap_or_else(|| summary::usual_consequence(capability).into()),
             ttl: Self::ttl(capability, settings),
+            is_concierge: capability.is_own_concierge(),
         }
     }
 

@@ -9,13 +9,19 @@ use super::{
     Asked, Done, Told,
     records::{self, Begin, Known, Promises, Token},
     step::{Reached, Step, Stop},
-    trouble::not_kept,
+    supervised::blocked,
+    trouble::{TOO_LONG, not_kept},
 };
 use crate::fault::{Fault, Refusal};
 
 impl Step<'_> {
     /// What a caller is told of a key that is known.
     pub(super) fn known(&mut self, known: Known) -> Result<Done, Stop> {
+        if let Known::Ended(told) = &known {
+            // A failure is put into the same words again, and some depend on what the site said.
+            let status = told["upstream_status"].as_u64().and_then(|status| status.try_into().ok());
+            self.account.upstream_status = status.filter(|_| told.get("ok").is_none());
+        }
         self.reached = match &known {
             Known::Ended(told) if told.get("ok").is_some() => Reached::Done,
             Known::Ended(told) if told["fault"] == Fault::Malformed.reason() => Reached::Done,
@@ -62,12 +68,33 @@ impl Step<'_> {
         Err(self.asked(promises, input, now, fault).await)
     }
 
-    async fn asked(&mut self, promises: &Promises<'_>, input: &str, now: u64, fault: Fault) -> Stop {
+    /// The confirmation of a call whose arguments are others now, or what a person has to be asked of it.
+    pub(super) async fn confirmed_anew(&mut self, promises: &Promises<'_>, now: u64) -> Result<Token, Stop> {
+        if self.is_confirmed {
+            // It is a part of something else, and nobody can be asked about it alone.
+            return Err(blocked().into());
+        }
+        let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
+        match self.confirmed(promises, &input, now).await {
+            Err(Stop::Asked(mut asked)) => {
+                // What was presented was good, for other arguments.
+                asked.refusal = Fault::ConfirmationRequired.into();
+                Err(Stop::Asked(asked))
+            }
+            confirmed => confirmed,
+        }
+    }
+
+    pub(super) async fn asked(&mut self, promises: &Promises<'_>, input: &str, now: u64, fault: Fault) -> Stop {
+        let summary = self.plan.say(&self.ask.input);
+        if let Err(stop) = self.may_be_confirmed(&summary).await {
+            return stop;
+        }
         let lasts = self.capability.confirmation.expires;
         match promises.offer(&self.binding(input), lasts, now).await {
             Ok(token) => Stop::Asked(Box::new(Asked {
                 refusal: fault.into(),
-                summary: self.plan.say(&self.ask.input),
+                summary,
                 consequence: self.plan.consequence.clone(),
                 expires: now + lasts.as_secs(),
                 token,
@@ -78,7 +105,7 @@ impl Step<'_> {
     }
 
     /// What a confirmation holds for: this caller, this capability and how it is carried out, this input, and these words.
-    fn binding(&self, input: &str) -> String {
+    pub(super) fn binding(&self, input: &str) -> String {
         let holder = self.ask.caller.holder().bytes();
         let summary = self.plan.say(&self.ask.input);
         let site = self.site();
@@ -90,12 +117,12 @@ impl Step<'_> {
 }
 
 /// What a record keeps of what was told.
-pub(super) fn kept(told: &Result<Told, Refusal>) -> Value {
+pub(super) fn kept(told: Result<&Told, &Refusal>) -> Value {
     match told {
         Ok(told) => json!({ "ok": told.kept() }),
         Err(refusal) => json!({
             "fault": refusal.fault.reason(), "status": refusal.fault.status().as_u16(), "name": refusal.name.as_deref(),
-            "detail": refusal.detail, "details": refusal.details,
+            "detail": refusal.detail, "details": refusal.details, "too_long": refusal.reason == TOO_LONG,
         }),
     }
 }
@@ -107,6 +134,7 @@ pub(super) fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
     let status = || StatusCode::from_u16(u16::try_from(kept["status"].as_u64()?).ok()?).ok();
     let refusal: Refusal = match kept["name"].as_str() {
         Some(name) => Refusal { name: Some(name.into()), ..Fault::Named(status()?).into() },
+        None if kept["too_long"] == true => Refusal { reason: TOO_LONG, ..Fault::Malformed.into() },
         None if kept["fault"] == Fault::Malformed.reason() => Fault::Malformed.into(),
         None if kept["fault"] == Fault::CompositionFailed.reason() => {
             let details = Some(kept["details"].take()).filter(|details| !details.is_null());

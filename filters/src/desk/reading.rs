@@ -10,26 +10,28 @@ use super::{
     step::{Doing, Step, Stop},
     trouble::failed,
 };
-use crate::{caller::Proof, concierge::MOST_TOKENS, fault::Fault, site::BuiltIn};
+use crate::{
+    caller::Proof,
+    concierge::MOST_TOKENS,
+    fault::{Fault, Refusal},
+    site::BuiltIn,
+};
 
-impl Step<'_> {
+impl<'a> Step<'a> {
     pub(super) fn contract_says(&mut self, data: &Value) -> Done {
-        let told = Told {
-            status: StatusCode::OK,
-            data: data.clone().into(),
-            raw: None,
-            at: seconds(),
-            fresh: None,
-            omitted: false,
-        };
-        self.done(told, None)
+        self.done(Told::of(StatusCode::OK, data.clone().into()), None)
     }
 
     /// What the site's pages say; the same words get the same answer as long as the pages are the same.
-    pub(super) fn pages_say(&mut self, which: BuiltIn) -> Done {
+    ///
+    /// # Errors
+    ///
+    /// They say what must not leave.
+    pub(super) async fn pages_say(&mut self, which: BuiltIn) -> Result<Done, Refusal> {
         let query = self.ask.input["query"].as_str().unwrap_or_default();
+        let perceived = self.perceived(query).await;
         let talk = &self.ask.talk;
-        let alone = talk.before.is_empty() && talk.clarification.is_none();
+        let alone = talk.before.is_empty() && talk.clarification.is_none() && perceived.is_none();
         let key = (alone && !self.plan.ttl.is_zero()).then(|| {
             let language = talk.locale.unwrap_or_default().split('-').next().unwrap_or_default().to_ascii_lowercase();
             let parts = [&self.capability.id, query, &language, &self.desk.snapshot.hash];
@@ -41,24 +43,32 @@ impl Step<'_> {
         });
         if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
             self.account.decision = "cached";
-            return self.done(told, Some(left));
+            return Ok(self.done(told, Some(left)));
         }
-        let told = pages::told(self.desk.library, which, query, talk);
+        let told = pages::told(self.desk.library, which, query, talk, &perceived.unwrap_or_default());
+        let told = self.shown(told)?;
         if let Some(key) = key {
-            self.desk.kept.keep(key, &told, self.plan.ttl);
+            self.desk.kept.keep(key, &self.keepable(&told), self.plan.ttl);
         }
-        self.done(told, None)
+        Ok(self.done(told, None))
     }
 
     /// Something that leaves everything as it is: it may be told from what was kept.
-    pub(super) async fn read(&mut self, doing: Doing<'_>) -> Result<Done, Stop> {
+    pub(super) async fn read(&mut self, doing: Doing<'a>) -> Result<Done, Stop> {
         let (ttl, anybody) = (self.plan.ttl, self.is_for_anybody());
         // What goes on in a talk is nobody else's, nor the next talk's.
         let key = (!ttl.is_zero() && self.alone).then(|| self.kept_under(anybody));
-        if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
+        let kept = key.as_deref().and_then(|key| self.desk.kept.get(key));
+        // A later step wants what was taken out of it.
+        if let Some((told, left)) = kept.filter(|(told, _)| !(self.depth > 0 && told.flags.changed())) {
             self.account.decision = "cached";
             return Ok(self.done(told, Some(left)));
         }
+        let (doing, changed) = self.allowed(doing).await?;
+        // What was asked for is not what is answered, or a person allowed it once: nobody else is told that.
+        let alone = changed || !self.permissions.is_empty();
+        let key = key.filter(|_| !alone);
+        self.use_permissions().await?;
         self.begun();
         let told = match doing {
             Doing::Call(plan, mut call) => {
@@ -66,16 +76,20 @@ impl Step<'_> {
                 call.caller = call.caller.filter(|_| key.is_none() || !anybody);
                 let answer = self.desk.upstream.call(call).await.map_err(failed)?;
                 self.account.upstream_status = Some(answer.status.as_u16());
-                shape::told(plan, answer, seconds())?
+                shape::told(plan, answer, seconds()).map_err(|refusal| self.scrubbed(refusal))?
             }
             // What may be kept is kept of each step by the same rules.
             Doing::Composition(all) => self.parts(all, None).await.map_err(|broken| broken.refusal)?,
             Doing::Person => return Err(Fault::NotImplemented.into()),
         };
+        let told = self.shown(told)?;
         if let Some(key) = key {
-            self.desk.kept.keep(key, &told, ttl);
+            let kept = self.keepable(&told);
+            if !kept.omitted {
+                self.desk.kept.keep(key, &kept, ttl);
+            }
         }
-        Ok(self.done(told, (!ttl.is_zero()).then_some(ttl)))
+        Ok(self.done(told, (!ttl.is_zero() && !alone).then_some(ttl)))
     }
 
     /// Site, capability, input, configuration, and the caller unless the answer is for anybody.

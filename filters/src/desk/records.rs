@@ -15,6 +15,7 @@ use ring::{
 };
 use serde_json::{Value, json};
 
+use super::escalated::Permission;
 use crate::state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject};
 
 /// How long a key stands for its call.
@@ -57,6 +58,8 @@ pub(super) struct Begin<'a> {
     pub(super) after: Option<u64>,
     pub(super) input: &'a str,
     pub(super) token: Option<&'a Token>,
+    /// What people allowed, each for one call.
+    pub(super) permissions: &'a [Permission],
     pub(super) limit: Duration,
     pub(super) now: u64,
     /// Of the record, once it is made.
@@ -126,7 +129,7 @@ impl Promises<'_> {
         }
     }
 
-    /// Makes a call's record and uses up its token, in one step.
+    /// Makes a call's record and uses up its token and its permissions, in one step.
     pub(super) async fn begin(&self, begin: &Begin<'_>) -> Result<Began, NotKept> {
         let mut changes = Vec::with_capacity(2);
         if let Some(key) = begin.key {
@@ -144,6 +147,7 @@ impl Promises<'_> {
             let put = Put::Value(Bytes::from_static(b"{}"), lasts);
             changes.push(Change { key: token.key.clone(), expect: Expect::Absent, put });
         }
+        changes.extend(begin.permissions.iter().map(Permission::used));
         if changes.is_empty() {
             return Ok(Began::Yes(0));
         }
@@ -178,6 +182,7 @@ impl Promises<'_> {
         if let Some(token) = begin.token {
             changes.push(Change { key: token.key.clone(), expect: Expect::Anything, put: Put::Nothing });
         }
+        changes.extend(begin.permissions.iter().map(|permission| permission.given_back(KEPT)));
         if changes.is_empty() { Ok(()) } else { self.records.commit(&changes).await.map(drop) }
     }
 
@@ -245,8 +250,13 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], NotKept> {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        for half in [byte >> 4, byte & 15] {
+            text.push(char::from(b"0123456789abcdef"[usize::from(half)]));
+        }
+    }
+    text
 }
 
 pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {

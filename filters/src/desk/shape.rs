@@ -10,7 +10,9 @@ use serde_json::{Map, Value, json};
 use super::{
     call::{Answer, CallPlan},
     data::Data,
+    leaving::Flagged,
     pattern::follow,
+    records::seconds,
 };
 use crate::{
     fault::{Fault, Refusal},
@@ -31,6 +33,8 @@ pub struct Told {
     pub fresh: Option<u64>,
     /// It was told before, and was too long to be kept: that it was carried out is all that is known.
     pub omitted: bool,
+    /// What was found in it on its way out.
+    pub flags: Flagged,
 }
 
 /// A body that is not looked into.
@@ -93,7 +97,7 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64) -> Result<Told, Re
         ResponseKind::Raw => (Value::Null.into(), Some(Raw { content_type: kind.to_owned(), body })),
     };
     let data = if plan.output.is_empty() { data } else { renamed(data.into_value(), &plan.output).into() };
-    Ok(Told { status, data, raw, at: now, fresh: freshness(&headers), omitted: false })
+    Ok(Told { raw, at: now, fresh: freshness(&headers), ..Told::of(status, data) })
 }
 
 /// Where on the site it sends us: never followed, and told only where it says nothing of the inside.
@@ -183,10 +187,24 @@ fn freshness(headers: &HeaderMap) -> Option<u64> {
 }
 
 impl Told {
+    /// Of what has no other body, now, for as long as nobody says.
+    pub(super) fn of(status: StatusCode, data: Data) -> Self {
+        Self { status, data, raw: None, at: seconds(), fresh: None, omitted: false, flags: Flagged::default() }
+    }
+
     /// As a record keeps it.
     pub(super) fn kept(&self) -> Value {
         let raw = self.raw.as_ref().map(|raw| json!({ "type": raw.content_type, "body": STANDARD.encode(&raw.body) }));
-        json!({ "status": self.status.as_u16(), "data": self.data.value(), "raw": raw, "at": self.at, "fresh": self.fresh })
+        let mut kept = json!({
+            "status": self.status.as_u16(), "data": self.data.value(), "raw": raw, "at": self.at, "fresh": self.fresh,
+        });
+        if self.omitted {
+            kept["omitted"] = true.into();
+        }
+        if !self.flags.told().is_empty() {
+            kept["flags"] = json!({ "told": self.flags.told(), "changed": self.flags.changed() });
+        }
+        kept
     }
 
     /// From a record.
@@ -202,8 +220,16 @@ impl Told {
             at: kept["at"].as_u64()?,
             fresh: kept["fresh"].as_u64(),
             omitted: kept["omitted"].as_bool().unwrap_or(false),
+            flags: Flagged::new(
+                kept["flags"]["told"].as_array().map(|told| texts(told)).unwrap_or_default(),
+                kept["flags"]["changed"].as_bool().unwrap_or(false),
+            ),
         })
     }
+}
+
+fn texts(values: &[Value]) -> Vec<String> {
+    values.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
 #[cfg(test)]
@@ -255,14 +281,8 @@ mod tests {
     #[test]
     fn what_is_kept_is_what_was_told() {
         let raw = Some(Raw { content_type: "a/b".into(), body: Bytes::from_static(b"\xff") });
-        let told = Told {
-            status: StatusCode::CREATED,
-            data: json!({ "a": 1 }).into(),
-            raw,
-            at: 5,
-            fresh: None,
-            omitted: false,
-        };
+        let flags = Flagged::new(vec!["pii-found;rules=email".into()], true);
+        let told = Told { raw, at: 5, flags, ..Told::of(StatusCode::CREATED, json!({ "a": 1 }).into()) };
         assert_eq!(Told::from_kept(&mut told.kept()), Some(told));
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Ask, Desk, Told,
+    leaving::passed_value,
     promised::told_again,
     records::{self, seconds},
     trouble::not_kept,
@@ -16,6 +17,7 @@ use super::{
 use crate::{
     caller::Caller,
     fault::{Fault, Refusal},
+    harness::{Harness, kinds::Kind},
     site::Snapshot,
     state::{Change, Committed, Expect, NotKept, Put, Records},
 };
@@ -140,6 +142,8 @@ pub enum Undecided {
     Unknown,
     /// It was answered, or its time is over.
     Already(State),
+    /// It says what must not leave.
+    Blocked,
     NotKept(NotKept),
 }
 
@@ -156,6 +160,8 @@ pub struct Tickets<'a> {
     /// How long each is kept.
     pub lasts: Duration,
     pub snapshot: &'a Snapshot,
+    /// Who is told how far each has come; `None`: nobody.
+    pub harness: Option<&'a Harness>,
 }
 
 impl<'a> Tickets<'a> {
@@ -166,6 +172,7 @@ impl<'a> Tickets<'a> {
             holders: desk.holders,
             snapshot: desk.snapshot,
             lasts: desk.snapshot.settings.sessions.results,
+            harness: desk.harness,
         }
     }
 
@@ -220,6 +227,7 @@ impl<'a> Tickets<'a> {
             State::Waiting => self.list(&id, &share(caller), change).await?,
             _ => drop(self.records.commit(&[change]).await.map_err(NotOpened::NotKept)?),
         }
+        self.tell(&id, about.what, if state == State::Waiting { "created" } else { "executing" });
         Ok(id)
     }
 
@@ -310,7 +318,7 @@ impl<'a> Tickets<'a> {
 
     /// Keeps what became of a call in the background; the ticket with it, unless it is not wanted any more.
     pub(crate) async fn end(&self, id: &str, told: &Result<Told, Refusal>) -> Result<Option<Ticket>, NotKept> {
-        let mut told = super::promised::kept(told);
+        let mut told = super::promised::kept(told.as_ref());
         if told.to_string().len() > LONGEST_RESULT {
             told["ok"]["data"] = Value::Null;
             told["ok"]["raw"] = Value::Null;
@@ -340,10 +348,17 @@ impl<'a> Tickets<'a> {
             return Err(Undecided::Already(ticket.state));
         }
         let ok = |data: &Value| json!({ "ok": { "status": 200, "data": data, "at": seconds() } });
+        let firewall = &self.snapshot.firewall;
         let said = match decision {
-            Decision::Answer { answer, data } => json!({ "answer": answer, "told": ok(data) }),
+            Decision::Answer { answer, data } => {
+                let leaving = passed_value(firewall, &json!({ "answer": answer, "data": data }));
+                let leaving = leaving.ok_or(Undecided::Blocked)?;
+                json!({ "answer": leaving["answer"], "told": ok(&leaving["data"]) })
+            }
             Decision::Approve => json!({ "answer": "Approved.", "told": ok(&json!({ "decision": "approved" })) }),
-            Decision::Reject { reason } => json!({ "rejected": reason }),
+            Decision::Reject { reason } => {
+                json!({ "rejected": passed_value(firewall, &json!(reason)).ok_or(Undecided::Blocked)? })
+            }
         };
         self.ended(ticket, &said).await?.ok_or(Undecided::Already(State::Ended))
     }
@@ -357,14 +372,33 @@ impl<'a> Tickets<'a> {
         let put = Put::Value(ticket.value.to_string().into(), self.lasts);
         let change = Change { key: key(&ticket.id), expect: Expect::Version(ticket.version), put };
         Ok(match self.records.commit(&[change]).await? {
-            Committed::Done(_) => Some(ticket),
+            Committed::Done(_) => {
+                let status = match ticket.told() {
+                    _ if ticket.rejected().is_some() => "cancelled",
+                    Some(Ok(_)) => "completed",
+                    _ => "failed",
+                };
+                self.tell(&ticket.id, &ticket.capability, status);
+                Some(ticket)
+            }
             // Somebody else was first.
             Committed::Conflict(..) => None,
         })
     }
 
+    /// Tells how far one has come (`run_lifecycle`). Its name is a secret, and what is told is made from it.
+    fn tell(&self, id: &str, what: &str, status: &str) {
+        let Some(harness) = self.harness.filter(|harness| harness.offers(Kind::RunLifecycle)) else { return };
+        let payload = json!({
+            "run_id": records::fingerprint(&[id.as_bytes()]), "session_id": "", "status": status,
+            "result_summary": what, "updated_at": crate::harness::wire::now(),
+        });
+        harness.note_own(Kind::RunLifecycle, payload);
+    }
+
     /// As if it had never been.
     pub(crate) async fn forget(&self, id: &str) -> Result<(), NotKept> {
+        self.tell(id, "", "cancelled");
         let change = Change { key: key(id), expect: Expect::Anything, put: Put::Nothing };
         self.records.commit(&[change]).await.map(drop)
     }
@@ -387,6 +421,11 @@ impl Ticket {
     /// Why a person did not want it.
     pub(crate) fn rejected(&self) -> Option<&str> {
         self.value["rejected"].as_str()
+    }
+
+    /// A person said yes, and no more than that.
+    pub(super) fn is_approved(&self) -> bool {
+        self.value["told"]["ok"]["data"]["decision"] == "approved"
     }
 
     /// What it was asked with.

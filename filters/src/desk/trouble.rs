@@ -6,6 +6,8 @@ use crate::{
     state::NotKept,
 };
 
+/// `reason` of an answer that is longer than is passed on.
+pub(crate) const TOO_LONG: &str = "response_too_large";
 /// Nobody should try again before they know.
 pub(super) const NOBODY_KNOWS: &str =
     "The site gave no answer that says whether this was carried out. Find out before trying again.";
@@ -27,7 +29,7 @@ pub(super) fn failed(failure: Failed) -> Refusal {
         Failed::TimedOut => Fault::GatewayTimeout.into(),
         Failed::Broken => Fault::BadGateway.into(),
         Failed::TooLong(_) => {
-            let refusal = Refusal { reason: "response_too_large", ..Fault::Malformed.into() };
+            let refusal = Refusal { reason: TOO_LONG, ..Fault::Malformed.into() };
             refusal.saying("The site's answer is longer than this desk passes on.")
         }
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use crate::{etag, page::signals::Signals, reply::Reply};
+use crate::{etag, firewall::Flags, page::signals::Signals, reply::Reply};
 
 /// One representation of a document.
 #[derive(Debug, Clone)]
@@ -41,6 +41,12 @@ impl Variant {
         for (_, name, value) in signals.into_iter().flat_map(Signals::told) {
             self.reply.headers.push((name.clone(), value.clone()));
         }
+        self
+    }
+
+    /// The same, with what was found in it.
+    pub(crate) fn flagged(mut self, flags: &Flags) -> Self {
+        self.reply.headers.extend(flags.header());
         self
     }
 

@@ -166,6 +166,11 @@ fn is_there(there: &Seen, nowhere: &Seen) -> bool {
     !matches!(there.status, StatusCode::NOT_FOUND | StatusCode::GONE) && there != nowhere
 }
 
+/// Where documents of ours are, or may be.
+pub(crate) fn documents() -> impl Iterator<Item = &'static str> {
+    [ahp::MANIFEST, ahp::MOVED, agtp::BOOTSTRAP, llms::PATH].into_iter().chain(aicp::DOCUMENTS)
+}
+
 /// What is delivered of an answer that came later, and where to; `None` where nobody asked for it.
 pub fn delivery<'t>(snapshot: &Snapshot, ticket: &'t Ticket) -> Option<(&'t str, bytes::Bytes)> {
     // Whatever dialect a question came in, this one answered it.

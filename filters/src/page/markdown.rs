@@ -5,7 +5,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use url::Url;
 
 use super::{coding::Coding, kind, signals::Signals, whole};
-use crate::{content, etag, limits::tokens, reply::Reply};
+use crate::{
+    content, etag,
+    firewall::{Firewall, Flags, Form},
+    limits::tokens,
+    reply::Reply,
+};
 
 /// RFC 7763.
 pub const MEDIA_TYPE: &str = "text/markdown";
@@ -101,6 +106,8 @@ pub struct Written {
     etag: HeaderValue,
     /// Where the page says that it belongs.
     canonical: Option<String>,
+    /// What was found in it; `None`: it must not leave.
+    flags: Option<Flags>,
 }
 
 /// Whether an answer of the site's is a page that may be written otherwise, by its head.
@@ -124,14 +131,16 @@ fn coding(headers: &HeaderMap) -> Option<Coding> {
 
 /// Writes a page that the site answered with; `None` where it cannot be read. Takes its time: for where blocking is
 /// allowed.
-pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url) -> Option<Written> {
+pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url, firewall: &Firewall) -> Option<Written> {
     let body = whole::decoded(coding(headers)?, body, content::MAX_BYTES)?;
     let page = content::read(&content::text(&body, content_type(headers))?, at)?;
+    let passed = firewall.pass(page.markdown.into(), Form::Text);
     Some(Written {
-        tokens: tokens::count(&page.markdown),
-        etag: etag::strong(page.markdown.as_bytes()),
-        markdown: page.markdown.into(),
+        tokens: tokens::count(std::str::from_utf8(&passed.body).unwrap_or_default()),
+        etag: etag::strong(&passed.body),
+        markdown: passed.body,
         canonical: page.canonical,
+        flags: (!passed.blocked).then_some(passed.flags),
     })
 }
 
@@ -145,6 +154,11 @@ pub(crate) enum By {
 }
 
 impl Written {
+    /// What was found in it; `None`: it must not leave.
+    pub(crate) fn passed(&self) -> Option<&Flags> {
+        self.flags.as_ref()
+    }
+
     /// The answer to whoever asked, with what the site said of the page at `page`.
     pub(crate) fn reply(
         &self,
@@ -208,6 +222,7 @@ pub(crate) fn lines(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::firewall::Modes;
 
     #[test]
     fn a_path_leads_there_and_back() {
@@ -240,7 +255,7 @@ mod tests {
             (header::SET_COOKIE, HeaderValue::from_static("a=1")),
             (header::ETAG, HeaderValue::from_static("\"site\"")),
         ]);
-        let written = write(&site, b"<p>Words", &url).unwrap();
+        let written = write(&site, b"<p>Words", &url, &Firewall::new(Modes::REPORT, [], Vec::new())).unwrap();
         let asked = HeaderMap::new();
         let header = |reply: &Reply, wanted: HeaderName| {
             reply.headers.iter().find(|(name, _)| *name == wanted).map(|(_, v)| v.to_str().unwrap().to_owned())

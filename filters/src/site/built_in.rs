@@ -34,6 +34,17 @@ pub(super) fn of(concierge: bool, declared: &[Item]) -> Arc<[Capability]> {
     all.into_iter().filter(|capability| concierge && !taken(&capability.id)).collect()
 }
 
+impl Capability {
+    /// The operator has somebody of their own answer what is otherwise answered from the pages.
+    pub(crate) fn is_own_concierge(&self) -> bool {
+        let name = listed::name(&self.id, self.ahp.name.as_deref());
+        self.built_in.is_none() && NAMES.contains(&name.as_str())
+    }
+}
+
+/// What answers in words.
+const NAMES: [&str; 2] = ["site_info", "content_search"];
+
 fn capability(built_in: BuiltIn, id: &str, description: &str, types: &[&str]) -> Capability {
     Capability {
         id: id.to_owned(),

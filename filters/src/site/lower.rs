@@ -11,10 +11,11 @@ use super::{
     forms, lower_agtp,
     lower_callers::{auth, digest, rate_limits, sessions, store, token_budget},
     lower_capability::capability,
+    lower_firewall, lower_harness,
     raw::Item,
     schemas::Schemas,
     settings::*,
-    units, verbs,
+    settings_handoff, units, verbs,
     view::View,
 };
 
@@ -68,7 +69,10 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
             .iter()
             .filter_map(|item| capability(View { item: Some(item), base }, schemas))
             .collect(),
+        harness: lower_harness::harness(table("harness")),
         agtp: lower_agtp::agtp(table("agtp"), verbs::is_spoken(root), files),
+        firewall: lower_firewall::firewall(table("firewall"), table("site").text("contact"), files),
+        handoff: settings_handoff::lower(table("handoff")),
         protection: protection(table("protection")),
     }
 }

@@ -9,7 +9,7 @@ use super::{
     Settings, forms, lower, lower_capability,
     mistake::Findings,
     raw::{Item, Value},
-    units,
+    settings_handoff, units,
 };
 use crate::{caller::Callers, signer::Signer};
 
@@ -18,6 +18,7 @@ pub(super) fn rules(root: &Item, found: &mut Findings) {
     listen(root, found);
     admin(root, found);
     one_of_url_and_urls(root, "harness", "who is asked", found);
+    gateway(root, found);
     names(root, found);
     agent_keys(root, found);
     tokens(root, found);
@@ -164,6 +165,15 @@ fn admin(root: &Item, found: &mut Findings) {
     }
 }
 
+/// Nobody gets through the gateway without a credential.
+fn gateway(root: &Item, found: &mut Findings) {
+    let known = ["api_keys", "jwks"].iter().any(|key| root.at(&["auth", key]).is_some());
+    if let Some(item) = root.at(&["harness", "gateway_path"]).filter(|_| !known) {
+        let what = "nobody can use it, as no credential is known here";
+        found.warning(item.line, "harness.gateway_path", what).hint("declare [[auth.api_keys]] or auth.jwks");
+    }
+}
+
 /// Names that must be there once only.
 fn names(root: &Item, found: &mut Findings) {
     let keys = root.at(&["auth", "api_keys"]).map(Item::items).unwrap_or_default();
@@ -177,8 +187,10 @@ fn names(root: &Item, found: &mut Findings) {
 fn paths(root: &Item, found: &mut Findings) {
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     let ours = lower::PATHS.iter().map(|(key, default)| (format!("paths.{key}"), root.at(&["paths", key]), *default));
-    let others = [("harness.gateway_path", ["harness", "gateway_path"], ""), ("handoff.path", ["handoff", "path"], "")]
-        .map(|(name, path, default)| (name.to_owned(), root.at(&path), default));
+    let handoff = root.get("handoff").map_or("", |_| settings_handoff::PATH);
+    let others =
+        [("harness.gateway_path", ["harness", "gateway_path"], ""), ("handoff.path", ["handoff", "path"], handoff)]
+            .map(|(name, path, default)| (name.to_owned(), root.at(&path), default));
     let mut taken: HashMap<&str, (String, usize)> = HashMap::new();
     for (name, item, default) in ours.chain(others) {
         let path = item.map_or(default, |item| item.str().unwrap_or_default()).trim_end_matches('/');

@@ -1,6 +1,6 @@
 //! Whether what a server says of itself and of the agent that it hosts can be said, and be believed.
 
-use super::{Settings, mistake::Findings, raw::Item};
+use super::{Settings, StoreHome, mistake::Findings, raw::Item};
 use crate::dialect::agtp::genesis::Hosted;
 
 /// Bytes of a name.
@@ -27,6 +27,10 @@ pub(super) fn rules(root: &Item, settings: &Settings, found: &mut Findings) {
             if settings.integrity.is_none() {
                 let what = "is spoken for by records that nobody signs";
                 found.warning(item.line, "agtp.agent", what).hint("give [integrity] a key");
+            }
+            if settings.store.home == StoreHome::Memory {
+                let what = "is active again after a restart, even if it was suspended or retired";
+                found.warning(item.line, "agtp.agent", what).hint("give [store] a file: or a redis: url");
             }
         }
     }

@@ -11,6 +11,9 @@ pub use super::{
     settings_agtp::*,
     settings_callers::*,
     settings_capability::*,
+    settings_firewall::*,
+    settings_handoff::Handoff,
+    settings_harness::*,
     units::{Budget, Rate, Span},
 };
 
@@ -49,6 +52,11 @@ pub struct Settings {
     /// What is there without being declared. Their places come after those of the declared.
     pub built_in: Arc<[Capability]>,
     pub agtp: Agtp,
+    /// `None`: nobody is asked.
+    pub harness: Option<Harness>,
+    pub firewall: FirewallSettings,
+    /// `None`: there is none.
+    pub handoff: Option<Handoff>,
     pub protection: Protection,
 }
 

@@ -95,6 +95,12 @@ impl CapabilityKind {
         matches!(self, Self::Resource | Self::Query | Self::Compare | Self::Policy)
     }
 
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        let known = super::lower_capability::KINDS.iter().find(|(_, kind)| *kind == self);
+        known.map_or("", |(word, _)| word)
+    }
+
     /// How it is called where no method is written.
     pub fn usual_method(self) -> &'static str {
         match self {

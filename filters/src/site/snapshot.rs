@@ -17,6 +17,9 @@ use crate::{
     desk::Plan,
     dialect::{Announcement, DIALECTS, Explain, Occupied, Variant, agtp::Spoken, ahp},
     endpoint::{Endpoint, Endpoints},
+    firewall::{self, Firewall},
+    handoff,
+    harness::gateway,
     limits::{Policies, budget::Budgets},
     page::{Insertion, signals::Signals},
     path, problem,
@@ -36,6 +39,8 @@ pub struct Snapshot {
     pub signals: Option<Signals>,
     /// What nobody is to read in another form.
     pub(crate) excluded: Excluded,
+    /// What looks through everything that leaves for an agent.
+    pub(crate) firewall: Arc<Firewall>,
     /// Every path that is ours.
     pub endpoints: Endpoints,
     /// Who is known here, and how they prove it.
@@ -82,6 +87,9 @@ impl Snapshot {
             published.documents.into_iter().for_each(|d| endpoints.add(Endpoint::document(d, dialect.explain)));
             published.endpoints.into_iter().for_each(|endpoint| endpoints.add(endpoint));
         }
+        if let Some(path) = declaration.settings.harness.as_ref().and_then(|harness| harness.gateway_path.as_deref()) {
+            endpoints.add(gateway::endpoint(path));
+        }
         let discovery = &declaration.settings.discovery;
         let path = |rel| announcements.iter().find(|a| a.rel == rel).map_or("/", |a| a.path.as_str());
         let paths = &declaration.settings.paths;
@@ -90,9 +98,13 @@ impl Snapshot {
             manifest: Some(path("ahp-manifest")),
             converse: answered.then_some(paths.converse.path.as_str()),
         };
-        if let Some(ours) = llms::document(&declaration.settings, occupied, learned.contents.as_deref(), ways) {
+        let firewall = declaration.settings.firewall.compiled();
+        let contents = learned.contents.as_deref();
+        if let Some(ours) = llms::document(&declaration.settings, occupied, contents, ways, &firewall) {
             endpoints.add(Endpoint::document(ours, problem::reply));
         }
+        let handoff = declaration.settings.handoff.iter();
+        handoff.flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));
         let insertion = discovery.notice.then(|| {
             let insertion = Insertion::standard(
                 path("ahp-manifest"),
@@ -110,6 +122,7 @@ impl Snapshot {
             insertion,
             signals: Signals::new(&declaration.settings.signals),
             excluded: Excluded::new(&declaration.settings.content.exclude),
+            firewall: Arc::new(firewall),
             endpoints,
             callers: Callers::new(&declaration.settings, &learned.keys),
             policies: Policies::new(&declaration.settings),
@@ -137,9 +150,14 @@ impl Snapshot {
         endpoint.map_or(problem::reply, |endpoint| endpoint.explain(method))
     }
 
+    /// Whether a target is one of those that nobody is served, whoever asks.
+    pub(crate) fn hides(&self, target: &str) -> bool {
+        self.settings.firewall.hide && firewall::is_hidden(target)
+    }
+
     /// Whether a GET of a target is answered here, and not by the site.
     pub fn answers(&self, target: &str) -> bool {
-        self.endpoints.find(target, &path::canonical(target), &Method::GET).is_some()
+        self.hides(target) || self.endpoints.find(target, &path::canonical(target), &Method::GET).is_some()
     }
 
     /// The document that is published at a path, in its first variant.

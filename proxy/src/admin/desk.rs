@@ -57,6 +57,10 @@ impl Admin {
                 let detail = format!("This is {} already; the first word stands.", state.word());
                 problem(StatusCode::CONFLICT, &detail)
             }
+            Err(Undecided::Blocked) => problem(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "This answer holds something that must not leave for an agent (firewall). Send it without that.",
+            ),
             Err(Undecided::NotKept(why)) => not_kept(why),
         }
     }
@@ -68,6 +72,7 @@ impl Admin {
             holders: self.processes.as_ref(),
             lasts: snapshot.settings.sessions.results,
             snapshot,
+            harness: running.harness.as_deref(),
         }
     }
 

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use frontdesk_filters::frames;
+use frontdesk_filters::{firewall::Flags, frames};
 use http::{Method, Version};
 use prometheus::{
     Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
@@ -60,6 +60,7 @@ pub struct Metrics {
     pub response_bytes: IntCounter,
     open_connections: IntGauge,
     rejections: IntCounterVec,
+    firewall: IntCounterVec,
     pub pages_rewritten: IntCounter,
     pub pages_untouched: IntCounterVec,
     pub pages_made: IntCounterVec,
@@ -80,6 +81,10 @@ pub struct Metrics {
     pub audit_written: IntCounter,
     pub audit_dropped: IntCounter,
     pub chain_waiting: IntGauge,
+    supervised: IntCounterVec,
+    pub harness_up: IntGaugeVec,
+    pub harness_passed: IntCounterVec,
+    pub harness_dropped: IntCounter,
     content_pages: IntGauge,
     content_bytes: IntGauge,
     crawl_requests: IntCounterVec,
@@ -115,6 +120,12 @@ impl Metrics {
             response_bytes: counter(&r, "frontdesk_http_response_bytes_total", "Body bytes sent.")?,
             open_connections: gauge(&r, "frontdesk_open_connections", "Connections from clients.")?,
             rejections: counters(&r, "frontdesk_rejections_total", "What was refused, and why.", &["reason"])?,
+            firewall: counters(
+                &r,
+                "frontdesk_firewall_total",
+                "What was found in what leaves for agents, by rule, and what became of it.",
+                &["rule", "action"],
+            )?,
             pages_rewritten: counter(&r, "frontdesk_pages_rewritten_total", "Pages that carry the notice.")?,
             pages_untouched: counters(
                 &r,
@@ -189,6 +200,24 @@ impl Metrics {
                 "frontdesk_chain_waiting",
                 "Signed records that wait to be stored; with 4096 of them, what needs one is refused.",
             )?,
+            supervised: counters(
+                &r,
+                "frontdesk_supervised_total",
+                "Calls that a harness was asked about, and what came of it; open_on_error went on without a decision.",
+                &["decision"],
+            )?,
+            harness_up: gauges(&r, "frontdesk_harness_up", "1 while a harness can be asked.", &["harness"])?,
+            harness_passed: counters(
+                &r,
+                "frontdesk_harness_passed_total",
+                "Events of other agents that went through to a harness, and what came of it.",
+                &["event", "decision"],
+            )?,
+            harness_dropped: counter(
+                &r,
+                "frontdesk_harness_events_dropped_total",
+                "Events that a harness was not told of, as too many waited.",
+            )?,
             content_pages: gauge(&r, "frontdesk_content_pages", "Pages of the site that are known.")?,
             content_bytes: gauge(&r, "frontdesk_content_bytes", "What the index of the site's pages takes.")?,
             crawl_requests: counters(
@@ -229,9 +258,21 @@ impl Metrics {
         }
     }
 
+    /// Counts a call that a harness was asked about.
+    pub fn supervised(&self, decision: &'static str) {
+        self.supervised.with_label_values(&[decision]).inc();
+    }
+
     /// Counts something that was refused.
     pub fn rejected(&self, reason: &'static str) {
         self.rejections.with_label_values(&[reason]).inc();
+    }
+
+    /// Counts what was found in an answer.
+    pub fn flagged(&self, flags: &Flags) {
+        for (rule, mode, count) in flags.counts() {
+            self.firewall.with_label_values(&[rule.as_str(), mode.word()]).inc_by(count as u64);
+        }
     }
 
     /// Counts an open connection until what is returned is dropped.

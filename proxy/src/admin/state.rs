@@ -59,6 +59,14 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
     }
     let store = running.store.status();
     line(store.reachable, format!("store {:?}, {} decisions without it", running.store.settings().home, store.without));
+    for link in running.harness.iter().flat_map(|harness| &harness.links) {
+        match link.why_away() {
+            None => line(true, format!("harness {} decides", link.name)),
+            Some(why) => {
+                line(false, format!("harness {} is away, and what it has to decide on is closed: {why}", link.name))
+            }
+        }
+    }
     line(!draining, if draining { "draining".into() } else { "taking requests".into() });
     out
 }

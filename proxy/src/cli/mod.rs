@@ -4,6 +4,7 @@ mod catalog;
 mod check;
 mod demo;
 mod export;
+mod handoff;
 mod import;
 mod inspect;
 mod run;
@@ -61,6 +62,9 @@ enum Command {
     /// Look into catalogs of verbs.
     #[command(subcommand)]
     Catalog(Catalog),
+    /// Look after a handoff between agents.
+    #[command(subcommand)]
+    Handoff(handoff::Handoff),
     /// Run in front of a bundled example site.
     Demo {
         /// Where to listen.
@@ -142,6 +146,7 @@ pub fn main() -> ExitCode {
         Command::Catalog(Catalog::Diff { old, new, against, json }) => {
             catalog::diff(&old, &new, against.as_deref(), json)
         }
+        Command::Handoff(what) => handoff::handoff(what),
         Command::Demo { listen, admin } => demo::demo(listen, admin),
     }
 }
@@ -160,6 +165,8 @@ mod tests {
             "frontdesk check a.toml",
             "frontdesk export WHAT a.toml --json --out b.json",
             "frontdesk catalog diff a.json b.json --against sites --json",
+            "frontdesk handoff lint .ai/handoff",
+            "frontdesk handoff manifest .ai/handoff --agent a --session-id s --phase fix --duration 5 --commit c --locked",
         ] {
             let what = dialect::exports().next().unwrap_or_default();
             let line = line.replace("WHAT", what);

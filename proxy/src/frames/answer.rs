@@ -66,6 +66,7 @@ impl Frames {
             authority: &asked.authority,
             tls: on.conn.info().tls,
             now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+            harness: running.harness.as_deref(),
         };
         let decided = decide_spoken(&running.snapshot, running.store.counters.as_ref(), &request).await;
         if decided.wants_keys {

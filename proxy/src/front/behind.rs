@@ -159,6 +159,8 @@ impl Front {
             library,
             background,
             outside: self.outbound.as_ref(),
+            harness: running.harness.as_deref(),
+            handoff: running.handoff.as_deref().map(|handoff| handoff as _),
         }
     }
 }

@@ -48,6 +48,7 @@ impl Front {
         if let Some(account) = &served.account {
             self.count(account);
         }
+        self.metrics.flagged(&served.flags);
         if let Some(reason) = served.reason {
             self.metrics.rejected(reason);
         }
@@ -57,12 +58,16 @@ impl Front {
     /// Counts a call.
     pub(super) fn count(&self, account: &Account) {
         account.steps.iter().for_each(|step| self.count(step));
+        if !account.supervision.is_empty() {
+            self.metrics.supervised(account.supervision);
+        }
         if account.unkept {
             tracing::error!(
                 capability = account.capability,
                 "what became of a call could not be kept; a retry with its key will be told that nobody knows"
             );
         }
+        self.metrics.flagged(&account.flags);
         self.metrics.called(&account.capability, account.decision, account.duration);
     }
 

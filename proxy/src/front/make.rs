@@ -84,6 +84,7 @@ impl Front {
             ctx.page = Touched::Instead(made.what);
         }
         self.metrics.pages_made.with_label_values(&[made.what]).inc();
+        self.metrics.flagged(&made.flags);
         // What is sent on as it comes takes no room.
         drop(place);
         let Some((mut head, rest)) = rest else { return Ok(Some(made.decision)) };

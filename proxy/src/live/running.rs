@@ -2,9 +2,12 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use frontdesk_filters::site::{Declaration, Learned, Mistake, Snapshot};
+use frontdesk_filters::{
+    harness::Harness,
+    site::{Declaration, Learned, Mistake, Snapshot},
+};
 
-use crate::{audit, store::Store, upstream::Pool};
+use crate::{audit, handoff::Handoff, store::Store, upstream::Pool};
 
 /// What a request runs on, from its first byte to its last.
 pub struct Running {
@@ -14,6 +17,10 @@ pub struct Running {
     pub store: Arc<Store>,
     /// Kept as long as `[audit]` stays the same; `None`: nothing is written down.
     pub audit: Option<Arc<audit::Log>>,
+    /// Kept as long as `[harness]` stays the same; `None`: nobody is asked.
+    pub harness: Option<Arc<Harness>>,
+    /// Kept as long as `handoff.dir` stays the same: what was seen of it is all there is while somebody writes there.
+    pub handoff: Option<Arc<Handoff>>,
     /// What all of it was made from; it is compiled again when more is learned of the world outside.
     pub declaration: Declaration,
     pub since: SystemTime,
@@ -24,18 +31,21 @@ pub(super) struct Homes {
     pub(super) pool: Arc<Pool>,
     pub(super) store: Arc<Store>,
     pub(super) audit: Option<Arc<audit::Log>>,
+    pub(super) harness: Option<Arc<Harness>>,
+    pub(super) handoff: Option<Arc<Handoff>>,
 }
 
 impl Running {
     /// What it runs on, for one that is compiled again.
     pub(super) fn homes(&self) -> Homes {
-        Homes { pool: self.pool.clone(), store: self.store.clone(), audit: self.audit.clone() }
+        let (pool, store, audit) = (self.pool.clone(), self.store.clone(), self.audit.clone());
+        Homes { pool, store, audit, harness: self.harness.clone(), handoff: self.handoff.clone() }
     }
 
     pub(super) fn new(declaration: Declaration, learned: &Learned, homes: Homes) -> Self {
         let snapshot = Snapshot::compile(&declaration, learned);
-        let Homes { pool, store, audit } = homes;
-        Self { snapshot, pool, store, audit, declaration, since: SystemTime::now() }
+        let Homes { pool, store, audit, harness, handoff } = homes;
+        Self { snapshot, pool, store, audit, harness, handoff, declaration, since: SystemTime::now() }
     }
 
     /// What the operator should know about it, a line each.

@@ -1,9 +1,9 @@
 //! Calls of the desk, carried to the site or to another service: one request, one whole answer, within its bounds.
 
 use async_trait::async_trait;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use frontdesk_filters::desk::{Answer, Call, Failed, Upstream};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header};
 use pingora::{
     Error, ErrorSource, ErrorType, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer,
 };
@@ -51,14 +51,18 @@ impl Carrier<'_> {
     async fn carry(&self, call: &Call<'_>, sent: &mut bool) -> Result<Answer, Failed> {
         let (mut session, peer, request) = self.connected(call).await?;
         *sent = true;
-        match exchange(&mut session, request, call).await {
+        match exchange(&mut session, request, &call.body, call.most).await {
             Ok(answer) => {
                 self.outbound.keep(session, &peer).await;
                 Ok(answer)
             }
-            Err(failed) => {
+            Err(cut) => {
                 session.shutdown().await;
-                Err(failed)
+                Err(match cut {
+                    Cut::Broken(e) => broken(&e),
+                    Cut::Headless => Failed::Broken,
+                    Cut::TooLong(status) => Failed::TooLong(status),
+                })
             }
         }
     }
@@ -141,29 +145,48 @@ fn not_sent(whom: &str, why: &str) -> Failed {
     Failed::NotSent
 }
 
-/// Sends the request and reads the whole answer. How long that may take is bounded around it.
-async fn exchange(session: &mut HttpSession, request: RequestHeader, call: &Call<'_>) -> Result<Answer, Failed> {
-    session.write_request_header(Box::new(request)).await.map_err(broken)?;
-    if !call.body.is_empty() {
-        session.write_request_body(call.body.clone(), true).await.map_err(broken)?;
+/// Why there is no whole answer.
+pub(super) enum Cut {
+    Broken(Box<Error>),
+    Headless,
+    /// Its body is longer than what is taken.
+    TooLong(StatusCode),
+}
+
+impl From<Box<Error>> for Cut {
+    fn from(error: Box<Error>) -> Self {
+        Self::Broken(error)
     }
-    session.finish_request_body().await.map_err(broken)?;
+}
+
+/// Sends the request and reads the whole answer, of at most so many bytes. How long that may take is bounded around it.
+pub(super) async fn exchange(
+    session: &mut HttpSession,
+    request: RequestHeader,
+    body: &Bytes,
+    most: usize,
+) -> Result<Answer, Cut> {
+    session.write_request_header(Box::new(request)).await?;
+    if !body.is_empty() {
+        session.write_request_body(body.clone(), true).await?;
+    }
+    session.finish_request_body().await?;
     let (status, headers) = loop {
-        session.read_response_header().await.map_err(broken)?;
+        session.read_response_header().await?;
         match session.response_header() {
             Some(head) if head.status.is_informational() => {}
             Some(head) => break (head.status, head.headers.clone()),
-            None => return Err(Failed::Broken),
+            None => return Err(Cut::Headless),
         }
     };
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-    if announced.is_some_and(|length: usize| length > call.most) {
-        return Err(Failed::TooLong(status));
+    if announced.is_some_and(|length: usize| length > most) {
+        return Err(Cut::TooLong(status));
     }
     let mut body = BytesMut::new();
-    while let Some(chunk) = session.read_response_body().await.map_err(broken)? {
-        if body.len() + chunk.len() > call.most {
-            return Err(Failed::TooLong(status));
+    while let Some(chunk) = session.read_response_body().await? {
+        if body.len() + chunk.len() > most {
+            return Err(Cut::TooLong(status));
         }
         // Most answers come in one piece.
         if body.is_empty() && session.response_done() {
@@ -174,7 +197,7 @@ async fn exchange(session: &mut HttpSession, request: RequestHeader, call: &Call
     Ok(Answer { status, headers, body: body.freeze() })
 }
 
-fn broken(e: Box<Error>) -> Failed {
+fn broken(e: &Error) -> Failed {
     tracing::warn!(error = %e, "a call of the desk got no whole answer");
     match (e.esource(), e.etype()) {
         (ErrorSource::Upstream | ErrorSource::Unset, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => {

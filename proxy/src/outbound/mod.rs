@@ -3,6 +3,7 @@
 
 mod carry;
 mod deliver;
+pub mod lines;
 mod page;
 mod read;
 
@@ -15,7 +16,10 @@ use bytes::Bytes;
 use frontdesk_filters::dialect::Seen;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use pingora::{
-    connectors::http::{Connector, v1},
+    connectors::{
+        TransportConnector,
+        http::{Connector, v1},
+    },
     http::RequestHeader,
     protocols::http::client::HttpSession,
     upstreams::peer::{HttpPeer, Peer},
@@ -34,6 +38,8 @@ pub struct Outbound {
     connector: Connector,
     /// For those that speak nothing but HTTP/1: what is kept of them is had without more ado.
     plain: v1::Connector,
+    /// For what is not HTTP, or not for long; made when there is need of it, as it reads all certificates to trust.
+    transport: OnceLock<TransportConnector>,
     /// Whom it delivers for; nothing is delivered before that is known.
     live: OnceLock<Arc<Live>>,
 }
@@ -57,7 +63,8 @@ impl Outbound {
     /// A client without connections yet.
     pub fn new() -> Arc<Self> {
         let connector = Connector::new(None);
-        Arc::new(Self { connector, plain: v1::Connector::new(None), live: OnceLock::new() })
+        let plain = v1::Connector::new(None);
+        Arc::new(Self { connector, plain, transport: OnceLock::new(), live: OnceLock::new() })
     }
 
     /// A connection, kept or new. What makes a new one is boxed, as it would take 160 KB of every call: it has a whole
@@ -70,6 +77,11 @@ impl Outbound {
             return Ok(HttpSession::H1(kept));
         }
         Box::pin(self.plain.get_http_session(peer)).await.map(|(session, _)| HttpSession::H1(session))
+    }
+
+    /// Makes connections that carry no HTTP, with the same trust.
+    fn transport(&self) -> &TransportConnector {
+        self.transport.get_or_init(|| TransportConnector::new(None))
     }
 
     /// Keeps a connection for the next call, where it can have one.
@@ -183,11 +195,15 @@ async fn whole(session: &mut HttpSession, manner: &Manner<'_>, path: &str, bound
 
 /// An error in few words: what began it.
 fn because(error: &pingora::Error) -> String {
-    let root = error.root_cause();
-    match root.downcast_ref::<pingora::Error>() {
-        Some(e) => e.context.as_ref().map_or(e.etype().as_str(), |context| context.as_str()).to_owned(),
-        None => root.to_string(),
+    let mut first = error;
+    while let Some(earlier) = first.cause.as_deref().and_then(|cause| cause.downcast_ref::<Box<pingora::Error>>()) {
+        first = earlier;
     }
+    let cause = first.cause.as_ref().map(ToString::to_string);
+    // Where a handshake fails the library puts our own address in the cause's place; what went wrong stands beside it.
+    cause
+        .filter(|cause| !cause.starts_with("local address "))
+        .unwrap_or_else(|| first.context.as_ref().map_or(first.etype().as_str(), |context| context.as_str()).to_owned())
 }
 
 /// How a question is put.

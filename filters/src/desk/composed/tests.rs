@@ -108,6 +108,8 @@ fn called(around: &Around, declaration: &Declaration, prepared: &Prepared) -> Ca
         library: &library,
         background: around,
         outside: around,
+        harness: None,
+        handoff: None,
     };
     let caller = Caller::at([192, 0, 2, 1].into());
     let first = run(desk.carry_out(ask(&caller, prepared, None)));

@@ -9,7 +9,7 @@ use super::{
     wire::Refused,
 };
 use crate::{
-    desk::not_kept,
+    desk::{TOO_LONG, not_kept},
     fault::{Fault, Refusal},
     page::Insertion,
     reply::Reply,
@@ -85,7 +85,7 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
         Fault::InFlight | Fault::KeyReused | Fault::OutcomeUnknown => {
             said(409, "conflict").with("reason", refusal.reason)
         }
-        Fault::Malformed if refusal.reason == "response_too_large" => {
+        Fault::Malformed if refusal.reason == TOO_LONG => {
             said(422, "upstream_error").with("reason", "response-too-large")
         }
         Fault::Malformed => said(422, "upstream_malformed_response"),

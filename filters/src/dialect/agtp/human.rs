@@ -192,6 +192,7 @@ fn undecided(why: Undecided) -> Wrong {
         Undecided::Already(state) => {
             Wrong::new(409, "conflict", format!("This is {} already; the first word stands.", state.word()))
         }
+        Undecided::Blocked => Wrong::new(422, "forbidden-field", "This answer holds something that must not leave."),
         Undecided::NotKept(why) => why.into(),
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     desk::{
-        Ask, Carried, Desk, Done, Errand, Finish, Outcome,
+        Ask, Carried, Desk, Done, ESCALATED, Errand, Finish, Outcome,
         ticket::{State, Ticket, Tickets, Wish},
     },
     fault::{Fault, Refusal},
@@ -87,6 +87,7 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
         request_id: request.request_id.to_owned(),
         dialect: asking.dialect,
         host: request.authority.to_owned(),
+        wish: wish.clone(),
     };
     let finish = Box::new(Ending { id: id.clone(), reserved: turn.reserved });
     let account = crate::desk::Account::accepted(desk.snapshot, listed.index);
@@ -102,6 +103,9 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
         }
         Ok(Some(carried)) => {
             let _ = tickets.forget(&id).await;
+            if let Some(waits) = waiting(&carried) {
+                return Ok((waits, carried.account));
+            }
             Err(Box::new(refused(carried, &turn.session.id)))
         }
         Err(crate::desk::Busy) => {
@@ -110,6 +114,13 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
             Err(Box::new(Said::refused(&Refusal::from(Fault::Unavailable).saying(detail))))
         }
     }
+}
+
+/// What it waits under, where a person has to allow it first.
+fn waiting(carried: &Carried) -> Option<String> {
+    let Outcome::Fault(refusal) = &carried.outcome else { return None };
+    let details = refusal.details.as_ref().filter(|_| refusal.reason == ESCALATED)?;
+    details["ticket"].as_str().map(str::to_owned)
 }
 
 /// What came of it at once.
@@ -196,6 +207,11 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
         body["session_id"] = ticket.id.as_str().into();
         (body, Spent::NOTHING)
     };
+    if manner["escalated"] == true && ticket.rejected().is_none() {
+        // What a person allowed is not done yet.
+        let detail = "A person has allowed this. Nothing was done yet: send the same question again, and it is.";
+        return failed(&Refusal::from(Fault::Unavailable).saying(detail));
+    }
     let (listed, prepared, told) = match (known, ticket.told()) {
         (Some((listed, prepared)), Some(Ok(told))) => (listed, prepared, told),
         (_, Some(Err(refusal))) => return failed(&refusal),

@@ -276,6 +276,8 @@ pub(super) struct Answer {
     payload: Option<Value>,
     sources: Value,
     follow_up: Value,
+    /// What was found in it.
+    flags: Vec<String>,
 }
 
 impl Answer {
@@ -284,7 +286,7 @@ impl Answer {
         let kind = Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: None };
         let (text, tokens) = words::cut(text.to_owned(), u64::MAX);
         let spent = Spent::Answer(tokens);
-        Self { text, spent, kind, payload: None, sources: Value::Null, follow_up: Value::Null }
+        Self { text, spent, kind, payload: None, sources: Value::Null, follow_up: Value::Null, flags: Vec::new() }
     }
 
     /// Of what the desk did.
@@ -323,12 +325,13 @@ impl Answer {
         // What is told beside the words is read too; four bytes are about a token.
         let beside = [payload.as_ref(), Some(&sources), Some(&follow_up)].into_iter().flatten();
         tokens += beside.filter(|value| !value.is_null()).map(|value| value.to_string().len() as u64 / 4).sum::<u64>();
+        let flags = done.told.flags.told().to_vec();
         // An operator's own concierge knows better what it took.
         if let Some(own) = data["meta"]["tokens_used"].as_u64().filter(|_| theirs.is_some() && enveloped) {
             let spent = Spent::All(own.min(MOST_TOLD));
-            return Self { text, spent, kind, payload, sources, follow_up };
+            return Self { text, spent, kind, payload, sources, follow_up, flags };
         }
-        Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up }
+        Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up, flags }
     }
 
     /// The same in a person's words.
@@ -363,6 +366,9 @@ impl Answer {
         });
         if let Some(from) = &self.kind.fallback_from {
             meta["fallback_from"] = from.as_str().into();
+        }
+        if !self.flags.is_empty() {
+            meta["flags"] = json!(self.flags);
         }
         if listed.mode == Mode::Three {
             meta["tools_used"] = json!([listed.name]);

@@ -145,10 +145,17 @@ impl Planes {
         write::text(&mut out, "retrieved_at", &retrieved_at);
         out.extend_from_slice(b"},\"freshness\":");
         write::object(&mut out, |plane| self.freshness(plane, done, &retrieved_at));
-        if told.omitted {
-            out.extend_from_slice(&self.end_of_omitted);
-        } else {
-            out.extend_from_slice(&self.end);
+        let end = if told.omitted { &self.end_of_omitted } else { &self.end };
+        match end.strip_prefix(WARNINGS).filter(|_| !told.flags.told().is_empty()) {
+            Some(rest) => {
+                out.extend_from_slice(WARNINGS);
+                flagged(&mut out, told.flags.told());
+                if !rest.starts_with(b"]") {
+                    out.push(b',');
+                }
+                out.extend_from_slice(rest);
+            }
+            None => out.extend_from_slice(end),
         }
         out.push(b'}');
         out
@@ -168,6 +175,21 @@ impl Planes {
         if let Some(volatility) = &self.volatility {
             plane.text("volatility", volatility);
         }
+    }
+}
+
+/// How the plane of the warnings begins.
+const WARNINGS: &[u8] = b",\"warnings\":[";
+
+/// What was found in the data on its way out, as warnings (§7.9).
+fn flagged(out: &mut Vec<u8>, told: &[String]) {
+    for (at, flag) in told.iter().enumerate() {
+        let code = flag.split(';').next().unwrap_or_default().replace('-', "_");
+        let warning = json!({ "code": code, "severity": "medium", "message": flag });
+        if at > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(warning.to_string().as_bytes());
     }
 }
 

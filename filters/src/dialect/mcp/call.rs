@@ -113,6 +113,9 @@ fn told(body: &Value, confirmation: Option<&str>) -> Map<String, Value> {
     if let Some(token) = confirmation {
         meta.insert("confirmation".into(), token.into());
     }
+    if let Some(flags) = body.pointer("/meta/flags") {
+        meta.insert("flags".into(), flags.clone());
+    }
     if failed {
         let key = if confirmation.is_some() { "response" } else { "error" };
         meta.insert(key.into(), body.clone());

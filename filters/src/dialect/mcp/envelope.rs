@@ -17,6 +17,7 @@ pub(super) const MISMATCH: i32 = -32020;
 /// A version that is not spoken here (2026-07-28).
 pub(super) const NO_VERSION: i32 = -32022;
 /// Anything else that this server refuses.
+pub(super) const INTERNAL: i32 = -32603;
 const REFUSED: i32 = -32000;
 
 /// An error of the protocol: not of what was called, which is a result.

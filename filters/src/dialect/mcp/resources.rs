@@ -6,7 +6,7 @@ use std::{borrow::Cow, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    envelope::{INVALID_PARAMS, NO_RESOURCE, Problem},
+    envelope::{INTERNAL, INVALID_PARAMS, NO_RESOURCE, Problem},
     era::Era,
     tools::no_page,
 };
@@ -14,11 +14,15 @@ use crate::{
     content::{Page, llms},
     desk::Desk,
     dialect::{ahp, aicp},
+    firewall::{Form, MUST_NOT_LEAVE},
     site::Snapshot,
 };
 
 /// Resources of one page.
 const PAGE: usize = 100;
+
+/// What pages are read as.
+const PAGES: &str = "text/markdown";
 
 /// Something to read.
 struct Resource<'a> {
@@ -64,7 +68,7 @@ fn pages(shelf: &[Arc<Page>]) -> impl Iterator<Item = Resource<'_>> {
         path: &page.path,
         name: if page.title.is_empty() { &page.path } else { &page.title },
         description: page.description.as_deref().unwrap_or_default(),
-        media_type: "text/markdown",
+        media_type: PAGES,
         text: page.markdown.as_str().into(),
     })
 }
@@ -90,7 +94,7 @@ pub(super) fn list(desk: &Desk<'_>, cursor: Option<&Value>) -> Result<String, Pr
     let more = rest.next().and_then(|_| page.last());
     let next = more.map_or_else(String::new, |last| format!(",\"nextCursor\":{}", Value::from(last.path)));
     let page: Vec<Value> = page.iter().map(|resource| listed(resource, &base)).collect();
-    Ok(format!("\"resources\":{}{next}", Value::Array(page)))
+    leaving(desk, format!("\"resources\":{}{next}", Value::Array(page)))
 }
 
 /// The members of one resource's result.
@@ -106,7 +110,16 @@ pub(super) fn read(desk: &Desk<'_>, uri: Option<&Value>, era: Era) -> Result<Str
         return Err(Problem::new(code, "There is no such resource. See resources/list.".into()));
     };
     let contents = json!([{ "uri": uri, "mimeType": found.media_type, "text": found.text }]);
-    Ok(format!("\"contents\":{contents}"))
+    let members = format!("\"contents\":{contents}");
+    // What is published says what the operator wrote.
+    if found.media_type == PAGES { leaving(desk, members) } else { Ok(members) }
+}
+
+/// What the pages say, without what must not leave.
+fn leaving(desk: &Desk<'_>, members: String) -> Result<String, Problem> {
+    let passed = desk.snapshot.firewall.pass(members.into(), Form::Json);
+    let text = String::from_utf8(passed.body.into()).ok().filter(|_| !passed.blocked);
+    text.ok_or_else(|| Problem::new(INTERNAL, MUST_NOT_LEAVE.into()))
 }
 
 fn listed(resource: &Resource<'_>, base: &str) -> Value {

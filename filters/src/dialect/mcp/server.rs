@@ -141,7 +141,7 @@ impl Server {
                 let mut reply = told(call::refused(&disproved.refusal));
                 reply.headers.extend(disproved.standing);
                 let account = turned_away(incoming.caller, reason);
-                return Ok(Served { reply, reason: Some(reason), account, wants_keys: disproved.wants_keys });
+                return Ok(Served { reason: Some(reason), account, wants_keys: disproved.wants_keys, ..reply.into() });
             }
         };
         let function =

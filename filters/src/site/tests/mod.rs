@@ -2,6 +2,7 @@
 
 mod contract;
 mod example;
+mod handoff;
 mod identity;
 mod mistakes;
 mod outside;

@@ -130,6 +130,14 @@ fn a_retention_that_is_no_length_of_time_keeps_for_ever() {
 }
 
 #[test]
+fn a_gateway_needs_somebody_who_is_known() {
+    let gateway = "[harness]\nurl = 'http://a'\ngateway_path = '/harness'\n";
+    warns(gateway, ":5: warning: harness.gateway_path: nobody can use it, as no credential is known here; declare");
+    let known = format!("{gateway}[auth]\nissuer = 'https://i'\naudience = 'a'\njwks = 'https://i/keys'\n");
+    assert_eq!(warned(&with_upstream(&known)), Vec::<String>::new());
+}
+
+#[test]
 fn a_path_is_taken_once() {
     refuses("[paths]\nmcp = '/openapi.json'\n", ":4: paths.openapi: /openapi.json is already taken by paths.mcp");
     refuses("[harness]\nurl = 'http://a'\ngateway_path = '/mcp'\n", "harness.gateway_path: /mcp is already taken");

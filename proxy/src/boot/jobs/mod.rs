@@ -1,6 +1,8 @@
 //! The table of background jobs.
 
 mod chains;
+mod handoff;
+mod harness;
 mod keys;
 mod read;
 mod site;
@@ -45,6 +47,9 @@ pub(super) fn start(
         store::tend(live, metrics),
         store::audit(live, metrics),
         chains::store(live, metrics, chains),
+        handoff::look(live),
+        harness::greet(live, metrics),
+        harness::tell(live),
         read::read(live, Reader::new(live, outbound, metrics, drain)),
     ];
     supervise(jobs, metrics, drain);

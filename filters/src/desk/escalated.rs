@@ -1,0 +1,122 @@
+//! A call that a person of the operator's has to allow: it is put on their desk once, and goes ahead once.
+//!
+//! The permission holds for this caller, this capability and these arguments, and for one call: whoever repeats it when
+//! it is there is let through. Until then, and when it was refused, nothing is done. Silence is no permission.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{
+    records::{self, unguessable},
+    step::{Step, Stop},
+    supervised::About as Asked,
+    ticket::{About, State, Ticket, Tickets, Wish},
+    trouble::not_kept,
+};
+use crate::{
+    fault::{Fault, Refusal},
+    state::{Change, Committed, Expect, Put},
+};
+
+impl Step<'_> {
+    /// Takes the permission with it, where there is one: it is used up when the call begins.
+    ///
+    /// # Errors
+    ///
+    /// There is none yet: somebody was asked for it, under a number that the caller is told.
+    pub(super) async fn escalated(&mut self, about: Asked, why: &str) -> Result<(), Stop> {
+        if self.unconfirmed {
+            // Nobody is asked about a call that was not confirmed; whoever calls is told that instead.
+            return Err(Fault::ConfirmationInvalid.into());
+        }
+        let tickets = Tickets::of(self.desk);
+        let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
+        let key = format!("e:{}", records::fingerprint(&[self.binding(&input).as_bytes(), &[about as u8]]));
+        let found = self.desk.records.get(&key).await.map_err(not_kept)?;
+        let mut expect = Expect::Absent;
+        if let Some(record) = found {
+            let version = Expect::Version(record.version);
+            let ticket = tickets.any(&String::from_utf8_lossy(&record.value)).await.map_err(not_kept)?;
+            match ticket {
+                Some(ticket) if ticket.state == State::Waiting => return Err(waits(&ticket.id).into()),
+                Some(ticket) if ticket.state == State::Ended && ticket.is_approved() => {
+                    self.permissions.push(Permission { key, version: record.version, ticket: ticket.id });
+                    return Ok(());
+                }
+                Some(ticket) if ticket.state == State::Ended => return Err(refused(&ticket).into()),
+                // Nobody answered in time: they are asked again.
+                _ => expect = version,
+            }
+        }
+        let mut wish = Wish { id: unguessable().map_err(not_kept)?, ..self.ask.wish.cloned().unwrap_or_default() };
+        wish.query = self.plan.say(&self.ask.input);
+        if !why.is_empty() {
+            wish.query.push_str(&format!(" The harness wants it allowed first: {why}"));
+        }
+        wish.manner["escalated"] = true.into();
+        let about = About { what: &self.capability.id, dialect: self.ask.dialect, input: &self.ask.input };
+        let id = tickets.ask(&about, self.ask.caller, &wish).await?;
+        // As long as the question and its answer are there.
+        let put = Put::Value(id.clone().into(), tickets.lasts * 2);
+        let asked = Change { key, expect, put };
+        match self.desk.records.commit(&[asked]).await.map_err(not_kept)? {
+            Committed::Done(_) => Err(waits(&id).into()),
+            Committed::Conflict(..) => {
+                // Its equal was first; one question is enough.
+                let _ = tickets.forget(&id).await;
+                let detail = "A person is being asked about this very call. Try again in a moment.";
+                Err(Refusal { retry_after: Some(1), ..Fault::InFlight.into() }.saying(detail).into())
+            }
+        }
+    }
+
+    /// Uses up what was permitted, where nothing else is promised.
+    pub(super) async fn use_permissions(&mut self) -> Result<(), Stop> {
+        let used: Vec<Change> = self.permissions.iter().map(Permission::used).collect();
+        if used.is_empty() {
+            return Ok(());
+        }
+        match self.desk.records.commit(&used).await.map_err(not_kept)? {
+            Committed::Done(_) => Ok(()),
+            Committed::Conflict(..) => Err(Fault::InFlight.into()),
+        }
+    }
+}
+
+/// A permission that a person gave, for one call.
+#[derive(Debug, Clone)]
+pub(super) struct Permission {
+    key: String,
+    version: u64,
+    ticket: String,
+}
+
+impl Permission {
+    /// It is used up; of two calls that come with it one is too late.
+    pub(super) fn used(&self) -> Change {
+        Change { key: self.key.clone(), expect: Expect::Version(self.version), put: Put::Nothing }
+    }
+
+    /// It was not needed after all, and is good for another call.
+    pub(super) fn given_back(&self, lasts: Duration) -> Change {
+        let put = Put::Value(self.ticket.clone().into(), lasts);
+        Change { key: self.key.clone(), expect: Expect::Absent, put }
+    }
+}
+
+/// `reason` of a call that waits for a permission; `details.ticket` is what it waits under.
+pub(crate) const ESCALATED: &str = "harness_escalated";
+
+fn waits(id: &str) -> Refusal {
+    let detail =
+        "A person has to allow this call first, and has been asked. Nothing was done; repeat the call when they have.";
+    let details = Some(json!({ "ticket": id, "status": "waiting" }));
+    Refusal { reason: ESCALATED, details, ..Refusal::from(Fault::Forbidden).saying(detail) }
+}
+
+fn refused(ticket: &Ticket) -> Refusal {
+    let why = ticket.rejected().unwrap_or("They did not say why.");
+    let refusal = Refusal::from(Fault::Forbidden).saying(format!("A person did not allow this call. {why}"));
+    Refusal { reason: "harness_rejected", ..refusal }
+}

@@ -1,0 +1,172 @@
+//! What the site said, on its way out: looked through once, before it is kept and before it is told.
+//!
+//! What one step of a composition hands to the next stays as the site said it: it goes back to the site, and not to an
+//! agent. What is *kept* of such a step is looked through all the same, so that nothing secret lies in a record; a step
+//! that would need what was taken out is told of as one whose answer was not kept.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{Told, step::Step};
+use crate::{
+    fault::{Fault, Refusal},
+    firewall::{Firewall, Flags, Form, MUST_NOT_LEAVE},
+};
+
+/// What was found in what is told, as whoever reads it hears of it.
+/// Nearly always nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Flagged(Option<Box<Found>>);
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Found {
+    told: Vec<String>,
+    changed: bool,
+}
+
+impl Flagged {
+    pub(super) fn new(told: Vec<String>, changed: bool) -> Self {
+        Self((changed || !told.is_empty()).then(|| Box::new(Found { told, changed })))
+    }
+
+    /// As [`Flags::told`] has it.
+    pub fn told(&self) -> &[String] {
+        self.0.as_ref().map_or(&[], |found| &found.told)
+    }
+
+    /// Whether something was taken out.
+    pub(super) fn changed(&self) -> bool {
+        self.0.as_ref().is_some_and(|found| found.changed)
+    }
+}
+
+impl Step<'_> {
+    /// What leaves of what the site said.
+    ///
+    /// # Errors
+    ///
+    /// It must not.
+    pub(super) fn shown(&mut self, told: Told) -> Result<Told, Refusal> {
+        if self.depth > 0 {
+            return Ok(told);
+        }
+        let Some((told, flags)) = passed(&self.desk.snapshot.firewall, told) else {
+            let refusal = Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() };
+            return Err(refusal.saying(MUST_NOT_LEAVE));
+        };
+        self.account.flags.merge(&flags);
+        Ok(told)
+    }
+
+    /// What may be kept of what was [`shown`](Self::shown).
+    pub(super) fn keepable<'t>(&self, told: &'t Told) -> Cow<'t, Told> {
+        if self.depth == 0 {
+            return Cow::Borrowed(told);
+        }
+        Cow::Owned(match passed(&self.desk.snapshot.firewall, told.clone()) {
+            Some((told, _)) => told,
+            None => Told { data: Value::Null.into(), raw: None, omitted: true, ..told.clone() },
+        })
+    }
+
+    /// A refusal without what must not leave: some of it is the site's own words.
+    pub(super) fn scrubbed(&self, mut refusal: Refusal) -> Refusal {
+        if let Some(details) = &refusal.details {
+            let passed = self.desk.snapshot.firewall.pass(details.to_string().into(), Form::Json);
+            if passed.blocked {
+                refusal.details = None;
+            } else if !passed.flags.is_empty() {
+                refusal.details = serde_json::from_slice(&passed.body).ok();
+            }
+        }
+        refusal
+    }
+}
+
+/// A person's answer as it may leave; `None`: it must not.
+pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<Value> {
+    let passed = firewall.pass(value.to_string().into(), Form::Json);
+    if passed.blocked {
+        return None;
+    }
+    if passed.flags.is_empty() { Some(value.clone()) } else { serde_json::from_slice(&passed.body).ok() }
+}
+
+/// The same without what must not leave, and what was found; `None`: nothing of it may.
+fn passed(firewall: &Firewall, mut told: Told) -> Option<(Told, Flags)> {
+    if firewall.is_off() {
+        return Some((told, Flags::default()));
+    }
+    let mut flags = Flags::default();
+    let mut changed = false;
+    let text = told.data.text();
+    if text.len() > 4 {
+        let passed = firewall.pass(text.clone(), Form::Json);
+        if passed.blocked {
+            return None;
+        }
+        // The same bytes are the same text: nothing was taken out.
+        if passed.body.as_ptr() != text.as_ptr() {
+            changed = true;
+            told.data = super::Data::read(passed.body).ok()?;
+        }
+        flags.merge(&passed.flags);
+    }
+    if let Some(raw) = &mut told.raw
+        && let Some(form) = Form::of(&raw.content_type)
+    {
+        let passed = firewall.pass(raw.body.clone(), form);
+        if passed.blocked {
+            return None;
+        }
+        changed |= passed.body.as_ptr() != raw.body.as_ptr();
+        raw.body = passed.body;
+        flags.merge(&passed.flags);
+    }
+    let mut words = told.flags.told().to_vec();
+    for word in flags.told() {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    told.flags = Flagged::new(words, told.flags.changed() || changed);
+    Some((told, flags))
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http::StatusCode;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        desk::Raw,
+        firewall::{Mode, Modes},
+    };
+
+    const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+
+    #[test]
+    fn data_and_raw_bodies_are_looked_through() {
+        let modes = Modes { secrets: Mode::Redact, ..Modes::REPORT };
+        let wall = Firewall::new(modes, [], Vec::new());
+        let told = Told::of(StatusCode::OK, json!({ "a": TOKEN, "b": 1 }).into());
+        let (left, flags) = passed(&wall, told.clone()).unwrap();
+        assert_eq!(left.data.text(), "{\"a\":\"[redacted:github-token]\",\"b\":1}");
+        assert!(left.flags.changed() && !flags.is_empty());
+        assert_eq!(left.flags.told(), ["secret-redacted;rules=github-token"]);
+
+        let raw = |kind: &str| Some(Raw { content_type: kind.into(), body: Bytes::from(format!("x {TOKEN}")) });
+        let body = |kind: &str| {
+            let told = Told { raw: raw(kind), ..Told::of(StatusCode::OK, Value::Null.into()) };
+            passed(&wall, told).unwrap().0.raw.unwrap().body
+        };
+        assert_eq!(body("text/csv"), "x [redacted:github-token]");
+        assert_eq!(body("image/png"), format!("x {TOKEN}"), "what is no text is not looked into");
+
+        let wall = Firewall::new(Modes { secrets: Mode::Block, ..modes }, [], Vec::new());
+        assert!(passed(&wall, told).is_none());
+    }
+}

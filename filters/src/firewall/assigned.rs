@@ -1,0 +1,224 @@
+//! Secrets that are known by the name beside them: `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …`.
+//!
+//! The name says how much the value has to look like a secret: after `DB_PASSWORD=` nearly anything is one, after
+//! `"key":` only what nobody writes by hand. Names of what is public (a page token, a sort key) are no names of secrets.
+
+mod promise;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+
+use super::{
+    finding::{Findings, Sure},
+    json::QUOTE,
+    random::{Mix, contains_any_case, entropy, stands_in},
+};
+use promise::{Promise, keeps, promised};
+
+/// The words that a name ends in.
+pub(super) const WORDS: [&str; 10] =
+    ["key", "secret", "token", "password", "passwd", "passwort", "pwd", "passphrase", "credential", "credentials"];
+
+/// Bytes of a value, and of a name.
+const LONGEST: usize = 512;
+const LONGEST_NAME: usize = 64;
+
+/// Looks beside a word of [`WORDS`] that stands at `start..end`.
+pub(super) fn beside(text: &[u8], start: usize, end: usize, found: &mut Findings) {
+    let Some(assigned) = value_after(text, start, end) else { return };
+    let first = name_start(text, start);
+    let name = &text[first..end];
+    let Some(promise) = promised(name, &text[start..end], word_before(text, first)) else { return };
+    let value = &text[assigned.start..assigned.end];
+    // A name in capitals before an equals sign is the name of a variable of an environment.
+    let shouted = assigned.tight && name.len() > 3 && !name.iter().any(u8::is_ascii_lowercase);
+    if keeps(promise, value, shouted, assigned.loose) {
+        let rule = match promise {
+            Promise::Password => "password",
+            _ if contains_any_case(name, b"aws") => "aws-secret-key",
+            _ => "assigned-secret",
+        };
+        found.secret(rule, Sure::Beside, assigned.start, assigned.end);
+    }
+}
+
+struct Assigned {
+    start: usize,
+    end: usize,
+    /// `NAME=value`, with nothing between.
+    tight: bool,
+    /// In a sentence: `the password is …`.
+    loose: bool,
+}
+
+fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
+    let gap = |at: usize, signs: &[u8]| text[at..].iter().take(8).take_while(|byte| signs.contains(byte)).count();
+    let mut at = end + gap(end, b"\"'`* \t]");
+    let close = at == end;
+    let (mut tight, mut loose) = (false, false);
+    match text.get(at)? {
+        b'=' if matches!(text.get(at + 1), Some(b'=')) => return None,
+        b'=' => {
+            tight = close && !matches!(text.get(at + 1), Some(b' ' | b'>'));
+            at += 1 + usize::from(text.get(at + 1) == Some(&b'>'));
+        }
+        // An element of XML: what follows is its text.
+        b'>' if close && start > 0 && matches!(text[start - 1], b'<' | b':' | b'-' | b'_') => at += 1,
+        // A member of a list: {"name": "API_KEY", "value": "…"}.
+        b',' if !close => at = member_value(text, at)?,
+        b':' if matches!(text.get(at + 1), Some(b':')) => return None,
+        b':' => at += 1 + usize::from(text.get(at + 1) == Some(&b'=')),
+        // The option of a command.
+        _ if !close && start >= 2 && has_dashes(text, start) && text.get(end) == Some(&b' ') => at = end,
+        b'i' | b'w' if text[at..].starts_with(b"is ") || text[at..].starts_with(b"was ") => {
+            loose = true;
+            at += memchr::memchr(b' ', &text[at..])?;
+            at += usize::from(text.get(at + 1) == Some(&b':'));
+        }
+        _ => return None,
+    }
+    at += gap(at, b" \t*");
+    let quote = text.get(at).copied().filter(|byte| matches!(*byte, b'"' | b'\'' | b'`' | QUOTE));
+    if let Some(quote) = quote {
+        let start = at + 1;
+        let line = &text[start..(start + LONGEST).min(text.len())];
+        let len = line.iter().position(|byte| *byte == quote || *byte == b'\n')?;
+        return (line[len] == quote).then_some(Assigned { start, end: start + len, tight, loose: false });
+    }
+    let stops = |byte: &u8| match *byte {
+        b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b'\\' | QUOTE => true,
+        b',' | b';' | b'&' | b')' | b']' | b'}' | b'|' => !loose || matches!(byte, b'<' | b'>'),
+        byte => byte.is_ascii_whitespace(),
+    };
+    let rest = &text[at..(at + LONGEST).min(text.len())];
+    let len = rest.iter().position(stops).unwrap_or(rest.len());
+    // A call, not a value.
+    if matches!(rest.get(len), Some(b'(')) {
+        return None;
+    }
+    let trimmed =
+        rest[..len].iter().rposition(|byte| !matches!(byte, b'.' | b',' | b':' | b'?' | b'*')).map_or(0, |at| at + 1);
+    Some(Assigned { start: at, end: at + trimmed, tight, loose })
+}
+
+/// After the comma of a member `, "value": ` at `at`: where its value is.
+fn member_value(text: &[u8], at: usize) -> Option<usize> {
+    let rest = &text[at + 1..(at + 64).min(text.len())];
+    let named = rest.trim_ascii_start();
+    let quote = *named.first().filter(|byte| matches!(byte, b'"' | b'\''))?;
+    let after = named[1..].strip_prefix(b"value")?.strip_prefix(&[quote])?.trim_ascii_start().strip_prefix(b":")?;
+    Some(at + 1 + rest.len() - after.len())
+}
+
+/// Whether a name is an option: `--db-password`.
+fn has_dashes(text: &[u8], start: usize) -> bool {
+    text[name_start(text, start)..].starts_with(b"--")
+}
+
+/// Where the name begins whose last word is at `start`.
+fn name_start(text: &[u8], start: usize) -> usize {
+    let name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    start - text[..start].iter().rev().take(LONGEST_NAME).take_while(name).count()
+}
+
+/// The word before a name of one word: `API key`, `client secret`.
+fn word_before(text: &[u8], start: usize) -> &[u8] {
+    let Some(end) = start.checked_sub(1).filter(|at| text[*at] == b' ') else { return &[] };
+    let len = text[..end].iter().rev().take(LONGEST_NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    &text[end - len..end]
+}
+
+/// Looks behind `Bearer ` or `Basic `, which ends at `end`.
+pub(super) fn authorization(text: &[u8], start: usize, end: usize, found: &mut Findings) {
+    if start.checked_sub(1).is_some_and(|at| text[at].is_ascii_alphanumeric()) {
+        return;
+    }
+    let letter =
+        |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=');
+    let end = end + usize::from(text.get(end) == Some(&b' '));
+    let len = text[end..].iter().take(4096).take_while(letter).count();
+    let value = &text[end..end + len];
+    let trimmed = value.iter().rposition(|byte| *byte != b'.').map_or(0, |at| at + 1);
+    let value = &value[..trimmed];
+    let (rule, is_one) = match text[start] | 0x20 == b'b' && text[start + 1] | 0x20 == b'e' {
+        true => {
+            let mix = Mix::of(value);
+            let dense = value.len() >= 20 && entropy(value) >= 3.3 && mix.digits > 0 && mix.letters() > 0;
+            ("bearer-token", dense && !stands_in(value) && mix.turns * 10 >= value.len())
+        }
+        false => {
+            let pair = STANDARD.decode(value).ok().filter(|pair| value.len() >= 8 && pair.contains(&b':'));
+            let printable = |pair: Vec<u8>| pair.iter().all(|byte| (0x20..0x7f).contains(byte)) && !stands_in(&pair);
+            ("basic-credentials", pair.is_some_and(printable))
+        }
+    };
+    if is_one {
+        found.secret(rule, Sure::Beside, end, end + trimmed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        let mut found = Findings::default();
+        for word in WORDS {
+            for (at, _) in text.to_ascii_lowercase().match_indices(word) {
+                beside(text.as_bytes(), at, at + word.len(), &mut found);
+            }
+        }
+        for word in ["bearer ", "basic "] {
+            for (at, _) in text.to_ascii_lowercase().match_indices(word) {
+                authorization(text.as_bytes(), at, at + word.len(), &mut found);
+            }
+        }
+        found.settled().iter().map(|f| text[f.start..f.end].to_owned()).collect()
+    }
+
+    #[test]
+    fn a_value_beside_its_name_is_found() {
+        for (text, value) in [
+            ("DB_PASSWORD=correct-horse-battery", "correct-horse-battery"),
+            ("\"password\": \"hunter2!x\"", "hunter2!x"),
+            ("**API key:** `a8Kd02LmQ71zPq5xW0`", "a8Kd02LmQ71zPq5xW0"),
+            ("api_key: 9f86d081884c7d659a2feaa0c55ad015", "9f86d081884c7d659a2feaa0c55ad015"),
+            ("https://x.example/?access_token=a8Kd02LmQ71zPq5x&lang=en", "a8Kd02LmQ71zPq5x"),
+            ("mysql --password Sup3rS3cret!", "Sup3rS3cret!"),
+            ("the admin password is Tr0ub4dor&3.", "Tr0ub4dor&3"),
+            ("{\"name\": \"DB_PASSWORD\", \"value\": \"qe3RSjbdhVsF\"}", "qe3RSjbdhVsF"),
+            ("<password>4bHrc1fLDFPU</password>", "4bHrc1fLDFPU"),
+            ("clientSecret: 'p8e-7Kq.~2ZxVn0sLw4RtYb'", "p8e-7Kq.~2ZxVn0sLw4RtYb"),
+            ("Authorization: bearer a8Kd02LmQ71zPq5xW0Tz99", "a8Kd02LmQ71zPq5xW0Tz99"),
+            ("Authorization: Basic YWRtaW46czNjcjN0IQ==", "YWRtaW46czNjcjN0IQ=="),
+        ] {
+            assert_eq!(found(text), [value], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_secret_stays() {
+        for text in [
+            "Bearer token",
+            "Authorization: Bearer <your-token>",
+            "Basic information about passwords",
+            "API_KEY=YOUR_API_KEY",
+            "TOKEN=${TOKEN}",
+            "\"key\": \"home-page-banner-2024\"",
+            "\"key\":\"9f86d081884c7d659a2feaa0c55ad015\"",
+            "nextPageToken: \"CAUQAA9f86d081884c7d\"",
+            "monkey: a8Kd02LmQ71zPq5xW0Tz99",
+            "Password: required",
+            "Password: at least 12 characters",
+            "\"password\": \"Forgot-your-password?\"",
+            "var token=e.getToken(),n=1",
+            "if (token == a8Kd02LmQ71zPq5xW0Tz99)",
+            "{\"type\": \"password\", \"value\": \"\"}",
+            "<label>Password</label><input>",
+            "max_tokens: 4096",
+            "type=\"password\" name=\"password\"",
+            "password: process.env.DB_PASSWORD",
+        ] {
+            assert_eq!(found(text), [""; 0], "{text}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What the name beside a value promises, and whether the value keeps it.
+
+use crate::firewall::random::{Mix, contains_any_case, entropy, is_uuid, stands_in};
+
+/// What a name promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Promise {
+    Password,
+    /// `api_key`, `client_secret`, whatever is shouted in capitals.
+    Secret,
+    /// `token` and its like: some are secret, many only tell pages apart.
+    Token,
+    /// A key to anything.
+    Key,
+}
+
+/// What comes before `key` or `token` when that is a secret.
+const SECRETIVE: [&str; 27] = [
+    "api",
+    "auth",
+    "access",
+    "secret",
+    "private",
+    "client",
+    "signing",
+    "encryption",
+    "master",
+    "service",
+    "refresh",
+    "bearer",
+    "webhook",
+    "account",
+    "shared",
+    "storage",
+    "license",
+    "subscription",
+    "session",
+    "bot",
+    "deploy",
+    "personal",
+    "admin",
+    "root",
+    "app",
+    "id",
+    "jwt",
+];
+
+/// Names that end in one of the words and hold nothing secret, separators left out.
+const PUBLIC: [&str; 33] = [
+    "publickey",
+    "cachekey",
+    "primarykey",
+    "foreignkey",
+    "sortkey",
+    "partitionkey",
+    "idempotencykey",
+    "sitekey",
+    "publishablekey",
+    "objectkey",
+    "rowkey",
+    "hashkey",
+    "groupkey",
+    "itemkey",
+    "indexkey",
+    "translationkey",
+    "messagekey",
+    "hotkey",
+    "shortcutkey",
+    "lookupkey",
+    "pagetoken",
+    "nexttoken",
+    "continuationtoken",
+    "synctoken",
+    "cursortoken",
+    "paginationtoken",
+    "previoustoken",
+    "designtoken",
+    "stoptoken",
+    "eostoken",
+    "colortoken",
+    "pubkey",
+    "s3key",
+];
+
+/// What a name that ends in `word` promises; `before_it` is the word before a name of one word.
+pub(super) fn promised(name: &[u8], word: &[u8], before_it: &[u8]) -> Option<Promise> {
+    let before = &name[..name.len() - word.len()];
+    let plain: Vec<u8> = name.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
+    if PUBLIC.iter().any(|public| plain.ends_with(public.as_bytes())) {
+        return None;
+    }
+    let prefix = &plain[..plain.len() - word.len()];
+    let alone = prefix.is_empty() && SECRETIVE.iter().any(|word| before_it.eq_ignore_ascii_case(word.as_bytes()));
+    let secretive = alone || SECRETIVE.iter().any(|word| prefix.ends_with(word.as_bytes()));
+    // A monkey is no key: the word begins anew, or what is before it is known.
+    let anew = match before.last() {
+        None | Some(b'_' | b'-' | b'.') => true,
+        Some(last) => word[0].is_ascii_uppercase() && last.is_ascii_lowercase(),
+    };
+    let is = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    match () {
+        () if is(&["password", "passwd", "passwort", "pwd", "passphrase"]) => Some(Promise::Password),
+        () if !anew && !secretive => None,
+        () if is(&["secret", "credential", "credentials"]) || secretive => Some(Promise::Secret),
+        () if is(&["token"]) => Some(Promise::Token),
+        () => Some(Promise::Key),
+    }
+}
+
+/// Whether the value is what its name promises.
+pub(super) fn keeps(promise: Promise, value: &[u8], shouted: bool, loose: bool) -> bool {
+    let elsewhere = [&b"$"[..], b"{", b"%", b"@", b"#", b"/", b"./", b"http:", b"https:", b"file:", b"arn:"];
+    if value.len() < 6 || elsewhere.iter().any(|start| value.starts_with(start)) {
+        return false;
+    }
+    let (mix, bits) = (Mix::of(value), entropy(value));
+    if mix.blanks > 0 || bits < 2.5 || !value.is_ascii() || stands_in(value) {
+        return false;
+    }
+    let long = value.len();
+    let promise = if shouted && promise != Promise::Password { Promise::Secret } else { promise };
+    match promise {
+        Promise::Password => {
+            let named = contains_any_case(value, b"password") && mix.digits + mix.signs == 0;
+            let mixed = mix.letters() > 0 && (mix.digits > 0 || mix.signs > 0);
+            let dense = bits >= 2.5 && !named;
+            match (shouted, loose) {
+                (true, _) => dense && long >= 8,
+                (_, true) => dense && long >= 8 && mixed && (mix.upper > 0 || mix.signs > 0),
+                _ => dense && mixed && (long >= 8 || mix.digits > 0 && mix.letters() > 3),
+            }
+        }
+        _ if loose => long >= 16 && bits >= 3.5 && mix.is_thrown(),
+        Promise::Secret if shouted => long >= 8 && bits >= 2.8 && (mix.digits > 0 || mix.signs > 0 || long >= 16),
+        Promise::Secret => {
+            long >= 12 && bits >= 3.0 && (mix.is_thrown() || is_uuid(value) || mix.digits > 0 && is_solid(&mix))
+        }
+        Promise::Token => long >= 16 && bits >= 3.0 && mix.is_thrown() && !is_uuid(value),
+        Promise::Key => {
+            long >= 20 && bits >= 3.7 && mix.is_thrown() && mix.lower > 0 && mix.upper > 0 && mix.digits > 1
+        }
+    }
+}
+
+/// One word with digits in it, rather than several with joints.
+fn is_solid(mix: &Mix) -> bool {
+    mix.joints == 0 && mix.letters() > 0
+}

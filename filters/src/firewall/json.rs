@@ -1,0 +1,202 @@
+//! The strings of a JSON text that are spelled with escapes.
+//!
+//! A search of the text itself sees through none of them, and what it finds beside one may begin in its middle. So such
+//! strings are searched as they read, and each place is brought back to where it is spelled.
+
+/// A string with an escape in it, as it reads.
+pub(super) struct Escaped {
+    /// Where it stands in the text, without its quotation marks.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The name before it (`"name": `) as it reads, a colon and a [`QUOTE`]; then the string, and another.
+    pub(super) read: Vec<u8>,
+    /// Bytes of the name in `read`.
+    pub(super) name: usize,
+    /// Where each byte of the string is spelled, and where the last one ends.
+    places: Vec<usize>,
+}
+
+impl Escaped {
+    /// Where `at` in `read` is spelled; what is in the name is the start of the string.
+    pub(super) fn place(&self, at: usize) -> usize {
+        at.checked_sub(self.name).and_then(|at| self.places.get(at)).copied().unwrap_or(self.start)
+    }
+}
+
+/// Stands for the quotation marks of a string that is read without its escapes: it may have some of its own.
+pub(super) const QUOTE: u8 = 1;
+
+/// Names are as long as this where they say something.
+const NAME: usize = 64;
+
+/// Each string of a JSON text that has an escape in it, or in the name before it; one at a time, since as they are read
+/// they take many times the text.
+pub(super) fn escaped(text: &[u8], mut each: impl FnMut(Escaped)) {
+    if memchr::memchr(b'\\', text).is_none() {
+        return;
+    }
+    let mut at = 0;
+    let mut last: Option<(usize, usize, bool)> = None;
+    while let Some(open) = memchr::memchr(b'"', &text[at..]).map(|open| at + open + 1) {
+        let close = closing(text, open);
+        let has_escape = memchr::memchr(b'\\', &text[open..close]).is_some();
+        let name = last.filter(|(_, end, _)| is_colon(&text[(end + 1).min(open - 1)..open - 1]));
+        if has_escape || name.is_some_and(|(_, _, has_escape)| has_escape) {
+            each(read(text, open, close, name.map(|(from, to, _)| (from, to))));
+        }
+        last = Some((open, close, has_escape));
+        at = (close + 1).min(text.len());
+    }
+}
+
+fn is_colon(between: &[u8]) -> bool {
+    between.trim_ascii() == b":"
+}
+
+fn read(text: &[u8], start: usize, end: usize, name: Option<(usize, usize)>) -> Escaped {
+    let mut read = Vec::with_capacity(end - start + 8);
+    let mut places = Vec::with_capacity(end - start + 1);
+    if let Some((from, to)) = name {
+        unescape(text, to.saturating_sub(NAME).max(from), to, &mut read, &mut places);
+        read.extend_from_slice(b"\": ");
+        read.push(QUOTE);
+    }
+    let name = read.len();
+    places.clear();
+    unescape(text, start, end, &mut read, &mut places);
+    if name > 0 {
+        read.push(QUOTE);
+        places.push(end);
+    }
+    places.push(end);
+    Escaped { start, end, read, name, places }
+}
+
+/// Reads a string, or the end of one, and says where each byte is spelled.
+fn unescape(text: &[u8], start: usize, end: usize, read: &mut Vec<u8>, places: &mut Vec<usize>) {
+    let mut at = start;
+    while at < end {
+        let (len, character) = if text[at] == b'\\' { escape(&text[at..end]) } else { (1, None) };
+        match character {
+            Some(character) => {
+                let mut bytes = [0; 4];
+                let bytes = character.encode_utf8(&mut bytes).as_bytes();
+                read.extend_from_slice(bytes);
+                places.extend(bytes.iter().map(|_| at));
+            }
+            None => {
+                read.push(text[at]);
+                places.push(at);
+            }
+        }
+        at += len;
+    }
+}
+
+/// The bytes of an escape and what it reads as.
+fn escape(text: &[u8]) -> (usize, Option<char>) {
+    let plain = |character| (2, Some(character));
+    match text.get(1) {
+        Some(b'n') => plain('\n'),
+        Some(b'r') => plain('\r'),
+        Some(b't') => plain('\t'),
+        Some(b'b') => plain('\u{8}'),
+        Some(b'f') => plain('\u{c}'),
+        Some(b'u') => {
+            let unit = |at: usize| {
+                let digits = text.get(at..at + 4)?;
+                u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+            };
+            match (unit(2), unit(8)) {
+                (Some(high @ 0xd800..0xdc00), Some(low @ 0xdc00..0xe000)) if text[6..8] == *b"\\u" => {
+                    let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+                    (12, char::from_u32(code))
+                }
+                (Some(code), _) => (6, Some(char::from_u32(code).unwrap_or('\u{fffd}'))),
+                (None, _) => (1, None),
+            }
+        }
+        Some(other) if other.is_ascii() => plain(char::from(*other)),
+        _ => (1, None),
+    }
+}
+
+/// Where something may be put in the place of a finding so that the text stays JSON.
+pub(super) struct Place {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// It is a number, and what takes its place needs quotation marks.
+    pub(super) is_bare: bool,
+}
+
+/// The parts of `start..end` that are within strings, or the number that it is, appended to `places`. `at` is where the
+/// walk over the strings stands: findings come in the order of the text, so that all of them take one walk.
+pub(super) fn places(text: &[u8], at: &mut usize, (start, end): (usize, usize), places: &mut Vec<Place>) {
+    let before = places.len();
+    while let Some(open) = memchr::memchr(b'"', &text[*at..]).map(|open| *at + open + 1) {
+        let close = closing(text, open);
+        if open > end {
+            break;
+        }
+        if close > start {
+            let (from, to) = (start.max(open), end.min(close));
+            if from < to {
+                places.push(Place { start: from, end: to, is_bare: false });
+            }
+            if end <= close {
+                return;
+            }
+        }
+        *at = (close + 1).min(text.len());
+    }
+    if places.len() > before || text.is_empty() {
+        return;
+    }
+    let numeral = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+    let from = start - text[..start].iter().rev().take_while(|byte| numeral(byte)).count();
+    let to = start + text[start..].iter().take_while(|byte| numeral(byte)).count();
+    if from < to {
+        places.push(Place { start: from, end: to, is_bare: true });
+    }
+}
+
+/// Where the string that begins at `open` ends: at its quotation mark.
+fn closing(text: &[u8], open: usize) -> usize {
+    let mut at = open;
+    while let Some(len) = memchr::memchr2(b'"', b'\\', &text[at..]) {
+        if text[at + len] == b'"' {
+            return at + len;
+        }
+        at = (at + len + 2).min(text.len());
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collected(text: &[u8]) -> Vec<Escaped> {
+        let mut all = Vec::new();
+        escaped(text, |string| all.push(string));
+        all
+    }
+
+    #[test]
+    fn escapes_are_read_and_places_kept() {
+        let text = br#"{"a":"x","pass\u0077ord":"\u0041\/\ud83d\ude00b","n":1}"#;
+        let all = collected(text);
+        assert_eq!(all.len(), 2);
+        let last = &all[1];
+        assert_eq!(last.read, "password\": \u{1}A/😀b\u{1}".as_bytes());
+        let value = last.name;
+        assert_eq!(&text[last.place(value)..last.place(value + 1)], br"\u0041");
+        assert_eq!(&text[last.place(value + 2)..last.place(value + 6)], br"\ud83d\ude00");
+        assert_eq!(last.place(last.read.len()), last.end);
+        assert!(collected(b"{\"a\":\"b\"}").is_empty());
+        // What is no JSON does no harm.
+        for broken in [&b"\"\\"[..], b"\"\\u00", b"\\\"\\\"", b"\"a\\"] {
+            collected(broken);
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What leaves for an agent, looked through on its way out: secrets, what is about persons, and words that speak to the
+//! model that reads them.
+//!
+//! Anchors find the places where something could be (one automaton for all of them, one pass), and what stands there is
+//! confirmed by its shape, its checksum or the name beside it. Every confirmation looks a bounded way ahead and back, so
+//! that the time is linear in the text whatever it says. What is found is told by rule and place, never by value.
+
+mod address;
+mod assigned;
+mod escapes;
+mod finding;
+mod hide;
+mod ignore;
+mod json;
+mod jwt;
+mod numbers;
+mod pass;
+mod pem;
+mod phrases;
+mod random;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod token;
+mod words;
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+pub use finding::{Finding, Kind, Rule};
+use finding::{Findings, Sure};
+pub use hide::is_hidden;
+pub use ignore::{Pattern, Wrong, patterns};
+pub(crate) use pass::header;
+pub use pass::{Flags, Form, Passed};
+use phrases::Phrases;
+pub use stream::Stream;
+use token::TOKENS;
+
+/// What whoever asked is told of an answer that is blocked: nothing of what is in it.
+pub(crate) const MUST_NOT_LEAVE: &str = "The site's answer holds something that must not leave, and is not passed on.";
+
+/// What becomes of what is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// Nobody looks.
+    Off,
+    /// It is told, and stays.
+    Report,
+    /// `[redacted:rule]` takes its place.
+    Redact,
+    /// The whole answer is refused.
+    Block,
+}
+
+impl Mode {
+    /// As the operator writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Report => "report",
+            Self::Redact => "redact",
+            Self::Block => "block",
+        }
+    }
+}
+
+/// A mode for each kind of finding. Injection is never redacted: its content stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes {
+    pub secrets: Mode,
+    pub pii: Mode,
+    pub injection: Mode,
+}
+
+impl Modes {
+    /// Everything is told and nothing changed: for whoever checks files rather than answers.
+    pub const REPORT: Self = Self { secrets: Mode::Report, pii: Mode::Report, injection: Mode::Report };
+
+    fn of(self, kind: Kind) -> Mode {
+        match kind {
+            Kind::Secret => self.secrets,
+            Kind::Pii => self.pii,
+            Kind::Injection => self.injection,
+        }
+    }
+}
+
+/// The firewall: made once at load, used by every answer.
+#[derive(Debug, Clone)]
+pub struct Firewall {
+    modes: Modes,
+    /// Values that are about nobody in particular; compared without the case of letters.
+    exempt: Box<[Box<[u8]>]>,
+    own: Box<[Pattern]>,
+}
+
+impl Firewall {
+    /// `exempt`: exact values that are no personal data; `own`: the operator's patterns.
+    pub fn new(modes: Modes, exempt: impl IntoIterator<Item = String>, own: Vec<Pattern>) -> Self {
+        let exempt = exempt.into_iter().map(|value| value.into_bytes().into_boxed_slice()).collect();
+        let own = own.into_iter().filter(|pattern| modes.of(pattern.kind()) != Mode::Off).collect();
+        Self { modes, exempt, own }
+    }
+
+    /// Whether nothing is ever looked for.
+    pub fn is_off(&self) -> bool {
+        self.modes == Modes { secrets: Mode::Off, pii: Mode::Off, injection: Mode::Off }
+    }
+
+    /// What is found in a text, in its order; of the kinds whose mode is not `off`. Secrets and personal data do not
+    /// overlap.
+    pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
+        let mut found = Findings::default();
+        self.look(text, &mut found);
+        found.settled()
+    }
+
+    /// The same in a JSON text, where strings may be spelled with escapes. Places are those of the spelling.
+    pub fn scan_json(&self, text: &[u8]) -> Vec<Finding> {
+        let mut found = Findings::default();
+        self.look(text, &mut found);
+        let mut spans = Vec::new();
+        let mut deeper = Findings::default();
+        json::escaped(text, |string| {
+            spans.push((string.start, string.end));
+            let mut within = Findings::default();
+            self.look(&string.read, &mut within);
+            for (finding, sure) in within.into_parts() {
+                if finding.end > string.name {
+                    let (start, end) = (string.place(finding.start), string.place(finding.end));
+                    deeper.add(Finding { start, end, ..finding }, sure);
+                }
+            }
+        });
+        found.retain(|finding| {
+            let next = spans.partition_point(|(_, end)| *end < finding.start);
+            spans.get(next).is_none_or(|(start, _)| finding.end < *start)
+        });
+        deeper.into_parts().into_iter().for_each(|(finding, sure)| found.add(finding, sure));
+        found.settled()
+    }
+
+    /// Everything there is in one text, whether or not a backslash stands within it.
+    fn look(&self, text: &[u8], found: &mut Findings) {
+        self.look_at(text, found);
+        escapes::lines(text, |line| {
+            let mut within = Findings::default();
+            self.look_at(&line.read, &mut within);
+            for (finding, sure) in within.into_parts() {
+                let (start, end) = (line.place(finding.start), line.place(finding.end));
+                found.add(Finding { start, end, ..finding }, sure);
+            }
+        });
+    }
+
+    /// Everything there is in one text, as it reads.
+    fn look_at(&self, text: &[u8], found: &mut Findings) {
+        if self.is_off() || text.is_empty() {
+            return;
+        }
+        let on = |kind| self.modes.of(kind) != Mode::Off;
+        let (secrets, pii, injection) = (on(Kind::Secret), on(Kind::Pii), on(Kind::Injection));
+        let mut phrases = Phrases::default();
+        // What lies within a picture or a key is not looked into.
+        let mut past = 0;
+        for hit in ANCHORS.automaton.find_overlapping_iter(text) {
+            let (start, end) = (hit.start(), hit.end());
+            if start < past {
+                continue;
+            }
+            match ANCHORS.actions[hit.pattern().as_usize()] {
+                Anchor::Phrase if injection && is_word(text, start, end) => phrases.at(text, start, found),
+                Anchor::Word if secrets => assigned::beside(text, start, end, found),
+                Anchor::At if pii => address::email(text, start, found),
+                Anchor::Url if secrets => address::password(text, end, found),
+                Anchor::Token(index) if secrets => {
+                    let token = &TOKENS[index];
+                    if let Some(end) = token.confirm(text, start) {
+                        found.secret(token.rule, Sure::Shape, start, end);
+                    }
+                }
+                Anchor::Jwt if secrets => {
+                    if let Some(end) = jwt::confirm(text, start) {
+                        found.secret("jwt", Sure::Shape, start, end);
+                    }
+                }
+                Anchor::Pem if secrets => {
+                    if let Some(end) = pem::confirm(text, start) {
+                        found.secret("private-key", Sure::Shape, start, end);
+                        past = end;
+                    }
+                }
+                Anchor::Authorization if secrets => assigned::authorization(text, start, end, found),
+                Anchor::Data => {
+                    past = end + text[end..].iter().take_while(|byte| pem::is_base64(**byte)).count();
+                }
+                Anchor::Odd if injection => {
+                    let letters = text[..start].iter().rev().take(24).take_while(|b| b.is_ascii_alphabetic()).count();
+                    phrases.at(text, start - letters, found);
+                }
+                Anchor::Mark(index) if injection && text[start..end] == *phrases::MARKS[index].0.as_bytes() => {
+                    found.injection(phrases::MARKS[index].1, start, end);
+                }
+                _ => {}
+            }
+        }
+        phrases.finish(found);
+        if pii {
+            numbers::numbers(text, found);
+        }
+        for pattern in &self.own {
+            pattern.find(text, found);
+        }
+        if pii && !self.exempt.is_empty() {
+            let exempt = |value: &[u8]| self.exempt.iter().any(|known| known.eq_ignore_ascii_case(value));
+            found.retain(|finding| finding.kind != Kind::Pii || !exempt(&text[finding.start..finding.end]));
+        }
+    }
+}
+
+/// Whether letters stand for themselves rather than within a longer word.
+fn is_word(text: &[u8], start: usize, end: usize) -> bool {
+    let letter = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    !start.checked_sub(1).is_some_and(letter) && !letter(end)
+}
+
+/// What an anchor says could be there.
+#[derive(Debug, Clone, Copy)]
+enum Anchor {
+    Token(usize),
+    Pem,
+    Jwt,
+    Authorization,
+    /// The last word of a name that holds a secret.
+    Word,
+    Url,
+    At,
+    /// A file in the middle of a text.
+    Data,
+    Phrase,
+    Odd,
+    Mark(usize),
+}
+
+struct Anchors {
+    automaton: AhoCorasick,
+    actions: Vec<Anchor>,
+}
+
+/// The same for every firewall, made when the first one looks at something.
+static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
+    let mut all: Vec<(&str, Anchor)> = vec![
+        (pem::ANCHOR, Anchor::Pem),
+        (jwt::ANCHOR, Anchor::Jwt),
+        ("bearer ", Anchor::Authorization),
+        ("basic ", Anchor::Authorization),
+        ("://", Anchor::Url),
+        ("@", Anchor::At),
+        (";base64,", Anchor::Data),
+    ];
+    all.extend(TOKENS.iter().enumerate().map(|(index, token)| (token.prefix, Anchor::Token(index))));
+    all.extend(assigned::WORDS.iter().map(|word| (*word, Anchor::Word)));
+    all.extend(phrases::first_words().map(|word| (word, Anchor::Phrase)));
+    all.extend(words::ODD.iter().map(|odd| (*odd, Anchor::Odd)));
+    all.extend(phrases::MARKS.iter().enumerate().map(|(index, (mark, _))| (*mark, Anchor::Mark(index))));
+    let automaton = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(all.iter().map(|(anchor, _)| anchor))
+        .expect("the anchors are written above, and are few");
+    Anchors { automaton, actions: all.into_iter().map(|(_, action)| action).collect() }
+});

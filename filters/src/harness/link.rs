@@ -1,0 +1,324 @@
+//! One harness: greeted before it is asked, and asked no longer once it is gone.
+//!
+//! Nobody who calls waits for a connection: it is opened in the background ([`Link::greet`]), and until then whatever
+//! needs this harness is closed. "Fail closed" is decided by whoever asks; here every failure is only told apart from a
+//! decision.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::{
+    kinds::Kind,
+    line::{Line, Lost, Way},
+    wire::{self, Question},
+};
+
+/// What a harness may take where it does not say, and where it says more than anybody waits for.
+const USUAL: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(60);
+/// So many answers lost in a row, and it is taken for gone.
+const MOST_LOST: u32 = 3;
+/// The shortest time a harness can make us wait for it, whatever it advertises.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// A harness, as long as it is declared.
+pub struct Link {
+    /// Without what is secret in its address.
+    pub name: String,
+    way: Arc<dyn Way>,
+    /// For an answer of it.
+    timeout: Duration,
+    state: Mutex<State>,
+    /// What it said of itself last, be it here or away: what it offered is closed while it is gone.
+    known: Mutex<Option<Arc<Greeted>>>,
+    /// Answers to our own questions that were lost or none, one after the other.
+    lost: AtomicU32,
+}
+
+/// What a harness said of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Greeted {
+    pub name: String,
+    pub version: String,
+    pub capabilities: HashSet<String>,
+    /// The smaller of its own and ours.
+    pub timeout: Duration,
+    /// Its own, or the protocol's usual.
+    pub own_timeout: Duration,
+    pub batch_size: usize,
+    pub max_depth: u32,
+}
+
+enum State {
+    Away { why: String, since: Instant },
+    Here { line: Arc<dyn Line>, greeted: Arc<Greeted> },
+}
+
+/// Why there is no decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// Nobody is there, and why.
+    Away(String),
+    /// It was asked, and what came is none.
+    Broken(String),
+    /// It does not offer this.
+    NotOffered,
+}
+
+impl Link {
+    /// A harness that nobody has greeted yet.
+    pub fn new(name: String, way: Arc<dyn Way>, timeout: Duration) -> Self {
+        let state = State::Away { why: "it has not been greeted yet".into(), since: Instant::now() };
+        Self { name, way, timeout, state: Mutex::new(state), known: Mutex::default(), lost: AtomicU32::new(0) }
+    }
+
+    /// What it said of itself; `None` while it is away.
+    pub fn greeted(&self) -> Option<Arc<Greeted>> {
+        match &*self.state.lock() {
+            State::Here { line, greeted } if !line.is_broken() => Some(greeted.clone()),
+            _ => None,
+        }
+    }
+
+    /// Why it is away; `None` where it is not.
+    pub fn why_away(&self) -> Option<String> {
+        match &*self.state.lock() {
+            State::Here { line, .. } if !line.is_broken() => None,
+            State::Here { .. } => Some("the connection broke".into()),
+            State::Away { why, since } => Some(format!("{why} ({} s)", since.elapsed().as_secs())),
+        }
+    }
+
+    /// Whether it offers this, as far as is known. Of one that nobody has met nobody knows that it does not want to
+    /// decide.
+    pub fn offers(&self, kind: Kind) -> bool {
+        let known = self.known.lock();
+        known.as_ref().map_or(kind.is_blocking(), |greeted| greeted.capabilities.contains(kind.name()))
+    }
+
+    /// Says who we are ("handshake"), over a connection that is there or a new one. `needs`: without them it is as good
+    /// as away.
+    ///
+    /// # Errors
+    ///
+    /// Why that came to nothing; it is kept, too.
+    pub async fn greet(&self, hello: &Hello<'_>, needs: &[Kind]) -> Result<(), String> {
+        let here = match &*self.state.lock() {
+            State::Here { line, .. } if !line.is_broken() => Some(line.clone()),
+            _ => None,
+        };
+        let greeted = self.greeting(here, hello, needs).await;
+        let mut state = self.state.lock();
+        match greeted {
+            Ok((line, greeted)) => {
+                let greeted = Arc::new(greeted);
+                *self.known.lock() = Some(greeted.clone());
+                *state = State::Here { line, greeted };
+                Ok(())
+            }
+            Err(why) => {
+                let since = match &*state {
+                    State::Away { since, .. } => *since,
+                    State::Here { .. } => Instant::now(),
+                };
+                *state = State::Away { why: why.clone(), since };
+                Err(why)
+            }
+        }
+    }
+
+    async fn greeting(
+        &self,
+        here: Option<Arc<dyn Line>>,
+        hello: &Hello<'_>,
+        needs: &[Kind],
+    ) -> Result<(Arc<dyn Line>, Greeted), String> {
+        let line = match here {
+            Some(line) => line,
+            None => self.way.open(GREETING).await.map_err(|Lost(why)| why)?,
+        };
+        let question = Question::new(wire::HANDSHAKE, &hello.params());
+        let answer = line.ask(&question.id, question.message.clone(), GREETING).await.map_err(|Lost(why)| why)?;
+        let greeted = Greeted::read(&question.answer(&answer)?, self.timeout)?;
+        let lacks: Vec<_> =
+            needs.iter().map(|kind| kind.name()).filter(|name| !greeted.capabilities.contains(*name)).collect();
+        if lacks.is_empty() { Ok((line, greeted)) } else { Err(format!("it does not offer {}", lacks.join(", "))) }
+    }
+
+    /// Asks for a decision about an event.
+    ///
+    /// # Errors
+    ///
+    /// There is none. A connection that broke is greeted anew by whoever looks after it.
+    pub async fn ask(&self, kind: Kind, params: &Value) -> Result<Value, NoAnswer> {
+        let (line, greeted) = self.here()?;
+        if !greeted.capabilities.contains(kind.name()) {
+            return Err(NoAnswer::NotOffered);
+        }
+        let answer = self.answer(&line, greeted.timeout, wire::EVENT, params).await;
+        match &answer {
+            Ok(_) => self.lost.store(0, Ordering::Relaxed),
+            Err(NoAnswer::Broken(why)) => {
+                // One that wants to be greeted first says so to every question.
+                if self.lost.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_LOST {
+                    self.gone(&line, why);
+                }
+            }
+            Err(_) => {}
+        }
+        answer
+    }
+
+    /// Calls a method for somebody else, who may be given more time than we take, and whose bad luck is not ours.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Link::ask`].
+    pub async fn call(&self, method: &str, params: &Value) -> Result<Value, NoAnswer> {
+        let (line, greeted) = self.here()?;
+        self.answer(&line, greeted.own_timeout, method, params).await
+    }
+
+    async fn answer(
+        &self,
+        line: &Arc<dyn Line>,
+        within: Duration,
+        method: &str,
+        params: &Value,
+    ) -> Result<Value, NoAnswer> {
+        let question = Question::new(method, params);
+        let answer = line.ask(&question.id, question.message.clone(), within).await;
+        let answer = answer.map_err(|Lost(why)| NoAnswer::Broken(why))?;
+        question.answer(&answer).map_err(NoAnswer::Broken)
+    }
+
+    /// It does not answer any more: it has to be greeted again.
+    fn gone(&self, line: &Arc<dyn Line>, why: &str) {
+        let mut state = self.state.lock();
+        if matches!(&*state, State::Here { line: current, .. } if Arc::ptr_eq(current, line)) {
+            *state = State::Away { why: why.to_owned(), since: Instant::now() };
+        }
+        self.lost.store(0, Ordering::Relaxed);
+    }
+
+    /// Tells of an event, where it offers to hear of it.
+    ///
+    /// # Errors
+    ///
+    /// It could not be told.
+    pub async fn tell(&self, kind: Kind, params: &Value) -> Result<(), NoAnswer> {
+        let (line, greeted) = self.here()?;
+        if !greeted.capabilities.contains(kind.name()) {
+            return Err(NoAnswer::NotOffered);
+        }
+        line.tell(wire::notification(params), greeted.timeout).await.map_err(|Lost(why)| NoAnswer::Broken(why))
+    }
+
+    /// Passes an event on that somebody else has to tell, whatever it offers to hear.
+    ///
+    /// # Errors
+    ///
+    /// It could not be told.
+    pub async fn forward(&self, params: &Value) -> Result<(), NoAnswer> {
+        let (line, greeted) = self.here()?;
+        line.tell(wire::notification(params), greeted.timeout).await.map_err(|Lost(why)| NoAnswer::Broken(why))
+    }
+
+    fn here(&self) -> Result<(Arc<dyn Line>, Arc<Greeted>), NoAnswer> {
+        match &*self.state.lock() {
+            State::Here { line, greeted } if !line.is_broken() => Ok((line.clone(), greeted.clone())),
+            State::Here { .. } => Err(NoAnswer::Away("the connection broke".into())),
+            State::Away { why, .. } => Err(NoAnswer::Away(why.clone())),
+        }
+    }
+}
+
+/// For a greeting, whatever answers may take.
+const GREETING: Duration = Duration::from_secs(5);
+
+/// Who greets.
+#[derive(Debug, Clone, Copy)]
+pub struct Hello<'a> {
+    /// The process.
+    pub session_id: &'a str,
+    /// The instance.
+    pub agent_id: &'a str,
+}
+
+impl Hello<'_> {
+    fn params(&self) -> Value {
+        let capabilities: Vec<_> = super::kinds::KINDS
+            .iter()
+            // Not ours to send: there is nothing here that idles or reasons.
+            .filter(|(kind, ..)| !matches!(kind, Kind::Idle | Kind::Reasoning))
+            .map(|(_, name, _)| *name)
+            .collect();
+        json!({
+            "protocol_version": wire::VERSION,
+            "agent_info": {
+                "framework": "frontdesk",
+                "version": env!("CARGO_PKG_VERSION"),
+                "capabilities": capabilities,
+            },
+            "session_id": self.session_id,
+            "agent_id": self.agent_id,
+        })
+    }
+}
+
+impl Greeted {
+    fn read(result: &Value, ours: Duration) -> Result<Self, String> {
+        let version = result["protocol_version"].as_str().ok_or("its greeting has no `protocol_version`")?;
+        if major(version) != major(wire::VERSION) {
+            let version: String = version.chars().filter(|c| !c.is_control()).take(20).collect();
+            return Err(format!("it speaks version {version}, and this is {}", wire::VERSION));
+        }
+        let info = &result["harness_info"];
+        let capabilities = info["capabilities"].as_array().ok_or("its greeting has no `harness_info.capabilities`")?;
+        let text = |name: &str| info[name].as_str().unwrap_or_default().chars().take(100).collect();
+        let config = |name: &str| result["config"][name].as_u64();
+        let theirs = config("timeout_ms").map(Duration::from_millis).unwrap_or(ours);
+        Ok(Self {
+            name: text("name"),
+            version: text("version"),
+            capabilities: capabilities.iter().filter_map(Value::as_str).take(100).map(str::to_owned).collect(),
+            timeout: theirs.min(ours).max(SHORTEST),
+            own_timeout: config("timeout_ms").map_or(USUAL, Duration::from_millis).clamp(SHORTEST, LONGEST),
+            batch_size: config("batch_size").and_then(|size| size.try_into().ok()).unwrap_or(100),
+            max_depth: config("max_depth").and_then(|depth| depth.try_into().ok()).unwrap_or(10),
+        })
+    }
+}
+
+/// All of a version that has to be the same.
+pub(super) fn major(version: &str) -> &str {
+    version.split('.').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_greeting_tells_limits_and_the_smaller_time_holds() {
+        let result = |version: &str, config: Value| json!({"protocol_version": version, "harness_info": {"name": "h", "version": "1", "capabilities": ["pre_action", 3]}, "config": config});
+        let ours = Duration::from_millis(500);
+        let greeted = Greeted::read(&result("2.0", json!({"timeout_ms": 200, "max_depth": 2})), ours).unwrap();
+        assert_eq!((greeted.timeout, greeted.max_depth, greeted.batch_size), (Duration::from_millis(200), 2, 100));
+        assert!(greeted.capabilities.contains("pre_action"));
+        assert_eq!(Greeted::read(&result("2.9", json!({"timeout_ms": 9000})), ours).unwrap().timeout, ours);
+        assert_eq!(Greeted::read(&result("2.9", json!({"timeout_ms": 0})), ours).unwrap().timeout, SHORTEST);
+        assert!(Greeted::read(&result("3.0", json!(null)), ours).unwrap_err().contains("version 3.0"));
+        assert!(Greeted::read(&json!({"protocol_version": "2.4"}), ours).is_err());
+        assert!(Greeted::read(&json!({}), ours).is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! How often a harness is asked about those who are over a limit: they decide how many they are, and it must not be
+//! flooded by them.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+
+/// Between two questions.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// When somebody was last asked.
+#[derive(Debug)]
+pub(super) struct Pressure {
+    since: Instant,
+    /// Milliseconds after `since` from which on somebody may be asked again.
+    next: AtomicU64,
+}
+
+impl Default for Pressure {
+    fn default() -> Self {
+        Self { since: Instant::now(), next: AtomicU64::new(0) }
+    }
+}
+
+impl Pressure {
+    /// Whether somebody may be asked now; if so, nobody else may for a while.
+    pub(super) fn may_ask(&self) -> bool {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let now = millis(self.since.elapsed());
+        let free = |next: u64| (now >= next).then_some(now.saturating_add(millis(PAUSE)));
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_one_of_many_at_once_may_ask() {
+        let pressure = Pressure::default();
+        assert_eq!((0..1000).filter(|_| pressure.may_ask()).count(), 1);
+        std::thread::sleep(PAUSE);
+        assert!(pressure.may_ask());
+    }
+}

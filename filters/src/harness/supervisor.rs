@@ -1,0 +1,349 @@
+//! All the harnesses of a declaration: asked one after the other, and the most restrictive holds.
+//!
+//! Who is asked second hears what the first made of the arguments. Whatever is not a decision closes, unless the operator
+//! chose otherwise (`on_error`).
+
+use std::{fmt, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{
+    Passed,
+    decision::{Approval, Backpressure, Decision, strictness},
+    kinds::{Family, Kind},
+    line::Way,
+    link::{Hello, Link, NoAnswer},
+    pressure::Pressure,
+    question::{Action, agent, arguments},
+    sessions::Sessions,
+    telemetry::Telemetry,
+    wire::{self, Around},
+};
+use crate::{
+    caller::Caller,
+    fresh_id,
+    site::{Harness as Declared, risk_rank},
+};
+
+/// The longest that whoever is told to come back later is sent away, in seconds.
+const LONGEST_AWAY: u64 = 3600;
+
+/// Who is asked before something risky happens, and told of what has.
+pub struct Harness {
+    pub links: Vec<Arc<Link>>,
+    declared: Declared,
+    /// The instance.
+    agent_id: String,
+    /// The process.
+    session_id: String,
+    pub telemetry: Telemetry,
+    pub(super) sessions: Sessions,
+    /// What other agents had decided through us.
+    pub passed: Passed,
+    pressure: Pressure,
+}
+
+impl fmt::Debug for Harness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.links.iter().map(|link| &link.name)).finish()
+    }
+}
+
+/// What the harnesses say of an action, all of them together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    pub verdict: Verdict,
+    /// What they made of the arguments, where that is something else.
+    pub arguments: Option<Value>,
+    /// Somebody should have been asked and gave no decision.
+    pub unasked: bool,
+}
+
+/// Whether an action goes on, from the least strict to the strictest.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    Go,
+    /// Seconds until it may be tried again.
+    Deferred(u64),
+    /// A person has to allow it; why, and who.
+    Escalated(String),
+    /// Nobody could be asked, or what came is no decision.
+    Undecided,
+    Blocked,
+}
+
+impl Verdict {
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Go => 0,
+            Self::Deferred(_) => 1,
+            Self::Escalated(_) => 2,
+            Self::Undecided => 3,
+            Self::Blocked => 4,
+        }
+    }
+
+    /// The stricter of two; of two times the longer.
+    fn or_stricter(self, other: Self) -> Self {
+        match (&self, &other) {
+            (Self::Deferred(one), Self::Deferred(another)) => Self::Deferred(*one.max(another)),
+            _ if other.rank() > self.rank() => other,
+            _ => self,
+        }
+    }
+}
+
+impl Decided {
+    /// As it is written down and counted.
+    pub fn word(&self) -> &'static str {
+        match self.verdict {
+            Verdict::Go if self.unasked => "open_on_error",
+            Verdict::Go if self.arguments.is_some() => "modify",
+            Verdict::Go => "allow",
+            Verdict::Deferred(_) => "defer",
+            Verdict::Escalated(_) => "escalate",
+            Verdict::Undecided => "closed",
+            Verdict::Blocked => "block",
+        }
+    }
+}
+
+impl Harness {
+    /// Those of a declaration, none of them greeted yet. `ways` are as many as its addresses, in their order.
+    pub fn new(declared: Declared, ways: Vec<(String, Arc<dyn Way>)>) -> Self {
+        let links = ways.into_iter().map(|(name, way)| Arc::new(Link::new(name, way, declared.timeout))).collect();
+        let (agent_id, session_id) = (fresh_id().to_string(), fresh_id().to_string());
+        let (telemetry, sessions, passed, pressure) = Default::default();
+        Self { links, declared, agent_id, session_id, telemetry, sessions, passed, pressure }
+    }
+
+    /// The name of a caller's session.
+    pub fn session(caller: &Caller) -> String {
+        Sessions::of(caller)
+    }
+
+    /// What it was made from.
+    pub fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    /// Greets those that are away, or all of them anew: one that was restarted may offer something else.
+    ///
+    /// # Errors
+    ///
+    /// Why some are away, a line each.
+    pub async fn greet(&self, anew: bool) -> Result<(), Vec<String>> {
+        let hello = Hello { session_id: &self.session_id, agent_id: &self.agent_id };
+        let mut away = Vec::new();
+        for link in self.links.iter().filter(|link| anew || link.greeted().is_none()) {
+            if let Err(why) = link.greet(&hello, &[Kind::PreAction]).await {
+                away.push(format!("{}: {why}", link.name));
+            }
+        }
+        if away.is_empty() { Ok(()) } else { Err(away) }
+    }
+
+    /// Whether it is asked about an action of such a risk.
+    pub fn wants(&self, risk: &str) -> bool {
+        risk_rank(risk) >= self.declared.min_risk
+    }
+
+    /// Asks about an action that is about to go upstream.
+    pub async fn decide(&self, action: &Action<'_>) -> Decided {
+        self.generic(Kind::PreAction, action).await
+    }
+
+    /// Asks about a question that is about to go to whoever answers in the operator's name. `None`: nobody wants to know.
+    pub async fn decide_prompt(&self, action: &Action<'_>) -> Option<Decided> {
+        if self.offers(Kind::PrePrompt) { Some(self.generic(Kind::PrePrompt, action).await) } else { None }
+    }
+
+    async fn generic(&self, kind: Kind, action: &Action<'_>) -> Decided {
+        self.telemetry.asked();
+        self.met(action);
+        let metadata = action.metadata();
+        let mut payload = action.payload();
+        let mut decided = Decided { verdict: Verdict::Go, arguments: None, unasked: false };
+        for link in self.links.iter().filter(|link| kind == Kind::PreAction || link.offers(kind)) {
+            let event = wire::event(kind, &action.around(&self.agent_id, &metadata), &payload);
+            let decision = match link.ask(kind, &event).await {
+                Ok(result) => Decision::read(&result),
+                Err(NoAnswer::NotOffered) => Err("it does not offer this".to_owned()),
+                Err(NoAnswer::Away(why) | NoAnswer::Broken(why)) => Err(why),
+            };
+            let verdict = match decision {
+                Ok(Decision::Allow(None)) => Verdict::Go,
+                Ok(Decision::Allow(Some(theirs)) | Decision::Modify(theirs)) => match arguments(&payload, &theirs) {
+                    Ok(arguments) => {
+                        // Whoever is asked next hears what became of them.
+                        payload["arguments"] = arguments.clone();
+                        decided.arguments = Some(arguments);
+                        Verdict::Go
+                    }
+                    Err(why) => {
+                        // As good as a block.
+                        self.telemetry.trouble(&link.name, why);
+                        Verdict::Blocked
+                    }
+                },
+                Ok(Decision::Defer(millis, _)) => Verdict::Deferred(millis.div_ceil(1000).clamp(1, LONGEST_AWAY)),
+                Ok(Decision::Escalate(reason, target)) => Verdict::Escalated(match target {
+                    Some(target) => format!("{reason} (for {target})"),
+                    None => reason,
+                }),
+                Ok(Decision::Block(_)) => Verdict::Blocked,
+                Err(why) => {
+                    self.telemetry.trouble(&link.name, &why);
+                    decided.unasked = true;
+                    if self.declared.goes_on { Verdict::Go } else { Verdict::Undecided }
+                }
+            };
+            decided.verdict = decided.verdict.or_stricter(verdict);
+            if matches!(decided.verdict, Verdict::Blocked | Verdict::Undecided) {
+                break;
+            }
+        }
+        decided
+    }
+
+    /// Asks whether a question to a person may be asked at all. It never stands in for the person.
+    ///
+    /// # Errors
+    ///
+    /// There is no decision, and nothing goes on without one.
+    pub async fn approve(&self, message: &str, action: &Action<'_>) -> Result<Approval, NoAnswer> {
+        let payload = json!({
+            "session_id": action.session, "confirmation_type": "user_confirm", "message": message,
+        });
+        let Some(result) = self.special(Kind::Confirmation, action, &payload).await? else {
+            return Ok(Approval::Approve);
+        };
+        Approval::read(&result).map_err(NoAnswer::Broken)
+    }
+
+    /// Asks whether several steps may be carried out as one. `false`: it may not.
+    ///
+    /// # Errors
+    ///
+    /// There is no decision, and nothing goes on without one.
+    pub async fn may_plan(&self, task: &str, action: &Action<'_>) -> Result<bool, NoAnswer> {
+        let payload = json!({
+            "session_id": action.session, "task_description": task, "available_strategies": ["step_by_step"],
+        });
+        let result = self.special(Kind::Planning, action, &payload).await?;
+        // Another task is not the one that was declared.
+        Ok(result.is_none_or(|result| result["decision"] == "allow"))
+    }
+
+    /// Asks how long somebody who is over a limit has to wait; seconds, where it says so. It is only ever longer.
+    pub async fn wait_longer(&self, caller: &Caller, retry_after: u64) -> Option<u64> {
+        // So many questions and no more: whoever is over a limit must not make us flood somebody else.
+        if !self.offers(Kind::RateLimit) || !self.pressure.may_ask() {
+            return None;
+        }
+        let session = Sessions::of(caller);
+        let payload = json!({
+            "session_id": session, "limit_type": "api_request_limit",
+            "retry_after_ms": retry_after.saturating_mul(1000), "current_usage": "over the limit",
+        });
+        let metadata = json!({ "agent": agent(caller) });
+        let around = Around { session_id: &session, agent_id: &self.agent_id, depth: 0, metadata: Some(&metadata) };
+        let mut longest = None;
+        for link in self.links.iter().filter(|link| link.offers(Kind::RateLimit)) {
+            let result = link.ask(Kind::RateLimit, &wire::event(Kind::RateLimit, &around, &payload)).await;
+            let wait = match result.ok().and_then(|result| Backpressure::read(&result).ok()) {
+                Some(Backpressure::Retry(millis)) => millis.div_ceil(1000),
+                Some(Backpressure::Skip(_)) => LONGEST_AWAY,
+                Some(Backpressure::Queue) | None => continue,
+            };
+            longest = longest.max(Some(wait.min(LONGEST_AWAY).max(retry_after)));
+        }
+        longest
+    }
+
+    /// Asks something that is more than a policy: facts, an intent. `None` where nobody offers it, or says no.
+    pub async fn enrich(&self, kind: Kind, caller: &Caller, payload: &Value) -> Option<Value> {
+        let link = self.links.iter().find(|link| link.offers(kind))?;
+        let session = Sessions::of(caller);
+        let around = Around { session_id: &session, agent_id: &self.agent_id, depth: 0, metadata: None };
+        let mut payload = payload.clone();
+        payload["session_id"] = session.as_str().into();
+        let result = link.ask(kind, &wire::event(kind, &around, &payload)).await.ok()?;
+        strictness(kind.family(), &result).ok().filter(|strictness| *strictness == 0).map(|_| result)
+    }
+
+    /// Whether anybody offers this.
+    pub fn offers(&self, kind: Kind) -> bool {
+        self.links.iter().any(|link| link.offers(kind))
+    }
+
+    /// The strictest decision of those who offer to make it; `None`: nobody does.
+    async fn special(&self, kind: Kind, action: &Action<'_>, payload: &Value) -> Result<Option<Value>, NoAnswer> {
+        debug_assert!(kind.family() > Family::Generic);
+        let metadata = action.metadata();
+        let mut strictest: Option<(usize, Value)> = None;
+        for link in self.links.iter().filter(|link| link.offers(kind)) {
+            let event = wire::event(kind, &action.around(&self.agent_id, &metadata), payload);
+            let result = link.ask(kind, &event).await?;
+            let rank = strictness(kind.family(), &result).map_err(NoAnswer::Broken)?;
+            if strictest.as_ref().is_none_or(|(least, _)| rank > *least) {
+                strictest = Some((rank, result));
+            }
+        }
+        Ok(strictest.map(|(_, result)| result))
+    }
+
+    /// Tells all of them of an event, when there is time for it.
+    pub fn note(&self, kind: Kind, session: &str, payload: Value) {
+        if !self.links.is_empty() {
+            let around = Around { session_id: session, agent_id: &self.agent_id, depth: 0, metadata: None };
+            self.telemetry.put(kind, wire::event(kind, &around, &payload));
+        }
+    }
+
+    /// Tells of an event of the process.
+    pub fn note_own(&self, kind: Kind, mut payload: Value) {
+        if payload.get("session_id").is_some() {
+            payload["session_id"] = self.session_id.as_str().into();
+        }
+        self.note(kind, &self.session_id, payload);
+    }
+
+    /// Tells that a configuration was checked and taken into use, and what is to be said against it.
+    pub fn checked(&self, hash: &str, warnings: &[String]) {
+        let status = if warnings.is_empty() { "passed" } else { "needs_review" };
+        self.note_own(
+            Kind::Verification,
+            json!({
+                "run_id": hash, "session_id": "", "status": status, "updated_at": wire::now(),
+                "checks": [{ "id": "configuration", "subject": "the configuration in use", "status": status }],
+                "residual_risks": warnings,
+            }),
+        );
+    }
+
+    /// Sends what was noted.
+    pub async fn send(&self) {
+        while let Some((kind, event)) = self.telemetry.take() {
+            for link in &self.links {
+                // A harness that is away has missed it: nobody waits, and nothing is kept for it.
+                let _ = link.tell(kind, &event).await;
+            }
+        }
+    }
+
+    fn met(&self, action: &Action<'_>) {
+        if self.sessions.meets(action.session) {
+            self.note(Kind::SessionStart, action.session, json!({ "agent": agent(action.caller) }));
+        }
+    }
+
+    /// Tells of the sessions that are over, and that we are still here.
+    pub fn beat(&self) {
+        for session in self.sessions.over() {
+            self.note(Kind::SessionEnd, &session, json!({ "reason": "idle" }));
+        }
+        let beat = self.telemetry.heartbeat();
+        self.note_own(Kind::Heartbeat, beat);
+    }
+}

@@ -1,0 +1,309 @@
+//! An opened directory: every name is looked up in the directory itself, whatever its path comes to mean meanwhile.
+//!
+//! No link is followed, nothing but a regular file is opened for reading, and nothing that is opened can block.
+
+use std::{
+    ffi::{CStr, CString, OsStr},
+    fs::{File, Metadata, OpenOptions},
+    io::{self, Read},
+    os::{
+        fd::{AsRawFd, FromRawFd, IntoRawFd},
+        unix::{
+            ffi::OsStrExt,
+            fs::{MetadataExt, OpenOptionsExt},
+        },
+    },
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use frontdesk_filters::handoff::{Directory, Kind, NAMES, Stamp, Unread};
+
+/// Whether the directory's own path may end in a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    Followed,
+    Refused,
+}
+
+/// A directory.
+#[derive(Debug)]
+pub struct Opened(File);
+
+impl Opened {
+    /// Opens it.
+    pub fn open(path: &Path, links: Links) -> Result<Self, Unread> {
+        let flags = match links {
+            Links::Followed => libc::O_DIRECTORY,
+            Links::Refused => libc::O_DIRECTORY | libc::O_NOFOLLOW,
+        };
+        // A slash at its end would have a link followed.
+        let bytes = path.as_os_str().as_bytes();
+        let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(bytes.len(), |last| last + 1);
+        let path = Path::new(OsStr::from_bytes(&bytes[..end]));
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        opened.map(Self).map_err(|error| match error.raw_os_error() {
+            Some(libc::ENOTDIR | libc::ELOOP) => Unread::Failed("it is no directory, or a link to one".into()),
+            _ => why(&error),
+        })
+    }
+
+    /// Opens a name in it.
+    pub(super) fn at(&self, name: &str, flags: i32, mode: libc::c_uint) -> io::Result<File> {
+        let component = !name.is_empty() && !name.contains('/') && name != "..";
+        let name = CString::new(name).ok().filter(|_| component).ok_or(io::ErrorKind::NotFound)?;
+        loop {
+            // SAFETY: the descriptor is open as long as `self` is borrowed, and the name ends in NUL.
+            let fd = unsafe { libc::openat(self.0.as_raw_fd(), name.as_ptr(), flags | libc::O_CLOEXEC, mode) };
+            if fd >= 0 {
+                // SAFETY: it was just opened, and nobody else knows it.
+                return Ok(unsafe { File::from_raw_fd(fd) });
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Gives a file in it another name; what had that name is gone.
+    pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (CString::new(from)?, CString::new(to)?);
+        let own = self.0.as_raw_fd();
+        // SAFETY: the descriptor is open as long as `self` is borrowed, and the names end in NUL.
+        let done = unsafe { libc::renameat(own, from.as_ptr(), own, to.as_ptr()) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Removes a file in it, if it can be.
+    pub(super) fn remove(&self, name: &str) {
+        if let Ok(name) = CString::new(name) {
+            // SAFETY: as above.
+            unsafe { libc::unlinkat(self.0.as_raw_fd(), name.as_ptr(), 0) };
+        }
+    }
+
+    /// The directory as a file, to have what was written in it kept.
+    pub(super) fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Directory for Opened {
+    fn names(&self) -> Result<Vec<String>, Unread> {
+        // Opened anew: where the reading stands belongs to whoever opened it.
+        let own = self.at(".", libc::O_RDONLY | libc::O_DIRECTORY, 0).map_err(|error| why(&error))?;
+        let listing = Listing::of(own).map_err(|error| why(&error))?;
+        let mut names = Vec::new();
+        for name in listing {
+            let name = name.map_err(|error| why(&error))?;
+            if name.as_bytes() == b"." || name.as_bytes() == b".." {
+                continue;
+            }
+            if names.len() == NAMES {
+                return Err(Unread::TooMany);
+            }
+            names.push(String::from_utf8_lossy(name.as_bytes()).into_owned());
+        }
+        Ok(names)
+    }
+
+    fn stamp(&self, name: &str) -> Result<Stamp, Unread> {
+        // With O_PATH nothing is opened: a pipe does not wait, and a device does not notice.
+        let found = self.at(name, libc::O_PATH | libc::O_NOFOLLOW, 0).and_then(|found| found.metadata());
+        found.map(|metadata| stamp(&metadata)).map_err(|error| why(&error))
+    }
+
+    fn read(&self, name: &str, most: usize) -> Result<(Vec<u8>, Stamp), Unread> {
+        if self.stamp(name)?.kind != Kind::File {
+            return Err(Unread::NotAFile);
+        }
+        let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let mut file = self.at(name, flags, 0).map_err(|error| why(&error))?;
+        // It may be another by now.
+        let before = stamp(&file.metadata().map_err(|error| why(&error))?);
+        if before.kind != Kind::File {
+            return Err(Unread::NotAFile);
+        }
+        let bound = most as u64;
+        if before.size > bound {
+            return Err(Unread::TooLarge);
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or(0));
+        (&mut file).take(bound + 1).read_to_end(&mut bytes).map_err(|error| why(&error))?;
+        if bytes.len() > most { Err(Unread::TooLarge) } else { Ok((bytes, before)) }
+    }
+}
+
+fn stamp(metadata: &Metadata) -> Stamp {
+    let kind = metadata.file_type();
+    let kind = if kind.is_file() {
+        Kind::File
+    } else if kind.is_symlink() {
+        Kind::Link
+    } else if kind.is_dir() {
+        Kind::Directory
+    } else {
+        Kind::Other
+    };
+    Stamp {
+        kind,
+        size: metadata.len(),
+        modified: at(metadata.mtime(), metadata.mtime_nsec()),
+        changed: at(metadata.ctime(), metadata.ctime_nsec()),
+        identity: (metadata.dev(), metadata.ino()),
+    }
+}
+
+fn at(seconds: i64, nanos: i64) -> SystemTime {
+    let nanos = Duration::from_nanos(u64::try_from(nanos).unwrap_or(0));
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let second = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+    second.and_then(|second| second.checked_add(nanos)).unwrap_or(UNIX_EPOCH)
+}
+
+fn why(error: &io::Error) -> Unread {
+    match error.raw_os_error() {
+        Some(libc::ELOOP | libc::ENXIO | libc::ENODEV) => Unread::NotAFile,
+        _ if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
+            Unread::Missing
+        }
+        _ => Unread::Failed(error.to_string()),
+    }
+}
+
+/// The names of a directory, one after the other.
+struct Listing(*mut libc::DIR);
+
+impl Listing {
+    fn of(directory: File) -> io::Result<Self> {
+        let fd = directory.into_raw_fd();
+        // SAFETY: the descriptor is a directory's, and belongs to the listing from here on.
+        let listing = unsafe { libc::fdopendir(fd) };
+        if listing.is_null() {
+            let error = io::Error::last_os_error();
+            // SAFETY: nobody took it.
+            drop(unsafe { File::from_raw_fd(fd) });
+            return Err(error);
+        }
+        Ok(Self(listing))
+    }
+}
+
+impl Iterator for Listing {
+    type Item = io::Result<CString>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // SAFETY: nothing but errno is written; null means its end or an error, and errno tells them apart.
+        unsafe { *libc::__errno_location() = 0 };
+        // SAFETY: the listing is open, and only this one reads it.
+        let entry = unsafe { libc::readdir(self.0) };
+        if entry.is_null() {
+            let error = io::Error::last_os_error();
+            return (error.raw_os_error() != Some(0)).then_some(Err(error));
+        }
+        // SAFETY: the name ends in NUL, and is copied before the listing is read on.
+        Some(Ok(unsafe { CStr::from_ptr((*entry).d_name.as_ptr()) }.to_owned()))
+    }
+}
+
+impl Drop for Listing {
+    fn drop(&mut self) {
+        // SAFETY: it is open, and this is the last of it.
+        unsafe { libc::closedir(self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::{fs::symlink, net::UnixListener};
+
+    use super::*;
+
+    /// A directory of its own, gone with the test.
+    struct Scratch(std::path::PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("frontdesk-opened-{}-{name}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn only_regular_files_are_read() {
+        let scratch = Scratch::new("kinds");
+        let inside = |name: &str| scratch.0.join(name);
+        std::fs::write(inside("a.md"), "text").unwrap();
+        std::fs::create_dir(inside("d.md")).unwrap();
+        symlink(inside("a.md"), inside("l.md")).unwrap();
+        symlink("/nowhere", inside("dangling.md")).unwrap();
+        let pipe = CString::new(inside("p.md").as_os_str().as_bytes()).unwrap();
+        // SAFETY: the path ends in NUL.
+        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        let _socket = UnixListener::bind(inside("s.md")).unwrap();
+        let opened = Opened::open(&scratch.0, Links::Refused).unwrap();
+        let mut names = opened.names().unwrap();
+        names.sort_unstable();
+        assert_eq!(names, ["a.md", "d.md", "dangling.md", "l.md", "p.md", "s.md"]);
+        assert_eq!(
+            names,
+            {
+                let mut again = opened.names().unwrap();
+                again.sort_unstable();
+                again
+            },
+            "and again"
+        );
+        let kinds: Vec<Kind> = names.iter().map(|name| opened.stamp(name).unwrap().kind).collect();
+        assert_eq!(kinds, [Kind::File, Kind::Directory, Kind::Link, Kind::Link, Kind::Other, Kind::Other]);
+        assert_eq!(opened.read("a.md", 4).unwrap().0, b"text");
+        assert_eq!(opened.read("a.md", 3).unwrap_err(), Unread::TooLarge);
+        for name in &names[1..] {
+            assert_eq!(opened.read(name, 9).unwrap_err(), Unread::NotAFile, "{name}");
+        }
+        let outside = format!("../{}/a.md", scratch.0.file_name().unwrap().to_str().unwrap());
+        for name in ["b.md", "", "..", "/etc/passwd", "./a.md", "a\0.md", &outside, &"x".repeat(300)] {
+            assert_eq!(opened.read(name, 9).unwrap_err(), Unread::Missing, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn an_opened_directory_stays_the_one_it_was() {
+        let scratch = Scratch::new("moved");
+        let (first, second) = (scratch.0.join("first"), scratch.0.join("second"));
+        std::fs::create_dir(&first).unwrap();
+        std::fs::write(first.join("a.md"), "mine").unwrap();
+        let opened = Opened::open(&first, Links::Refused).unwrap();
+        std::fs::rename(&first, &second).unwrap();
+        symlink("/etc", &first).unwrap();
+        assert_eq!(opened.read("a.md", 9).unwrap().0, b"mine");
+        assert_eq!(opened.stamp("passwd"), Err(Unread::Missing));
+        for link in [first.clone(), first.join(""), scratch.0.join("first//")] {
+            assert!(matches!(Opened::open(&link, Links::Refused), Err(Unread::Failed(_))), "{}", link.display());
+        }
+        assert!(Opened::open(&first, Links::Followed).is_ok());
+        assert_eq!(Opened::open(&scratch.0.join("third"), Links::Followed).unwrap_err(), Unread::Missing);
+    }
+
+    #[test]
+    fn a_stamp_changes_with_what_is_written() {
+        let scratch = Scratch::new("stamps");
+        let file = scratch.0.join("a.md");
+        std::fs::write(&file, "one").unwrap();
+        let opened = Opened::open(&scratch.0, Links::Refused).unwrap();
+        let before = opened.stamp("a.md").unwrap();
+        assert_eq!(opened.read("a.md", 9).unwrap().1, before);
+        std::fs::write(scratch.0.join("b"), "one").unwrap();
+        std::fs::rename(scratch.0.join("b"), &file).unwrap();
+        assert_ne!(opened.stamp("a.md").unwrap(), before);
+    }
+}

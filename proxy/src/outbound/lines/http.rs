@@ -1,0 +1,127 @@
+//! Messages posted over HTTP, one in each request.
+//!
+//! Nothing is sent twice: a kept connection that turns out to be closed loses the message. Closed ones are noticed before
+//! they are used, so that this is rare; and whoever asks takes nothing for a yes.
+
+use std::{sync::Arc, time::Duration};
+
+use ::http::{HeaderMap, HeaderValue, StatusCode, header};
+use async_trait::async_trait;
+use bytes::Bytes;
+use frontdesk_filters::{
+    desk::Answer,
+    harness::{Line, Lost, Way},
+};
+use pingora::{http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
+use tokio::{sync::Semaphore, time::timeout};
+
+use super::{MOST, Place, late};
+use crate::outbound::{Outbound, because, carry::exchange};
+
+/// Messages on their way at a time; others wait for as long as they may.
+const AT_A_TIME: usize = 256;
+
+/// The way over HTTP.
+pub(super) struct Posts(Arc<Posting>);
+
+impl Posts {
+    pub(super) fn new(outbound: Arc<Outbound>, place: Place, authorization: Option<HeaderValue>) -> Self {
+        let mut headers = HeaderMap::with_capacity(6);
+        headers.insert(header::HOST, place.authority.clone());
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        if let Some(value) = authorization {
+            headers.insert(header::AUTHORIZATION, value);
+        }
+        Self(Arc::new(Posting { outbound, place, headers, places: Semaphore::new(AT_A_TIME) }))
+    }
+}
+
+#[async_trait]
+impl Way for Posts {
+    async fn open(&self, _within: Duration) -> Result<Arc<dyn Line>, Lost> {
+        Ok(self.0.clone())
+    }
+}
+
+struct Posting {
+    outbound: Arc<Outbound>,
+    place: Place,
+    /// Of every request, but for the length.
+    headers: HeaderMap,
+    places: Semaphore,
+}
+
+#[async_trait]
+impl Line for Posting {
+    async fn ask(&self, _id: &str, message: Bytes, within: Duration) -> Result<Bytes, Lost> {
+        let answer = self.post(message, within).await?;
+        if answer.status.is_success() { Ok(answer.body) } else { Err(Lost(format!("the answer is {}", answer.status))) }
+    }
+
+    async fn tell(&self, message: Bytes, within: Duration) -> Result<(), Lost> {
+        self.post(message, within).await.map(drop)
+    }
+
+    fn is_broken(&self) -> bool {
+        false
+    }
+}
+
+impl Posting {
+    async fn post(&self, message: Bytes, within: Duration) -> Result<Answer, Lost> {
+        // What is not finished in time is dropped, and its connection with it.
+        timeout(within, self.posted(&message)).await.unwrap_or_else(|_| Err(late(within)))
+    }
+
+    async fn posted(&self, message: &Bytes) -> Result<Answer, Lost> {
+        let _place = self.places.acquire().await.map_err(|e| Lost(e.to_string()))?;
+        let request = self.request(message.len()).map_err(|e| Lost(because(&e)))?;
+        let (mut session, peer) = self.connected().await?;
+        match exchange(&mut session, request, message, MOST).await {
+            Ok(answer) => {
+                // One that leads elsewhere is not followed: who is asked was declared.
+                self.outbound.keep(session, &peer).await;
+                Ok(answer)
+            }
+            Err(cut) => {
+                session.shutdown().await;
+                Err(Lost(cut.words()))
+            }
+        }
+    }
+
+    async fn connected(&self) -> Result<(HttpSession, HttpPeer), Lost> {
+        let mut why = Lost(String::new());
+        for peer in self.place.peers().await? {
+            match self.outbound.connected(&peer).await {
+                Ok(session) => return Ok((session, peer)),
+                Err(e) => why = Lost(because(&e)),
+            }
+        }
+        Err(why)
+    }
+
+    fn request(&self, length: usize) -> pingora::Result<RequestHeader> {
+        let fields = Some(self.headers.len() + 1);
+        let mut request = RequestHeader::build(::http::Method::POST, self.place.target.as_bytes(), fields)?;
+        for (name, value) in &self.headers {
+            request.insert_header(name, value)?;
+        }
+        request.insert_header(header::CONTENT_LENGTH, length)?;
+        Ok(request)
+    }
+}
+
+impl crate::outbound::carry::Cut {
+    /// In words for a log.
+    fn words(&self) -> String {
+        match self {
+            Self::Broken(e) => because(e),
+            Self::Headless => "the answer has no head".into(),
+            Self::TooLong(StatusCode::OK) => format!("the answer has more than {MOST} bytes"),
+            Self::TooLong(status) => format!("the answer is {status}, with more than {MOST} bytes"),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Ways to whoever is asked by messages rather than by pages: over HTTP, a WebSocket, a Unix socket, or a program's own
+//! input and output. What the messages say is not known here, but for the `id` that an answer repeats.
+
+mod http;
+mod place;
+mod shared;
+mod stdio;
+mod text;
+mod unix;
+mod waiting;
+mod words;
+mod ws;
+
+#[cfg(test)]
+mod tests;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use ::http::HeaderValue;
+use frontdesk_filters::harness::{Lost, Way};
+use url::Url;
+
+use super::Outbound;
+use place::Place;
+
+/// No answer is longer, in bytes.
+const MOST: usize = 1024 * 1024;
+
+/// The way to a URL: `http(s)://…`, `ws(s)://…`, `unix:/path` or `stdio:COMMAND ARGS`. The token is sent as
+/// `Authorization: Bearer` where there are headers to send it in. The error says what is wrong, in words.
+pub fn way(outbound: &Arc<Outbound>, url: &str, token: Option<&str>) -> Result<Arc<dyn Way>, String> {
+    Ok(match Leads::of(url, token)? {
+        Leads::File(path) => Arc::new(unix::Socket::new(path)),
+        Leads::Program(words) => Arc::new(stdio::Program::new(words)),
+        Leads::Http(place, authorization) => Arc::new(http::Posts::new(outbound.clone(), place, authorization)),
+        Leads::WebSocket(place, authorization) => Arc::new(ws::Socket::new(outbound.clone(), place, authorization)),
+    })
+}
+
+/// Whether there is a way to a URL, with this token.
+///
+/// # Errors
+///
+/// What is wrong with it, in words.
+pub fn check(url: &str, token: Option<&str>) -> Result<(), String> {
+    Leads::of(url, token).map(drop)
+}
+
+/// Where a URL leads to.
+enum Leads {
+    File(PathBuf),
+    Program(Vec<String>),
+    Http(Place, Option<HeaderValue>),
+    WebSocket(Place, Option<HeaderValue>),
+}
+
+impl Leads {
+    fn of(url: &str, token: Option<&str>) -> Result<Self, String> {
+        if let Some(path) = url.strip_prefix("unix:") {
+            if !path.starts_with('/') {
+                return Err("unix: takes a whole path, such as unix:/run/harness.sock".into());
+            }
+            return Ok(Self::File(PathBuf::from(path)));
+        }
+        if let Some(command) = url.strip_prefix("stdio:") {
+            return words::split(command).map(Self::Program);
+        }
+        // Nothing of the URL is quoted: what does not parse may still have a secret in it.
+        let url = Url::parse(url).map_err(|e| format!("the URL cannot be read: {e}"))?;
+        let authorization = token.filter(|token| !token.is_empty()).map(bearer).transpose()?;
+        let place = Place::of(&url)?;
+        match url.scheme() {
+            "http" | "https" => Ok(Self::Http(place, authorization)),
+            "ws" | "wss" => Ok(Self::WebSocket(place, authorization)),
+            scheme => {
+                Err(format!("{scheme}: is no way; write http(s)://…, ws(s)://…, unix:/path or stdio:COMMAND ARGS"))
+            }
+        }
+    }
+}
+
+/// What a place is called in logs and metrics: its URL without what may be a secret in it.
+pub fn name(url: &str) -> String {
+    if let Some(command) = url.strip_prefix("stdio:") {
+        return format!("stdio:{}", command.split_whitespace().next().unwrap_or_default());
+    }
+    match Url::parse(url) {
+        Ok(parsed) if parsed.has_host() => {
+            let port = parsed.port().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("{}://{}{port}{}", parsed.scheme(), parsed.host_str().unwrap_or_default(), parsed.path())
+        }
+        _ => url.to_owned(),
+    }
+}
+
+fn bearer(token: &str) -> Result<HeaderValue, String> {
+    let value = HeaderValue::try_from(format!("Bearer {token}"));
+    let mut value = value.map_err(|_| "the token has characters that cannot be sent in a header")?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn late(within: Duration) -> Lost {
+    Lost(format!("no answer within {within:?}"))
+}

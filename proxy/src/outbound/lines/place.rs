@@ -1,0 +1,62 @@
+//! Where a URL leads to: a host and a port, with TLS or without.
+
+use ::http::HeaderValue;
+use frontdesk_filters::harness::Lost;
+use pingora::upstreams::peer::HttpPeer;
+use url::Url;
+
+use crate::outbound::CONNECT;
+
+/// Tells these connections from those to the site and to other services.
+const GROUP: u64 = u64::MAX - 1;
+/// Addresses of one name that are tried, one after the other: `localhost` has two, and a server often listens on one.
+const MOST_ADDRESSES: usize = 4;
+
+/// A server by its name.
+pub(super) struct Place {
+    /// Without brackets.
+    name: String,
+    port: u16,
+    pub(super) tls: bool,
+    /// As `Host` has it.
+    pub(super) authority: HeaderValue,
+    /// Path and query.
+    pub(super) target: String,
+}
+
+impl Place {
+    /// Reads a URL whose scheme is one with a host. Credentials in it are refused: they would end up in logs.
+    pub(super) fn of(url: &Url) -> Result<Self, String> {
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("the URL must not have a user or a password; put the secret into token".into());
+        }
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or("the URL has no host")?;
+        let authority = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
+        let path = if url.path().is_empty() { "/" } else { url.path() };
+        Ok(Self {
+            name: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+            port: url.port_or_known_default().ok_or("the URL has no port")?,
+            tls: matches!(url.scheme(), "https" | "wss"),
+            authority: HeaderValue::try_from(authority).map_err(|_| "the URL's host cannot be sent in a header")?,
+            target: url.query().map_or(path.to_owned(), |query| format!("{path}?{query}")),
+        })
+    }
+
+    /// Where to connect to, the first address first. There is at least one.
+    pub(super) async fn peers(&self) -> Result<Vec<HttpPeer>, Lost> {
+        let found = tokio::net::lookup_host((self.name.as_str(), self.port)).await;
+        let found = found.map_err(|e| Lost(format!("{}: {e}", self.name)))?;
+        let peers: Vec<HttpPeer> = found
+            .take(MOST_ADDRESSES)
+            .map(|address| {
+                // The name is always given: without one the library would not verify the certificate at all.
+                let mut peer = HttpPeer::new(address, self.tls, self.name.clone());
+                peer.group_key = GROUP;
+                peer.options.connection_timeout = Some(CONNECT);
+                peer.options.total_connection_timeout = Some(CONNECT);
+                peer
+            })
+            .collect();
+        if peers.is_empty() { Err(Lost(format!("{} has no address", self.name))) } else { Ok(peers) }
+    }
+}

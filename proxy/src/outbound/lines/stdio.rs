@@ -1,0 +1,73 @@
+//! Lines to and from a program of this machine, which lives as long as the connection to it.
+
+use std::{
+    os::{fd::OwnedFd, unix::process::CommandExt},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use frontdesk_filters::harness::{Line, Lost, Way};
+use tokio::net::unix::pipe;
+
+use super::{
+    shared::Shared,
+    text::{Lines, Sheet},
+};
+
+/// What a program finds of our environment.
+const PASSED_ON: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH"];
+
+/// The way to a program.
+pub(super) struct Program {
+    /// The first is the program, the others are its arguments.
+    words: Vec<String>,
+}
+
+impl Program {
+    pub(super) fn new(words: Vec<String>) -> Self {
+        Self { words }
+    }
+
+    /// Starts it. What it writes to its standard error is in our log's stream.
+    fn start(&self) -> Result<(pipe::Receiver, pipe::Sender, Running), String> {
+        let (program, arguments) = self.words.split_first().ok_or("no program")?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        // What the configuration takes from the environment is ours: secrets are no business of a program's.
+        command.env_clear().envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        // What interrupts us from a keyboard is ours to answer: it is still needed while we end.
+        command.process_group(0);
+        let mut running = Running(Some(command.spawn().map_err(|e| format!("{program}: {e}"))?));
+        let child = running.0.as_mut().ok_or("no program")?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(format!("{program}: no pipes to it"));
+        };
+        let from = pipe::Receiver::from_owned_fd(OwnedFd::from(from)).map_err(|e| e.to_string())?;
+        let to = pipe::Sender::from_owned_fd(OwnedFd::from(to)).map_err(|e| e.to_string())?;
+        Ok((from, to, running))
+    }
+}
+
+#[async_trait]
+impl Way for Program {
+    async fn open(&self, _within: Duration) -> Result<Arc<dyn Line>, Lost> {
+        let (from, to, running) = self.start().map_err(Lost)?;
+        Ok(Shared::start(Lines::new(from), Sheet(to), running))
+    }
+}
+
+/// A program that ends when this is dropped, and leaves nothing behind.
+struct Running(Option<Child>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let Some(mut child) = self.0.take() else { return };
+        let _ = child.kill();
+        if matches!(child.try_wait(), Ok(None)) {
+            // It is dead in a moment; that moment is nobody's to wait.
+            let _ = std::thread::Builder::new().name("reaper".into()).spawn(move || child.wait());
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Every way, over real sockets and to real programs.
+
+mod http;
+mod many;
+mod stdio;
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use frontdesk_filters::harness::{Line, Lost, Way};
+
+use crate::outbound::Outbound;
+
+/// As long as nothing here should take.
+const LONG: Duration = Duration::from_secs(20);
+/// As long as nothing here can take.
+const SHORT: Duration = Duration::from_millis(300);
+
+fn way(url: &str) -> Arc<dyn Way> {
+    super::way(&Outbound::new(), url, Some("SECRET")).unwrap()
+}
+
+async fn line(url: &str) -> Arc<dyn Line> {
+    way(url).open(LONG).await.unwrap()
+}
+
+fn question(id: &str) -> Bytes {
+    Bytes::from(format!(r#"{{"id":"{id}","params":{{}}}}"#))
+}
+
+fn answer(id: &str) -> String {
+    format!(r#"{{"id":"{id}","result":"{id}"}}"#)
+}
+
+/// Waits until a line has been found broken.
+async fn breaks(line: &Arc<dyn Line>) {
+    let until = tokio::time::Instant::now() + LONG;
+    while !line.is_broken() {
+        assert!(tokio::time::Instant::now() < until, "it never broke");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+fn why(lost: &Result<Bytes, Lost>) -> &str {
+    match lost {
+        Ok(answer) => panic!("an answer: {answer:?}"),
+        Err(Lost(why)) => why,
+    }
+}
+
+#[test]
+fn what_leads_nowhere_is_refused() {
+    let outbound = Outbound::new();
+    for (url, about) in [
+        ("tcp://h:1", "is no way"),
+        ("unix:run/x", "a whole path"),
+        ("stdio:", "a command"),
+        ("stdio:a 'b", "not closed"),
+        ("http://", "cannot be read"),
+        ("http://user:SECRET@h/", "must not have a user"),
+        ("no url", "cannot be read"),
+    ] {
+        let refused = super::way(&outbound, url, None).err().unwrap_or_default();
+        assert!(refused.contains(about), "{url}: {refused}");
+        assert!(!refused.contains("SECRET"), "{refused}");
+    }
+    assert!(super::way(&outbound, "http://h/", Some("a\nb")).is_err());
+    assert!(super::way(&outbound, "http://h/", Some("")).is_ok());
+}

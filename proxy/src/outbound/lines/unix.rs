@@ -1,0 +1,34 @@
+//! Lines over a socket of this machine. Who may open it, its file says.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use frontdesk_filters::harness::{Line, Lost, Way};
+use tokio::{net::UnixStream, time::timeout};
+
+use super::{
+    shared::Shared,
+    text::{Lines, Sheet},
+};
+
+/// The way to a socket.
+pub(super) struct Socket {
+    path: PathBuf,
+}
+
+impl Socket {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+}
+
+#[async_trait]
+impl Way for Socket {
+    async fn open(&self, within: Duration) -> Result<Arc<dyn Line>, Lost> {
+        let lost = |why: String| Lost(format!("{}: {why}", self.path.display()));
+        let connected = timeout(within, UnixStream::connect(&self.path)).await;
+        let stream = connected.map_err(|_| lost(format!("no connection within {within:?}")))?;
+        let (from, to) = stream.map_err(|e| lost(e.to_string()))?.into_split();
+        Ok(Shared::start(Lines::new(from), Sheet(to), ()))
+    }
+}

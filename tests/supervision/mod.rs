@@ -1,0 +1,23 @@
+//! Promise: nothing that is risky enough happens without the operator's harness having had its say.
+
+mod closed;
+mod decided;
+mod parts;
+mod people;
+mod told;
+mod transports;
+
+use crate::support::supervisor::{
+    ALL, DIALECTS, Harness, TOKEN, answer, before, is_done, open, order, orders, place, reachable, refused, shop,
+};
+use crate::support::{Answer, Ask, Desk, Origin, Reply, SOON, Setup, Via, eventually};
+use serde_json::{Value, json};
+
+fn tea() -> Value {
+    json!({ "item": "tea", "qty": 2 })
+}
+
+/// What the shop was asked for.
+fn sent(origin: &Origin) -> Vec<Value> {
+    orders(origin).iter().map(|request| serde_json::from_slice(&request.body).expect("JSON")).collect()
+}
