@@ -98,10 +98,11 @@ impl Permission {
         Change { key: self.key.clone(), expect: Expect::Version(self.version), put: Put::Nothing }
     }
 
-    /// It was not needed after all, and is good for another call.
+    /// It was not needed after all, and is good for another call. Whatever was asked meanwhile does not hinder the rest of
+    /// what is taken back.
     pub(super) fn given_back(&self, lasts: Duration) -> Change {
         let put = Put::Value(self.ticket.clone().into(), lasts);
-        Change { key: self.key.clone(), expect: Expect::Absent, put }
+        Change { key: self.key.clone(), expect: Expect::Anything, put }
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     fault::{Fault, Refusal},
-    harness::{Action, Decided, Harness, Verdict, decision::Approval, kinds::Kind},
+    harness::{ALLOWED, Action, Decided, Harness, Verdict, decision::Approval, kinds::Kind},
 };
 
 /// What is written down of what went on though nobody decided.
@@ -79,7 +79,10 @@ impl Step<'_> {
     }
 
     async fn follow(&mut self, decided: Decided, about: About) -> Result<bool, Stop> {
-        self.account.supervision = decided.word();
+        // A plain yes to one question hides nothing of what came of another.
+        if self.account.supervision.is_empty() || decided.word() != ALLOWED {
+            self.account.supervision = decided.word();
+        }
         let mut changed = false;
         if let Some(arguments) = decided.arguments.filter(|arguments| *arguments != self.ask.input) {
             let ours = replace(&mut self.ask.input, arguments);
@@ -100,7 +103,8 @@ impl Step<'_> {
             }
             Verdict::Escalated(why) => {
                 self.escalated(about, &why).await?;
-                self.account.supervision = "approved";
+                // That somebody else gave no decision is not made good by it.
+                self.account.supervision = if decided.unasked { OPEN } else { "approved" };
                 Ok(changed)
             }
             Verdict::Blocked => Err(blocked().into()),

@@ -2,9 +2,9 @@
 //!
 //! It is another protocol than the handshake, though both are called AHP. Nothing here knows how a message travels.
 
-pub mod decision;
+pub(crate) mod decision;
 pub(crate) mod gateway;
-pub mod kinds;
+pub(crate) mod kinds;
 mod line;
 mod link;
 mod pressure;
@@ -12,11 +12,12 @@ mod question;
 mod sessions;
 mod supervisor;
 mod telemetry;
-pub mod wire;
+pub(crate) mod wire;
 
 pub use gateway::Passed;
 pub use line::{Line, Lost, Way};
 pub use link::{Greeted, Hello, Link, NoAnswer};
 pub use question::Action;
+pub(crate) use supervisor::ALLOWED;
 pub use supervisor::{Decided, Harness, Verdict};
 pub use telemetry::Telemetry;

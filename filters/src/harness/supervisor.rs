@@ -93,13 +93,16 @@ impl Verdict {
     }
 }
 
+/// What is written down of a plain yes.
+pub(crate) const ALLOWED: &str = "allow";
+
 impl Decided {
     /// As it is written down and counted.
     pub fn word(&self) -> &'static str {
         match self.verdict {
             Verdict::Go if self.unasked => "open_on_error",
             Verdict::Go if self.arguments.is_some() => "modify",
-            Verdict::Go => "allow",
+            Verdict::Go => ALLOWED,
             Verdict::Deferred(_) => "defer",
             Verdict::Escalated(_) => "escalate",
             Verdict::Undecided => "closed",
