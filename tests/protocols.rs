@@ -251,6 +251,49 @@ async fn protocols_websocket_may_be_silent_for_long() {
     }
 }
 
+/// Answers before it was asked: the answer to the handshake and the end of the request meet in the proxy.
+#[tokio::test]
+async fn protocols_an_upgrade_answered_at_once_goes_on() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let site = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = site.local_addr().expect("bound").port();
+    tokio::spawn(async move {
+        while let Ok((mut io, _)) = site.accept().await {
+            tokio::spawn(async move {
+                let head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+                io.write_all(head.as_bytes()).await.expect("writing");
+                let mut piece = [0; 4096];
+                let mut seen = Vec::new();
+                while !seen.windows(4).any(|end| end == b"\r\n\r\n") {
+                    let size = io.read(&mut piece).await.expect("reading");
+                    assert!(size > 0, "a whole head");
+                    seen.extend_from_slice(&piece[..size]);
+                }
+                let size = io.read(&mut piece).await.unwrap_or(0);
+                let _ = io.write_all(&piece[..size]).await;
+            });
+        }
+    });
+    let desk = Setup::before_urls(&[format!("http://127.0.0.1:{port}")]).start().await;
+    for round in 0..150 {
+        let mut io = desk.conn().await.into_io();
+        let ask = "GET /chat HTTP/1.1\r\nHost: site.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+        io.write_all(ask.as_bytes()).await.expect("writing");
+        let mut seen = Vec::new();
+        let mut piece = [0; 4096];
+        while !seen.windows(4).any(|end| end == b"\r\n\r\n") {
+            let size = soon("the handshake", io.read(&mut piece)).await.expect("reading");
+            assert!(size > 0, "round {round}: closed in the head");
+            seen.extend_from_slice(&piece[..size]);
+        }
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        io.write_all(b"ping").await.expect("writing");
+        let size = soon("the echo", io.read(&mut piece)).await.expect("reading");
+        assert_eq!(&piece[..size], b"ping", "round {round}");
+    }
+}
+
 /// Sends all of it at once; the answers are the methods and targets, in this order.
 async fn pipelines(requests: &[Vec<u8>], answers: &[String]) {
     let origin = Origin::start(|r: &Request| Reply::json(format!("{} {} {}", r.method, r.target, r.body.len()))).await;

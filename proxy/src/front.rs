@@ -186,12 +186,14 @@ impl ProxyHttp for Front {
     }
 
     /// pass: the next upstream in turn.
-    async fn upstream_peer(&self, _: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
+    async fn upstream_peer(&self, session: &mut Session, ctx: &mut Ctx) -> Result<Box<HttpPeer>> {
         let running = ctx.running(&self.live);
         let index = running.pool.choose(ctx.tried);
         ctx.upstream = Some(index);
         ctx.upstream_began.get_or_insert_with(std::time::Instant::now);
-        let Some(mut peer) = running.pool.backends()[index].peer().await else {
+        let backend = &running.pool.backends()[index];
+        let found = if session.is_upgrade_req() { backend.peer_for_upgrade().await } else { backend.peer().await };
+        let Some(mut peer) = found else {
             return Error::e_explain(ErrorType::HTTPStatus(503), "the upstream's name cannot be resolved");
         };
         if ctx.may_be_silent {

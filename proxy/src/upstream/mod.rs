@@ -1,5 +1,6 @@
 //! The sites behind: which one takes the next request, and whether it is believed to be well.
 
+mod handshake;
 mod peer;
 
 use std::{
@@ -177,6 +178,13 @@ impl Backend {
         let address = *addresses.get(turn.checked_rem(addresses.len())?)?;
         let mut peer = self.template.clone();
         peer._address = LibraryAddr::Inet(address);
+        Some(peer)
+    }
+
+    /// The same for a protocol upgrade, which has a connection of its own.
+    pub async fn peer_for_upgrade(&self) -> Option<HttpPeer> {
+        let mut peer = self.peer().await?;
+        handshake::alone(&mut peer);
         Some(peer)
     }
 
