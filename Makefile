@@ -1,7 +1,7 @@
 # What a newcomer needs: `make demo` to see it, `make test` to trust it. Both install what is missing and say so.
 CARGO ?= cargo
 
-.PHONY: demo test clients setup keys check bench
+.PHONY: demo test clients deploy-check drill browser setup keys check bench
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -19,6 +19,21 @@ test: keys
 clients: setup keys
 	$(CARGO) build --locked --bin frontdesk
 	tests/clients/run ./target/debug/frontdesk
+
+# deploy/ by others' tools: the Kubernetes schemas, promtool, systemd-analyze, a linter of container files.
+deploy-check: setup keys
+	$(CARGO) build --locked --bin frontdesk
+	tests/deploy/run ./target/debug/frontdesk
+
+# Started, reconfigured, drained beside a site that restarts and dies, with real processes under load.
+drill: setup
+	$(CARGO) build --locked --bin frontdesk
+	tests/drill/run ./target/debug/frontdesk
+# The operator's page in a headless Chromium; leaves pictures of it in target/browser.
+browser: setup keys
+	@deploy/setup chromium
+	$(CARGO) build --locked --bin frontdesk
+	tests/browser/run ./target/debug/frontdesk
 
 # fmt, lints, docs, and every file in conf/.
 check: setup keys

@@ -68,14 +68,145 @@ async fn command_run_says_when_its_port_is_taken() {
     assert!(err.contains(&address), "{err}");
 }
 
-#[tokio::test]
-async fn command_help_names_every_command() {
-    let (code, out, _) = run_to_end(&["--help"], &std::env::temp_dir());
+#[test]
+fn command_help_names_every_command() {
+    let (code, out, _) = ran(&["--help"]);
     assert_eq!(code, 0);
-    for command in ["run", "check", "inspect", "export", "import", "handoff", "demo"] {
+    for command in ["run", "check", "inspect", "export", "import", "handoff", "demo", "completions", "man"] {
         assert!(out.contains(command), "{command} in {out}");
     }
-    let (code, out, _) = run_to_end(&["--version"], &std::env::temp_dir());
+    let (code, alone, said) = ran(&[]);
+    assert!(code == 2 && alone.is_empty(), "{alone}");
+    assert!(said.contains("frontdesk demo") && said.contains("run --upstream"), "where to begin: {said}");
+}
+
+#[test]
+fn command_help_teaches() {
+    for command in [vec!["run"], vec!["check"], vec!["inspect"], vec!["catalog", "diff"], vec!["man"]] {
+        let (code, out, _) = ran(&[&command[..], &["--help"]].concat());
+        assert_eq!(code, 0, "{command:?}");
+        let example = format!("  frontdesk {} ", command.join(" "));
+        for part in ["Examples:", "Exit codes:", "Next:", &example] {
+            assert!(out.contains(part), "{part} in {out}");
+        }
+        let (code, again, _) = ran(&[&["help"], &command[..]].concat());
+        assert_eq!((code, again), (0, out), "{command:?}");
+    }
+    assert!(!ran(&["run", "-h"]).1.contains("Examples:"), "the short one is short");
+}
+
+#[test]
+fn command_version_has_the_revision() {
+    let (code, out, _) = ran(&["--version"]);
+    assert!(code == 0 && out.starts_with(concat!("frontdesk ", env!("CARGO_PKG_VERSION"))), "{out}");
+    let mut git = std::process::Command::new("git");
+    let head = git.args(["rev-parse", "HEAD"]).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let head = head.ok().filter(|done| done.status.success());
+    // Of another build, or an archive, git knows nothing.
+    if let (Some(head), None) = (head, std::env::var_os("FRONTDESK_BIN")) {
+        let head = String::from_utf8_lossy(&head.stdout).trim().to_owned();
+        let shown = out.trim().split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or_default();
+        assert!(shown.len() == 12 && head.starts_with(shown), "{out} at {head}");
+    }
+}
+
+#[test]
+fn command_misuse_is_2_with_a_hint() {
+    for (args, hint) in [
+        (vec!["chekc", "a.toml"], "'check'"),
+        (vec!["run"], "--config"),
+        (vec!["run", "--upstream", "http://a", "--config", "b"], "cannot be used with"),
+        (vec!["run", "--upsteam", "http://a"], "'--upstream'"),
+        (vec!["check"], "<FILE>"),
+        (vec!["completions", "tcsh"], "bash"),
+        (vec!["man", "runn"], "check"),
+    ] {
+        let (code, out, said) = ran(&args);
+        assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {said}");
+        assert!(said.contains(hint), "{hint} in {said}");
+    }
+}
+
+#[test]
+fn command_completions_are_what_a_shell_reads() {
+    for (shell, word) in [("bash", "complete -F"), ("zsh", "#compdef frontdesk"), ("fish", "complete -c frontdesk")] {
+        let (code, out, _) = ran(&["completions", shell]);
+        assert!(code == 0 && out.contains(word) && out.contains("upstream"), "{shell}: {out}");
+    }
+    let dir = Dir::new();
+    let script = dir.write("frontdesk.bash", ran(&["completions", "bash"]).1);
+    let complete = "source \"$0\"; COMP_WORDS=(frontdesk ins); COMP_CWORD=1; _frontdesk frontdesk ins frontdesk; echo \"${COMPREPLY[@]}\"";
+    let done = std::process::Command::new("bash").arg("-c").arg(complete).arg(&script).output().expect("bash");
+    let said = String::from_utf8_lossy(&done.stdout).trim().to_owned();
+    assert_eq!(said, "inspect", "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn command_man_writes_every_page() {
+    let (code, page, _) = ran(&["man", "run"]);
+    assert!(code == 0 && page.contains(".TH frontdesk-run 1") && page.contains("EXIT STATUS"), "{page}");
+    let dir = Dir::new();
+    let (code, ..) = run_to_end(&["man", "--dir", "man1"], dir.path());
     assert_eq!(code, 0);
-    assert!(out.starts_with("frontdesk "), "{out}");
+    let pages: Vec<String> = std::fs::read_dir(dir.join("man1"))
+        .expect("the pages")
+        .map(|entry| entry.expect("a page").file_name().to_string_lossy().into_owned())
+        .collect();
+    for name in ["frontdesk.1", "frontdesk-run.1", "frontdesk-catalog-diff.1", "frontdesk-handoff-lint.1"] {
+        assert!(pages.iter().any(|page| page == name), "{name} in {pages:?}");
+    }
+    dir.write("file", "");
+    let (code, _, said) = run_to_end(&["man", "--dir", "file"], dir.path());
+    assert!(code == 2 && said.contains("file cannot be written"), "{said}");
+}
+
+#[test]
+fn command_colours_are_for_terminals() {
+    for args in [vec!["--help"], vec!["help", "run"], vec!["man"], vec!["completions", "zsh"], vec!["--version"]] {
+        let (_, out, said) = ran(&args);
+        assert!(!out.contains('\x1b') && !said.contains('\x1b'), "{args:?} into a pipe: {out:?} {said:?}");
+    }
+    assert!(!ran(&["chekc"]).2.contains('\x1b'));
+    assert!(on_a_terminal(&["--help"], &[]).contains('\x1b'), "a person is shown what is what");
+    assert!(!on_a_terminal(&["--help"], &[("NO_COLOR", "1")]).contains('\x1b'), "unless they want none");
+    assert!(!on_a_terminal(&["--help"], &[("TERM", "dumb")]).contains('\x1b'), "or the terminal has none");
+}
+
+#[test]
+fn command_output_may_be_read_in_part() {
+    let shown = std::process::Command::new("bash")
+        .args(["-c", "\"$0\" completions zsh | head -1; exit ${PIPESTATUS[0]}"])
+        .arg(crate::support::desk::binary())
+        .output()
+        .expect("bash");
+    let said = String::from_utf8_lossy(&shown.stderr).into_owned();
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+fn ran(args: &[&str]) -> (i32, String, String) {
+    run_to_end(args, &std::env::temp_dir())
+}
+
+/// What a command prints where its standard output is a terminal.
+fn on_a_terminal(args: &[&str], env: &[(&str, &str)]) -> String {
+    use std::io::Read;
+    use std::os::fd::FromRawFd;
+
+    let (mut ours, mut theirs) = (0, 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: both descriptors are written to where they are to be, and the rest may be null.
+    let opened = unsafe { libc::openpty(&raw mut ours, &raw mut theirs, none, std::ptr::null(), std::ptr::null()) };
+    assert_eq!(opened, 0, "a terminal");
+    // SAFETY: each was just opened, and has no other owner.
+    let (mut ours, theirs) = unsafe { (std::fs::File::from_raw_fd(ours), std::fs::File::from_raw_fd(theirs)) };
+    let mut command = std::process::Command::new(crate::support::desk::binary());
+    command.args(args).env_remove("NO_COLOR").env("TERM", "xterm").envs(env.iter().copied());
+    let mut child = command.stdin(std::process::Stdio::null()).stdout(theirs).spawn().expect("the command");
+    // It holds the other end of the terminal too.
+    drop(command);
+    let mut shown = Vec::new();
+    // Its end is told by an error.
+    let _ = ours.read_to_end(&mut shown);
+    child.wait().expect("its end");
+    String::from_utf8_lossy(&shown).into_owned()
 }

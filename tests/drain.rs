@@ -104,6 +104,25 @@ async fn drain_with_a_delay_is_unready_and_alive_and_still_serves() {
 }
 
 #[tokio::test]
+async fn drain_with_a_delay_says_that_kept_connections_end() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let mut desk = Setup::before(&origin).set("protection", "shutdown_delay = \"3s\"").start().await;
+    let mut kept = desk.conn().await;
+    let response = kept.ask(&Ask::get("/")).await;
+    assert_ne!(response.header("connection"), Some("close"), "kept as long as it goes on");
+    desk.signal(libc::SIGTERM);
+    eventually("unready", SOON, async || desk.admin_get("/readyz").await.status == 503).await;
+    for path in ["/", "/.well-known/agent.json"] {
+        // Who is told beforehand sends no request into a connection that is being closed.
+        let response = kept.ask(&Ask::get(path)).await;
+        assert_eq!((response.status, response.header("connection")), (200, Some("close")), "{path}");
+        kept = desk.conn().await;
+    }
+    drop(kept);
+    assert_eq!(desk.wait_exit(SOON).await.0.code(), Some(0));
+}
+
+#[tokio::test]
 async fn drain_ends_a_websocket_at_the_latest_at_shutdown_timeout() {
     let origin = Origin::start(|_: &Request| vec![crate::support::Step::WebSocketEcho]).await;
     let mut desk = Setup::before(&origin).set("protection", "shutdown_timeout = \"1s\"").start().await;

@@ -1,7 +1,7 @@
 //! Promise: `frontdesk inspect` says what any site has for agents, follows nobody elsewhere, and calls nothing.
 
 use crate::support::desk::{binary, run_to_end};
-use crate::support::{Dir, Origin, Reply, Request, Setup, Tls, soon};
+use crate::support::{Desk, Dir, Origin, Reply, Request, SOON, Setup, Tls, eventually, soon};
 
 const CONTRACT: &str = "/.well-known/agent-interface.toml";
 
@@ -175,4 +175,45 @@ async fn inspect_believes_only_certificates_it_can_trust() {
         assert_eq!(done.status.code(), Some(code), "{said}");
         assert!(!said.contains("without TLS"), "{said}");
     }
+}
+
+#[tokio::test]
+async fn inspect_shows_what_an_agent_finds_before_and_after() {
+    let page = "<!doctype html><html><head><title>Lamps</title></head><body><main><h1>Lamps</h1><p>We sell lamps of \
+                brass and of glass, and we mend what is old.</p></main></body></html>";
+    let origin = Origin::start(move |r: &Request| match r.target.as_str() {
+        "/" => Reply::html(page),
+        _ => Reply::new(404).body("none"),
+    })
+    .await;
+    let desk = Desk::run_upstream(&origin.url()).await;
+    eventually("the site is read", SOON, async || desk.get("/llms.txt").await.status == 200).await;
+    let states = async |url: String| -> serde_json::Value {
+        let inspected = inspect(&[&url, "--json"]).await;
+        let report: serde_json::Value = serde_json::from_str(&inspected.out).expect("JSON");
+        report["readiness"]["signals"].clone()
+    };
+    let (before, after) = (states(origin.url()).await, states(format!("http://{}", desk.ports.http)).await);
+    let state = |signs: &serde_json::Value, key: &str| {
+        let sign =
+            signs.as_array().expect("signals").iter().find(|sign| sign["key"] == key).expect("the signal").clone();
+        sign["state"].as_str().expect("a state").to_owned()
+    };
+    // What is promised beside each is what comes of it.
+    for key in ["link", "notice", "contract", "manifest", "mcp", "openapi", "llms_txt", "markdown", "markdown_path"] {
+        assert_eq!((state(&before, key).as_str(), state(&after, key).as_str()), ("no", "yes"), "{key}: {after}");
+    }
+    for key in ["api_catalog", "sitemap", "structured_data", "mcp_card", "agtp", "robots", "content_signals"] {
+        assert_eq!((state(&before, key).as_str(), state(&after, key).as_str()), ("no", "no"), "{key}: {after}");
+    }
+    assert_eq!(state(&after, "agents_let_in"), "yes");
+    let shown = inspect(&[&origin.url()]).await;
+    assert!(
+        shown.out.contains("with Frontdesk in front") && shown.out.contains("tokens to a language model"),
+        "{}",
+        shown.out
+    );
+    assert_eq!(shown.code, 2, "the exit code is the contract's, as before");
+    let asked = origin.requests().len();
+    assert!(asked < 60, "a few requests each: {asked}");
 }

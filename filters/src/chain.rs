@@ -31,7 +31,7 @@ use crate::{
 use queue::{Queue, Waiting, head_key, link};
 
 /// Records that wait to be stored, those among them that have room and are not there yet.
-const MOST_WAITING: usize = 4096;
+pub const MOST_WAITING: usize = 4096;
 /// Records that are looked at in one turn, on the way back along what was stored before this process began.
 const LOOKED_AT: usize = 64;
 

@@ -111,6 +111,11 @@ impl Endpoint {
         self.later
     }
 
+    /// The path as it was declared.
+    pub(crate) fn declared(&self) -> &str {
+        &self.declared
+    }
+
     /// The document here, if it is one.
     pub fn published(&self) -> Option<&Document> {
         match &self.what {

@@ -13,12 +13,12 @@ use std::{
 
 use frontdesk_filters::desk::date;
 
-use crate::admin::metrics::Metrics;
+use crate::{admin::metrics::Metrics, traces::Ids};
 
 /// Lines that may wait to be written.
 const QUEUE: usize = 8192;
 /// The longest value of a request's own that a line holds, in bytes.
-const LONGEST: usize = 1024;
+pub const LONGEST: usize = 1024;
 
 /// Where finished requests are reported.
 pub struct AccessLog {
@@ -34,6 +34,8 @@ enum Entry {
 
 /// What a line says, in the names of OpenTelemetry's HTTP conventions. The query is left out: it may hold secrets.
 pub struct Line<'a> {
+    /// The trace it belongs to, and its place there.
+    pub trace: Option<Ids>,
     pub method: &'a str,
     pub path: &'a str,
     pub host: Option<&'a str>,
@@ -109,6 +111,9 @@ fn render(line: &Line<'_>) -> Vec<u8> {
     out.extend_from_slice(b"{\"timestamp\":\"");
     timestamp(&mut out, now);
     out.extend_from_slice(b"\",\"level\":\"info\"");
+    if let Some((trace, span)) = line.trace {
+        let _ = write!(out, ",\"trace_id\":\"{trace:032x}\",\"span_id\":\"{span:016x}\"");
+    }
     text(&mut out, "http.request.method", Some(line.method));
     text(&mut out, "url.path", Some(line.path));
     text(&mut out, "server.address", line.host);
@@ -174,6 +179,7 @@ mod tests {
     #[test]
     fn a_line_is_json_whatever_the_request_held() {
         let line = Line {
+            trace: Some((0x4bf9_2f35_u128.into(), 0xb7_u64.into())),
             method: "GET",
             path: "/\"\\\u{1}ä\n\u{9f}",
             host: Some("a"),
@@ -197,6 +203,8 @@ mod tests {
         let read: serde_json::Value = serde_json::from_slice(&render(&line)).unwrap();
         assert_eq!(read["url.path"], line.path);
         assert_eq!(read["duration_ms"], 1.5);
+        assert_eq!(read["trace_id"], "0000000000000000000000004bf92f35");
+        assert_eq!(read["span_id"], "00000000000000b7");
         assert_eq!(read["user_agent.original"].as_str().unwrap().len(), LONGEST);
     }
 

@@ -1,11 +1,15 @@
 //! From a configuration to a running process, and to its end: listeners, jobs, signals.
 
+mod handover;
 mod jobs;
 mod listeners;
+mod signals;
+mod succession;
 
 pub(crate) use jobs::asked;
 
 use std::{
+    path::PathBuf,
     process::ExitCode,
     sync::{
         Arc,
@@ -16,24 +20,24 @@ use std::{
 
 use frontdesk_filters::{chain::Chains, limits::tokens};
 use pingora::{proxy::HttpProxy, server::configuration::ServerConf};
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    sync::watch,
-};
+use tokio::sync::watch;
 
 use crate::{
     accept::Gate,
     access::AccessLog,
-    admin::{Admin, metrics::Metrics},
+    admin::{Admin, Attempts, Page, metrics::Metrics},
     frames::Frames,
-    front::{Front, behind::Errands},
+    front::{Front, behind::Errands, entry::Entry},
     live::Live,
     logs::Logs,
     outbound::Outbound,
     process::Processes,
     source::Source,
+    traces::Traces,
 };
 use listeners::Listeners;
+use sd_notify::NotifyState;
+use signals::{Signals, Told};
 
 /// Connections at a time to the operator's address.
 const ADMIN_CONNECTIONS: usize = 256;
@@ -45,6 +49,8 @@ const TRIES: usize = 2;
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// How long it may take to store the last signed records.
 const LAST_RECORDS: Duration = Duration::from_secs(3);
+/// How long it may take to send the last spans.
+const LAST_SPANS: Duration = Duration::from_secs(3);
 /// How long the last access lines may take.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
@@ -64,8 +70,8 @@ impl NotStarted {
 /// Something that runs beside the proxy for as long as it does, given the parts it may need.
 pub type Beside = Box<dyn FnOnce(Arc<Live>, Arc<Metrics>) + Send>;
 
-/// Runs until a signal ends it.
-pub fn run(source: Source, beside: Option<Beside>) -> Result<(), NotStarted> {
+/// Runs until a signal ends it. `upgrade`: on the listeners of the process that runs already, once that one gives them.
+pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), NotStarted> {
     crate::live::started();
     let logs = Logs::start();
     ready_for_tls()?;
@@ -73,6 +79,11 @@ pub fn run(source: Source, beside: Option<Beside>) -> Result<(), NotStarted> {
     let outbound = Outbound::new();
     let live = Live::start(source, metrics.clone(), outbound.clone()).map_err(NotStarted)?;
     raise_file_limit();
+    let place = match (upgrade, &live.bound().upgrade_socket) {
+        (true, None) => return Err(NotStarted(vec![succession::NO_PLACE.to_owned()])),
+        (true, place) => place.clone(),
+        (false, _) => None,
+    };
     let threads = threads(live.current().snapshot.settings.threads);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
@@ -80,7 +91,7 @@ pub fn run(source: Source, beside: Option<Beside>) -> Result<(), NotStarted> {
         .enable_all()
         .build()
         .map_err(|e| NotStarted(vec![format!("no worker threads: {e}")]))?;
-    let ended = runtime.block_on(serve((live, outbound), metrics, logs, threads, beside));
+    let ended = runtime.block_on(serve((live, outbound), metrics, logs, (threads, place), beside));
     runtime.shutdown_background();
     ended
 }
@@ -133,7 +144,7 @@ async fn serve(
     (live, outbound): (Arc<Live>, Arc<Outbound>),
     metrics: Arc<Metrics>,
     logs: Logs,
-    threads: usize,
+    (threads, place): (usize, Option<PathBuf>),
     beside: Option<Beside>,
 ) -> Result<(), NotStarted> {
     // Before anybody can know that we run: an unhandled SIGHUP would end the process.
@@ -152,19 +163,23 @@ async fn serve(
     let access = Arc::new(AccessLog::start(metrics.clone()).map_err(|e| NotStarted(vec![e.to_string()]))?);
     let gate = Gate::new(live.clone(), metrics.clone(), settings.protection.max_connections, drain.clone());
     outbound.deliver_for(&live);
+    let traces = Traces::start(&outbound, &metrics);
     let processes = Arc::new(Processes::new());
     let errands = Errands::new();
+    let entry = Arc::<Entry>::default();
     let chains = Arc::<Chains>::default();
     let front = Front {
         live: live.clone(),
         metrics: metrics.clone(),
         access: access.clone(),
-        drain: drain.clone(),
+        draining: draining.clone(),
         outbound: outbound.clone(),
         processes: processes.clone(),
         kept: Arc::default(),
         chains: chains.clone(),
         errands: errands.clone(),
+        entry: entry.clone(),
+        traces: traces.clone(),
     };
     let conf = ServerConf { threads, upstream_keepalive_pool_size: POOL, max_retries: TRIES, ..ServerConf::default() };
     let frames = Arc::new(Frames::new(front.clone()));
@@ -172,12 +187,14 @@ async fn serve(
     proxy.handle_init_modules();
     let proxy = Arc::new(proxy);
 
-    let listeners = Listeners::bind(&live)?;
+    let Some(mut inherited) = succession::inherited(&live, &mut signals, place).await? else { return Ok(()) };
+    let listeners = Listeners::bind(&live, &mut inherited)?;
+    let open = listeners.open();
     if let Some(beside) = beside {
         beside(live.clone(), metrics.clone());
     }
-    let (never, undrained) = watch::channel(false);
-    let admin_gate = Gate::new(live.clone(), metrics.clone(), ADMIN_CONNECTIONS, undrained);
+    let (admin_sender, admin_drain) = watch::channel(false);
+    let admin_gate = Gate::new(live.clone(), metrics.clone(), ADMIN_CONNECTIONS, admin_drain);
     let admin = Admin {
         live: live.clone(),
         metrics: metrics.clone(),
@@ -185,6 +202,9 @@ async fn serve(
         outbound: outbound.clone(),
         processes,
         draining: draining.clone(),
+        stop: signals.stop.clone(),
+        page: Page::default(),
+        attempts: Attempts::default(),
     };
     listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(admin)));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
@@ -193,14 +213,35 @@ async fn serve(
         tokens::warm();
     }
     drop(running);
+    inherited.served();
+    // Nobody listens where no service manager does.
+    let _ = sd_notify::notify(&[NotifyState::Ready]);
 
-    if signals.until_told_to_end(&live).await {
+    let told = loop {
+        match signals.next(&live).await {
+            Told::HandOver => match succession::hand_over(&live, &open, (&entry, &errands, &chains)).await {
+                Ok(()) => break Told::HandOver,
+                Err(why) => {
+                    entry.open();
+                    tracing::error!("SIGQUIT: {why}; nothing has changed, this process goes on");
+                }
+            },
+            told => break told,
+        }
+    };
+    let _ = sd_notify::notify(&[NotifyState::Stopping]);
+    if told != Told::EndAtOnce {
         draining.store(true, Ordering::Relaxed);
         let ending = async {
             let protection = live.current().snapshot.settings.protection.clone();
-            let (delay, limit) = (protection.shutdown_delay, protection.shutdown_timeout);
+            let delay = if told == Told::HandOver { Duration::ZERO } else { protection.shutdown_delay };
+            let limit = protection.shutdown_timeout;
             tracing::info!(?delay, ?limit, "ending: what runs may finish");
             tokio::time::sleep(delay).await;
+            if told == Told::HandOver {
+                // The operator's address is the successor's too.
+                let _ = admin_sender.send(true);
+            }
             let _ = drain_sender.send(true);
             let finished = async {
                 gate.emptied().await;
@@ -213,13 +254,15 @@ async fn serve(
         };
         tokio::select! {
             () = ending => {}
-            _ = signals.int.recv() => tracing::warn!("told to end at once"),
-            _ = signals.term.recv() => tracing::warn!("told to end a second time: at once"),
+            () = signals.impatience() => {}
         }
     }
-    drop(never);
+    drop(admin_sender);
     if tokio::time::timeout(LAST_RECORDS, jobs::flush(&live, &chains)).await.is_err() {
         tracing::error!(lost = chains.waiting(), "signed records could not be stored before the end");
+    }
+    if let Some(traces) = traces {
+        traces.end(LAST_SPANS).await;
     }
     access.flush(LAST_LINES);
     if let Some(audit) = live.current().audit.clone() {
@@ -227,38 +270,6 @@ async fn serve(
     }
     tracing::info!("ended");
     Ok(())
-}
-
-/// The signals that mean something here.
-struct Signals {
-    term: Signal,
-    int: Signal,
-    hup: Signal,
-}
-
-impl Signals {
-    fn receive() -> Result<Self, NotStarted> {
-        let on = |kind| signal(kind).map_err(|e| NotStarted(vec![format!("signals cannot be received: {e}")]));
-        Ok(Self {
-            term: on(SignalKind::terminate())?,
-            int: on(SignalKind::interrupt())?,
-            hup: on(SignalKind::hangup())?,
-        })
-    }
-
-    /// True: SIGTERM, what runs may finish. False: SIGINT, end at once. SIGHUP reloads.
-    async fn until_told_to_end(&mut self, live: &Arc<Live>) -> bool {
-        loop {
-            tokio::select! {
-                _ = self.term.recv() => return true,
-                _ = self.int.recv() => return false,
-                _ = self.hup.recv() => {
-                    let live = live.clone();
-                    tokio::task::spawn_blocking(move || drop(live.reload()));
-                }
-            }
-        }
-    }
 }
 
 /// What outlives a configuration follows the next one.

@@ -4,15 +4,19 @@ mod after;
 pub mod behind;
 pub(crate) mod call;
 mod ctx;
+pub mod entry;
 mod failure;
-mod head;
+pub(crate) mod head;
 mod make;
 mod serve;
 pub(crate) mod whence;
 
 use std::{
     net::{IpAddr, Ipv4Addr},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -27,7 +31,6 @@ use pingora::{
     proxy::{FailToProxy, ProxyHttp, Session},
     upstreams::peer::HttpPeer,
 };
-use tokio::sync::watch;
 
 use behind::Errands;
 
@@ -40,6 +43,7 @@ use crate::{
     outbound::Outbound,
     process::Processes,
     rewrite::{self, PageBodies, PageBody},
+    traces::Traces,
 };
 use ctx::{Ctx, HeadWatch};
 
@@ -52,8 +56,8 @@ pub struct Front {
     pub live: Arc<Live>,
     pub metrics: Arc<Metrics>,
     pub access: Arc<AccessLog>,
-    /// Turns true when the process is to end.
-    pub drain: watch::Receiver<bool>,
+    /// The process is to end, if only after `shutdown_delay`: no connection is kept for another request.
+    pub draining: Arc<AtomicBool>,
     /// Carries the calls of the desk.
     pub outbound: Arc<Outbound>,
     pub processes: Arc<Processes>,
@@ -63,6 +67,10 @@ pub struct Front {
     pub chains: Arc<Chains>,
     /// Room for calls that go on in the background.
     pub errands: Errands,
+    /// How many calls are under way, and whether more may begin.
+    pub entry: Arc<entry::Entry>,
+    /// `None`: no traces are made.
+    pub traces: Option<Arc<Traces>>,
 }
 
 impl Front {
@@ -94,8 +102,13 @@ impl Front {
             self.live.want_keys();
         }
         if let (Decision::Refuse(_, reason), Some(about)) = (&decided.decision, decided.about) {
+            ctx.called = running.snapshot.settings.capability(about.capability).map(|capability| capability.id.clone());
             self.record(&head.headers, &running, &decided.caller, about, reason);
         }
+        if let Some(near) = &decided.near {
+            self.metrics.seen.close(near, &decided.caller);
+        }
+        ctx.agents = decided.agents;
         ctx.caller = Some(decided.caller);
         ctx.finish = decided.finish;
         decided.decision
@@ -139,6 +152,10 @@ impl ProxyHttp for Front {
         if let Some(connection) = &ctx.connection {
             connection.head_is_read(session.as_http1().map_or(0, |_| session.to_h1_raw().len()));
         }
+        ctx.trace = self.traces.as_ref().map(|traces| {
+            let head = session.req_header();
+            traces.request(&head.headers, &head.method)
+        });
         let running = ctx.running(&self.live);
         let idle = running.snapshot.settings.protection.idle_timeout;
         ctx.client = ctx.connection.as_ref().map(|connection| {
@@ -149,7 +166,9 @@ impl ProxyHttp for Front {
         session.set_read_timeout(Some(idle));
         session.set_write_timeout(Some(idle));
         // The library would keep a connection for ever unless told each time; a client's `close` stays a close.
-        ctx.keepalive = session.get_keepalive().filter(|_| !*self.drain.borrow()).map(|_| idle.as_secs().max(1));
+        // Whoever is told before the drain begins sends nothing into a connection that is just being closed.
+        let leaving = self.draining.load(Ordering::Relaxed);
+        ctx.keepalive = session.get_keepalive().filter(|_| !leaving).map(|_| idle.as_secs().max(1));
         session.set_keepalive(ctx.keepalive);
         Ok(())
     }
@@ -163,7 +182,11 @@ impl ProxyHttp for Front {
         }
         let decision = match self.decide(session, ctx).await {
             Decision::Make(making) => match self.make(session, ctx, making).await? {
-                Some(decision) => decision,
+                Some(decision) => {
+                    // What is made of a page is for agents; a page that nothing is made of is a page.
+                    ctx.agents = !matches!(decision, Decision::Pass);
+                    decision
+                }
                 None => return Ok(true),
             },
             decision => decision,
@@ -192,6 +215,10 @@ impl ProxyHttp for Front {
         ctx.upstream = Some(index);
         ctx.upstream_began.get_or_insert_with(std::time::Instant::now);
         let backend = &running.pool.backends()[index];
+        if let Some(trace) = &mut ctx.trace {
+            let head = session.req_header();
+            trace.passes(&head.method, &backend.label, head.uri.path());
+        }
         let found = if session.is_upgrade_req() { backend.peer_for_upgrade().await } else { backend.peer().await };
         let Some(mut peer) = found else {
             return Error::e_explain(ErrorType::HTTPStatus(503), "the upstream's name cannot be resolved");

@@ -30,6 +30,7 @@ pub struct Job {
 pub fn supervise(jobs: Vec<Job>, metrics: &Arc<Metrics>, drain: &watch::Receiver<bool>) {
     for mut job in jobs {
         let (metrics, mut drain) = (metrics.clone(), drain.clone());
+        metrics.job_begins(job.name);
         tokio::spawn(async move {
             let mut turn = 0u32;
             loop {

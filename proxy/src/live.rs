@@ -7,6 +7,7 @@ mod memory;
 mod running;
 
 use std::{
+    io,
     path::Path,
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -18,7 +19,7 @@ use frontdesk_filters::concierge::Library;
 use frontdesk_filters::content::llms::Contents;
 use frontdesk_filters::dialect::Occupied;
 use frontdesk_filters::harness::Harness;
-use frontdesk_filters::site::{Declaration, Learned, Listen};
+use frontdesk_filters::site::{Declaration, Learned, Listen, Outline};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -103,6 +104,7 @@ impl Live {
         let running = Running::new(declaration, &Learned::default(), homes);
         running.pool.show(None);
         metrics.reloaded(true, seconds(running.since));
+        declare(&metrics, &running);
         give_back();
         Ok(Arc::new(Self {
             source,
@@ -190,6 +192,11 @@ impl Live {
         &self.source.path
     }
 
+    /// What the file says now, however wrong it is; `None` where there is no file. Blocks on it.
+    pub fn outline(&self) -> Option<io::Result<Outline>> {
+        self.source.outline()
+    }
+
     /// The certificate that handshakes use.
     pub fn certificate(&self) -> Arc<Certificate> {
         self.certificate.clone()
@@ -224,6 +231,7 @@ impl Live {
                 self.metrics.reloaded(true, seconds(running.since));
                 let before = self.current.swap(Arc::new(running));
                 give_back();
+                declare(&self.metrics, &self.current());
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {
                     pool.show(Some(&before.pool));
@@ -402,6 +410,11 @@ fn unswappable(bound: &Listen, wanted: &Listen) -> Vec<String> {
     let sentence =
         |key| format!("listen.{key} has changed in the file, which takes a restart; the old one stays in use");
     bound.bound_differently(wanted).into_iter().map(sentence).collect()
+}
+
+/// Tells the metrics what can be called.
+fn declare(metrics: &Metrics, running: &Running) {
+    metrics.declared(running.snapshot.settings.capabilities.iter().map(|capability| capability.id.as_str()));
 }
 
 fn seconds(at: SystemTime) -> f64 {

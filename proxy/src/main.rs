@@ -24,7 +24,9 @@ mod reader;
 mod rewrite;
 mod source;
 mod store;
+mod traces;
 mod upstream;
+mod version;
 mod watch;
 
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use frontdesk_filters::site::{self, Declaration, Mistake, Outside, Refused, Review};
+use frontdesk_filters::site::{self, Declaration, Mistake, Outline, Outside, Refused, Review};
 
 use crate::{certificate::Certificate, outbound::lines, upstream};
 
@@ -46,6 +46,11 @@ impl Source {
             listen.admin = address;
         }
         Ok(declaration)
+    }
+
+    /// What the file says, however wrong it is. `None`: there is no file. Blocks on it.
+    pub fn outline(&self) -> Option<io::Result<Outline>> {
+        self.text.is_none().then(|| site::outline(&self.path, &Here(&self.variables)))
     }
 
     /// Reads and checks the file for somebody who does not run it.

@@ -231,6 +231,29 @@ impl Desk {
         self.stdout().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
+    /// A second process on the same configuration that waits to be given the listeners.
+    pub async fn successor(&self) -> Desk {
+        let config = self.config.to_string_lossy().into_owned();
+        let args = ["run", "--upgrade", "--config", &config].map(str::to_owned);
+        let mut desk = Desk::spawn(self.dir.clone(), self.config.clone(), self.ports, &args, &[]);
+        desk.tls = self.tls.clone();
+        desk.says("waiting at").await;
+        desk
+    }
+
+    /// Waits until it has said so on standard error.
+    pub async fn says(&self, what: &str) {
+        eventually(what, SOON, async || self.stderr().contains(what)).await;
+    }
+
+    /// Hands the listeners over to a new process, and gives that one; this one goes on to its end.
+    pub async fn upgraded(&self) -> Desk {
+        let next = self.successor().await;
+        self.signal(libc::SIGQUIT);
+        self.says("a successor serves").await;
+        next
+    }
+
     pub fn signal(&self, signal: i32) {
         let pid = libc::pid_t::try_from(self.child.id()).expect("a pid");
         // SAFETY: a plain system call on the child, which is not reaped before `wait_exit` or drop.

@@ -9,6 +9,7 @@ pub mod calls;
 pub mod client;
 pub mod client_h2;
 pub mod coding;
+pub mod collector;
 pub mod contract;
 pub mod desk;
 pub mod dir;

@@ -30,7 +30,7 @@ use crate::{
     fault::{Fault, Refusal},
     frames::Refused,
     harness::Harness,
-    limits::{Counted, Held, store_away},
+    limits::{Counted, Held, Near, store_away},
     path, problem,
     reply::Reply,
     serve::{About, Serve, Serving},
@@ -71,6 +71,10 @@ pub struct Decided {
     pub wants_keys: bool,
     /// Who finishes whatever is told, a refusal too.
     pub finish: Option<Arc<dyn Serve>>,
+    /// It asked for something that is there for agents, and not for a page.
+    pub agents: bool,
+    /// Of the limits that it is held to, the one that is almost used up; for the operator.
+    pub near: Option<Near>,
 }
 
 /// What becomes of a request.
@@ -272,7 +276,8 @@ impl Desk<'_> {
     async fn page(&self) -> Decided {
         if self.snapshot.hides(self.request.target) {
             let refusal = Refusal { reason: "hidden", ..Fault::NotFound.into() }.saying("There is nothing here.");
-            return self.told(Caller::at(self.request.address), Err(refusal.into()), problem::reply, None);
+            let told = self.told(Caller::at(self.request.address), Err(refusal.into()), problem::reply, None);
+            return Decided { agents: false, ..told };
         }
         // A doubt about a page's visitor is no reason to refuse the page.
         let (caller, _) = self.identified(true).await;
@@ -288,7 +293,8 @@ impl Desk<'_> {
         let held = policies.held(counted, &caller);
         match self.take(&held, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {
-                self.told(caller, Err(held.exceeded(&taken).into()), explain, Some((&held, &taken)))
+                let told = self.told(caller, Err(held.exceeded(&taken).into()), explain, Some((&held, &taken)));
+                Decided { agents: instead, ..told }
             }
             Ok(taken) if instead => {
                 self.told(caller, Ok(self.manifest_instead().into()), explain, Some((&held, &taken)))
@@ -346,7 +352,8 @@ impl Desk<'_> {
                 Decision::Refuse(stand(reply), refusal.reason)
             }
         };
-        Decided { decision, caller, about: None, wants_keys: false, finish: None }
+        let near = standing.and_then(|(held, taken)| held.near(taken));
+        Decided { decision, caller, about: None, wants_keys: false, finish: None, agents: true, near }
     }
 
     /// Is something only read?
@@ -375,6 +382,8 @@ impl Decided {
             about: None,
             wants_keys: false,
             finish: None,
+            agents: false,
+            near: None,
         }
     }
 }

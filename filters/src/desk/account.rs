@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{Turned, audit::LONGEST};
 use crate::{
     firewall::Flags,
+    limits::Near,
     site::{Capability, Snapshot},
 };
 
@@ -16,6 +17,8 @@ use crate::{
 pub struct Account {
     /// The capability's id.
     pub capability: String,
+    /// In whose words it was called; empty where that is not known here.
+    pub dialect: &'static str,
     /// `done`, `replayed`, `cached`, or why not.
     pub decision: &'static str,
     pub duration: Duration,
@@ -33,6 +36,8 @@ pub struct Account {
     pub(crate) upstream_status: Option<u16>,
     /// The name that the operator gave to a failure.
     pub(super) named: Option<String>,
+    /// A budget that the caller has almost used up; for the operator.
+    pub near: Option<Near>,
 }
 
 impl Account {
@@ -40,6 +45,7 @@ impl Account {
     pub(super) fn nothing() -> Self {
         Self {
             capability: String::new(),
+            dialect: "",
             decision: "",
             duration: Duration::ZERO,
             steps: Vec::new(),
@@ -50,6 +56,7 @@ impl Account {
             supervision: "",
             upstream_status: None,
             named: None,
+            near: None,
         }
     }
 

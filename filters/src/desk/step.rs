@@ -104,7 +104,7 @@ pub(super) struct Step<'a> {
 
 impl<'a> Step<'a> {
     pub(super) fn new(desk: &'a Desk<'a>, ask: Ask<'a>, capability: &'a Capability, plan: &'a Plan) -> Self {
-        let account = Account::of(capability);
+        let account = Account { dialect: ask.dialect, ..Account::of(capability) };
         let (place, alone, is_confirmed, reached) = (None, true, false, Reached::Nothing);
         let (depth, risk, permissions) = (0, capability.risk(), Vec::new());
         Self {

@@ -423,8 +423,18 @@ impl Ticket {
         self.value["rejected"].as_str()
     }
 
+    /// A person did not want it.
+    pub fn is_rejected(&self) -> bool {
+        self.rejected().is_some()
+    }
+
+    /// When it was asked, in seconds since 1970.
+    pub fn asked_at(&self) -> u64 {
+        self.value["asked_at"].as_u64().unwrap_or(0)
+    }
+
     /// A person said yes, and no more than that.
-    pub(super) fn is_approved(&self) -> bool {
+    pub fn is_approved(&self) -> bool {
         self.value["told"]["ok"]["data"]["decision"] == "approved"
     }
 
@@ -435,7 +445,7 @@ impl Ticket {
 
     /// As the operator sees it.
     pub fn shown(&self) -> Value {
-        let at = std::time::UNIX_EPOCH + Duration::from_secs(self.value["asked_at"].as_u64().unwrap_or(0));
+        let at = std::time::UNIX_EPOCH + Duration::from_secs(self.asked_at());
         json!({
             "id": self.id, "capability": self.capability, "query": self.wish.query,
             "intent": self.wish.intent, "input": self.value["input"],

@@ -1,43 +1,46 @@
 //! Backslashes: Markdown puts one before signs that would mean something, also in the middle of a token (`ghp\_16C7…`).
 //!
-//! Lines that have such an escape are searched once more, as they read; the text itself has been searched, and what is
-//! found in both is one.
+//! What is searched is the text as it reads, without them; what is found is told by where it is spelled.
 
-/// A line as it reads, and where each of its bytes is spelled.
-pub(super) struct Line {
-    pub(super) read: Vec<u8>,
-    /// One more than `read` has bytes: the last is where the line ends.
-    places: Vec<usize>,
+use std::borrow::Cow;
+
+/// A text as it reads, and where each of its bytes is spelled.
+pub(super) struct Plain<'a> {
+    pub(super) read: Cow<'a, [u8]>,
+    /// The places in `read` before which a backslash was left out, ascending.
+    left_out: Vec<usize>,
 }
 
-impl Line {
-    /// Where `at` in `read` is spelled.
-    pub(super) fn place(&self, at: usize) -> usize {
-        self.places.get(at).or(self.places.last()).copied().unwrap_or_default()
+impl<'a> Plain<'a> {
+    /// Leaves out each backslash before a sign. A text without any is not copied.
+    pub(super) fn of(text: &'a [u8]) -> Self {
+        let is_escape = |at: usize| text.get(at + 1).is_some_and(u8::is_ascii_punctuation);
+        let mut read = Vec::new();
+        let mut left_out = Vec::new();
+        // What is spelled before `next` has been read; the sign after a backslash is never a backslash of its own.
+        let (mut next, mut past) = (0, 0);
+        for at in memchr::memchr_iter(b'\\', text) {
+            if at < past || !is_escape(at) {
+                continue;
+            }
+            if left_out.is_empty() {
+                read.reserve_exact(text.len());
+            }
+            read.extend_from_slice(&text[next..at]);
+            left_out.push(read.len());
+            next = at + 1;
+            past = at + 2;
+        }
+        if left_out.is_empty() {
+            return Self { read: Cow::Borrowed(text), left_out };
+        }
+        read.extend_from_slice(&text[next..]);
+        Self { read: Cow::Owned(read), left_out }
     }
-}
 
-/// Each line of a text that has a backslash before a sign.
-pub(super) fn lines(text: &[u8], mut each: impl FnMut(Line)) {
-    let is_escape = |at: usize| text.get(at + 1).is_some_and(u8::is_ascii_punctuation);
-    let mut past = 0;
-    for at in memchr::memchr_iter(b'\\', text) {
-        if at < past || !is_escape(at) {
-            continue;
-        }
-        let start = memchr::memrchr(b'\n', &text[past..at]).map_or(past, |newline| past + newline + 1);
-        let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |newline| at + newline);
-        let mut line = Line { read: Vec::with_capacity(end - start), places: Vec::with_capacity(end - start + 1) };
-        let mut next = start;
-        while next < end {
-            let len = if text[next] == b'\\' && next + 1 < end && is_escape(next) { 2 } else { 1 };
-            line.read.push(text[next + len - 1]);
-            line.places.push(next);
-            next += len;
-        }
-        line.places.push(end);
-        each(line);
-        past = end;
+    /// Where `at` in `read` is spelled; with its backslash, if it has one.
+    pub(super) fn place(&self, at: usize) -> usize {
+        at + self.left_out.partition_point(|out| *out < at)
     }
 }
 
@@ -46,13 +49,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_with_an_escape_is_read_once() {
-        let mut all = Vec::new();
-        let text = b"plain\na\\_b\\*c\\\nd\\e\nx\\\\";
-        lines(text, |line| all.push(line));
-        assert_eq!(all.iter().map(|line| line.read.as_slice()).collect::<Vec<_>>(), [&b"a_b*c\\"[..], b"x\\"]);
-        let first = &all[0];
-        assert_eq!(&text[first.place(1)..first.place(2)], b"\\_");
-        assert_eq!(text[first.place(first.read.len())], b'\n');
+    fn a_text_is_read_without_its_backslashes() {
+        let text = b"plain\na\\_b\\*c\\\nd\\e\nx\\\\\\\\\\";
+        let plain = Plain::of(text);
+        assert_eq!(*plain.read, b"plain\na_b*c\\\nd\\e\nx\\\\\\"[..]);
+        let start = 7;
+        assert_eq!(&text[plain.place(start)..plain.place(start + 1)], b"\\_");
+        assert_eq!(plain.place(0), 0);
+        assert_eq!(plain.place(plain.read.len()), text.len());
+    }
+
+    #[test]
+    fn a_text_without_any_is_not_copied() {
+        for text in ["", "plain", "a\\n \\\\n".trim_end_matches("\\\\n"), "ends with \\"] {
+            let plain = Plain::of(text.as_bytes());
+            assert!(matches!(plain.read, Cow::Borrowed(_)), "{text}");
+            assert_eq!(plain.place(text.len()), text.len());
+        }
     }
 }

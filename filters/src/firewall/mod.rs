@@ -1,11 +1,11 @@
 //! What leaves for an agent, looked through on its way out: secrets, what is about persons, and words that speak to the
 //! model that reads them.
 //!
-//! Anchors find the places where something could be (one automaton for all of them, one pass), and what stands there is
-//! confirmed by its shape, its checksum or the name beside it. Every confirmation looks a bounded way ahead and back, so
+//! Anchors find the places where something could be (one pass for all of them), and what stands there is confirmed by its shape, its checksum or the name beside it. Every confirmation looks a bounded way ahead and back, so
 //! that the time is linear in the text whatever it says. What is found is told by rule and place, never by value.
 
 mod address;
+mod anchors;
 mod assigned;
 mod escapes;
 mod finding;
@@ -24,10 +24,10 @@ mod tests;
 mod token;
 mod words;
 
-use std::sync::LazyLock;
+use std::borrow::Cow;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
+use anchors::Anchor;
+use escapes::Plain;
 pub use finding::{Finding, Kind, Rule};
 use finding::{Findings, Sure};
 pub use hide::is_hidden;
@@ -120,7 +120,7 @@ impl Firewall {
     /// The same in a JSON text, where strings may be spelled with escapes. Places are those of the spelling.
     pub fn scan_json(&self, text: &[u8]) -> Vec<Finding> {
         let mut found = Findings::default();
-        self.look(text, &mut found);
+        self.look_at(text, &mut found);
         let mut spans = Vec::new();
         let mut deeper = Findings::default();
         json::escaped(text, |string| {
@@ -142,17 +142,18 @@ impl Firewall {
         found.settled()
     }
 
-    /// Everything there is in one text, whether or not a backslash stands within it.
+    /// Everything there is in one text, as it reads without its backslashes.
     fn look(&self, text: &[u8], found: &mut Findings) {
-        self.look_at(text, found);
-        escapes::lines(text, |line| {
-            let mut within = Findings::default();
-            self.look_at(&line.read, &mut within);
-            for (finding, sure) in within.into_parts() {
-                let (start, end) = (line.place(finding.start), line.place(finding.end));
-                found.add(Finding { start, end, ..finding }, sure);
-            }
-        });
+        let plain = Plain::of(text);
+        if matches!(plain.read, Cow::Borrowed(_)) {
+            return self.look_at(text, found);
+        }
+        let mut within = Findings::default();
+        self.look_at(&plain.read, &mut within);
+        for (finding, sure) in within.into_parts() {
+            let (start, end) = (plain.place(finding.start), plain.place(finding.end));
+            found.add(Finding { start, end, ..finding }, sure);
+        }
     }
 
     /// Everything there is in one text, as it reads.
@@ -164,16 +165,14 @@ impl Firewall {
         let (secrets, pii, injection) = (on(Kind::Secret), on(Kind::Pii), on(Kind::Injection));
         let mut phrases = Phrases::default();
         // What lies within a picture or a key is not looked into.
-        let mut past = 0;
-        for hit in ANCHORS.automaton.find_overlapping_iter(text) {
-            let (start, end) = (hit.start(), hit.end());
-            if start < past {
-                continue;
-            }
-            match ANCHORS.actions[hit.pattern().as_usize()] {
-                Anchor::Phrase if injection && is_word(text, start, end) => phrases.at(text, start, found),
+        let mut passed_over: Vec<(usize, usize)> = Vec::new();
+        anchors::each(text, |anchor, start, end| {
+            let mut past = 0;
+            match anchor {
+                Anchor::Phrase(index) if injection && is_word(text, start, end) => {
+                    phrases.at(text, start, Some(index), found);
+                }
                 Anchor::Word if secrets => assigned::beside(text, start, end, found),
-                Anchor::At if pii => address::email(text, start, found),
                 Anchor::Url if secrets => address::password(text, end, found),
                 Anchor::Token(index) if secrets => {
                     let token = &TOKENS[index];
@@ -198,16 +197,27 @@ impl Firewall {
                 }
                 Anchor::Odd if injection => {
                     let letters = text[..start].iter().rev().take(24).take_while(|b| b.is_ascii_alphabetic()).count();
-                    phrases.at(text, start - letters, found);
+                    phrases.at(text, start - letters, None, found);
                 }
                 Anchor::Mark(index) if injection && text[start..end] == *phrases::MARKS[index].0.as_bytes() => {
                     found.injection(phrases::MARKS[index].1, start, end);
                 }
                 _ => {}
             }
-        }
+            if past > 0 {
+                passed_over.push((start, past));
+            }
+            past
+        });
         phrases.finish(found);
         if pii {
+            let mut over = passed_over.iter().peekable();
+            for at in memchr::memchr_iter(b'@', text) {
+                while over.next_if(|(_, past)| *past <= at).is_some() {}
+                if over.peek().is_none_or(|(start, _)| at < *start) {
+                    address::email(text, at, found);
+                }
+            }
             numbers::numbers(text, found);
         }
         for pattern in &self.own {
@@ -225,51 +235,3 @@ fn is_word(text: &[u8], start: usize, end: usize) -> bool {
     let letter = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
     !start.checked_sub(1).is_some_and(letter) && !letter(end)
 }
-
-/// What an anchor says could be there.
-#[derive(Debug, Clone, Copy)]
-enum Anchor {
-    Token(usize),
-    Pem,
-    Jwt,
-    Authorization,
-    /// The last word of a name that holds a secret.
-    Word,
-    Url,
-    At,
-    /// A file in the middle of a text.
-    Data,
-    Phrase,
-    Odd,
-    Mark(usize),
-}
-
-struct Anchors {
-    automaton: AhoCorasick,
-    actions: Vec<Anchor>,
-}
-
-/// The same for every firewall, made when the first one looks at something.
-static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
-    let mut all: Vec<(&str, Anchor)> = vec![
-        (pem::ANCHOR, Anchor::Pem),
-        (jwt::ANCHOR, Anchor::Jwt),
-        ("bearer ", Anchor::Authorization),
-        ("basic ", Anchor::Authorization),
-        ("://", Anchor::Url),
-        ("@", Anchor::At),
-        (";base64,", Anchor::Data),
-    ];
-    all.extend(TOKENS.iter().enumerate().map(|(index, token)| (token.prefix, Anchor::Token(index))));
-    all.extend(assigned::WORDS.iter().map(|word| (*word, Anchor::Word)));
-    all.extend(phrases::first_words().map(|word| (word, Anchor::Phrase)));
-    all.extend(words::ODD.iter().map(|odd| (*odd, Anchor::Odd)));
-    all.extend(phrases::MARKS.iter().enumerate().map(|(index, (mark, _))| (*mark, Anchor::Mark(index))));
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(all.iter().map(|(anchor, _)| anchor))
-        .expect("the anchors are written above, and are few");
-    Anchors { automaton, actions: all.into_iter().map(|(_, action)| action).collect() }
-});

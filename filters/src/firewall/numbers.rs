@@ -7,17 +7,10 @@ use super::{finding::Findings, random::contains_any_case};
 pub(super) fn numbers(text: &[u8], found: &mut Findings) {
     let mut at = 0;
     while at < text.len() {
-        // Most of a text has none: eight bytes at a step.
-        if let Some(eight) = text.get(at..at + 8)
-            && !eight.iter().fold(false, |any, byte| any | byte.is_ascii_digit())
-        {
-            at += 8;
-            continue;
-        }
-        if !text[at].is_ascii_digit() {
-            at += 1;
-            continue;
-        }
+        at = match next_digit(&text[at..]) {
+            Some(next) => at + next,
+            None => return,
+        };
         let len = text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let taken = account(text, at, len).or_else(|| social(text, at, len)).or_else(|| card(text, at));
         match taken {
@@ -28,6 +21,22 @@ pub(super) fn numbers(text: &[u8], found: &mut Findings) {
             None => at += len,
         }
     }
+}
+
+/// Where the next digit is. Most of a text has none, so eight bytes are looked at together: of a digit, with the bits of
+/// `0` taken away, less than ten is left.
+fn next_digit(text: &[u8]) -> Option<usize> {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let (eights, rest) = text.as_chunks::<8>();
+    for (count, eight) in eights.iter().enumerate() {
+        let left = u64::from_le_bytes(*eight) ^ 0x3030_3030_3030_3030;
+        let is_more = ((left & !HIGH) + 0x7676_7676_7676_7676) | left;
+        let digits = !is_more & HIGH;
+        if digits != 0 {
+            return Some(count * 8 + digits.trailing_zeros() as usize / 8);
+        }
+    }
+    rest.iter().position(u8::is_ascii_digit).map(|at| eights.len() * 8 + at)
 }
 
 type Taken = (&'static str, usize, usize);
@@ -283,6 +292,17 @@ fn luhn(digits: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_are_found_among_all_bytes() {
+        for byte in 0..=255 {
+            for at in 0..20 {
+                let mut text = [b'x'; 20];
+                text[at] = byte;
+                assert_eq!(next_digit(&text), byte.is_ascii_digit().then_some(at), "{byte} at {at}");
+            }
+        }
+    }
 
     fn found(text: &str) -> Vec<String> {
         let mut found = Findings::default();

@@ -32,28 +32,37 @@ static FIRST: LazyLock<Vec<(&'static str, Vec<&'static Phrase>)>> = LazyLock::ne
     words.into_iter().map(|word| (word, of(word))).collect()
 });
 
-/// The words that phrases begin with.
-pub(super) fn first_words() -> impl Iterator<Item = &'static str> {
-    FIRST.iter().map(|(word, _)| *word)
+/// The words that phrases begin with: which one it is, and the word.
+pub(super) fn first_words() -> impl Iterator<Item = (usize, &'static str)> {
+    FIRST.iter().enumerate().map(|(index, (word, _))| (index, *word))
 }
 
 /// Collects phrases of one text.
-#[derive(Default)]
 pub(super) struct Phrases {
     count: usize,
     weak: Vec<(&'static str, usize, usize)>,
+    /// Room for the words that are read, which costs more to make than most places take.
+    known: [Word; MOST_WORDS],
+}
+
+impl Default for Phrases {
+    fn default() -> Self {
+        Self { count: 0, weak: Vec::new(), known: [Word::NONE; MOST_WORDS] }
+    }
 }
 
 impl Phrases {
-    /// Looks for phrases whose first word begins at `start`.
-    pub(super) fn at(&mut self, text: &[u8], start: usize, found: &mut Findings) {
+    /// Looks for phrases whose first word begins at `start`; `likely`: which of [`first_words`] it most probably is.
+    pub(super) fn at(&mut self, text: &[u8], start: usize, likely: Option<usize>, found: &mut Findings) {
         if self.count >= MOST {
             return;
         }
-        let mut read = Read { words: Words::from(text, start), known: [Word::NONE; MOST_WORDS], count: 0 };
+        let mut read = Read { words: Words::from(text, start), known: &mut self.known, count: 0 };
         let Some(first) = read.word(0) else { return };
-        let Ok(known) = FIRST.binary_search_by(|(word, _)| word.as_bytes().cmp(first.text())) else { return };
-        for phrase in &FIRST[known].1 {
+        let likely = likely.filter(|index| FIRST[*index].0.as_bytes() == first.text());
+        let search = || FIRST.binary_search_by(|(word, _)| word.as_bytes().cmp(first.text())).ok();
+        let Some(which) = likely.or_else(search) else { return };
+        for phrase in &FIRST[which].1 {
             let Some(last) = read.matches(phrase.rest, 1) else { continue };
             let end = read.known[last - 1].end;
             if phrase.alone || is_hidden(text, start) {
@@ -86,16 +95,16 @@ impl Phrases {
 }
 
 /// Words that were read so far.
-struct Read<'t> {
+struct Read<'t, 'k> {
     words: Words<'t>,
-    known: [Word; MOST_WORDS],
+    known: &'k mut [Word; MOST_WORDS],
     count: usize,
 }
 
 /// Words of a phrase, with what may stand between them.
 const MOST_WORDS: usize = 16;
 
-impl Read<'_> {
+impl Read<'_, '_> {
     /// The word at a place; none after the last that is read.
     fn word(&mut self, at: usize) -> Option<Word> {
         while self.count <= at && self.count < MOST_WORDS {
@@ -167,7 +176,7 @@ mod tests {
             .char_indices()
             .filter(|(at, c)| c.is_alphabetic() && !text[..*at].chars().next_back().is_some_and(char::is_alphanumeric));
         for (at, _) in starts {
-            phrases.at(text.as_bytes(), at, &mut found);
+            phrases.at(text.as_bytes(), at, None, &mut found);
         }
         phrases.finish(&mut found);
         found.settled().iter().map(|f| f.rule.to_string()).collect()

@@ -2,6 +2,11 @@
 //!
 //! Read from strangers, so nothing here needs them to be right: what cannot be read is passed over.
 
+use http::header;
+use url::Url;
+
+use super::{About, Answer, CONTRACT, Inspection, NEGOTIATED, offer};
+
 /// A link to something beside the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
@@ -14,6 +19,35 @@ impl Link {
     /// Whether this is one of its relations.
     pub(super) fn is(&self, rel: &str) -> bool {
         self.rel.split_ascii_whitespace().any(|one| one == rel)
+    }
+}
+
+/// As many links to a contract are tried.
+const LINKED: usize = 3;
+
+impl Inspection {
+    /// What a page says of the rest of the site (AICP §6.3, §6.4).
+    pub(super) fn page(&mut self, url: &Url, answer: &Answer) {
+        let headers = answer.headers.get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
+        let mut links: Vec<Link> = headers.flat_map(of_header).collect();
+        links.extend(of_page(&answer.body));
+        self.structured_data = offer::structured(&answer.body);
+        self.mcp = offer::mcp_linked(&links);
+        self.seen.page(url, answer, &links, self.structured_data);
+        if self.found.is_some() {
+            return;
+        }
+        let to_contract: Vec<_> = links.iter().filter(|link| link.is("agent-interface")).take(LINKED).collect();
+        for link in to_contract.into_iter().rev() {
+            match url.join(&link.target) {
+                Ok(to) if to.origin() == self.base.origin() => {
+                    if !matches!(to.path(), CONTRACT | NEGOTIATED) {
+                        self.todo.push_front((About::Linked, to.to_string()));
+                    }
+                }
+                _ => self.note(format!("the page links to a contract elsewhere; not followed: {}", link.target)),
+            }
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod level;
 mod links;
 mod offer;
 mod plain;
+mod readiness;
 mod report;
 mod signed;
 #[cfg(test)]
@@ -18,7 +19,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use http::{StatusCode, header};
+use http::StatusCode;
 use url::Url;
 
 pub(crate) use contract::Contract;
@@ -26,8 +27,12 @@ pub use fetched::Answer;
 pub(crate) use plain::plain;
 pub use report::Report;
 
-use crate::dialect::aicp::{CONTRACT, NEGOTIATED};
+use crate::{
+    dialect::aicp::{CONTRACT, NEGOTIATED},
+    page::markdown,
+};
 use fetched::{Fetched, Leads};
+use readiness::Seen;
 use report::{Found, Offer, Outcome};
 use signed::Signed;
 
@@ -35,8 +40,6 @@ use signed::Signed;
 pub const BOUND: usize = 4 << 20;
 /// As many redirects of one question are followed.
 const REDIRECTS: usize = 3;
-/// As many links to a contract are tried.
-const LINKED: usize = 3;
 /// After so many questions without an answer no more are asked.
 const PATIENCE: usize = 3;
 /// Where a contract for whoever signs in would be (AICP §6.7).
@@ -61,6 +64,9 @@ enum About {
     Signature,
     Dynamic,
     Place(usize),
+    /// The page again, as Markdown: by what is accepted, or at a path of its own.
+    Markdown,
+    MarkdownPath,
 }
 
 /// One inspection, from its first question to its report.
@@ -77,6 +83,9 @@ pub struct Inspection {
     offers: Vec<Offer>,
     mcp: Option<String>,
     structured_data: bool,
+    /// Path and query of the page.
+    page: String,
+    seen: Seen,
     signed: Signed,
     dynamic: bool,
     answered: bool,
@@ -95,8 +104,10 @@ impl Inspection {
             return Err("an inspection shows no credentials; write the URL without user and password".into());
         }
         let page = base[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
-        let mut todo = VecDeque::from([(About::WellKnown, CONTRACT.to_owned()), (About::Page, page)]);
+        let mut todo = VecDeque::from([(About::WellKnown, CONTRACT.to_owned()), (About::Page, page.clone())]);
         todo.extend(offer::PLACES.iter().enumerate().map(|(n, place)| (About::Place(n), place.path.to_owned())));
+        todo.push_back((About::Markdown, page.clone()));
+        todo.push_back((About::MarkdownPath, markdown::path_of(&page)));
         Ok(Self {
             base,
             todo,
@@ -108,6 +119,8 @@ impl Inspection {
             offers: Vec::new(),
             mcp: None,
             structured_data: false,
+            page,
+            seen: Seen::default(),
             signed: Signed::No,
             dynamic: false,
             answered: false,
@@ -131,6 +144,8 @@ impl Inspection {
             About::WellKnown | About::Negotiated | About::Linked | About::Dynamic => TOML_OR_JSON,
             About::Page => "text/html, */*;q=0.1",
             About::Signature => "*/*",
+            About::Markdown => "text/markdown",
+            About::MarkdownPath => "text/markdown, */*;q=0.1",
             About::Place(n) => offer::PLACES[*n].accept,
         };
         Some(Question { url: url.to_string(), accept })
@@ -201,8 +216,14 @@ impl Inspection {
                 if place.name == offer::HANDSHAKE && detail.is_some() && self.mcp.is_none() {
                     self.mcp = offer::mcp_in_manifest(answer);
                 }
-                self.offers.push(Offer { name: place.name, place: place.path.into(), detail });
+                if place.name == offer::ROBOTS {
+                    self.seen.robots(answer, &self.page);
+                }
+                let trouble = if detail.is_none() { offer::trouble(answer) } else { None };
+                self.offers.push(Offer { name: place.name, place: place.path.into(), detail, trouble });
             }
+            About::Markdown => self.seen.markdown("markdown", answer),
+            About::MarkdownPath => self.seen.markdown("markdown_path", answer),
         }
     }
 
@@ -213,7 +234,8 @@ impl Inspection {
             About::Signature => self.signed = Signed::Unverified("the signature could not be fetched".into()),
             About::Place(n) => {
                 let place = &offer::PLACES[n];
-                self.offers.push(Offer { name: place.name, place: place.path.into(), detail: None });
+                let trouble = self.unanswered.last().cloned();
+                self.offers.push(Offer { name: place.name, place: place.path.into(), detail: None, trouble });
             }
             _ => {}
         }
@@ -228,29 +250,6 @@ impl Inspection {
         self.todo.retain(|(about, _)| *about != About::Linked);
         self.todo.push_back((About::Dynamic, DYNAMIC.into()));
         self.found = Some(fetched);
-    }
-
-    /// What a page says of the rest of the site (AICP §6.3, §6.4).
-    fn page(&mut self, url: &Url, answer: &Answer) {
-        let headers = answer.headers.get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
-        let mut links: Vec<links::Link> = headers.flat_map(links::of_header).collect();
-        links.extend(links::of_page(&answer.body));
-        self.structured_data = offer::structured(&answer.body);
-        self.mcp = offer::mcp_linked(&links);
-        if self.found.is_some() {
-            return;
-        }
-        let to_contract: Vec<_> = links.iter().filter(|link| link.is("agent-interface")).take(LINKED).collect();
-        for link in to_contract.into_iter().rev() {
-            match url.join(&link.target) {
-                Ok(to) if to.origin() == self.base.origin() => {
-                    if !matches!(to.path(), CONTRACT | NEGOTIATED) {
-                        self.todo.push_front((About::Linked, to.to_string()));
-                    }
-                }
-                _ => self.note(format!("the page links to a contract elsewhere; not followed: {}", link.target)),
-            }
-        }
     }
 
     fn said(&mut self, about: About, url: &Url, what: &str) {
@@ -271,7 +270,7 @@ impl Inspection {
     pub fn report(mut self) -> Report {
         if self.answered {
             let (place, detail) = self.mcp.take().map_or(("/mcp".into(), None), |at| (at, Some(String::new())));
-            self.offers.push(Offer { name: "MCP", place, detail });
+            self.offers.push(Offer { name: "MCP", place, detail, trouble: None });
         }
         let outcome = match (self.found, self.malformed) {
             (Some(fetched), malformed) => {
@@ -288,12 +287,14 @@ impl Inspection {
             (None, None) if self.answered => Outcome::Nothing(self.tried),
             (None, None) => Outcome::Unreachable(self.unanswered.into_iter().next().unwrap_or_default()),
         };
+        let readiness = self.answered.then(|| self.seen.readiness(&outcome, &self.offers));
         Report {
             url: self.base.origin().ascii_serialization(),
             outcome,
             notes: self.notes,
             offers: self.offers,
             structured_data: self.structured_data,
+            readiness,
         }
     }
 }

@@ -15,21 +15,27 @@ pub(super) struct Place {
 
 const JSON: &str = "application/json, */*;q=0.1";
 const TEXT: &str = "text/plain, */*;q=0.1";
+const LINKSET: &str = "application/linkset+json, application/json;q=0.9, */*;q=0.1";
 
 pub(super) const OPENAPI: &str = "OpenAPI";
 pub(super) const LLMS: &str = "llms.txt";
 pub(super) const ROBOTS: &str = "robots.txt";
 pub(super) const SITEMAP: &str = "Sitemap";
 pub(super) const HANDSHAKE: &str = "AHP manifest";
+pub(super) const AGTP: &str = "AGTP";
+pub(super) const CATALOG: &str = "API catalog";
+pub(super) const CARD: &str = "MCP server card";
 
 /// Where to look, in the order it is shown.
-pub(super) const PLACES: [Place; 6] = [
+pub(super) const PLACES: [Place; 8] = [
     Place { name: HANDSHAKE, path: "/.well-known/agent.json", accept: JSON, look: handshake },
     Place { name: OPENAPI, path: "/openapi.json", accept: JSON, look: openapi },
     Place { name: LLMS, path: "/llms.txt", accept: TEXT, look: text },
     Place { name: ROBOTS, path: "/robots.txt", accept: TEXT, look: robots },
     Place { name: SITEMAP, path: "/sitemap.xml", accept: "application/xml, */*;q=0.1", look: sitemap },
-    Place { name: "AGTP", path: "/.well-known/agtp", accept: JSON, look: text },
+    Place { name: AGTP, path: "/.well-known/agtp", accept: JSON, look: text },
+    Place { name: CATALOG, path: "/.well-known/api-catalog", accept: LINKSET, look: catalog },
+    Place { name: CARD, path: "/.well-known/mcp/server-card.json", accept: JSON, look: card },
 ];
 
 /// What robots.txt says when nobody may come.
@@ -49,6 +55,29 @@ fn openapi(answer: &Answer) -> Option<String> {
     let version = document.get("openapi").or_else(|| document.get("swagger"))?.as_str()?;
     let paths = document.get("paths").and_then(Value::as_object).map_or(0, |paths| paths.len());
     Some(plain(&format!("version {version}, paths: {paths}")))
+}
+
+/// A set of links (RFC 9727, RFC 9264).
+fn catalog(answer: &Answer) -> Option<String> {
+    let document = object(answer)?;
+    let contexts = document.get("linkset")?.as_array()?.len();
+    Some(format!("entries: {contexts}"))
+}
+
+fn card(answer: &Answer) -> Option<String> {
+    let document = object(answer)?;
+    let named = document.get("name").or_else(|| document.get("serverInfo")?.get("name"))?.as_str()?;
+    Some(plain(named))
+}
+
+/// What is wrong where one of these was looked for and not found: it is kept from strangers, or fails.
+pub(super) fn trouble(answer: &Answer) -> Option<String> {
+    match answer.status.as_u16() {
+        200 if answer.is_document() => Some("something else is there".into()),
+        // A page for whatever is asked, a redirect elsewhere, or nothing.
+        ..=399 | 404 | 405 | 406 | 410 => None,
+        status => Some(format!("answers {status}")),
+    }
 }
 
 fn text(answer: &Answer) -> Option<String> {

@@ -11,6 +11,7 @@ use super::{
     level::Level,
     offer::{LLMS, NOBODY, OPENAPI, ROBOTS, SITEMAP},
     plain::plain,
+    readiness::Readiness,
     signed::Signed,
 };
 
@@ -24,6 +25,8 @@ pub struct Report {
     /// What else the site has.
     pub(super) offers: Vec<Offer>,
     pub(super) structured_data: bool,
+    /// `None`: nobody answers.
+    pub(super) readiness: Option<Readiness>,
 }
 
 /// What became of the search for a contract.
@@ -57,6 +60,8 @@ pub(super) struct Offer {
     pub(super) place: String,
     /// `None`: not found.
     pub(super) detail: Option<String>,
+    /// What is wrong there, if it is not found for another reason than that it is not there.
+    pub(super) trouble: Option<String>,
 }
 
 /// No list is longer than this on a terminal.
@@ -82,6 +87,7 @@ impl Report {
                 "name": offer.name, "place": offer.place, "found": offer.detail.is_some(), "detail": offer.detail,
             })).collect::<Value>(),
             "structured_data": self.structured_data,
+            "readiness": self.readiness.as_ref().map(Readiness::to_json),
         });
         match &self.outcome {
             Outcome::Found(found) => {
@@ -210,6 +216,9 @@ impl fmt::Display for Report {
         }
         list(out, "Notes", &self.notes)?;
         self.also(out)?;
+        if let Some(readiness) = &self.readiness {
+            write!(out, "{readiness}")?;
+        }
         if !matches!(self.outcome, Outcome::Found(_)) {
             writeln!(out, "\n{}", self.fallback())?;
         }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::fields::whole_seconds;
+use super::{fields::whole_seconds, policy::Near};
 use crate::{
     caller::Caller,
     fault::{Fault, Refusal, Scope},
@@ -31,6 +31,8 @@ pub struct Reserved {
     pub answer: u64,
     limits: [Limit; 2],
     settlements: [Settlement; 2],
+    /// What was almost used up before; for the operator.
+    pub(crate) near: Option<Near>,
 }
 
 /// Why nothing was reserved.
@@ -86,13 +88,23 @@ impl Budgets {
             period: taken.levels[n].period,
             by: 0,
         });
-        Ok(Reserved { tokens, answer: tokens - asked, limits, settlements })
+        let near = [("session tokens", self.own(caller).count), ("daily tokens", self.declared.daily.count)];
+        let near = near.into_iter().zip(&taken.levels).filter_map(|((policy, most), level)| {
+            // What is reserved is not spent yet.
+            Near::of(Near { policy, used: level.used.saturating_sub(tokens), most, resets_in: level.resets_in })
+        });
+        let near = near.min_by_key(|near| u64::from(near.most).saturating_sub(near.used));
+        Ok(Reserved { tokens, answer: tokens - asked, limits, settlements, near })
+    }
+
+    /// What a caller's own budget is.
+    fn own(&self, caller: &Caller) -> Budget {
+        if caller.subject.is_some() { self.declared.authenticated } else { self.declared.anonymous }
     }
 
     /// Per session, and per day and address.
     fn limits(&self, caller: &Caller, session: &str) -> [Limit; 2] {
-        let proven = caller.subject.is_some();
-        let own = if proven { self.declared.authenticated } else { self.declared.anonymous };
+        let own = self.own(caller);
         let of_session = Subject::named(&[b"session", session.as_bytes()]);
         let whose = caller.subject.unwrap_or_else(|| Subject::address(caller.address));
         [
@@ -211,13 +223,16 @@ mod tests {
             let home = Home::new();
             let reserved = reserve(&home, "s", 100, 300).await.unwrap();
             assert_eq!((reserved.tokens, reserved.answer), (400, 300));
+            assert!(reserved.near.is_none(), "what is reserved is not spent");
             // Somebody else in the same session gets what is left, which is a short answer.
             let beside = reserve(&home, "s", 10, 300).await.unwrap();
             assert_eq!((beside.tokens, beside.answer), (100, 90));
             assert_eq!(refusal(reserve(&home, "s", 1, 300).await).scope, Some(Scope::SessionTokens));
             beside.settle(&home, 20).await.unwrap();
             reserved.settle(&home, 400).await.unwrap();
-            assert_eq!(reserve(&home, "s", 0, 300).await.unwrap().answer, 80);
+            let last = reserve(&home, "s", 0, 300).await.unwrap();
+            assert_eq!(last.answer, 80);
+            assert_eq!(last.near.map(|near| (near.policy, near.used, near.most)), Some(("session tokens", 420, 500)));
         });
     }
 

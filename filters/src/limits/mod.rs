@@ -5,7 +5,7 @@ mod fields;
 mod policy;
 pub mod tokens;
 
-pub use policy::{Counted, Held, Policies, Policy};
+pub use policy::{Counted, Held, Near, Policies, Policy};
 
 use crate::fault::{Fault, Refusal};
 

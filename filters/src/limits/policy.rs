@@ -13,6 +13,28 @@ use crate::{
     state::{Class, Key, Level, Limit, Subject, TOGETHER, Taken, Window},
 };
 
+/// How much of a limit is used when the operator hears of it, in hundredths.
+const NEAR: u64 = 80;
+
+/// A limit that is almost used up by somebody, or is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Near {
+    /// What `RateLimit` calls it, or the budget it is.
+    pub policy: &'static str,
+    /// Requests or tokens in this window, of so many.
+    pub used: u64,
+    pub most: u32,
+    pub resets_in: Duration,
+}
+
+impl Near {
+    /// Where a limit stands, if it is close to its end.
+    pub(super) fn of(standing: Self) -> Option<Self> {
+        let near = standing.used.saturating_mul(100) >= u64::from(standing.most) * NEAR;
+        near.then_some(standing)
+    }
+}
+
 /// One limit as it was declared, ready to be held and told.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -175,6 +197,13 @@ impl<'a> Held<'a> {
     pub(super) fn standing(&self, taken: &'a Taken) -> impl Iterator<Item = Standing<'a>> {
         let policies = self.policies.into_iter().flatten();
         policies.zip(&taken.levels).map(|((policy, scope), level)| Standing { policy, scope, level })
+    }
+
+    /// The one that speaks, where little of it is left or nothing.
+    pub(crate) fn near(&self, taken: &Taken) -> Option<Near> {
+        let tightest = self.tightest(taken).filter(|tightest| tightest.level.is_counted())?;
+        let Policy { name, most, .. } = *tightest.policy;
+        Near::of(Near { policy: name, used: tightest.level.used, most, resets_in: tightest.level.resets_in })
     }
 
     /// What is said when one of them was reached.

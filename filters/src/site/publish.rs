@@ -14,6 +14,8 @@ use super::{
 
 /// Stands where a secret was.
 const REDACTED: &str = "[redacted]";
+/// Stands where there may be one: under a key that nobody knows, in a file that was never checked.
+pub(super) const HIDDEN: &str = "[hidden]";
 
 /// Everything declared that is published, in the order it was written.
 pub(super) fn contract(root: &Item, schemas: &Schemas) -> Node {
@@ -54,6 +56,30 @@ fn published(table: &Table, item: &Item) -> Vec<(String, Node)> {
 /// The whole document for the operator: secrets, and whatever came from outside the file, are not in it.
 pub(super) fn redacted(root: &Item) -> Arc<str> {
     shown(root, Some(&ROOT), false).to_string().into()
+}
+
+/// The same of a document that may be wrong: a secret may stand under a key that was misspelled, or in a table whose name
+/// was, so nothing is shown that is under a key that is not known.
+pub(super) fn outlined(root: &Item) -> Json {
+    known(root, &ROOT)
+}
+
+fn known(item: &Item, table: &Table) -> Json {
+    let Value::Table(entries) = &item.value else { return HIDDEN.into() };
+    let entries = entries.iter().map(|entry| {
+        let value = match table.key(&entry.key) {
+            None => HIDDEN.into(),
+            Some(key) => match (&key.kind, &entry.item.value) {
+                (Kind::Sub(table), Value::Table(_)) if !key.secret => known(&entry.item, table),
+                (Kind::Subs(table), Value::Array(items)) if !key.secret => {
+                    items.iter().map(|item| known(item, table)).collect()
+                }
+                _ => shown(&entry.item, None, key.secret),
+            },
+        };
+        (entry.key.to_string(), value)
+    });
+    Json::Object(entries.collect())
 }
 
 fn shown(item: &Item, table: Option<&Table>, secret: bool) -> Json {

@@ -144,6 +144,11 @@ impl Snapshot {
 }
 
 impl Snapshot {
+    /// What the endpoint that a request would reach is called: its path as it was declared, with its places unfilled.
+    pub fn place(&self, method: &Method, target: &str) -> Option<&str> {
+        self.endpoints.find(target, &path::canonical(target), method).map(Endpoint::declared)
+    }
+
     /// How the endpoint that a request would reach says that it is refused.
     pub fn explain(&self, method: &Method, target: &str) -> Explain {
         let endpoint = self.endpoints.find(target, &path::canonical(target), method);

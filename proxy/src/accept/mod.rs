@@ -24,7 +24,7 @@ use std::{
 use frontdesk_filters::caller::forwarded;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Notify, OwnedSemaphorePermit, RwLock, Semaphore, watch},
     time::{Instant, sleep_until, timeout_at},
 };
 use tokio_rustls::TlsAcceptor;
@@ -34,6 +34,9 @@ use conn::Io;
 
 pub use conn::Conn;
 pub use info::ConnInfo;
+
+/// How long after it was opened or served last a connection may bring one more request once the process is to end.
+const LAST_CALL: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     /// The connection that the current request came in on.
@@ -58,6 +61,8 @@ pub struct Gate {
     /// Woken when a newcomer waits for a permit: the longest idle connection makes room.
     room: Notify,
     drain: watch::Receiver<bool>,
+    /// Read by whoever still accepts.
+    accepting: RwLock<()>,
 }
 
 impl Gate {
@@ -72,6 +77,7 @@ impl Gate {
             waiting: AtomicUsize::new(0),
             room: Notify::new(),
             drain,
+            accepting: RwLock::default(),
         })
     }
 
@@ -108,6 +114,7 @@ impl Gate {
     pub async fn begun(&self, conn: &mut Conn, first: Option<Instant>) -> Option<Instant> {
         let (head_limit, idle_limit) = self.limits();
         let mut drain = self.drain.clone();
+        let since = Instant::now();
         let _idle = Counted::one(&self.idle);
         if first.is_none() && self.waiting.load(Ordering::SeqCst) > 0 {
             // Somebody waits for the place that this connection only keeps.
@@ -119,7 +126,8 @@ impl Gate {
                 if first.is_some() { self.metrics.rejected("header_timeout") }
                 false
             }
-            () = begun(&mut drain) => false,
+            // Whoever was served a moment ago may be asking on at this very moment: they are answered, and told to go.
+            () = begun(&mut drain) => timeout_at(since + LAST_CALL, conn.readable()).await.is_ok_and(|ready| ready.is_ok()),
             () = self.room.notified() => false,
         };
         ready.then(|| first.unwrap_or_else(|| Instant::now() + head_limit))
@@ -144,6 +152,8 @@ impl Gate {
 
     /// Returns when no connection is left.
     pub async fn emptied(&self) {
+        // Nobody comes any more: else whoever was just accepted would find all permits taken by this.
+        let _nobody = self.accepting.write().await;
         let all = u32::try_from(self.size.load(Ordering::SeqCst)).unwrap_or(u32::MAX);
         let _ = self.permits.acquire_many(all).await;
     }
@@ -217,8 +227,9 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Accepts until the drain begins. Each connection runs in a task of its own.
-pub async fn listen<A: App>(gate: Arc<Gate>, listener: TcpListener, manner: Manner, app: Arc<A>) {
+pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner: Manner, app: Arc<A>) {
     let mut drain = gate.drain.clone();
+    let _accepting = gate.accepting.read().await;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -233,7 +244,9 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: TcpListener, manner: Mann
                 continue;
             }
         };
+        // Whoever got in is served, whatever begins in the same moment.
         let permit = tokio::select! {
+            biased;
             permit = gate.permit() => permit,
             () = begun(&mut drain) => return,
         };

@@ -1,6 +1,5 @@
 //! The desk where a person answers what agents have asked: what waits, and the answer, once.
 
-use bytes::BytesMut;
 use frontdesk_filters::{
     desk::{
         Outside,
@@ -13,11 +12,8 @@ use http::{Method, StatusCode};
 use pingora::protocols::http::ServerSession;
 use serde_json::{Value, json};
 
-use super::{Admin, Answer, guard, json_answer, not_allowed, problem};
+use super::{Admin, Answer, body, guard, json_answer, not_allowed, problem};
 use crate::live::Running;
-
-/// Bytes of an answer.
-const LONGEST: usize = 64 * 1024;
 
 const HOW: &str = "Send {\"answer\": \"…\", \"data\": {…}}, {\"decision\": \"approve\"}, or \
                    {\"decision\": \"reject\", \"reason\": \"…\"}.";
@@ -28,7 +24,7 @@ impl Admin {
         let running = self.live.current();
         match self.tickets(&running).asked().await {
             Ok(tickets) => json_answer(StatusCode::OK, &tickets.iter().map(Ticket::shown).collect::<Value>()),
-            Err(why) => not_kept(why),
+            Err(why) => problem(StatusCode::SERVICE_UNAVAILABLE, unkept(why)),
         }
     }
 
@@ -44,28 +40,25 @@ impl Admin {
             Ok(decision) => decision,
             Err(answer) => return *answer,
         };
-        let running = self.live.current();
-        match self.tickets(&running).decide(id, &decision).await {
-            Ok(ticket) => {
-                self.deliver(&running, &ticket);
-                json_answer(StatusCode::OK, &ticket.shown())
+        match self.take_word(id, &decision).await {
+            Ok(ticket) => json_answer(StatusCode::OK, &ticket.shown()),
+            Err(why) => {
+                let (status, detail) = told_of(why);
+                problem(status, &detail)
             }
-            Err(Undecided::Unknown) => {
-                problem(StatusCode::NOT_FOUND, "Nothing waits here under this id. GET /desk lists what does.")
-            }
-            Err(Undecided::Already(state)) => {
-                let detail = format!("This is {} already; the first word stands.", state.word());
-                problem(StatusCode::CONFLICT, &detail)
-            }
-            Err(Undecided::Blocked) => problem(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "This answer holds something that must not leave for an agent (firewall). Send it without that.",
-            ),
-            Err(Undecided::NotKept(why)) => not_kept(why),
         }
     }
 
-    fn tickets<'a>(&'a self, running: &'a Running) -> Tickets<'a> {
+    /// Takes a person's word, and brings it to whoever asked.
+    pub(super) async fn take_word(&self, id: &str, decision: &Decision) -> Result<Ticket, Undecided> {
+        let running = self.live.current();
+        let ticket = self.tickets(&running).decide(id, decision).await?;
+        tracing::info!(capability = ticket.capability, "a person's word was taken");
+        self.deliver(&running, &ticket);
+        Ok(ticket)
+    }
+
+    pub(super) fn tickets<'a>(&'a self, running: &'a Running) -> Tickets<'a> {
         let snapshot = &running.snapshot;
         Tickets {
             records: running.store.records.as_ref(),
@@ -88,17 +81,27 @@ impl Admin {
     }
 }
 
+/// Why a person's word was not taken, for the person.
+pub(super) fn told_of(why: Undecided) -> (StatusCode, String) {
+    match why {
+        Undecided::Unknown => {
+            (StatusCode::NOT_FOUND, "Nothing waits here under this id. GET /desk lists what does.".into())
+        }
+        Undecided::Already(state) => {
+            (StatusCode::CONFLICT, format!("This is {} already; the first word stands.", state.word()))
+        }
+        Undecided::Blocked => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "This answer holds something that must not leave for an agent (firewall). Send it without that.".into(),
+        ),
+        Undecided::NotKept(why) => (StatusCode::SERVICE_UNAVAILABLE, unkept(why).into()),
+    }
+}
+
 /// What was sent, as a decision.
 async fn decision(session: &mut ServerSession) -> Result<Decision, Box<Answer>> {
     let wrong = || Box::new(problem(StatusCode::BAD_REQUEST, HOW));
-    let mut body = BytesMut::new();
-    while let Some(chunk) = session.read_request_body().await.map_err(|_| wrong())? {
-        if body.len() + chunk.len() > LONGEST {
-            let detail = format!("An answer has at most {LONGEST} bytes.");
-            return Err(Box::new(problem(StatusCode::PAYLOAD_TOO_LARGE, &detail)));
-        }
-        body.extend_from_slice(&chunk);
-    }
+    let body = body::read(session, HOW).await?;
     let body: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
     let text = |name: &str| body[name].as_str().map(str::to_owned);
     match (text("answer"), body["decision"].as_str()) {
@@ -112,10 +115,9 @@ async fn decision(session: &mut ServerSession) -> Result<Decision, Box<Answer>> 
     }
 }
 
-fn not_kept(why: NotKept) -> Answer {
-    let detail = match why {
+fn unkept(why: NotKept) -> &'static str {
+    match why {
         NotKept::Away => "The store cannot be reached at the moment. Nothing was decided; try again later.",
         NotKept::Full => "The store is full. Nothing was decided; try again later.",
-    };
-    problem(StatusCode::SERVICE_UNAVAILABLE, detail)
+    }
 }

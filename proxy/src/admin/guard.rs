@@ -60,15 +60,19 @@ pub(super) fn check_token(request: &RequestHeader, live: &Live) -> Result<(), Bo
     };
     let token = request.headers.get(header::AUTHORIZATION).and_then(|v| v.to_str().ok());
     let token = token.and_then(|v| v.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let given = token.map(|(_, token)| ring::digest::digest(&ring::digest::SHA256, token.trim().as_bytes()));
-    // Hashes of equal length, compared to their end whatever differs.
-    let same = given.is_some_and(|g| g.as_ref().iter().zip(expected).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0);
-    if same {
+    if token.is_some_and(|(_, token)| is_token(token, &expected)) {
         return Ok(());
     }
     let mut refusal = problem(StatusCode::UNAUTHORIZED, "Send the operator's token as Authorization: Bearer.");
     refusal.headers_mut().insert(header::WWW_AUTHENTICATE, header::HeaderValue::from_static("Bearer"));
     Err(Box::new(refusal))
+}
+
+/// Whether something is the operator's token.
+pub(super) fn is_token(given: &str, expected: &[u8; 32]) -> bool {
+    let given = ring::digest::digest(&ring::digest::SHA256, given.trim().as_bytes());
+    // Hashes of equal length, compared to their end whatever differs.
+    given.as_ref().iter().zip(expected).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
 }
 
 #[cfg(test)]

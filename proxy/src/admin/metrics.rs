@@ -3,17 +3,26 @@
 //! Labels are bounded: methods of the standards, statuses, names from this code; never a path, an address or a key.
 //! Whatever a request touches is resolved once and found again by index.
 
+mod read;
+
+pub use read::{Called, Latency};
+
 use std::{
+    collections::HashSet,
     sync::{Arc, OnceLock},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use frontdesk_filters::{firewall::Flags, frames};
+use frontdesk_filters::{Fault, firewall::Flags, frames};
 use http::{Method, Version};
 use prometheus::{
-    Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder, core::Collector,
+    Gauge, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, core::Collector,
+    proto::LabelPair,
 };
+
+use super::registry::{Book, counter, counters, gauge, gauges, histogram, histograms, register};
+use super::seen::{Seen, Who};
+use crate::version;
 
 /// OpenTelemetry's bounds for HTTP durations, with finer ones below: a proxy adds less than 5 ms.
 const SECONDS: [f64; 19] = [
@@ -22,10 +31,17 @@ const SECONDS: [f64; 19] = [
 ];
 /// There may be a thousand capabilities.
 const CALL_SECONDS: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0];
-const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "_OTHER"];
+/// Why spans are dropped: too many wait, or the collector does not take them.
+pub const SPANS_DROPPED: [&str; 2] = ["queue_full", "undelivered"];
+pub const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "_OTHER"];
 /// In the order of [`Spoken`].
 const PROTOCOLS: [&str; 4] = ["1.0", "1.1", "2", frames::PROTOCOL];
 const STATUSES: usize = 600;
+/// Why a connection or its first bytes are refused before there is a request.
+const REFUSED_AT_THE_DOOR: [&str; 5] =
+    ["max_connections", "header_timeout", "malformed", "proxy_protocol", "tls_handshake"];
+/// How a run of a background job ends.
+const JOB_RESULTS: [&str; 4] = ["ok", "failed", "timeout", "panic"];
 
 /// What a request came in.
 #[derive(Debug, Clone, Copy)]
@@ -48,10 +64,14 @@ impl From<Version> for Spoken {
 
 /// All metrics of the process.
 pub struct Metrics {
-    registry: Registry,
+    book: Book,
     requests: IntCounterVec,
     /// Children of `requests`, by method, protocol and status.
     by_request: Vec<OnceLock<IntCounter>>,
+    /// Requests by who made them, in the order of [`Who::ALL`].
+    visitors: [IntCounter; 3],
+    /// What the operator's page remembers beside what is counted here.
+    pub seen: Seen,
     /// How long a request took, by who answered it.
     passed: Histogram,
     answered: Histogram,
@@ -71,6 +91,8 @@ pub struct Metrics {
     last_reload_successful: IntGauge,
     last_reload_success_at: Gauge,
     pub log_dropped: IntCounter,
+    pub spans_sent: IntCounter,
+    pub spans_dropped: IntCounterVec,
     jobs: IntCounterVec,
     pub store_up: IntGauge,
     pub store_decided_without: IntCounter,
@@ -95,27 +117,39 @@ pub struct Metrics {
 impl Metrics {
     /// Registers everything. Fails only if two metrics have one name.
     pub fn new() -> Result<Arc<Self>, prometheus::Error> {
-        let r = Registry::new();
+        let r = Book::new();
         let requests =
             counters(&r, "frontdesk_http_requests_total", "Requests answered.", &["method", "status", "protocol"])?;
-        let seconds = HistogramVec::new(
-            HistogramOpts::new("frontdesk_http_request_duration_seconds", "From a request's head to its last byte.")
-                .buckets(SECONDS.to_vec()),
+        let seconds = histograms(
+            &r,
+            "frontdesk_http_request_duration_seconds",
+            "From a request's head to its last byte.",
+            &SECONDS,
             &["decision"],
         )?;
-        let seconds = register(&r, seconds)?;
-        let build = gauges(&r, "frontdesk_build_info", "Always 1.", &["version"])?;
-        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
-        let upstream_seconds = HistogramOpts::new(
-            "frontdesk_upstream_request_duration_seconds",
-            "From choosing an upstream to its response's head.",
-        );
-        Ok(Arc::new(Self {
+        let build = gauges(&r, "frontdesk_build_info", "Always 1.", &["version", "revision"])?;
+        build.with_label_values(&[version::VERSION, version::REVISION]).set(1);
+        let visits = counters(&r, "frontdesk_visits_total", "Requests, by who made them.", &["who"])?;
+        let spans_dropped = counters(
+            &r,
+            "frontdesk_trace_spans_dropped_total",
+            "Spans dropped rather than waited for: too many waited, or the collector did not take them.",
+            &["reason"],
+        )?;
+        SPANS_DROPPED.iter().for_each(|reason| drop(spans_dropped.with_label_values(&[reason])));
+        let metrics = Self {
             by_request: (0..METHODS.len() * PROTOCOLS.len() * STATUSES).map(|_| OnceLock::new()).collect(),
             requests,
+            visitors: Who::ALL.map(|who| visits.with_label_values(&[who.word()])),
+            seen: Seen::default(),
             passed: seconds.with_label_values(&["pass"]),
             answered: seconds.with_label_values(&["answer"]),
-            upstream_seconds: register(&r, Histogram::with_opts(upstream_seconds.buckets(SECONDS.to_vec()))?)?,
+            upstream_seconds: histogram(
+                &r,
+                "frontdesk_upstream_request_duration_seconds",
+                "From choosing an upstream to its response's head.",
+                &SECONDS,
+            )?,
             request_bytes: counter(&r, "frontdesk_http_request_bytes_total", "Body bytes received.")?,
             response_bytes: counter(&r, "frontdesk_http_response_bytes_total", "Body bytes sent.")?,
             open_connections: gauge(&r, "frontdesk_open_connections", "Connections from clients.")?,
@@ -166,7 +200,9 @@ impl Metrics {
                 ))?,
             )?,
             log_dropped: counter(&r, "frontdesk_log_dropped_total", "Access lines dropped rather than waited for.")?,
-            jobs: counters(&r, "frontdesk_jobs_total", "Runs of background jobs.", &["job", "result"])?,
+            spans_sent: counter(&r, "frontdesk_trace_spans_sent_total", "Spans that a collector has taken.")?,
+            spans_dropped,
+            jobs: counters(&r, "frontdesk_jobs_total", "Runs of background jobs.", &["task", "result"])?,
             store_up: gauge(&r, "frontdesk_store_up", "1 while the home of counts and records can be reached.")?,
             store_decided_without: counter(
                 &r,
@@ -180,15 +216,14 @@ impl Metrics {
                 "Calls of capabilities, and what became of them.",
                 &["capability", "decision"],
             )?,
-            call_seconds: register(
+            call_seconds: histograms(
                 &r,
-                HistogramVec::new(
-                    HistogramOpts::new("frontdesk_capability_duration_seconds", "How long the desk took for a call.")
-                        .buckets(CALL_SECONDS.to_vec()),
-                    &["capability"],
-                )?,
+                "frontdesk_capability_duration_seconds",
+                "How long the desk took for a call.",
+                &CALL_SECONDS,
+                &["capability"],
             )?,
-            audit_up: gauge(&r, "frontdesk_audit_up", "1 while lines of the audit log can be written.")?,
+            audit_up: gauge(&r, "frontdesk_audit_up", "0 while lines of the audit log cannot be written, else 1.")?,
             audit_written: counter(&r, "frontdesk_audit_lines_total", "Lines of the audit log that were written.")?,
             audit_dropped: counter(
                 &r,
@@ -234,8 +269,27 @@ impl Metrics {
                 ))?,
             )?,
             resident: gauge(&r, "process_resident_memory_bytes", "Resident memory.")?,
-            registry: r,
-        }))
+            book: r,
+        };
+        metrics.begin_at_zero();
+        Ok(Arc::new(metrics))
+    }
+
+    /// What an alert looks at begins at 0: `increase()` does not see a series that is born with its first event.
+    fn begin_at_zero(&self) {
+        for result in ["success", "failure"] {
+            self.reloads.with_label_values(&[result]);
+        }
+        for reason in REFUSED_AT_THE_DOOR {
+            self.rejections.with_label_values(&[reason]);
+        }
+        for fault in [Fault::Unreachable, Fault::BadGateway, Fault::GatewayTimeout, Fault::Unavailable, Fault::Internal]
+        {
+            self.upstream_errors.with_label_values(&[fault.reason()]);
+        }
+        for decision in ["closed", "open_on_error"] {
+            self.supervised.with_label_values(&[decision]);
+        }
     }
 
     /// Counts a request that has been answered. `seconds` from its head to its last byte.
@@ -249,12 +303,37 @@ impl Metrics {
         if passed { &self.passed } else { &self.answered }.observe(seconds);
     }
 
+    /// Counts who made a request.
+    pub fn visited(&self, who: Who) {
+        self.visitors[who as usize].inc();
+    }
+
     /// Counts a call of a capability that was declared, and how long the desk took; what never came to it took no time
     /// that would say anything.
     pub fn called(&self, capability: &str, decision: &'static str, took: Duration) {
         self.calls.with_label_values(&[capability, decision]).inc();
         if !took.is_zero() {
             self.call_seconds.with_label_values(&[capability]).observe(took.as_secs_f64());
+        }
+    }
+
+    /// These capabilities are declared now: what an alert looks at begins at 0, and those that are gone are forgotten. A
+    /// process may live through many swaps, and what it once served must not stay a label for ever.
+    pub fn declared<'a>(&self, capabilities: impl Iterator<Item = &'a str>) {
+        let declared: HashSet<&str> = capabilities.collect();
+        for family in self.calls.collect().iter().chain(&self.call_seconds.collect()) {
+            for sample in family.get_metric() {
+                let of = |name| sample.get_label().iter().find(|label| label.name() == name).map(LabelPair::value);
+                let Some(capability) = of("capability").filter(|id| !declared.contains(id)) else { continue };
+                // Gone already is as good.
+                let _ = match of("decision") {
+                    Some(decision) => self.calls.remove_label_values(&[capability, decision]),
+                    None => self.call_seconds.remove_label_values(&[capability]),
+                };
+            }
+        }
+        for capability in declared {
+            self.calls.with_label_values(&[capability, Fault::OutcomeUnknown.reason()]);
         }
     }
 
@@ -296,6 +375,13 @@ impl Metrics {
         }
     }
 
+    /// A background job that will run: its counts begin at 0.
+    pub fn job_begins(&self, name: &'static str) {
+        for result in JOB_RESULTS {
+            self.jobs.with_label_values(&[name, result]);
+        }
+    }
+
     /// Counts a run of a background job.
     pub fn job(&self, name: &'static str, result: &'static str) {
         self.jobs.with_label_values(&[name, result]).inc();
@@ -320,38 +406,13 @@ impl Metrics {
     /// Everything in the text format of Prometheus.
     pub fn text(&self) -> Vec<u8> {
         self.resident.set(resident_bytes());
-        let mut out = Vec::with_capacity(16 * 1024);
-        if let Err(e) = TextEncoder::new().encode(&self.registry.gather(), &mut out) {
-            tracing::error!(error = %e, "metrics could not be written");
-        }
-        out
+        self.book.text()
     }
 }
 
 /// From the process's own statm; 0 where there is none.
-fn resident_bytes() -> i64 {
+pub(super) fn resident_bytes() -> i64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: i64 = statm.split(' ').nth(1).and_then(|p| p.parse().ok()).unwrap_or(0);
     pages * 4096
-}
-
-fn register<C: Collector + Clone + 'static>(registry: &Registry, collector: C) -> Result<C, prometheus::Error> {
-    registry.register(Box::new(collector.clone()))?;
-    Ok(collector)
-}
-
-fn counter(r: &Registry, name: &str, help: &str) -> Result<IntCounter, prometheus::Error> {
-    register(r, IntCounter::new(name, help)?)
-}
-
-fn counters(r: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, prometheus::Error> {
-    register(r, IntCounterVec::new(Opts::new(name, help), labels)?)
-}
-
-fn gauge(r: &Registry, name: &str, help: &str) -> Result<IntGauge, prometheus::Error> {
-    register(r, IntGauge::new(name, help)?)
-}
-
-fn gauges(r: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, prometheus::Error> {
-    register(r, IntGaugeVec::new(Opts::new(name, help), labels)?)
 }

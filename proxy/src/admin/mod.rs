@@ -3,20 +3,33 @@
 //! What shows or changes something is for the operator: on loopback whoever can reach it, elsewhere a token. A page in
 //! a browser must not reach it through the operator's own machine: Host and Origin are checked (DNS rebinding).
 
+mod attempts;
+mod body;
 mod desk;
 mod guard;
 pub mod metrics;
+mod page;
+mod registry;
+pub mod seen;
 mod state;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+pub use attempts::Attempts;
+pub use page::Page;
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
 };
 
 use async_trait::async_trait;
 use http::{Method, Response, StatusCode, header};
-use pingora::{apps::http_app::ServeHttp, protocols::http::ServerSession};
+use pingora::{apps::http_app::ServeHttp, http::RequestHeader, protocols::http::ServerSession};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::{accept, live::Live, logs::Logs, outbound::Outbound, process::Processes};
 use metrics::Metrics;
@@ -30,6 +43,11 @@ pub struct Admin {
     pub processes: Arc<Processes>,
     /// The process is ending: not ready any more, but alive.
     pub draining: Arc<AtomicBool>,
+    /// Tells the process to end, as SIGTERM does.
+    pub stop: Arc<Notify>,
+    pub page: Page,
+    /// Wrong tokens.
+    pub attempts: Attempts,
 }
 
 type Answer = Response<Vec<u8>>;
@@ -41,8 +59,15 @@ impl ServeHttp for Admin {
             connection.head_is_read(session.to_h1_raw().len());
         }
         let request = session.req_header();
-        let mut answer = match guard::check_browser(request, &self.live) {
-            Ok(()) => self.route(session).await,
+        let mut answer = match guard::check_browser(request, &self.live).and_then(|()| self.may_try(request)) {
+            Ok(()) => {
+                let tries = tries(request);
+                let answer = self.route(session).await;
+                if tries && answer.status() == StatusCode::UNAUTHORIZED {
+                    self.attempts.failed(whoever(), Instant::now());
+                }
+                answer
+            }
             Err(refusal) => *refusal,
         };
         let length = answer.body().len();
@@ -52,11 +77,40 @@ impl ServeHttp for Admin {
     }
 }
 
+/// Whether a request presents a token, which may be wrong.
+fn tries(request: &RequestHeader) -> bool {
+    let logs_in = request.method == Method::POST && request.uri.path() == "/page/login";
+    logs_in || request.headers.contains_key(header::AUTHORIZATION)
+}
+
+/// At the other end of the connection.
+fn whoever() -> IpAddr {
+    accept::connection().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |connection| connection.client.ip())
+}
+
 impl Admin {
+    /// Whoever has presented too many wrong tokens is not listened to for a while, with a right one neither: else each
+    /// answer would tell of one more guess.
+    fn may_try(&self, request: &RequestHeader) -> Result<(), Box<Answer>> {
+        if !tries(request) {
+            return Ok(());
+        }
+        self.attempts.may_try(whoever(), Instant::now()).map_err(|left| {
+            let detail = "Too many wrong tokens came from this address. Wait as long as Retry-After says.";
+            let mut refusal = problem(StatusCode::TOO_MANY_REQUESTS, detail);
+            refusal.headers_mut().insert(header::RETRY_AFTER, (left.as_secs() + 1).into());
+            Box::new(refusal)
+        })
+    }
+
     async fn route(&self, session: &mut ServerSession) -> Answer {
         let id = session.req_header().uri.path().strip_prefix("/desk/").map(str::to_owned);
         if let Some(id) = id {
             return self.decide(session, &id).await;
+        }
+        let below = session.req_header().uri.path().strip_prefix("/page/").map(str::to_owned);
+        if let Some(path) = below {
+            return self.page(session, &path).await;
         }
         let request = session.req_header();
         let (path, query) = (request.uri.path(), request.uri.query().unwrap_or(""));
@@ -86,12 +140,16 @@ impl Admin {
                 Ok(()) => self.reload().await,
                 Err(refusal) => *refusal,
             },
+            ("/shutdown", _, &Method::POST) => {
+                guard::check_token(request, &self.live).map_or_else(|r| *r, |()| self.shut_down())
+            }
             ("/log", _, &Method::PUT | &Method::POST) => operator().map_or_else(|r| *r, |()| self.set_level(query)),
+            ("/", true, _) if page::is_wanted(request) => self.front_page(request).await,
             ("/", true, _) => text(StatusCode::OK, INDEX),
             ("/livez" | "/healthz" | "/readyz" | "/metrics" | "/config" | "/desk" | "/", false, _) => {
                 not_allowed("GET, HEAD")
             }
-            ("/reload", ..) => not_allowed("POST"),
+            ("/reload" | "/shutdown", ..) => not_allowed("POST"),
             ("/log", ..) => not_allowed("PUT, POST"),
             _ => problem(StatusCode::NOT_FOUND, "There is nothing here. GET / lists what there is."),
         }
@@ -134,6 +192,17 @@ impl Admin {
         }
     }
 
+    fn shut_down(&self) -> Answer {
+        self.stop.notify_one();
+        let protection = &self.live.current().snapshot.settings.protection;
+        let body = json!({
+            "ending": true,
+            "shutdown_delay_seconds": protection.shutdown_delay.as_secs_f64(),
+            "shutdown_timeout_seconds": protection.shutdown_timeout.as_secs_f64(),
+        });
+        json_answer(StatusCode::ACCEPTED, &body)
+    }
+
     fn set_level(&self, query: &str) -> Answer {
         let level = query.split('&').find_map(|p| p.strip_prefix("level=")).unwrap_or("");
         match self.logs.set_level(level) {
@@ -144,6 +213,7 @@ impl Admin {
 }
 
 const INDEX: &str = "frontdesk: the operator's address\n\n\
+    GET  /                 the operator's page, in a browser\n\
     GET  /livez            the process is alive\n\
     GET  /readyz[?verbose] it takes requests\n\
     GET  /metrics          for Prometheus\n\
@@ -151,6 +221,7 @@ const INDEX: &str = "frontdesk: the operator's address\n\n\
     GET  /desk             what agents have asked a person, and wait for\n\
     POST /desk/ID          the person's answer\n\
     POST /reload           read the configuration anew\n\
+    POST /shutdown         end, as SIGTERM does; needs the operator's token\n\
     PUT  /log?level=debug  change the log's level\n";
 
 fn is_verbose(query: &str) -> bool {

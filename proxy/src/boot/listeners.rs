@@ -1,10 +1,14 @@
 //! What is bound, and what is spoken there: the one table that names a protocol's own address.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    os::fd::{AsFd, OwnedFd},
+    sync::{Arc, Weak},
+};
 
 use tokio::net::TcpListener;
 
-use super::NotStarted;
+use super::{NotStarted, handover::Inherited};
 use crate::{
     accept::{self, App, Gate, Manner},
     live::Live,
@@ -18,11 +22,22 @@ pub(super) struct Listeners {
 }
 
 /// A socket, what is done before anything is spoken on it, and what the log calls it.
-type Bound = (TcpListener, Manner, &'static str);
+type Bound = (Arc<TcpListener>, Manner, &'static str);
+
+/// The sockets for as long as something accepts on them.
+pub(super) struct Open(Vec<Weak<TcpListener>>);
+
+impl Open {
+    /// A descriptor of each, for somebody else to accept on.
+    pub(super) fn copies(&self) -> std::io::Result<Vec<OwnedFd>> {
+        self.0.iter().filter_map(Weak::upgrade).map(|listener| listener.as_fd().try_clone_to_owned()).collect()
+    }
+}
 
 impl Listeners {
-    /// Binds everything: half a process helps nobody.
-    pub(super) fn bind(live: &Live) -> Result<Self, NotStarted> {
+    /// Binds everything that nobody has bound for us: half a process helps nobody.
+    pub(super) fn bind(live: &Live, inherited: &mut Inherited) -> Result<Self, NotStarted> {
+        let mut bind = |address, key| bind(address, key, inherited);
         let listen = live.bound();
         let mut http = Vec::new();
         for address in &listen.http {
@@ -43,6 +58,12 @@ impl Listeners {
             None => None,
         };
         Ok(Self { http, frames, admin: (bind(listen.admin, "listen.admin")?, Manner::plain(), "admin") })
+    }
+
+    /// What can be handed over.
+    pub(super) fn open(&self) -> Open {
+        let all = self.http.iter().chain(&self.frames).chain([&self.admin]);
+        Open(all.map(|(listener, ..)| Arc::downgrade(listener)).collect())
     }
 
     /// Serves on each of them: the operator's through a gate of its own.
@@ -68,8 +89,12 @@ fn serve<A: App>(gate: Arc<Gate>, (listener, manner, what): Bound, app: Arc<A>) 
     tokio::spawn(accept::listen(gate, listener, manner, app));
 }
 
-fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, NotStarted> {
-    accept::bind(address).map_err(|e| {
+fn bind(address: SocketAddr, key: &str, inherited: &mut Inherited) -> Result<Arc<TcpListener>, NotStarted> {
+    let listener = match inherited.take(address) {
+        Some(given) => TcpListener::from_std(given),
+        None => accept::bind(address),
+    };
+    listener.map(Arc::new).map_err(|e| {
         let hint = match e.kind() {
             std::io::ErrorKind::AddrInUse => "another process listens there; stop it or choose another address",
             std::io::ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose a higher one",

@@ -49,10 +49,10 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
         let server = Arc::new(Server(Travel::new(&origin)));
         tokio::spawn(async move {
             let _keep = keep;
-            accept::listen(gate, listener, Manner::plain(), server).await;
+            accept::listen(gate, Arc::new(listener), Manner::plain(), server).await;
         });
     });
-    match boot::run(source, Some(site)) {
+    match boot::run(source, false, Some(site)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(not_started) => not_started.tell(),
     }

@@ -13,13 +13,13 @@ use crate::handoff::{Links, Opened, replace};
 
 #[derive(Subcommand)]
 pub(super) enum Handoff {
-    /// See what is wrong with a handoff: 0 nothing, 1 something, 2 it cannot be looked at.
+    /// See what is wrong with a handoff.
     Lint {
         /// The directory, usually .ai/handoff.
         #[arg(value_name = "DIR")]
         dir: PathBuf,
     },
-    /// Make MANIFEST.json anew from the files; tasks stay as they are: 0 it is written, 1 it must not be, 2 it cannot be.
+    /// Make MANIFEST.json anew from the files; tasks stay as they are.
     Manifest(Manifest),
 }
 

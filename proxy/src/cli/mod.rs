@@ -2,21 +2,33 @@
 
 mod catalog;
 mod check;
+mod completions;
 mod demo;
 mod export;
 mod handoff;
+mod health;
 mod import;
 mod inspect;
+mod lessons;
+mod man;
 mod run;
 
-use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+    path::PathBuf,
+    process::ExitCode,
+};
 
-use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint, builder::PossibleValuesParser};
+use clap_complete::Shell;
 use frontdesk_filters::dialect;
+
+use crate::version;
 
 /// Stands in front of an existing site and makes it legible, callable and safe for AI agents.
 #[derive(Parser)]
-#[command(name = "frontdesk", version, about)]
+#[command(name = "frontdesk", version = version::WHOLE, about)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -25,21 +37,37 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run in front of a site.
+    ///
+    /// Everything that is asked goes on to the site, and its pages come back with a notice for
+    /// agents; what the configuration declares is announced, and carried out. Without a
+    /// configuration the site is announced, and nothing more.
+    #[command(verbatim_doc_comment)]
     Run(Run),
-    /// Check a configuration: 0 it is fine, 1 it has mistakes, 2 it cannot be read.
+    /// Check a configuration, and say what it means to an agent.
+    ///
+    /// Every mistake is shown in one run, with its file, its line and what to do. A contract on
+    /// its own may be checked too.
+    #[command(verbatim_doc_comment)]
     Check {
         /// The file to check.
         file: PathBuf,
     },
-    /// See what a site has for agents: 0 a valid contract, 1 one with mistakes, 2 none.
+    /// See what a site has for agents, and what it would have with Frontdesk in front of it.
+    ///
+    /// Documents and the page at the URL are read, some 15 requests in all. Nothing is called, no
+    /// credential is shown, and no redirect to another site is followed.
+    #[command(verbatim_doc_comment)]
     Inspect {
         /// The site: `https://example.com`, or only its name.
+        #[arg(value_hint = ValueHint::Url)]
         url: String,
         /// For a program.
         #[arg(long)]
         json: bool,
     },
-    /// Print what would be published, exactly as it would be: 0 here it is, 1 the file has mistakes, 2 it cannot be read.
+    /// Print what would be published, exactly as it would be.
+    ///
+    /// Nobody is asked: the document is made of the configuration alone.
     Export {
         /// What to print.
         #[arg(value_parser = PossibleValuesParser::new(dialect::exports()))]
@@ -56,8 +84,9 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Turn a document about the site's interface into a configuration to start from: 0 it is written, 1 the document
-    /// has mistakes, 2 it cannot be read.
+    /// Turn a document about the site's interface into a configuration to start from.
+    ///
+    /// What had to be guessed is marked with "review:", so that you can look at it.
     Import(Import),
     /// Look into catalogs of verbs.
     #[command(subcommand)]
@@ -65,7 +94,20 @@ enum Command {
     /// Look after a handoff between agents.
     #[command(subcommand)]
     Handoff(handoff::Handoff),
+    /// Ask the one that runs here whether it takes requests: 0 it does, 1 it does not. For a container's health check.
+    Health {
+        /// Where its operator's address is.
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9901")]
+        admin: SocketAddr,
+        /// Only whether it is alive, which it is to its very end.
+        #[arg(long)]
+        live: bool,
+    },
     /// Run in front of a bundled example site.
+    ///
+    /// A travel site with flights and bookings, its declaration, and Frontdesk between it and you.
+    /// It says what to try.
+    #[command(verbatim_doc_comment)]
     Demo {
         /// Where to listen.
         #[arg(long, default_value = "127.0.0.1:8080")]
@@ -74,11 +116,25 @@ enum Command {
         #[arg(long, default_value = "127.0.0.1:9901")]
         admin: SocketAddr,
     },
+    /// Print what a shell needs to complete what you type.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print a page of the manual, or write all of them.
+    Man {
+        /// The command it is of; `frontdesk` itself without one.
+        #[arg(value_name = "COMMAND", conflicts_with = "dir")]
+        command: Vec<String>,
+        /// Write all pages into this directory.
+        #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: Option<PathBuf>,
+    },
 }
 
 #[derive(Subcommand)]
 enum Catalog {
-    /// See what is different between two: 0 nothing breaks, 1 something would, 2 one cannot be read.
+    /// See what is different between two, and what of yours it would break.
     Diff {
         /// The catalog that is used.
         old: PathBuf,
@@ -122,6 +178,9 @@ struct Run {
     /// Where the operator's address is; wins over the configuration.
     #[arg(long, value_name = "ADDR")]
     admin: Option<SocketAddr>,
+    /// Take the listeners over from the process that runs: waits at `listen.upgrade_socket` until that one gets SIGQUIT.
+    #[arg(long)]
+    upgrade: bool,
 }
 
 #[derive(Args)]
@@ -131,13 +190,22 @@ struct What {
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The site to stand in front of, without a configuration.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     upstream: Option<String>,
+}
+
+/// The whole command line, with what its help teaches.
+fn command() -> clap::Command {
+    lessons::taught(Cli::command())
 }
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
-    match Cli::parse().command {
+    let asked = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|e| e.exit()).command;
+    if !matches!(asked, Command::Run(_) | Command::Demo { .. } | Command::Inspect { .. } | Command::Import(_)) {
+        end_with_the_reader();
+    }
+    match asked {
         Command::Run(args) => run::run(args),
         Command::Check { file } => check::check(file),
         Command::Inspect { url, json } => inspect::inspect(&url, json),
@@ -147,19 +215,41 @@ pub fn main() -> ExitCode {
             catalog::diff(&old, &new, against.as_deref(), json)
         }
         Command::Handoff(what) => handoff::handoff(what),
+        Command::Health { admin, live } => health::health(admin, live),
         Command::Demo { listen, admin } => demo::demo(listen, admin),
+        Command::Completions { shell } => completions::completions(shell),
+        Command::Man { command, dir } => man::man(&command, dir.as_deref()),
+    }
+}
+
+/// What only prints ends when nobody reads on, as `head` expects, and not with a panic. What has sockets handles it
+/// where it writes.
+fn end_with_the_reader() {
+    // SAFETY: no other thread runs yet, and the default action is no function of ours.
+    unsafe {
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+    }
+}
+
+/// Prints something that was made as a whole.
+fn said(bytes: &[u8]) -> ExitCode {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            eprintln!("frontdesk: standard output cannot be written: {e}");
+            ExitCode::from(2)
+        }
+        _ => ExitCode::SUCCESS,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_as_it_is_documented() {
-        Cli::command().debug_assert();
+        command().debug_assert();
         for line in [
             "frontdesk inspect https://a.example --json",
             "frontdesk check a.toml",

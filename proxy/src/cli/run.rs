@@ -16,7 +16,7 @@ pub(super) fn run(args: Run) -> ExitCode {
     if let Err(code) = check::usable(&source) {
         return code;
     }
-    match boot::run(source, None) {
+    match boot::run(source, args.upgrade, None) {
         Ok(()) => ExitCode::SUCCESS,
         Err(not_started) => not_started.tell(),
     }

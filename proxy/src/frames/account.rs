@@ -7,23 +7,37 @@ use frontdesk_filters::{
 use http::header;
 
 use super::{Frames, answer::Asked};
-use crate::{access::Line, admin::metrics::Spoken};
+use crate::{
+    access::Line,
+    admin::{
+        metrics::Spoken,
+        seen::{What, Who},
+    },
+    traces,
+};
 
 impl Frames {
     /// Counts a request, and says so in one line. `wrote` is false where the client was gone before the answer.
-    pub(super) fn account(&self, asked: &Asked, reply: &Reply, wrote: bool) {
+    pub(super) fn account(&self, asked: &mut Asked, reply: &Reply, wrote: bool) {
         let metrics = &self.front.metrics;
-        let Asked { began, frame, running, address, authority, caller, error } = asked;
+        let Asked { began, frame, running, address, authority, caller, error, called, trace } = asked;
         let duration = began.elapsed();
         let status = reply.status.as_u16();
         let sent = if wrote { reply.body.len() } else { 0 };
         metrics.request(&frame.method, Spoken::Frames, status, false, duration.as_secs_f64());
         metrics.request_bytes.inc_by(frame.body.len() as u64);
         metrics.response_bytes.inc_by(sent as u64);
-        if !running.snapshot.settings.log.access {
+        metrics.visited(Who::of(caller.as_ref(), true));
+        if let Some(reason) = *error {
+            let asked = called.as_deref().or_else(|| running.snapshot.place(&frame.method, &frame.target));
+            let what = What { asked, method: frame.method.as_str(), reason, status, caller: caller.as_ref() };
+            metrics.seen.refuse(&what);
+        }
+        if !running.snapshot.settings.log.access && trace.is_none() {
             return;
         }
-        self.front.access.write(&Line {
+        let line = Line {
+            trace: trace.as_ref().map_or_else(|| traces::ids(&frame.headers), |trace| Some(trace.ids())),
             method: frame.method.as_str(),
             path: frame.target.split('?').next().unwrap_or_default(),
             host: Some(authority.as_str()).filter(|host| !host.is_empty()),
@@ -43,6 +57,12 @@ impl Frames {
             page: None,
             error: if wrote { *error } else { Some("client_gone") },
             config: running.short_hash(),
-        });
+        };
+        if let Some(trace) = trace {
+            trace.over(&line);
+        }
+        if running.snapshot.settings.log.access {
+            self.front.access.write(&line);
+        }
     }
 }

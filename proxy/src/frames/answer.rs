@@ -22,6 +22,7 @@ use crate::{
         whence::Whence,
     },
     live::Running,
+    traces::Trace,
 };
 
 /// A request under way, and what is known of it.
@@ -38,6 +39,10 @@ pub(super) struct Asked {
     pub(super) caller: Option<Caller>,
     /// Why it was refused, if it was.
     pub(super) error: Option<&'static str>,
+    /// The capability that was called and refused, by its id.
+    pub(super) called: Option<String>,
+    /// Its spans, while traces are made.
+    pub(super) trace: Option<Box<Trace>>,
 }
 
 impl Asked {
@@ -46,7 +51,19 @@ impl Asked {
         // Whoever forwards frames says for whom in the PROXY protocol; what stands in a frame its sender wrote.
         let address = on.conn.info().client.ip().to_canonical();
         let authority = on.server_name.as_deref().or_else(|| host(&frame.headers)).unwrap_or_default().to_owned();
-        Self { began: Instant::now(), frame, running, address, authority, caller: None, error: None }
+        let traces = frames.front.traces.as_ref();
+        let trace = traces.map(|traces| traces.request(&frame.headers, &frame.method));
+        Self {
+            began: Instant::now(),
+            frame,
+            running,
+            address,
+            authority,
+            caller: None,
+            error: None,
+            called: None,
+            trace,
+        }
     }
 
     fn accept(&self) -> Option<&str> {
@@ -71,6 +88,9 @@ impl Frames {
         let decided = decide_spoken(&running.snapshot, running.store.counters.as_ref(), &request).await;
         if decided.wants_keys {
             self.front.live.want_keys();
+        }
+        if let Some(near) = &decided.near {
+            self.front.metrics.seen.close(near, &decided.caller);
         }
         asked.caller = Some(decided.caller);
         let refused = match decided.decision {
@@ -144,6 +164,7 @@ impl Frames {
             connection: on.conn.info(),
             client: asked.address,
             proxied: false,
+            trace: asked.trace.as_ref().map(|trace| trace.place()),
         };
         let incoming = Incoming {
             method: &asked.frame.method,
@@ -156,6 +177,9 @@ impl Frames {
             framed: Some(Framed { digest: asked.frame.digest, connection: &on.id }),
         };
         let served = self.front.call(&asked.running, &whence, &incoming, work).await;
+        if served.reason.is_some() {
+            asked.called = served.account.map(|account| account.capability).or(asked.called.take());
+        }
         asked.error = served.reason.or(asked.error);
         served.reply
     }

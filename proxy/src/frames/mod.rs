@@ -88,7 +88,7 @@ impl Connection {
         let mut first = Some(first);
         loop {
             self.reader.hold_to(frames.bounds());
-            let (asked, reply, closes) = match self.next(gate, &mut first).await {
+            let (mut asked, reply, closes) = match self.next(gate, &mut first).await {
                 Sent::Frame(frame) => {
                     let mut asked = Asked::new(frames, self, frame);
                     // Boxed: what an answer needs is not held while the connection idles.
@@ -104,7 +104,7 @@ impl Connection {
             };
             let (_, limit) = gate.limits();
             let wrote = self.write(&reply, limit).await.is_ok();
-            if let Some(asked) = &asked {
+            if let Some(asked) = &mut asked {
                 frames.account(asked, &reply, wrote);
             }
             if !wrote {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use pingora::{Error, proxy::Session};
 
-use super::{Front, ctx::Ctx, failure};
+use super::{Front, ctx::Ctx, failure, head};
 use crate::{
+    admin::seen::{What, Who},
     live::Running,
     rewrite::{PageBody, Touched},
 };
@@ -35,7 +36,15 @@ impl Front {
             self.metrics.upstream_seconds.observe(upstream.as_secs_f64());
         }
         let running: Arc<Running> = ctx.running(&self.live);
-        if running.snapshot.settings.log.access {
+        self.metrics.visited(Who::of(ctx.caller.as_ref(), ctx.agents));
+        if let Some(reason) = ctx.error.filter(|_| ctx.agents) {
+            let target = head::target(request);
+            let asked = ctx.called.as_deref().or_else(|| running.snapshot.place(&request.method, &target));
+            let what = What { asked, method: request.method.as_str(), reason, status, caller: ctx.caller.as_ref() };
+            self.metrics.seen.refuse(&what);
+        }
+        let mut trace = ctx.trace.take();
+        if running.snapshot.settings.log.access || trace.is_some() {
             let page = match ctx.page {
                 Touched::No => None,
                 Touched::Left(why) | Touched::Instead(why) => Some(why),
@@ -43,7 +52,14 @@ impl Front {
                     Some(session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome).unwrap_or("head"))
                 }
             };
-            self.access.write(&ctx.line(session, status, took, page, &running));
+            let mut line = ctx.line(session, status, took, page, &running);
+            if let Some(trace) = &mut trace {
+                line.trace = Some(trace.ids());
+                trace.over(&line);
+            }
+            if running.snapshot.settings.log.access {
+                self.access.write(&line);
+            }
         }
     }
 }

@@ -12,7 +12,11 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::Front;
-use crate::{live::Running, outbound::Carrier};
+use crate::{
+    live::Running,
+    outbound::Carrier,
+    traces::{Place, Span},
+};
 
 /// Calls that go on in the background at a time.
 const MOST: usize = 256;
@@ -47,6 +51,11 @@ impl Errands {
         }
     }
 
+    /// Waits until nothing goes on for a moment.
+    pub async fn idle(&self) {
+        let _ = self.places.acquire_many(u32::try_from(MOST).unwrap_or(u32::MAX)).await;
+    }
+
     fn take(&self, holder: Subject) -> Option<Taken> {
         let mut taken = self.taken.lock();
         let own = taken.get(&holder).copied().unwrap_or(0);
@@ -77,6 +86,8 @@ pub(super) struct Behind<'a> {
     pub(super) running: &'a Arc<Running>,
     /// What the site is told of where the request came from.
     pub(super) told: &'a (dyn Fn() -> pingora::Result<HeaderMap> + Send + Sync),
+    /// What they are made for, while traces are made.
+    pub(super) trace: Option<&'a Place>,
 }
 
 /// Nothing goes on behind what goes on in the background.
@@ -96,7 +107,8 @@ impl Background for Behind<'_> {
         let (said, heard) = oneshot::channel();
         let told = (self.told)().map_err(|_| Busy)?;
         let (front, running) = (self.front.clone(), self.running.clone());
-        tokio::spawn(carry_out(front, running, told, errand, finish, said, place));
+        let span = self.trace.map(Place::desk);
+        tokio::spawn(carry_out(front, running, (told, span), errand, finish, said, place));
         // It only ends unheard if it panicked: nobody knows what became of it, and the ticket says so in time.
         Ok(heard.await.unwrap_or(None))
     }
@@ -105,14 +117,15 @@ impl Background for Behind<'_> {
 async fn carry_out(
     front: Front,
     running: Arc<Running>,
-    told: HeaderMap,
+    (told, span): (HeaderMap, Option<Span>),
     errand: Errand,
     finish: Box<dyn Finish>,
     said: oneshot::Sender<Option<Carried>>,
     _place: Taken,
 ) {
     let told = || Ok(told.clone());
-    let carrier = Carrier { outbound: &front.outbound, running: &running, told: &told };
+    let place = span.as_ref().map(|span| span.place().clone());
+    let carrier = Carrier { outbound: &front.outbound, running: &running, told: &told, trace: place.as_ref() };
     let library = front.live.library();
     let desk = front.desk(&running, &carrier, &library, &Nothing);
     // Told once: that the site is being asked, or what became of it before.
@@ -125,7 +138,11 @@ async fn carry_out(
             }
         })
     };
+    let dialect = errand.dialect;
     let carried = desk.carry_out(errand.ask(begun)).await;
+    if let Some(span) = span {
+        span.told(Some(&carried.account), Some(dialect));
+    }
     let waiting = said.lock().take();
     let alone = match waiting {
         // Whoever waited has left all the same: it ends like any other.

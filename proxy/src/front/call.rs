@@ -8,10 +8,14 @@ use frontdesk_filters::{
     desk::{Account, Turned, audit::Audit},
     fresh_id,
 };
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, header};
 
-use super::{Front, behind::Behind, whence::Whence};
-use crate::{live::Running, outbound::Carrier};
+use super::{Front, behind::Behind, entry::Entry, whence::Whence};
+use crate::{
+    live::Running,
+    outbound::Carrier,
+    traces::{Place, Span},
+};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest name of a request that is taken from a client, in bytes.
@@ -33,20 +37,40 @@ impl Front {
         incoming: &Incoming<'_>,
         work: Work,
     ) -> Served {
+        let inside = self.entry.enter();
+        if let (None, Work::Serve(serving)) = (&inside, &work) {
+            let refusal = Entry::refusal();
+            self.metrics.rejected(refusal.reason);
+            let accept = incoming.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+            let reply = serving.refused(&running.snapshot, &refusal, accept);
+            return Served { reason: Some(refusal.reason), ..reply.into() };
+        }
         let told = || whence.told(running, (&REQUEST_ID, incoming.request_id));
-        let carrier = Carrier { outbound: &self.outbound, running, told: &told };
+        let span = whence.trace.filter(|_| matches!(work, Work::Serve(_))).map(Place::desk);
+        let trace = span.as_ref().map(Span::place);
+        let carrier = Carrier { outbound: &self.outbound, running, told: &told, trace };
         let library = self.live.library();
-        let behind = Behind { front: self, running, told: &told };
+        let behind = Behind { front: self, running, told: &told, trace };
         let desk = self.desk(running, &carrier, &library, &behind);
-        let served = match work {
-            Work::Serve(serving) => serving.serve(&desk, incoming).await,
+        let (dialect, served) = match work {
+            Work::Serve(serving) => {
+                let dialect = serving.about().map(|about| about.dialect);
+                (dialect, serving.serve(&desk, incoming).await)
+            }
             Work::Finish(serve, reply) => return serve.finished(&desk, incoming, reply).await.into(),
         };
+        if let Some(span) = span {
+            let said = served.account.as_ref().map(|account| account.dialect).filter(|dialect| !dialect.is_empty());
+            span.told(served.account.as_ref(), said.or(dialect));
+        }
         if served.wants_keys {
             self.live.want_keys();
         }
         if let Some(account) = &served.account {
             self.count(account);
+            if let Some(near) = &account.near {
+                self.metrics.seen.close(near, incoming.caller);
+            }
         }
         self.metrics.flagged(&served.flags);
         if let Some(reason) = served.reason {

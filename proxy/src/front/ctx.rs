@@ -15,6 +15,7 @@ use crate::{
     access::Line,
     live::{Live, Running},
     rewrite::{Asked, Touched},
+    traces::{self, Trace},
 };
 
 /// The state of one request.
@@ -41,9 +42,15 @@ pub struct Ctx {
     pub client: Option<std::net::IpAddr>,
     /// Who is asking, once that was looked at.
     pub caller: Option<Caller>,
+    /// It asked for what is there for agents.
+    pub agents: bool,
+    /// The capability that was called and refused, by its id.
+    pub called: Option<String>,
     /// Who finishes whatever is told, a refusal too.
     pub finish: Option<Arc<dyn Serve>>,
     pub error: Option<&'static str>,
+    /// Its spans, while traces are made.
+    pub trace: Option<Box<Trace>>,
 }
 
 /// Abandons a request whose answer has not begun in time; dropped when it has.
@@ -83,8 +90,11 @@ impl Ctx {
             page: Touched::No,
             client: None,
             caller: None,
+            agents: false,
+            called: None,
             finish: None,
             error: None,
+            trace: None,
         }
     }
 
@@ -111,6 +121,7 @@ impl Ctx {
         let request = session.req_header();
         let text = |name| request.headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
         Line {
+            trace: traces::ids(&request.headers),
             method: request.method.as_str(),
             path: request.uri.path(),
             host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),

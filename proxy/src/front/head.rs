@@ -129,7 +129,7 @@ pub fn forward(session: &Session, request: &mut RequestHeader, ctx: &Ctx, runnin
     for (name, value) in ctx.caller.iter().flat_map(Caller::told) {
         request.insert_header(name, value)?;
     }
-    Ok(())
+    ctx.trace.as_ref().map_or(Ok(()), |trace| trace.onward().tell_request(request))
 }
 
 /// Where a request came from; `None` where nothing is known of its connection.
@@ -147,6 +147,7 @@ pub fn whence<'a>(incoming: &'a RequestHeader, ctx: &'a Ctx) -> Option<Whence<'a
         connection,
         client: ctx.client.unwrap_or_else(|| connection.client.ip().to_canonical()),
         proxied: true,
+        trace: ctx.trace.as_ref().map(|trace| trace.place()),
     })
 }
 

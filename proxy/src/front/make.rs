@@ -22,6 +22,7 @@ use crate::{
     live::Running,
     outbound::{Body, Outbound, Rest},
     rewrite::Touched,
+    traces::Place,
 };
 
 /// Pages that are held in memory at a time; beyond it requests pass.
@@ -71,6 +72,7 @@ impl Front {
             outbound: &self.outbound,
             running: &running,
             told: told(session, ctx, &running)?,
+            trace: ctx.trace.as_ref().map(|trace| trace.place()),
             took: Mutex::default(),
         };
         let Some(caller) = &ctx.caller else { return Ok(Some(Decision::Pass)) };
@@ -101,6 +103,8 @@ struct Fetching<'a> {
     running: &'a Running,
     /// What the site would be told if the request passed.
     told: RequestHeader,
+    /// What it is fetched for, while traces are made.
+    trace: Option<&'a Place>,
     took: Mutex<Duration>,
     /// What the client itself asked for.
     target: &'a str,
@@ -120,10 +124,17 @@ impl Site for Fetching<'_> {
         if let Some(accept) = question.accept {
             request.insert_header(header::ACCEPT, accept).ok()?;
         }
+        let span = self.trace.map(|place| place.question(&Method::GET, None, question.target));
+        if let Some(span) = &span {
+            span.place().tell_request(&mut request).ok()?;
+        }
         let began = Instant::now();
         let limit = self.running.snapshot.settings.upstream.read_timeout;
         let answered = self.outbound.page(self.running, &request, question.most, limit).await;
         *self.took.lock() += began.elapsed();
+        if let Some(span) = span {
+            span.got(answered.as_ref().map(|(head, _)| head.status.as_u16()).ok_or("unreachable"));
+        }
         let (mut head, body) = answered?;
         head::end_hop(&mut head);
         let (status, headers) = (head.status, head.headers.clone());

@@ -97,6 +97,9 @@ impl Front {
         };
         let refused = matches!(work, Work::Finish(..));
         let served = self.call(running, &whence, &incoming, work).await;
+        if served.reason.is_some() {
+            ctx.called = served.account.map(|account| account.capability).or(ctx.called.take());
+        }
         ctx.error = served.reason.or(ctx.error);
         Ok(match HeaderValue::try_from(request_id) {
             Ok(id) if !refused => served.reply.with_value(REQUEST_ID, id),

@@ -6,7 +6,7 @@ use frontdesk_filters::caller::forwarded::{self, Meaning};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::{Result, http::RequestHeader};
 
-use crate::{accept::ConnInfo, live::Running};
+use crate::{accept::ConnInfo, live::Running, traces::Place};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub(super) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -30,6 +30,8 @@ pub struct Whence<'a> {
     pub client: IpAddr,
     /// It may have come through proxies that say so in its headers.
     pub proxied: bool,
+    /// The request's place in its trace, while traces are made.
+    pub trace: Option<&'a Place>,
 }
 
 impl Whence<'_> {

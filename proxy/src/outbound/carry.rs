@@ -11,7 +11,10 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::{CONNECT, Outbound};
-use crate::live::Running;
+use crate::{
+    live::Running,
+    traces::{Place, Span},
+};
 
 /// Tries of a connection, each to the next upstream in turn. No byte has left before one is there.
 const TRIES: usize = 2;
@@ -29,13 +32,18 @@ pub struct Carrier<'a> {
     /// What the site is told of where the request came from. Who was verified stands in the call itself: it may have been
     /// proven by what only the body says.
     pub told: &'a (dyn Fn() -> pingora::Result<HeaderMap> + Send + Sync),
+    /// What it is done for, while traces are made.
+    pub trace: Option<&'a Place>,
 }
 
 #[async_trait]
 impl Upstream for Carrier<'_> {
     async fn call(&self, call: Call<'_>) -> Result<Answer, Failed> {
         let mut sent = false;
-        match timeout(call.limit, self.carry(&call, &mut sent)).await {
+        // Not which path: inputs are in that.
+        let at = call.elsewhere.map(|url| url.origin().ascii_serialization());
+        let span = self.trace.map(|place| place.question(call.method, at.as_deref(), ""));
+        let result = match timeout(call.limit, self.carry(&call, span.as_ref().map(Span::place), &mut sent)).await {
             Ok(result) => result,
             Err(_) if sent => Err(Failed::TimedOut),
             Err(_) => {
@@ -43,13 +51,23 @@ impl Upstream for Carrier<'_> {
                 tracing::warn!(method = %call.method, "a call of the desk could not be sent in time");
                 Err(Failed::NotSent)
             }
+        };
+        if let Some(span) = span {
+            span.got(match &result {
+                Ok(answer) => Ok(answer.status.as_u16()),
+                Err(Failed::TooLong(status)) => Ok(status.as_u16()),
+                Err(Failed::TimedOut) => Err("timeout"),
+                Err(Failed::NotSent) => Err("unreachable"),
+                Err(Failed::Broken) => Err("broken"),
+            });
         }
+        result
     }
 }
 
 impl Carrier<'_> {
-    async fn carry(&self, call: &Call<'_>, sent: &mut bool) -> Result<Answer, Failed> {
-        let (mut session, peer, request) = self.connected(call).await?;
+    async fn carry(&self, call: &Call<'_>, span: Option<&Place>, sent: &mut bool) -> Result<Answer, Failed> {
+        let (mut session, peer, request) = self.connected(call, span).await?;
         *sent = true;
         match exchange(&mut session, request, &call.body, call.most).await {
             Ok(answer) => {
@@ -67,7 +85,11 @@ impl Carrier<'_> {
         }
     }
 
-    async fn connected(&self, call: &Call<'_>) -> Result<(HttpSession, HttpPeer, RequestHeader), Failed> {
+    async fn connected(
+        &self,
+        call: &Call<'_>,
+        span: Option<&Place>,
+    ) -> Result<(HttpSession, HttpPeer, RequestHeader), Failed> {
         if let Some(url) = call.elsewhere {
             let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(url.as_str(), &why))?;
             let request = dressed(HeaderMap::with_capacity(16), host, call);
@@ -94,6 +116,10 @@ impl Carrier<'_> {
                     let of_the_site = told.iter().filter(|(name, _)| OF_THE_SITE.contains(name));
                     told = of_the_site.map(|(name, value)| (name.clone(), value.clone())).collect();
                 }
+            }
+            // Another service is not told: a trace is this operator's.
+            if let Some(span) = span {
+                span.tell(&mut told);
             }
             let request = dressed(told, host, call).map_err(|e| not_sent(&backend.label, &e.to_string()))?;
             match self.outbound.connected(&peer).await {

@@ -1,10 +1,11 @@
 //! Requests of our own: calls of the desk, health checks, looking for what the site already has, reading it, fetching
-//! keys, and inspecting a site.
+//! keys, sending traces, and inspecting a site.
 
 mod carry;
 mod deliver;
 pub mod lines;
 mod page;
+mod post;
 mod read;
 
 use std::{
@@ -181,8 +182,14 @@ const ANYTHING: &str = "*/*";
 async fn whole(session: &mut HttpSession, manner: &Manner<'_>, path: &str, bound: usize) -> Result<Whole, String> {
     let seen = head(session, manner, &Method::GET, path).await.map_err(|e| because(&e))?;
     let headers = session.response_header().map(|head| head.headers.clone()).unwrap_or_default();
+    let (body, cut) = rest(session, bound).await.map_err(|e| because(&e))?;
+    Ok(Whole { status: seen.status, headers, body, cut })
+}
+
+/// The body after its head, and whether there is more of it than the bound.
+async fn rest(session: &mut HttpSession, bound: usize) -> pingora::Result<(Bytes, bool)> {
     let (mut body, mut cut) = (Vec::new(), false);
-    while let Some(chunk) = session.read_response_body().await.map_err(|e| because(&e))? {
+    while let Some(chunk) = session.read_response_body().await? {
         let room = bound - body.len();
         cut = chunk.len() > room;
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -190,7 +197,7 @@ async fn whole(session: &mut HttpSession, manner: &Manner<'_>, path: &str, bound
             break;
         }
     }
-    Ok(Whole { status: seen.status, headers, body: body.into(), cut })
+    Ok((body.into(), cut))
 }
 
 /// An error in few words: what began it.

@@ -116,13 +116,14 @@ impl Kept {
 
     fn commit(&mut self, changes: &[Change], now: Duration) -> Result<Committed, NotKept> {
         for (index, change) in changes.iter().enumerate() {
-            let found = self.find(&change.key, now);
-            let holds = match change.expect {
-                Expect::Absent => found.is_none(),
-                Expect::Version(version) => found.as_ref().is_some_and(|record| record.version == version),
-                Expect::Anything => true,
+            let is = |version| move |record: &Record| record.version == version;
+            let found = || self.find(&change.key, now);
+            let conflict = match change.expect {
+                Expect::Absent => found().map(Some),
+                Expect::Version(version) => Some(found()).filter(|found| !found.as_ref().is_some_and(is(version))),
+                Expect::Anything => None,
             };
-            if !holds {
+            if let Some(found) = conflict {
                 return Ok(Committed::Conflict(index, found));
             }
         }

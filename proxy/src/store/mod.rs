@@ -91,6 +91,11 @@ impl Store {
         }
     }
 
+    /// Whether it ends with this process: nobody else knows what is promised here.
+    pub fn is_of_this_process(&self) -> bool {
+        self.settings.home == StoreHome::Memory
+    }
+
     /// What it was opened with.
     pub fn settings(&self) -> &site::Store {
         &self.settings

@@ -57,6 +57,11 @@ impl Robots {
 
     /// Reads the rules for us: those of our name, else those for everybody.
     pub fn parse(body: &[u8]) -> Self {
+        Self::parse_for(TOKEN, body)
+    }
+
+    /// The same for somebody of this name.
+    pub(crate) fn parse_for(name: &str, body: &[u8]) -> Self {
         let body = &body[..body.len().min(MOST)];
         let text = String::from_utf8_lossy(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body));
         let (mut ours, mut everybodys) = (None::<Vec<Rule>>, Vec::new());
@@ -71,7 +76,7 @@ impl Robots {
                         group = Group::default();
                     }
                     group.everybody |= value == "*" || value.starts_with("* ");
-                    if token(value).eq_ignore_ascii_case(TOKEN) {
+                    if token(value).eq_ignore_ascii_case(name) {
                         group.ours = true;
                         // A group of our own without rules is a group of our own.
                         ours.get_or_insert_default();

@@ -126,6 +126,11 @@ impl Endpoint {
         strange.map(|name| Violation::of(name, "There is no such input.")).collect()
     }
 
+    /// Whether an answer has to have anything.
+    pub(super) fn promises_anything(&self) -> bool {
+        !self.promises.is_empty()
+    }
+
     /// The first thing that an answer lacks which was promised.
     pub(super) fn lacking(&self, data: &Value) -> Option<&str> {
         self.promises.iter().map(String::as_str).find(|name| data.get(name).is_none())

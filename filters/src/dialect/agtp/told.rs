@@ -1,6 +1,9 @@
 //! What became of a call, in this protocol's words (notes §4.2): a status and the data as it is, or what was in its way.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::{
+    borrow::Cow,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use http::HeaderValue;
 use serde_json::{Value, json};
@@ -56,11 +59,13 @@ impl Spoken {
         if status == 204 {
             return Said::nothing();
         }
-        let data = done.told.data.value();
         if done.told.omitted {
             let message = "This was carried out before; its answer was too long to be kept.";
             return Said::json(status, &json!({ "omitted": true, "message": message }));
         }
+        // Most answers are passed on without being looked into.
+        let looked_into = by_person || endpoint.promises_anything();
+        let data = if looked_into { done.told.data.value() } else { Cow::Owned(Value::Null) };
         if let Some(ticket) = data.get("ticket").filter(|_| by_person) {
             let body =
                 json!({ "status": "pending", "task_id": ticket, "inspect": { "target": "task", "task_id": ticket } });

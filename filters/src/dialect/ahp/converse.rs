@@ -97,8 +97,12 @@ impl Converse {
         };
         let asking = Asking { converse: self, listed, prepared, desk, request, dialect };
         let key = question.context.idempotency_key.clone();
+        let mut near = None;
         let mut said = match asking.turned(&question).await {
-            Ok(turned) => asking.answered(question, turned).await,
+            Ok(turned) => {
+                near = turned.reserved.near;
+                asking.answered(question, turned).await
+            }
             Err(Turning::Said(said)) => *said,
             Err(Turning::Refused(refusal)) => Said::refused(&refusal),
         };
@@ -108,6 +112,9 @@ impl Converse {
             let idempotency_key = key.as_deref();
             let turned = Turned { capability: listed.index.into(), caller, idempotency_key, request_id, dialect };
             said.account = Some(desk.snapshot.turned_away(&turned, said.reason.unwrap_or("asked_back"), desk.audit));
+        }
+        if let Some(account) = &mut said.account {
+            account.near = near;
         }
         said
     }

@@ -1,6 +1,7 @@
 //! Inspections of sites that a test makes up: what is found there, and how it is told.
 
 mod hostile;
+mod readiness;
 
 use std::collections::HashMap;
 

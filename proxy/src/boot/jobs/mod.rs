@@ -5,6 +5,7 @@ mod handoff;
 mod harness;
 mod keys;
 mod read;
+mod seen;
 mod site;
 mod store;
 
@@ -50,6 +51,7 @@ pub(super) fn start(
         handoff::look(live),
         harness::greet(live, metrics),
         harness::tell(live),
+        seen::sample(metrics),
         read::read(live, Reader::new(live, outbound, metrics, drain)),
     ];
     supervise(jobs, metrics, drain);

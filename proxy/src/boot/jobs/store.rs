@@ -53,7 +53,11 @@ pub(super) fn audit(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
             let status = live.current().audit.as_ref().map(|log| log.status());
             let (metrics, told) = (metrics.clone(), told.clone());
             Box::pin(async move {
-                let Some(status) = status else { return Ok(()) };
+                let Some(status) = status else {
+                    // Nothing has to be written, so nothing is in the way of it.
+                    metrics.audit_up.set(1);
+                    return Ok(());
+                };
                 metrics.audit_up.set(status.well.into());
                 let counts = [
                     (&told.0, status.written, &metrics.audit_written),

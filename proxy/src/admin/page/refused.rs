@@ -1,0 +1,45 @@
+//! What agents asked and were refused.
+
+use super::{
+    html::Html,
+    view::{View, clock, grouped},
+};
+
+/// Kinds of refusals that are shown.
+const SHOWN: usize = 20;
+
+/// The latest kinds of refusals. Nothing of what was sent is here but an agent's name, as it says it.
+pub(super) fn refused(html: &mut Html, view: &View<'_>) {
+    html.raw("<h2>Refused <small>what agents asked, and did not get</small></h2>");
+    let refused = view.admin.metrics.seen.refused();
+    if refused.is_empty() {
+        html.raw("<p class=\"quiet\">Nothing was refused to an agent since the start.</p>");
+        return;
+    }
+    html.raw("<div class=\"wide\"><table><caption>The latest kinds of refusals</caption><thead><tr><th scope=\"col\">Last, UTC</th>")
+        .raw("<th scope=\"col\">Times</th><th scope=\"col\">Asked for</th><th scope=\"col\">Why not</th>")
+        .raw("<th scope=\"col\">Who, the last time</th></tr></thead><tbody>");
+    for one in refused.iter().take(SHOWN) {
+        html.raw("<tr><td><time title=\"")
+            .text(&view.ago(one.at))
+            .raw("\">")
+            .text(&clock(one.at))
+            .raw("</time></td><td class=\"n\">");
+        html.text(&grouped(one.times)).raw("</td><td class=\"long\"><code>");
+        match &one.asked {
+            Some(asked) => html.text(&one.method).raw(" ").text(asked),
+            None => html.text(&one.method).raw("</code> <span class=\"quiet\">nothing declared</span><code>"),
+        };
+        html.raw("</code></td><td><code>").raw(one.reason).raw("</code> <span class=\"quiet\">").number(one.status);
+        html.raw("</span>");
+        html.raw("</td><td class=\"long\">");
+        match (&one.who, one.proof) {
+            (Some(who), "none") => html.text(who).raw(" <span class=\"quiet\">so it says</span>"),
+            (Some(who), proof) => html.text(who).raw(" <span class=\"quiet\">by ").raw(proof).raw("</span>"),
+            (None, "none") => html.raw("<span class=\"quiet\">did not say</span>"),
+            (None, proof) => html.raw("<span class=\"quiet\">somebody with a ").raw(proof).raw("</span>"),
+        };
+        html.raw("</td></tr>");
+    }
+    html.raw("</tbody></table></div>");
+}

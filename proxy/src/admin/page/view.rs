@@ -1,0 +1,222 @@
+//! The page as a whole: what it needs to know, its frame, and its parts in their order.
+
+use std::{io, sync::Arc, time::Duration};
+
+use frontdesk_filters::{
+    desk::{rfc3339, ticket::Ticket},
+    site::{Difference, Outline},
+    state::NotKept,
+};
+
+use super::{Operator, behind, calls, config, desk, html::Html, limits, login, refused, traffic};
+use crate::{
+    admin::Admin,
+    live::{self, Failure, Running},
+};
+
+/// What came of what was just sent.
+pub(super) struct Told {
+    pub(super) well: bool,
+    pub(super) text: String,
+}
+
+impl Told {
+    /// It did not go well.
+    pub(super) fn wrong(text: impl Into<String>) -> Self {
+        Self { well: false, text: text.into() }
+    }
+}
+
+/// Everything that one rendering shows.
+pub(super) struct View<'a> {
+    pub(super) admin: &'a Admin,
+    pub(super) running: Arc<Running>,
+    pub(super) operator: Option<Operator>,
+    pub(super) failure: Option<Failure>,
+    /// How the file differs, where it could not be used.
+    pub(super) differs: Option<io::Result<(Vec<Difference>, bool)>>,
+    pub(super) tickets: Result<Vec<Ticket>, NotKept>,
+    /// Since 1970.
+    pub(super) now: Duration,
+}
+
+impl<'a> View<'a> {
+    /// Asks for what cannot be had at once.
+    pub(super) async fn new(admin: &'a Admin, operator: Option<Operator>) -> Self {
+        let running = admin.live.current();
+        let failure = admin.live.failure();
+        let mut differs = None;
+        if failure.is_some() {
+            let (live, running) = (admin.live.clone(), running.clone());
+            let compare = move || {
+                let outline = live.outline()?;
+                Some(outline.map(|file| (Outline::of(&running.declaration.tables).differences(&file), file.partial)))
+            };
+            differs = tokio::task::spawn_blocking(compare).await.ok().flatten();
+        }
+        let tickets = admin.tickets(&running).asked().await;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Self { admin, running, operator, failure, differs, tickets, now }
+    }
+
+    /// The whole document.
+    pub(super) fn document(&self, told: Option<Told>) -> Html {
+        let mut html = Html::default();
+        let name = &self.running.snapshot.settings.site.name;
+        begin(&mut html, "Frontdesk", Some(self.base()));
+        html.raw("<header><h1>Frontdesk <small>");
+        html.text(name.as_deref().unwrap_or_default()).raw("</small></h1>");
+        self.state(&mut html);
+        self.way_in_and_out(&mut html);
+        html.raw("</header><main>");
+        if let Some(told) = told {
+            html.raw("<p class=\"told ").raw(if told.well { "well" } else { "wrong" }).raw("\" role=\"alert\">");
+            html.text(&told.text).raw("</p>");
+        }
+        self.parts(&mut html);
+        html.raw("<section id=\"declared\">");
+        config::declared(&mut html, self);
+        html.raw("</section></main>");
+        html.raw("<footer><p>Also here, for machines: <a href=\"/metrics\">/metrics</a>");
+        // Elsewhere these take a token that a link does not send.
+        if self.admin.live.bound().admin.ip().is_loopback() {
+            html.raw(" <a href=\"/config\">/config</a> <a href=\"/readyz?verbose\">/readyz?verbose</a>");
+            html.raw(" <a href=\"/desk\">/desk</a>");
+        }
+        html.raw("</p></footer></body></html>\n");
+        html
+    }
+
+    /// The parts that change by themselves.
+    pub(super) fn live(&self) -> Html {
+        let mut html = Html::default();
+        html.raw("<!doctype html><html lang=\"en\"><title>Frontdesk</title><body>");
+        self.state(&mut html);
+        self.parts(&mut html);
+        html.raw("</body></html>\n");
+        html
+    }
+
+    fn parts(&self, html: &mut Html) {
+        part(html, "attention", false, |html| behind::attention(html, self));
+        part(html, "desk", true, |html| desk::desk(html, self));
+        part(html, "traffic", false, |html| traffic::traffic(html, self));
+        part(html, "refused", false, |html| refused::refused(html, self));
+        part(html, "calls", false, |html| calls::calls(html, self));
+        part(html, "limits", false, |html| limits::limits(html, self));
+        part(html, "behind", false, |html| behind::behind(html, self));
+        part(html, "config", false, |html| config::config(html, self));
+    }
+
+    /// One line of how it is.
+    fn state(&self, html: &mut Html) {
+        let draining = self.admin.draining.load(std::sync::atomic::Ordering::Relaxed);
+        html.raw("<p id=\"state\" class=\"state\" data-live><span class=\"dot ");
+        html.raw(if draining { "bad" } else { "good" }).raw("\"></span> ");
+        html.raw(if draining { "draining" } else { "taking requests" }).raw(" · up ");
+        html.text(&span(live::started().elapsed())).raw(" · version ").raw(env!("CARGO_PKG_VERSION"));
+        html.raw(" · configuration <code>").text(self.running.short_hash()).raw("</code> · <time datetime=\"");
+        html.text(&rfc3339(std::time::UNIX_EPOCH + self.now)).raw("\">").text(&clock(self.now)).raw("</time> UTC");
+        html.raw("</p>");
+    }
+
+    fn way_in_and_out(&self, html: &mut Html) {
+        if let Some(operator) = &self.operator {
+            html.raw("<form class=\"logout\" method=\"post\" action=\"").text(&operator.base).raw("/logout\">");
+            html.raw("<input type=\"hidden\" name=\"form\" value=\"").text(&operator.form);
+            html.raw("\"><button>Log out</button></form>");
+        }
+    }
+
+    /// Where a part of the page is asked for.
+    fn base(&self) -> &str {
+        self.operator.as_ref().map_or("/page", |operator| &operator.base)
+    }
+
+    /// Where somebody who is looking on can log in, or learns why nobody can.
+    pub(super) fn login(&self, html: &mut Html) {
+        match self.running.snapshot.settings.admin.token_sha256 {
+            _ if self.operator.is_some() => {}
+            Some(_) => login::form(html),
+            None => login::closed(html),
+        }
+    }
+
+    /// How long ago something was.
+    pub(super) fn ago(&self, at: Duration) -> String {
+        match self.now.saturating_sub(at) {
+            age if age < Duration::from_secs(1) => "now".into(),
+            age => format!("{} ago", span(age)),
+        }
+    }
+}
+
+/// The head of a document, and the beginning of its body; `live`: where its parts are fetched anew.
+pub(super) fn begin(html: &mut Html, title: &'static str, live: Option<&str>) {
+    html.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>").raw(title);
+    html.raw("</title><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
+        .raw("<meta name=\"robots\" content=\"noindex\"><meta name=\"color-scheme\" content=\"light dark\">")
+        .raw("<link rel=\"stylesheet\" href=\"/page/style.css\"><link rel=\"icon\" href=\"/page/icon.svg\">");
+    match live {
+        Some(base) => {
+            html.raw("<script src=\"/page/script.js\" defer></script></head><body data-refresh=\"");
+            html.text(base).raw("/live\">");
+        }
+        None => {
+            html.raw("</head><body>");
+        }
+    }
+}
+
+/// A part that is fetched anew; `merged`: where somebody may be writing, so that only what came or went changes.
+fn part(html: &mut Html, id: &'static str, merged: bool, what: impl FnOnce(&mut Html)) {
+    html.raw("<section id=\"").raw(id).raw(if merged { "\" data-merge>" } else { "\" data-live>" });
+    what(html);
+    html.raw("</section>");
+}
+
+/// A length of time, in its largest unit.
+pub(super) fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// The time of day.
+pub(super) fn clock(since_1970: Duration) -> String {
+    let text = rfc3339(std::time::UNIX_EPOCH + since_1970);
+    text.get(11..19).unwrap_or_default().to_owned()
+}
+
+/// A count that a person reads: 12345 is 12 345.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            text.push('\u{a0}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(
+            ["0", "999", "1\u{a0}000", "12\u{a0}345\u{a0}678"],
+            [0, 999, 1000, 12_345_678].map(grouped).each_ref().map(String::as_str)
+        );
+        let spans = [0, 119, 120, 7199, 7200, 172_800].map(|s| span(Duration::from_secs(s)));
+        assert_eq!(spans, ["0 s", "119 s", "2 min", "119 min", "2 h", "2 days"]);
+        assert_eq!(clock(Duration::from_secs(3661)), "01:01:01");
+    }
+}

@@ -1,0 +1,27 @@
+//! The job that reads the counters for the operator's page.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{admin::metrics::Metrics, jobs::Job};
+
+/// How often, and how long it may take; it is a look at a few dozen numbers.
+const SAMPLE: Duration = Duration::from_secs(1);
+
+/// What was counted in the last second.
+pub(super) fn sample(metrics: &Arc<Metrics>) -> Job {
+    let metrics = metrics.clone();
+    Job {
+        name: "sample",
+        to_the_end: true,
+        wake: None,
+        interval: Box::new(|| SAMPLE),
+        bound: SAMPLE,
+        run: Box::new(move || {
+            let metrics = metrics.clone();
+            Box::pin(async move {
+                metrics.seen.sample(&metrics);
+                Ok(())
+            })
+        }),
+    }
+}

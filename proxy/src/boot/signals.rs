@@ -1,0 +1,69 @@
+//! What a process is told from outside: to end, to read its configuration anew, to hand over.
+
+use std::sync::Arc;
+
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::Notify,
+};
+
+use super::NotStarted;
+use crate::live::Live;
+
+/// What to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// SIGTERM, or `POST /shutdown`: end; what runs may finish.
+    End,
+    /// SIGINT: end at once.
+    EndAtOnce,
+    /// SIGQUIT: give the listeners to a successor.
+    HandOver,
+}
+
+/// The signals that mean something here.
+pub(super) struct Signals {
+    term: Signal,
+    int: Signal,
+    hup: Signal,
+    quit: Signal,
+    /// The operator's word at the admin address.
+    pub(super) stop: Arc<Notify>,
+}
+
+impl Signals {
+    pub(super) fn receive() -> Result<Self, NotStarted> {
+        let on = |kind| signal(kind).map_err(|e| NotStarted(vec![format!("signals cannot be received: {e}")]));
+        Ok(Self {
+            term: on(SignalKind::terminate())?,
+            int: on(SignalKind::interrupt())?,
+            hup: on(SignalKind::hangup())?,
+            quit: on(SignalKind::quit())?,
+            stop: Arc::default(),
+        })
+    }
+
+    /// The next one that is not SIGHUP, which reloads.
+    pub(super) async fn next(&mut self, live: &Arc<Live>) -> Told {
+        loop {
+            tokio::select! {
+                _ = self.term.recv() => return Told::End,
+                () = self.stop.notified() => return Told::End,
+                _ = self.int.recv() => return Told::EndAtOnce,
+                _ = self.quit.recv() => return Told::HandOver,
+                _ = self.hup.recv() => {
+                    let live = live.clone();
+                    tokio::task::spawn_blocking(move || drop(live.reload()));
+                }
+            }
+        }
+    }
+
+    /// Returns when somebody who was told to wait for what runs does not want to wait any longer.
+    pub(super) async fn impatience(&mut self) {
+        tokio::select! {
+            _ = self.int.recv() => tracing::warn!("told to end at once"),
+            _ = self.term.recv() => tracing::warn!("told to end a second time: at once"),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! `frontdesk completions`: what a shell needs to complete what is typed.
+
+use std::process::ExitCode;
+
+use clap_complete::{Shell, generate};
+
+use super::{command, said};
+
+pub(super) fn completions(shell: Shell) -> ExitCode {
+    let mut script = Vec::new();
+    generate(shell, &mut command(), "frontdesk", &mut script);
+    said(&script)
+}
