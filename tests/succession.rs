@@ -177,12 +177,37 @@ async fn succession_with_memory_lets_calls_finish_first_and_says_what_is_lost() 
 }
 
 #[tokio::test]
+async fn succession_gives_way_to_an_end() {
+    let gate = Gate::closed();
+    let origin = answering({
+        let gate = gate.clone();
+        move |_, order| held(&gate, &order)
+    })
+    .await;
+    let mut old = desk_before(&origin).set("listen", PLACE).start().await;
+    let mut conn = old.conn().await;
+    conn.send(item("book", "book").key("k-1").bearer(ADA).bytes()).await;
+    eventually("the origin has it", SOON, async || carried_out(&origin).len() == 1).await;
+    let next = old.successor().await;
+    old.signal(libc::SIGQUIT);
+    old.says("store.url is memory").await;
+    old.signal(libc::SIGTERM);
+    old.says("ending").await;
+    gate.open();
+    assert_eq!(conn.response("POST").await.status, 201, "what runs may finish");
+    assert_eq!(old.wait_exit(SOON).await.0.code(), Some(0));
+    assert!(!next.stderr().contains("http on"), "nothing was handed over: {}", next.stderr());
+}
+
+#[tokio::test]
 async fn succession_with_a_file_keeps_every_promise() {
     let origin = open().await;
     let dir = Dir::new();
     let store = format!("url = \"file:{}\"", dir.join("store").display());
     std::fs::create_dir(dir.join("store")).expect("the store's directory");
-    let setup = desk_before(&origin).set("listen", PLACE).set("store", &store);
+    let log = dir.join("audit.jsonl");
+    let audit = format!("path = \"{}\"", log.display());
+    let setup = desk_before(&origin).set("listen", PLACE).set("store", &store).set("audit", &audit);
     let old = setup.start().await;
     let ask = item("book", "book").key("k-1").bearer(ADA);
     assert_eq!(old.ask(Via::H1, ask.clone()).await.status, 201);
@@ -192,6 +217,8 @@ async fn succession_with_a_file_keeps_every_promise() {
     assert_eq!(carried_out(&origin).len(), 1);
     let other = next.ask(Via::H1, item("book", "other").key("k-1").bearer(ADA)).await;
     assert_fault(&other, 422, "idempotency_key_reused", "the successor knows the key");
+    let lines = || std::fs::read_to_string(&log).unwrap_or_default().lines().count();
+    eventually("both wrote to one audit log", SOON, async || lines() >= 3).await;
 }
 
 #[tokio::test]

@@ -219,13 +219,23 @@ async fn serve(
 
     let told = loop {
         match signals.next(&live).await {
-            Told::HandOver => match succession::hand_over(&live, &open, (&entry, &errands, &chains)).await {
-                Ok(()) => break Told::HandOver,
-                Err(why) => {
-                    entry.open();
-                    tracing::error!("SIGQUIT: {why}; nothing has changed, this process goes on");
+            Told::HandOver => {
+                let handed = tokio::select! {
+                    handed = succession::hand_over(&live, &open, (&entry, &errands, &chains)) => handed,
+                    // Whoever wants an end does not wait for a successor.
+                    told = signals.end(&live) => {
+                        entry.open();
+                        break told;
+                    }
+                };
+                match handed {
+                    Ok(()) => break Told::HandOver,
+                    Err(why) => {
+                        entry.open();
+                        tracing::error!("SIGQUIT: {why}; nothing has changed, this process goes on");
+                    }
                 }
-            },
+            }
             told => break told,
         }
     };

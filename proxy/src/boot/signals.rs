@@ -59,6 +59,16 @@ impl Signals {
         }
     }
 
+    /// The next one that ends the process, if it does something already that SIGQUIT asks for.
+    pub(super) async fn end(&mut self, live: &Arc<Live>) -> Told {
+        loop {
+            match self.next(live).await {
+                Told::HandOver => {}
+                told => return told,
+            }
+        }
+    }
+
     /// Returns when somebody who was told to wait for what runs does not want to wait any longer.
     pub(super) async fn impatience(&mut self) {
         tokio::select! {

@@ -9,7 +9,7 @@ use super::{
     handover::{self, Inherited, Place},
     jobs,
     listeners::Open,
-    signals::{Signals, Told},
+    signals::Signals,
 };
 use crate::{
     front::{behind::Errands, entry::Entry},
@@ -36,14 +36,13 @@ pub(super) async fn inherited(
     let waiting = Place::at(&place).map_err(|e| failed(&e))?;
     tracing::info!("waiting at {shown} for the listeners; send SIGQUIT to the process that has them");
     let waiting = tokio::task::spawn_blocking(move || waiting.given());
-    let told = async { while signals.next(live).await == Told::HandOver {} };
     tokio::select! {
         given = waiting => match given {
             Ok(Ok(given)) => Ok(Some(given)),
             Ok(Err(e)) => Err(failed(&e)),
             Err(e) => Err(failed(&e)),
         },
-        () = told => Ok(None),
+        _ = signals.end(live) => Ok(None),
     }
 }
 
