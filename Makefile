@@ -1,7 +1,7 @@
 # What a newcomer needs: `make demo` to see it, `make test` to trust it. Both install what is missing and say so.
 CARGO ?= cargo
 
-.PHONY: demo test clients deploy-check drill browser setup keys check bench
+.PHONY: demo test clients deploy-check drill browser setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -45,6 +45,11 @@ check: setup keys
 
 bench: setup
 	$(CARGO) bench --workspace --locked
+
+# Beside nginx, HAProxy, Envoy, Caddy and Traefik, some twenty minutes on a quiet machine; writes benches/RESULTS.md.
+compare: setup
+	$(CARGO) build --release --locked --bin frontdesk
+	benches/compare
 
 setup:
 	@deploy/setup

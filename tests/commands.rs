@@ -200,7 +200,11 @@ fn on_a_terminal(args: &[&str], env: &[(&str, &str)]) -> String {
     // SAFETY: each was just opened, and has no other owner.
     let (mut ours, theirs) = unsafe { (std::fs::File::from_raw_fd(ours), std::fs::File::from_raw_fd(theirs)) };
     let mut command = std::process::Command::new(crate::support::desk::binary());
-    command.args(args).env_remove("NO_COLOR").env("TERM", "xterm").envs(env.iter().copied());
+    // What asks for colours, or for none; a build service says CI, and then a dumb terminal is given some too.
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {
+        command.env_remove(name);
+    }
+    command.args(args).env("TERM", "xterm").envs(env.iter().copied());
     let mut child = command.stdin(std::process::Stdio::null()).stdout(theirs).spawn().expect("the command");
     // It holds the other end of the terminal too.
     drop(command);

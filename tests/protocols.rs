@@ -251,6 +251,43 @@ async fn protocols_websocket_may_be_silent_for_long() {
     }
 }
 
+/// Small servers that people develop with still speak it.
+#[tokio::test]
+async fn protocols_a_site_of_http_1_0_is_answered_for_in_1_1() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let site = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = site.local_addr().expect("bound").port();
+    tokio::spawn(async move {
+        while let Ok((mut io, _)) = site.accept().await {
+            tokio::spawn(async move {
+                let mut asked = vec![0; 4096];
+                let size = io.read(&mut asked).await.unwrap_or(0);
+                let asked = String::from_utf8_lossy(&asked[..size]).into_owned();
+                let kind = if asked.contains(" /page") { "text/html" } else { "text/plain" };
+                let said = format!("Content-Length: {}\r\n", PAGE.len());
+                let length = if asked.contains("nolength") { "" } else { &said };
+                let body = if asked.starts_with("HEAD") { "" } else { PAGE };
+                let answer = format!("HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\n{length}\r\n{body}");
+                let _ = io.write_all(answer.as_bytes()).await;
+            });
+        }
+    });
+    let desk = Setup::before_urls(&[format!("http://127.0.0.1:{port}")]).start().await;
+    for path in ["/page", "/text", "/page?nolength", "/text?nolength"] {
+        for method in ["GET", "HEAD"] {
+            let mut conn = desk.conn().await;
+            conn.send(format!("{method} {path} HTTP/1.1\r\nHost: site.test\r\n\r\n")).await;
+            let answer = conn.response(method).await;
+            assert!(answer.complete && answer.status == 200, "{method} {path}: {answer:?}");
+            assert_eq!(answer.version, "HTTP/1.1", "{method} {path}");
+            if method == "GET" {
+                let whole = answer.text().ends_with("</html>\n") || answer.body == PAGE.as_bytes();
+                assert!(whole && answer.text().len() >= PAGE.len(), "{path}: {}", answer.text());
+            }
+        }
+    }
+}
+
 /// Answers before it was asked: the answer to the handshake and the end of the request meet in the proxy.
 #[tokio::test]
 async fn protocols_an_upgrade_answered_at_once_goes_on() {

@@ -3,6 +3,8 @@
 //! This crate knows no proxy library and opens no socket. What it needs from outside (the environment, files)
 //! comes in through small traits; what it decides goes out as values that the `frontdesk` crate carries out.
 
+#![forbid(unsafe_code)]
+
 pub mod accept;
 pub mod caller;
 pub mod chain;

@@ -1,14 +1,20 @@
 //! The key that `[integrity]` names: Ed25519. What is signed with it, and how that is written, each dialect says.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, Signature, UnparsedPublicKey};
+use ed25519_dalek::{Signer as _, SigningKey};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
 use crate::site::Integrity;
 
-/// What signs for the site.
+/// Where the private half begins in PKCS#8 (RFC 8410 §7), after what says how long it is.
+const PRIVATE: usize = 16;
+const PRIVATE_LENGTHS: [u8; 4] = [0x04, 0x22, 0x04, 0x20];
+
+/// What signs for the site. Not with ring, which reads the file: this takes a third less time (benches/desk).
 #[derive(Debug)]
 pub(crate) struct Signer {
-    pair: Ed25519KeyPair,
+    key: SigningKey,
+    public: [u8; 32],
     pub(crate) key_id: Option<String>,
 }
 
@@ -23,17 +29,25 @@ impl Signer {
         let pem = std::str::from_utf8(&integrity.key).ok();
         let der = pem.and_then(|pem| pem_body(pem, "PRIVATE KEY")).ok_or(wanted)?;
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(&der).map_err(|_| wanted)?;
-        Ok(Self { pair, key_id: integrity.key_id.clone() })
+        let lengths = der.get(PRIVATE - PRIVATE_LENGTHS.len()..PRIVATE).filter(|found| *found == PRIVATE_LENGTHS);
+        let private = lengths.and_then(|_| der.get(PRIVATE..)?.first_chunk()).ok_or(wanted)?;
+        let key = SigningKey::from_bytes(private);
+        let public = key.verifying_key().to_bytes();
+        // Two libraries, one key.
+        if pair.public_key().as_ref() != public {
+            return Err(wanted.into());
+        }
+        Ok(Self { key, public, key_id: integrity.key_id.clone() })
     }
 
     /// 64 bytes.
-    pub(crate) fn sign(&self, message: &[u8]) -> Signature {
-        self.pair.sign(message)
+    pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
+        self.key.sign(message).to_bytes()
     }
 
     /// What it is verified with: 32 bytes.
     pub(crate) fn public_key(&self) -> &[u8] {
-        self.pair.public_key().as_ref()
+        &self.public
     }
 }
 
@@ -78,9 +92,9 @@ mod tests {
     fn what_is_signed_can_be_verified() {
         let signer = Signer::new(&testing::k1()).unwrap();
         let signature = signer.sign(b"contract");
-        assert!(is_signed(b"contract", signature.as_ref(), signer.public_key()));
-        assert!(!is_signed(b"contracts", signature.as_ref(), signer.public_key()));
-        assert!(!is_signed(b"contract", signature.as_ref(), &[0; 31]));
+        assert!(is_signed(b"contract", &signature, signer.public_key()));
+        assert!(!is_signed(b"contracts", &signature, signer.public_key()));
+        assert!(!is_signed(b"contract", &signature, &[0; 31]));
         assert!(!is_signed(b"contract", b"", signer.public_key()));
     }
 

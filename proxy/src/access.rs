@@ -1,35 +1,52 @@
-//! The access log: one JSON line a request, built in one buffer and written by a thread of its own.
+//! The access log: one JSON line a request, written many at a time by a thread of its own.
 //!
-//! A full queue drops the line and counts it: a slow disk or a stuck pipe must not stop a worker.
+//! A worker leaves its line in memory and goes on: what a slow disk or a stuck pipe does not take is dropped and counted.
+//! Waking the writer costs more than making the line, so it is woken for the first line, waits for others to go with it,
+//! and is woken again only when many have come.
 
 use std::{
     io::Write,
-    sync::{
-        Arc,
-        mpsc::{Receiver, Sender, SyncSender, channel, sync_channel},
-    },
-    time::{Duration, SystemTime},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
 };
 
 use frontdesk_filters::desk::date;
+use parking_lot::{Condvar, Mutex};
 
 use crate::{admin::metrics::Metrics, traces::Ids};
 
-/// Lines that may wait to be written.
-const QUEUE: usize = 8192;
+/// Bytes that may wait to be written.
+const MOST: usize = 4 * 1024 * 1024;
+/// How long the first line waits for others.
+const GATHER: Duration = Duration::from_millis(100);
+/// So many bytes wait for nobody.
+const MANY: usize = 64 * 1024;
 /// The longest value of a request's own that a line holds, in bytes.
 pub const LONGEST: usize = 1024;
 
 /// Where finished requests are reported.
 pub struct AccessLog {
-    lines: SyncSender<Entry>,
+    lines: Arc<Lines>,
     metrics: Arc<Metrics>,
 }
 
-enum Entry {
-    Line(Vec<u8>),
-    /// Everything before it has been written once this is dropped.
-    Flushed(Sender<()>),
+/// What waits, and who is to know of it.
+#[derive(Default)]
+struct Lines {
+    waiting: Mutex<Waiting>,
+    /// The first line has come, many have, or somebody wants to see them written.
+    come: Condvar,
+    /// All that waited has been written.
+    written: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: Vec<u8>,
+    /// The writer is at lines that it has taken.
+    writing: bool,
+    /// Somebody waits until all is written.
+    hurry: bool,
 }
 
 /// What a line says, in the names of OpenTelemetry's HTTP conventions. The query is left out: it may hold secrets.
@@ -67,41 +84,77 @@ pub struct Line<'a> {
 impl AccessLog {
     /// Starts the writing thread.
     pub fn start(metrics: Arc<Metrics>) -> std::io::Result<Self> {
-        let (lines, waiting) = sync_channel(QUEUE);
-        std::thread::Builder::new().name("access-log".into()).spawn(move || write_all(&waiting))?;
+        let lines = Arc::<Lines>::default();
+        let waiting = lines.clone();
+        std::thread::Builder::new().name("access-log".into()).spawn(move || waiting.write_all(std::io::stdout()))?;
         Ok(Self { lines, metrics })
     }
 
-    /// Hands a line to the writer, or counts it as dropped.
+    /// Leaves a line to the writer, or counts it as dropped.
     pub fn write(&self, line: &Line<'_>) {
-        if self.lines.try_send(Entry::Line(render(line))).is_err() {
+        if !self.lines.add(&render(line)) {
             self.metrics.log_dropped.inc();
         }
     }
 
     /// Returns when every line handed over has been written, or after `patience`: nobody may be reading.
     pub fn flush(&self, patience: Duration) {
-        let (flushed, written) = channel();
-        if self.lines.try_send(Entry::Flushed(flushed)).is_ok() {
-            let _ = written.recv_timeout(patience);
+        let until = Instant::now() + patience;
+        let mut waiting = self.lines.waiting.lock();
+        while waiting.writing || !waiting.bytes.is_empty() {
+            waiting.hurry = true;
+            self.lines.come.notify_one();
+            if self.lines.written.wait_until(&mut waiting, until).timed_out() {
+                return;
+            }
         }
     }
 }
 
-fn write_all(waiting: &Receiver<Entry>) {
-    let mut out = std::io::BufWriter::with_capacity(64 * 1024, std::io::stdout());
-    while let Ok(first) = waiting.recv() {
-        let mut next = Some(first);
-        let mut flushed = Vec::new();
-        while let Some(entry) = next {
-            match entry {
-                Entry::Line(line) => drop(out.write_all(&line)),
-                Entry::Flushed(told) => flushed.push(told),
-            }
-            next = waiting.try_recv().ok();
+impl Lines {
+    /// Whether there was room for it.
+    fn add(&self, line: &[u8]) -> bool {
+        let mut waiting = self.waiting.lock();
+        let before = waiting.bytes.len();
+        if before + line.len() > MOST {
+            return false;
         }
-        let _ = out.flush();
-        drop(flushed);
+        waiting.bytes.extend_from_slice(line);
+        let many = before < MANY && waiting.bytes.len() >= MANY;
+        drop(waiting);
+        if before == 0 || many {
+            self.come.notify_one();
+        }
+        true
+    }
+
+    fn write_all(&self, mut out: impl Write) {
+        let mut taken = Vec::new();
+        loop {
+            let mut waiting = self.waiting.lock();
+            while waiting.bytes.is_empty() {
+                self.come.wait(&mut waiting);
+            }
+            let until = Instant::now() + GATHER;
+            while waiting.bytes.len() < MANY && !waiting.hurry {
+                if self.come.wait_until(&mut waiting, until).timed_out() {
+                    break;
+                }
+            }
+            std::mem::swap(&mut waiting.bytes, &mut taken);
+            waiting.writing = true;
+            drop(waiting);
+            let _ = out.write_all(&taken).and_then(|()| out.flush());
+            taken.clear();
+            // After a burst its room is given back.
+            taken.shrink_to(2 * MANY);
+            let mut waiting = self.waiting.lock();
+            waiting.writing = false;
+            if waiting.bytes.is_empty() {
+                waiting.hurry = false;
+                self.written.notify_all();
+            }
+        }
     }
 }
 
@@ -142,14 +195,27 @@ fn render(line: &Line<'_>) -> Vec<u8> {
 /// RFC 3339 in UTC, to the millisecond.
 fn timestamp(out: &mut Vec<u8>, since_1970: Duration) {
     out.extend_from_slice(&date(since_1970));
-    let _ = write!(out, ".{:03}Z", since_1970.subsec_millis());
+    thousandths(out, since_1970.subsec_millis().into());
+    out.push(b'Z');
 }
 
 fn text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
     let Some(value) = value else { return };
-    let _ = write!(out, ",\"{key}\":\"");
+    begin(out, key);
+    out.push(b'"');
     let end = (0..=value.len().min(LONGEST)).rev().find(|i| value.is_char_boundary(*i)).unwrap_or(0);
-    for c in value[..end].chars() {
+    let value = &value[..end];
+    if value.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+        out.extend_from_slice(value.as_bytes());
+    } else {
+        escaped(out, value);
+    }
+    out.push(b'"');
+}
+
+#[cold]
+fn escaped(out: &mut Vec<u8>, value: &str) {
+    for c in value.chars() {
         match c {
             '"' => out.extend_from_slice(b"\\\""),
             '\\' => out.extend_from_slice(b"\\\\"),
@@ -159,17 +225,31 @@ fn text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
             c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
-    out.push(b'"');
+}
+
+fn begin(out: &mut Vec<u8>, key: &str) {
+    out.extend_from_slice(b",\"");
+    out.extend_from_slice(key.as_bytes());
+    out.extend_from_slice(b"\":");
 }
 
 fn number(out: &mut Vec<u8>, key: &str, value: u64) {
-    let _ = write!(out, ",\"{key}\":{value}");
+    begin(out, key);
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
+/// With three digits after the point.
 fn milliseconds(out: &mut Vec<u8>, key: &str, value: Option<Duration>) {
     if let Some(value) = value {
-        let _ = write!(out, ",\"{key}\":{:.3}", value.as_secs_f64() * 1000.0);
+        let micros = u64::try_from(value.as_micros()).unwrap_or(u64::MAX);
+        number(out, key, micros / 1000);
+        thousandths(out, micros % 1000);
     }
+}
+
+fn thousandths(out: &mut Vec<u8>, value: u64) {
+    let digit = |place: u64| b'0' + u8::try_from(value / place % 10).unwrap_or(0);
+    out.extend_from_slice(&[b'.', digit(100), digit(10), digit(1)]);
 }
 
 #[cfg(test)]
@@ -190,7 +270,7 @@ mod tests {
             user_agent: Some(&"x".repeat(5000)),
             request_bytes: 0,
             response_bytes: 12,
-            duration: Duration::from_micros(1500),
+            duration: Duration::from_micros(1005),
             upstream: None,
             upstream_duration: None,
             proof: Some("none"),
@@ -202,10 +282,36 @@ mod tests {
         };
         let read: serde_json::Value = serde_json::from_slice(&render(&line)).unwrap();
         assert_eq!(read["url.path"], line.path);
-        assert_eq!(read["duration_ms"], 1.5);
+        assert_eq!(read["duration_ms"], 1.005);
         assert_eq!(read["trace_id"], "0000000000000000000000004bf92f35");
         assert_eq!(read["span_id"], "00000000000000b7");
         assert_eq!(read["user_agent.original"].as_str().unwrap().len(), LONGEST);
+    }
+
+    #[test]
+    fn lines_are_written_whole_and_in_order_and_a_stuck_reader_costs_only_lines() {
+        struct Pipe(std::sync::mpsc::SyncSender<Vec<u8>>);
+        impl Write for Pipe {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0.send(bytes.to_vec()).map(|()| bytes.len()).map_err(|_| std::io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let (pipe, reader) = std::sync::mpsc::sync_channel(0);
+        let lines = Arc::<Lines>::default();
+        let writer = lines.clone();
+        std::thread::spawn(move || writer.write_all(Pipe(pipe)));
+        let line = |number: usize| format!("{number:0>999}\n").into_bytes();
+        // Nobody reads yet.
+        let taken = (0..).take_while(|number| lines.add(&line(*number))).count();
+        assert!((MOST / 1000..=3 * MOST / 1000).contains(&taken), "{taken}");
+        let mut read = Vec::new();
+        while read.len() < taken * 1000 {
+            read.extend(reader.recv_timeout(Duration::from_secs(20)).unwrap());
+        }
+        assert!(read.chunks(1000).enumerate().all(|(number, got)| got == line(number)), "whole and in order");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, Request, caller::forwarded, chain::Chains, decide, desk::Kept};
-use http::{StatusCode, Version, header};
+use http::{Method, StatusCode, Version, header};
 use pingora::{
     Error, ErrorType, Result,
     http::{RequestHeader, ResponseHeader},
@@ -325,6 +325,12 @@ impl ProxyHttp for Front {
             // It knows no chunks: the end of the connection is the end of the body.
             response.remove_header(&header::TRANSFER_ENCODING);
             session.set_keepalive(None);
+        }
+        let framed =
+            response.headers.contains_key(header::CONTENT_LENGTH) || session.req_header().method == Method::HEAD;
+        if response.version < Version::HTTP_11 && framed {
+            // A proxy answers as what it is, not as the site (RFC 9110 §6.2). Other bodies the library frames anew.
+            response.set_version(Version::HTTP_11);
         }
         Ok(())
     }

@@ -1,17 +1,35 @@
 """A site as people run them: slow to start, polite when it ends. Usage: app.py PORT SECONDS_BEFORE_IT_LISTENS
 
-GET / is a page, /slow one that takes two seconds, /events server-sent events without end, /ws a WebSocket that echoes;
+GET / is a page, /pages/0 to /pages/199 some more with words in them (gzip to whoever takes it), /things.json data,
+/slow a page that takes two seconds, /events server-sent events without end, /ws a WebSocket that echoes;
 POST /echo gives back what it got. At SIGTERM it closes idle connections at once and finishes the others."""
 
 import asyncio
 import base64
+import gzip
 import hashlib
+import random
 import signal
 import sys
 
 PAGE = b"<!doctype html><html><head><title>Drill</title></head><body><h1>Drill</h1><p>" + b"x" * 2000 + b"</p></body></html>"
+THINGS = b'{"results":[' + b",".join(b'{"id":%d,"name":"A lamp"}' % n for n in range(40)) + b"]}"
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 ending = asyncio.Event()
+
+
+def page(number):
+    """One of two hundred, with a kilobyte to thirty of words of its own and links to others."""
+    words = random.Random(number)
+    said = "".join(f"<p>{' '.join(words.choice(WORDS) for _ in range(60))}.</p>" for _ in range(words.randint(3, 80)))
+    links = "".join(f'<a href="/pages/{(number * 7 + n) % COUNT}">another</a> ' for n in range(5))
+    return f"<!doctype html><html><head><title>Page {number}</title></head><body><h1>Page {number}</h1>{said}{links}</body></html>".encode()
+
+
+COUNT = 200
+WORDS = ["lamp", "price", "return", "ship", "order", "within", "days", "the", "of", "a", "refund", "colour", "warranty", "box"]
+PAGES = [page(number) for number in range(COUNT)]
+PACKED = [gzip.compress(body) for body in PAGES]
 
 
 def head(status, kind, *more):
@@ -49,6 +67,13 @@ async def answer(reader, writer, method, path, headers):
     elif method == "POST":
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         writer.write(head("200 OK", "application/octet-stream", f"Content-Length: {len(body)}", *close) + body)
+    elif path == "/things.json" or path.startswith("/things.json?"):
+        writer.write(head("200 OK", "application/json", f"Content-Length: {len(THINGS)}", *close) + THINGS)
+    elif path.startswith("/pages/") and path[7:].isdecimal() and int(path[7:]) < COUNT:
+        packed = "gzip" in headers.get("accept-encoding", "")
+        body = (PACKED if packed else PAGES)[int(path[7:])]
+        more = ["Content-Encoding: gzip"] if packed else []
+        writer.write(head("200 OK", "text/html; charset=utf-8", f"Content-Length: {len(body)}", *more, *close) + body)
     elif path in ("/", "/healthz"):
         writer.write(head("200 OK", "text/html; charset=utf-8", f"Content-Length: {len(PAGE)}", *close) + PAGE)
     else:

@@ -286,6 +286,12 @@ impl Desk {
         self.proc_status("VmHWM:")
     }
 
+    /// How many descriptors it has open.
+    pub fn descriptors(&self) -> usize {
+        let all = std::fs::read_dir(Path::new("/proc").join(self.child.id().to_string()).join("fd"));
+        all.expect("the child's descriptors").count()
+    }
+
     fn proc_status(&self, key: &str) -> u64 {
         let status = std::fs::read_to_string(Path::new("/proc").join(self.child.id().to_string()).join("status"));
         let status = status.expect("the child's status");

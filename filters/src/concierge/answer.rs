@@ -151,9 +151,12 @@ impl Library {
     }
 
     fn nothing(&self, question: &Question<'_>, read: Option<Read>) -> Answer {
-        let mut text = "Nothing on this site answers that.".to_owned();
+        let mut text = match self.index.entries.is_empty() {
+            true => "No page of this site has been read so far. Ask again in a moment.".to_owned(),
+            false => "Nothing on this site answers that.".to_owned(),
+        };
         let mut follow_ups = Vec::new();
-        if let Some(read) = read {
+        if let Some(read) = read.filter(|_| !self.index.entries.is_empty()) {
             let unknown = read.asked.terms.iter().filter(|term| term.counts && term.is_unknown());
             let unknown: Vec<String> = unknown.take(3).map(|term| plain::quoted(&term.written)).collect();
             if !unknown.is_empty() {

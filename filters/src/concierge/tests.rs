@@ -120,6 +120,13 @@ fn what_the_site_does_not_say_is_said_plainly() {
 }
 
 #[test]
+fn before_anything_was_read_that_is_what_is_said() {
+    let library = Library::build(&SiteFacts::default(), &[]);
+    let Answer::Nothing { text, .. } = library.answer(&ask("Do you rent submarines?", &[])) else { panic!() };
+    assert_eq!(text, "No page of this site has been read so far. Ask again in a moment.");
+}
+
+#[test]
 fn sections_of_the_same_name_are_asked_back_and_a_choice_settles_it() {
     let library = library();
     let query = "Where is the departure?";

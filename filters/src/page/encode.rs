@@ -13,7 +13,7 @@ use zstd::stream::write::Encoder as ZstdEncoder;
 use super::decode::Flavour;
 
 /// What a page gains beyond this is not worth a proxy's time.
-const FLATE_LEVEL: u32 = 4;
+const FLATE_LEVEL: u32 = 3;
 const BROTLI_QUALITY: u32 = 4;
 /// 256 KiB; about 1 MB of memory for a page.
 const BROTLI_WINDOW_LOG: u32 = 18;

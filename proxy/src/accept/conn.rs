@@ -29,6 +29,8 @@ use super::{info::ConnInfo, linger};
 
 /// Small writes are gathered up to this size, about what one segment carries.
 const GATHER: usize = 1460;
+/// Slices that leave in one system call: what is gathered, and a chunk in three parts.
+const MOST_SLICES: usize = 4;
 /// What is read at once when a request begins; most heads fit.
 const FIRST_READ: usize = 4096;
 
@@ -200,25 +202,39 @@ impl AsyncRead for Conn {
 }
 
 impl AsyncWrite for Conn {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[io::IoSlice::new(buf)])
+    }
+
+    /// What is gathered and what is new leave in one system call: a chunk with its length before it and its end after.
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         self.info.is_written_to();
-        if self.info.keeps_date() {
-            let mut head = buf.to_vec();
-            if self.info.restore_date(&mut head) {
-                self.gathered.extend_from_slice(&head);
-                return Poll::Ready(Ok(buf.len()));
+        if let (true, Some(first)) = (self.info.keeps_date(), bufs.first()) {
+            let this = &mut *self;
+            let before = this.gathered.len();
+            this.gathered.extend_from_slice(first);
+            if this.info.restore_date(&mut this.gathered[before..]) {
+                return Poll::Ready(Ok(first.len()));
             }
+            this.gathered.truncate(before);
         }
-        if self.gathered.len() + buf.len() <= GATHER {
+        let new: usize = bufs.iter().map(|buf| buf.len()).sum();
+        if self.gathered.len() + new <= GATHER {
             if self.gathered.capacity() == 0 {
                 self.gathered.reserve_exact(GATHER);
             }
-            self.gathered.extend_from_slice(buf);
-            return Poll::Ready(Ok(buf.len()));
+            bufs.iter().for_each(|buf| self.gathered.extend_from_slice(buf));
+            return Poll::Ready(Ok(new));
         }
-        // What is gathered and what is new leave in one system call.
         let gathered = std::mem::take(&mut self.gathered);
-        let written = self.poll_socket_write(cx, &[io::IoSlice::new(&gathered), io::IoSlice::new(buf)]);
+        let mut all = [io::IoSlice::new(&[]); MOST_SLICES];
+        let slices = std::iter::once(io::IoSlice::new(&gathered)).chain(bufs.iter().copied());
+        let count = all.iter_mut().zip(slices).map(|(place, slice)| *place = slice).count();
+        let written = self.poll_socket_write(cx, &all[..count]);
         self.gathered = gathered;
         let n = ready!(written)?;
         if n == 0 {
@@ -230,10 +246,14 @@ impl AsyncWrite for Conn {
             // Only old bytes went out: the new ones are offered again once the socket takes them.
             0 => {
                 ready!(self.poll_gathered(cx))?;
-                self.poll_write(cx, buf)
+                self.poll_write_vectored(cx, bufs)
             }
             taken => Poll::Ready(Ok(taken)),
         }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -22,6 +22,8 @@ pub struct ConnInfo {
     /// Who a trusted proxy said the client is (PROXY protocol), else who is at the other end of the socket.
     pub client: SocketAddr,
     pub tls: bool,
+    /// The client's address as the site is told it.
+    pub address: HeaderValue,
     metrics: Arc<Metrics>,
     /// The current request's head has been read; until then the head's deadline holds.
     head_read: AtomicBool,
@@ -43,9 +45,16 @@ pub struct ConnInfo {
 impl ConnInfo {
     /// A fresh connection.
     pub fn new(client: SocketAddr, tls: bool, metrics: Arc<Metrics>) -> Self {
+        // An address is never anything else than visible characters.
+        let address = HeaderValue::try_from(client.ip().to_canonical().to_string());
+        Self::told(client, tls, address.unwrap_or_else(|_| HeaderValue::from_static("unknown")), metrics)
+    }
+
+    fn told(client: SocketAddr, tls: bool, address: HeaderValue, metrics: Arc<Metrics>) -> Self {
         Self {
             client,
             tls,
+            address,
             metrics,
             head_read: AtomicBool::new(true),
             head_length: AtomicUsize::new(0),
@@ -60,7 +69,7 @@ impl ConnInfo {
 
     /// The same for one stream of the connection.
     pub(super) fn for_stream(&self) -> Self {
-        Self::new(self.client, self.tls, self.metrics.clone())
+        Self::told(self.client, self.tls, self.address.clone(), self.metrics.clone())
     }
 
     /// Ends the current request at once, whatever it waits for; there is no answer.
@@ -95,13 +104,14 @@ impl ConnInfo {
 
     /// Puts a kept Date back into a head. `false` when this is not the head yet.
     pub(super) fn restore_date(&self, head: &mut [u8]) -> bool {
-        const LINE: &[u8] = b"\r\nDate: ";
+        const NAME: &[u8] = b"Date: ";
         if head.starts_with(b"HTTP/1.1 1") {
             return false;
         }
         let date = self.date.lock().take();
         self.date_kept.store(false, Ordering::Relaxed);
-        let at = head.windows(LINE.len()).position(|w| w.eq_ignore_ascii_case(LINE)).map(|at| at + LINE.len());
+        let named = |at: &usize| head.get(*at..at + NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME));
+        let at = memchr::memchr_iter(b'\n', head).map(|end| end + 1).find(named).map(|at| at + NAME.len());
         if let (Some(date), Some(place)) = (date, at.and_then(|at| head.get_mut(at..at + DATE_LENGTH))) {
             place.copy_from_slice(&date);
         }

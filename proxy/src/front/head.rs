@@ -82,10 +82,19 @@ pub fn check(session: &Session, max_header: usize) -> std::result::Result<(), (F
         // Even where they agree: the site may read a list otherwise than we do.
         return Err((Fault::BadRequest, "The request has more than one Content-Length; send one.".into()));
     }
+    if request.headers.get(header::CONTENT_LENGTH).is_some_and(|v| v.len() > COUNTABLE) {
+        // Some site counts in 63 bits and has no length then, or another.
+        return Err((Fault::BadRequest, "The request's Content-Length is more than can be sent.".into()));
+    }
     let mut codings = request.headers.get_all(header::TRANSFER_ENCODING).iter();
     let chunked = |v: &HeaderValue| v.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
     if codings.next().is_some_and(|v| !chunked(v)) || codings.next().is_some() {
         let detail = "The only transfer coding that is understood here is chunked, once.";
+        return Err((Fault::BadRequest, detail.into()));
+    }
+    if FRAMING_FOLDED.iter().any(|name| request.headers.contains_key(name)) {
+        // Nothing to us, but a CGI-like site reads the same name in it, and then there are two framings.
+        let detail = "The request has a framing header with an underscore in its name.";
         return Err((Fault::BadRequest, detail.into()));
     }
     match request.headers.get(header::HOST) {
@@ -96,6 +105,13 @@ pub fn check(session: &Session, max_header: usize) -> std::result::Result<(), (F
         _ => Ok(()),
     }
 }
+
+/// Digits of a length that fits into 63 bits whatever they are.
+const COUNTABLE: usize = 18;
+
+/// What frames a request, as a site spells it that makes no difference between `-` and `_`.
+const FRAMING_FOLDED: [HeaderName; 2] =
+    [HeaderName::from_static("content_length"), HeaderName::from_static("transfer_encoding")];
 
 /// A host with or without a port, and nothing else that an authority could hold.
 fn is_authority(host: &HeaderValue) -> bool {

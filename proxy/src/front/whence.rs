@@ -72,8 +72,12 @@ impl Whence<'_> {
         }
 
         let scheme = if self.connection.tls { "https" } else { "http" };
-        let before = joined(request, &X_FORWARDED_FOR);
-        request.insert_header(X_FORWARDED_FOR, value(before.map_or(peer.to_string(), |b| format!("{b}, {peer}")))?)?;
+        let told = &self.connection.address;
+        let all = match joined(request, &X_FORWARDED_FOR) {
+            Some(before) => value(format!("{before}, {peer}"))?,
+            None => told.clone(),
+        };
+        request.insert_header(X_FORWARDED_FOR, all)?;
         if let Some(elements) = joined(request, &FORWARDED) {
             let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
             request.insert_header(FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?)?;
@@ -84,8 +88,14 @@ impl Whence<'_> {
         if let (false, Some(host)) = (request.headers.contains_key(&X_FORWARDED_HOST), &self.host) {
             request.insert_header(X_FORWARDED_HOST, host.clone())?;
         }
-        request.insert_header(X_REAL_IP, value(self.client.to_string())?)?;
-        request.append_header(header::VIA, value(format!("{} frontdesk", self.protocol))?)?;
+        let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
+        request.insert_header(X_REAL_IP, client)?;
+        let via = match self.protocol {
+            "1.1" => HeaderValue::from_static("1.1 frontdesk"),
+            "2" => HeaderValue::from_static("2 frontdesk"),
+            other => value(format!("{other} frontdesk"))?,
+        };
+        request.append_header(header::VIA, via)?;
         Ok(())
     }
 }
@@ -97,6 +107,9 @@ fn is_forwarding(name: &HeaderName) -> bool {
 
 /// All lines of a list header as one; bytes that are no text are shown as such.
 fn joined(request: &RequestHeader, name: &HeaderName) -> Option<String> {
+    if !request.headers.contains_key(name) {
+        return None;
+    }
     let lines: Vec<_> = request.headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
     (!lines.is_empty()).then(|| lines.join(", ").replace(|c: char| !matches!(c, ' '..='~'), "?"))
 }

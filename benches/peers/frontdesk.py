@@ -1,0 +1,74 @@
+"""Frontdesk, as the comparison runs it: everything at its default but the limits, which are never reached."""
+import os, signal
+
+from .proxy import Proxy
+from .site import fetch
+
+CALL, TOPIC = "/agent/things", "things_search"
+
+
+class Frontdesk(Proxy):
+    name = "frontdesk"
+    log_note = "standard output, to a file"
+    reload_note = "the file is replaced, SIGHUP"
+
+    def __init__(self, site, binary):
+        super().__init__(site)
+        self.binary = binary
+
+    def write(self, generation=0):
+        limits = "".join(f'{what} = "1000000/second"\n' for what in ("anonymous", "authenticated", "content", "site"))
+        self.replace("toml", f"""[upstream]
+url = "http://127.0.0.1:{self.site.http}"
+[listen]
+http = "127.0.0.1:{self.http}"
+https = "127.0.0.1:{self.https}"
+admin = "127.0.0.1:{self.admin}"
+[tls]
+cert = "{self.site.cert}"
+key = "{self.site.key}"
+[runtime]
+threads = 1
+[site]
+name = "Bench"
+description = "Number {generation}."
+[rate_limits]
+{limits}[token_budget]
+anonymous = "4000000000/session"
+daily = "4000000000/day"
+[policies.cache]
+allowed = true
+max_ttl_seconds = 3600
+[[capabilities]]
+id = "things.search"
+type = "query"
+description = "Search things."
+method = "POST"
+endpoint = "{CALL}"
+risk_level = "low"
+data_sensitivity = "public"
+auth = "optional"
+input_schema = {{ type = "object", required = ["q"], properties = {{ q = {{ type = "string" }} }} }}
+{"cache_ttl_seconds = 3600" if self.keeps else ""}
+[capabilities.upstream]
+method = "GET"
+path = "/thing.json"
+[capabilities.ahp]
+name = "{TOPIC}"
+answer = "{{{{ data.results | length }}}} things; the first is {{{{ data.results[0].name }}}}."
+""")
+
+    # Whether answers of the site's to calls are kept: only where that is the job.
+    keeps = False
+
+    def command(self):
+        return [self.binary, "run", "--config", self.conf("toml")]
+
+    def reload(self, generation):
+        self.write(generation)
+        os.kill(self.process.pid, signal.SIGHUP)
+
+    def generation(self):
+        """No answer of a site's says so; the contract does."""
+        contract = fetch(self.http, "/.well-known/agent-interface.toml")[2].decode()
+        return contract.partition('description = "Number ')[2].partition(".")[0]

@@ -1,0 +1,121 @@
+"""The site behind every proxy, and what a proxy has to add to it.
+
+The site is an nginx with files, by far the fastest thing here. What the peers add (the Link header, the notice, the
+manifest with its headers) is what Frontdesk says, byte for byte, so that all send the same.
+"""
+import gzip, http.client, json, os, random, subprocess, sys, zlib
+
+from . import process
+
+WORDS = """the of and to in is that for it as was with be by on not he his but at are this have from or had an they which
+one you were all her she there would their we him been has when who will no more if out so up said what its about than into
+them can only other time new some could these two may first then do any like my now over such our man me even most made
+after also did many off before must well back through years where much your way down should because long each just state
+people those too mr how little good world make very year still see own work men day get here old life both between being
+under three never know same last another while us might great go come since against right came take used himself few house
+american use place during high without again home around small however found mrs part school thought went say general once
+upon war every left fact ahead water number group until always away public something room cheap hotel flight travel lake""".split()
+THING = {"id": "t-1000", "name": "A lamp", "price": {"amount": 129.5, "currency": "EUR"}, "tags": ["a", "b"], "on": True}
+MANIFEST = "/.well-known/agent.json"
+# Of an answer's own: a server writes them by itself.
+OWN = {"content-length", "date", "connection", "etag", "content-type", "server", "transfer-encoding"}
+
+
+def page():
+    """33 KB of a page as sites have them: prose in paragraphs with links, the same in every run. It zips to a third."""
+    dice, paragraphs, size = random.Random(9), [], 0
+    while size < 33_000:
+        words = [dice.choice(WORDS) for _ in range(dice.randrange(20, 50))]
+        at = dice.randrange(len(words))
+        words[at] = f'<a href="/{dice.choice(WORDS)}/{dice.randrange(1000)}">{words[at]}</a>'
+        paragraphs.append(f'<p class="{dice.choice(WORDS)}">{" ".join(words).capitalize()}.</p>\n')
+        size += len(paragraphs[-1])
+    return f"<!doctype html><html><head><title>t</title></head><body>{''.join(paragraphs)}</body></html>\n"
+
+
+PAGE = page()
+
+
+def thing():
+    """The answer of 1 KB that is passed through."""
+    results = [{**THING, "id": f"t-{n}"} for n in range(1000, 1008)]
+    size = lambda padding: len(json.dumps({"results": results, "next": "n" * padding}, separators=(",", ":")))
+    return json.dumps({"results": results, "next": "n" * (1024 - size(0))}, separators=(",", ":")).encode()
+
+
+def nginx(folder, name, server, extra="", cpus=None):
+    """An nginx of one process without a log, the cheapest there is; as a site for whatever is measured."""
+    conf = os.path.join(folder, f"{name}.conf")
+    with open(conf, "w") as f:
+        f.write(f"""worker_processes 1; daemon off; master_process off; pid {folder}/{name}.pid; error_log stderr crit;
+worker_rlimit_nofile 8192; events {{ worker_connections 4096; }}
+http {{ access_log off; keepalive_requests 1000000000; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p;
+fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s; types {{ text/html html; application/json json; }}
+{extra}
+{server} }}""")
+    return process.start(["nginx", "-c", conf, "-p", folder], cpus)
+
+
+def fetch(port, path, method="GET", body=None, headers=None):
+    """Status, headers (small letters) and body of one answer, unzipped; `x-length` is that of the body on the wire."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    told, content = {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+    connection.close()
+    told["x-length"] = len(content)
+    if told.get("content-encoding") == "gzip":
+        content = zlib.decompress(content, 31)
+    return answer.status, told, content
+
+
+class Site:
+    """The running site, and the folder with everything that a run writes."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        os.chmod(folder, 0o755)
+        root = self.file("root")
+        # Names of one length: the page's own address is part of what is added to it.
+        for name in ("plain", "small"):
+            os.makedirs(os.path.join(root, name))
+        for name, content in (("thing.json", thing()), ("plain/page.html", PAGE.encode()),
+                              ("small/page.html.gz", gzip.compress(PAGE.encode(), 6))):
+            with open(os.path.join(root, name), "wb") as f:
+                f.write(content)
+        self.cert, self.key = self.file("tls.crt"), self.file("tls.key")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                        "-keyout", self.key, "-out", self.cert], check=True, capture_output=True)
+        os.chmod(self.key, 0o644)
+        self.http, self.https = process.port(), process.port()
+        self.process = nginx(folder, "site", f"""open_file_cache max=100; sendfile on; tcp_nopush on;
+server {{ listen 127.0.0.1:{self.http} backlog=4096; listen 127.0.0.1:{self.https} ssl http2; root {root};
+ssl_certificate {self.cert}; ssl_certificate_key {self.key}; ssl_protocols TLSv1.3;
+location /small/ {{ gzip_static always; }} location /agent/ {{ return 404; }} location /.well-known/ {{ return 404; }} }}""", cpus=process.OURS)
+        process.listening(self.process, self.http)
+
+    def file(self, name):
+        return os.path.join(self.folder, name)
+
+    def learn(self, port):
+        """Takes what is to be added from a Frontdesk that stands before this site."""
+        status, headers, _ = fetch(port, "/thing.json")
+        self.link = headers["link"]
+        _, _, page = fetch(port, "/plain/page.html")
+        text = page.decode()
+        head, _, rest = PAGE.partition("</head><body>")
+        if not (text.startswith(head) and text.endswith(rest)):
+            sys.exit("Frontdesk's page is not the site's with something added")
+        before, after = text[len(head):len(text) - len(rest)].split("</head><body>")
+        # sub_filter has one place for all of it.
+        self.added = before + after
+        status, headers, self.manifest = fetch(port, MANIFEST)
+        if status != 200 or not before or not after or not self.link:
+            sys.exit(f"Frontdesk adds less than it should: {status}, {self.link!r}, {before!r}, {after!r}")
+        self.manifest_type = headers["content-type"]
+        self.manifest_headers = {name: value for name, value in headers.items() if name not in OWN and name != "x-length"}
+        with open(self.file("root/manifest.json"), "wb") as f:
+            f.write(self.manifest)
+        with open(self.file("manifest.json"), "wb") as f:
+            f.write(self.manifest)

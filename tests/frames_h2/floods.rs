@@ -1,0 +1,98 @@
+//! Frames without end or use: what they cost the process is bounded, and nobody else waits for them.
+
+use super::{asks, begins, desk, setting, window};
+use crate::support::frames_h2::{
+    COMPRESSION_ERROR, CONTINUATION, DATA, END, END_HEADERS, ENHANCE_YOUR_CALM, Fate, FramesH2, HEADERS, PING,
+    PRIORITY, PROTOCOL_ERROR, RST_STREAM, block, frame, get,
+};
+use crate::support::{Desk, SOON, eventually};
+use std::time::Duration;
+
+/// The memory it has once it has all it needs to begin with.
+async fn settled(desk: &Desk) -> u64 {
+    let mut last = 0;
+    eventually("settled", SOON, async || {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let before = std::mem::replace(&mut last, desk.rss_kb());
+        last.abs_diff(before) < 500
+    })
+    .await;
+    last
+}
+
+/// Sends this again and again, until the other side has enough of it or the megabytes are spent; reads nothing meanwhile.
+async fn flood(what: &str, begun: Vec<u8>, mut again: impl FnMut(u32) -> Vec<u8>, calm: &[u32]) {
+    let (origin, desk) = desk().await;
+    let before = settled(&desk).await;
+    let mut conn = FramesH2::open(desk.ports.http).await;
+    conn.send(begun).await;
+    let (mut sent, mut n) = (0, 0);
+    while sent < 4 << 20 {
+        let piece: Vec<u8> = (0..200)
+            .flat_map(|_| {
+                n += 1;
+                again(n)
+            })
+            .collect();
+        sent += piece.len();
+        let taken = tokio::time::timeout(Duration::from_secs(1), conn.send(piece)).await;
+        if taken != Ok(true) {
+            break;
+        }
+    }
+    assert_eq!(desk.get("/").await.status, 200, "{what}: others are served meanwhile");
+    let grown = desk.rss_kb().saturating_sub(before);
+    assert!(grown < 40_000, "{what}: {grown} KB for {sent} bytes");
+    if !calm.is_empty() {
+        let fate = conn.end(SOON).await;
+        let fits = fate == Fate::Closed || calm.iter().any(|code| fate == Fate::GoAway(*code));
+        assert!(fits && sent < 4 << 20, "{what}: {fate:?} after {sent} bytes");
+    }
+    drop(conn);
+    assert!(origin.connections() < 300, "{what}: {} connections to the site", origin.connections());
+    let mut other = FramesH2::open(desk.ports.http).await;
+    other.send(asks(1)).await;
+    assert!(matches!(other.fate(1).await, Fate::Answered(200, _)), "{what}: the next connection");
+}
+
+const CALM: &[u32] = &[ENHANCE_YOUR_CALM, PROTOCOL_ERROR, COMPRESSION_ERROR];
+
+#[tokio::test]
+async fn frames_h2_of_a_head_without_end_are_cut_off() {
+    let open = || frame(HEADERS, END, 1, get("/"));
+    flood("CONTINUATION", open(), |_| frame(CONTINUATION, 0, 1, block(&[(b"x", &[b'y'; 100])])), CALM).await;
+    flood("empty CONTINUATION", open(), |_| frame(CONTINUATION, 0, 1, b""), CALM).await;
+}
+
+#[tokio::test]
+async fn frames_h2_of_streams_that_are_given_up_at_once_are_cut_off() {
+    let gone = |n: u32| frame(RST_STREAM, 0, 2 * n + 1, [0, 0, 0, 8]);
+    flood("rapid reset", Vec::new(), |n| [asks(2 * n + 1), gone(n)].concat(), CALM).await;
+    flood("made to reset", Vec::new(), |n| [begins(2 * n + 1), window(2 * n + 1, 0)].concat(), CALM).await;
+}
+
+#[tokio::test]
+async fn frames_h2_of_no_use_cost_nobody_else_anything() {
+    flood("SETTINGS", Vec::new(), |_| setting(4, 65_535), &[]).await;
+    flood("PING", Vec::new(), |n| frame(PING, 0, 0, u64::from(n).to_be_bytes()), &[]).await;
+    flood("PRIORITY", Vec::new(), |n| frame(PRIORITY, 0, 2 * n + 1, [0, 0, 0, 0, 1]), &[]).await;
+    flood("empty DATA", begins(1), |_| frame(DATA, 0, 1, b""), &[]).await;
+    flood("unknown frames", Vec::new(), |_| frame(0x42, 0, 0, [0; 64]), &[]).await;
+}
+
+/// One field in the table and thousands of times in the head.
+#[tokio::test]
+async fn frames_h2_of_a_head_that_swells_are_cut_off() {
+    let (origin, desk) = desk().await;
+    let before = settled(&desk).await;
+    let mut large = vec![0x40, 1, b'x', 127, 0xa1, 0x1e];
+    large.extend([b'y'; 4_000]);
+    let head = [get("/bomb"), large, vec![0xbe; 12_000]].concat();
+    let mut conn = FramesH2::open(desk.ports.http).await;
+    conn.send(frame(HEADERS, END | END_HEADERS, 1, head)).await;
+    let fate = conn.fate(1).await;
+    assert!(fate.is_no(), "{fate:?}");
+    assert!(origin.asked().is_empty(), "{:?}", origin.asked());
+    let grown = desk.rss_kb().saturating_sub(before);
+    assert!(grown < 40_000, "{grown} KB");
+}
