@@ -246,10 +246,15 @@ async fn contracts_of_one_caller_have_a_bound_whatever_agents_it_says_it_is() {
 async fn contracts_of_the_gate_are_used_from_anywhere_by_their_agent() {
     let origin = origin().await;
     let desk = bazaar(&origin, "").start().await;
-    let id = id(&framed(&desk, unheard("/cheapest?category=desk")).await.is(461, "a preview"));
-    framed(&desk, find(&id)).await.is(200, "on another connection");
-    http(&desk, find(&id)).await.is(200, "over HTTP");
-    let call = by(OTHER, "FIND", "/cheapest").header("Contract-Synthesized", &id);
+    let shown = async |ask| id(&framed(&desk, ask).await.is(461, "a preview"));
+    let mine = shown(unheard("/cheapest?category=desk")).await;
+    framed(&desk, find(&mine)).await.is(200, "on another connection");
+    http(&desk, find(&mine)).await.is(200, "over HTTP");
+    // Another agent at the same address gets one of its own, which takes nobody's place.
+    let others = by(OTHER, "FIND", "/cheapest?category=desk").header("Authority-Scope", "rcns:negotiate");
+    assert_ne!(shown(others.header("Allow-RCNS", "true")).await, mine);
+    assert_eq!(shown(unheard("/cheapest?category=desk")).await, mine);
+    let call = by(OTHER, "FIND", "/cheapest").header("Contract-Synthesized", &mine);
     framed(&desk, call).await.no_contract("contract-not-yours");
 }
 

@@ -190,15 +190,9 @@ fn ran(args: &[&str]) -> (i32, String, String) {
 /// What a command prints where its standard output is a terminal.
 fn on_a_terminal(args: &[&str], env: &[(&str, &str)]) -> String {
     use std::io::Read;
-    use std::os::fd::FromRawFd;
 
-    let (mut ours, mut theirs) = (0, 0);
-    let none = std::ptr::null_mut();
-    // SAFETY: both descriptors are written to where they are to be, and the rest may be null.
-    let opened = unsafe { libc::openpty(&raw mut ours, &raw mut theirs, none, std::ptr::null(), std::ptr::null()) };
-    assert_eq!(opened, 0, "a terminal");
-    // SAFETY: each was just opened, and has no other owner.
-    let (mut ours, theirs) = unsafe { (std::fs::File::from_raw_fd(ours), std::fs::File::from_raw_fd(theirs)) };
+    let terminal = nix::pty::openpty(None, None).expect("a terminal");
+    let (mut ours, theirs) = (std::fs::File::from(terminal.master), terminal.slave);
     let mut command = std::process::Command::new(crate::support::desk::binary());
     // What asks for colours, or for none; a build service says CI, and then a dumb terminal is given some too.
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI"] {

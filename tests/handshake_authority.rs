@@ -4,7 +4,8 @@ use crate::support::calls::{BARE, FULL, last_upstream, upstream_calls};
 use crate::support::handshake::{
     asking, assert_asks_back, assert_error, assert_reply, assert_success, question, saying, session, with,
 };
-use crate::support::{Via, agency};
+use crate::support::rpc::{call, failed};
+use crate::support::{Ask, Via, agency};
 use serde_json::{Value, json};
 
 fn hold() -> Value {
@@ -25,6 +26,23 @@ async fn clause_25_actions_need_a_credential() {
         assert_error(&response, 401, "auth_required", &asked.to_string());
         let challenge = response.header("www-authenticate").unwrap_or_default();
         assert!(challenge.starts_with("Bearer"), "{asked}: {:?}", response.headers);
+    }
+    assert!(upstream_calls(&origin).is_empty());
+}
+
+#[tokio::test]
+async fn clause_25_actions_need_a_credential_whichever_way_they_come() {
+    let (origin, desk) = agency::open().await;
+    for (name, arguments) in [
+        ("hold_make", json!({ "query": "Hold it", "fare": "f1" })),
+        ("seat_take", json!({ "query": "Take it", "seat": "7A" })),
+        ("report_make", json!({ "query": "All of it" })),
+        ("quote_ask", json!({ "query": "A quote for ten" })),
+    ] {
+        failed(&desk.result(&call(name, arguments.clone())).await, "auth_required");
+        let operation = Ask::post(&format!("/capabilities/{name}"), arguments.to_string());
+        let response = desk.ask(Via::H1, operation.header("Content-Type", "application/json")).await;
+        assert_error(&response, 401, "auth_required", name);
     }
     assert!(upstream_calls(&origin).is_empty());
 }

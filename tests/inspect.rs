@@ -200,10 +200,22 @@ async fn inspect_shows_what_an_agent_finds_before_and_after() {
         sign["state"].as_str().expect("a state").to_owned()
     };
     // What is promised beside each is what comes of it.
-    for key in ["link", "notice", "contract", "manifest", "mcp", "openapi", "llms_txt", "markdown", "markdown_path"] {
+    let ours = [
+        "link",
+        "notice",
+        "contract",
+        "manifest",
+        "mcp",
+        "openapi",
+        "api_catalog",
+        "llms_txt",
+        "markdown",
+        "markdown_path",
+    ];
+    for key in ours {
         assert_eq!((state(&before, key).as_str(), state(&after, key).as_str()), ("no", "yes"), "{key}: {after}");
     }
-    for key in ["api_catalog", "sitemap", "structured_data", "mcp_card", "agtp", "robots", "content_signals"] {
+    for key in ["sitemap", "structured_data", "mcp_card", "agtp", "robots", "content_signals"] {
         assert_eq!((state(&before, key).as_str(), state(&after, key).as_str()), ("no", "no"), "{key}: {after}");
     }
     assert_eq!(state(&after, "agents_let_in"), "yes");

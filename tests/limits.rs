@@ -194,10 +194,15 @@ async fn limits_that_refuse_are_metered_by_reason_only() {
     }
     assert_eq!(desk.metric(REJECTIONS).await, Some(before + 4.0), "three 429s");
     let text = desk.admin_get("/metrics").await.text();
+    let unknown = Ask::post("/agent/converse", r#"{"capability":"nothing","query":"?"}"#);
+    let unknown = unknown.header("Content-Type", "application/json").header("X-AHP-Key", KEY);
+    assert_eq!(desk.ask(Via::H1, from(unknown)).await.status, 400);
+    assert_eq!(desk.metric(REJECTIONS).await, Some(before + 5.0), "what somebody known is refused at the desk");
     let samples =
         |text: &str| -> Vec<String> { text.lines().filter(|l| l.starts_with(REJECTIONS)).map(str::to_owned).collect() };
     let for_the_rate: Vec<_> = samples(&text).into_iter().filter(|l| !samples(&after_401).contains(l)).collect();
     assert!(for_the_rate.iter().map(|l| l.rsplit(' ').next()).all(|n| n == Some("3")), "a reason of its own: {text}");
+    let text = desk.admin_get("/metrics").await.text();
     for secret in ["203.0.113", KEY, "wrong-4711", "partner-a", "SomeClaim"] {
         assert!(!text.contains(secret), "{secret} is in {text}");
     }

@@ -3,7 +3,7 @@
 use crate::support::rates::at_once;
 use crate::support::setup::dead_address;
 use crate::support::shop::{
-    ADA, BOB, answering, assert_fault, carried_out, code, declared, desk_before, held, is_replay, item, open, order,
+    ADA, BOB, answering, assert_fault, carried_out, code, declared, desk_before, holding, is_replay, item, open, order,
     token, told,
 };
 use crate::support::{Answer, Desk, Gate, Origin, Reply, SOON, Setup, Step, Tls, Via, eventually, soon};
@@ -102,11 +102,7 @@ async fn once_asking_for_confirmation_never_uses_up_a_key() {
 #[tokio::test]
 async fn once_a_call_under_way_is_in_flight_for_its_repetition() {
     let gate = Gate::closed();
-    let origin = answering({
-        let gate = gate.clone();
-        move |_, order| held(&gate, &order)
-    })
-    .await;
+    let origin = holding(&gate).await;
     let desk = desk_before(&origin).start().await;
     let ask = item("book", "book").key("k-1").bearer(ADA);
     let mut conn = desk.conn().await;
@@ -298,11 +294,7 @@ async fn once_survives_a_reload() {
 #[tokio::test]
 async fn once_a_client_that_hangs_up_has_bought_once() {
     let gate = Gate::closed();
-    let origin = answering({
-        let gate = gate.clone();
-        move |_, order| held(&gate, &order)
-    })
-    .await;
+    let origin = holding(&gate).await;
     let desk = desk_before(&origin).start().await;
     let buy = item("buy", "book").key("k-1").bearer(ADA);
     let buy = buy.clone().confirmed(&token(&desk.ask(Via::H1, buy).await));

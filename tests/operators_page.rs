@@ -1,6 +1,9 @@
 //! Promise: the operator's page shows what agents do and lets a person answer them, and nobody else.
 
-use crate::support::calls::{FULL, action, call, query, site};
+mod deciding;
+mod shown;
+
+use crate::support::calls::{FULL, call};
 use crate::support::handshake::{OPERATOR, asking, assert_reply, assert_success, operators_token, polling, question};
 use crate::support::page::PAGE;
 use crate::support::supervisor::{self, Harness, order, orders, reachable};
@@ -9,9 +12,6 @@ use serde_json::json;
 
 /// What browsers send.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-/// A name that an agent may give itself.
-const NASTY: &str = "<script src=x>alert(1)</script>\"'&amp;";
-
 /// Somebody who has logged in, as a browser would: where their page is, and their cookie.
 struct Tab {
     base: String,
@@ -254,197 +254,4 @@ async fn page_without_a_token_says_how_deciding_is_opened() {
     }
     assert!(!page.contains("id=\"token\""));
     assert_eq!(try_to_log_in(&desk, "").await.status, 403);
-}
-
-#[tokio::test]
-async fn page_forms_of_others_do_nothing() {
-    let (_origin, desk) = agency::open().await;
-    let question = question("question_ask", "Do you take dogs?");
-    let asked = assert_reply(&desk.ask(Via::H1, asking(&question)).await, "accepted");
-    let (tab, id) = (log_in(&desk).await, waiting_id(&desk).await);
-    let token = tab.form_token(&desk).await;
-    let to = format!("{}answer", tab.base);
-    let approve = [("form", token.as_str()), ("id", id.as_str()), ("word", "approve")];
-    let forged = |fields: &[(&str, &str)]| {
-        let form = Ask::post(&to, form(fields)).header("Cookie", &tab.cookie);
-        form.header("Content-Type", "application/x-www-form-urlencoded")
-    };
-    let here = format!("http://{}", desk.ports.admin);
-    for (what, status, ask) in [
-        ("no form token", 403, forged(&approve[1..]).header("Origin", &here)),
-        ("another's", 403, forged(&[("form", &"0".repeat(64)), approve[1], approve[2]]).header("Origin", &here)),
-        ("another origin", 403, forged(&approve).header("Origin", "http://evil.test")),
-        ("no origin to speak of", 403, forged(&approve).header("Origin", "null")),
-        ("the site beside us", 403, forged(&approve).header("Origin", &format!("http://{}", desk.ports.http))),
-        ("no cookie", 401, sent(&desk, &to, &approve)),
-        ("no form", 415, Ask::post(&to, "{}").header("Cookie", &tab.cookie).header("Content-Type", "text/plain")),
-        ("GET", 405, Ask::get(&format!("{to}?word=approve&id={id}&form={token}")).header("Cookie", &tab.cookie)),
-        ("too much", 413, forged(&[("said", &"x".repeat(70_000))]).header("Origin", &here)),
-    ] {
-        let response = desk.admin(ask).await;
-        assert_eq!(response.status, status, "{what}: {}", response.text());
-    }
-    // What says nothing, or not what it should.
-    for fields in [
-        &[("id", id.as_str())][..],
-        &[("id", id.as_str()), ("word", "perhaps")],
-        &[("id", id.as_str()), ("word", "answer"), ("said", " ")],
-        &[("id", id.as_str()), ("word", "answer"), ("said", "x"), ("data", "[1]")],
-    ] {
-        assert_eq!(tab.answer(&desk, fields).await.status, 400, "{fields:?}");
-    }
-    assert_eq!(tab.answer(&desk, &[("id", "nothing"), ("word", "approve")]).await.status, 404);
-    assert_eq!(waiting_id(&desk).await, id, "it still waits");
-    let pending = assert_reply(&desk.ask(Via::H1, polling(&asked)).await, "pending");
-    assert_eq!(pending["status"], "pending", "{pending}");
-}
-
-#[tokio::test]
-async fn page_answers_a_question_by_a_form() {
-    let (_origin, desk) = agency::open().await;
-    let asked = assert_reply(&desk.ask(Via::H1, asking(&question("question_ask", "Dogs?"))).await, "accepted");
-    assert!(read(&desk).await.contains("Dogs?"));
-    let (tab, id) = (log_in(&desk).await, waiting_id(&desk).await);
-    let fields = [("id", id.as_str()), ("word", "answer"), ("said", "Small\r\nones."), ("data", "{\"kilos\": 5}")];
-    let answered = tab.answer(&desk, &fields).await;
-    assert_eq!((answered.status, answered.header("location")), (303, Some(format!("{}#desk", tab.base).as_str())));
-    let done = assert_success(&desk.ask(Via::H1, polling(&asked)).await, "answered");
-    assert_eq!(done["response"]["answer"], "Small\nones.", "{done}");
-    assert_eq!(tab.answer(&desk, &fields).await.status, 409, "the first word stands");
-    let page = desk.admin(tab.get("")).await.text();
-    assert!(page.contains("nothing waits for a person") && page.contains(">answered<"), "{page}");
-}
-
-#[tokio::test]
-async fn page_allows_an_escalated_call_once_and_rejects_another() {
-    let harness = Harness::open().await;
-    let origin = supervisor::shop().await;
-    let setup = supervisor::before(&origin, &[harness.url()], "").set("admin", &operators_token());
-    let desk = setup.start().await;
-    reachable(&desk).await;
-    harness.says(json!({ "decision": "escalate", "reason": "needs a person", "escalation_target": "ops" }));
-    let tea = |qty: u64| order("aicp", &json!({ "item": "tea", "qty": qty }));
-    assert_eq!(desk.ask(Via::H1, tea(2)).await.status, 403);
-    let tab = log_in(&desk).await;
-    let page = desk.admin(tab.get("")).await.text();
-    assert!(page.contains("wants leave for one call") && page.contains("needs a person"), "{page}");
-    assert!(!page.contains("value=\"answer\""), "leave is given or not: {page}");
-    let id = waiting_id(&desk).await;
-    assert_eq!(tab.answer(&desk, &[("id", &id), ("word", "approve")]).await.status, 303);
-    assert_eq!((desk.ask(Via::H1, tea(2)).await.status, orders(&origin).len()), (201, 1));
-    assert_eq!(desk.ask(Via::H1, tea(3)).await.status, 403);
-    let id = waiting_id(&desk).await;
-    assert_eq!(
-        tab.answer(&desk, &[("id", &id), ("word", "reject"), ("said", "Too much <b>tea</b>.")]).await.status,
-        303
-    );
-    let refused = desk.ask(Via::H1, tea(3)).await;
-    assert!(refused.status == 403 && refused.text().contains("Too much <b>tea</b>."), "{}", refused.text());
-    assert_eq!(orders(&origin).len(), 1);
-    let page = read(&desk).await;
-    assert!(page.contains("harness_escalated") && page.contains("orders.place"), "{page}");
-}
-
-#[tokio::test]
-async fn page_shows_what_an_agent_says_as_text() {
-    let (_origin, desk) = agency::open().await;
-    let ask = asking(&question("question_ask", NASTY)).header("AICP-Agent", NASTY);
-    assert_reply(&desk.ask(Via::H1, ask).await, "accepted");
-    let hidden = asking(&question("question_ask", "Pay \u{202e}001\u{202c} euro"));
-    assert_reply(&desk.ask(Via::H1, hidden).await, "accepted");
-    // Refused too, under a method and a path of its own making.
-    for ask in [
-        asking(&question("hold_make", "Hold it.")).header("AICP-Agent", NASTY),
-        Ask::new("QQQ", "/agent/converse").header("AICP-Agent", NASTY),
-        Ask::post("/capabilities/%3Cscript%3Esecret-path", "{}").header("AICP-Agent", NASTY),
-    ] {
-        assert!(desk.ask(Via::H1, ask).await.status >= 400);
-    }
-    let tab = log_in(&desk).await;
-    for page in [read(&desk).await, desk.admin(tab.get("")).await.text(), desk.admin(tab.get("live")).await.text()] {
-        assert!(page.contains("&lt;script src=x&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;amp;"), "{page}");
-        assert!(!page.contains("<script src=x"), "{page}");
-        assert!(page.contains("Pay \\u{202e}001\\u{202c} euro"), "{page}");
-        assert!(!page.contains("secret-path"), "what was asked for is a name of ours: {page}");
-        assert!(page.contains("auth_required"), "{page}");
-    }
-}
-
-#[tokio::test]
-async fn page_counts_who_comes_and_what_is_refused() {
-    let origin = Origin::start(|r: &Request| match r.target.as_str() {
-        "/api/x" => Reply::json("{}"),
-        _ => Reply::html(PAGE),
-    })
-    .await;
-    let more = "\nupstream = { method = \"GET\", path = \"/api/x\" }";
-    let capabilities = query("x.get", more) + &action("x.do", more);
-    let desk = site(&origin, &capabilities).limits(&[("anonymous", "10/minute")]).start().await;
-    for _ in 0..3 {
-        desk.get("/").await;
-    }
-    for _ in 0..2 {
-        assert_eq!(desk.ask(Via::H1, call("/agent/x/get", &json!({})).bearer(FULL)).await.status, 200);
-    }
-    desk.ask(Via::H1, call("/agent/x/do", &json!({}))).await;
-    for _ in 0..12 {
-        desk.ask(Via::H1, call("/agent/x/get", &json!({ "secret-input": 1 })).header("AICP-Agent", "Robby/1")).await;
-    }
-    desk.metric_reaches("frontdesk_visits_total", 18.0).await;
-    for (who, count) in [("person", 3.0), ("agent", 13.0), ("verified", 2.0)] {
-        assert_eq!(desk.metric(&format!("frontdesk_visits_total{{who=\"{who}\"}}")).await, Some(count), "{who}");
-    }
-    let page = read(&desk).await;
-    for word in
-        ["rate_limited", "POST x.get", "POST x.do", "auth_required", "Robby/1", "10 of 10", "127.0.0.1, says to be"]
-    {
-        assert!(page.contains(word), "{word} in {page}");
-    }
-    assert!(!page.contains("secret-input") && !page.contains(FULL), "{page}");
-    eventually("bars", SOON, async || read(&desk).await.contains("<rect class=\"people\"")).await;
-}
-
-#[tokio::test]
-async fn page_tells_what_is_wrong_with_the_file_and_no_secret() {
-    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
-    let dead = crate::support::setup::dead_address();
-    let setup = Setup::before(&origin)
-        .set("harness", "url = \"http://127.0.0.1:1/ahp\"\ntoken = \"hush-1\"")
-        .set("log", "access = false");
-    let desk = setup.start().await;
-    let good = std::fs::read_to_string(&desk.config).expect("the configuration");
-    let page = read(&desk).await;
-    let hash = desk.admin_get("/config").await.json()["hash"].as_str().expect("a hash").to_owned();
-    assert!(page.contains(&hash) && page.contains("The file says what runs."), "{page}");
-    assert!(page.contains("is away"), "the harness: {page}");
-
-    let mistaken = good
-        .replace("hush-1", "hush-2")
-        .replace("access = false", "access = true\nlevell = \"debug\"")
-        .replace("[log]", "[admin]\ntoken_sha256s = \"hush-3\"\n[log]");
-    desk.replace_config(&mistaken);
-    assert_eq!(desk.reload().await.status, 422);
-    let page = read(&desk).await;
-    for word in ["was not taken into use", "levell", "- log.access = false", "+ log.access = true", "+ log.levell = "] {
-        assert!(page.contains(word), "{word} in {page}");
-    }
-    assert!(page.contains(&hash), "what runs is what ran: {page}");
-    assert!(!page.contains("hush"), "{page}");
-
-    desk.replace_config(&good.replace("[log]", "[log"));
-    assert_eq!(desk.reload().await.status, 422);
-    let page = read(&desk).await;
-    assert!(page.contains("as far as it can be read") && !page.contains("hush"), "{page}");
-
-    std::fs::remove_file(&desk.config).expect("removing it");
-    desk.reload().await;
-    assert!(read(&desk).await.contains("The file cannot be read"));
-
-    desk.replace_config(&good.replace(&desk.ports.http.to_string(), &dead.to_string()));
-    assert_eq!(desk.reload().await.status, 200);
-    let page = read(&desk).await;
-    assert!(
-        page.contains("listen.http has changed in the file") && page.contains("The file says what runs."),
-        "{page}"
-    );
 }

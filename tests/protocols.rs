@@ -1,40 +1,11 @@
 //! Promise: what else goes over HTTP goes on working: WebSocket, Expect, trailers, HTTP/1.0, odd methods, keep-alive, both versions on both sides.
 
+mod pipelines;
+mod upgrades;
+
 use crate::support::page::{PAGE, assert_rewritten};
 use crate::support::{Ask, Framing, Origin, Reply, Request, SOON, Setup, Step, Tls, Via, soon};
 use std::time::Duration;
-
-#[tokio::test]
-async fn protocols_websocket_messages_come_back() {
-    use futures_util::{SinkExt, StreamExt};
-    use tokio_tungstenite::tungstenite::Message;
-    let origin = Origin::start(|_: &Request| vec![Step::WebSocketEcho]).await;
-    let tls = Tls::new();
-    let desk = Setup::before(&origin).tls(&tls).start().await;
-    for io in [desk.conn().await.into_io(), crate::support::Conn::open_tls(desk.ports.https, &tls).await.into_io()] {
-        let (mut socket, _) = soon("a WebSocket handshake", tokio_tungstenite::client_async("ws://site.test/chat", io))
-            .await
-            .expect("101");
-        for message in [Message::text("hello <body>"), Message::binary(vec![0; 200_000]), Message::text("")] {
-            socket.send(message.clone()).await.expect("sending");
-            let back = soon("the echo", socket.next()).await.expect("a message").expect("a sound one");
-            assert_eq!(back, message);
-        }
-        socket.close(None).await.expect("closing");
-    }
-}
-
-#[tokio::test]
-async fn protocols_websocket_refused_by_the_site_is_refused_for_the_client() {
-    let origin = Origin::start(|_: &Request| Reply::new(403).body("no")).await;
-    let desk = Setup::before(&origin).start().await;
-    let io = desk.conn().await.into_io();
-    let refused = soon("an answer", tokio_tungstenite::client_async("ws://site.test/chat", io)).await;
-    match refused {
-        Err(tokio_tungstenite::tungstenite::Error::Http(response)) => assert_eq!(response.status().as_u16(), 403),
-        other => panic!("not a 403: {:?}", other.map(|_| "101").map_err(|e| e.to_string())),
-    }
-}
 
 #[tokio::test]
 async fn protocols_expect_continue_lets_the_body_follow() {
@@ -193,18 +164,6 @@ async fn protocols_interim_answers_of_the_site_do_not_confuse() {
 }
 
 #[tokio::test]
-async fn protocols_pipelined_requests_are_answered_in_order() {
-    let origin = Origin::start(|r: &Request| Reply::json(format!("{:?}", r.target))).await;
-    let desk = Setup::before(&origin).start().await;
-    let mut conn = desk.conn().await;
-    let three: Vec<u8> = ["/1", "/2", "/3"].iter().flat_map(|p| Ask::get(p).bytes()).collect();
-    conn.send(three).await;
-    for path in ["/1", "/2", "/3"] {
-        assert_eq!(conn.response("GET").await.text(), format!("{path:?}"));
-    }
-}
-
-#[tokio::test]
 async fn protocols_an_empty_last_frame_ends_an_upload_once() {
     // HTTP/2 in, chunked HTTP/1.1 up: a second terminator would poison the pooled connection.
     let origin = Origin::start(|r: &Request| Reply::json(r.body.len().to_string())).await;
@@ -228,27 +187,6 @@ async fn protocols_connection_close_is_honoured() {
     let response = conn.ask(&Ask::get("/").header("Connection", "close")).await;
     assert!(response.complete);
     conn.until_closed(SOON).await;
-}
-
-#[tokio::test]
-async fn protocols_websocket_may_be_silent_for_long() {
-    use futures_util::{SinkExt, StreamExt};
-    use tokio_tungstenite::tungstenite::Message;
-    let origin = Origin::start(|_: &Request| vec![Step::WebSocketEcho]).await;
-    let desk = Setup::before(&origin)
-        .set("upstream", "read_timeout = \"1s\"")
-        .set("protection", "idle_timeout = \"1s\"")
-        .start()
-        .await;
-    let io = desk.conn().await.into_io();
-    let (mut socket, _) =
-        soon("a WebSocket handshake", tokio_tungstenite::client_async("ws://site.test/chat", io)).await.expect("101");
-    for message in ["before", "after"] {
-        socket.send(Message::text(message)).await.expect("sending");
-        let back = soon("the echo", socket.next()).await.expect("a message").expect("a sound one");
-        assert_eq!(back, Message::text(message));
-        tokio::time::sleep(Duration::from_secs(3)).await;
-    }
 }
 
 /// Small servers that people develop with still speak it.
@@ -286,90 +224,4 @@ async fn protocols_a_site_of_http_1_0_is_answered_for_in_1_1() {
             }
         }
     }
-}
-
-/// Answers before it was asked: the answer to the handshake and the end of the request meet in the proxy.
-#[tokio::test]
-async fn protocols_an_upgrade_answered_at_once_goes_on() {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let site = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let port = site.local_addr().expect("bound").port();
-    tokio::spawn(async move {
-        while let Ok((mut io, _)) = site.accept().await {
-            tokio::spawn(async move {
-                let head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
-                io.write_all(head.as_bytes()).await.expect("writing");
-                let mut piece = [0; 4096];
-                let mut seen = Vec::new();
-                while !seen.windows(4).any(|end| end == b"\r\n\r\n") {
-                    let size = io.read(&mut piece).await.expect("reading");
-                    assert!(size > 0, "a whole head");
-                    seen.extend_from_slice(&piece[..size]);
-                }
-                let size = io.read(&mut piece).await.unwrap_or(0);
-                let _ = io.write_all(&piece[..size]).await;
-            });
-        }
-    });
-    let desk = Setup::before_urls(&[format!("http://127.0.0.1:{port}")]).start().await;
-    for round in 0..150 {
-        let mut io = desk.conn().await.into_io();
-        let ask = "GET /chat HTTP/1.1\r\nHost: site.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-        io.write_all(ask.as_bytes()).await.expect("writing");
-        let mut seen = Vec::new();
-        let mut piece = [0; 4096];
-        while !seen.windows(4).any(|end| end == b"\r\n\r\n") {
-            let size = soon("the handshake", io.read(&mut piece)).await.expect("reading");
-            assert!(size > 0, "round {round}: closed in the head");
-            seen.extend_from_slice(&piece[..size]);
-        }
-        tokio::time::sleep(Duration::from_millis(3)).await;
-        io.write_all(b"ping").await.expect("writing");
-        let size = soon("the echo", io.read(&mut piece)).await.expect("reading");
-        assert_eq!(&piece[..size], b"ping", "round {round}");
-    }
-}
-
-/// Sends all of it at once; the answers are the methods and targets, in this order.
-async fn pipelines(requests: &[Vec<u8>], answers: &[String]) {
-    let origin = Origin::start(|r: &Request| Reply::json(format!("{} {} {}", r.method, r.target, r.body.len()))).await;
-    let tls = Tls::new();
-    let desk = Setup::before(&origin).tls(&tls).start().await;
-    for mut conn in [desk.conn().await, crate::support::Conn::open_tls(desk.ports.https, &tls).await] {
-        conn.send(requests.concat()).await;
-        for answer in answers {
-            assert_eq!(&conn.response("GET").await.text(), answer);
-        }
-        assert_eq!(conn.ask(&Ask::get("/after")).await.text(), "GET /after 0", "and it goes on");
-    }
-}
-
-#[tokio::test]
-async fn protocols_pipelined_requests_may_say_anything() {
-    for value in ["pipelined_prefix: None", "pipelined_prefix: Some(", "pipelined_prefix: None }"] {
-        for (first, second) in [("X", "X"), ("X", "Y"), ("Y", "X")] {
-            let ask = |path: &str, name: &str| match name {
-                "X" => Ask::get(path).header("X", value).bytes(),
-                _ => Ask::get(path).bytes(),
-            };
-            pipelines(&[ask("/1", first), ask("/2", second)], &["GET /1 0".into(), "GET /2 0".into()]).await;
-        }
-    }
-}
-
-#[tokio::test]
-async fn protocols_pipelined_behind_a_body() {
-    let chunked = Ask::new("POST", "/3").header("Transfer-Encoding", "chunked").body("3\r\nabc\r\n0\r\n\r\n");
-    let requests = [Ask::post("/1", "hello").bytes(), Ask::get("/2").bytes(), chunked.bytes(), Ask::get("/4").bytes()];
-    let answers = ["POST /1 5", "GET /2 0", "POST /3 3", "GET /4 0"].map(String::from);
-    pipelines(&requests, &answers).await;
-}
-
-#[tokio::test]
-async fn protocols_pipelined_by_the_fifty() {
-    let requests: Vec<Vec<u8>> =
-        (0..50).map(|n| Ask::get(&format!("/{n}")).header("X-Padding", &"p".repeat(300)).bytes()).collect();
-    let answers: Vec<String> = (0..50).map(|n| format!("GET /{n} 0")).collect();
-    pipelines(&requests, &answers).await;
 }

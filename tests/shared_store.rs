@@ -1,27 +1,14 @@
 //! Promise: replicas share one count through Redis, exactly, whoever of them is asked and whichever of them dies.
 
-use crate::support::page::PAGE;
 use crate::support::rates::{
     LET_THROUGH, api_key, assert_limited, at_once, capability, converse, is_let_through, rate,
 };
-use crate::support::redis::{Redis, connected};
+use crate::support::redis::{Redis, connected, setup, site, two_desks};
 use crate::support::signer::Bot;
-use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Via};
+use crate::support::{Ask, SOON, Via};
 
 const KEY: &str = "hush-hush";
 const OTHER: &str = "hush-hush-too";
-
-async fn site() -> Origin {
-    Origin::start(|_: &Request| Reply::html(PAGE)).await
-}
-
-fn setup(origin: &Origin, url: &str, anonymous: &str) -> Setup {
-    Setup::before(origin).limits(&[("anonymous", anonymous)]).set("store", &format!("url = \"{url}\""))
-}
-
-async fn two_desks(setup: &Setup) -> (Desk, Desk) {
-    (connected(setup).await, connected(setup).await)
-}
 
 #[tokio::test]
 async fn shared_store_is_one_count_for_two_desks() {

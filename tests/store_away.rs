@@ -1,28 +1,15 @@
 //! Promise: a store that is away costs nobody a page, no request a wait, and calls what the operator chose; it is used again by itself.
 
 use crate::support::jwks::text;
-use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, api_key, assert_limited, converse, count};
-use crate::support::redis::{Redis, connected};
+use crate::support::redis::{Redis, connected, setup, site, two_desks};
 use crate::support::signer::Bot;
-use crate::support::{Ask, Conn, Desk, Origin, Reply, Request, Setup, Via, eventually};
+use crate::support::{Ask, Conn, Desk, Origin, Via, eventually};
 use std::time::{Duration, Instant};
 
 const KEY: &str = "hush-hush";
 /// Between tries of a connection that is broken.
 const RECOVERY: Duration = Duration::from_secs(40);
-
-async fn site() -> Origin {
-    Origin::start(|_: &Request| Reply::html(PAGE)).await
-}
-
-fn setup(origin: &Origin, url: &str, anonymous: &str) -> Setup {
-    Setup::before(origin).limits(&[("anonymous", anonymous)]).set("store", &format!("url = \"{url}\""))
-}
-
-async fn two_desks(setup: &Setup) -> (Desk, Desk) {
-    (connected(setup).await, connected(setup).await)
-}
 
 /// What was asked, what came back, and how long that took.
 type Seen = (&'static str, u16, Duration);

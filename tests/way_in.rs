@@ -2,6 +2,7 @@
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Conn, Desk, H2Conn, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
@@ -117,13 +118,9 @@ async fn way_in_a_slow_upload_is_not_a_slow_head() {
 }
 
 fn allow_many_files() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: plain system calls on a local struct.
-    unsafe {
-        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        limit.rlim_cur = limit.rlim_max.min(65_536);
-        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-    }
+    let files = Resource::RLIMIT_NOFILE;
+    let (_, most) = getrlimit(files).expect("the limit");
+    setrlimit(files, most.min(65_536), most).expect("more files");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -172,6 +169,28 @@ async fn way_in_max_connections_is_kept() {
         conn.try_response("GET", Duration::from_secs(2)).await.is_ok_and(|r| r.status == 200)
     })
     .await;
+}
+
+#[tokio::test]
+async fn way_in_takes_no_more_connections_than_there_are_files_for() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    // 256 are for everything else, and a connection takes two.
+    let desk = Setup::before(&origin).open_files(276).start().await;
+    assert!(desk.stderr().contains("10 connections are taken at a time"), "{}", desk.stderr());
+    let mut held = Vec::new();
+    for _ in 0..10 {
+        let mut conn = desk.conn().await;
+        conn.send("GET / HTTP/1.1\r\nHost: s\r\n").await;
+        held.push(conn);
+    }
+    let mut waiting = desk.conn().await;
+    waiting.send(Ask::get("/").bytes()).await;
+    assert!(waiting.try_response("GET", Duration::from_secs(1)).await.is_err(), "one more was taken");
+    for mut conn in held {
+        conn.send("\r\n").await;
+        assert_eq!(conn.response("GET").await.status, 200);
+    }
+    assert_eq!(waiting.response("GET").await.status, 200, "it has only waited");
 }
 
 async fn idle_cost(tls: Option<&Tls>, bound_kb: f64) {

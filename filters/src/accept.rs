@@ -2,6 +2,8 @@
 //!
 //! Works on the header's bytes without allocating; it runs on every page request.
 
+use crate::text::{parts, unquoted};
+
 /// One member of an `Accept` header.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Member<'a> {
@@ -16,9 +18,9 @@ pub struct Member<'a> {
 impl<'a> Member<'a> {
     /// The value of a parameter, unquoted, by its case-insensitive name.
     pub fn parameter(&self, name: &str) -> Option<&'a str> {
-        self.parameters.split(';').find_map(|p| {
+        parts(self.parameters, b';').find_map(|p| {
             let (key, value) = p.split_once('=')?;
-            key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
+            key.trim().eq_ignore_ascii_case(name).then(|| unquoted(value.trim()))
         })
     }
 
@@ -34,10 +36,9 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The members of one `Accept` value, in the order written. A comma inside quotes does not occur in a media type that
-/// anything here asks for, and is not looked for.
+/// The members of one `Accept` value, in the order written.
 pub fn members(value: &str) -> impl Iterator<Item = Member<'_>> {
-    value.split(',').filter_map(|member| {
+    parts(value, b',').filter_map(|member| {
         let (media, parameters) = match member.find(';') {
             Some(at) => (&member[..at], &member[at + 1..]),
             None => (member, ""),
@@ -129,5 +130,13 @@ mod tests {
         let m = members("application/aicp+toml; Version=\"9.9\"; q=0.3").next().unwrap();
         assert_eq!(m.parameter("version"), Some("9.9"));
         assert_eq!(m.weight, 300);
+    }
+
+    #[test]
+    fn what_is_quoted_is_no_member_and_no_weight() {
+        let mut all = members("text/html;a=\"x;q=0, */*\";q=0.5, text/plain");
+        let m = all.next().unwrap();
+        assert_eq!((m.media, m.weight, m.parameter("a")), ("text/html", 500, Some("x;q=0, */*")));
+        assert_eq!(all.map(|m| m.media).collect::<Vec<_>>(), ["text/plain"]);
     }
 }

@@ -25,8 +25,8 @@ use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 
 use crate::{
-    desk::records::{hex, unhex},
     state::{NotKept, Records},
+    text::{hex, unhex},
 };
 use queue::{Queue, Waiting, head_key, link};
 

@@ -3,11 +3,13 @@
 use http::{HeaderMap, HeaderValue, header};
 use ring::digest;
 
+use crate::text::hex;
+
 /// A strong entity tag: the first 16 hex digits of the body's SHA-256.
 pub(crate) fn strong(body: &[u8]) -> HeaderValue {
     let digest = digest::digest(&digest::SHA256, body);
-    let hex: String = digest.as_ref()[..8].iter().map(|b| format!("{b:02x}")).collect();
-    HeaderValue::try_from(format!("\"{hex}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
+    HeaderValue::try_from(format!("\"{}\"", hex(&digest.as_ref()[..8])))
+        .unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
 }
 
 /// `If-None-Match` against one strong tag, by weak comparison (RFC 9110 §13.1.2).

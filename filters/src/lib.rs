@@ -10,6 +10,8 @@ pub mod caller;
 pub mod chain;
 pub mod concierge;
 pub mod content;
+#[cfg(test)]
+mod corpus;
 mod decide;
 pub mod desk;
 pub mod dialect;
@@ -34,6 +36,7 @@ mod signer;
 pub mod site;
 pub mod state;
 mod strict;
+pub mod text;
 
 pub use decide::{
     Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, decide_spoken, decide_unread, make,

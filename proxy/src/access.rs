@@ -203,8 +203,7 @@ fn text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
     let Some(value) = value else { return };
     begin(out, key);
     out.push(b'"');
-    let end = (0..=value.len().min(LONGEST)).rev().find(|i| value.is_char_boundary(*i)).unwrap_or(0);
-    let value = &value[..end];
+    let value = &value[..value.floor_char_boundary(LONGEST)];
     if value.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
         out.extend_from_slice(value.as_bytes());
     } else {

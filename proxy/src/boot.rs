@@ -1,5 +1,6 @@
 //! From a configuration to a running process, and to its end: listeners, jobs, signals.
 
+mod descriptors;
 mod handover;
 mod jobs;
 mod listeners;
@@ -45,6 +46,8 @@ const ADMIN_CONNECTIONS: usize = 256;
 const POOL: usize = 128;
 /// Tries of one request: the first, and one more connect.
 const TRIES: usize = 2;
+/// How long a thread that may be blocked waits for something to do.
+const IDLE_THREAD: Duration = Duration::from_millis(100);
 /// How long the store is waited for before anything is served.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// How long it may take to store the last signed records.
@@ -78,7 +81,6 @@ pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), 
     let metrics = Metrics::new().map_err(|e| NotStarted(vec![e.to_string()]))?;
     let outbound = Outbound::new();
     let live = Live::start(source, metrics.clone(), outbound.clone()).map_err(NotStarted)?;
-    raise_file_limit();
     let place = match (upgrade, &live.bound().upgrade_socket) {
         (true, None) => return Err(NotStarted(vec![succession::NO_PLACE.to_owned()])),
         (true, place) => place.clone(),
@@ -88,6 +90,8 @@ pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .thread_name("frontdesk")
+        // Each keeps memory for itself, and so many as were busy at once some time are not needed the next moment.
+        .thread_keep_alive(IDLE_THREAD)
         .enable_all()
         .build()
         .map_err(|e| NotStarted(vec![format!("no worker threads: {e}")]))?;
@@ -115,21 +119,6 @@ fn check_trust_store() -> Result<(), NotStarted> {
         }
     }
     Ok(())
-}
-
-/// Each connection takes a file descriptor or two; the usual soft limit of 1024 is far below max_connections.
-fn raise_file_limit() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: both calls read or write only the struct they are given.
-    let raised = unsafe {
-        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 && {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) == 0
-        }
-    };
-    if !raised {
-        tracing::warn!("the limit on open files could not be raised; it bounds the connections");
-    }
 }
 
 /// As many workers as configured, or as the cgroup's quota allows.
@@ -161,7 +150,9 @@ async fn serve(
     // Once, so that a store that is there counts from the first request; one that is not is looked for again.
     let _ = tokio::time::timeout(FIRST_LOOK, running.store.tend()).await;
     let access = Arc::new(AccessLog::start(metrics.clone()).map_err(|e| NotStarted(vec![e.to_string()]))?);
-    let gate = Gate::new(live.clone(), metrics.clone(), settings.protection.max_connections, drain.clone());
+    let files = descriptors::raised();
+    let connections = descriptors::connections(settings.protection.max_connections, files);
+    let gate = Gate::new(live.clone(), metrics.clone(), connections, drain.clone());
     outbound.deliver_for(&live);
     let traces = Traces::start(&outbound, &metrics);
     let processes = Arc::new(Processes::new());
@@ -208,7 +199,7 @@ async fn serve(
     };
     listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(admin)));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
-    tokio::spawn(follow_swaps(live.clone(), gate.clone(), logs));
+    tokio::spawn(follow_swaps(live.clone(), (gate.clone(), files), logs));
     if running.snapshot.counts_tokens() {
         tokens::warm();
     }
@@ -217,11 +208,12 @@ async fn serve(
     // Nobody listens where no service manager does.
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 
+    let mut paused = None;
     let told = loop {
         match signals.next(&live).await {
             Told::HandOver => {
                 let handed = tokio::select! {
-                    handed = succession::hand_over(&live, &open, (&entry, &errands, &chains)) => handed,
+                    handed = succession::hand_over(&live, &open, (&gate, &entry, &errands, &chains)) => handed,
                     // Whoever wants an end does not wait for a successor.
                     told = signals.end(&live) => {
                         entry.open();
@@ -229,7 +221,10 @@ async fn serve(
                     }
                 };
                 match handed {
-                    Ok(()) => break Told::HandOver,
+                    Ok(held) => {
+                        paused = held;
+                        break Told::HandOver;
+                    }
                     Err(why) => {
                         entry.open();
                         tracing::error!("SIGQUIT: {why}; nothing has changed, this process goes on");
@@ -253,6 +248,7 @@ async fn serve(
                 let _ = admin_sender.send(true);
             }
             let _ = drain_sender.send(true);
+            drop(paused);
             let finished = async {
                 gate.emptied().await;
                 // Every place is free: nothing goes on in the background any more.
@@ -283,13 +279,17 @@ async fn serve(
 }
 
 /// What outlives a configuration follows the next one.
-async fn follow_swaps(live: Arc<Live>, gate: Arc<Gate>, logs: Logs) {
+async fn follow_swaps(live: Arc<Live>, (gate, files): (Arc<Gate>, usize), logs: Logs) {
     let mut swaps = live.swaps();
     let mut level = live.current().snapshot.settings.log.level.clone();
+    let mut most = live.current().snapshot.settings.protection.max_connections;
     while swaps.changed().await.is_ok() {
         let running = live.current();
         let settings = &running.snapshot.settings;
-        gate.resize(settings.protection.max_connections);
+        if settings.protection.max_connections != most {
+            most = settings.protection.max_connections;
+            gate.resize(descriptors::connections(most, files));
+        }
         if settings.log.level != level {
             level.clone_from(&settings.log.level);
             let _ = logs.set_level(&level);

@@ -3,7 +3,9 @@
 //! Read, check, compile, swap. A failure keeps the running one, and is told to the log, to /config, to /readyz and to
 //! the metrics.
 
-mod memory;
+mod apart;
+mod learned;
+mod next;
 mod running;
 
 use std::{
@@ -14,27 +16,25 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use bytes::Bytes;
 use frontdesk_filters::concierge::Library;
-use frontdesk_filters::content::llms::Contents;
 use frontdesk_filters::dialect::Occupied;
-use frontdesk_filters::harness::Harness;
-use frontdesk_filters::site::{Declaration, Learned, Listen, Outline};
+use frontdesk_filters::site::{Learned, Listen, Outline};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
     admin::metrics::Metrics,
-    audit,
     certificate::Certificate,
     handoff::Handoff,
-    outbound::{Outbound, lines},
+    outbound::Outbound,
     source::{Source, lines as told},
     store::Store,
+    sys::give_back,
     upstream::Pool,
 };
 
-use memory::give_back;
+pub use apart::apart;
+use next::{Unusable, open_audit, open_harness};
 use running::Homes;
 pub use running::Running;
 
@@ -264,145 +264,6 @@ impl Live {
             }
         }
     }
-
-    fn next(&self) -> Result<Running, Unusable> {
-        let declaration =
-            self.source.declare().map_err(|refused| Unusable { mistakes: told(&refused), tried: None })?;
-        let unusable = |mistake| Unusable { mistakes: vec![mistake], tried: Some(declaration.hash.clone()) };
-        let settings = &declaration.settings;
-        let current = self.current();
-        let pool = if *current.pool.settings() == settings.upstream && same_files(&current, &declaration) {
-            current.pool.clone()
-        } else {
-            Pool::new(&settings.upstream, self.metrics.clone()).map_err(unusable)?
-        };
-        let store = if current.store.fits(&settings.store) {
-            current.store.clone()
-        } else {
-            Store::open(&settings.store).map_err(unusable)?
-        };
-        let audit = open_audit(&declaration, current.audit.as_ref()).map_err(unusable)?;
-        let harness =
-            open_harness(&declaration, current.harness.as_ref(), &self.outbound, &self.noted).map_err(unusable)?;
-        if let Some(tls) = &settings.tls {
-            self.certificate.load(tls).map_err(unusable)?;
-        }
-        let mut learned = self.state.lock().learned.clone();
-        if !Arc::ptr_eq(&pool, &current.pool) {
-            // What was read is of another site.
-            learned.contents = None;
-        }
-        let handoff = Handoff::open(settings.handoff.as_ref(), current.handoff.as_ref());
-        Ok(Running::new(declaration, &learned, Homes { pool, store, audit, harness, handoff }))
-    }
-
-    /// Whether the site is known to have something of its own at a path.
-    pub fn occupied(&self, path: &str) -> bool {
-        self.state.lock().learned.occupied.contains(path)
-    }
-
-    /// Takes note of where the site that was asked has something of its own; ours moves out of its way, or back.
-    /// Blocks while another reload runs: not for a worker thread.
-    pub fn occupy(&self, occupied: Occupied, asked: &Running) {
-        let _one = self.reloading.lock();
-        // Another site, or other questions, may have been swapped in while this one was asked.
-        let current = self.current();
-        let paths = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);
-        if !Arc::ptr_eq(&current.pool, &asked.pool)
-            || paths(&current) != paths(asked)
-            || self.state.lock().learned.occupied == occupied
-        {
-            return;
-        }
-        tracing::info!(?occupied, "where the site has something of its own has changed; ours follows");
-        self.learn(|learned| learned.occupied = occupied);
-    }
-
-    /// Takes into use what was read of a site. Blocks like [`Live::occupy`].
-    pub fn publish(&self, library: Library, contents: Option<Arc<Contents>>, read: &Running) {
-        let _one = self.reloading.lock();
-        // Of a site that is another by now nothing is published, but that nothing is known.
-        if !Arc::ptr_eq(&self.current().pool, &read.pool) && contents.is_some() {
-            return;
-        }
-        self.library.store(Arc::new(library));
-        let known = self.state.lock().learned.contents == contents;
-        if !known {
-            self.learn(|learned| learned.contents = contents);
-        }
-    }
-
-    /// Takes keys into use that were fetched from a URL. Blocks like [`Live::occupy`].
-    pub fn know_keys(&self, url: String, keys: Bytes) {
-        let _one = self.reloading.lock();
-        if self.state.lock().learned.keys.get(&url) == Some(&keys) {
-            return;
-        }
-        tracing::info!(url, "keys were fetched and are in use");
-        self.learn(|learned| drop(learned.keys.insert(url, keys)));
-        for problem in self.current().snapshot.problems() {
-            tracing::warn!("{problem}");
-        }
-    }
-
-    /// Compiles the running declaration again. The caller holds `reloading`.
-    fn learn(&self, what: impl FnOnce(&mut Learned)) {
-        let current = self.current();
-        let mut state = self.state.lock();
-        what(&mut state.learned);
-        let known = current.snapshot.settings.key_urls();
-        state.learned.keys.retain(|url, _| known.contains(&url.as_str()));
-        let mut wiser = Running::new(current.declaration.clone(), &state.learned, current.homes());
-        wiser.since = current.since;
-        drop(current);
-        self.current.store(Arc::new(wiser));
-        give_back();
-    }
-}
-
-/// A declaration that was not taken into use.
-struct Unusable {
-    mistakes: Vec<String>,
-    /// Its hash, if it could be read.
-    tried: Option<String>,
-}
-
-/// Who is asked before something risky happens; those who were before, where nothing about them has changed.
-fn open_harness(
-    declaration: &Declaration,
-    current: Option<&Arc<Harness>>,
-    outbound: &Arc<Outbound>,
-    noted: &Arc<watch::Sender<()>>,
-) -> Result<Option<Arc<Harness>>, String> {
-    let Some(declared) = &declaration.settings.harness else { return Ok(None) };
-    if let Some(current) = current.filter(|current| current.declared() == declared) {
-        return Ok(Some(current.clone()));
-    }
-    let token = Some(declared.token.as_str()).filter(|token| !token.is_empty());
-    let ways = declared.urls.iter().map(|url| Ok((lines::name(url), lines::way(outbound, url, token)?)));
-    let harness = Harness::new(declared.clone(), ways.collect::<Result<_, String>>()?);
-    let noted = noted.clone();
-    harness.telemetry.on_put(move || noted.send_replace(()));
-    harness.telemetry.on_trouble(|harness, why| {
-        tracing::warn!(harness, why, "the harness gave no decision that can be followed");
-    });
-    Ok(Some(Arc::new(harness)))
-}
-
-/// The audit log that a declaration wants: the present one, where it is the same.
-fn open_audit(declaration: &Declaration, present: Option<&Arc<audit::Log>>) -> Result<Option<Arc<audit::Log>>, String> {
-    let Some(settings) = &declaration.settings.audit else { return Ok(None) };
-    match present.filter(|log| log.fits(settings)) {
-        Some(log) => Ok(Some(log.clone())),
-        None => audit::Log::open(settings).map(Some),
-    }
-}
-
-/// Certificates of the upstream may have changed under the same names: their bytes are in the hash.
-fn same_files(current: &Running, next: &Declaration) -> bool {
-    let upstream = &next.settings.upstream;
-    let none = upstream.ca.is_none() && upstream.client_cert.is_none();
-    none || current.snapshot.hash == next.hash
 }
 
 /// What cannot follow a swap, one sentence each.

@@ -24,6 +24,7 @@ mod reader;
 mod rewrite;
 mod source;
 mod store;
+mod sys;
 mod traces;
 mod upstream;
 mod version;

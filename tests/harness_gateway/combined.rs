@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::support::setup::dead_address;
-use crate::support::supervisor::shop;
+use crate::support::supervisor::{Harness, shop};
 use std::sync::Arc;
 
 /// Two of them, over HTTP and over a WebSocket.
@@ -93,6 +93,20 @@ async fn harness_gateway_takes_one_that_is_away_for_a_no() {
     let query = json!({"session_id": "s", "agent_id": "a", "query_type": "told", "payload": null});
     let answer = send(&desk, &message(json!("q"), "ahp/query", query)).await.json();
     assert!(answer["result"]["answer"].as_array().expect("a list").contains(&json!("success")), "{answer}");
+}
+
+#[tokio::test]
+async fn harness_gateway_takes_another_number_of_decisions_for_none() {
+    let harness = Harness::open().await;
+    let (_origin, desk) = gateway(&[harness.url()]).await;
+    let events = json!({"events": [event("pre_action", json!({})), event("pre_action", json!({}))]});
+    for (count, expected) in [(2, "allow"), (0, "block"), (1, "block"), (3, "block")] {
+        harness.says(json!({"decisions": vec![json!({"decision": "allow"}); count]}));
+        let answer = send(&desk, &message(json!("q"), "ahp/batch", events.clone())).await.json();
+        let decisions = answer["result"]["decisions"].as_array().expect("decisions");
+        let words: Vec<&Value> = decisions.iter().map(|decision| &decision["decision"]).collect();
+        assert_eq!(words, [expected; 2], "{count} for two: {answer}");
+    }
 }
 
 #[tokio::test]

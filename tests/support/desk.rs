@@ -1,5 +1,8 @@
 //! The real binary as a child process: started, asked, reloaded, signalled, and gone with the test.
 
+mod watched;
+
+use super::SOON;
 use super::ask::{Ask, Via};
 use super::client::Conn;
 use super::client_h2::H2Conn;
@@ -7,7 +10,8 @@ use super::dir::Dir;
 use super::message::Response;
 use super::setup::{Ports, Setup};
 use super::tls::Tls;
-use super::{SOON, eventually};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -61,9 +65,10 @@ impl Desk {
 
     /// With a directory that the test has prepared, and the configuration in it that it names.
     pub async fn in_dir(dir: Dir, config: &str, ports: Ports) -> Desk {
-        let args = ["run", "--config", config].map(str::to_owned).to_vec();
+        let mut program = program(None);
+        program.args(["run", "--config", config]);
         let config = dir.join(config);
-        let mut desk = Desk::spawn(Arc::new(dir), config, ports, &args, &[]);
+        let mut desk = Desk::spawn(Arc::new(dir), config, ports, program);
         desk.wait_ready().await.unwrap_or_else(|e| panic!("{e}"));
         desk
     }
@@ -78,8 +83,9 @@ impl Desk {
                 setup.write_files(&dir);
             }
             let config = dir.write("frontdesk.toml", text);
-            let env = setup.map(|s| s.env.clone()).unwrap_or_default();
-            let mut desk = Desk::spawn(Arc::new(dir), config, ports, &args, &env);
+            let mut program = program(setup.and_then(|s| s.open_files));
+            program.envs(setup.iter().flat_map(|s| s.env.iter().cloned())).args(args);
+            let mut desk = Desk::spawn(Arc::new(dir), config, ports, program);
             desk.tls = setup.and_then(|s| s.tls.clone());
             match desk.wait_ready().await {
                 Ok(()) => return desk,
@@ -92,10 +98,8 @@ impl Desk {
         panic!("{why}");
     }
 
-    fn spawn(dir: Arc<Dir>, config: PathBuf, ports: Ports, args: &[String], env: &[(String, String)]) -> Desk {
-        let mut child = Command::new(binary())
-            .args(args)
-            .envs(env.iter().cloned())
+    fn spawn(dir: Arc<Dir>, config: PathBuf, ports: Ports, mut program: Command) -> Desk {
+        let mut child = program
             .current_dir(dir.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -199,51 +203,15 @@ impl Desk {
         assert_eq!(answer.status, 200, "POST /reload: {}", answer.text());
     }
 
-    /// The sum of a metric's samples: `name`, or `name{label="value"}` for those with this label.
-    pub async fn metric(&self, selector: &str) -> Option<f64> {
-        let (name, label) = selector.split_once('{').unwrap_or((selector, "}"));
-        let label = label.trim_end_matches('}');
-        let text = self.admin_get("/metrics").await.text();
-        let samples = text.lines().filter_map(|line| {
-            let (sample, value) = line.rsplit_once(' ')?;
-            let (sample_name, labels) = sample.split_once('{').unwrap_or((sample, ""));
-            (sample_name == name && labels.contains(label)).then(|| value.parse::<f64>().ok())?
-        });
-        samples.reduce(|a, b| a + b)
-    }
-
-    /// Waits until a counter or gauge is at least `least`.
-    pub async fn metric_reaches(&self, selector: &str, least: f64) {
-        let what = format!("{selector} ≥ {least}");
-        eventually(&what, SOON, async || self.metric(selector).await.is_some_and(|v| v >= least)).await;
-    }
-
-    pub fn stdout(&self) -> String {
-        String::from_utf8_lossy(&self.stdout.lock().expect("stdout")).into_owned()
-    }
-
-    pub fn stderr(&self) -> String {
-        String::from_utf8_lossy(&self.stderr.lock().expect("stderr")).into_owned()
-    }
-
-    /// The access log so far, line by line.
-    pub fn access_log(&self) -> Vec<serde_json::Value> {
-        self.stdout().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-
     /// A second process on the same configuration that waits to be given the listeners.
     pub async fn successor(&self) -> Desk {
         let config = self.config.to_string_lossy().into_owned();
-        let args = ["run", "--upgrade", "--config", &config].map(str::to_owned);
-        let mut desk = Desk::spawn(self.dir.clone(), self.config.clone(), self.ports, &args, &[]);
+        let mut program = program(None);
+        program.args(["run", "--upgrade", "--config", &config]);
+        let mut desk = Desk::spawn(self.dir.clone(), self.config.clone(), self.ports, program);
         desk.tls = self.tls.clone();
         desk.says("waiting at").await;
         desk
-    }
-
-    /// Waits until it has said so on standard error.
-    pub async fn says(&self, what: &str) {
-        eventually(what, SOON, async || self.stderr().contains(what)).await;
     }
 
     /// Hands the listeners over to a new process, and gives that one; this one goes on to its end.
@@ -255,9 +223,9 @@ impl Desk {
     }
 
     pub fn signal(&self, signal: i32) {
-        let pid = libc::pid_t::try_from(self.child.id()).expect("a pid");
-        // SAFETY: a plain system call on the child, which is not reaped before `wait_exit` or drop.
-        assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "signal {signal}");
+        // The child is not reaped before `wait_exit` or drop, so the id is still its own.
+        let pid = Pid::from_raw(self.child.id().try_into().expect("a pid"));
+        kill(pid, Signal::try_from(signal).expect("a signal")).expect("a signal to the child");
     }
 
     /// Waits for the end, and says how long it took.
@@ -274,29 +242,6 @@ impl Desk {
 
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("the child's state").is_none()
-    }
-
-    /// Resident memory now.
-    pub fn rss_kb(&self) -> u64 {
-        self.proc_status("VmRSS:")
-    }
-
-    /// Resident memory at its highest.
-    pub fn rss_peak_kb(&self) -> u64 {
-        self.proc_status("VmHWM:")
-    }
-
-    /// How many descriptors it has open.
-    pub fn descriptors(&self) -> usize {
-        let all = std::fs::read_dir(Path::new("/proc").join(self.child.id().to_string()).join("fd"));
-        all.expect("the child's descriptors").count()
-    }
-
-    fn proc_status(&self, key: &str) -> u64 {
-        let status = std::fs::read_to_string(Path::new("/proc").join(self.child.id().to_string()).join("status"));
-        let status = status.expect("the child's status");
-        let line = status.lines().find(|l| l.starts_with(key)).unwrap_or_else(|| panic!("no {key}"));
-        line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).expect("a number of kilobytes")
     }
 }
 
@@ -330,6 +275,22 @@ fn capture(mut pipe: impl Read + Send + 'static) -> Captured {
         }
     });
     kept
+}
+
+/// The binary, with no more files than these that may be open, and none of the traces that whoever runs the tests has made.
+fn program(open_files: Option<usize>) -> Command {
+    let mut program = match open_files {
+        None => Command::new(binary()),
+        Some(most) => {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")]).arg(binary());
+            shell
+        }
+    };
+    std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("OTEL_")).for_each(|(name, _)| {
+        program.env_remove(name);
+    });
+    program
 }
 
 /// `frontdesk ARGS`, run to its end.

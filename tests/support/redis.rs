@@ -2,9 +2,15 @@
 
 use super::desk::Desk;
 use super::dir::Dir;
+use super::message::Request;
+use super::origin::Origin;
+use super::page::PAGE;
+use super::reply::Reply;
 use super::setup::{Setup, dead_address};
 use super::wire::Wire;
 use super::{SOON, eventually, soon};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::fs::File;
 use std::io::Result;
 use std::net::SocketAddr;
@@ -93,17 +99,17 @@ impl Redis {
 
     /// It keeps its connections and says nothing more.
     pub fn freeze(&self) {
-        self.signal(libc::SIGSTOP);
+        self.signal(Signal::SIGSTOP);
     }
 
     pub fn thaw(&self) {
-        self.signal(libc::SIGCONT);
+        self.signal(Signal::SIGCONT);
     }
 
-    fn signal(&self, signal: i32) {
-        let pid = libc::pid_t::try_from(self.child.id()).expect("a pid");
-        // SAFETY: a plain system call on the child, which is not reaped before `kill` or drop.
-        assert_eq!(unsafe { libc::kill(pid, signal) }, 0, "signal {signal}");
+    fn signal(&self, signal: Signal) {
+        // The child is not reaped before `kill` or drop, so the id is still its own.
+        let pid = Pid::from_raw(self.child.id().try_into().expect("a pid"));
+        kill(pid, signal).expect("a signal to the child");
     }
 
     /// For `command`, of the default user.
@@ -129,6 +135,21 @@ impl Redis {
         }
         exchange(&mut wire, words).await
     }
+}
+
+/// A site with one page.
+pub async fn site() -> Origin {
+    Origin::start(|_: &Request| Reply::html(PAGE)).await
+}
+
+/// A desk before it that counts in this store, and lets nobody in particular have so much.
+pub fn setup(origin: &Origin, url: &str, anonymous: &str) -> Setup {
+    Setup::before(origin).limits(&[("anonymous", anonymous)]).set("store", &format!("url = \"{url}\""))
+}
+
+/// Two that count together.
+pub async fn two_desks(setup: &Setup) -> (Desk, Desk) {
+    (connected(setup).await, connected(setup).await)
 }
 
 /// A desk that has reached its Redis.

@@ -39,6 +39,7 @@ pub struct Setup {
     pub tls: Option<Tls>,
     pub upstream_ca: Option<Tls>,
     pub env: Vec<(String, String)>,
+    pub open_files: Option<usize>,
     files: Vec<(String, String)>,
 }
 
@@ -62,6 +63,7 @@ impl Setup {
             tls: None,
             upstream_ca: None,
             env: Vec::new(),
+            open_files: None,
             files: Vec::new(),
         }
         .set("content", "start = []\nllms_txt = \"off\"")
@@ -124,6 +126,12 @@ impl Setup {
 
     pub fn env(mut self, name: &str, value: &str) -> Setup {
         self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// No more files than these may be open in it.
+    pub fn open_files(mut self, most: usize) -> Setup {
+        self.open_files = Some(most);
         self
     }
 

@@ -134,6 +134,12 @@ pub async fn answering(answer: impl Fn(&Request, Reply) -> Answer + Send + Sync 
     .await
 }
 
+/// The same, with all its answers held at a gate.
+pub async fn holding(gate: &Gate) -> Origin {
+    let gate = gate.clone();
+    answering(move |_, order| held(&gate, &order)).await
+}
+
 /// Not a byte of an answer before the gate opens.
 pub fn held(gate: &Gate, reply: &Reply) -> Answer {
     let bytes = [reply.head(), reply.whole().to_vec()].concat();

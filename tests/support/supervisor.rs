@@ -80,7 +80,7 @@ impl Harness {
             match (message["method"].as_str(), message.get("id")) {
                 (Some("ahp/handshake"), Some(_)) => answer(&message, &greeting),
                 (Some("ahp/event"), None) => Reply::new(204).into(),
-                (Some("ahp/event"), Some(id)) => {
+                (Some("ahp/event" | "ahp/batch"), Some(id)) => {
                     assert!(id.is_string(), "an id is a string: {message}");
                     let decide = own.lock().expect("alone").clone();
                     decide(&message)

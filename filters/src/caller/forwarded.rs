@@ -8,6 +8,8 @@ use std::net::IpAddr;
 use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
 
+use crate::text::{parts, unquoted};
+
 /// Names besides `X-Forwarded-*` that sites read an address from.
 const ADDRESS_NAMES: [&str; 11] = [
     "forwarded",
@@ -71,25 +73,37 @@ pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
     if !is_trusted(client, trusted) {
         return client;
     }
-    let hops: Vec<Option<IpAddr>> = if headers.contains_key("x-forwarded-for") {
-        elements(headers, "x-forwarded-for").map(|hop| parse_address(hop?)).collect()
-    } else {
-        elements(headers, "forwarded").map(|hop| forwarded_for(hop?)).collect()
-    };
-    for hop in hops.into_iter().rev() {
-        let Some(address) = hop else { break };
-        client = address;
-        if !is_trusted(address, trusted) {
-            break;
+    let plain = headers.contains_key("x-forwarded-for");
+    let lines = headers.get_all(if plain { "x-forwarded-for" } else { "forwarded" }).iter();
+    for line in lines.rev() {
+        let mut rest = Some(line.as_bytes());
+        while let Some(line) = rest {
+            let element;
+            (rest, element) = last_element(line, !plain);
+            let Ok(text) = std::str::from_utf8(element) else { return client };
+            let Some(address) = (if plain { parse_address(text) } else { forwarded_for(text) }) else { return client };
+            client = address;
+            if !is_trusted(address, trusted) {
+                return client;
+            }
         }
     }
     client
 }
 
-/// The elements of a list header. One that is no text hides none of the others: the last is the proxy's own.
-fn elements<'a>(headers: &'a HeaderMap, name: &'a str) -> impl Iterator<Item = Option<&'a str>> {
-    let lines = headers.get_all(name).iter().map(http::HeaderValue::as_bytes);
-    lines.flat_map(|line| line.split(|b| *b == b',')).map(|element| std::str::from_utf8(element).ok())
+/// The last element of a list, and what is before it. Read from the right, because that end is the proxy's own: no quote
+/// that a client leaves open swallows it, and no comma in a name that the client asked for, which the proxy quotes,
+/// begins another.
+fn last_element(line: &[u8], has_quotes: bool) -> (Option<&[u8]>, &[u8]) {
+    let escaped = |at: usize| line[..at].iter().rev().take_while(|b| **b == b'\\').count() % 2 == 1;
+    let mut quoted = false;
+    let comma = (0..line.len()).rev().find(|at| {
+        if has_quotes && line[*at] == b'"' && !escaped(*at) {
+            quoted = !quoted;
+        }
+        line[*at] == b',' && !quoted
+    });
+    comma.map_or((None, line), |at| (Some(&line[..at]), &line[at + 1..]))
 }
 
 /// `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
@@ -98,18 +112,31 @@ fn parse_address(text: &str) -> Option<IpAddr> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Some(address.to_canonical());
     }
-    if let Some(rest) = text.strip_prefix('[') {
-        return rest.split(']').next()?.parse::<IpAddr>().ok().map(|a| a.to_canonical());
-    }
-    text.parse::<std::net::SocketAddr>().ok().map(|a| a.ip().to_canonical())
+    let (address, port) = match text.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').filter(|(address, _)| address.contains(':'))?,
+        None => text.find(':').map(|colon| text.split_at(colon))?,
+    };
+    (port.is_empty() || is_port(port.strip_prefix(':')?)).then_some(())?;
+    address.parse::<IpAddr>().ok().map(|a| a.to_canonical())
 }
 
-/// The `for=` of one `Forwarded` element (RFC 7239 §6).
+/// A number, or a word for one (RFC 7239 §6.3).
+fn is_port(text: &str) -> bool {
+    let word = |rest: &str| rest.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    match text.strip_prefix('_') {
+        Some(rest) => !rest.is_empty() && word(rest),
+        None => (1..=5).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit()),
+    }
+}
+
+/// The `for=` of one `Forwarded` element (RFC 7239 §4); there is only one.
 fn forwarded_for(element: &str) -> Option<IpAddr> {
-    element.split(';').find_map(|pair| {
+    let mut named = parts(element, b';').filter_map(|pair| {
         let (key, value) = pair.split_once('=')?;
-        key.trim().eq_ignore_ascii_case("for").then(|| parse_address(value.trim().trim_matches('"')))?
-    })
+        key.trim().eq_ignore_ascii_case("for").then(|| unquoted(value.trim()))
+    });
+    let address = parse_address(named.next()?);
+    if named.next().is_none() { address } else { None }
 }
 
 #[cfg(test)]
@@ -139,6 +166,23 @@ mod tests {
         assert_eq!(client_address(ip("10.0.0.1"), &bytes, &trusted), ip("198.51.100.7"));
         let f = headers(&[("forwarded", "for=\"[2001:db8::7]:99\";proto=https, for=10.2.2.2")]);
         assert_eq!(client_address(ip("10.0.0.1"), &f, &trusted), ip("2001:db8::7"));
+    }
+
+    #[test]
+    fn what_a_proxy_quotes_names_nobody() {
+        let trusted: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap()];
+        let ip = |s: &str| s.parse::<IpAddr>().unwrap();
+        let client = |line: &'static str| client_address(ip("10.0.0.1"), &headers(&[("forwarded", line)]), &trusted);
+        // A name that was asked for, put between quotes by the proxy that tells of it.
+        assert_eq!(client("for=198.51.100.7;host=\"a,for=192.0.2.66\""), ip("198.51.100.7"));
+        assert_eq!(client("host=\"a;for=192.0.2.66\";for=198.51.100.7"), ip("198.51.100.7"));
+        assert_eq!(client("for=198.51.100.7;host=\"\\\",for=192.0.2.66;a=\\\"\""), ip("198.51.100.7"));
+        // What the client sent before it, left open.
+        assert_eq!(client("for=\"192.0.2.66, for=198.51.100.7;host=\"a\", for=10.0.0.9"), ip("198.51.100.7"));
+        // Two of them: no telling whose each is.
+        assert_eq!(client("for=192.0.2.66;for=198.51.100.7"), ip("10.0.0.1"));
+        // A port that is hidden (RFC 7239 §6.3).
+        assert_eq!(client("for=\"198.51.100.7:_a.b\""), ip("198.51.100.7"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{collections::HashMap, ops::Range};
 use tantivy::tokenizer::Language;
 
 use super::{index::Index, words::Words};
+use crate::text::clip;
 
 /// The longest question that is read, in characters.
 const QUERY: usize = 4096;
@@ -103,7 +104,7 @@ impl Asked {
     }
 
     fn part(&mut self, index: &Index, part: &Part<'_>, own: &[String], words: &mut Words) {
-        let text = part.text.char_indices().nth(QUERY).map_or(part.text, |(at, _)| &part.text[..at]);
+        let text = clip(part.text, QUERY);
         let mut found: Vec<(String, Range<usize>)> = Vec::new();
         let mut whole = 0;
         words.stems(text, |stem, range| {

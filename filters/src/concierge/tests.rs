@@ -3,21 +3,14 @@
 use std::sync::Arc;
 
 use super::{Answer, Library, MOST_TOKENS, Question, Relevance, SiteFacts, Turn};
-use crate::{content::Page, limits::tokens};
+use crate::{
+    content::{Page, testing},
+    limits::tokens,
+};
 
 fn page(path: &str, title: &str, markdown: &str) -> Arc<Page> {
-    Arc::new(Page {
-        path: path.into(),
-        title: format!("{title} | Harbour Tours"),
-        description: None,
-        language: Some("en".into()),
-        markdown: markdown.into(),
-        links: Vec::new(),
-        canonical: None,
-        noindex: false,
-        nofollow: false,
-        alternate_markdown: None,
-    })
+    let title = format!("{title} | Harbour Tours");
+    Arc::new(Page { language: Some("en".into()), ..testing::page(path, &title, markdown) })
 }
 
 fn pages() -> Vec<Arc<Page>> {

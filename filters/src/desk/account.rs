@@ -10,6 +10,7 @@ use crate::{
     firewall::Flags,
     limits::Near,
     site::{Capability, Snapshot},
+    text::{clip, hex},
 };
 
 /// One call, as far as it has come.
@@ -118,12 +119,12 @@ impl Account {
 
 /// SHA-256 of a key, as anyone can work it out.
 fn hashed(key: &str) -> String {
-    digest::digest(&digest::SHA256, key.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(digest::digest(&digest::SHA256, key.as_bytes()).as_ref())
 }
 
 /// The beginning of a name.
 fn short(text: &str) -> &str {
-    text.char_indices().nth(120).map_or(text, |(end, _)| &text[..end])
+    clip(text, 120)
 }
 
 /// A time as RFC 3339 has it, to the second, in UTC.

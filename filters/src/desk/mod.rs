@@ -60,7 +60,6 @@ pub use pages::Talk;
 pub(crate) use pattern::{Pattern, is_root};
 pub(crate) use plan::Plan;
 pub use records::Holders;
-pub(crate) use records::hex;
 pub use schema::{Referred, Schema, Violation};
 pub use shape::{Raw, Told};
 use step::Step;

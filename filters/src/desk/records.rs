@@ -16,7 +16,10 @@ use ring::{
 use serde_json::{Value, json};
 
 use super::escalated::Permission;
-use crate::state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject};
+use crate::{
+    state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject},
+    text::{hex, unhex},
+};
 
 /// How long a key stands for its call.
 pub(super) const KEPT: Duration = Duration::from_secs(24 * 3600);
@@ -249,20 +252,9 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], NotKept> {
     Ok(bytes)
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        for half in [byte >> 4, byte & 15] {
-            text.push(char::from(b"0123456789abcdef"[usize::from(half)]));
-        }
-    }
-    text
-}
-
-pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(*pair.get(1)?)?).ok()).collect()
+/// Whether it is written as `unguessable` does, so that no other record is ever named.
+pub(crate) fn is_id(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 /// What of an answer is kept.

@@ -3,6 +3,9 @@
 //! A library does the judging (2020-12 and draft-07, by `$schema`). Ours is what surrounds it: references lead to what
 //! was declared and never to the network, patterns take linear time, and what is said of a wrong input does not repeat it.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use jsonschema::{PatternOptions, Validator};
@@ -238,139 +241,4 @@ pub(super) fn is_exact(json: &[u8]) -> bool {
         }
     }
     true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn referred(named: Value, openapi: Option<Value>) -> Referred {
-        Referred::new(named.as_object().cloned().unwrap(), openapi)
-    }
-
-    fn compiled(schema: Value) -> Schema {
-        Schema::compile(&schema, &referred(json!({}), None)).unwrap()
-    }
-
-    #[test]
-    fn both_drafts_and_references_are_understood() {
-        let named = json!({
-            "Money": { "type": "object", "required": ["amount"], "properties": { "amount": { "type": "number" } } },
-            "a b/c": { "type": "string", "$defs": { "x": { "type": "boolean" } } },
-        });
-        let openapi = json!({ "components": { "schemas": {
-            "Pet": { "type": "object", "properties": { "owner": { "$ref": "#/components/schemas/Owner" } } },
-            "Owner": { "type": "string", "minLength": 2 },
-        } } });
-        let referred = referred(named, Some(openapi));
-        let schema = json!({ "type": "object", "properties": {
-            "price": { "$ref": "#/schemas/Money" }, "pet": { "$ref": "#/components/schemas/Pet" },
-            "n": { "$ref": "#/$defs/n" },
-        }, "$defs": { "n": { "type": "integer" } } });
-        let schema = Schema::compile(&schema, &referred).unwrap();
-        assert!(schema.check(&json!({ "price": { "amount": 1 }, "pet": { "owner": "ab" }, "n": 1 })).is_ok());
-        let wrong = schema.check(&json!({ "price": {}, "pet": { "owner": "a" }, "n": "secret-value" })).unwrap_err();
-        let mut pointers: Vec<_> = wrong.iter().map(|v| v.pointer.as_str()).collect();
-        pointers.sort_unstable();
-        assert_eq!(pointers, ["/n", "/pet/owner", "/price"]);
-        assert!(wrong.iter().all(|v| !v.message.contains("secret-value")), "{wrong:?}");
-        let old = json!({ "$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
-            "properties": { "pair": { "type": "array", "items": [{ "type": "string" }, { "type": "number" }] } } });
-        let old = compiled(old);
-        assert!(old.check(&json!({ "pair": ["a", 1] })).is_ok() && old.check(&json!({ "pair": [1, "a"] })).is_err());
-    }
-
-    #[test]
-    fn what_cannot_be_judged_safely_is_refused_at_load() {
-        for schema in [
-            json!({ "type": "objekt" }),
-            json!({ "properties": { "x": { "pattern": "(?=a)b" } } }),
-            json!({ "$ref": "https://elsewhere.example/schema.json" }),
-            json!({ "$ref": "file:///etc/passwd" }),
-            json!({ "$ref": "#/schemas/Missing" }),
-        ] {
-            assert!(Schema::compile(&schema, &referred(json!({}), None)).is_err(), "{schema}");
-        }
-    }
-
-    #[test]
-    fn text_is_read_as_what_is_due() {
-        let schema = compiled(json!({ "type": "object", "properties": {
-            "n": { "type": "integer" }, "x": { "type": ["null", "number"] }, "yes": { "type": "boolean" },
-            "ids": { "type": "array", "items": { "type": "integer" } }, "s": { "type": "string" },
-            "o": { "type": "object" },
-        } }));
-        let read = |name: &str, values: &[&str]| schema.read(name, values.iter().map(|v| (*v).to_owned()).collect());
-        assert_eq!(read("n", &["12"]), json!(12));
-        assert_eq!(read("n", &["twelve"]), json!("twelve"));
-        assert_eq!(read("x", &["1.5"]), json!(1.5));
-        assert_eq!(read("yes", &["true"]), json!(true));
-        assert_eq!(read("ids", &["1", "2"]), json!([1, 2]));
-        assert_eq!(read("ids", &["1"]), json!([1]));
-        assert_eq!(read("s", &["12"]), json!("12"));
-        assert_eq!(read("o", &["{\"a\":1}"]), json!({ "a": 1 }));
-        assert_eq!(read("other", &["1"]), json!("1"));
-        assert_eq!(read("s", &["a", "b"]), json!(["a", "b"]));
-    }
-
-    #[test]
-    fn what_is_published_stands_alone() {
-        let named = json!({ "Money": { "type": "number" }, "Tree": { "items": { "$ref": "#/schemas/Tree" } } });
-        let referred = referred(named, None);
-        let own = json!({ "properties": { "price": { "$ref": "#/schemas/Money" }, "n": { "$ref": "#/$defs/n" } },
-            "$defs": { "n": { "type": "integer" } } });
-        let alone = json!({ "properties": { "price": { "type": "number" }, "n": { "type": "integer" } } });
-        assert_eq!(referred.alone(own), alone);
-        let plain = json!({ "properties": { "a": { "type": "string" } }, "$defs": {} });
-        assert_eq!(referred.alone(plain.clone()), plain);
-        assert_eq!(referred.alone(json!({ "$ref": "#/schemas/Nowhere" })), json!({}));
-        let tree = referred.alone(json!({ "$ref": "#/schemas/Tree" })).to_string();
-        assert!(tree.len() < 2000 && !tree.contains("$ref"), "{tree}");
-    }
-
-    #[test]
-    fn a_schema_may_refer_to_itself() {
-        let named = json!({ "Tree": { "type": "array", "items": { "$ref": "#/schemas/Tree" } } });
-        let schema = json!({ "properties": { "tree": { "$ref": "#/schemas/Tree" } } });
-        let schema = Schema::compile(&schema, &referred(named, None)).unwrap();
-        assert!(schema.check(&json!({ "tree": [[[]]] })).is_ok() && schema.check(&json!({ "tree": [[1]] })).is_err());
-    }
-
-    #[test]
-    fn judging_does_not_double_with_each_level() {
-        let not = json!({ "required": ["op", "arg"], "properties": { "op": { "const": "n" }, "arg": { "$ref": "#/schemas/E" } } });
-        let named = json!({ "E": { "anyOf": [not, not, { "required": ["leaf"] }] } });
-        let schema = Schema::compile(&json!({ "$ref": "#/schemas/E" }), &referred(named, None)).unwrap();
-        let mut input = json!({ "bad": 1 });
-        for _ in 0..60 {
-            input = json!({ "op": "x", "arg": input });
-        }
-        let began = std::time::Instant::now();
-        assert!(schema.check(&input).is_err());
-        assert!(began.elapsed() < std::time::Duration::from_secs(5));
-    }
-
-    #[test]
-    fn a_number_stays_what_it_is_or_is_noticed() {
-        for exact in [
-            "18446744073709551615",
-            "-9223372036854775808",
-            "1.5e300",
-            "{\"a\":\"99999999999999999999999\\\"1\"}",
-            "[1,2]",
-        ] {
-            assert!(is_exact(exact.as_bytes()), "{exact}");
-        }
-        for not in ["18446744073709551616", "{\"a\":[12345678901234567890123]}", "\"x\", 99999999999999999999"] {
-            assert!(!is_exact(not.as_bytes()), "{not}");
-        }
-    }
-
-    #[test]
-    fn not_more_is_said_than_anyone_reads() {
-        let schema = compiled(json!({ "type": "object", "additionalProperties": { "type": "string" } }));
-        let input: Map<String, Value> = (0..100).map(|n| (format!("k{n}"), json!(n))).collect();
-        assert_eq!(schema.check(&Value::Object(input)).unwrap_err().len(), MOST_VIOLATIONS);
-    }
 }

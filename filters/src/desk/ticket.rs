@@ -3,156 +3,36 @@
 //! A ticket is a record with an id that nobody can guess. Whoever asked comes back with it; where they had a credential,
 //! nobody else can. What waits for a person is listed for the operator, and is answered once.
 
+mod one;
+mod waiting;
+
 use std::time::Duration;
+
+pub(crate) use one::About;
+pub(super) use one::NotOpened;
+pub use one::{Decision, State, Ticket, Undecided, Wish};
+pub use waiting::MOST_WAITING;
 
 use serde_json::{Value, json};
 
 use super::{
     Ask, Desk, Told,
     leaving::passed_value,
-    promised::told_again,
     records::{self, seconds},
-    trouble::not_kept,
 };
 use crate::{
     caller::Caller,
-    fault::{Fault, Refusal},
+    fault::Refusal,
     harness::{Harness, kinds::Kind},
     site::Snapshot,
     state::{Change, Committed, Expect, NotKept, Put, Records},
+    text::hex,
 };
 
-/// Where the list is of what waits for a person.
-const LIST: &str = "t:desk";
-/// Questions that wait for a person at a time.
-pub const MOST_WAITING: usize = 1000;
-/// Of them, questions of one caller.
-const MOST_OF_ONE: usize = 20;
-/// Of them, questions of those who proved nothing.
-const MOST_OF_STRANGERS: usize = 500;
-/// Marks whose they are.
-const STRANGER: char = '~';
 /// Bytes of an input that is kept for a person to read.
 const LONGEST_INPUT: usize = 8 * 1024;
 /// Bytes of a result that is kept.
 const LONGEST_RESULT: usize = 256 * 1024;
-/// How often a list is tried to be changed that others change too.
-const TRIES: usize = 8;
-
-/// How somebody wants an answer that comes later.
-#[derive(Debug, Clone, Default)]
-pub struct Wish {
-    /// What it is asked for by: 128 bits that nobody can guess, in hex.
-    pub id: String,
-    /// What they said, for a person to read.
-    pub query: String,
-    /// What they say it is for.
-    pub intent: Option<String>,
-    /// Whatever the dialect needs to put the answer into words.
-    pub manner: Value,
-    /// Where the answer is delivered, besides being kept.
-    pub callback: Option<String>,
-}
-
-/// What a ticket is about.
-pub(crate) struct About<'a> {
-    /// A capability's id, or what else is wanted.
-    pub(crate) what: &'a str,
-    pub(crate) dialect: &'static str,
-    pub(crate) input: &'a Value,
-}
-
-/// How far it has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// For a person.
-    Waiting,
-    /// In the background.
-    Running,
-    Ended,
-    /// Nobody answered in time, or whoever carried it out is gone.
-    Expired,
-    Lost,
-}
-
-impl State {
-    /// As it is written down, and shown to the operator.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Running => "running",
-            Self::Ended => "answered",
-            Self::Expired => "expired",
-            Self::Lost => "lost",
-        }
-    }
-}
-
-/// A ticket, as it was found.
-#[derive(Debug, Clone)]
-pub struct Ticket {
-    pub id: String,
-    pub state: State,
-    /// Of the capability.
-    pub capability: String,
-    pub dialect: String,
-    pub wish: Wish,
-    value: Value,
-    version: u64,
-}
-
-/// What a person says.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Decision {
-    Answer { answer: String, data: Value },
-    Approve,
-    Reject { reason: String },
-}
-
-/// Why nothing was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotOpened {
-    /// The dialect has no way to come back for an answer.
-    NoWish,
-    NotKept(NotKept),
-    /// Too much waits already.
-    TooMany,
-    /// More than a person is asked to read.
-    TooLong,
-}
-
-impl NotOpened {
-    pub(super) fn refusal(self) -> Refusal {
-        match self {
-            Self::NoWish => Refusal::from(Fault::NotImplemented)
-                .saying("A person answers this, which takes time. Ask where an answer can be come back for."),
-            Self::NotKept(why) => not_kept(why),
-            Self::TooLong => {
-                Refusal::from(Fault::TooLarge).saying("A person answers this: the input may have at most 8 KB.")
-            }
-            Self::TooMany => Refusal { reason: "desk_full", retry_after: Some(60), ..Fault::Unavailable.into() }
-                .saying("Too many questions wait for a person at the moment. Try again later."),
-        }
-    }
-}
-
-/// Why a person's word was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Undecided {
-    Unknown,
-    /// It was answered, or its time is over.
-    Already(State),
-    /// It says what must not leave.
-    Blocked,
-    NotKept(NotKept),
-}
-
-impl From<NotKept> for Undecided {
-    fn from(why: NotKept) -> Self {
-        Self::NotKept(why)
-    }
-}
-
 /// The tickets of a store.
 pub struct Tickets<'a> {
     pub records: &'a dyn Records,
@@ -208,7 +88,7 @@ impl<'a> Tickets<'a> {
             return Err(NotOpened::TooLong);
         }
         // Whoever came with nothing has nothing to come back with.
-        let owner = caller.subject.is_some().then(|| records::hex(&caller.holder().bytes()));
+        let owner = caller.subject.is_some().then(|| hex(&caller.holder().bytes()));
         let now = seconds();
         let value = json!({
             "state": state.word(), "owner": owner, "holder": self.holders.name(),
@@ -224,66 +104,17 @@ impl<'a> Tickets<'a> {
         let put = Put::Value(value.to_string().into(), self.lasts * 2);
         let change = Change { key: key(&id), expect: Expect::Absent, put };
         match state {
-            State::Waiting => self.list(&id, &share(caller), change).await?,
+            State::Waiting => self.list(&id, &waiting::share(caller), change).await?,
             _ => drop(self.records.commit(&[change]).await.map_err(NotOpened::NotKept)?),
         }
         self.tell(&id, about.what, if state == State::Waiting { "created" } else { "executing" });
         Ok(id)
     }
 
-    /// Makes the ticket and puts it on the list, in one step.
-    async fn list(&self, id: &str, holder: &str, ticket: Change) -> Result<(), NotOpened> {
-        for _ in 0..TRIES {
-            let found = self.records.get(LIST).await.map_err(NotOpened::NotKept)?;
-            let expect = found.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
-            let mut ids = found.map(|record| ids(&record.value)).unwrap_or_default();
-            let too_many = |ids: &[String]| {
-                let strangers = ids.iter().filter(|entry| entry.contains(STRANGER)).count();
-                ids.len() >= MOST_WAITING
-                    || ids.iter().filter(|entry| entry.ends_with(holder)).count() >= MOST_OF_ONE
-                    || holder.starts_with(STRANGER) && strangers >= MOST_OF_STRANGERS
-            };
-            if too_many(&ids) {
-                ids = self.still_waiting(ids).await.map_err(NotOpened::NotKept)?;
-            }
-            if too_many(&ids) {
-                return Err(NotOpened::TooMany);
-            }
-            ids.push(format!("{id} {holder}"));
-            let put = Put::Value(Value::from(ids).to_string().into(), self.lasts * 2);
-            let list = Change { key: LIST.to_owned(), expect, put };
-            match self.records.commit(&[ticket.clone(), list]).await.map_err(NotOpened::NotKept)? {
-                Committed::Done(_) => return Ok(()),
-                Committed::Conflict(..) => {}
-            }
-        }
-        Err(NotOpened::TooMany)
-    }
-
-    async fn still_waiting(&self, ids: Vec<String>) -> Result<Vec<String>, NotKept> {
-        let mut waiting = Vec::with_capacity(ids.len());
-        for entry in ids {
-            if self.find(id_of(&entry)).await?.is_some_and(|ticket| ticket.state == State::Waiting) {
-                waiting.push(entry);
-            }
-        }
-        Ok(waiting)
-    }
-
-    /// Every question that a person was asked and that is still kept, the oldest first.
-    pub async fn asked(&self) -> Result<Vec<Ticket>, NotKept> {
-        let Some(list) = self.records.get(LIST).await? else { return Ok(Vec::new()) };
-        let mut tickets = Vec::new();
-        for entry in ids(&list.value) {
-            tickets.extend(self.find(id_of(&entry)).await?);
-        }
-        Ok(tickets)
-    }
-
     /// A ticket, for whoever may see it.
     pub async fn look(&self, id: &str, caller: &Caller) -> Result<Option<Ticket>, NotKept> {
         let found = self.find(id).await?;
-        let owner = records::hex(&caller.holder().bytes());
+        let owner = hex(&caller.holder().bytes());
         Ok(found.filter(|ticket| ticket.value["owner"].as_str().is_none_or(|own| own == owner)))
     }
 
@@ -293,7 +124,7 @@ impl<'a> Tickets<'a> {
     }
 
     async fn find(&self, id: &str) -> Result<Option<Ticket>, NotKept> {
-        if !is_id(id) {
+        if !records::is_id(id) {
             return Ok(None);
         }
         let Some(record) = self.records.get(&key(id)).await? else { return Ok(None) };
@@ -404,79 +235,6 @@ impl<'a> Tickets<'a> {
     }
 }
 
-impl Ticket {
-    /// What became of it, once it has ended.
-    pub(crate) fn told(&self) -> Option<Result<Told, Refusal>> {
-        if let Some(reason) = self.rejected() {
-            return Some(Err(Refusal::from(Fault::Forbidden).saying(reason.to_owned())));
-        }
-        told_again(&mut self.value.get("told")?.clone())
-    }
-
-    /// A person's answer.
-    pub(crate) fn answer(&self) -> Option<&str> {
-        self.value["answer"].as_str()
-    }
-
-    /// Why a person did not want it.
-    pub(crate) fn rejected(&self) -> Option<&str> {
-        self.value["rejected"].as_str()
-    }
-
-    /// A person did not want it.
-    pub fn is_rejected(&self) -> bool {
-        self.rejected().is_some()
-    }
-
-    /// When it was asked, in seconds since 1970.
-    pub fn asked_at(&self) -> u64 {
-        self.value["asked_at"].as_u64().unwrap_or(0)
-    }
-
-    /// A person said yes, and no more than that.
-    pub fn is_approved(&self) -> bool {
-        self.value["told"]["ok"]["data"]["decision"] == "approved"
-    }
-
-    /// What it was asked with.
-    pub(crate) fn input(&self) -> &Value {
-        &self.value["input"]
-    }
-
-    /// As the operator sees it.
-    pub fn shown(&self) -> Value {
-        let at = std::time::UNIX_EPOCH + Duration::from_secs(self.asked_at());
-        json!({
-            "id": self.id, "capability": self.capability, "query": self.wish.query,
-            "intent": self.wish.intent, "input": self.value["input"],
-            "caller": self.value["caller"], "asked_at": super::rfc3339(at), "status": self.state.word(),
-        })
-    }
-}
-
-/// Whose share of the list it is: whoever says to be another agent has no other.
-fn share(caller: &Caller) -> String {
-    let whoever = records::hex(&caller.whoever().bytes());
-    if caller.subject.is_some() { whoever } else { format!("{STRANGER}{whoever}") }
-}
-
 fn key(id: &str) -> String {
     format!("t:{id}")
-}
-
-/// Thirty-two digits, so that no other record is ever named.
-fn is_id(id: &str) -> bool {
-    id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-}
-
-/// An entry of the list is an id and who asked.
-fn id_of(entry: &str) -> &str {
-    entry.split(' ').next().unwrap_or_default()
-}
-
-fn ids(list: &[u8]) -> Vec<String> {
-    serde_json::from_slice::<Value>(list)
-        .ok()
-        .and_then(|value| Some(value.as_array()?.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect()))
-        .unwrap_or_default()
 }

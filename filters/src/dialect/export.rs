@@ -49,28 +49,19 @@ pub fn export_as(name: &str, form: &str, declaration: &Declaration) -> Option<By
 
 #[cfg(test)]
 mod tests {
-    use std::{io, path::Path};
+    use std::path::Path;
 
     use super::*;
-    use crate::site::{Outside, declare_text, review, testing::Nowhere};
+    use crate::site::{
+        declare_text, review,
+        testing::{Nowhere, Only},
+    };
 
     #[test]
     fn what_was_exported_is_exported_the_same_again() {
-        struct Only(Bytes);
-        impl Outside for Only {
-            fn var(&self, _: &str) -> Option<String> {
-                None
-            }
-            fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-                Ok(self.0.to_vec())
-            }
-            fn is_dir(&self, _: &Path) -> bool {
-                false
-            }
-        }
         let travel = include_str!("../../../conf/travel.toml");
         let first = export("aicp", false, &declare_text(Path::new("/x.toml"), travel, &Nowhere).unwrap()).unwrap();
-        let review = review(Path::new("/y.toml"), &Only(first.clone())).unwrap();
+        let review = review(Path::new("/y.toml"), &Only(&first)).unwrap();
         assert!(review.contract_alone);
         assert_eq!(export("aicp", false, &review.declaration).unwrap(), first);
     }

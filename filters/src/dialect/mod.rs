@@ -3,6 +3,7 @@
 pub(crate) mod agtp;
 pub mod ahp;
 pub mod aicp;
+pub(crate) mod api_catalog;
 mod arguments;
 pub(crate) mod document;
 mod export;
@@ -118,11 +119,12 @@ impl Occupied {
 
     /// What the site is asked. A path that the operator chose is ours whatever the site has there.
     pub fn probes(paths: &Paths) -> Vec<Probe> {
-        let documents: [(&str, IsOwn); 4] = [
+        let documents: [(&str, IsOwn); 5] = [
             (ahp::MANIFEST, is_json),
             (aicp::CONTRACT, is_not_page),
             (aicp::NEGOTIATED, is_not_page),
             (llms::PATH, is_not_page),
+            (api_catalog::PATH, is_json),
         ];
         let documents = documents.map(|(path, is_own)| Probe { path: path.into(), called: false, is_own });
         let endpoints = paths.all().into_iter().filter(|path| !path.chosen);
@@ -168,7 +170,7 @@ fn is_there(there: &Seen, nowhere: &Seen) -> bool {
 
 /// Where documents of ours are, or may be.
 pub(crate) fn documents() -> impl Iterator<Item = &'static str> {
-    [ahp::MANIFEST, ahp::MOVED, agtp::BOOTSTRAP, llms::PATH].into_iter().chain(aicp::DOCUMENTS)
+    [ahp::MANIFEST, ahp::MOVED, agtp::BOOTSTRAP, api_catalog::PATH, llms::PATH].into_iter().chain(aicp::DOCUMENTS)
 }
 
 /// What is delivered of an answer that came later, and where to; `None` where nobody asked for it.

@@ -2,6 +2,8 @@
 
 use ring::digest::{Context, SHA256};
 
+use crate::text::hex;
+
 /// How a checksum begins.
 const SCHEME: &str = "sha256:";
 
@@ -15,11 +17,6 @@ pub(super) fn of(bytes: &[u8]) -> String {
     }
     digest.update(&bytes[start..]);
     format!("{SCHEME}{}", hex(digest.finish().as_ref()))
-}
-
-/// Bytes in small hex digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Whether something is written like a checksum.

@@ -9,7 +9,6 @@ use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{
     answer::{Answer, JSON, answer},
-    checksum::hex,
     leaving,
     query::Wanted,
     reading::{Integrity, State, View},
@@ -24,6 +23,7 @@ use crate::{
     reply::Reply,
     serve::{Incoming, Serve, Served},
     site::Handoff,
+    text::hex,
 };
 
 const STATE: HeaderName = HeaderName::from_static("x-aahp-state");

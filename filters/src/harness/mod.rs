@@ -4,20 +4,25 @@
 
 pub(crate) mod decision;
 pub(crate) mod gateway;
+mod greeting;
 pub(crate) mod kinds;
 mod line;
 mod link;
+mod notes;
 mod pressure;
 mod question;
 mod sessions;
 mod supervisor;
 mod telemetry;
+mod verdict;
 pub(crate) mod wire;
 
 pub use gateway::Passed;
+pub use greeting::{Greeted, Hello};
 pub use line::{Line, Lost, Way};
-pub use link::{Greeted, Hello, Link, NoAnswer};
+pub use link::{Link, NoAnswer};
 pub use question::Action;
-pub(crate) use supervisor::ALLOWED;
-pub use supervisor::{Decided, Harness, Verdict};
+pub use supervisor::Harness;
 pub use telemetry::Telemetry;
+pub(crate) use verdict::ALLOWED;
+pub use verdict::{Decided, Verdict};

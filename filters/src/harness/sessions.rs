@@ -7,7 +7,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::{caller::Caller, desk::hex};
+use crate::{caller::Caller, text::hex};
 
 /// How long somebody is quiet before their session is over.
 const QUIET: Duration = Duration::from_secs(30 * 60);

@@ -10,13 +10,15 @@ use serde_json::{Value, json};
 use super::{
     Passed,
     decision::{Approval, Backpressure, Decision, strictness},
+    greeting::Hello,
     kinds::{Family, Kind},
     line::Way,
-    link::{Hello, Link, NoAnswer},
+    link::{Link, NoAnswer},
     pressure::Pressure,
     question::{Action, agent, arguments},
     sessions::Sessions,
     telemetry::Telemetry,
+    verdict::{Decided, Verdict},
     wire::{self, Around},
 };
 use crate::{
@@ -33,9 +35,9 @@ pub struct Harness {
     pub links: Vec<Arc<Link>>,
     declared: Declared,
     /// The instance.
-    agent_id: String,
+    pub(super) agent_id: String,
     /// The process.
-    session_id: String,
+    pub(super) session_id: String,
     pub telemetry: Telemetry,
     pub(super) sessions: Sessions,
     /// What other agents had decided through us.
@@ -46,68 +48,6 @@ pub struct Harness {
 impl fmt::Debug for Harness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.links.iter().map(|link| &link.name)).finish()
-    }
-}
-
-/// What the harnesses say of an action, all of them together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decided {
-    pub verdict: Verdict,
-    /// What they made of the arguments, where that is something else.
-    pub arguments: Option<Value>,
-    /// Somebody should have been asked and gave no decision.
-    pub unasked: bool,
-}
-
-/// Whether an action goes on, from the least strict to the strictest.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    Go,
-    /// Seconds until it may be tried again.
-    Deferred(u64),
-    /// A person has to allow it; why, and who.
-    Escalated(String),
-    /// Nobody could be asked, or what came is no decision.
-    Undecided,
-    Blocked,
-}
-
-impl Verdict {
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Go => 0,
-            Self::Deferred(_) => 1,
-            Self::Escalated(_) => 2,
-            Self::Undecided => 3,
-            Self::Blocked => 4,
-        }
-    }
-
-    /// The stricter of two; of two times the longer.
-    fn or_stricter(self, other: Self) -> Self {
-        match (&self, &other) {
-            (Self::Deferred(one), Self::Deferred(another)) => Self::Deferred(*one.max(another)),
-            _ if other.rank() > self.rank() => other,
-            _ => self,
-        }
-    }
-}
-
-/// What is written down of a plain yes.
-pub(crate) const ALLOWED: &str = "allow";
-
-impl Decided {
-    /// As it is written down and counted.
-    pub fn word(&self) -> &'static str {
-        match self.verdict {
-            Verdict::Go if self.unasked => "open_on_error",
-            Verdict::Go if self.arguments.is_some() => "modify",
-            Verdict::Go => ALLOWED,
-            Verdict::Deferred(_) => "defer",
-            Verdict::Escalated(_) => "escalate",
-            Verdict::Undecided => "closed",
-            Verdict::Blocked => "block",
-        }
     }
 }
 
@@ -294,59 +234,5 @@ impl Harness {
             }
         }
         Ok(strictest.map(|(_, result)| result))
-    }
-
-    /// Tells all of them of an event, when there is time for it.
-    pub fn note(&self, kind: Kind, session: &str, payload: Value) {
-        if !self.links.is_empty() {
-            let around = Around { session_id: session, agent_id: &self.agent_id, depth: 0, metadata: None };
-            self.telemetry.put(kind, wire::event(kind, &around, &payload));
-        }
-    }
-
-    /// Tells of an event of the process.
-    pub fn note_own(&self, kind: Kind, mut payload: Value) {
-        if payload.get("session_id").is_some() {
-            payload["session_id"] = self.session_id.as_str().into();
-        }
-        self.note(kind, &self.session_id, payload);
-    }
-
-    /// Tells that a configuration was checked and taken into use, and what is to be said against it.
-    pub fn checked(&self, hash: &str, warnings: &[String]) {
-        let status = if warnings.is_empty() { "passed" } else { "needs_review" };
-        self.note_own(
-            Kind::Verification,
-            json!({
-                "run_id": hash, "session_id": "", "status": status, "updated_at": wire::now(),
-                "checks": [{ "id": "configuration", "subject": "the configuration in use", "status": status }],
-                "residual_risks": warnings,
-            }),
-        );
-    }
-
-    /// Sends what was noted.
-    pub async fn send(&self) {
-        while let Some((kind, event)) = self.telemetry.take() {
-            for link in &self.links {
-                // A harness that is away has missed it: nobody waits, and nothing is kept for it.
-                let _ = link.tell(kind, &event).await;
-            }
-        }
-    }
-
-    fn met(&self, action: &Action<'_>) {
-        if self.sessions.meets(action.session) {
-            self.note(Kind::SessionStart, action.session, json!({ "agent": agent(action.caller) }));
-        }
-    }
-
-    /// Tells of the sessions that are over, and that we are still here.
-    pub fn beat(&self) {
-        for session in self.sessions.over() {
-            self.note(Kind::SessionEnd, &session, json!({ "reason": "idle" }));
-        }
-        let beat = self.telemetry.heartbeat();
-        self.note_own(Kind::Heartbeat, beat);
     }
 }

@@ -2,10 +2,7 @@
 //!
 //! Read from strangers, so nothing here needs them to be right: what cannot be read is passed over.
 
-use http::header;
-use url::Url;
-
-use super::{About, Answer, CONTRACT, Inspection, NEGOTIATED, offer};
+use crate::text::{outside_quotes, parts, unquoted};
 
 /// A link to something beside the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,35 +16,6 @@ impl Link {
     /// Whether this is one of its relations.
     pub(super) fn is(&self, rel: &str) -> bool {
         self.rel.split_ascii_whitespace().any(|one| one == rel)
-    }
-}
-
-/// As many links to a contract are tried.
-const LINKED: usize = 3;
-
-impl Inspection {
-    /// What a page says of the rest of the site (AICP §6.3, §6.4).
-    pub(super) fn page(&mut self, url: &Url, answer: &Answer) {
-        let headers = answer.headers.get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
-        let mut links: Vec<Link> = headers.flat_map(of_header).collect();
-        links.extend(of_page(&answer.body));
-        self.structured_data = offer::structured(&answer.body);
-        self.mcp = offer::mcp_linked(&links);
-        self.seen.page(url, answer, &links, self.structured_data);
-        if self.found.is_some() {
-            return;
-        }
-        let to_contract: Vec<_> = links.iter().filter(|link| link.is("agent-interface")).take(LINKED).collect();
-        for link in to_contract.into_iter().rev() {
-            match url.join(&link.target) {
-                Ok(to) if to.origin() == self.base.origin() => {
-                    if !matches!(to.path(), CONTRACT | NEGOTIATED) {
-                        self.todo.push_front((About::Linked, to.to_string()));
-                    }
-                }
-                _ => self.note(format!("the page links to a contract elsewhere; not followed: {}", link.target)),
-            }
-        }
     }
 }
 
@@ -74,33 +42,12 @@ pub(super) fn of_header(value: &str) -> Vec<Link> {
     links
 }
 
-/// The value of a parameter, without its quotes.
-fn parameter<'a>(mut parameters: &'a str, name: &str) -> Option<&'a str> {
-    while let Some(after) = parameters.get(outside_quotes(parameters, b';') + 1..) {
-        let (one, rest) = after.split_at(outside_quotes(after, b';'));
+/// The value of a parameter, without its quotes; before the first `;` there is none.
+fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
+    parts(parameters, b';').skip(1).find_map(|one| {
         let (key, value) = one.split_once('=').unwrap_or((one, ""));
-        if key.trim().eq_ignore_ascii_case(name) {
-            return Some(value.trim().trim_matches('"'));
-        }
-        parameters = rest;
-    }
-    None
-}
-
-/// Where this byte is first, quoted strings apart; the length where it is nowhere.
-fn outside_quotes(text: &str, wanted: u8) -> usize {
-    let (mut quoted, mut escaped) = (false, false);
-    let found = text.bytes().position(|byte| {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            byte if byte == wanted && !quoted => return true,
-            _ => {}
-        }
-        false
-    });
-    found.unwrap_or(text.len())
+        key.trim().eq_ignore_ascii_case(name).then(|| unquoted(value.trim()))
+    })
 }
 
 /// The `<link>` elements of a page. Good enough to find what a site wants found; a tag in a comment or a script may be

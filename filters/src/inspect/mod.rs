@@ -10,6 +10,7 @@ mod judge;
 mod level;
 mod links;
 mod offer;
+mod page;
 mod plain;
 mod readiness;
 mod report;
@@ -24,7 +25,7 @@ use url::Url;
 
 pub(crate) use contract::Contract;
 pub use fetched::Answer;
-pub(crate) use plain::plain;
+pub(crate) use plain::{plain, unsteered};
 pub use report::Report;
 
 use crate::{

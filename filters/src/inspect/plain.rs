@@ -3,16 +3,19 @@
 //! Everything that a foreign site says goes through here once, when it is read: a name must not move the cursor, ring
 //! the bell, turn a line around or fill the screen.
 
+use crate::text::shortened;
+
 /// As many characters of one value are shown.
 const SHOWN: usize = 200;
 
 /// The text without what steers a terminal, clipped.
 pub(crate) fn plain(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN).map(|c| if steers(c) { '\u{fffd}' } else { c }).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
-    }
-    shown
+    unsteered(&shortened(text, SHOWN))
+}
+
+/// The same of what is shown whole.
+pub(crate) fn unsteered(text: &str) -> String {
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// Control characters, and what is not seen but turns around or hides what is.

@@ -20,6 +20,7 @@ use crate::{
     content::{self, crawl::robots::Robots},
     limits::tokens,
     page::signals,
+    text::shortened,
 };
 
 /// Who reads for people, answers or trains, by the names that their operators give for robots.txt.
@@ -94,7 +95,7 @@ const SIGNS: [(&str, &str, &str, &str); 17] = [
     ("mcp", "MCP", "at /mcp: what you declare, as tools", "stays"),
     ("mcp_card", offer::CARD, "left to the site", "stays"),
     ("openapi", offer::OPENAPI, "at /openapi.json: what you declare", "stays"),
-    ("api_catalog", offer::CATALOG, "left to the site", "stays"),
+    ("api_catalog", offer::CATALOG, "published: what can be called", "stays"),
     ("agtp", offer::AGTP, "published, once [agtp] is there", "stays"),
     ("llms_txt", offer::LLMS, "made of the pages", "stays"),
     ("markdown", "Markdown by Accept", "made of each page that is asked for so", "stays"),
@@ -266,10 +267,6 @@ impl Readiness {
 
 impl fmt::Display for Readiness {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let clipped = |text: &str| match text.char_indices().nth(WIDE) {
-            Some((end, _)) => format!("{}…", &text[..end]),
-            None => text.to_owned(),
-        };
         let now: Vec<String> = self
             .signs
             .iter()
@@ -278,7 +275,7 @@ impl fmt::Display for Readiness {
                 if detail.is_empty() {
                     state.word().to_owned()
                 } else {
-                    clipped(&format!("{}: {detail}", state.word()))
+                    shortened(&format!("{}: {detail}", state.word()), WIDE)
                 }
             })
             .collect();

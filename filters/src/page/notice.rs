@@ -11,6 +11,7 @@ use super::{
     insert::{Insertion, Link},
     markdown,
 };
+use crate::text::escaped;
 
 impl Insertion {
     /// The notice and the links for a site whose manifest and contract are at these paths.
@@ -18,7 +19,7 @@ impl Insertion {
     /// Hidden twice: a strict Content-Security-Policy undoes the inline style but not the attribute, and a style sheet
     /// that sets `display` undoes the attribute but not the inline style.
     pub fn standard(manifest_path: &str, interface_path: &str, markdown: bool) -> Insertion {
-        let (manifest, interface) = (escape(manifest_path), escape(interface_path));
+        let (manifest, interface) = (escaped(manifest_path), escaped(interface_path));
         let notice = format!(
             "<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\" hidden style=\"display:none\">\
              <p>For AI agents and other autonomous systems: this site supports the Agent Handshake Protocol (AHP). \
@@ -45,7 +46,7 @@ impl Insertion {
         if !self.markdown || !markdown::is_plain(target) {
             return Bytes::new();
         }
-        let (kind, path) = (markdown::MEDIA_TYPE, escape(&markdown::path_of(target)));
+        let (kind, path) = (markdown::MEDIA_TYPE, escaped(&markdown::path_of(target)));
         Bytes::from(format!("<link rel=\"alternate\" href=\"{path}\" type=\"{kind}\">"))
     }
 
@@ -62,21 +63,6 @@ impl Insertion {
         }
         URL_SAFE_NO_PAD.encode(&hash.finish().as_ref()[..6])
     }
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            _ => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

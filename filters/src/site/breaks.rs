@@ -3,10 +3,10 @@
 //! The file need not be one that can be run, or a whole one: what it says of verbs and paths is looked at, and nothing
 //! else. What comes from the environment is not known here, and not judged.
 
-use std::{io, path::Path};
+use std::path::Path;
 
 use super::{
-    Mistake, Outside, Refused,
+    Mistake, Nowhere, Refused,
     mistake::Findings,
     raw::{self, Item},
     verbs::{Role, is_spoken, paths, tables, verbs},
@@ -29,7 +29,7 @@ pub struct Break {
 pub fn breaks(path: &Path, text: &str, diff: &Diff) -> Result<Vec<Break>, Refused> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut syntax, mut passed_over) = (Findings::new(path.into()), Findings::new(path.into()));
-    let raw = raw::parse(text, Path::new("/"), &Nothing, &mut syntax, &mut passed_over);
+    let raw = raw::parse(text, Path::new("/"), &Nowhere, &mut syntax, &mut passed_over);
     let syntax = syntax.into_sorted();
     if !syntax.is_empty() {
         return Err(Refused::Unreadable(syntax));
@@ -112,23 +112,6 @@ impl Broken<'_> {
     fn add(&mut self, kind: &'static str, line: usize, key: String, what: String, hint: Option<String>) {
         let severity = super::Severity::Mistake;
         self.found.push(Break { kind, at: Mistake { severity, file: self.file.into(), line, key, what, hint } });
-    }
-}
-
-/// Neither variables nor files.
-struct Nothing;
-
-impl Outside for Nothing {
-    fn var(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn is_dir(&self, _: &Path) -> bool {
-        false
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::{fmt, path::PathBuf};
 
+use crate::inspect::unsteered;
+
 /// One finding about the declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
@@ -47,12 +49,13 @@ impl fmt::Display for Mistake {
         if self.severity == Severity::Warning {
             out.write_str("warning: ")?;
         }
+        // A key may have any character, and what is pasted in may have been written by anybody.
         if !self.key.is_empty() {
-            write!(out, "{}: ", self.key)?;
+            write!(out, "{}: ", unsteered(&self.key))?;
         }
-        out.write_str(&self.what)?;
+        out.write_str(&unsteered(&self.what))?;
         match &self.hint {
-            Some(hint) => write!(out, "; {hint}"),
+            Some(hint) => write!(out, "; {}", unsteered(hint)),
             None => Ok(()),
         }
     }
@@ -125,9 +128,11 @@ mod tests {
         let mut found = Findings::new("frontdesk.toml".into());
         found.mistake(12, "upstream.urll", "unknown key").did_you_mean("urll", ["ca", "url", "urls"]);
         found.warning(0, "", "nothing is declared");
+        found.mistake(13, "log.\u{1b}[2Ja\nb", "unknown key");
         let lines: Vec<_> = found.into_sorted().iter().map(Mistake::to_string).collect();
         assert_eq!(lines[0], "frontdesk.toml: warning: nothing is declared");
         assert_eq!(lines[1], "frontdesk.toml:12: upstream.urll: unknown key; did you mean \"url\"?");
+        assert_eq!(lines[2], "frontdesk.toml:13: log.\u{fffd}[2Ja\u{fffd}b: unknown key");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the operator declared, from the text of a file to the Snapshot every request reads.
 //!
 //! raw (spanned TOML, `${…}` replaced) → check and rules (every mistake at once) → settings (typed) → compile →
-//! Snapshot. The table of keys in `keys` and `keys_capability` is the whole contract with the operator: what is
+//! Snapshot. The table of keys (`keys` and its like) is the whole contract with the operator: what is
 //! accepted, what is published and what is secret all follow from it.
 
 mod breaks;
@@ -9,6 +9,7 @@ mod built_in;
 mod check;
 mod forms;
 mod keys;
+mod keys_agtp;
 mod keys_capability;
 mod lower;
 mod lower_agtp;
@@ -40,6 +41,7 @@ mod settings_capability;
 mod settings_firewall;
 mod settings_handoff;
 mod settings_harness;
+mod settings_network;
 mod snapshot;
 mod strictest;
 mod trail;
@@ -59,7 +61,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::caller::Callers;
+use crate::{caller::Callers, text::hex};
 
 pub use breaks::{Break, breaks};
 pub(crate) use lower::PATHS;
@@ -79,6 +81,23 @@ pub trait Outside {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Whether there is a directory.
     fn is_dir(&self, path: &Path) -> bool;
+}
+
+/// Neither variables nor files.
+pub(crate) struct Nowhere;
+
+impl Outside for Nowhere {
+    fn var(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn is_dir(&self, _: &Path) -> bool {
+        false
+    }
 }
 
 /// A declaration without mistakes.
@@ -237,5 +256,5 @@ fn hash(text: &str, replaced: &[String], files: &check::Files) -> String {
         digest.update(&(part.len() as u64).to_be_bytes());
         digest.update(part);
     }
-    digest.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(digest.finish().as_ref())
 }

@@ -8,9 +8,13 @@ use std::{collections::BTreeMap, io, path::Path};
 use serde_json::Value as Json;
 
 use super::{Outside, mistake::Findings, publish, raw};
+use crate::text::shortened;
 
 /// Bytes of a value that are shown of it.
 const LONGEST: usize = 200;
+
+/// A table with nothing in it: there is nothing to tell of it.
+const EMPTY: &str = "{}";
 
 /// Every key of a document with its value, both as text: `rate_limits.anonymous` and `"30/minute"`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -56,6 +60,7 @@ impl Outline {
 
     fn add(&mut self, key: &str, value: &Json) {
         match value {
+            Json::Object(entries) if entries.is_empty() => drop(self.keys.insert(key.to_owned(), EMPTY.to_owned())),
             Json::Object(entries) => {
                 for (name, value) in entries {
                     let dot = if key.is_empty() { "" } else { "." };
@@ -70,19 +75,20 @@ impl Outline {
                     self.add(&format!("{key}[{name}]"), item);
                 }
             }
-            value => drop(self.keys.insert(key.to_owned(), short(value.to_string()))),
+            value => drop(self.keys.insert(key.to_owned(), shortened(&value.to_string(), LONGEST))),
         }
     }
 
-    /// What is otherwise in `other`, in the order of the keys. A value that is hidden there for want of knowing its key
-    /// is taken for the same.
+    /// What is otherwise in `other`, in the order of the keys. What is hidden there for want of knowing its key is taken
+    /// for the same as the value, or the table, that is here.
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let hidden = format!("{:?}", publish::HIDDEN);
         let keys = self.keys.keys().chain(other.keys.keys().filter(|key| !self.keys.contains_key(*key)));
         let mut differences: Vec<Difference> = keys
             .filter_map(|key| {
-                let (before, after) = (self.keys.get(key).cloned(), other.keys.get(key).cloned());
-                let same = before == after || before.is_some() && after.as_ref() == Some(&hidden);
+                let of = |outline: &Self| outline.keys.get(key).filter(|value| *value != EMPTY).cloned();
+                let (before, after) = (of(self), of(other));
+                let same = before == after || after.as_ref() == Some(&hidden) && self.has(key);
                 // The keys below one that is not known there are hidden with it.
                 let above = || self.is_hidden_in(other, key, &hidden);
                 let told = !same && (after.is_some() || !above());
@@ -93,45 +99,28 @@ impl Outline {
         differences
     }
 
+    /// Whether there is this key, or one below it.
+    fn has(&self, key: &str) -> bool {
+        let is =
+            |other: &str| other.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        self.keys.range(key.to_owned()..).take_while(|(other, _)| other.starts_with(key)).any(|(other, _)| is(other))
+    }
+
     fn is_hidden_in(&self, other: &Self, key: &str, hidden: &str) -> bool {
         let ends = key.match_indices(['.', '[']).map(|(at, _)| &key[..at]);
         ends.into_iter().any(|above| other.keys.get(above).is_some_and(|value| value == hidden))
     }
 }
 
-fn short(text: String) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::site::declare;
-
-    /// One file, whatever it is called.
-    struct One<'a>(&'a str);
-
-    impl Outside for One<'_> {
-        fn var(&self, _: &str) -> Option<String> {
-            None
-        }
-
-        fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-            Ok(self.0.into())
-        }
-
-        fn is_dir(&self, _: &Path) -> bool {
-            false
-        }
-    }
+    use crate::site::{declare, testing::Only};
 
     fn differences(before: &str, after: &str) -> Vec<String> {
         let path = Path::new("/etc/frontdesk.toml");
-        let running = declare(path, &One(before)).unwrap();
-        let next = outline(path, &One(after)).unwrap();
+        let running = declare(path, &Only(before.as_bytes())).unwrap();
+        let next = outline(path, &Only(after.as_bytes())).unwrap();
         let shown = |value: Option<String>| value.unwrap_or_else(|| "nothing".into());
         let all = Outline::of(&running.tables).differences(&next);
         all.into_iter().map(|d| format!("{}: {} → {}", d.key, shown(d.before), shown(d.after))).collect()
@@ -152,6 +141,11 @@ token = "hush-1"
             ["log.level: nothing → \"loud\"", "upstream.url: \"http://a:1\" → \"http://b:2\""]
         );
         assert_eq!(differences(BEFORE, &format!("# a comment\n{BEFORE}")), [""; 0]);
+        // Nor does what is published as written and not known here.
+        for free in ["x = 1", "x = {}", "x = []", "[site.x]\ny = 1", "[[site.x]]\ny = 1", "[[site.x]]", "[log]"] {
+            let free = format!("{BEFORE}[site]\n{free}\n");
+            assert_eq!(differences(&free, &free), [""; 0], "{free}");
+        }
     }
 
     #[test]

@@ -3,9 +3,7 @@
 //! Only tables that something reads have a type here; the others are checked against the table of keys and stay in
 //! the document until the work that brings them to life gives them one.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
-
-use ipnet::IpNet;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 pub use super::{
     settings_agtp::*,
@@ -14,6 +12,7 @@ pub use super::{
     settings_firewall::*,
     settings_handoff::Handoff,
     settings_harness::*,
+    settings_network::*,
     units::{Budget, Rate, Span},
 };
 
@@ -90,40 +89,6 @@ impl Settings {
     }
 }
 
-/// `[listen]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listen {
-    pub http: Vec<SocketAddr>,
-    pub h2c: bool,
-    pub https: Vec<SocketAddr>,
-    pub agtp: Option<SocketAddr>,
-    pub admin: SocketAddr,
-    pub trusted_proxies: Vec<IpNet>,
-    pub proxy_protocol: bool,
-    pub upgrade_socket: Option<PathBuf>,
-}
-
-impl Listen {
-    /// Everywhere that this process listens.
-    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
-        self.http.iter().chain(&self.https).chain(&self.agtp).copied().chain([self.admin])
-    }
-
-    /// The keys whose values differ and that a running process cannot follow: sockets are bound once.
-    pub fn bound_differently(&self, other: &Self) -> Vec<&'static str> {
-        let differing = [
-            ("http", self.http != other.http),
-            ("h2c", self.h2c != other.h2c),
-            ("https", self.https != other.https),
-            ("agtp", self.agtp != other.agtp),
-            ("admin", self.admin != other.admin),
-            ("proxy_protocol", self.proxy_protocol != other.proxy_protocol),
-            ("upgrade_socket", self.upgrade_socket != other.upgrade_socket),
-        ];
-        differing.into_iter().filter_map(|(key, differs)| differs.then_some(key)).collect()
-    }
-}
-
 /// `[admin]`.
 #[derive(Debug, Clone, Default)]
 pub struct Admin {
@@ -137,47 +102,6 @@ pub struct Admin {
 pub struct Log {
     pub level: String,
     pub access: bool,
-}
-
-/// `[tls]`: PEM files, absolute.
-#[derive(Debug, Clone)]
-pub struct Tls {
-    pub cert: PathBuf,
-    pub key: PathBuf,
-}
-
-/// `[upstream]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Upstream {
-    /// At least one, from `url` or `urls`.
-    pub urls: Vec<UpstreamUrl>,
-    pub preserve_host: bool,
-    pub http2: UpstreamHttp2,
-    pub ca: Option<PathBuf>,
-    pub server_name: Option<String>,
-    pub client_cert: Option<PathBuf>,
-    pub client_key: Option<PathBuf>,
-    pub connect_timeout: Duration,
-    pub read_timeout: Duration,
-    pub health_path: Option<String>,
-    pub health_interval: Duration,
-}
-
-/// An upstream's origin: no path, query, fragment or userinfo (each is a mistake).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpstreamUrl {
-    pub tls: bool,
-    /// A name or an address, without brackets.
-    pub host: String,
-    pub port: u16,
-}
-
-/// `upstream.http2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UpstreamHttp2 {
-    Auto,
-    PriorKnowledge,
-    Off,
 }
 
 /// `[discovery]`.
@@ -319,21 +243,4 @@ pub struct Audit {
     pub max_size: usize,
     /// `rotate_age`: a file is put aside when its first line is older than this.
     pub max_age: Duration,
-}
-
-/// `[protection]`: the bounds of the way in.
-#[derive(Debug, Clone)]
-pub struct Protection {
-    pub max_connections: usize,
-    pub header_timeout: Duration,
-    pub idle_timeout: Duration,
-    /// Bytes.
-    pub max_header: usize,
-    pub max_recoding: usize,
-    /// Bytes of one call's input.
-    pub max_input: usize,
-    /// Bytes of the site's answer to one call.
-    pub max_answer: usize,
-    pub shutdown_delay: Duration,
-    pub shutdown_timeout: Duration,
 }

@@ -15,7 +15,7 @@ use crate::{
         llms::{self, Contents},
     },
     desk::Plan,
-    dialect::{Announcement, DIALECTS, Explain, Occupied, Variant, agtp::Spoken, ahp},
+    dialect::{Announcement, DIALECTS, Explain, Occupied, Variant, agtp::Spoken, ahp, api_catalog},
     endpoint::{Endpoint, Endpoints},
     firewall::{self, Firewall},
     handoff,
@@ -102,6 +102,9 @@ impl Snapshot {
         let contents = learned.contents.as_deref();
         if let Some(ours) = llms::document(&declaration.settings, occupied, contents, ways, &firewall) {
             endpoints.add(Endpoint::document(ours, problem::reply));
+        }
+        if let Some(list) = api_catalog::document(declaration, occupied, &announcements) {
+            endpoints.add(Endpoint::document(list, problem::reply));
         }
         let handoff = declaration.settings.handoff.iter();
         handoff.flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));

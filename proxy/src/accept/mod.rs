@@ -5,38 +5,30 @@
 //! connection, and stops by sleeping. This one bounds all of it, and its drain ends as soon as nothing runs.
 
 mod conn;
+mod gate;
 mod info;
 mod linger;
 mod proxy_header;
 mod serve;
 mod tls;
 
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use frontdesk_filters::caller::forwarded;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::{Notify, OwnedSemaphorePermit, RwLock, Semaphore, watch},
-    time::{Instant, sleep_until, timeout_at},
+    sync::OwnedSemaphorePermit,
+    time::{Instant, timeout_at},
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::{admin::metrics::Metrics, certificate::Certificate, live::Live};
+use crate::certificate::Certificate;
 use conn::Io;
+use gate::begun;
 
 pub use conn::Conn;
+pub use gate::{Gate, Paused};
 pub use info::ConnInfo;
-
-/// How long after it was opened or served last a connection may bring one more request once the process is to end.
-const LAST_CALL: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     /// The connection that the current request came in on.
@@ -46,138 +38,6 @@ tokio::task_local! {
 /// The connection that the current request came in on; `None` outside a request.
 pub fn connection() -> Option<Arc<ConnInfo>> {
     CONNECTION.try_with(Arc::clone).ok()
-}
-
-/// What all listeners of a kind share: the bound on connections, the drain.
-pub struct Gate {
-    live: Arc<Live>,
-    metrics: Arc<Metrics>,
-    permits: Arc<Semaphore>,
-    /// How many permits there are, taken or not.
-    size: AtomicUsize,
-    idle: AtomicUsize,
-    /// Newcomers that wait for a permit.
-    waiting: AtomicUsize,
-    /// Woken when a newcomer waits for a permit: the longest idle connection makes room.
-    room: Notify,
-    drain: watch::Receiver<bool>,
-    /// Read by whoever still accepts.
-    accepting: RwLock<()>,
-}
-
-impl Gate {
-    /// A gate for `size` connections. `drain` turns true when the process is to end.
-    pub fn new(live: Arc<Live>, metrics: Arc<Metrics>, size: usize, drain: watch::Receiver<bool>) -> Arc<Self> {
-        Arc::new(Self {
-            live,
-            metrics,
-            permits: Arc::new(Semaphore::new(size)),
-            size: AtomicUsize::new(size),
-            idle: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(0),
-            room: Notify::new(),
-            drain,
-            accepting: RwLock::default(),
-        })
-    }
-
-    /// Follows a changed `protection.max_connections`; connections above a smaller bound end when they end.
-    pub fn resize(self: &Arc<Self>, size: usize) {
-        let before = self.size.swap(size, Ordering::SeqCst);
-        if size > before {
-            self.permits.add_permits(size - before);
-        } else if size < before {
-            let (permits, surplus) = (self.permits.clone(), u32::try_from(before - size).unwrap_or(u32::MAX));
-            tokio::spawn(async move {
-                if let Ok(taken) = permits.acquire_many(surplus).await {
-                    taken.forget();
-                }
-            });
-        }
-    }
-
-    /// A permit for a newcomer. With none left an idle connection makes room, now or as soon as one idles.
-    async fn permit(&self) -> Option<OwnedSemaphorePermit> {
-        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
-            return Some(permit);
-        }
-        self.metrics.rejected("max_connections");
-        let _waiting = Counted::one(&self.waiting);
-        if self.idle.load(Ordering::SeqCst) > 0 {
-            self.room.notify_one();
-        }
-        self.permits.clone().acquire_owned().await.ok()
-    }
-
-    /// Waits, with nothing but the socket held, until the client begins a request, and says when its head has to be
-    /// complete: `first` for the first one of a connection. `None`: the connection is over.
-    pub async fn begun(&self, conn: &mut Conn, first: Option<Instant>) -> Option<Instant> {
-        let (head_limit, idle_limit) = self.limits();
-        let mut drain = self.drain.clone();
-        let since = Instant::now();
-        let _idle = Counted::one(&self.idle);
-        if first.is_none() && self.waiting.load(Ordering::SeqCst) > 0 {
-            // Somebody waits for the place that this connection only keeps.
-            return None;
-        }
-        let ready = tokio::select! {
-            ready = conn.readable() => ready.is_ok(),
-            () = sleep_until(first.unwrap_or_else(|| Instant::now() + idle_limit)) => {
-                if first.is_some() { self.metrics.rejected("header_timeout") }
-                false
-            }
-            // Whoever was served a moment ago may be asking on at this very moment: they are answered, and told to go.
-            () = begun(&mut drain) => timeout_at(since + LAST_CALL, conn.readable()).await.is_ok_and(|ready| ready.is_ok()),
-            () = self.room.notified() => false,
-        };
-        ready.then(|| first.unwrap_or_else(|| Instant::now() + head_limit))
-    }
-
-    /// `header_timeout` and `idle_timeout` as they are now.
-    pub fn limits(&self) -> (Duration, Duration) {
-        let running = self.live.current();
-        let protection = &running.snapshot.settings.protection;
-        (protection.header_timeout, protection.idle_timeout)
-    }
-
-    /// Where what happens here is counted.
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// Whether the process is to end.
-    pub fn drains(&self) -> bool {
-        *self.drain.borrow()
-    }
-
-    /// Returns when no connection is left.
-    pub async fn emptied(&self) {
-        // Nobody comes any more: else whoever was just accepted would find all permits taken by this.
-        let _nobody = self.accepting.write().await;
-        let all = u32::try_from(self.size.load(Ordering::SeqCst)).unwrap_or(u32::MAX);
-        let _ = self.permits.acquire_many(all).await;
-    }
-}
-
-/// Counts something for as long as it lives.
-struct Counted<'a>(&'a AtomicUsize);
-
-impl<'a> Counted<'a> {
-    fn one(counter: &'a AtomicUsize) -> Self {
-        counter.fetch_add(1, Ordering::SeqCst);
-        Self(counter)
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Returns once the drain has begun.
-async fn begun(drain: &mut watch::Receiver<bool>) {
-    let _ = drain.wait_for(|begun| *begun).await;
 }
 
 /// What speaks with clients once they are in.
@@ -226,14 +86,22 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(4096)
 }
 
-/// Accepts until the drain begins. Each connection runs in a task of its own.
+/// Accepts until the drain begins, but for pauses. Each connection runs in a task of its own.
 pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner: Manner, app: Arc<A>) {
     let mut drain = gate.drain.clone();
-    let _accepting = gate.accepting.read().await;
+    let mut pause = gate.pause.subscribe();
+    let mut accepting = gate.accepting.read().await;
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            // What is to end or to pause takes nobody who has come at the same time.
+            biased;
             () = begun(&mut drain) => return,
+            () = begun(&mut pause) => {
+                drop(accepting);
+                accepting = gate.accepting.read().await;
+                continue;
+            }
+            accepted = listener.accept() => accepted,
         };
         let (tcp, peer) = match accepted {
             Ok(accepted) => accepted,

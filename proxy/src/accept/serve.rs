@@ -23,7 +23,7 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-use super::{Admitted, App, CONNECTION, Counted, Gate, conn::Conn, info::HeadOutcome};
+use super::{Admitted, App, CONNECTION, Gate, conn::Conn, gate::begun, info::HeadOutcome};
 
 /// What a client begins with that speaks HTTP/2 over cleartext (RFC 9113 §3.4).
 pub(super) const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -125,8 +125,8 @@ where
             None => (streams.idle_for(), idle_limit),
             Some(began) => (streams.idle_for().map(|idle| idle.min(began.elapsed())), FAREWELL),
         };
-        let idle = since.map(|_| Counted::one(&gate.idle));
-        let wanted = idle.is_some() && gate.waiting.load(Ordering::SeqCst) > 0 && streams.served();
+        let idle = since.map(|_| gate.idles());
+        let wanted = idle.is_some() && gate.is_crowded() && streams.served();
         if wanted && leaving.is_none() {
             h2.graceful_shutdown();
             leaving = Some(Instant::now());
@@ -134,14 +134,14 @@ where
         }
         let accepted = tokio::select! {
             accepted = Http2Session::from_h2_conn(&mut h2, digest.clone()) => accepted,
-            () = super::begun(&mut drain), if leaving.is_none() => {
+            () = begun(&mut drain), if leaving.is_none() => {
                 h2.graceful_shutdown();
                 leaving = Some(Instant::now());
                 continue;
             }
             // The last stream has ended in its own task: now this connection idles.
             () = streams.idle.notified() => continue,
-            () = gate.room.notified(), if idle.is_some() && leaving.is_none() => {
+            () = gate.room_wanted(), if idle.is_some() && leaving.is_none() => {
                 h2.graceful_shutdown();
                 leaving = Some(Instant::now());
                 continue;

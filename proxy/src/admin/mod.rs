@@ -31,7 +31,13 @@ use pingora::{apps::http_app::ServeHttp, http::RequestHeader, protocols::http::S
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::{accept, live::Live, logs::Logs, outbound::Outbound, process::Processes};
+use crate::{
+    accept,
+    live::{Live, apart},
+    logs::Logs,
+    outbound::Outbound,
+    process::Processes,
+};
 use metrics::Metrics;
 
 /// The application behind `listen.admin`.
@@ -167,7 +173,7 @@ impl Admin {
     async fn reload(&self) -> Answer {
         let live = self.live.clone();
         // Files are read: not on a worker.
-        let reloaded = tokio::task::spawn_blocking(move || live.reload()).await;
+        let reloaded = apart(move || live.reload()).await;
         match reloaded {
             Ok(Ok(())) => {
                 let running = self.live.current();

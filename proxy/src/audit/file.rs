@@ -14,8 +14,9 @@ use std::{
 };
 
 use frontdesk_filters::desk::audit::LONGEST;
+use nix::fcntl::OFlag;
 
-use super::sys::{self, SetAside};
+use super::disk::{self, SetAside};
 
 /// What is set aside ahead of need, so that it is rarely done.
 const CHUNK: u64 = 256 * 1024;
@@ -53,8 +54,8 @@ impl OpenFile {
     /// Opens the file, or makes it; its directory must be there.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         // Without O_NONBLOCK a pipe is opened when somebody reads it, and a device may become our terminal.
-        let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
+        let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags.bits()).open(path)?;
         let found = file.metadata()?;
         let (way, torn) = if found.is_file() {
             // Who is in the middle of a line has it open.
@@ -119,11 +120,11 @@ impl OpenFile {
         if !self.on_disk() {
             // A device that is full says so even if it is given nothing.
             let _nothing: usize = self.file.write(&[])?;
-            return sys::takes(&self.file, LOOK);
+            return disk::takes(&self.file, LOOK);
         }
         let size = self.size()?;
         let need = size + more + 2 * (promised * LONGEST) as u64;
-        sys::may_grow_to(need)?;
+        disk::may_grow_to(need)?;
         if self.way == Way::SetAside {
             let from = self.set_aside.max(size);
             let least = if fresh { need.max(from + 2 * LONGEST as u64) } else { need };
@@ -135,11 +136,11 @@ impl OpenFile {
                 SetAside::Unknown => self.way = Way::Asked,
             }
         }
-        sys::has_left(&self.file, need - size)
+        disk::has_left(&self.file, need - size)
     }
 
     fn set_aside(&mut self, from: u64, to: u64) -> io::Result<SetAside> {
-        let done = sys::set_aside(&self.file, from, to - from)?;
+        let done = disk::set_aside(&self.file, from, to - from)?;
         self.set_aside = to;
         Ok(done)
     }
@@ -177,7 +178,7 @@ impl OpenFile {
                     continue;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => match sys::takes(&self.file, PATIENCE) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => match disk::takes(&self.file, PATIENCE) {
                     Ok(()) => continue,
                     Err(error) => error,
                 },

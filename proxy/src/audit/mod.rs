@@ -3,12 +3,12 @@
 //! Whoever is about to act sets room for a line aside first, so that a full disk is noticed before the site is asked and
 //! not after. A thread of its own writes what waits in one call; no thread that serves requests waits for a disk.
 
+mod disk;
 mod file;
 mod names;
 mod owner;
 mod series;
 mod shared;
-mod sys;
 #[cfg(test)]
 mod tests;
 
@@ -51,7 +51,7 @@ impl Log {
     /// Opens the file and starts its thread. A disk without room is no reason not to start: that is said in the log,
     /// and what would be recorded is refused.
     pub fn open(settings: &Settings) -> Result<Arc<Self>, String> {
-        sys::survive_file_limit();
+        crate::sys::survive_file_limit();
         let shared = Shared::new();
         let owner = Owner::new(shared.clone(), Series::open(settings)?);
         thread::Builder::new()

@@ -7,10 +7,10 @@
 //! Whoever is at the other end has to be of the same user, or root: a socket is as good as all that is sent to it.
 
 use std::{
-    io::{self, BufRead, BufReader, IoSlice, IoSliceMut, Write},
+    io::{self, BufRead, BufReader, IoSlice, Write},
     net::{SocketAddr, TcpListener},
     os::{
-        fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd},
+        fd::{AsRawFd, OwnedFd, RawFd},
         unix::{
             fs::{FileTypeExt, PermissionsExt},
             net::{UnixListener, UnixStream},
@@ -20,9 +20,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, getsockopt, recvmsg, sendmsg, sockopt::PeerCredentials,
+use nix::{
+    sys::socket::{ControlMessage, MsgFlags, getsockopt, sendmsg, sockopt::PeerCredentials},
+    unistd::geteuid,
 };
+
+use crate::sys;
 
 /// How long a successor waits to be given the sockets.
 const WAITS: Duration = Duration::from_secs(300);
@@ -46,19 +49,12 @@ pub(super) struct Inherited {
 impl Inherited {
     /// What a service manager has bound (`LISTEN_FDS`); nothing, where there is none.
     pub(super) fn from_manager() -> io::Result<Self> {
-        let fds = sd_notify::listen_fds()?.collect();
-        // SAFETY: they are given to this process, and nobody else in it takes them.
-        unsafe { Self::of(fds) }
+        Self::of(sys::bound_for_us()?)
     }
 
-    /// # Safety
-    ///
-    /// The descriptors are open, and nobody else's.
-    unsafe fn of(fds: Vec<RawFd>) -> io::Result<Self> {
-        let mut listeners = Vec::with_capacity(fds.len());
-        for fd in fds {
-            // SAFETY: as is said above.
-            let listener = unsafe { TcpListener::from_raw_fd(fd) };
+    fn of(sockets: Vec<OwnedFd>) -> io::Result<Self> {
+        let mut listeners = Vec::with_capacity(sockets.len());
+        for listener in sockets.into_iter().map(TcpListener::from) {
             listener.set_nonblocking(true)?;
             listeners.push((listener.local_addr()?, listener));
         }
@@ -116,11 +112,7 @@ impl Place {
         loop {
             match self.listener.accept() {
                 Ok((stream, _)) => match received(&stream) {
-                    Ok(fds) => {
-                        // SAFETY: the kernel has just made them for this process.
-                        let inherited = unsafe { Inherited::of(fds) }?;
-                        return Ok(Inherited { giver: Some(stream), ..inherited });
-                    }
+                    Ok(sockets) => return Ok(Inherited { giver: Some(stream), ..Inherited::of(sockets)? }),
                     Err(e) => tracing::warn!(error = %e, "somebody came who gave no sockets"),
                 },
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
@@ -151,7 +143,7 @@ pub(super) fn give(path: &Path, sockets: &[OwnedFd]) -> io::Result<()> {
         io::Error::new(e.kind(), format!("no successor waits at {}: {e}; {hint}", path.display()))
     })?;
     check_peer(&stream)?;
-    let fds: Vec<RawFd> = sockets.iter().map(|socket| socket.as_fd().as_raw_fd()).collect();
+    let fds: Vec<RawFd> = sockets.iter().map(|socket| socket.as_raw_fd()).collect();
     let rights = [ControlMessage::ScmRights(&fds)];
     sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(HELLO)], &rights, MsgFlags::MSG_NOSIGNAL, None)?;
     stream.set_read_timeout(Some(BEGINS))?;
@@ -164,36 +156,21 @@ pub(super) fn give(path: &Path, sockets: &[OwnedFd]) -> io::Result<()> {
 }
 
 /// The sockets that come in the first message.
-fn received(stream: &UnixStream) -> io::Result<Vec<RawFd>> {
+fn received(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     check_peer(stream)?;
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let mut hello = [0; HELLO.len()];
-    let mut room = nix::cmsg_space!([RawFd; MOST]);
-    let mut parts = [IoSliceMut::new(&mut hello)];
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-    let message = recvmsg::<()>(stream.as_raw_fd(), &mut parts, Some(&mut room), flags)?;
-    let mut fds = Vec::new();
-    for part in message.cmsgs()? {
-        if let ControlMessageOwned::ScmRights(given) = part {
-            fds.extend(given);
-        }
-    }
-    if hello != HELLO || fds.is_empty() {
-        for fd in fds {
-            // SAFETY: the kernel has just made it for this process; it is closed when this is dropped.
-            drop(unsafe { OwnedFd::from_raw_fd(fd) });
-        }
+    let sockets = sys::received::<MOST>(stream, &mut hello)?;
+    if hello != HELLO || sockets.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not speak as a process of this kind does"));
     }
-    Ok(fds)
+    Ok(sockets)
 }
 
 fn check_peer(stream: &UnixStream) -> io::Result<()> {
     let peer = getsockopt(stream, PeerCredentials)?.uid();
-    // SAFETY: it takes nothing and cannot fail.
-    let own = unsafe { libc::geteuid() };
-    if peer != 0 && peer != own {
+    if peer != 0 && peer != geteuid().as_raw() {
         let why = format!("at the other end is a process of user {peer}, neither ours nor root's");
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }

@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use super::NotStarted;
-use crate::live::Live;
+use crate::live::{Live, apart};
 
 /// What to do next.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Signals {
                 _ = self.quit.recv() => return Told::HandOver,
                 _ = self.hup.recv() => {
                     let live = live.clone();
-                    tokio::task::spawn_blocking(move || drop(live.reload()));
+                    drop(apart(move || live.reload()));
                 }
             }
         }

@@ -12,6 +12,7 @@ use super::{
     signals::Signals,
 };
 use crate::{
+    accept::{Gate, Paused},
     front::{behind::Errands, entry::Entry},
     live::Live,
 };
@@ -47,11 +48,14 @@ pub(super) async fn inherited(
 }
 
 /// Gives the listeners to a successor that waits for them. The error says what is in the way.
+///
+/// With a store of this process alone nobody is accepted here from the moment the calls are done: what is returned keeps
+/// it so, until this process begins to end.
 pub(super) async fn hand_over(
     live: &Arc<Live>,
     open: &Open,
-    (entry, errands, chains): (&Entry, &Errands, &Chains),
-) -> Result<(), String> {
+    (gate, entry, errands, chains): (&Arc<Gate>, &Entry, &Errands, &Chains),
+) -> Result<Option<Paused>, String> {
     let place = live.bound().upgrade_socket.clone().ok_or(NO_PLACE)?;
     if !place.exists() {
         return Err(format!(
@@ -60,6 +64,7 @@ pub(super) async fn hand_over(
         ));
     }
     let running = live.current();
+    let mut paused = None;
     if running.store.is_of_this_process() {
         tracing::warn!(
             "store.url is memory: rates, budgets, sessions, idempotency keys, confirmations and answers that wait stay \
@@ -73,11 +78,13 @@ pub(super) async fn hand_over(
         if tokio::time::timeout(limit, emptied).await.is_err() {
             return Err("calls are still under way after shutdown_timeout, and their promises would be lost".to_owned());
         }
+        // Else some would be told to come back by the one, while the other serves already.
+        paused = Some(gate.pause().await);
     }
     let _ = tokio::time::timeout(LAST_RECORDS, jobs::flush(live, chains)).await;
     let sockets = open.copies().map_err(|e| e.to_string())?;
     let given = tokio::task::spawn_blocking(move || handover::give(&place, &sockets)).await;
     given.map_err(|e| e.to_string())?.map_err(|e| e.to_string())?;
     tracing::info!("a successor serves on our listeners");
-    Ok(())
+    Ok(paused)
 }

@@ -203,7 +203,7 @@ fn command() -> clap::Command {
 pub fn main() -> ExitCode {
     let asked = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|e| e.exit()).command;
     if !matches!(asked, Command::Run(_) | Command::Demo { .. } | Command::Inspect { .. } | Command::Import(_)) {
-        end_with_the_reader();
+        crate::sys::end_with_the_reader();
     }
     match asked {
         Command::Run(args) => run::run(args),
@@ -219,15 +219,6 @@ pub fn main() -> ExitCode {
         Command::Demo { listen, admin } => demo::demo(listen, admin),
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { command, dir } => man::man(&command, dir.as_deref()),
-    }
-}
-
-/// What only prints ends when nobody reads on, as `head` expects, and not with a panic. What has sockets handles it
-/// where it writes.
-fn end_with_the_reader() {
-    // SAFETY: no other thread runs yet, and the default action is no function of ours.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The pages people read: a table of the fixed ones, the frame around all of them, and the flights, which are rendered
 //! for each search.
 
+use frontdesk_filters::text::escaped;
 use http::StatusCode;
 
 use super::{
@@ -88,7 +89,7 @@ pub fn flights(search: &Search, unknown: Option<&str>) -> Reply {
     let found = if unknown.is_some() { Vec::new() } else { search.run() };
     let results = match (unknown, found.is_empty()) {
         (Some(name), _) => {
-            format!("<p>We do not know the airport “{}”. Try a city such as Madrid or Tokyo.</p>\n", escape(name))
+            format!("<p>We do not know the airport “{}”. Try a city such as Madrid or Tokyo.</p>\n", escaped(name))
         }
         (None, true) => "<p>No flights match. Try another city or a higher price.</p>\n".to_owned(),
         (None, false) => table(&route, &found),
@@ -170,11 +171,6 @@ fn frame(path: &str, title: &str, description: &str, main: &str) -> String {
          <footer>\n<p>© {SITE} GmbH · <a href=\"/terms\">Terms of use</a> · \
          <a href=\"mailto:hello@example-travel.com\">hello@example-travel.com</a></p>\n</footer>\n</body>\n</html>\n"
     )
-}
-
-/// Text made safe to stand in HTML, between tags or in a quoted attribute.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 #[cfg(test)]

@@ -3,21 +3,25 @@
 //! No link is followed, nothing but a regular file is opened for reading, and nothing that is opened can block.
 
 use std::{
-    ffi::{CStr, CString, OsStr},
+    ffi::OsStr,
     fs::{File, Metadata, OpenOptions},
     io::{self, Read},
-    os::{
-        fd::{AsRawFd, FromRawFd, IntoRawFd},
-        unix::{
-            ffi::OsStrExt,
-            fs::{MetadataExt, OpenOptionsExt},
-        },
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, OpenOptionsExt},
     },
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use frontdesk_filters::handoff::{Directory, Kind, NAMES, Stamp, Unread};
+use nix::{
+    dir::Dir,
+    errno::Errno,
+    fcntl::{OFlag, openat, renameat},
+    sys::stat::Mode,
+    unistd::{UnlinkatFlags, unlinkat},
+};
 
 /// Whether the directory's own path may end in a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,53 +38,42 @@ impl Opened {
     /// Opens it.
     pub fn open(path: &Path, links: Links) -> Result<Self, Unread> {
         let flags = match links {
-            Links::Followed => libc::O_DIRECTORY,
-            Links::Refused => libc::O_DIRECTORY | libc::O_NOFOLLOW,
+            Links::Followed => OFlag::O_DIRECTORY,
+            Links::Refused => OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW,
         };
         // A slash at its end would have a link followed.
         let bytes = path.as_os_str().as_bytes();
         let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(bytes.len(), |last| last + 1);
         let path = Path::new(OsStr::from_bytes(&bytes[..end]));
-        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-        opened.map(Self).map_err(|error| match error.raw_os_error() {
-            Some(libc::ENOTDIR | libc::ELOOP) => Unread::Failed("it is no directory, or a link to one".into()),
+        let opened = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
+        opened.map(Self).map_err(|error| match errno(&error) {
+            Some(Errno::ENOTDIR | Errno::ELOOP) => Unread::Failed("it is no directory, or a link to one".into()),
             _ => why(&error),
         })
     }
 
     /// Opens a name in it.
-    pub(super) fn at(&self, name: &str, flags: i32, mode: libc::c_uint) -> io::Result<File> {
-        let component = !name.is_empty() && !name.contains('/') && name != "..";
-        let name = CString::new(name).ok().filter(|_| component).ok_or(io::ErrorKind::NotFound)?;
+    pub(super) fn at(&self, name: &str, flags: OFlag, mode: Mode) -> io::Result<File> {
+        if name.is_empty() || name == ".." || name.contains(['/', '\0']) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         loop {
-            // SAFETY: the descriptor is open as long as `self` is borrowed, and the name ends in NUL.
-            let fd = unsafe { libc::openat(self.0.as_raw_fd(), name.as_ptr(), flags | libc::O_CLOEXEC, mode) };
-            if fd >= 0 {
-                // SAFETY: it was just opened, and nobody else knows it.
-                return Ok(unsafe { File::from_raw_fd(fd) });
-            }
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
+            match openat(&self.0, name, flags | OFlag::O_CLOEXEC, mode) {
+                Ok(opened) => return Ok(opened.into()),
+                Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
             }
         }
     }
 
     /// Gives a file in it another name; what had that name is gone.
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let (from, to) = (CString::new(from)?, CString::new(to)?);
-        let own = self.0.as_raw_fd();
-        // SAFETY: the descriptor is open as long as `self` is borrowed, and the names end in NUL.
-        let done = unsafe { libc::renameat(own, from.as_ptr(), own, to.as_ptr()) };
-        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        Ok(renameat(&self.0, from, &self.0, to)?)
     }
 
     /// Removes a file in it, if it can be.
     pub(super) fn remove(&self, name: &str) {
-        if let Ok(name) = CString::new(name) {
-            // SAFETY: as above.
-            unsafe { libc::unlinkat(self.0.as_raw_fd(), name.as_ptr(), 0) };
-        }
+        let _ = unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir);
     }
 
     /// The directory as a file, to have what was written in it kept.
@@ -92,25 +85,25 @@ impl Opened {
 impl Directory for Opened {
     fn names(&self) -> Result<Vec<String>, Unread> {
         // Opened anew: where the reading stands belongs to whoever opened it.
-        let own = self.at(".", libc::O_RDONLY | libc::O_DIRECTORY, 0).map_err(|error| why(&error))?;
-        let listing = Listing::of(own).map_err(|error| why(&error))?;
+        let own = self.at(".", OFlag::O_RDONLY | OFlag::O_DIRECTORY, Mode::empty()).map_err(|error| why(&error))?;
         let mut names = Vec::new();
-        for name in listing {
-            let name = name.map_err(|error| why(&error))?;
-            if name.as_bytes() == b"." || name.as_bytes() == b".." {
+        for entry in Dir::from_fd(own.into()).map_err(|error| why(&error.into()))? {
+            let entry = entry.map_err(|error| why(&error.into()))?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
                 continue;
             }
             if names.len() == NAMES {
                 return Err(Unread::TooMany);
             }
-            names.push(String::from_utf8_lossy(name.as_bytes()).into_owned());
+            names.push(String::from_utf8_lossy(name).into_owned());
         }
         Ok(names)
     }
 
     fn stamp(&self, name: &str) -> Result<Stamp, Unread> {
         // With O_PATH nothing is opened: a pipe does not wait, and a device does not notice.
-        let found = self.at(name, libc::O_PATH | libc::O_NOFOLLOW, 0).and_then(|found| found.metadata());
+        let found = self.at(name, OFlag::O_PATH | OFlag::O_NOFOLLOW, Mode::empty()).and_then(|found| found.metadata());
         found.map(|metadata| stamp(&metadata)).map_err(|error| why(&error))
     }
 
@@ -118,8 +111,8 @@ impl Directory for Opened {
         if self.stamp(name)?.kind != Kind::File {
             return Err(Unread::NotAFile);
         }
-        let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-        let mut file = self.at(name, flags, 0).map_err(|error| why(&error))?;
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+        let mut file = self.at(name, flags, Mode::empty()).map_err(|error| why(&error))?;
         // It may be another by now.
         let before = stamp(&file.metadata().map_err(|error| why(&error))?);
         if before.kind != Kind::File {
@@ -162,55 +155,16 @@ fn at(seconds: i64, nanos: i64) -> SystemTime {
     second.and_then(|second| second.checked_add(nanos)).unwrap_or(UNIX_EPOCH)
 }
 
+fn errno(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw)
+}
+
 fn why(error: &io::Error) -> Unread {
-    match error.raw_os_error() {
-        Some(libc::ELOOP | libc::ENXIO | libc::ENODEV) => Unread::NotAFile,
-        _ if error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
-            Unread::Missing
-        }
+    match errno(error) {
+        Some(Errno::ELOOP | Errno::ENXIO | Errno::ENODEV) => Unread::NotAFile,
+        Some(Errno::ENAMETOOLONG) => Unread::Missing,
+        _ if error.kind() == io::ErrorKind::NotFound => Unread::Missing,
         _ => Unread::Failed(error.to_string()),
-    }
-}
-
-/// The names of a directory, one after the other.
-struct Listing(*mut libc::DIR);
-
-impl Listing {
-    fn of(directory: File) -> io::Result<Self> {
-        let fd = directory.into_raw_fd();
-        // SAFETY: the descriptor is a directory's, and belongs to the listing from here on.
-        let listing = unsafe { libc::fdopendir(fd) };
-        if listing.is_null() {
-            let error = io::Error::last_os_error();
-            // SAFETY: nobody took it.
-            drop(unsafe { File::from_raw_fd(fd) });
-            return Err(error);
-        }
-        Ok(Self(listing))
-    }
-}
-
-impl Iterator for Listing {
-    type Item = io::Result<CString>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        // SAFETY: nothing but errno is written; null means its end or an error, and errno tells them apart.
-        unsafe { *libc::__errno_location() = 0 };
-        // SAFETY: the listing is open, and only this one reads it.
-        let entry = unsafe { libc::readdir(self.0) };
-        if entry.is_null() {
-            let error = io::Error::last_os_error();
-            return (error.raw_os_error() != Some(0)).then_some(Err(error));
-        }
-        // SAFETY: the name ends in NUL, and is copied before the listing is read on.
-        Some(Ok(unsafe { CStr::from_ptr((*entry).d_name.as_ptr()) }.to_owned()))
-    }
-}
-
-impl Drop for Listing {
-    fn drop(&mut self) {
-        // SAFETY: it is open, and this is the last of it.
-        unsafe { libc::closedir(self.0) };
     }
 }
 
@@ -246,9 +200,7 @@ mod tests {
         std::fs::create_dir(inside("d.md")).unwrap();
         symlink(inside("a.md"), inside("l.md")).unwrap();
         symlink("/nowhere", inside("dangling.md")).unwrap();
-        let pipe = CString::new(inside("p.md").as_os_str().as_bytes()).unwrap();
-        // SAFETY: the path ends in NUL.
-        assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+        nix::unistd::mkfifo(&inside("p.md"), Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
         let _socket = UnixListener::bind(inside("s.md")).unwrap();
         let opened = Opened::open(&scratch.0, Links::Refused).unwrap();
         let mut names = opened.names().unwrap();

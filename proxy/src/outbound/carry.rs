@@ -10,7 +10,7 @@ use pingora::{
 use tokio::time::timeout;
 use url::Url;
 
-use super::{CONNECT, Outbound};
+use super::{Outbound, answered, named::Named};
 use crate::{
     live::Running,
     traces::{Place, Span},
@@ -154,16 +154,9 @@ fn dressed(mut headers: HeaderMap, host: HeaderValue, call: &Call<'_>) -> Result
 
 /// Another service, its certificate verified by the roots of this machine.
 async fn elsewhere(url: &Url) -> Result<(HttpPeer, HeaderValue), String> {
-    let host = url.host_str().ok_or("the URL has no host")?;
-    let port = url.port_or_known_default().unwrap_or(443);
-    let name = host.trim_start_matches('[').trim_end_matches(']');
-    let mut found = tokio::net::lookup_host((name, port)).await.map_err(|e| format!("{host}: {e}"))?;
-    let address = found.next().ok_or_else(|| format!("{host} has no address"))?;
-    let mut peer = HttpPeer::new(address, true, name.to_owned());
-    peer.options.connection_timeout = Some(CONNECT);
-    peer.options.total_connection_timeout = Some(CONNECT);
-    let authority = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
-    Ok((peer, HeaderValue::try_from(authority).map_err(|e| e.to_string())?))
+    let named = Named::of(url)?;
+    let peer = named.peer().await?;
+    Ok((peer, HeaderValue::try_from(named.authority()).map_err(|e| e.to_string())?))
 }
 
 fn not_sent(whom: &str, why: &str) -> Failed {
@@ -197,14 +190,8 @@ pub(super) async fn exchange(
         session.write_request_body(body.clone(), true).await?;
     }
     session.finish_request_body().await?;
-    let (status, headers) = loop {
-        session.read_response_header().await?;
-        match session.response_header() {
-            Some(head) if head.status.is_informational() => {}
-            Some(head) => break (head.status, head.headers.clone()),
-            None => return Err(Cut::Headless),
-        }
-    };
+    let head = answered(session).await?.ok_or(Cut::Headless)?;
+    let (status, headers) = (head.status, head.headers.clone());
     let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
     if announced.is_some_and(|length: usize| length > most) {
         return Err(Cut::TooLong(status));

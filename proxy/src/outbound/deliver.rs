@@ -19,11 +19,14 @@ use frontdesk_filters::{
     site::{Settings, StoreHome},
 };
 use http::{HeaderValue, StatusCode, header};
-use pingora::{http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
+use pingora::{http::RequestHeader, protocols::http::client::HttpSession};
 use tokio::time::timeout;
 use url::Url;
 
-use super::{CONNECT, Outbound, because};
+use super::{
+    Outbound, answered, because,
+    named::{Named, bare},
+};
 use crate::live::Running;
 
 /// How long all of a delivery may take.
@@ -81,18 +84,11 @@ impl Courier<'_> {
     }
 
     async fn send(&self, url: &Url, body: Bytes) -> Result<(), String> {
-        let host = url.host_str().ok_or("the URL has no host")?;
-        let port = url.port_or_known_default().unwrap_or(443);
-        let name = host.trim_start_matches('[').trim_end_matches(']');
-        let found = looked_up(name, port).await?;
-        let address = self.judged(&found).await?;
-        let mut peer = HttpPeer::new(address, url.scheme() == "https", name.to_owned());
+        let server = Named::of(url)?;
+        let found = looked_up(server.name, server.port).await?;
+        let mut peer = server.peer_at(self.judged(&found).await?);
         peer.group_key = GROUP;
-        peer.options.connection_timeout = Some(CONNECT);
-        peer.options.total_connection_timeout = Some(CONNECT);
-        let authority = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
-        let target = url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()));
-        let request = posted(&target, &authority, body.len()).map_err(|e| because(&e))?;
+        let request = posted(server.target(), &server.authority(), body.len()).map_err(|e| because(&e))?;
         let (mut session, _) = self.outbound.connector.get_http_session(&peer).await.map_err(|e| because(&e))?;
         let answered = exchange(&mut session, request, body).await;
         session.shutdown().await;
@@ -133,9 +129,8 @@ impl Courier<'_> {
             && let Ok(url) = Url::parse(url)
             && let Some(host) = url.host_str()
         {
-            let name = host.trim_start_matches('[').trim_end_matches(']');
             // Unreachable by its name, it is not reached by another either.
-            ours.extend(looked_up(name, url.port().unwrap_or(6379)).await.unwrap_or_default());
+            ours.extend(looked_up(bare(host), url.port().unwrap_or(6379)).await.unwrap_or_default());
         }
         ours
     }
@@ -150,19 +145,13 @@ async fn exchange(
     session.write_request_header(Box::new(request)).await?;
     session.write_request_body(body, true).await?;
     session.finish_request_body().await?;
-    loop {
-        session.read_response_header().await?;
-        match session.response_header().map(|head| head.status) {
-            Some(status) if status.is_informational() => {}
-            status => return Ok(status),
-        }
-    }
+    Ok(answered(session).await?.map(|head| head.status))
 }
 
 /// What a host is looked up by: a dot at its end makes it no other.
 fn named(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
-    host.trim_start_matches('[').trim_end_matches(']')
+    bare(host)
 }
 
 /// Its errors do not say which name.
@@ -202,6 +191,38 @@ fn posted(target: &str, authority: &str, length: usize) -> pingora::Result<Reque
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{admin::metrics::Metrics, live::Live, source::Source};
+
+    /// Delivers by a configuration with these lines.
+    fn delivering(lines: &str) -> Arc<Outbound> {
+        let text = format!("[upstream]\nurl = \"http://127.0.0.1:9\"\n{lines}");
+        let source = Source { text: Some(text), ..Source::file("site.toml".into()) };
+        let outbound = Outbound::new();
+        let live = Live::start(source, Metrics::new().unwrap(), outbound.clone()).unwrap();
+        outbound.deliver_for(&live);
+        outbound
+    }
+
+    #[tokio::test]
+    async fn where_a_name_leads_is_judged_whatever_its_spelling() {
+        const PUBLIC: &str = "1.1.1.1:443";
+        let (strict, open) = (delivering(""), delivering("[sessions]\nallow_http_callbacks = true\n"));
+        let judged = async |by: &Outbound, found: &[&str]| {
+            let found: Vec<SocketAddr> = found.iter().map(|address| address.parse().unwrap()).collect();
+            by.courier().unwrap().judged(&found).await.map(|address| address.to_string())
+        };
+        let nowhere = Err("its name leads where nothing is delivered".to_owned());
+        for inside in ["10.0.0.1:443", "169.254.169.254:443", "[fd00::1]:443", "[::ffff:192.168.1.1]:443"] {
+            for by in [&strict, &open] {
+                assert_eq!(judged(by, &[inside]).await, nowhere, "{inside}");
+                assert_eq!(judged(by, &[PUBLIC, inside]).await, nowhere, "{inside} behind one that is public");
+            }
+        }
+        assert_eq!(judged(&strict, &["127.0.0.1:4443"]).await, nowhere);
+        assert_eq!(judged(&open, &["127.0.0.1:4443"]).await, Ok("127.0.0.1:4443".to_owned()));
+        assert_eq!(judged(&strict, &[PUBLIC, "[2606:4700::1]:443"]).await, Ok(PUBLIC.to_owned()));
+        assert!(judged(&strict, &[]).await.is_err());
+    }
 
     #[test]
     fn what_listens_everywhere_is_everywhere() {

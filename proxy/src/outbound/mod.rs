@@ -4,6 +4,7 @@
 mod carry;
 mod deliver;
 pub mod lines;
+mod named;
 mod page;
 mod post;
 mod read;
@@ -21,7 +22,7 @@ use pingora::{
         TransportConnector,
         http::{Connector, v1},
     },
-    http::RequestHeader,
+    http::{RequestHeader, ResponseHeader},
     protocols::http::client::HttpSession,
     upstreams::peer::{HttpPeer, Peer},
 };
@@ -33,6 +34,7 @@ pub use page::{Body, Rest};
 pub use read::Question;
 
 use crate::live::Live;
+use named::Named;
 
 /// Asks upstreams and others, over connections of its own.
 pub struct Outbound {
@@ -146,21 +148,13 @@ impl Outbound {
 
     async fn fetch(&self, url: &str, accept: &'static str, bound: usize) -> Result<Whole, String> {
         let url = Url::parse(url).map_err(|e| e.to_string())?;
-        let host = url.host_str().ok_or("the URL has no host")?;
-        let port = url.port_or_known_default().unwrap_or(443);
-        let name = host.trim_start_matches('[').trim_end_matches(']');
-        let mut found = tokio::net::lookup_host((name, port)).await.map_err(|e| format!("{host}: {e}"))?;
-        let address = found.next().ok_or_else(|| format!("{host} has no address"))?;
-        let mut peer = HttpPeer::new(address, url.scheme() == "https", name.to_owned());
-        peer.options.connection_timeout = Some(CONNECT);
-        peer.options.total_connection_timeout = Some(CONNECT);
-        let authority = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
-        let host = HeaderValue::try_from(authority).map_err(|e| e.to_string())?;
+        let named = Named::of(&url)?;
+        let peer = named.peer().await?;
+        let host = HeaderValue::try_from(named.authority()).map_err(|e| e.to_string())?;
         let asked = Asked { host, tls: true };
-        let path = url.query().map_or(url.path().to_owned(), |query| format!("{}?{query}", url.path()));
         let (mut session, _) = self.connector.get_http_session(&peer).await.map_err(|e| because(&e))?;
         let manner = Manner { asked: &asked, accept, site: false, more: &[] };
-        let result = whole(&mut session, &manner, &path, bound).await;
+        let result = whole(&mut session, &manner, named.target(), bound).await;
         session.shutdown().await;
         result
     }
@@ -239,15 +233,21 @@ async fn head(session: &mut HttpSession, manner: &Manner<'_>, method: &Method, p
     }
     session.write_request_header(Box::new(request)).await?;
     session.finish_request_body().await?;
+    let head = answered(session).await?.ok_or_else(headless)?;
+    let kind = head.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
+    Ok(Seen { status: head.status, kind: kind.to_owned() })
+}
+
+/// The head of the answer, after those that are only on the way to it.
+async fn answered(session: &mut HttpSession) -> pingora::Result<Option<&ResponseHeader>> {
     loop {
         session.read_response_header().await?;
-        match session.response_header() {
-            Some(head) if head.status.is_informational() => {}
-            Some(head) => {
-                let kind = head.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
-                return Ok(Seen { status: head.status, kind: kind.to_owned() });
-            }
-            None => return pingora::Error::e_explain(pingora::ErrorType::InvalidHTTPHeader, "no response head"),
+        if session.response_header().is_none_or(|head| !head.status.is_informational()) {
+            return Ok(session.response_header());
         }
     }
+}
+
+fn headless() -> Box<pingora::Error> {
+    pingora::Error::explain(pingora::ErrorType::InvalidHTTPHeader, "no response head")
 }

@@ -11,7 +11,7 @@ use pingora::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Outbound;
+use super::{Outbound, answered, headless};
 use crate::live::Running;
 
 /// How long an idle connection is kept.
@@ -122,14 +122,7 @@ impl Outbound {
 async fn head(session: &mut HttpSession, request: RequestHeader) -> pingora::Result<ResponseHeader> {
     session.write_request_header(Box::new(request)).await?;
     session.finish_request_body().await?;
-    loop {
-        session.read_response_header().await?;
-        match session.response_header() {
-            Some(head) if head.status.is_informational() => {}
-            Some(head) => return Ok(head.clone()),
-            None => return pingora::Error::e_explain(pingora::ErrorType::InvalidHTTPHeader, "no response head"),
-        }
-    }
+    answered(session).await?.cloned().ok_or_else(headless)
 }
 
 /// The body, or what was read of it, and why no more can be.

@@ -5,6 +5,13 @@ mod known;
 mod request;
 mod response;
 
+use http::{HeaderMap, HeaderName};
+
 pub use body::{PageBodies, PageBody};
 pub use request::{Asked, prepare as prepare_request};
 pub use response::{Touched, prepare as prepare_response};
+
+/// What a header says; its first line.
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).and_then(|v| v.to_str().ok())
+}

@@ -8,7 +8,7 @@ use frontdesk_filters::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use pingora::http::RequestHeader;
 
-use super::known;
+use super::{known, text};
 
 /// What is remembered of the request until its response comes.
 #[derive(Debug, Default)]
@@ -120,10 +120,6 @@ fn may_be_page(request: &RequestHeader) -> bool {
         None => true,
     };
     takes_html && page
-}
-
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name).and_then(|v| v.to_str().ok())
 }
 
 /// All lines of a list header as one.

@@ -12,7 +12,7 @@ use pingora::http::{RequestHeader, ResponseHeader};
 use super::{
     Asked,
     body::{PageBody, Place},
-    known,
+    known, text,
 };
 use crate::admin::metrics::Metrics;
 
@@ -170,10 +170,6 @@ fn add_vary(head: &mut ResponseHeader) -> pingora::Result<()> {
         head.append_header("Vary", HeaderValue::from_static("Accept"))?;
     }
     Ok(())
-}
-
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    headers.get(name).and_then(|v| v.to_str().ok())
 }
 
 fn set_tag(head: &mut ResponseHeader, tag: &str) -> pingora::Result<()> {

@@ -21,6 +21,12 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use self::{file::File, guarded::Guarded, memory::Memory, redis::Redis};
 
+/// A length of time in milliseconds, as a home counts it; a hundred years is for ever.
+fn millis(length: Duration) -> i64 {
+    const FOR_EVER: u128 = 100 * 365 * 24 * 3600 * 1000;
+    length.as_millis().clamp(1, FOR_EVER) as i64
+}
+
 /// Counters and records, and what keeps them well.
 pub struct Store {
     pub counters: Arc<dyn Counters>,

@@ -111,8 +111,7 @@ impl Span {
 
     fn text(&mut self, key: &'static str, value: Option<&str>) {
         if let (Some(recorded), Some(value)) = (&mut self.recorded, value) {
-            let end = (0..=value.len().min(LONGEST)).rev().find(|i| value.is_char_boundary(*i)).unwrap_or(0);
-            recorded.set_attribute(KeyValue::new(key, value[..end].to_owned()));
+            recorded.set_attribute(KeyValue::new(key, value[..value.floor_char_boundary(LONGEST)].to_owned()));
         }
     }
 

@@ -12,7 +12,7 @@ mod reply;
 #[path = "../../../filters/src/dialect/agtp/wire/mod.rs"]
 mod wire;
 
-#[path = "../invariants.rs"]
+#[path = "../invariants/frames.rs"]
 mod invariants;
 
 fuzz_target!(|data: &[u8]| invariants::hold(data));

@@ -244,7 +244,7 @@ impl Crawl {
             return Outcome::Other;
         }
         page.path = ask.target.to_string();
-        cut(&mut page.markdown, books::MOST_OF_PAGE);
+        page.markdown.truncate(page.markdown.floor_char_boundary(books::MOST_OF_PAGE));
         let validator = |name| {
             let value = fetched.headers.get(name).and_then(|value| value.to_str().ok());
             value.filter(|value| value.len() <= LONGEST_VALIDATOR).map(str::to_owned)
@@ -301,13 +301,6 @@ fn from_markdown(text: &str, ask: &Ask) -> Page {
         noindex: false,
         nofollow: false,
         alternate_markdown: None,
-    }
-}
-
-fn cut(text: &mut String, most: usize) {
-    if text.len() > most {
-        let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        text.truncate(end);
     }
 }
 

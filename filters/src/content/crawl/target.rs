@@ -6,7 +6,7 @@ use ring::digest;
 use url::Url;
 
 use super::{glob::Glob, robots};
-use crate::{path, site::Settings};
+use crate::{path, site::Settings, text::hex};
 
 /// The longest path with its query that is asked for, in bytes.
 const LONGEST: usize = 1_024;
@@ -142,8 +142,7 @@ impl Rules {
 }
 
 fn short(written: &str) -> String {
-    let digest = digest::digest(&digest::SHA256, written.as_bytes());
-    digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest::digest(&digest::SHA256, written.as_bytes()).as_ref()[..16])
 }
 
 /// A path that is not more of the same, with a query that is not a whole form.

@@ -7,11 +7,11 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::HeaderName;
 use serde_json::{Value, json};
 
-use super::{calling::Calling, contract::NoContract, contracts::is_id};
+use super::{calling::Calling, contract::NoContract};
 use crate::{
     desk::{
         Desk,
-        records::{self, seconds},
+        records::{self, is_id, seconds},
         rfc3339,
     },
     state::{Change, Expect, NotKept, Put},

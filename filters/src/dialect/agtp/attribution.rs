@@ -17,9 +17,10 @@ use super::{
 use crate::{
     caller::{Caller, Proof},
     chain::Appended,
-    desk::{records::hex, rfc3339},
+    desk::rfc3339,
     reply::Reply,
     site::Settings,
+    text::hex,
 };
 
 const SERVER_ID: HeaderName = HeaderName::from_static("server-id");
@@ -51,6 +52,8 @@ const OURS: [HeaderName; 11] = [
 
 /// The longest value of a request that is said again.
 const LONGEST_ECHO: usize = 128;
+/// Bytes that hardly a record is longer than.
+const LONG: usize = 1024;
 /// The version of what stands in a record.
 const VERSION: &str = "1";
 /// How a server is called that nobody gave a name.
@@ -257,7 +260,9 @@ impl Signing {
             upstream_status: record.upstream_status,
         };
         // Text and numbers can always be written.
-        self.jws.sign(&serde_json::to_vec(&payload).unwrap_or_default())
+        let mut written = Vec::with_capacity(LONG);
+        let _ = serde_json::to_writer(&mut written, &payload);
+        self.jws.sign(&written)
     }
 
     /// Says of a reply whose it is: the server, what of the request is said again, the hosted agent's owner and trust, the

@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{calling::Calling, jws, said::Lineage, source::Source, template::Places};
-use crate::desk::{records, rfc3339};
+use crate::{
+    desk::{records, rfc3339},
+    text::hex,
+};
 
 /// An endpoint, and who may call it until when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,7 +120,7 @@ impl Origin {
 
 /// Who is proven behind a request, else where it came from, whatever is claimed: as contracts name them.
 pub(super) fn holder(calling: &Calling<'_>) -> String {
-    records::hex(&calling.incoming.caller.whoever().bytes())
+    hex(&calling.incoming.caller.whoever().bytes())
 }
 
 /// `contract_hash` (§10.1.6).

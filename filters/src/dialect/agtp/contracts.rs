@@ -14,7 +14,10 @@ use bytes::Bytes;
 
 use super::contract::{Bound, Contract, Ending};
 use crate::{
-    desk::{Desk, records::seconds},
+    desk::{
+        Desk,
+        records::{is_id, seconds},
+    },
     state::{Change, Committed, Expect, NotKept, Put, Records},
 };
 
@@ -269,9 +272,4 @@ fn key(id: &str) -> String {
 
 fn list_of(share: &str) -> String {
     format!("n:of:{share}")
-}
-
-/// Thirty-two digits, so that no other record is ever named.
-pub(super) fn is_id(id: &str) -> bool {
-    id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }

@@ -8,7 +8,7 @@ use ring::digest::{SHA256, digest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{desk::records::hex, signer::Signer, site::Integrity};
+use crate::{signer::Signer, site::Integrity, text::hex};
 
 /// The field of the manifest that holds its signature (AGTP-API §8.8).
 const MANIFEST_SIGNATURE: &str = "manifest_signature";

@@ -10,7 +10,7 @@ use super::{
     Spoken,
     calling::Calling,
     contract::{Contract, holder},
-    contracts::{Contracts, is_id},
+    contracts::Contracts,
     path::Asked,
     proposal::Proposal,
     said::{Said, Wrong},
@@ -77,7 +77,7 @@ impl Spoken {
         calling: &Calling<'_>,
         path: &Asked<'_>,
     ) -> Result<Said, Wrong> {
-        let id = path.segments.get(1).map(|id| &**id).filter(|id| is_id(id)).ok_or_else(unknown)?;
+        let id = path.segments.get(1).map(|id| &**id).filter(|id| records::is_id(id)).ok_or_else(unknown)?;
         let found = desk.records.get(&key(calling, &id[..1])).await?;
         let kept = found.and_then(|record| serde_json::from_slice::<Value>(&record.value).ok()).ok_or_else(unknown)?;
         if kept["id"] != *id || kept["agent"].as_str() != calling.head.agent {

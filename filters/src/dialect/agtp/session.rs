@@ -17,6 +17,7 @@ use super::{
 use crate::{
     desk::{Desk, records, rfc3339},
     state::{Change, Committed, Expect, Put, Record},
+    text::hex,
 };
 
 /// How long a session may be suspended.
@@ -111,7 +112,7 @@ fn name(agent: &str, session: &str) -> String {
 }
 
 fn key(calling: &Calling<'_>) -> String {
-    format!("u:{}", records::hex(&calling.incoming.caller.whoever().bytes()))
+    format!("u:{}", hex(&calling.incoming.caller.whoever().bytes()))
 }
 
 /// Whether a text is a moment in UTC, to the second.

@@ -5,11 +5,12 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{
+    answer::{Answer, Spent},
     converse::Converse,
     error,
     question::Question,
     said::Said,
-    turn::{Answer, Asking, Spent, Told, Turn, confirmation},
+    turn::{Asking, Told, Turn, confirmation},
     types::Chosen,
 };
 use crate::{

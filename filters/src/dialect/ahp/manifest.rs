@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 use super::{
     super::{Occupied, json, mcp, openapi},
     VERSION,
-    listed::{self, A_QUESTION, ANYTHING, ActionType, Listed, Mode, clip},
+    listed::{self, A_QUESTION, ANYTHING, ActionType, Listed, Mode},
 };
 use crate::{
     content::llms,
     site::{AuthKind, Budget, Declaration, Rate},
+    text::clip,
 };
 
 /// Bounds of the schema, in characters.

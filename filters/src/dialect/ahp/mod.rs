@@ -1,6 +1,7 @@
 //! The Agent Handshake Protocol 0.1: the manifest at a well-known address, and the conversation: questions in words or
 //! with structured input, answered from the site's pages, by what was declared, or by a person, at once or later.
 
+mod answer;
 mod converse;
 mod endpoint;
 pub(crate) mod error;
@@ -12,6 +13,8 @@ mod said;
 mod session;
 mod turn;
 mod types;
+#[cfg(test)]
+mod whatever;
 mod words;
 
 pub(crate) use converse::{Converse, pattern};

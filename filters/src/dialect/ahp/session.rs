@@ -9,6 +9,7 @@ use crate::{
     desk::{Desk, records},
     fault::{Fault, Refusal},
     state::{Change, Committed, Expect, NotKept, Put, Record},
+    text::hex,
 };
 
 /// Turns whose words are remembered; earlier ones only count.
@@ -111,7 +112,7 @@ fn said_before(state: &Value) -> Vec<Turn> {
 }
 
 fn owner(caller: &Caller) -> String {
-    records::hex(&caller.holder().bytes())
+    hex(&caller.holder().bytes())
 }
 
 fn key(id: &str) -> String {

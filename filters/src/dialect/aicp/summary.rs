@@ -45,31 +45,13 @@ fn without_control(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io,
-        path::{Path, PathBuf},
-    };
+    use std::path::PathBuf;
 
     use super::*;
-    use crate::site::{Outside, Refused, review};
-
-    /// A file of these bytes, and nothing else.
-    struct Only(&'static str);
-
-    impl Outside for Only {
-        fn var(&self, _: &str) -> Option<String> {
-            None
-        }
-        fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
-            Ok(self.0.into())
-        }
-        fn is_dir(&self, _: &Path) -> bool {
-            false
-        }
-    }
+    use crate::site::{Refused, review, testing::Only};
 
     fn reviewed(text: &'static str) -> Result<Review, Refused> {
-        review(&PathBuf::from("/x.toml"), &Only(text))
+        review(&PathBuf::from("/x.toml"), &Only(text.as_bytes()))
     }
 
     const APPENDIX: &str = r#"

@@ -7,13 +7,16 @@ use super::{
         Occupied,
         ahp::{
             self,
-            listed::{ActionType, Listed, clip},
+            listed::{ActionType, Listed},
         },
         arguments::Function,
     },
     VERSION, operation_path,
 };
-use crate::site::{AuthKind, Capability, Declaration};
+use crate::{
+    site::{AuthKind, Capability, Declaration},
+    text::clip,
+};
 
 /// Characters of a description: those who import it take no more.
 const LONGEST: usize = 300;

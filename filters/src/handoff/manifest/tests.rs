@@ -66,6 +66,8 @@ fn each_rule_says_what_is_wrong() {
         ("/files/.md", Some(json!({})), "no plain name"),
         ("/next_task_id", Some(json!(0)), "whole number from 1"),
         ("/tasks/T-01", Some(json!({"title": "", "status": "done"})), "is no name of a task"),
+        ("/tasks/T-001/title", Some(json!("é".repeat(201))), "tasks.T-001.title: has 201 characters; 200 are the most"),
+        ("/tasks/T-001/title", None, "tasks.T-001.title: is missing"),
         ("/tasks/T-001/status", Some(json!("open")), "one of ready, in_progress, blocked, done, cancelled"),
         ("/tasks/T-001/depends_on", Some(json!(["T-1"])), "list of names of tasks"),
         ("/tasks/T-001/created", Some(json!("today")), "tasks.T-001.created?: is no date"),

@@ -17,8 +17,9 @@ use crate::{
     desk::Desk,
     harness::{
         Harness,
+        greeting::{Greeted, major},
         kinds::Kind,
-        link::{Greeted, Link, NoAnswer, major},
+        link::{Link, NoAnswer},
         wire::{self, BAD_PARAMS, HANDLER_FAILED, NO_MESSAGE, NO_METHOD, UNSUPPORTED_VERSION},
     },
     reply::Reply,

@@ -19,6 +19,7 @@ use crate::{
     },
     harness::wire::HANDLER_FAILED,
     serve::Incoming,
+    text::clip,
 };
 
 /// What went through since somebody last looked: so many of this kind, decided so.
@@ -122,6 +123,6 @@ fn unwritten() -> Problem {
 }
 
 /// The beginning of a name.
-fn short(text: &str) -> String {
-    text.chars().take(120).collect()
+fn short(text: &str) -> &str {
+    clip(text, 120)
 }

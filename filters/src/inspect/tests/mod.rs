@@ -1,5 +1,6 @@
 //! Inspections of sites that a test makes up: what is found there, and how it is told.
 
+mod headers;
 mod hostile;
 mod readiness;
 

@@ -10,6 +10,7 @@ mod policy;
 mod recipes;
 mod rules;
 mod verbs;
+mod whatever;
 
 use std::{
     collections::HashMap,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prometheus::{core::Collector, proto::Metric};
 
-use super::{CALL_SECONDS, Metrics};
+use super::{Metrics, names::CALL_SECONDS};
 
 /// What became of the calls of one capability since the start.
 #[derive(Debug, Clone, Default)]

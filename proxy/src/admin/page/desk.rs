@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use frontdesk_filters::desk::ticket::{Decision, State, Ticket};
+use frontdesk_filters::{
+    desk::ticket::{Decision, State, Ticket},
+    text::shortened,
+};
 use http::StatusCode;
 use pingora::protocols::http::ServerSession;
 use serde_json::{Value, json};
@@ -177,11 +180,4 @@ fn form(html: &mut Html, operator: &Operator, ticket: &Ticket, permission: bool)
 
 fn asked_at(ticket: &Ticket) -> Duration {
     Duration::from_secs(ticket.asked_at())
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into(),
-    }
 }

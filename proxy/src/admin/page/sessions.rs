@@ -6,6 +6,7 @@
 
 use std::time::{Duration, Instant};
 
+use frontdesk_filters::text::hex;
 use parking_lot::Mutex;
 use ring::{
     digest::{SHA256, digest},
@@ -105,10 +106,6 @@ fn hash(text: &str) -> Hash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
     hash
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::{io::Read, process::Command};
 
+use nix::errno::Errno;
+
 use super::*;
 
 /// A file system of its own; `None` where we may not mount one.
@@ -208,12 +210,12 @@ async fn what_was_promised_is_written_though_the_next_file_has_no_room() {
 #[ignore = "run by the test below, in a process of its own"]
 async fn limited() {
     let directory = Directory::new("limited");
-    sys::survive_file_limit();
+    crate::sys::survive_file_limit();
     // A line that was begun and could not be finished is cut off.
     let cut = directory.0.join("cut");
     let (done, error) =
         file::OpenFile::open(&cut).unwrap().append(&[vec![b'c'; 4999], vec![b'\n']].concat().repeat(300));
-    assert_eq!((done, error.unwrap().raw_os_error()), (1 << 20, Some(libc::EFBIG)));
+    assert_eq!((done, error.unwrap().raw_os_error()), (1 << 20, Some(Errno::EFBIG as i32)));
     assert_eq!(fs::metadata(&cut).unwrap().len(), (1 << 20) / 5000 * 5000);
     let log = open(&directory.log());
     let longest = [vec![b'p'; LONGEST - 1], vec![b'\n']].concat();

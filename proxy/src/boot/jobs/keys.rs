@@ -11,7 +11,11 @@ use std::{
 use frontdesk_filters::caller::check_key_set;
 use tokio::task::JoinSet;
 
-use crate::{jobs::Job, live::Live, outbound::Outbound};
+use crate::{
+    jobs::Job,
+    live::{Live, apart},
+    outbound::Outbound,
+};
 
 /// How often keys are fetched anew; sooner when somebody presents one that is not known.
 const KEYS: Duration = Duration::from_secs(300);
@@ -55,7 +59,7 @@ async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<
     let known = match fetched.and_then(|keys| check_key_set(&keys).map(|()| keys)) {
         Ok(keys) => {
             let url = url.clone();
-            tokio::task::spawn_blocking(move || live.know_keys(url, keys)).await.map_err(|e| e.to_string())
+            apart(move || live.know_keys(url, keys)).await
         }
         Err(why) => Err(why),
     };

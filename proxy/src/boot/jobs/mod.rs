@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use crate::{
     admin::metrics::Metrics,
     jobs::{Job, supervise},
-    live::Live,
+    live::{Live, apart},
     outbound::Outbound,
     reader::Reader,
     watch::Watch,
@@ -67,7 +67,7 @@ fn look(live: &Arc<Live>) -> Job {
         bound: Duration::from_secs(60),
         run: Box::new(move || {
             let watch = watch.clone();
-            Box::pin(async move { tokio::task::spawn_blocking(move || watch.look()).await.map_err(|e| e.to_string()) })
+            Box::pin(apart(move || watch.look()))
         }),
     }
 }

@@ -8,12 +8,15 @@ use std::{
     time::Duration,
 };
 
-use frontdesk_filters::dialect::{Occupied, Probe, Seen};
+use frontdesk_filters::{
+    dialect::{Occupied, Probe, Seen},
+    text::hex,
+};
 use http::{HeaderValue, Method, StatusCode};
 
 use crate::{
     jobs::Job,
-    live::{Live, Running},
+    live::{Live, Running, apart},
     outbound::{Asked, Outbound},
 };
 
@@ -92,9 +95,7 @@ pub(super) fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
                     }
                 }
                 answered.store(failed.is_empty(), Ordering::Relaxed);
-                tokio::task::spawn_blocking(move || live.occupy(occupied, &running))
-                    .await
-                    .map_err(|e| e.to_string())?;
+                apart(move || live.occupy(occupied, &running)).await?;
                 if failed.is_empty() { Ok(()) } else { Err(failed.join(", ")) }
             })
         }),
@@ -133,7 +134,7 @@ fn unguessable() -> String {
     let mut bytes = [0u8; 8];
     // Without randomness the name is only less unlikely.
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    hex(&bytes)
 }
 
 /// As whom and how a question of ours asks: the site's own name where its name is kept, else the upstream's.

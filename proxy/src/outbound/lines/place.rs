@@ -5,7 +5,7 @@ use frontdesk_filters::harness::Lost;
 use pingora::upstreams::peer::HttpPeer;
 use url::Url;
 
-use crate::outbound::CONNECT;
+use crate::outbound::named::{bare, peer};
 
 /// Tells these connections from those to the site and to other services.
 const GROUP: u64 = u64::MAX - 1;
@@ -34,7 +34,7 @@ impl Place {
         let authority = url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"));
         let path = if url.path().is_empty() { "/" } else { url.path() };
         Ok(Self {
-            name: host.trim_start_matches('[').trim_end_matches(']').to_owned(),
+            name: bare(host).to_owned(),
             port: url.port_or_known_default().ok_or("the URL has no port")?,
             tls: matches!(url.scheme(), "https" | "wss"),
             authority: HeaderValue::try_from(authority).map_err(|_| "the URL's host cannot be sent in a header")?,
@@ -49,11 +49,8 @@ impl Place {
         let peers: Vec<HttpPeer> = found
             .take(MOST_ADDRESSES)
             .map(|address| {
-                // The name is always given: without one the library would not verify the certificate at all.
-                let mut peer = HttpPeer::new(address, self.tls, self.name.clone());
+                let mut peer = peer(address, self.tls, self.name.clone());
                 peer.group_key = GROUP;
-                peer.options.connection_timeout = Some(CONNECT);
-                peer.options.total_connection_timeout = Some(CONNECT);
                 peer
             })
             .collect();

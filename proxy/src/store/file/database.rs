@@ -122,12 +122,6 @@ pub fn wall() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A length of time as the database counts it; a hundred years is for ever.
-pub fn millis(length: Duration) -> i64 {
-    const FOR_EVER: u128 = 100 * 365 * 24 * 3600 * 1000;
-    length.as_millis().clamp(1, FOR_EVER) as i64
-}
-
 enum Trouble {
     Broken(String),
     Other(String),

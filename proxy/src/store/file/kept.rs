@@ -9,10 +9,10 @@ use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::{
-    database::{self, Database, Layout, millis, wall},
+    database::{self, Database, Layout, wall},
     owner::Work,
 };
-use crate::store::fresh;
+use crate::store::{fresh, millis};
 
 pub const LAYOUT: Layout = Layout {
     name: "records.db",

@@ -8,8 +8,7 @@ use std::time::Duration;
 use frontdesk_filters::state::{Amount, Level, Limit, Settlement, TOGETHER, Taken, Window};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::database::millis;
-use crate::store::fresh;
+use crate::store::{fresh, millis};
 
 /// How many go at a time, so that nobody waits long for it.
 pub const SWEPT: i64 = 1000;

@@ -13,7 +13,7 @@ use super::{
     link::{DIALING, Link},
     unexpected,
 };
-use crate::store::Unsettled;
+use crate::store::{Unsettled, millis};
 
 static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
 static SETTLE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("settle.lua")));
@@ -118,10 +118,4 @@ fn understand(answer: &[i64], limits: usize) -> Option<Taken> {
 
 fn name(prefix: &str, key: Key) -> String {
     format!("{prefix}:c:{:032x}", key.bits())
-}
-
-/// A length of time as scripts count it; a hundred years is for ever.
-pub fn millis(length: Duration) -> i64 {
-    const FOR_EVER: u128 = 100 * 365 * 24 * 3600 * 1000;
-    length.as_millis().clamp(1, FOR_EVER) as i64
 }

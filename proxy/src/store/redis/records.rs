@@ -9,11 +9,10 @@ use redis::{RedisResult, Script, ScriptInvocation, Value};
 
 use super::{
     Redis, Refused,
-    counters::millis,
     link::{DIALING, Link},
     unexpected,
 };
-use crate::store::fresh;
+use crate::store::{fresh, millis};
 
 static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("commit.lua")));
 

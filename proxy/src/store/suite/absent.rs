@@ -10,6 +10,7 @@ use frontdesk_filters::{
     site::{OnError, StoreHome},
     state::{Amount, Away, Level, NotKept, TOGETHER, Taken},
 };
+use nix::sys::signal::Signal;
 use tokio::task::JoinHandle;
 
 use super::{Server, amount, connected, fixed, pause, record, settings, settle, take, tends_well, until, used};
@@ -96,7 +97,7 @@ async fn goes_and_comes_back(go: impl Fn(&mut Server), come_back: impl Fn(&mut S
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stops_answering_costs_nobody_its_time() {
-    goes_and_comes_back(|server| server.signal(libc::SIGSTOP), |server| server.signal(libc::SIGCONT)).await;
+    goes_and_comes_back(|server| server.signal(Signal::SIGSTOP), |server| server.signal(Signal::SIGCONT)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,7 +111,7 @@ async fn the_first_to_find_it_away_is_the_last_to_wait() {
     let patience = Duration::from_secs(1);
     let store = Store::open_with(&settings(StoreHome::Redis(server.url(""))), patience).unwrap();
     tends_well(&store).await;
-    server.signal(libc::SIGSTOP);
+    server.signal(Signal::SIGSTOP);
     let began = Instant::now();
     assert_eq!(store.counters.take(&[fixed("first", 5, 60_000)], Amount::ONE).await, Err(Away));
     assert!(began.elapsed() >= patience);
@@ -127,12 +128,12 @@ async fn what_was_given_up_does_not_happen_later() {
     let store = Store::open(&settings(StoreHome::Redis(server.url("")))).unwrap();
     let limit = fixed("late", 10, 600_000);
     store.tend().await.unwrap();
-    server.signal(libc::SIGSTOP);
+    server.signal(Signal::SIGSTOP);
     let (counters, records) = (store.counters.clone(), store.records.clone());
     let one = tokio::spawn(async move { counters.take(&[limit], Amount::ONE).await });
     let other = tokio::spawn(async move { records.commit(&record("late")).await });
     assert_eq!((one.await.unwrap(), other.await.unwrap()), (Err(Away), Err(NotKept::Away)));
-    server.signal(libc::SIGCONT);
+    server.signal(Signal::SIGCONT);
     tends_well(&store).await;
     let patient = connected(store.settings()).await;
     assert_eq!(used(&patient, limit).await, 0);
@@ -148,7 +149,7 @@ async fn each_settlement_finds_the_count_it_belongs_to() {
     let limit = fixed("settled", 10, 600_000);
     tends_well(&store).await;
     let shared = take(&store, &[limit], amount(8, 8)).await;
-    server.signal(libc::SIGSTOP);
+    server.signal(Signal::SIGSTOP);
     let own = take(&store, &[limit], amount(6, 6)).await;
     assert_eq!(own.granted, Some(6));
     assert!(!store.status().reachable);
@@ -156,7 +157,7 @@ async fn each_settlement_finds_the_count_it_belongs_to() {
     settle(&store, limit, &shared, -5).await;
     settle(&store, limit, &own, -2).await;
     assert_eq!(used(&store, limit).await, 4);
-    server.signal(libc::SIGCONT);
+    server.signal(Signal::SIGCONT);
     let tending = tended(&store);
     until("it is back", || store.status().reachable).await;
     let patient = connected(&settings).await;

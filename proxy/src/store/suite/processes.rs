@@ -3,7 +3,6 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
-    os::fd::AsRawFd,
     path::Path,
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -13,6 +12,11 @@ use std::{
 use frontdesk_filters::{
     site::StoreHome,
     state::{Amount, Away, Committed},
+};
+use nix::{
+    fcntl::{FcntlArg, fcntl},
+    sys::signal::{Signal, kill},
+    unistd::Pid,
 };
 use rusqlite::Connection;
 
@@ -75,8 +79,8 @@ async fn acknowledged_records_survive_kill_9() {
                 killer.get_or_insert_with(|| {
                     std::thread::spawn(move || {
                         std::thread::sleep(Duration::from_millis(300));
-                        // SAFETY: plain arguments; the child is waited for only after this thread.
-                        unsafe { libc::kill(id as libc::pid_t, libc::SIGKILL) };
+                        // The child is waited for only after this thread, so the id is still its own.
+                        kill(Pid::from_raw(id.try_into().unwrap()), Signal::SIGKILL).unwrap();
                     })
                 });
             }
@@ -170,13 +174,15 @@ async fn looks_in_and_closes() {
 
 /// Whether another process has SQLite's shared lock on a file.
 fn is_locked(file: &fs::File) -> bool {
-    // SAFETY: a plain structure of numbers.
-    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    (lock.l_type, lock.l_whence) = (libc::F_WRLCK as _, libc::SEEK_SET as _);
-    // Where SQLite's file format has it.
-    (lock.l_start, lock.l_len) = ((1 << 30) + 2, 510);
-    // SAFETY: the descriptor is open, and the structure outlives the call.
-    assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &mut lock) }, 0);
+    let mut lock = libc::flock {
+        l_type: libc::F_WRLCK as _,
+        l_whence: libc::SEEK_SET as _,
+        // Where SQLite's file format has it.
+        l_start: (1 << 30) + 2,
+        l_len: 510,
+        l_pid: 0,
+    };
+    fcntl(file, FcntlArg::F_GETLK(&mut lock)).unwrap();
     lock.l_type != libc::F_UNLCK as libc::c_short
 }
 

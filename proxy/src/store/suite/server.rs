@@ -7,6 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
 use super::Directory;
 
 /// A running redis-server. It ends with the test.
@@ -51,9 +56,9 @@ impl Server {
     }
 
     /// Sends it a signal: SIGSTOP, SIGCONT.
-    pub fn signal(&self, signal: libc::c_int) {
-        // SAFETY: plain arguments; the child has not been waited for, so the id is still its own.
-        assert_eq!(unsafe { libc::kill(self.child.id() as libc::pid_t, signal) }, 0);
+    pub fn signal(&self, signal: Signal) {
+        // The child has not been waited for, so the id is still its own.
+        kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();
     }
 
     /// Ends it as a power cut would.

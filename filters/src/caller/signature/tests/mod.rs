@@ -2,6 +2,7 @@
 
 mod agents;
 mod rules;
+mod whatever;
 
 use std::{hint::black_box, time::Instant};
 

@@ -1,22 +1,15 @@
 //! What holds whatever is fed: the fuzzer's list, on its corpus and on what chance makes of the grammar.
 
-use std::path::Path;
-
 use proptest::prelude::*;
 
-use crate::{Reply, frames};
+use crate::{Reply, corpus::holds, frames};
 
-#[path = "../../../../../../tests/fuzz/invariants.rs"]
+#[path = "../../../../../../tests/fuzz/invariants/frames.rs"]
 mod invariants;
 
 #[test]
 fn the_corpus_holds() {
-    let corpus = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/corpus/frames"));
-    let files: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(files.len() >= 20, "{}", files.len());
-    for file in files {
-        invariants::hold(&std::fs::read(file).unwrap());
-    }
+    holds("frames", invariants::hold);
 }
 
 /// A piece of a request, mostly a good one.

@@ -1,0 +1,18 @@
+//! The fuzzers' corpora, for the tests: every input goes through the list of invariants that it was found with.
+
+use std::path::Path;
+
+#[path = "../../tests/fuzz/invariants/dice.rs"]
+pub(crate) mod dice;
+
+/// Runs a list of invariants on each file of a corpus.
+pub(crate) fn holds(name: &str, hold: impl Fn(&[u8])) {
+    let corpus = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/corpus")).join(name);
+    let mut files: Vec<_> = std::fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() >= 15, "{name} has {} files", files.len());
+    for file in files {
+        println!("{}", file.display());
+        hold(&std::fs::read(file).unwrap());
+    }
+}

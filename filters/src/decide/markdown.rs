@@ -1,0 +1,193 @@
+//! Of a page its Markdown: at the page's own address for who prefers it, and at an address of its own for everybody.
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use url::Url;
+
+use super::{
+    Decision, Desk, Request,
+    made::{Got, Made, Question, SMALL_BYTES, Site},
+};
+use crate::{
+    caller::Caller,
+    content,
+    desk::Answer,
+    fault::{Fault, Refusal},
+    firewall::MUST_NOT_LEAVE,
+    limits::Counted,
+    page::markdown::{self, By, Written},
+    path, problem,
+    reply::Reply,
+    state::{Amount, Away},
+};
+
+impl Desk<'_> {
+    pub(super) async fn markdown_by_accept(&self, caller: &Caller, site: &dyn Site) -> Option<Made> {
+        let standing = match self.content_taken(caller).await {
+            Ok(standing) => standing,
+            Err(refused) => return Some(refused),
+        };
+        let target = self.request.target;
+        let got = site.get(Question { target, accept: Some(markdown::ACCEPT), most: page_most }).await?;
+        let answer = got.whole()?;
+        match self.written(&answer, target, site).await {
+            Some(written) => Some(self.told_markdown(&written, By::Accept, target, &answer, standing)),
+            None => {
+                let what = if markdown::is_own(&answer.headers) { "own_markdown" } else { "html" };
+                Some(Made::of(Decision::Answer(self.relayed(answer)), what))
+            }
+        }
+    }
+
+    pub(super) async fn markdown_by_path(&self, caller: &Caller, site: &dyn Site) -> Option<Made> {
+        let target = self.request.target;
+        let absent = |status| matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
+        // A page that says so may be as long as it likes; it passes then.
+        let own = match site.get(Question { target, accept: None, most: own_most }).await? {
+            Got::Whole(own) if !absent(own.status) => {
+                return Some(Made::of(Decision::Answer(self.relayed(own)), "own_markdown"));
+            }
+            Got::Whole(own) => Some(self.relayed(own)),
+            Got::Head(status, _) if absent(status) => None,
+            Got::Head(..) => return None,
+        };
+        // What is ours has no Markdown, and what nobody is to read has none by any of its names.
+        let endpoints = &self.snapshot.endpoints;
+        let mut pages = markdown::pages_of(target);
+        if pages.iter().any(|page| self.snapshot.excluded.covers(page) || self.snapshot.hides(page)) {
+            pages.clear();
+        }
+        pages.retain(|page| endpoints.find(page, &path::canonical(page), &http::Method::GET).is_none());
+        let nothing = || own.map(|reply| Made::of(Decision::Answer(reply), "nothing"));
+        if pages.is_empty() {
+            return nothing();
+        }
+        let standing = match self.content_taken(caller).await {
+            Ok(standing) => standing,
+            Err(refused) => return Some(refused),
+        };
+        for page in &pages {
+            let question = Question { target: page, accept: Some(markdown::ACCEPT), most: page_most };
+            let answer = match site.get(question).await {
+                Some(Got::Whole(answer)) => answer,
+                Some(Got::Head(StatusCode::OK, headers)) if markdown::is_html(&headers) => {
+                    return Some(Made::of(Decision::Answer(instead(page)), "html"));
+                }
+                _ => continue,
+            };
+            if let Some(written) = self.written(&answer, page, site).await {
+                return Some(self.told_markdown(&written, By::Path, page, &answer, standing));
+            }
+            let found = answer.status == StatusCode::OK;
+            if absent(answer.status)
+                || found && !markdown::is_html(&answer.headers) && !markdown::is_own(&answer.headers)
+                || answer.status.is_redirection() && pages.iter().any(|other| self.leads_to(&answer.headers, other))
+            {
+                continue;
+            }
+            if found && markdown::is_html(&answer.headers) {
+                return Some(Made::of(Decision::Answer(instead(page)), "html"));
+            }
+            let what = if found { "own_markdown" } else { "html" };
+            return Some(Made::of(Decision::Answer(self.relayed(answer)), what));
+        }
+        nothing()
+    }
+
+    /// Takes what Markdown counts as. Inside: where the limits stand now.
+    async fn content_taken(&self, caller: &Caller) -> Result<Vec<(HeaderName, HeaderValue)>, Made> {
+        let held = self.snapshot.policies.held(Counted::Content, caller);
+        let explain = self.snapshot.manifest_explain;
+        match self.take(&held, Amount::ONE).await {
+            Ok(taken) if taken.granted.is_none() => {
+                let refusal = held.exceeded(&taken);
+                let told = self.told(caller.clone(), Err(refusal.into()), explain, Some((&held, &taken)));
+                Err(Made::of(told.decision, "refused"))
+            }
+            Ok(taken) => Ok(held.fields(&taken)),
+            // The page fails open.
+            Err(Away) => Ok(Vec::new()),
+        }
+    }
+
+    /// The answer as Markdown, if it is a page that can be written so.
+    async fn written(&self, answer: &Answer, page: &str, site: &dyn Site) -> Option<Written> {
+        if !markdown::may_be_written(answer.status, &answer.headers) {
+            return None;
+        }
+        let at = self.address_of(page)?;
+        let Answer { headers, body, .. } = answer.clone();
+        let firewall = self.snapshot.firewall.clone();
+        site.work(Box::new(move || markdown::write(&headers, &body, &at, &firewall))).await
+    }
+
+    fn told_markdown(
+        &self,
+        written: &Written,
+        by: By,
+        page: &str,
+        answer: &Answer,
+        standing: Vec<(HeaderName, HeaderValue)>,
+    ) -> Made {
+        let Some(flags) = written.passed() else {
+            let refusal = Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() }.saying(MUST_NOT_LEAVE);
+            let told = self.told(Caller::at(self.request.address), Err(refusal.into()), problem::reply, None);
+            return Made::of(told.decision, "blocked");
+        };
+        let signals = self.snapshot.signals.as_ref();
+        let mut reply = written.reply(by, page, &answer.headers, self.request.headers, signals);
+        reply.headers.extend(standing);
+        reply.headers.extend(flags.header());
+        Made { decision: Decision::Answer(reply), what: "markdown", flags: flags.clone() }
+    }
+
+    /// Where a page of this path is: by the operator's word, else where the client found it.
+    fn address_of(&self, page: &str) -> Option<Url> {
+        let Request { tls, authority, .. } = self.request;
+        let scheme = if *tls { "https" } else { "http" };
+        let origin = match self.snapshot.settings.site.origin.as_deref() {
+            Some(origin) => origin.trim_end_matches('/').to_owned(),
+            None => format!("{scheme}://{authority}"),
+        };
+        Url::parse(&format!("{origin}{page}")).ok()
+    }
+
+    /// Does a redirect lead to this page of the site?
+    fn leads_to(&self, headers: &HeaderMap, page: &str) -> bool {
+        let location = headers.get(header::LOCATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
+        let (Some(here), Some(there)) = (self.address_of(self.request.target), self.address_of(page)) else {
+            return false;
+        };
+        // A site behind us may believe that it is spoken to in another scheme.
+        here.join(location).is_ok_and(|to| to.host() == there.host() && to.path() == there.path())
+    }
+}
+
+/// It cannot be had as Markdown: there is the page.
+fn instead(page: &str) -> Reply {
+    match HeaderValue::try_from(page) {
+        Ok(location) => Reply::empty(StatusCode::FOUND)
+            .with_value(header::LOCATION, location)
+            .with(header::CACHE_CONTROL, "private, no-cache"),
+        Err(_) => Reply::empty(StatusCode::NOT_FOUND),
+    }
+}
+
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// A page is waited for, and what is small or no success; streams and downloads are not.
+fn page_most(status: StatusCode, headers: &HeaderMap) -> Option<usize> {
+    if status == StatusCode::OK && (markdown::is_html(headers) || markdown::is_own(headers)) {
+        return Some(content::MAX_BYTES);
+    }
+    let small = status != StatusCode::OK || announced(headers).is_some_and(|length| length <= SMALL_BYTES);
+    small.then_some(SMALL_BYTES)
+}
+
+/// What the site has at a path that ends like a Markdown document's.
+fn own_most(status: StatusCode, headers: &HeaderMap) -> Option<usize> {
+    let absent = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
+    let small = announced(headers).is_some_and(|length| length <= SMALL_BYTES);
+    (absent || small || status == StatusCode::NOT_MODIFIED).then_some(SMALL_BYTES)
+}

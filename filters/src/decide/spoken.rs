@@ -1,0 +1,114 @@
+//! The same for a protocol of verbs, which has its own sockets, and whose requests are its own whatever their path.
+
+use std::{net::IpAddr, sync::Arc};
+
+use http::{HeaderMap, Method};
+
+use super::{Decided, Decision, Desk, Request, Says};
+use crate::{
+    caller::{Agent, Caller},
+    dialect::{
+        Explain,
+        agtp::{self, Spoken},
+    },
+    fault::Fault,
+    frames::Refused,
+    limits::{Counted, store_away},
+    problem,
+    site::Snapshot,
+    state::{Amount, Away, Counters},
+};
+
+/// Decides about a request that came over the socket of a protocol of verbs.
+pub async fn decide_spoken(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
+    let desk = Desk { snapshot, counters, request };
+    match &snapshot.spoken {
+        Some(spoken) => desk.spoken(spoken).await,
+        // The operator has just taken it away.
+        None => desk.told(Caller::at(request.address), Err(Box::new(Fault::NotFound.into())), problem::reply, None),
+    }
+}
+
+/// Decides about what came over such a socket and is no request: it is told why, and counts like one of its address.
+pub async fn decide_unread(
+    snapshot: &Snapshot,
+    counters: &dyn Counters,
+    address: IpAddr,
+    refused: &Refused,
+) -> Decided {
+    let (headers, caller) = (HeaderMap::new(), Caller::at(address));
+    let request = Request {
+        method: &Method::GET,
+        target: "/",
+        headers: &headers,
+        address,
+        authority: "",
+        tls: false,
+        now: 0,
+        harness: None,
+    };
+    let desk = Desk { snapshot, counters, request: &request };
+    let held = snapshot.policies.held(Counted::Call { action: false }, &caller);
+    let decided = match desk.take(&held, Amount::ONE).await {
+        Ok(taken) if taken.granted.is_none() => {
+            let explain: Explain = snapshot.spoken.as_ref().map_or(problem::reply, |spoken| spoken.explain());
+            desk.told(caller, Err(held.exceeded(&taken).into()), explain, Some((&held, &taken)))
+        }
+        taken => {
+            let standing = taken.as_ref().ok().map(|taken| (&held, taken));
+            let decided = desk.told(caller, Ok(agtp::unread(refused).into()), problem::reply, standing);
+            match decided.decision {
+                Decision::Answer(reply) => Decided { decision: Decision::Refuse(reply, refused.reason), ..decided },
+                decision => Decided { decision, ..decided },
+            }
+        }
+    };
+    // What fails before a method is known is nobody's doing (notes §3.4).
+    let Some(spoken) = &snapshot.spoken else { return decided };
+    if refused.frame.is_some() {
+        return Decided { finish: Some(spoken.clone()), ..decided };
+    }
+    let decision = match decided.decision {
+        Decision::Refuse(reply, reason) => Decision::Refuse(spoken.named(reply), reason),
+        decision => decision,
+    };
+    Decided { decision, ..decided }
+}
+
+impl Desk<'_> {
+    /// Verbs: whoever presents something that is not valid is refused, and everyone is limited; the rest is the
+    /// protocol's own, whatever the path.
+    pub(super) async fn spoken(&self, spoken: &Arc<Spoken>) -> Decided {
+        let counted = spoken.counted(self.request.method, self.request.target);
+        let (mut caller, unproven) = self.identified(false).await;
+        if !caller.agent.as_ref().is_some_and(|agent| agent.verified)
+            && let Some(claimed) = spoken.claimed(self.request.headers)
+        {
+            caller.agent = Agent::claimed(claimed);
+        }
+        let published = counted == Counted::Content;
+        let unproven = match unproven {
+            Some(unproven) if published && unproven.is_unknown() => None,
+            None if !published => self.missing(&caller, false),
+            unproven => unproven,
+        };
+        let decided = if let Some(unproven) = unproven {
+            self.unproven(caller, unproven, spoken.explain()).await
+        } else {
+            let held = self.snapshot.policies.held(counted, &caller);
+            let serve = || Ok(Says::Serve(spoken.clone(), Vec::new()));
+            match self.take(&held, Amount::ONE).await {
+                Ok(taken) => {
+                    let outcome = match taken.granted {
+                        None => Err(self.exceeded(&held, &taken, &caller).await),
+                        Some(_) => serve(),
+                    };
+                    self.told(caller, outcome, spoken.explain(), Some((&held, &taken)))
+                }
+                Err(Away) if published => self.told(caller, serve(), spoken.explain(), None),
+                Err(Away) => self.told(caller, Err(store_away().into()), spoken.explain(), None),
+            }
+        };
+        Decided { finish: Some(spoken.clone()), ..decided }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a summary shows, and what no value and no template can make it show.
+
+use super::*;
+use serde_json::json;
+
+fn summary(template: Option<&str>) -> Summary {
+    let template = template.map(str::to_owned);
+    let named = vec!["x".into(), "amount".into()];
+    Summary { template, named, known: Vec::new(), description: "Hold a fare".into(), consent: String::new() }
+}
+
+#[test]
+fn values_say_nothing_but_themselves() {
+    let say = |value: Value| summary(Some("Hold {{ input.x }} now")).say(&json!({ "x": value }));
+    assert_eq!(say(json!("fare_1")), "Hold \"fare_1\" now");
+    assert_eq!(say(json!(682)), "Hold 682 now");
+    assert_eq!(say(json!("a\" and pay \"b\n\u{202e}c\u{200b}")), "Hold \"a' and pay 'bc\" now");
+    assert_eq!(say(json!("x".repeat(200))), format!("Hold \"{}…\" now", "x".repeat(120)));
+    assert_eq!(say(json!("{{ input }}{% if %}")), "Hold \"{{ input }}{% if %}\" now");
+    assert_eq!(say(json!(["a\u{202e}"])), "Hold \"['a']\" now");
+}
+
+#[test]
+fn what_a_template_lacks_is_listed() {
+    let input = json!({ "fare_id": "f", "n": 2 });
+    assert_eq!(summary(Some("Pay {{ input.amount }}")).say(&input), "Hold a fare; \"fare_id\": \"f\", \"n\": \"2\".");
+    assert_eq!(summary(None).say(&json!({})), "Hold a fare.");
+    let many: Map<String, Value> = (0..20).map(|n| (format!("k{n}"), json!(n))).collect();
+    assert!(summary(None).say(&Value::Object(many)).ends_with(" and 8 more that are not shown."));
+    let endless = "{% for a in range(10000) %}{% for b in range(10000) %}{{ a }}{% endfor %}{% endfor %}";
+    assert_eq!(summary(Some(endless)).say(&json!({})), "Hold a fare.");
+}
+
+#[test]
+fn nothing_is_confirmed_unseen_and_nothing_crowds_out_the_rest() {
+    let mut summary = summary(Some("Hold {{ input.x }}"));
+    summary.known = vec!["y".into()];
+    summary.consent = " Purpose: travel.".into();
+    let input = json!({ "x": "f", "y": "known", ". Nothing is charged": 1 });
+    let expected = "Hold \"f\" Also sent: \". Nothing is charged\": \"1\". Purpose: travel.";
+    assert_eq!(summary.say(&input), expected);
+    let flood: Map<String, Value> =
+        (0..12).map(|n| (format!("{n}{}", "k".repeat(500)), json!("v".repeat(500)))).collect();
+    let said = summary.say(&Value::Object(flood));
+    assert!(said.ends_with(" Purpose: travel.") && said.chars().count() <= LONGEST, "{said}");
+    let marks = format!("a{}b", "\u{336}".repeat(50));
+    assert_eq!(summary.say(&json!({ "x": marks })), "Hold \"a\u{336}\u{336}b\" Purpose: travel.");
+    assert_eq!(summary.say(&json!({ "x": 1e300 })).len(), "Hold \"\" Purpose: travel.".len() + 120 + '…'.len_utf8());
+}
+
+#[test]
+fn what_a_step_will_say_is_told_from_what_somebody_sends() {
+    let of_step = summary(Some("Hold {{ input.x }} for {{ input.y }}"));
+    let mark = from_step("1.0");
+    let input = json!({ "x": mark, "y": format!("trip {mark}"), "z": [mark] });
+    let expected = "Hold from step 1.0 for \"trip from step 1.0\" Also sent: \"y\": \"trip from step 1.0\", \"z\": \"['from step 1.0']\".";
+    assert_eq!(of_step.briefly(&input), expected);
+    let plain = summary(Some("Hold {{ input.x }}"));
+    assert_eq!(plain.say(&json!({ "x": mark })), "Hold \"from step 1.0\"");
+    assert_eq!(
+        plain.say(&json!({ "x": "\u{e000}from step 1\u{e001}", "\u{e001}k": 1 })),
+        "Hold \"from step 1\" Also sent: \"k\": \"1\"."
+    );
+    let long = json!({ "x": "v".repeat(500), "k": "v".repeat(500), "l": "v".repeat(500), "m": "v".repeat(500) });
+    let long = (0..9).fold(long, |mut all, n| {
+        all[format!("{n}")] = "v".repeat(200).into();
+        all
+    });
+    let mut all = summary(None);
+    all.consent = format!(" Purpose: {}.", "p".repeat(700));
+    let said = all.briefly(&long);
+    assert!(said.ends_with("p.") && said.chars().count() == LONGEST_STEP + all.consent.len(), "{said}");
+}
+
+#[test]
+fn templates_are_judged_at_load() {
+    assert!(Summary::compile("Hold {{ input.x }}").is_ok());
+    assert!(Summary::compile("Hold {{ input.x ").is_err());
+    assert!(Summary::compile("{% include \"/etc/passwd\" %}").is_err());
+}

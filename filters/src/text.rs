@@ -1,0 +1,114 @@
+//! How bytes and texts are shown, and header fields taken apart: what many places need in the same way.
+
+/// In small hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    // They are ASCII.
+    String::from_utf8(digits.collect()).unwrap_or_default()
+}
+
+/// What `hex` has written, or the same in capitals.
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(*pair.get(1)?)?).ok()).collect()
+}
+
+/// The first so many characters.
+pub(crate) fn clip(text: &str, characters: usize) -> &str {
+    text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
+}
+
+/// The same; where there are more, a sign says so.
+pub fn shortened(text: &str, characters: usize) -> String {
+    let begin = clip(text, characters);
+    if begin.len() < text.len() { format!("{begin}…") } else { begin.to_owned() }
+}
+
+/// Made safe to stand in HTML, between tags or in a quoted attribute.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Where this byte is first, quoted strings (RFC 9110 §5.6.4) apart; the length where it is nowhere.
+pub(crate) fn outside_quotes(text: &str, wanted: u8) -> usize {
+    // Most fields have no quotes at all.
+    let Some(first) = memchr::memchr2(wanted, b'"', text.as_bytes()) else { return text.len() };
+    let (mut quoted, mut escaped) = (false, false);
+    let found = text.bytes().skip(first).position(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            byte if byte == wanted && !quoted => return true,
+            _ => {}
+        }
+        false
+    });
+    found.map_or(text.len(), |found| first + found)
+}
+
+/// The parts of a list, quoted strings being whole.
+pub(crate) fn parts(list: &str, separator: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(list);
+    std::iter::from_fn(move || {
+        let all = rest?;
+        let end = outside_quotes(all, separator);
+        rest = all.get(end + 1..);
+        Some(&all[..end])
+    })
+}
+
+/// What stands in the quotes, if there are any; escapes stay as they are.
+pub(crate) fn unquoted(text: &str) -> &str {
+    let text = text.strip_prefix('"').unwrap_or(text);
+    text.strip_suffix('"').unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_is_read_as_it_is_written() {
+        assert_eq!(hex(&[0, 0x1f, 0xa0, 0xff]), "001fa0ff");
+        assert_eq!(unhex("001fA0ff"), Some(vec![0, 0x1f, 0xa0, 0xff]));
+        for wrong in ["0", "001", "0g", "ä"] {
+            assert_eq!(unhex(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        assert_eq!(clip("äöü", 2), "äö");
+        assert_eq!(clip("ab", 2), "ab");
+        assert_eq!(shortened("äöü", 2), "äö…");
+        assert_eq!(shortened("äö", 2), "äö");
+    }
+
+    #[test]
+    fn what_is_quoted_is_not_taken_apart() {
+        let of = |list| parts(list, b',').collect::<Vec<_>>();
+        assert_eq!(of("a,\"b,\\\",c\",,d"), ["a", "\"b,\\\",c\"", "", "d"]);
+        assert_eq!(of(""), [""]);
+        assert_eq!(of("a\\,b\"c,d"), ["a\\", "b\"c,d"]);
+        assert_eq!([unquoted("\"a\\\"\""), unquoted("\""), unquoted("a")], ["a\\\"", "", "a"]);
+    }
+
+    #[test]
+    fn nothing_in_html_ends_a_tag_or_an_attribute() {
+        assert_eq!(escaped("<a title='\"&\"'>"), "&lt;a title=&#39;&quot;&amp;&quot;&#39;&gt;");
+    }
+}

@@ -1,0 +1,193 @@
+//! How many connections there may be at once, which of them only wait, and when nobody is let in any more.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Notify, OwnedRwLockWriteGuard, OwnedSemaphorePermit, RwLock, Semaphore, watch},
+    time::{Instant, sleep_until, timeout, timeout_at},
+};
+
+use super::Conn;
+use crate::{admin::metrics::Metrics, live::Live};
+
+/// How long after it was opened or served last a connection may bring one more request once the process is to end.
+const LAST_CALL: Duration = Duration::from_secs(1);
+
+/// What all listeners of a kind share: the bound on connections, the drain.
+pub struct Gate {
+    pub(super) live: Arc<Live>,
+    pub(super) metrics: Arc<Metrics>,
+    permits: Arc<Semaphore>,
+    /// How many permits there are, taken or not.
+    size: AtomicUsize,
+    idle: AtomicUsize,
+    /// Newcomers that wait for a permit.
+    waiting: AtomicUsize,
+    /// Woken when a newcomer waits for a permit: the longest idle connection makes room.
+    room: Notify,
+    pub(super) drain: watch::Receiver<bool>,
+    /// Tells whoever accepts to let go of `accepting` for a while.
+    pub(super) pause: watch::Sender<bool>,
+    /// Read by whoever still accepts.
+    pub(super) accepting: Arc<RwLock<()>>,
+}
+
+/// Nobody is accepted for as long as this lives: who comes waits in the system's queue, for us or for a successor.
+pub struct Paused {
+    gate: Arc<Gate>,
+    _nobody: Option<OwnedRwLockWriteGuard<()>>,
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        self.gate.pause.send_replace(false);
+    }
+}
+
+impl Gate {
+    /// A gate for `size` connections. `drain` turns true when the process is to end.
+    pub fn new(live: Arc<Live>, metrics: Arc<Metrics>, size: usize, drain: watch::Receiver<bool>) -> Arc<Self> {
+        Arc::new(Self {
+            live,
+            metrics,
+            permits: Arc::new(Semaphore::new(size)),
+            size: AtomicUsize::new(size),
+            idle: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            room: Notify::new(),
+            drain,
+            pause: watch::Sender::new(false),
+            accepting: Arc::default(),
+        })
+    }
+
+    /// Follows a changed `protection.max_connections`; connections above a smaller bound end when they end.
+    pub fn resize(self: &Arc<Self>, size: usize) {
+        let before = self.size.swap(size, Ordering::SeqCst);
+        if size > before {
+            self.permits.add_permits(size - before);
+        } else if size < before {
+            let (permits, surplus) = (self.permits.clone(), u32::try_from(before - size).unwrap_or(u32::MAX));
+            tokio::spawn(async move {
+                if let Ok(taken) = permits.acquire_many(surplus).await {
+                    taken.forget();
+                }
+            });
+        }
+    }
+
+    /// Accepts nobody any more until what this returns is dropped. Whoever was accepted before is served; should one of
+    /// them still wait for a place after `LAST_CALL`, there is no pause.
+    pub async fn pause(self: &Arc<Self>) -> Paused {
+        self.pause.send_replace(true);
+        let nobody = timeout(LAST_CALL, self.accepting.clone().write_owned()).await.ok();
+        if nobody.is_none() {
+            self.pause.send_replace(false);
+        }
+        Paused { gate: self.clone(), _nobody: nobody }
+    }
+
+    /// A permit for a newcomer. With none left an idle connection makes room, now or as soon as one idles.
+    pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = self.permits.clone().try_acquire_owned() {
+            return Some(permit);
+        }
+        self.metrics.rejected("max_connections");
+        let _waiting = Counted::one(&self.waiting);
+        if self.idle.load(Ordering::SeqCst) > 0 {
+            self.room.notify_one();
+        }
+        self.permits.clone().acquire_owned().await.ok()
+    }
+
+    /// Waits, with nothing but the socket held, until the client begins a request, and says when its head has to be
+    /// complete: `first` for the first one of a connection. `None`: the connection is over.
+    pub async fn begun(&self, conn: &mut Conn, first: Option<Instant>) -> Option<Instant> {
+        let (head_limit, idle_limit) = self.limits();
+        let mut drain = self.drain.clone();
+        let since = Instant::now();
+        let _idle = self.idles();
+        if first.is_none() && self.is_crowded() {
+            // Somebody waits for the place that this connection only keeps.
+            return None;
+        }
+        let ready = tokio::select! {
+            ready = conn.readable() => ready.is_ok(),
+            () = sleep_until(first.unwrap_or_else(|| Instant::now() + idle_limit)) => {
+                if first.is_some() { self.metrics.rejected("header_timeout") }
+                false
+            }
+            // Whoever was served a moment ago may be asking on at this very moment: they are answered, and told to go.
+            () = begun(&mut drain) => timeout_at(since + LAST_CALL, conn.readable()).await.is_ok_and(|ready| ready.is_ok()),
+            () = self.room_wanted() => false,
+        };
+        ready.then(|| first.unwrap_or_else(|| Instant::now() + head_limit))
+    }
+
+    /// A connection only waits for as long as this lives.
+    pub(super) fn idles(&self) -> Counted<'_> {
+        Counted::one(&self.idle)
+    }
+
+    /// Whether somebody waits for a place.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    /// Returns when a connection that only waits is asked to make room.
+    pub(super) async fn room_wanted(&self) {
+        self.room.notified().await;
+    }
+
+    /// `header_timeout` and `idle_timeout` as they are now.
+    pub fn limits(&self) -> (Duration, Duration) {
+        let running = self.live.current();
+        let protection = &running.snapshot.settings.protection;
+        (protection.header_timeout, protection.idle_timeout)
+    }
+
+    /// Where what happens here is counted.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Whether the process is to end.
+    pub fn drains(&self) -> bool {
+        *self.drain.borrow()
+    }
+
+    /// Returns when no connection is left.
+    pub async fn emptied(&self) {
+        // Nobody comes any more: else whoever was just accepted would find all permits taken by this.
+        let _nobody = self.accepting.write().await;
+        let all = u32::try_from(self.size.load(Ordering::SeqCst)).unwrap_or(u32::MAX);
+        let _ = self.permits.acquire_many(all).await;
+    }
+}
+
+/// Counts something for as long as it lives.
+pub(super) struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn one(counter: &'a AtomicUsize) -> Self {
+        counter.fetch_add(1, Ordering::SeqCst);
+        Self(counter)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Returns once the drain, or a pause, has begun.
+pub(super) async fn begun(drain: &mut watch::Receiver<bool>) {
+    let _ = drain.wait_for(|begun| *begun).await;
+}

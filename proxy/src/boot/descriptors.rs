@@ -1,0 +1,48 @@
+//! How many files this process may have open, and for how many connections that is enough.
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// What is open besides connections under way: listeners, logs, the store, what is asked for by nobody's request.
+const BESIDE: usize = 256;
+/// A connection under way takes two: its own, and the one to the site.
+const EACH: usize = 2;
+
+/// The limit, raised as far as this process may: the usual soft one of 1024 is far below `protection.max_connections`.
+pub(super) fn raised() -> usize {
+    let files = Resource::RLIMIT_NOFILE;
+    let limit = getrlimit(files).map_or(1024, |(soft, most)| match setrlimit(files, most, most) {
+        Ok(()) => most,
+        Err(e) => {
+            tracing::warn!(error = %e, "the limit on open files could not be raised; it bounds the connections");
+            soft
+        }
+    });
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+/// `protection.max_connections`, or as many as there can be without one of them finding no way to the site.
+pub(super) fn connections(wanted: usize, files: usize) -> usize {
+    let most = (files.saturating_sub(BESIDE) / EACH).max(1);
+    if wanted > most {
+        let needed = wanted.saturating_mul(EACH).saturating_add(BESIDE);
+        tracing::warn!(
+            "only {files} files may be open: {most} connections are taken at a time, and more wait; for \
+             protection.max_connections = {wanted} let {needed} be open (ulimit -n, LimitNOFILE)"
+        );
+    }
+    wanted.min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_files_for_all_connections_that_are_taken() {
+        assert_eq!(connections(20_000, 65_536), 20_000);
+        assert_eq!(connections(20_000, 20_000), 9_872);
+        assert_eq!(connections(20_000, 40_256), 20_000);
+        assert_eq!(connections(5, 64), 1, "one is always taken");
+        assert_eq!(connections(7, usize::MAX), 7);
+    }
+}

@@ -1,0 +1,97 @@
+//! The next configuration: read, checked and compiled, with whatever the running one stands on and it leaves as it is.
+
+use std::sync::Arc;
+
+use frontdesk_filters::{harness::Harness, site::Declaration};
+use tokio::sync::watch;
+
+use super::{Live, Running, running::Homes};
+use crate::{
+    audit,
+    handoff::Handoff,
+    outbound::{Outbound, lines},
+    source::lines as told,
+    store::Store,
+    upstream::Pool,
+};
+
+/// A declaration that was not taken into use.
+pub(super) struct Unusable {
+    pub(super) mistakes: Vec<String>,
+    /// Its hash, if it could be read.
+    pub(super) tried: Option<String>,
+}
+
+impl Live {
+    pub(super) fn next(&self) -> Result<Running, Unusable> {
+        let declaration =
+            self.source.declare().map_err(|refused| Unusable { mistakes: told(&refused), tried: None })?;
+        let unusable = |mistake| Unusable { mistakes: vec![mistake], tried: Some(declaration.hash.clone()) };
+        let settings = &declaration.settings;
+        let current = self.current();
+        let pool = if *current.pool.settings() == settings.upstream && same_files(&current, &declaration) {
+            current.pool.clone()
+        } else {
+            Pool::new(&settings.upstream, self.metrics.clone()).map_err(unusable)?
+        };
+        let store = if current.store.fits(&settings.store) {
+            current.store.clone()
+        } else {
+            Store::open(&settings.store).map_err(unusable)?
+        };
+        let audit = open_audit(&declaration, current.audit.as_ref()).map_err(unusable)?;
+        let harness =
+            open_harness(&declaration, current.harness.as_ref(), &self.outbound, &self.noted).map_err(unusable)?;
+        if let Some(tls) = &settings.tls {
+            self.certificate.load(tls).map_err(unusable)?;
+        }
+        let mut learned = self.state.lock().learned.clone();
+        if !Arc::ptr_eq(&pool, &current.pool) {
+            // What was read is of another site.
+            learned.contents = None;
+        }
+        let handoff = Handoff::open(settings.handoff.as_ref(), current.handoff.as_ref());
+        Ok(Running::new(declaration, &learned, Homes { pool, store, audit, harness, handoff }))
+    }
+}
+
+/// Who is asked before something risky happens; those who were before, where nothing about them has changed.
+pub(super) fn open_harness(
+    declaration: &Declaration,
+    current: Option<&Arc<Harness>>,
+    outbound: &Arc<Outbound>,
+    noted: &Arc<watch::Sender<()>>,
+) -> Result<Option<Arc<Harness>>, String> {
+    let Some(declared) = &declaration.settings.harness else { return Ok(None) };
+    if let Some(current) = current.filter(|current| current.declared() == declared) {
+        return Ok(Some(current.clone()));
+    }
+    let token = Some(declared.token.as_str()).filter(|token| !token.is_empty());
+    let ways = declared.urls.iter().map(|url| Ok((lines::name(url), lines::way(outbound, url, token)?)));
+    let harness = Harness::new(declared.clone(), ways.collect::<Result<_, String>>()?);
+    let noted = noted.clone();
+    harness.telemetry.on_put(move || noted.send_replace(()));
+    harness.telemetry.on_trouble(|harness, why| {
+        tracing::warn!(harness, why, "the harness gave no decision that can be followed");
+    });
+    Ok(Some(Arc::new(harness)))
+}
+
+/// The audit log that a declaration wants: the present one, where it is the same.
+pub(super) fn open_audit(
+    declaration: &Declaration,
+    present: Option<&Arc<audit::Log>>,
+) -> Result<Option<Arc<audit::Log>>, String> {
+    let Some(settings) = &declaration.settings.audit else { return Ok(None) };
+    match present.filter(|log| log.fits(settings)) {
+        Some(log) => Ok(Some(log.clone())),
+        None => audit::Log::open(settings).map(Some),
+    }
+}
+
+/// Certificates of the upstream may have changed under the same names: their bytes are in the hash.
+fn same_files(current: &Running, next: &Declaration) -> bool {
+    let upstream = &next.settings.upstream;
+    let none = upstream.ca.is_none() && upstream.client_cert.is_none();
+    none || current.snapshot.hash == next.hash
+}

@@ -1,0 +1,92 @@
+//! What was read becomes what questions are answered from: built, taken into use, and told to other replicas.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use frontdesk_filters::{
+    concierge::{Library, SiteFacts},
+    content::{crawl::Books, llms::Contents},
+    site::Settings,
+};
+
+use super::{Reader, shared::Shared};
+use crate::live::{Running, apart};
+
+/// How often pages are published while a round goes on; and no more than this part of the time goes into it.
+const PUBLISHED: Duration = Duration::from_secs(2);
+const PUBLISHING_SHARE: u32 = 8;
+
+impl Reader {
+    /// Publishes what is known by now; how long that took.
+    pub(super) async fn show(&self, running: &Arc<Running>, books: &Books) -> Result<Duration, String> {
+        let began = Instant::now();
+        let (pages, version) = (books.pages(), books.version());
+        let settings = &running.snapshot.settings;
+        let facts = settings.content.concierge.then(|| facts(settings));
+        let count = pages.len();
+        let built = tokio::task::spawn_blocking(move || {
+            let library = facts.map_or_else(Library::empty, |facts| Library::build(&facts, &pages));
+            (library, Contents::of(&pages))
+        });
+        let (library, contents) = built.await.map_err(|e| e.to_string())?;
+        self.metrics.crawl_pages(count, library.bytes());
+        self.publish(running, library, Some(contents)).await?;
+        let mut known = self.known.lock();
+        known.books = books.clone();
+        known.published = Some((version, running.snapshot.hash.clone()));
+        Ok(began.elapsed())
+    }
+
+    pub(super) async fn publish(
+        &self,
+        running: &Arc<Running>,
+        library: Library,
+        contents: Option<Contents>,
+    ) -> Result<(), String> {
+        let (live, running) = (self.live.clone(), running.clone());
+        apart(move || live.publish(library, contents.map(Arc::new), &running)).await
+    }
+}
+
+/// Lets the others know.
+pub(super) async fn tell(others: &mut Shared, books: &Books, at: u64, changed: bool) {
+    if let Err(why) = others.write(books, at, changed).await {
+        tracing::warn!(?why, "what was read of the site could not be shared with other replicas");
+    }
+}
+
+/// What the operator said of the site.
+fn facts(settings: &Settings) -> SiteFacts {
+    let site = &settings.site;
+    let offered = settings.offered().filter(|(_, capability)| capability.built_in.is_none());
+    SiteFacts {
+        name: site.name.clone(),
+        description: site.description.clone(),
+        origin: site.origin.clone(),
+        operator: site.operator.clone(),
+        contact: site.contact.clone(),
+        capabilities: offered.map(|(_, c)| (c.id.clone(), c.description.clone().unwrap_or_default())).collect(),
+    }
+}
+
+/// When pages are published while a round goes on.
+#[derive(Default)]
+pub(super) struct News {
+    next: Option<Instant>,
+}
+
+impl News {
+    pub(super) fn are_due(&self, books: &Books, published: Option<u64>) -> bool {
+        let changed = match published {
+            Some(version) => version != books.version(),
+            None => !books.is_empty(),
+        };
+        changed && self.next.is_none_or(|next| Instant::now() >= next)
+    }
+
+    pub(super) fn took(&mut self, time: Duration) {
+        self.next = Some(Instant::now() + PUBLISHED.max(time * PUBLISHING_SHARE));
+    }
+}

@@ -1,0 +1,131 @@
+//! One round through the site: what is asked for next, how it is asked, and what becomes of the answer.
+
+use std::time::{Duration, Instant};
+
+use frontdesk_filters::content::crawl::{Ask, Crawl, Ending, Fetched, Outcome};
+use http::{HeaderName, HeaderValue, header};
+use tokio::time::sleep;
+
+use super::{
+    Reader, Site, now,
+    pace::Pace,
+    publishing::{News, tell},
+    shared::{LOOKED, Shared, Turn},
+};
+use crate::{boot::asked, live::Running, outbound::Question};
+
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How often other replicas are told what is known while a round goes on.
+const SHARED: Duration = Duration::from_secs(10);
+
+/// A client somewhere outside, by an address that nobody has (RFC 5737): a site trusts its own network with more.
+const FROM: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-forwarded-for"), HeaderValue::from_static("192.0.2.1"));
+
+/// The same for a site that looks there, as every client has it that passes.
+const FROM_REALLY: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-real-ip"), HeaderValue::from_static("192.0.2.1"));
+
+const NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+const ACCEPT: &str = "text/html, application/xhtml+xml;q=0.9, text/markdown;q=0.8, */*;q=0.1";
+
+/// Why a round was left.
+pub(super) enum Left {
+    Ended(Ending),
+    /// Something else is to be read now.
+    Changed,
+    /// The process is to end, or another has begun to read.
+    Draining,
+}
+
+impl Reader {
+    pub(super) async fn round(&self, site: &Site, mut others: Option<&mut Shared>) -> Result<Left, String> {
+        let books = self.known.lock().books.clone();
+        let before = books.version();
+        let mut crawl = Crawl::new(site.rules.clone(), books, now());
+        let mut pace = Pace::default();
+        let (mut news, mut told) = (News::default(), None::<Instant>);
+        loop {
+            let running = self.live.current();
+            if super::site(&running).as_ref() != Some(site) || !running.snapshot.settings.reads_site() {
+                return Ok(Left::Changed);
+            }
+            let Some(ask) = crawl.next(&|target| running.snapshot.answers(target)) else { break };
+            let slot = pace.next(running.snapshot.settings.content.rate);
+            if !self.wait(slot, others.as_deref_mut()).await {
+                return Ok(Left::Draining);
+            }
+            let answer = self.ask(&running, &ask).await;
+            // A page takes milliseconds and more to read.
+            let taken = tokio::task::spawn_blocking(move || {
+                let outcome = crawl.take(&ask, answer);
+                (crawl, outcome)
+            });
+            let outcome: Outcome;
+            (crawl, outcome) = taken.await.map_err(|e| e.to_string())?;
+            self.metrics.crawled(outcome.label());
+            if news.are_due(crawl.books(), self.version()) {
+                news.took(self.show(&running, crawl.books()).await?);
+                if let Some(others) = others.as_deref_mut().filter(|_| told.is_none_or(|at| at.elapsed() >= SHARED)) {
+                    tell(others, crawl.books(), 0, true).await;
+                    told = Some(Instant::now());
+                }
+            }
+            if let Some(pause) = crawl.pause()
+                && !self.wait(pause, others.as_deref_mut()).await
+            {
+                return Ok(Left::Draining);
+            }
+        }
+        let (books, ending) = crawl.finish();
+        if self.version() != Some(books.version()) && (!matches!(ending, Ending::Stopped(_)) || !books.is_empty()) {
+            self.show(&self.live.current(), &books).await?;
+        }
+        if let (Some(others), Ending::Complete | Ending::Spent) = (others, &ending) {
+            tell(others, &books, now(), books.version() != before).await;
+        }
+        self.known.lock().books = books;
+        Ok(Left::Ended(ending))
+    }
+
+    fn version(&self) -> Option<u64> {
+        self.known.lock().published.as_ref().map(|(version, _)| *version)
+    }
+
+    /// False when it is to be left: the process is to end, or another reads.
+    async fn wait(&self, time: Duration, mut others: Option<&mut Shared>) -> bool {
+        let until = Instant::now() + time;
+        loop {
+            // Long waits are waited in parts, so that the lease is kept.
+            let part = until.saturating_duration_since(Instant::now()).min(LOOKED);
+            let mut drain = self.drain.clone();
+            tokio::select! {
+                () = sleep(part) => {}
+                _ = drain.wait_for(|drain| *drain) => return false,
+            }
+            if let Some(others) = others.as_deref_mut()
+                && others.turn().await == Ok(Turn::Anothers)
+            {
+                return false;
+            }
+            if Instant::now() >= until {
+                return true;
+            }
+        }
+    }
+
+    async fn ask(&self, running: &Running, ask: &Ask) -> Result<Fetched, String> {
+        let index = running.pool.choose(None);
+        let peer = running.pool.backends()[index].peer().await.ok_or("the site's name cannot be resolved")?;
+        let mut headers = vec![FROM, FROM_REALLY, NO_CODING];
+        let conditions =
+            [(header::IF_NONE_MATCH, &ask.if_none_match), (header::IF_MODIFIED_SINCE, &ask.if_modified_since)];
+        for (name, value) in conditions {
+            headers.extend(value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()).map(|v| (name, v)));
+        }
+        let question = Question { target: &ask.target, accept: ACCEPT, headers: &headers, most: ask.most };
+        let whole = self.outbound.read(peer, &asked(running, index), &question, PATIENCE).await?;
+        Ok(Fetched { status: whole.status, headers: whole.headers, body: whole.body })
+    }
+}

@@ -1,0 +1,76 @@
+//! What has no safe form: whoever does it vouches for something that the compiler cannot see.
+//!
+//! Descriptors that come from outside are numbers until somebody owns them; what a signal does, and the allocator, belong
+//! to the whole process. No other file may do such things.
+
+#![expect(unsafe_code, reason = "the one place for it; tests/house.rs sees to that")]
+
+use std::{
+    io::{self, IoSliceMut},
+    os::{
+        fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
+        unix::net::UnixStream,
+    },
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use nix::sys::{
+    signal::{SigHandler, Signal, signal},
+    socket::{ControlMessageOwned, MsgFlags, recvmsg},
+};
+
+/// What only prints ends when nobody reads on, as `head` expects, and not with a panic. What has sockets handles it
+/// where it writes.
+pub(crate) fn end_with_the_reader() {
+    // SAFETY: the default action is no function of ours.
+    let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
+}
+
+/// A file that may not grow is told so by an error, as a full disk is; the signal that comes with it would end us.
+pub(crate) fn survive_file_limit() {
+    // SAFETY: no handler is installed, the signal is only ignored.
+    let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
+}
+
+/// The sockets that a service manager has bound (`LISTEN_FDS`); nothing, where there is none, or once they are taken.
+pub(crate) fn bound_for_us() -> io::Result<Vec<OwnedFd>> {
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return Ok(Vec::new());
+    }
+    // SAFETY: they were given to this process before it began, are open, and are taken only once.
+    Ok(sd_notify::listen_fds()?.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).collect())
+}
+
+/// The first message of a stream, into `said`, and the descriptors that come with it; no more than `MOST`.
+pub(crate) fn received<const MOST: usize>(stream: &UnixStream, said: &mut [u8]) -> io::Result<Vec<OwnedFd>> {
+    let mut room = nix::cmsg_space!([RawFd; MOST]);
+    let mut parts = [IoSliceMut::new(said)];
+    let message = recvmsg::<()>(stream.as_raw_fd(), &mut parts, Some(&mut room), MsgFlags::MSG_CMSG_CLOEXEC)?;
+    let mut given = Vec::new();
+    for part in message.cmsgs()? {
+        if let ControlMessageOwned::ScmRights(fds) = part {
+            // SAFETY: the kernel has just made them for this process, and they are read out of the message only once.
+            given.extend(fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }));
+        }
+    }
+    Ok(given)
+}
+
+/// Gives back to the system what nobody uses. Reading a declaration leaves many small pieces behind, which the allocator
+/// would keep for the thread that read it. Takes some milliseconds after a large one; not for a worker thread.
+pub(crate) fn give_back() {
+    #[cfg(feature = "mimalloc")]
+    {
+        // SAFETY: it is declared so in mimalloc.h, and may be called by any thread at any time.
+        unsafe extern "C" {
+            safe fn mi_collect(force: bool);
+        }
+        mi_collect(true);
+    }
+    // SAFETY: it takes no pointer, and may be called by any thread at any time.
+    #[cfg(all(not(feature = "mimalloc"), target_os = "linux", target_env = "gnu"))]
+    unsafe {
+        nix::libc::malloc_trim(0);
+    }
+}

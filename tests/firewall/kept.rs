@@ -1,0 +1,75 @@
+//! What is kept, and what goes from step to step.
+
+use super::*;
+use crate::support::calls::declare;
+
+#[tokio::test]
+async fn firewall_keeps_nothing_secret_for_a_replay_or_a_ticket() {
+    let (dir, origin) = (Dir::new(), leaking().await);
+    let store = format!("url = \"file:{}\"", dir.join("store").display());
+    let desk = before(&origin).set("store", &store).set("firewall", "pii = \"redact\"").start().await;
+    let act = call("/agent/leak/act", &json!({})).bearer(FULL).header("Idempotency-Key", "k1");
+    let first = desk.call(act.clone()).await;
+    let again = desk.call(act).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    assert_eq!(again.json()["data"], first.json()["data"]);
+    assert_eq!(again.headers.joined(FLAGS), first.headers.joined(FLAGS), "the flags are told again too");
+    assert_eq!(upstream_calls(&origin).len(), 1);
+
+    let later = json!({ "capability": "leak_later", "query": "one" });
+    let accepted = desk.call(call("/agent/converse", &later).bearer(FULL)).await.json();
+    let poll = accepted["poll"].as_str().unwrap_or_else(|| panic!("accepted: {accepted}")).to_owned();
+    let ended = async || desk.ask(Via::H1, Ask::get(&poll).bearer(FULL)).await.json();
+    eventually("its end", SOON, async || ended().await["status"] == "success").await;
+    let told = ended().await;
+    assert_clean(&told.to_string(), "what is told later");
+    assert!(told["meta"]["flags"].to_string().contains("injection-suspect"), "{told}");
+
+    for entry in walk(&dir.join("store")) {
+        let bytes = std::fs::read(&entry).expect("a file of the store");
+        let text = String::from_utf8_lossy(&bytes);
+        assert_clean(&text, "the store");
+        assert!(!text.contains(MAIL), "{}", entry.display());
+    }
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the store").map(|e| e.expect("an entry").path()) {
+        if entry.is_dir() { found.extend(walk(&entry)) } else { found.push(entry) }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+/// What goes from step to step goes back to the site, and not to an agent.
+#[tokio::test]
+async fn firewall_leaves_what_steps_hand_on_as_it_is() {
+    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+        "/api/login" => Reply::json(json!({ "ticket": TOKEN }).to_string()),
+        _ => Reply::json(json!({ "you_sent": String::from_utf8_lossy(&r.body) }).to_string()),
+    })
+    .await;
+    let recipe = "\n[[agtp.recipes]]\nname = \"both\"\nversion = \"1\"\nsteps = [{ capability = \"login\", input = {} }, \
+                  { capability = \"use\", input = { ticket = \"{steps.0.data.ticket}\" } }]\n";
+    let of = |id: &str, path: &str| {
+        action(id, &format!("\nexposed = false\nupstream = {{ method = \"POST\", path = \"{path}\" }}"))
+    };
+    let both = declare(
+        "both",
+        "commit_action",
+        "\nrisk_level = \"low\"\nrequires_user_confirmation = false\nupstream = { recipe = \"both\" }",
+    );
+    let all = of("login", "/api/login") + &of("use", "/api/use") + &both + recipe;
+    let dir = Dir::new();
+    let store = format!("url = \"file:{}\"", dir.join("store").display());
+    let desk = site(&origin, &all).set("store", &store).start().await;
+    let response = desk.call(call("/agent/both", &json!({})).bearer(FULL).header("Idempotency-Key", "k")).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    assert_clean(&response.text(), "the answer");
+    let used = upstream_calls(&origin).pop().expect("the second step");
+    assert!(String::from_utf8_lossy(&used.body).contains(TOKEN), "the site gets what the site said");
+    for entry in walk(&dir.join("store")) {
+        assert_clean(&String::from_utf8_lossy(&std::fs::read(&entry).expect("a file")), "the store");
+    }
+}
