@@ -1,8 +1,10 @@
 //! Promise: with several upstreams one that is away costs no request, and a request is never sent twice.
 
+use crate::support::calls::{AOM, call, query, site};
 use crate::support::page::PAGE;
 use crate::support::setup::dead_address;
-use crate::support::{Answer, Ask, Desk, Origin, Reply, Request, Setup, Step, Via, eventually};
+use crate::support::{Answer, Ask, Desk, Gate, Origin, Reply, Request, SOON, Setup, Step, Via, eventually};
+use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test]
@@ -24,13 +26,15 @@ async fn upstreams_take_turns() {
         [Origin::start(|_: &Request| Reply::json("0")).await, Origin::start(|_: &Request| Reply::json("1")).await];
     let urls: Vec<String> = origins.iter().map(Origin::url).collect();
     let desk = Setup::before_urls(&urls).start().await;
-    for _ in 0..20 {
-        desk.get("/").await;
-    }
-    for origin in &origins {
-        let share = origin.asked().len();
-        assert!((5..=15).contains(&share), "{share} of 20");
-    }
+    // Our own questions at the start take turns too, and may come just between.
+    eventually("each has its share", SOON, async || {
+        let before = origins.each_ref().map(|origin| origin.asked().len());
+        for _ in 0..20 {
+            desk.get("/").await;
+        }
+        origins.iter().zip(before).all(|(origin, before)| (5..=15).contains(&(origin.asked().len() - before)))
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -168,4 +172,87 @@ async fn upstreams_asked_after_their_health_while_they_go_are_not_shown() {
     tokio::time::sleep(Duration::from_secs(3)).await;
     let shown = shown_upstreams(&desk).await;
     assert!(shown.len() == 1 && shown[0].contains(&next.url()), "{shown:?}");
+}
+
+/// A page that waits at the gate until the test opens it; anything else is answered at once.
+fn held(gate: &Gate, r: &Request) -> Answer {
+    match r.target.as_str() {
+        "/held" => {
+            let page =
+                format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{PAGE}", PAGE.len());
+            vec![Step::Wait(gate.clone()), Step::Write(page.into_bytes()), Step::KeepAlive].into()
+        }
+        "/api/do" => Reply::json("{}").into(),
+        _ => Reply::html(PAGE).into(),
+    }
+}
+
+fn asked_for(origin: &Origin, target: &str) -> usize {
+    origin.requests().iter().filter(|r| r.target == target).count()
+}
+
+#[tokio::test]
+async fn upstreams_are_given_no_more_than_max_requests_at_a_time() {
+    let gate = Gate::closed();
+    let origin = Origin::start({
+        let gate = gate.clone();
+        move |r: &Request| held(&gate, r)
+    })
+    .await;
+    let query = query("do", "\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/do\"");
+    let desk = site(&origin, &query).set("upstream", "max_requests = 2").start().await;
+    assert_eq!(desk.call(call("/agent/do", &json!({}))).await.status, 200);
+    let (pages, beyond) = tokio::join!(async { tokio::join!(desk.get("/held"), desk.get("/held")) }, async {
+        eventually("both are under way", SOON, async || asked_for(&origin, "/held") == 2).await;
+        let markdown = desk.ask(Via::H1, Ask::get("/").header("Accept", "text/markdown"));
+        let posted = desk.ask(Via::H1, Ask::post("/form", "a=1"));
+        let refused = tokio::join!(desk.get("/"), posted, markdown, desk.call(call("/agent/do", &json!({}))));
+        let ours = desk.get("/.well-known/agent.json").await;
+        gate.open();
+        (refused, ours)
+    });
+    assert_eq!((pages.0.status, pages.1.status), (200, 200));
+    let ((page, posted, markdown, called), ours) = beyond;
+    for (what, response) in [("a page", &page), ("a form", &posted), ("Markdown", &markdown), ("a call", &called)] {
+        assert_eq!(response.status, 503, "{what}: {}", response.text());
+        assert_eq!(response.header("retry-after"), Some("1"), "{what}");
+    }
+    assert_eq!(called.media_type(), AOM, "in the caller's dialect");
+    assert_eq!(ours.status, 200, "what the site is not asked for");
+    assert_eq!((asked_for(&origin, "/form"), asked_for(&origin, "/api/do")), (0, 1), "nothing was sent");
+    let metrics = desk.admin_get("/metrics").await.text();
+    assert!(metrics.contains("frontdesk_rejections_total{reason=\"site_busy\"} 4"), "{metrics}");
+    for _ in 0..3 {
+        assert_eq!(desk.get("/").await.status, 200, "each place is free again");
+        assert_eq!(desk.call(call("/agent/do", &json!({}))).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn upstreams_have_their_place_back_whatever_became_of_a_request() {
+    let gate = Gate::closed();
+    let origin = Origin::start({
+        let gate = gate.clone();
+        move |r: &Request| match r.target.as_str() {
+            "/dies" => vec![Step::Close].into(),
+            "/cut" => {
+                vec![Step::Write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nno".to_vec()), Step::Close].into()
+            }
+            _ => held(&gate, r),
+        }
+    })
+    .await;
+    let desk = Setup::before(&origin).set("upstream", "max_requests = 1").start().await;
+    for target in ["/dies", "/cut"] {
+        let mut conn = desk.conn().await;
+        conn.send(format!("GET {target} HTTP/1.1\r\nHost: site.test\r\n\r\n")).await;
+        let _ = conn.try_response("GET", SOON).await;
+        eventually(target, SOON, async || desk.get("/").await.status == 200).await;
+    }
+    let mut gone = desk.conn().await;
+    gone.send("GET /held HTTP/1.1\r\nHost: site.test\r\n\r\n").await;
+    eventually("it is under way", SOON, async || asked_for(&origin, "/held") == 1).await;
+    assert_eq!(desk.get("/").await.status, 503);
+    drop(gone);
+    eventually("whoever left takes no place", SOON, async || desk.get("/").await.status == 200).await;
 }

@@ -264,6 +264,12 @@ impl From<Fault> for Refusal {
 }
 
 impl Refusal {
+    /// The site has as many requests as it is given at a time. One more would make those wait who came before.
+    pub fn busy() -> Self {
+        let detail = "The site behind this address has all the requests it can take at the moment. Try again soon.";
+        Self { reason: "site_busy", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
+    }
+
     /// The same with a sentence of its own.
     pub fn saying(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
         self.detail = detail.into();

@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use frontdesk_filters::{chain::Chains, limits::tokens};
+use frontdesk_filters::{chain::Chains, desk::Kept, limits::tokens};
 use pingora::{proxy::HttpProxy, server::configuration::ServerConf};
 use tokio::sync::watch;
 
@@ -29,11 +29,12 @@ use crate::{
     admin::{Admin, Attempts, Page, metrics::Metrics},
     frames::Frames,
     front::{Front, behind::Errands, entry::Entry},
-    live::Live,
+    live::{Live, apart},
     logs::Logs,
     outbound::Outbound,
     process::Processes,
     source::Source,
+    sys::tidy,
     traces::Traces,
 };
 use listeners::Listeners;
@@ -92,6 +93,7 @@ pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), 
         .thread_name("frontdesk")
         // Each keeps memory for itself, and so many as were busy at once some time are not needed the next moment.
         .thread_keep_alive(IDLE_THREAD)
+        .on_thread_park(tidy)
         .enable_all()
         .build()
         .map_err(|e| NotStarted(vec![format!("no worker threads: {e}")]))?;
@@ -159,6 +161,7 @@ async fn serve(
     let errands = Errands::new();
     let entry = Arc::<Entry>::default();
     let chains = Arc::<Chains>::default();
+    let kept = Arc::<Kept>::default();
     let front = Front {
         live: live.clone(),
         metrics: metrics.clone(),
@@ -166,7 +169,7 @@ async fn serve(
         draining: draining.clone(),
         outbound: outbound.clone(),
         processes: processes.clone(),
-        kept: Arc::default(),
+        kept: kept.clone(),
         chains: chains.clone(),
         errands: errands.clone(),
         entry: entry.clone(),
@@ -199,7 +202,8 @@ async fn serve(
     };
     listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(admin)));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
-    tokio::spawn(follow_swaps(live.clone(), (gate.clone(), files), logs));
+    let made_with = (settings.protection.max_connections, settings.log.level.clone());
+    tokio::spawn(follow_swaps(live.clone(), (gate.clone(), files), logs, kept, made_with));
     if running.snapshot.counts_tokens() {
         tokens::warm();
     }
@@ -278,12 +282,18 @@ async fn serve(
     Ok(())
 }
 
-/// What outlives a configuration follows the next one.
-async fn follow_swaps(live: Arc<Live>, (gate, files): (Arc<Gate>, usize), logs: Logs) {
+/// What outlives a configuration follows the next one, beginning with one that came while the process was coming up:
+/// `made_with` are the connections and the log level that the first one wanted.
+async fn follow_swaps(
+    live: Arc<Live>,
+    (gate, files): (Arc<Gate>, usize),
+    logs: Logs,
+    kept: Arc<Kept>,
+    made_with: (usize, String),
+) {
     let mut swaps = live.swaps();
-    let mut level = live.current().snapshot.settings.log.level.clone();
-    let mut most = live.current().snapshot.settings.protection.max_connections;
-    while swaps.changed().await.is_ok() {
+    let (mut most, mut level) = made_with;
+    loop {
         let running = live.current();
         let settings = &running.snapshot.settings;
         if settings.protection.max_connections != most {
@@ -294,5 +304,12 @@ async fn follow_swaps(live: Arc<Live>, (gate, files): (Arc<Gate>, usize), logs: 
             level.clone_from(&settings.log.level);
             let _ = logs.set_level(&level);
         }
+        drop(running);
+        if swaps.changed().await.is_err() {
+            return;
+        }
+        // They may be many, and take a while to let go of.
+        let kept = kept.clone();
+        drop(apart(move || kept.forget()));
     }
 }

@@ -201,6 +201,10 @@ impl ProxyHttp for Front {
             }
             Decision::Serve(serving) => self.serve(session, ctx, serving).await?,
             Decision::Pass | Decision::Make(_) => {
+                ctx.place = running.pool.place();
+                if ctx.place.is_none() {
+                    return self.refuse(session, ctx, Refusal::busy()).await;
+                }
                 ctx.passed = true;
                 return Ok(false);
             }

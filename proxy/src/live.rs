@@ -34,6 +34,7 @@ use crate::{
 };
 
 pub use apart::apart;
+use apart::take_apart;
 use next::{Unusable, open_audit, open_harness};
 use running::Homes;
 pub use running::Running;
@@ -165,12 +166,6 @@ impl Live {
 
     /// Whether what is there now differs from what is running and could be taken into use.
     pub fn has_news(&self) -> bool {
-        let news = self.differs();
-        give_back();
-        news
-    }
-
-    fn differs(&self) -> bool {
         match self.source.declare() {
             Ok(declaration) => match self.failure() {
                 // Tried, and it could not be used: only something else is news.
@@ -230,12 +225,11 @@ impl Live {
                 tracing::info!(hash = running.short_hash(), "a new configuration is in use");
                 self.metrics.reloaded(true, seconds(running.since));
                 let before = self.current.swap(Arc::new(running));
-                give_back();
                 declare(&self.metrics, &self.current());
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {
                     pool.show(Some(&before.pool));
-                    self.library.store(Arc::new(Library::empty()));
+                    take_apart(self.library.swap(Arc::new(Library::empty())));
                     self.state.lock().learned.contents = None;
                 }
                 let asked = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);
@@ -245,6 +239,7 @@ impl Live {
                 if before.snapshot.settings.key_urls() != self.current().snapshot.settings.key_urls() {
                     self.keys_wanted.send_replace(());
                 }
+                take_apart(before);
                 let mut state = self.state.lock();
                 state.not_swapped = not_swapped;
                 state.failure = None;

@@ -6,12 +6,14 @@
 #![expect(unsafe_code, reason = "the one place for it; tests/house.rs sees to that")]
 
 use std::{
+    cell::Cell,
     io::{self, IoSliceMut},
     os::{
         fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
         unix::net::UnixStream,
     },
     sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
 };
 
 use nix::sys::{
@@ -57,17 +59,33 @@ pub(crate) fn received<const MOST: usize>(stream: &UnixStream, said: &mut [u8]) 
     Ok(given)
 }
 
+#[cfg(feature = "mimalloc")]
+// SAFETY: it is declared so in mimalloc.h, and may be called by any thread at any time.
+unsafe extern "C" {
+    safe fn mi_collect(force: bool);
+}
+
+/// How often a thread looks for what it keeps and nobody uses.
+const TIDIED: Duration = Duration::from_secs(5);
+
+/// Lets go of what the allocator keeps for this thread alone and nothing is in any more; else it would do so only once the
+/// thread asks for pieces of the same size again, and after a crowd nobody does. For a thread that has nothing to do:
+/// some microseconds, once in a while.
+pub(crate) fn tidy() {
+    thread_local!(static LAST: Cell<Option<Instant>> = const { Cell::new(None) });
+    let now = Instant::now();
+    if LAST.get().is_none_or(|last| now.duration_since(last) >= TIDIED) {
+        LAST.set(Some(now));
+        #[cfg(feature = "mimalloc")]
+        mi_collect(false);
+    }
+}
+
 /// Gives back to the system what nobody uses. Reading a declaration leaves many small pieces behind, which the allocator
 /// would keep for the thread that read it. Takes some milliseconds after a large one; not for a worker thread.
 pub(crate) fn give_back() {
     #[cfg(feature = "mimalloc")]
-    {
-        // SAFETY: it is declared so in mimalloc.h, and may be called by any thread at any time.
-        unsafe extern "C" {
-            safe fn mi_collect(force: bool);
-        }
-        mi_collect(true);
-    }
+    mi_collect(true);
     // SAFETY: it takes no pointer, and may be called by any thread at any time.
     #[cfg(all(not(feature = "mimalloc"), target_os = "linux", target_env = "gnu"))]
     unsafe {

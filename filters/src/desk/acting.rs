@@ -165,11 +165,11 @@ impl<'a> Step<'a> {
                     }
                 }
             }
-            Err(Failed::NotSent) => {
+            Err(failure @ (Failed::NotSent | Failed::Busy)) => {
                 self.reached = Reached::Nothing;
                 // What cannot be taken back now is unknown later, which is no less safe.
                 self.account.unkept |= promises.take_back(begin).await.is_err();
-                return Err(failed(Failed::NotSent).into());
+                return Err(failed(failure).into());
             }
             Err(failure @ (Failed::TimedOut | Failed::Broken)) => {
                 self.account.unkept |= promises.end(begin, None).await.is_err();

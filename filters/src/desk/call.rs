@@ -63,6 +63,8 @@ pub struct Answer {
 pub enum Failed {
     /// No connection: nothing was sent.
     NotSent,
+    /// The site has as many requests as it is given at a time: nothing was sent.
+    Busy,
     /// No answer in time. It may have been carried out.
     TimedOut,
     /// The connection broke, or what came is no HTTP. It may have been carried out.

@@ -58,6 +58,11 @@ impl Kept {
         Some((answer.told.clone(), left))
     }
 
+    /// Forgets all of it. Under another configuration nobody asks for it, and it would stay until there is no more room.
+    pub fn forget(&self) {
+        self.answers.clear();
+    }
+
     pub(super) fn keep(&self, key: String, told: &Told, ttl: Duration) {
         let told = Told { data: told.data.as_text(), ..told.clone() };
         let answer = Answer { told, until: Instant::now() + ttl };
@@ -78,6 +83,8 @@ mod tests {
         kept.keep("a".into(), &told, Duration::from_secs(60));
         kept.keep("b".into(), &told, Duration::ZERO);
         assert!(kept.get("a").is_some() && kept.get("b").is_none() && kept.get("c").is_none());
+        kept.forget();
+        assert!(kept.get("a").is_none() && kept.answers.weight() == 0);
         let told = Told { data: json!("x".repeat(1024 * 1024)).into(), ..told };
         for n in 0..100 {
             kept.keep(format!("{n}"), &told, Duration::from_secs(60));

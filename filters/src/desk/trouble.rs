@@ -26,6 +26,7 @@ pub(super) fn carried_out_all_the_same(refusal: Refusal) -> Refusal {
 pub(super) fn failed(failure: Failed) -> Refusal {
     match failure {
         Failed::NotSent => Fault::Unreachable.into(),
+        Failed::Busy => Refusal::busy(),
         Failed::TimedOut => Fault::GatewayTimeout.into(),
         Failed::Broken => Fault::BadGateway.into(),
         Failed::TooLong(_) => {

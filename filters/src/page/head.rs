@@ -5,7 +5,7 @@ use super::{
     markdown,
     names::Name,
     tag::{Tag, has_word},
-    template::{Inside, Templates},
+    template::{self, Inside, Templates},
 };
 
 /// What something that was read means for the scan.
@@ -46,6 +46,10 @@ pub(super) struct Head {
     templates: Templates,
     /// SVG and MathML elements open in the body.
     foreign: u32,
+    /// One of those holds what may be HTML.
+    mixed: bool,
+    /// It would take a parser to tell what is markup from here on: a notice that is seen may be none.
+    lost: bool,
     /// A doctype, `<html>`, `<head>`, `</head>` or `<body>` was seen.
     document: bool,
     /// The site's own notice was seen.
@@ -62,6 +66,8 @@ impl Head {
             mode: Mode::BeforeHead,
             templates: Templates::default(),
             foreign: 0,
+            mixed: false,
+            lost: false,
             document: false,
             own_notice: false,
             own_links: 0,
@@ -128,7 +134,7 @@ impl Head {
             _ if tag.end => self.head_end(tag),
             _ => self.head_start(tag, links),
         };
-        if !self.before_body() && !tag.end && tag.is_notice() {
+        if !self.before_body() && !tag.end && !self.lost && tag.is_notice() {
             self.own_notice = true;
         }
         means
@@ -144,6 +150,16 @@ impl Head {
     }
 
     fn body_tag(&mut self, tag: &Tag<'_>) -> Means {
+        if self.foreign > 0 {
+            if template::breaks_out(tag) {
+                self.lost |= self.mixed;
+                self.foreign = 0;
+            }
+            self.mixed |= template::holds_html(tag);
+        }
+        if self.foreign == 0 {
+            self.mixed = false;
+        }
         match (tag.name, tag.end) {
             (Name::Svg | Name::Math, true) => self.foreign = self.foreign.saturating_sub(1),
             (Name::Svg | Name::Math, false) if !tag.self_closing() => self.foreign += 1,

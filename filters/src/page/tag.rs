@@ -22,6 +22,10 @@ enum Step {
     SelfClosing,
 }
 
+/// What a parser makes no element of, unless it stands where it belongs.
+const IGNORED: [&[u8]; 11] =
+    [b"head", b"frame", b"caption", b"col", b"colgroup", b"tbody", b"td", b"tfoot", b"th", b"thead", b"tr"];
+
 type Span = (usize, usize);
 
 /// A tag being walked. All positions count from its `<`.
@@ -245,8 +249,9 @@ impl<'a> Tag<'a> {
     /// Is this the site's own notice?
     pub fn is_notice(&self) -> bool {
         let [label, class] = self.values([b"aria-label", b"class"]);
-        label.is_some_and(|label| label.trim_ascii() == b"AI Agent Notice")
-            || class.is_some_and(|class| words(class).any(|word| word == b"ahp-notice"))
+        let said = label.is_some_and(|label| label.trim_ascii() == b"AI Agent Notice")
+            || class.is_some_and(|class| words(class).any(|word| word == b"ahp-notice"));
+        said && !IGNORED.iter().any(|name| self.written.eq_ignore_ascii_case(name))
     }
 
     /// What relations does a link state?

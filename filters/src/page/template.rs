@@ -74,6 +74,19 @@ const BREAKOUT: [&[u8]; 45] = [
     b"var",
 ];
 
+/// Whether what stands in this element of SVG or MathML may be HTML.
+pub(super) fn holds_html(tag: &Tag<'_>) -> bool {
+    INTEGRATION.iter().any(|name| tag.written.eq_ignore_ascii_case(name))
+}
+
+/// Whether this tag ends SVG and MathML where it stands.
+pub(super) fn breaks_out(tag: &Tag<'_>) -> bool {
+    match tag.end {
+        true => [&b"p"[..], b"br"].iter().any(|name| tag.written.eq_ignore_ascii_case(name)),
+        false => BREAKOUT.iter().any(|name| tag.written.eq_ignore_ascii_case(name)),
+    }
+}
+
 /// The templates open at this point of the head.
 #[derive(Debug, Default)]
 pub(super) struct Templates {

@@ -88,6 +88,7 @@ static UPSTREAM: Table = closed(&[
     key("client_key", File),
     key("connect_timeout", Text(duration)),
     key("read_timeout", Text(duration)),
+    key("max_requests", Int(0, 1_000_000)),
     key("health_path", Text(path_and_query)),
     key("health_interval", Text(duration)),
 ]);

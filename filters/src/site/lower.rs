@@ -115,6 +115,7 @@ fn upstream(view: View) -> Upstream {
         client_key: view.file("client_key"),
         connect_timeout: view.duration("connect_timeout", "1s"),
         read_timeout: view.duration("read_timeout", "30s"),
+        max_requests: view.count("max_requests", 0),
         health_path: view.text("health_path"),
         health_interval: view.duration("health_interval", "5s"),
     }

@@ -6,6 +6,7 @@
 
 use std::{
     borrow::Cow,
+    collections::HashSet,
     path::{Path, PathBuf},
 };
 
@@ -67,9 +68,20 @@ pub(super) fn parse<'t>(
     let (tree, errors) = DeTable::parse_recoverable(text);
     let mut reader =
         Reader { starts: line_starts(text), base, outside, found, replaced: Vec::new(), files: Vec::new() };
-    for error in errors {
-        let line = error.span().map_or(0, |span| reader.line(span.start));
-        syntax.mistake(line, "", error.message());
+    let mut said = HashSet::new();
+    // One that has no place is said where the next is that has one: reading ends there.
+    let mut place = text.len();
+    for error in errors.iter().rev() {
+        place = error.span().map_or(place, |span| span.start);
+        let line = reader.line(place);
+        let what = match error.message() {
+            "recursion limit" => "tables, lists or dotted keys are nested too deep",
+            what => what,
+        };
+        // The same mistake many times in a line is one to whoever mends it.
+        if said.insert((line, what.to_owned())) {
+            syntax.mistake(line, "", what);
+        }
     }
     let root = Item { line: 0, replaced: false, secret: false, value: reader.table(tree.get_ref(), &Trail::Top) };
     Raw { root, replaced: reader.replaced, files: reader.files }

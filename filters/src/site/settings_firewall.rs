@@ -16,7 +16,7 @@ pub struct FirewallSettings {
 
 impl FirewallSettings {
     /// What looks through every answer.
-    pub(crate) fn compiled(&self) -> Firewall {
+    pub fn compiled(&self) -> Firewall {
         Firewall::new(self.modes, self.exempt.iter().cloned(), self.patterns.clone())
     }
 }

@@ -75,6 +75,8 @@ pub struct Upstream {
     pub client_key: Option<PathBuf>,
     pub connect_timeout: Duration,
     pub read_timeout: Duration,
+    /// Requests under way to the site at a time, pages and calls; 0: no bound.
+    pub max_requests: usize,
     pub health_path: Option<String>,
     pub health_interval: Duration,
 }

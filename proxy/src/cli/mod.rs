@@ -5,6 +5,7 @@ mod check;
 mod completions;
 mod demo;
 mod export;
+mod firewall;
 mod handoff;
 mod health;
 mod import;
@@ -94,6 +95,15 @@ enum Command {
     /// Look after a handoff between agents.
     #[command(subcommand)]
     Handoff(handoff::Handoff),
+    /// Look a text through as everything is that leaves for an agent.
+    ///
+    /// Standard input goes to standard output, with what has to go replaced; what was found, by
+    /// rule and never by value, to standard error. Of any length.
+    #[command(verbatim_doc_comment)]
+    Firewall {
+        /// The configuration, with its [firewall].
+        file: PathBuf,
+    },
     /// Ask the one that runs here whether it takes requests: 0 it does, 1 it does not. For a container's health check.
     Health {
         /// Where its operator's address is.
@@ -215,6 +225,7 @@ pub fn main() -> ExitCode {
             catalog::diff(&old, &new, against.as_deref(), json)
         }
         Command::Handoff(what) => handoff::handoff(what),
+        Command::Firewall { file } => firewall::firewall(file),
         Command::Health { admin, live } => health::health(admin, live),
         Command::Demo { listen, admin } => demo::demo(listen, admin),
         Command::Completions { shell } => completions::completions(shell),
@@ -247,6 +258,7 @@ mod tests {
             "frontdesk export WHAT a.toml --json --out b.json",
             "frontdesk catalog diff a.json b.json --against sites --json",
             "frontdesk handoff lint .ai/handoff",
+            "frontdesk firewall a.toml",
             "frontdesk handoff manifest .ai/handoff --agent a --session-id s --phase fix --duration 5 --commit c --locked",
         ] {
             let what = dialect::exports().next().unwrap_or_default();

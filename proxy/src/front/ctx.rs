@@ -16,6 +16,7 @@ use crate::{
     live::{Live, Running},
     rewrite::{Asked, Touched},
     traces::{self, Trace},
+    upstream::Place,
 };
 
 /// The state of one request.
@@ -33,6 +34,8 @@ pub struct Ctx {
     /// It went to the site.
     pub passed: bool,
     pub upstream: Option<usize>,
+    /// Held until the request is over.
+    pub place: Option<Place>,
     /// The upstream that refused the connection.
     pub tried: Option<usize>,
     pub upstream_began: Option<Instant>,
@@ -83,6 +86,7 @@ impl Ctx {
             keepalive: None,
             passed: false,
             upstream: None,
+            place: None,
             tried: None,
             upstream_began: None,
             upstream_took: None,

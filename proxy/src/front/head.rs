@@ -115,6 +115,10 @@ const FRAMING_FOLDED: [HeaderName; 2] =
 
 /// A host with or without a port, and nothing else that an authority could hold.
 fn is_authority(host: &HeaderValue) -> bool {
+    // Nearly all of them; the rest is for a parser.
+    if !host.is_empty() && host.as_bytes().iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-')) {
+        return true;
+    }
     host.to_str().ok().and_then(|h| h.parse::<http::uri::Authority>().ok()).is_some_and(|a| {
         let port = a.as_str().strip_prefix(a.host()).unwrap_or("@");
         let numeric = port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
@@ -206,7 +210,10 @@ pub fn end_hop(response: &mut pingora::http::ResponseHeader) {
         .filter(|name| !matches!(*name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONTENT_TYPE))
         .collect();
     for name in nominated.iter().chain(&HOP_BY_HOP) {
-        response.remove_header(name);
+        // Looked for first: most are not there, and the library removes from two maps.
+        if response.headers.contains_key(name) {
+            response.remove_header(name);
+        }
     }
 }
 

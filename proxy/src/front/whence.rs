@@ -11,7 +11,6 @@ use crate::{accept::ConnInfo, live::Running, traces::Place};
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub(super) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 
 /// What goes on to the site besides what is said of the client: how the operator follows a request.
@@ -77,25 +76,25 @@ impl Whence<'_> {
             Some(before) => value(format!("{before}, {peer}"))?,
             None => told.clone(),
         };
-        request.insert_header(X_FORWARDED_FOR, all)?;
+        request.insert_header("X-Forwarded-For", all)?;
         if let Some(elements) = joined(request, &FORWARDED) {
             let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
-            request.insert_header(FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?)?;
+            request.insert_header("Forwarded", value(format!("{elements}, for={node};proto={scheme}"))?)?;
         }
         if !request.headers.contains_key(&X_FORWARDED_PROTO) {
-            request.insert_header(X_FORWARDED_PROTO, HeaderValue::from_static(scheme))?;
+            request.insert_header("X-Forwarded-Proto", HeaderValue::from_static(scheme))?;
         }
         if let (false, Some(host)) = (request.headers.contains_key(&X_FORWARDED_HOST), &self.host) {
-            request.insert_header(X_FORWARDED_HOST, host.clone())?;
+            request.insert_header("X-Forwarded-Host", host.clone())?;
         }
         let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
-        request.insert_header(X_REAL_IP, client)?;
+        request.insert_header("X-Real-IP", client)?;
         let via = match self.protocol {
             "1.1" => HeaderValue::from_static("1.1 frontdesk"),
             "2" => HeaderValue::from_static("2 frontdesk"),
             other => value(format!("{other} frontdesk"))?,
         };
-        request.append_header(header::VIA, via)?;
+        request.append_header("Via", via)?;
         Ok(())
     }
 }

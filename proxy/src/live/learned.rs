@@ -6,8 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use frontdesk_filters::{concierge::Library, content::llms::Contents, dialect::Occupied, site::Learned};
 
-use super::{Live, Running};
-use crate::sys::give_back;
+use super::{Live, Running, apart::take_apart};
 
 impl Live {
     /// Whether the site is known to have something of its own at a path.
@@ -39,7 +38,7 @@ impl Live {
         if !Arc::ptr_eq(&self.current().pool, &read.pool) && contents.is_some() {
             return;
         }
-        self.library.store(Arc::new(library));
+        take_apart(self.library.swap(Arc::new(library)));
         let known = self.state.lock().learned.contents == contents;
         if !known {
             self.learn(|learned| learned.contents = contents);
@@ -69,7 +68,6 @@ impl Live {
         let mut wiser = Running::new(current.declaration.clone(), &state.learned, current.homes());
         wiser.since = current.since;
         drop(current);
-        self.current.store(Arc::new(wiser));
-        give_back();
+        take_apart(self.current.swap(Arc::new(wiser)));
     }
 }

@@ -58,6 +58,7 @@ impl Upstream for Carrier<'_> {
                 Err(Failed::TooLong(status)) => Ok(status.as_u16()),
                 Err(Failed::TimedOut) => Err("timeout"),
                 Err(Failed::NotSent) => Err("unreachable"),
+                Err(Failed::Busy) => Err("busy"),
                 Err(Failed::Broken) => Err("broken"),
             });
         }
@@ -67,6 +68,11 @@ impl Upstream for Carrier<'_> {
 
 impl Carrier<'_> {
     async fn carry(&self, call: &Call<'_>, span: Option<&Place>, sent: &mut bool) -> Result<Answer, Failed> {
+        // Another service is not the site.
+        let _place = match call.elsewhere {
+            None => Some(self.running.pool.place().ok_or(Failed::Busy)?),
+            Some(_) => None,
+        };
         let (mut session, peer, request) = self.connected(call, span).await?;
         *sent = true;
         match exchange(&mut session, request, &call.body, call.most).await {

@@ -12,7 +12,7 @@ use pingora::{
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Outbound, answered, headless};
-use crate::live::Running;
+use crate::{live::Running, upstream::Place};
 
 /// How long an idle connection is kept.
 const KEPT: Duration = Duration::from_secs(55);
@@ -34,6 +34,7 @@ pub struct Rest {
     session: HttpSession,
     begun: Bytes,
     broken: Option<Box<pingora::Error>>,
+    _place: Place,
 }
 
 impl Rest {
@@ -59,7 +60,7 @@ impl Rest {
 }
 
 impl Outbound {
-    /// Asks the site. `None`: nobody answers in this time. A body that takes longer is a [`Body::Rest`].
+    /// Asks the site. `None`: nobody answers in this time, or it is not asked for anything more at the moment. A body that takes longer is a [`Body::Rest`].
     pub async fn page(
         &self,
         running: &Running,
@@ -68,13 +69,14 @@ impl Outbound {
         limit: Duration,
     ) -> Option<(ResponseHeader, Body)> {
         let until = Instant::now() + limit;
+        let place = running.pool.place()?;
         let (mut session, peer, head) = timeout_at(until, self.tried(running, request)).await.ok()??;
         let body = match whole(&mut session, most(head.status, &head.headers), until).await {
             Ok(body) => {
                 self.connector.release_http_session(session, &peer, Some(KEPT)).await;
                 Body::Whole(body)
             }
-            Err((begun, broken)) => Body::Rest(Box::new(Rest { session, begun, broken })),
+            Err((begun, broken)) => Body::Rest(Box::new(Rest { session, begun, broken, _place: place })),
         };
         Some((head, body))
     }

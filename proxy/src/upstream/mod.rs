@@ -16,6 +16,7 @@ use arc_swap::ArcSwap;
 use frontdesk_filters::site::{Upstream, UpstreamUrl};
 use http::HeaderValue;
 use pingora::{protocols::l4::socket::SocketAddr as LibraryAddr, upstreams::peer::HttpPeer};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::admin::metrics::Metrics;
 
@@ -35,11 +36,16 @@ pub struct Pool {
     settings: Upstream,
     backends: Vec<Backend>,
     next: AtomicUsize,
+    /// For requests at a time, where they are bounded.
+    places: Option<Arc<Semaphore>>,
     started: Instant,
     metrics: Arc<Metrics>,
     /// It is this pool's upstreams that the metrics show.
     shown: AtomicBool,
 }
+
+/// A request to the site is under way for as long as this lives.
+pub struct Place(#[expect(dead_code, reason = "held, and let go of")] Option<OwnedSemaphorePermit>);
 
 /// One upstream.
 pub struct Backend {
@@ -87,6 +93,7 @@ impl Pool {
             settings: settings.clone(),
             backends,
             next: AtomicUsize::new(0),
+            places: (settings.max_requests > 0).then(|| Arc::new(Semaphore::new(settings.max_requests))),
             started: Instant::now(),
             metrics,
             shown: AtomicBool::new(false),
@@ -115,6 +122,13 @@ impl Pool {
     /// All upstreams.
     pub fn backends(&self) -> &[Backend] {
         &self.backends
+    }
+
+    /// A place for one more request; `None` where `upstream.max_requests` are under way. Nobody waits for one: a queue
+    /// before a site that cannot keep up only makes everybody late.
+    pub fn place(&self) -> Option<Place> {
+        let Some(places) = &self.places else { return Some(Place(None)) };
+        places.clone().try_acquire_owned().ok().map(|place| Place(Some(place)))
     }
 
     /// The next upstream in turn among the healthy, the one just tried excepted; with none healthy, any: an answer

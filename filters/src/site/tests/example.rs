@@ -58,7 +58,7 @@ fn the_full_file_shows_the_defaults() {
                 (content, signals, protection, store, sessions, token_budget),
                 (&rate_limits.anonymous, &rate_limits.authenticated, &rate_limits.actions, &rate_limits.content),
                 (upstream.preserve_host, upstream.http2, upstream.connect_timeout, upstream.read_timeout),
-                upstream.health_interval,
+                (upstream.health_interval, upstream.max_requests),
             )
         )
     };

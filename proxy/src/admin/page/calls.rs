@@ -33,7 +33,8 @@ fn kind(decision: &str) -> usize {
         | "composition_failed"
         | "unavailable"
         | "store_away"
-        | "desk_full" => 4,
+        | "desk_full"
+        | "site_busy" => 4,
         away if away.ends_with("_away") => 4,
         _ => 3,
     }

@@ -14,12 +14,13 @@ use super::{
 };
 
 /// Refusals that are a limit's doing.
-const LIMITS: [(&str, &str); 11] = [
+const LIMITS: [(&str, &str); 12] = [
     ("rate_limited", "[rate_limits]: too many requests"),
     ("session_tokens", "[token_budget]: a session's tokens"),
     ("daily_tokens", "[token_budget]: a day's tokens"),
     ("desk_full", "too many questions wait for a person"),
     ("max_connections", "protection.max_connections: had to wait"),
+    ("site_busy", "upstream.max_requests: the site had enough to do"),
     ("header_timeout", "protection.header_timeout"),
     ("header_too_large", "protection.max_header"),
     ("too_large", "a body that is too long"),

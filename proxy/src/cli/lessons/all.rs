@@ -151,6 +151,20 @@ pub(in crate::cli) fn all() -> Vec<Lesson> {
             )],
             next: "A verb that leaves is shown with the one to write in its place.",
         },
+        Lesson {
+            command: "firewall",
+            examples: vec![e("what an agent would get of what is piped in", "firewall frontdesk.toml")],
+            parts: &[(
+                CODES,
+                &[
+                    ("0", "it may leave as it was printed"),
+                    ("1", "the configuration has mistakes, or something in the text is told to be blocked"),
+                    ("2", "something cannot be read or written, or the command line makes no sense"),
+                ],
+            )],
+            next: "[firewall] in the configuration says what is looked for and what becomes of it: off, report, redact, \
+                   block; patterns = \".aiignore\" adds your own.",
+        },
         Lesson { command: "handoff", examples: vec![], parts: &[(CODES, &[("2", MISUSE)])], next: "" },
         Lesson {
             command: "handoff lint",
