@@ -1,6 +1,6 @@
 //! Promise: with several upstreams one that is away costs no request, and a request is never sent twice.
 
-use crate::support::calls::{AOM, call, query, site};
+use crate::support::calls::{AOM, FULL, action, call, query, site};
 use crate::support::page::PAGE;
 use crate::support::setup::dead_address;
 use crate::support::{Answer, Ask, Desk, Gate, Origin, Reply, Request, SOON, Setup, Step, Via, eventually};
@@ -222,10 +222,36 @@ async fn upstreams_are_given_no_more_than_max_requests_at_a_time() {
     assert_eq!((asked_for(&origin, "/form"), asked_for(&origin, "/api/do")), (0, 1), "nothing was sent");
     let metrics = desk.admin_get("/metrics").await.text();
     assert!(metrics.contains("frontdesk_rejections_total{reason=\"site_busy\"} 4"), "{metrics}");
-    for _ in 0..3 {
-        assert_eq!(desk.get("/").await.status, 200, "each place is free again");
-        assert_eq!(desk.call(call("/agent/do", &json!({}))).await.status, 200);
-    }
+    let free = async || {
+        let (page, called) = tokio::join!(desk.get("/"), desk.call(call("/agent/do", &json!({}))));
+        (page.status, called.status) == (200, 200)
+    };
+    eventually("both places are free again", SOON, free).await;
+}
+
+#[tokio::test]
+async fn upstreams_that_are_busy_are_asked_later_for_an_action_with_the_same_key() {
+    let gate = Gate::closed();
+    let origin = Origin::start({
+        let gate = gate.clone();
+        move |r: &Request| held(&gate, r)
+    })
+    .await;
+    let buy = "\nidempotency_required = true\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/do\"";
+    let desk = site(&origin, &action("do", buy)).set("upstream", "max_requests = 1").start().await;
+    let ask = call("/agent/do", &json!({})).bearer(FULL).header("Idempotency-Key", "k1");
+    let (page, ()) = tokio::join!(desk.get("/held"), async {
+        eventually("it is under way", SOON, async || asked_for(&origin, "/held") == 1).await;
+        let refused = desk.call(ask.clone()).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{}", refused.text());
+        gate.open();
+    });
+    assert_eq!((page.status, asked_for(&origin, "/api/do")), (200, 0), "nothing was done");
+    // A place is free a moment after the last byte has come.
+    eventually("it is taken", SOON, async || desk.call(ask.clone()).await.status == 200).await;
+    let again = desk.call(ask).await;
+    assert_eq!((again.status, again.header("idempotency-replayed")), (200, Some("true")), "{}", again.text());
+    assert_eq!(asked_for(&origin, "/api/do"), 1, "done once");
 }
 
 #[tokio::test]

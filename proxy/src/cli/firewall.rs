@@ -31,7 +31,7 @@ pub(super) fn firewall(file: PathBuf) -> ExitCode {
             }
             if blocked {
                 eprintln!(
-                    "frontdesk: an answer with this in it would be refused; what comes after it was not passed on"
+                    "frontdesk: an answer with this in it would be refused; from about there on nothing was printed"
                 );
             }
             ExitCode::from(u8::from(blocked))

@@ -60,7 +60,8 @@ impl Rest {
 }
 
 impl Outbound {
-    /// Asks the site. `None`: nobody answers in this time, or it is not asked for anything more at the moment. A body that takes longer is a [`Body::Rest`].
+    /// Asks the site. `None`: nobody answers in this time, or it is not asked for anything more at the moment. A body that
+    /// takes longer is a [`Body::Rest`].
     pub async fn page(
         &self,
         running: &Running,

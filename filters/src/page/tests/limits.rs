@@ -60,6 +60,13 @@ fn the_rest_of_the_chunk_is_read_as_a_tokenizer_does() {
         ("text <section aria-label='AI Agent Notice'>", false),
         ("<section aria-label='AI Agent Notice'>", true),
         ("<script>'</p><section class=ahp-notice>'</script>", false),
+        // A paragraph ends the picture, and the style is text to its end.
+        ("<svg><p><style/><i class=ahp-notice>", false),
+        ("<svg><style/></svg><i class=ahp-notice>", true),
+        ("<svg><title>x</title></svg><i class=ahp-notice>", true),
+        // HTML within a picture: it would take a parser to tell what follows.
+        ("<svg><foreignObject><div></div><style/><i class=ahp-notice>", false),
+        ("<td class=ahp-notice>", false),
         ("<p><!-- <section class=ahp-notice> -->", false),
         ("<p><svg><style/><g/></svg><i class=ahp-notice>", true),
         ("<p><textarea><i class=ahp-notice>", false),
