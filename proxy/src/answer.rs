@@ -16,6 +16,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writes the reply. The body is left out for HEAD, its length is not. Errors mean that the client is gone.
 pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
+    let (head, body) = cased_head(reply, running)?;
+    write(session, head, body).await
+}
+
+/// The head of a reply, but for its length, and its body.
+fn cased_head(reply: Reply, running: &Running) -> pingora::Result<(ResponseHeader, Bytes)> {
     let Reply { status, headers, body } = reply;
     let mut head = ResponseHeader::build(status, Some(headers.len() + 4))?;
     // First, because some clients read only the first.
@@ -28,7 +34,21 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
             None => head.append_header(name, value)?,
         };
     }
-    write(session, head, body).await
+    Ok((head, body))
+}
+
+/// A reply as it is written over HTTP/1: its head, and what follows it.
+pub fn whole(reply: Reply, running: &Running) -> pingora::Result<(ResponseHeader, Bytes)> {
+    let (mut head, body) = cased_head(reply, running)?;
+    tell_length(&mut head, body.len())?;
+    Ok((head, body))
+}
+
+fn tell_length(head: &mut ResponseHeader, length: usize) -> pingora::Result<()> {
+    if !matches!(head.status.as_u16(), 204 | 304) {
+        head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(length))?;
+    }
+    Ok(())
 }
 
 /// The same for whoever calls a capability: no person reads its names, and to have them in another case takes longer
@@ -53,11 +73,9 @@ async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> 
             connection.linger();
         }
     }
-    let bodiless = matches!(head.status.as_u16(), 204 | 304);
-    if !bodiless {
-        head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(body.len()))?;
-    }
-    let end = bodiless || body.is_empty() || session.req_header().method == Method::HEAD;
+    tell_length(&mut head, body.len())?;
+    let end =
+        matches!(head.status.as_u16(), 204 | 304) || body.is_empty() || session.req_header().method == Method::HEAD;
     // Not through the modules: what is written here is ready as it is.
     let downstream = session.as_downstream_mut();
     downstream.write_response_header(Box::new(head)).await?;

@@ -24,11 +24,12 @@ use pingora::{proxy::HttpProxy, server::configuration::ServerConf};
 use tokio::sync::watch;
 
 use crate::{
-    accept::Gate,
+    accept::{Gate, Shortened},
     access::AccessLog,
     admin::{Admin, Attempts, Page, metrics::Metrics},
     frames::Frames,
     front::{Front, behind::Errands, entry::Entry},
+    lane::Lane,
     live::{Live, apart},
     logs::Logs,
     outbound::Outbound,
@@ -177,9 +178,9 @@ async fn serve(
     };
     let conf = ServerConf { threads, upstream_keepalive_pool_size: POOL, max_retries: TRIES, ..ServerConf::default() };
     let frames = Arc::new(Frames::new(front.clone()));
-    let mut proxy = HttpProxy::new(front, Arc::new(conf));
+    let mut proxy = HttpProxy::new(front.clone(), Arc::new(conf));
     proxy.handle_init_modules();
-    let proxy = Arc::new(proxy);
+    let proxy = Arc::new(Shortened { app: Arc::new(proxy), shortcut: Lane(front) });
 
     let Some(mut inherited) = succession::inherited(&live, &mut signals, place).await? else { return Ok(()) };
     let listeners = Listeners::bind(&live, &mut inherited)?;

@@ -3,26 +3,26 @@
 mod after;
 pub mod behind;
 pub(crate) mod call;
-mod ctx;
+pub(crate) mod ctx;
+mod decide;
 pub mod entry;
-mod failure;
+pub(crate) mod failure;
 pub(crate) mod head;
 mod make;
 mod serve;
 pub(crate) mod whence;
 
 use std::{
-    net::{IpAddr, Ipv4Addr},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::{Decision, Refusal, Request, caller::forwarded, chain::Chains, decide, desk::Kept};
+use frontdesk_filters::{Decision, Refusal, chain::Chains, desk::Kept};
 use http::{Method, StatusCode, Version, header};
 use pingora::{
     Error, ErrorType, Result,
@@ -39,13 +39,13 @@ use crate::{
     access::AccessLog,
     admin::metrics::Metrics,
     answer,
-    live::{Live, Running},
+    live::Live,
     outbound::Outbound,
     process::Processes,
     rewrite::{self, PageBodies, PageBody},
     traces::Traces,
 };
-use ctx::{Ctx, HeadWatch};
+use ctx::{Ctx, HeadWatch, Over};
 
 /// How long an upgraded connection or an event stream may be silent once it has begun.
 const LONG_LIVED: Duration = Duration::from_secs(3600);
@@ -81,66 +81,18 @@ impl Front {
     }
 
     async fn explain(&self, session: &mut Session, ctx: &mut Ctx, refusal: &Refusal) -> Result<bool> {
-        ctx.error = Some(refusal.reason);
-        let running = ctx.running(&self.live);
-        let accept = session.req_header().headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
-        let insertion = running.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
-        let head = session.req_header();
-        let reply = running.snapshot.explain(&head.method, &head::target(head))(refusal, accept, insertion);
-        answer::send(session, reply, &running).await?;
+        let reply = self.explained(session.req_header(), ctx, refusal);
+        answer::send(session, reply, &ctx.running(&self.live)).await?;
         Ok(true)
     }
-
-    /// Asks what becomes of a request whose head is in order.
-    async fn decide(&self, session: &Session, ctx: &mut Ctx) -> Decision {
-        let running = ctx.running(&self.live);
-        let head = session.req_header();
-        let target = head::target(head);
-        let request = request(session, ctx, &running, &target);
-        let decided = decide(&running.snapshot, running.store.counters.as_ref(), &request).await;
-        if decided.wants_keys {
-            self.live.want_keys();
-        }
-        if let (Decision::Refuse(_, reason), Some(about)) = (&decided.decision, decided.about) {
-            ctx.called = running.snapshot.settings.capability(about.capability).map(|capability| capability.id.clone());
-            self.record(&head.headers, &running, &decided.caller, about, reason);
-        }
-        if let Some(near) = &decided.near {
-            self.metrics.seen.close(near, &decided.caller);
-        }
-        ctx.agents = decided.agents;
-        ctx.caller = Some(decided.caller);
-        ctx.finish = decided.finish;
-        decided.decision
-    }
 }
-
-/// What is asked, as it is decided on.
-fn request<'a>(session: &'a Session, ctx: &Ctx, running: &'a Running, target: &'a str) -> Request<'a> {
-    let head = session.req_header();
-    let connection = ctx.connection.as_deref();
-    let trusted = &running.snapshot.settings.listen.trusted_proxies;
-    Request {
-        method: &head.method,
-        target,
-        headers: &head.headers,
-        address: ctx.client.unwrap_or(NOBODY),
-        authority: head::authority(head),
-        tls: connection.is_some_and(|c| c.tls) || head::said_to_be_tls(head, connection, trusted),
-        now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
-        harness: running.harness.as_deref(),
-    }
-}
-
-/// Where a connection has no address: a unix socket, say.
-const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 #[async_trait]
 impl ProxyHttp for Front {
     type CTX = Ctx;
 
     fn new_ctx(&self) -> Ctx {
-        Ctx::new(accept::connection())
+        Ctx::begun(accept::connection())
     }
 
     fn init_downstream_modules(&self, modules: &mut HttpModules) {
@@ -158,10 +110,7 @@ impl ProxyHttp for Front {
         });
         let running = ctx.running(&self.live);
         let idle = running.snapshot.settings.protection.idle_timeout;
-        ctx.client = ctx.connection.as_ref().map(|connection| {
-            let trusted = &running.snapshot.settings.listen.trusted_proxies;
-            forwarded::client_address(connection.client.ip(), &session.req_header().headers, trusted)
-        });
+        self.arrived(session.req_header(), ctx);
         ctx.may_be_silent = head::may_be_silent(session);
         session.set_read_timeout(Some(idle));
         session.set_write_timeout(Some(idle));
@@ -176,11 +125,17 @@ impl ProxyHttp for Front {
     /// decide: refuse, answer, or pass.
     async fn request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<bool> {
         let running = ctx.running(&self.live);
-        if let Err((fault, detail)) = head::check(session, running.snapshot.settings.protection.max_header) {
+        let raw = session.as_http1().map(|_| session.to_h1_raw());
+        let most = running.snapshot.settings.protection.max_header;
+        if let Err((fault, detail)) = head::check(session.req_header(), raw.as_deref(), most) {
             session.set_keepalive(None);
             return self.refuse(session, ctx, Refusal::from(fault).saying(detail)).await;
         }
-        let decision = match self.decide(session, ctx).await {
+        let decision = match ctx.decided.take() {
+            Some(decision) => decision,
+            None => self.decide(session.req_header(), ctx).await,
+        };
+        let decision = match decision {
             Decision::Make(making) => match self.make(session, ctx, making).await? {
                 Some(decision) => {
                     // What is made of a page is for agents; a page that nothing is made of is a page.
@@ -196,7 +151,7 @@ impl ProxyHttp for Front {
             Decision::Refuse(reply, reason) => {
                 self.metrics.rejected(reason);
                 ctx.error = Some(reason);
-                let reply = self.finished(session, ctx, &running, reply).await?;
+                let reply = self.finished(session.req_header(), ctx, &running, reply).await?;
                 answer::send(session, reply, &running).await?;
             }
             Decision::Serve(serving) => self.serve(session, ctx, serving).await?,
@@ -263,7 +218,7 @@ impl ProxyHttp for Front {
     ) -> Result<()> {
         let running = ctx.running(&self.live);
         ctx.asked = rewrite::prepare_request(&running.snapshot, upstream_request, session.req_header().version)?;
-        head::forward(session, upstream_request, ctx, &running)
+        head::forward(session.req_header(), upstream_request, ctx, &running)
     }
 
     /// An empty last chunk would end a chunked upload twice, and spoil the pooled connection for the next request.
@@ -363,6 +318,13 @@ impl ProxyHttp for Front {
 
     /// after: count it, and say so in one line.
     async fn logging(&self, session: &mut Session, _: Option<&Error>, ctx: &mut Ctx) {
-        self.account(session, ctx);
+        let over = Over {
+            request: session.req_header(),
+            status: session.response_written().map_or(0, |r| r.status.as_u16()),
+            received: session.body_bytes_read(),
+            sent: session.body_bytes_sent(),
+            page: session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome),
+        };
+        self.account(&over, ctx);
     }
 }

@@ -16,6 +16,7 @@ mod front;
 mod handoff;
 mod intake;
 mod jobs;
+mod lane;
 mod live;
 mod logs;
 mod outbound;

@@ -126,6 +126,41 @@ impl Conn {
         if self.ahead.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
+    /// What has been read and nobody has taken yet.
+    pub fn ahead(&self) -> &Bytes {
+        &self.ahead
+    }
+
+    /// Takes the head of a request, `length` bytes, from what has been read ahead.
+    pub fn take_head(&mut self, length: usize) {
+        self.ahead.advance(length);
+        self.taken += length;
+        self.info.head_is_read(length);
+    }
+
+    /// Returns when the client has left, or will send nothing more. What it sends meanwhile waits, as far as there is
+    /// room.
+    pub async fn gone(&mut self) {
+        if self.readable().await.is_ok() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Writes all of it, in as few system calls as the socket allows.
+    pub async fn send(&mut self, mut bufs: &mut [io::IoSlice<'_>]) -> io::Result<()> {
+        while !bufs.is_empty() {
+            let sent = std::future::poll_fn(|cx| self.poll_socket_write(cx, bufs)).await?;
+            if sent == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            io::IoSlice::advance_slices(&mut bufs, sent);
+        }
+        match &mut self.io {
+            Io::Tls(tls) => tls.flush().await,
+            Io::Plain(_) | Io::Gone => Ok(()),
+        }
+    }
+
     /// Whether the client begins with `preface`. Reads no further than the first byte that differs.
     pub(super) async fn begins_with(&mut self, preface: &[u8]) -> io::Result<bool> {
         let mut seen = Vec::with_capacity(preface.len());

@@ -1,6 +1,7 @@
 //! What is known about a connection, and what a request's handler tells it.
 
 use std::{
+    any::Any,
     net::SocketAddr,
     sync::{
         Arc,
@@ -40,6 +41,8 @@ pub struct ConnInfo {
     linger: AtomicBool,
     /// The request is not worth waiting for any longer.
     abandoned: Notify,
+    /// What was found out about the current request before the library read it.
+    found_out: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl ConnInfo {
@@ -64,6 +67,7 @@ impl ConnInfo {
             late: AtomicBool::new(false),
             linger: AtomicBool::new(false),
             abandoned: Notify::new(),
+            found_out: Mutex::default(),
         }
     }
 
@@ -124,8 +128,19 @@ impl ConnInfo {
         self.linger.store(true, Ordering::Relaxed);
     }
 
+    /// Leaves what was found out about the current request to whoever reads it anew.
+    pub fn leave(&self, found_out: Box<dyn Any + Send>) {
+        *self.found_out.lock() = Some(found_out);
+    }
+
+    /// Takes what was left.
+    pub fn found_out(&self) -> Option<Box<dyn Any + Send>> {
+        self.found_out.lock().take()
+    }
+
     /// A new request begins on this connection.
     pub(super) fn begin_head(&self) {
+        drop(self.found_out());
         for flag in [&self.head_read, &self.written, &self.date_kept] {
             flag.store(false, Ordering::Relaxed);
         }

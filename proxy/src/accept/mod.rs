@@ -29,6 +29,7 @@ use gate::begun;
 pub use conn::Conn;
 pub use gate::{Gate, Paused};
 pub use info::ConnInfo;
+pub use serve::{Shortcut, Shortened, Way};
 
 tokio::task_local! {
     /// The connection that the current request came in on.

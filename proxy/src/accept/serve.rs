@@ -41,12 +41,58 @@ where
             Box::pin(http2(gate, admitted, self, permit)).await;
         } else {
             // The permit lives as long as this does.
-            http1(gate, admitted, self).await;
+            http1(gate, admitted, self, &Long).await;
         }
     }
 }
 
-async fn http1<A>(gate: Arc<Gate>, admitted: Admitted, app: Arc<A>)
+/// Whoever may serve a request over HTTP/1.1 before the library sees it.
+pub trait Shortcut: Send + Sync + 'static {
+    /// Looks at what has been read of a request, and serves it or leaves it as it is. `leaving`: the connection is not
+    /// kept.
+    fn serve(&self, conn: Box<Conn>, leaving: bool) -> impl Future<Output = Way> + Send;
+}
+
+/// What became of a request that somebody else than the library may have served.
+pub enum Way {
+    /// Nothing: it is the library's.
+    Library(Box<Conn>),
+    /// It was served, and the connection is there for another one.
+    Next(Box<Conn>),
+    /// It was served, and the connection is over.
+    Over,
+}
+
+/// Leaves everything to the library.
+struct Long;
+
+impl Shortcut for Long {
+    async fn serve(&self, conn: Box<Conn>, _: bool) -> Way {
+        Way::Library(conn)
+    }
+}
+
+/// An application of the library's, and a shortcut to some of what it does.
+pub struct Shortened<A, S> {
+    pub app: Arc<A>,
+    pub shortcut: S,
+}
+
+impl<A, S> App for Shortened<A, S>
+where
+    A: HttpServerApp + Send + Sync + 'static,
+    S: Shortcut,
+{
+    async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, permit: Arc<OwnedSemaphorePermit>) {
+        if admitted.http2 {
+            Box::pin(http2(gate, admitted, self.app.clone(), permit)).await;
+        } else {
+            http1(gate, admitted, self.app.clone(), &self.shortcut).await;
+        }
+    }
+}
+
+async fn http1<A>(gate: Arc<Gate>, admitted: Admitted, app: Arc<A>, shortcut: &impl Shortcut)
 where
     A: HttpServerApp + Send + Sync + 'static,
 {
@@ -56,6 +102,8 @@ where
     let drain = gate.drain.clone();
     let mut settings: Option<HttpPersistentSettings> = None;
     let mut pipelined = false;
+    // The beginning of the next request is where only the library can see it.
+    let mut hidden = false;
     loop {
         let (head_limit, idle_limit) = gate.limits();
         let deadline = match pipelined {
@@ -64,6 +112,18 @@ where
         };
         let Some(deadline) = deadline else { return };
         conn.begin_head(deadline);
+        if !hidden {
+            // Boxed: an idle connection holds nothing of it.
+            match Box::pin(shortcut.serve(conn, gate.drains())).await {
+                Way::Library(left) => conn = left,
+                Way::Next(served) => {
+                    conn = served;
+                    pipelined = !conn.ahead().is_empty();
+                    continue;
+                }
+                Way::Over => return,
+            }
+        }
         let info = conn.info().clone();
         let mut session = ServerSession::new_http1(conn as Stream);
         match settings.take() {
@@ -84,7 +144,8 @@ where
         }
         let Some((stream, kept)) = reused.map(|r| r.consume()) else { return };
         let Ok(same) = stream.into_any().downcast::<Conn>() else { return };
-        pipelined = same.took_more_than_a_head() && kept.as_ref().is_some_and(holds_next_request);
+        hidden = same.took_more_than_a_head() && kept.as_ref().is_some_and(holds_next_request);
+        pipelined = hidden;
         (conn, settings) = (same, kept);
     }
 }

@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use pingora::{Error, proxy::Session};
+use pingora::Error;
 
-use super::{Front, ctx::Ctx, failure, head};
+use super::{
+    Front,
+    ctx::{Ctx, Over},
+    failure, head,
+};
 use crate::{
     admin::seen::{What, Who},
     live::Running,
-    rewrite::{PageBody, Touched},
 };
 
 impl Front {
     /// Tells the operator about a request that an upstream failed. Clients that leave are not news.
-    pub(super) fn report(&self, ctx: &Ctx, e: &Error, failure: failure::Failure) {
+    pub(crate) fn report(&self, ctx: &Ctx, e: &Error, failure: failure::Failure) {
         let upstream = ctx.upstream_label();
         match failure {
             failure::Failure::Client => tracing::debug!(error = %e, "a client left"),
@@ -24,14 +27,13 @@ impl Front {
         }
     }
 
-    pub(super) fn account(&self, session: &mut Session, ctx: &mut Ctx) {
-        let request = session.req_header();
-        let status = session.response_written().map_or(0, |r| r.status.as_u16());
+    /// Counts a request, and says what became of it in one line.
+    pub(crate) fn account(&self, over: &Over<'_>, ctx: &mut Ctx) {
+        let Over { request, status, .. } = *over;
         let took = ctx.began.elapsed();
         self.metrics.request(&request.method, request.version.into(), status, ctx.passed, took.as_secs_f64());
-        let (received, sent) = (session.body_bytes_read(), session.body_bytes_sent());
-        self.metrics.request_bytes.inc_by(received as u64);
-        self.metrics.response_bytes.inc_by(sent as u64);
+        self.metrics.request_bytes.inc_by(over.received as u64);
+        self.metrics.response_bytes.inc_by(over.sent as u64);
         if let Some(upstream) = ctx.upstream_took {
             self.metrics.upstream_seconds.observe(upstream.as_secs_f64());
         }
@@ -45,14 +47,7 @@ impl Front {
         }
         let mut trace = ctx.trace.take();
         if running.snapshot.settings.log.access || trace.is_some() {
-            let page = match ctx.page {
-                Touched::No => None,
-                Touched::Left(why) | Touched::Instead(why) => Some(why),
-                Touched::Page => {
-                    Some(session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome).unwrap_or("head"))
-                }
-            };
-            let mut line = ctx.line(session, status, took, page, &running);
+            let mut line = ctx.line(over, took, &running);
             if let Some(trace) = &mut trace {
                 line.trace = Some(trace.ids());
                 trace.over(&line);

@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use frontdesk_filters::{Serve, caller::Caller};
+use frontdesk_filters::{Decision, Serve, caller::Caller};
 use http::{Version, header};
-use pingora::proxy::Session;
+use pingora::http::RequestHeader;
 use tokio::task::AbortHandle;
 
 use crate::{
@@ -51,9 +51,23 @@ pub struct Ctx {
     pub called: Option<String>,
     /// Who finishes whatever is told, a refusal too.
     pub finish: Option<Arc<dyn Serve>>,
+    /// What becomes of it, where that was decided before the library read it.
+    pub decided: Option<Decision>,
     pub error: Option<&'static str>,
     /// Its spans, while traces are made.
     pub trace: Option<Box<Trace>>,
+}
+
+/// What is known of a request once it is over, by whoever carried it.
+pub struct Over<'a> {
+    pub request: &'a RequestHeader,
+    /// Of the answer; 0: there was none.
+    pub status: u16,
+    /// Bytes of the bodies.
+    pub received: usize,
+    pub sent: usize,
+    /// What became of the page's body, where it was looked into.
+    pub page: Option<&'static str>,
 }
 
 /// Abandons a request whose answer has not begun in time; dropped when it has.
@@ -76,6 +90,13 @@ impl Drop for HeadWatch {
 }
 
 impl Ctx {
+    /// What was already found out about the current request of a connection, or nothing yet.
+    pub fn begun(connection: Option<Arc<ConnInfo>>) -> Self {
+        let left = connection.as_ref().and_then(|connection| connection.found_out());
+        let left = left.and_then(|left| left.downcast().ok());
+        left.map_or_else(|| Self::new(connection), |ctx| *ctx)
+    }
+
     pub fn new(connection: Option<Arc<ConnInfo>>) -> Self {
         Self {
             began: Instant::now(),
@@ -97,6 +118,7 @@ impl Ctx {
             agents: false,
             called: None,
             finish: None,
+            decided: None,
             error: None,
             trace: None,
         }
@@ -114,22 +136,15 @@ impl Ctx {
     }
 
     /// The access line.
-    pub fn line<'a>(
-        &'a self,
-        session: &'a Session,
-        status: u16,
-        duration: Duration,
-        page: Option<&'a str>,
-        running: &'a Running,
-    ) -> Line<'a> {
-        let request = session.req_header();
+    pub fn line<'a>(&'a self, over: &Over<'a>, duration: Duration, running: &'a Running) -> Line<'a> {
+        let request = over.request;
         let text = |name| request.headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
         Line {
             trace: traces::ids(&request.headers),
             method: request.method.as_str(),
             path: request.uri.path(),
             host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),
-            status,
+            status: over.status,
             protocol: None,
             version: match request.version {
                 Version::HTTP_2 => "2",
@@ -138,15 +153,19 @@ impl Ctx {
             },
             client: self.client.or_else(|| self.connection.as_ref().map(|c| c.client.ip())),
             user_agent: text(header::USER_AGENT),
-            request_bytes: session.body_bytes_read(),
-            response_bytes: session.body_bytes_sent(),
+            request_bytes: over.received,
+            response_bytes: over.sent,
             duration,
             upstream: self.passed.then(|| self.upstream_label()).flatten(),
             upstream_duration: self.upstream_took,
             proof: self.caller.as_ref().map(|caller| caller.proof.word()),
             caller: self.caller.as_ref().and_then(|caller| caller.name.as_deref()),
             decision: if self.passed { "pass" } else { "answer" },
-            page,
+            page: over.page.or(match self.page {
+                Touched::No => None,
+                Touched::Left(why) | Touched::Instead(why) => Some(why),
+                Touched::Page => Some("head"),
+            }),
             error: self.error,
             config: running.short_hash(),
         }

@@ -50,29 +50,30 @@ pub fn may_be_silent(session: &mut Session) -> bool {
 }
 
 /// What makes a request ambiguous or too large. The library has already refused what it could not parse.
-pub fn check(session: &Session, max_header: usize) -> std::result::Result<(), (Fault, String)> {
-    let request = session.req_header();
-    let raw = request.raw_path();
-    let is = |scheme: &[u8]| raw.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
-    let fits =
-        raw.starts_with(b"/") || raw == b"*" && request.method == Method::OPTIONS || is(b"http://") || is(b"https://");
+/// `raw`: as it came, over HTTP/1.
+pub fn check(
+    request: &RequestHeader,
+    raw: Option<&[u8]>,
+    max_header: usize,
+) -> std::result::Result<(), (Fault, String)> {
+    let path = request.raw_path();
+    let is = |scheme: &[u8]| path.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    let fits = path.starts_with(b"/")
+        || path == b"*" && request.method == Method::OPTIONS
+        || is(b"http://")
+        || is(b"https://");
     if !fits {
         // The library takes whatever it cannot read for "/" and sends it on as it came; a site may read a path in it.
         let detail = "The request's target is no path and no URL of this site (RFC 9112 §3.2).";
         return Err((Fault::BadRequest, detail.into()));
     }
-    let size = match session.as_http1() {
-        Some(_) => session.to_h1_raw().len(),
-        None => {
-            request.headers.iter().map(|(n, v)| n.as_str().len() + v.len() + 4).sum::<usize>()
-                + request.raw_path().len()
-        }
-    };
+    let listed = || request.headers.iter().map(|(n, v)| n.as_str().len() + v.len() + 4).sum::<usize>() + path.len();
+    let size = raw.map_or_else(listed, <[u8]>::len);
     if size > max_header {
         let detail = format!("The request's head has {size} bytes; this site accepts {max_header}.");
         return Err((Fault::HeaderTooLarge, detail));
     }
-    if request.headers.contains_key(header::TRANSFER_ENCODING) && has_content_length(&session.to_h1_raw()) {
+    if request.headers.contains_key(header::TRANSFER_ENCODING) && raw.is_some_and(has_content_length) {
         // The library lets Transfer-Encoding win and forgets the length: somebody before us may have done otherwise.
         let detail = "The request has both Content-Length and Transfer-Encoding; send one of them.";
         return Err((Fault::BadRequest, detail.into()));
@@ -135,8 +136,8 @@ fn has_content_length(raw: &[u8]) -> bool {
 }
 
 /// Removes what nobody but a trusted proxy may say, and says it ourselves, with who was verified.
-pub fn forward(session: &Session, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
-    if let Some(whence) = whence(session.req_header(), ctx) {
+pub fn forward(incoming: &RequestHeader, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
+    if let Some(whence) = whence(incoming, ctx) {
         whence.forward(request, running)?;
         as_http1(request)?;
         // An HTTP/1.0 client may not have named a host; what goes up speaks HTTP/1.1, which must.

@@ -76,7 +76,7 @@ impl Front {
             took: Mutex::default(),
         };
         let Some(caller) = &ctx.caller else { return Ok(Some(Decision::Pass)) };
-        let request = super::request(session, ctx, &running, &target);
+        let request = super::decide::request(session.req_header(), ctx, &running, &target);
         let counters = running.store.counters.as_ref();
         let made = make(&running.snapshot, counters, &request, caller, making, &site).await;
         let Fetching { took, rest, .. } = site;
@@ -207,6 +207,6 @@ fn told(session: &Session, ctx: &Ctx, running: &Running) -> Result<RequestHeader
         told.insert_header(header::HOST, host)?;
     }
     told.insert_header(header::ACCEPT_ENCODING, "identity")?;
-    head::forward(session, &mut told, ctx, running)?;
+    head::forward(incoming, &mut told, ctx, running)?;
     Ok(told)
 }

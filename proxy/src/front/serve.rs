@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use frontdesk_filters::{Incoming, Refusal, Reply, Serving};
 use http::{HeaderValue, header};
-use pingora::{Result, proxy::Session};
+use pingora::{Result, http::RequestHeader, proxy::Session};
 
 use super::{
     Front,
@@ -28,7 +28,7 @@ impl Front {
                 if let (Some(about), Some(caller)) = (serving.about(), &ctx.caller) {
                     self.record(&session.req_header().headers, &running, caller, about, refusal.reason);
                 }
-                let reply = self.finished(session, ctx, &running, reply).await?;
+                let reply = self.finished(session.req_header(), ctx, &running, reply).await?;
                 return self.tell_refused(session, ctx, &running, reply, &refusal).await;
             }
             Err(None) => {
@@ -41,7 +41,7 @@ impl Front {
                 .map_err(|e| e.into_down());
             }
         };
-        let reply = self.at_desk(session, ctx, Work::Serve(serving), &running, body).await?;
+        let reply = self.at_desk(session.req_header(), ctx, Work::Serve(serving), &running, body).await?;
         answer::send_plain(session, reply, &running).await
     }
 
@@ -59,28 +59,27 @@ impl Front {
     }
 
     /// A refusal, as whoever refuses has it leave.
-    pub(super) async fn finished(
+    pub(crate) async fn finished(
         &self,
-        session: &Session,
+        head: &RequestHeader,
         ctx: &mut Ctx,
         running: &Arc<Running>,
         reply: Reply,
     ) -> Result<Reply> {
         match ctx.finish.clone() {
-            Some(serve) => self.at_desk(session, ctx, Work::Finish(serve, reply), running, Bytes::new()).await,
+            Some(serve) => self.at_desk(head, ctx, Work::Finish(serve, reply), running, Bytes::new()).await,
             None => Ok(reply),
         }
     }
 
     async fn at_desk(
         &self,
-        session: &Session,
+        head: &RequestHeader,
         ctx: &mut Ctx,
         work: Work,
         running: &Arc<Running>,
         body: Bytes,
     ) -> Result<Reply> {
-        let head = session.req_header();
         let (Some(caller), Some(whence)) = (&ctx.caller, head::whence(head, ctx)) else {
             return pingora::Error::e_explain(pingora::ErrorType::InternalError, "nobody calls");
         };

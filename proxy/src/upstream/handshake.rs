@@ -42,6 +42,18 @@ pub(super) fn alone(peer: &mut HttpPeer) {
     peer.options.custom_l4 = Some(Arc::new(Opening { limit }));
 }
 
+/// Connects, within a second where there is no other limit.
+pub(super) async fn open(address: std::net::SocketAddr, limit: Option<Duration>) -> pingora::Result<TcpStream> {
+    let limit = limit.unwrap_or(Duration::from_secs(1));
+    tokio::time::timeout(limit, TcpStream::connect(address))
+        .await
+        .or_err(ErrorType::ConnectTimedout, "connecting")?
+        .map_err(|e| match e.kind() {
+            io::ErrorKind::ConnectionRefused => Error::because(ErrorType::ConnectRefused, "connecting", e),
+            _ => Error::because(ErrorType::ConnectError, "connecting", e),
+        })
+}
+
 #[derive(Debug)]
 struct Opening {
     limit: Option<Duration>,
@@ -53,14 +65,7 @@ impl Connect for Opening {
         let SocketAddr::Inet(address) = address else {
             return Error::e_explain(ErrorType::InternalError, "an upstream without an address");
         };
-        let limit = self.limit.unwrap_or(Duration::from_secs(1));
-        let io = tokio::time::timeout(limit, TcpStream::connect(address))
-            .await
-            .or_err(ErrorType::ConnectTimedout, "connecting for an upgrade")?
-            .map_err(|e| match e.kind() {
-                io::ErrorKind::ConnectionRefused => Error::because(ErrorType::ConnectRefused, "for an upgrade", e),
-                _ => Error::because(ErrorType::ConnectError, "for an upgrade", e),
-            })?;
+        let io = open(*address, self.limit).await?;
         Ok(VirtualSocketStream::new(Box::new(InTurn { io, wrote: false })).into())
     }
 }

@@ -1,6 +1,7 @@
 //! The sites behind: which one takes the next request, and whether it is believed to be well.
 
 mod handshake;
+mod kept;
 mod peer;
 
 use std::{
@@ -15,10 +16,16 @@ use std::{
 use arc_swap::ArcSwap;
 use frontdesk_filters::site::{Upstream, UpstreamUrl};
 use http::HeaderValue;
-use pingora::{protocols::l4::socket::SocketAddr as LibraryAddr, upstreams::peer::HttpPeer};
+use pingora::{
+    Error, ErrorType,
+    protocols::l4::{ext::set_tcp_keepalive, socket::SocketAddr as LibraryAddr},
+    upstreams::peer::HttpPeer,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::admin::metrics::Metrics;
+use kept::Kept;
+pub use kept::Plain;
 
 /// Whether the certificates that the settings name can be used.
 pub fn prove(settings: &Upstream) -> Result<(), String> {
@@ -61,6 +68,7 @@ pub struct Backend {
     failed_checks: AtomicU32,
     /// Passed over until then, in milliseconds since the pool was made.
     cooling_until: AtomicU64,
+    kept: Kept,
 }
 
 impl Pool {
@@ -87,6 +95,7 @@ impl Pool {
                 up: AtomicBool::new(true),
                 failed_checks: AtomicU32::new(0),
                 cooling_until: AtomicU64::new(0),
+                kept: Kept::default(),
             });
         }
         Ok(Arc::new(Self {
@@ -170,6 +179,16 @@ impl Pool {
         }
     }
 
+    /// Whether all of them are spoken to in cleartext HTTP/1.1.
+    pub fn is_plain(&self) -> bool {
+        self.backends.iter().all(Backend::is_plain)
+    }
+
+    /// Lets go of kept connections that nobody will use again.
+    pub fn sweep(&self) {
+        self.backends.iter().for_each(|backend| backend.kept.sweep(peer::KEPT));
+    }
+
     /// Resolves all names anew. What cannot be resolved keeps its last addresses; returns whether all could be.
     pub async fn resolve(&self) -> bool {
         let mut all = true;
@@ -183,16 +202,55 @@ impl Pool {
 impl Backend {
     /// Where to connect to, its known addresses in turn; `None` while its name has never been resolved.
     pub async fn peer(&self) -> Option<HttpPeer> {
+        let mut peer = self.template.clone();
+        peer._address = LibraryAddr::Inet(self.address().await?);
+        Some(peer)
+    }
+
+    async fn address(&self) -> Option<SocketAddr> {
         let mut addresses = self.addresses.load_full();
         if addresses.is_empty() {
             self.resolve().await;
             addresses = self.addresses.load_full();
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let address = *addresses.get(turn.checked_rem(addresses.len())?)?;
-        let mut peer = self.template.clone();
-        peer._address = LibraryAddr::Inet(address);
-        Some(peer)
+        addresses.get(turn.checked_rem(addresses.len())?).copied()
+    }
+
+    /// Whether it is spoken to in cleartext HTTP/1.1.
+    pub fn is_plain(&self) -> bool {
+        !self.url.tls && self.template.options.alpn.get_min_http_version() == 1
+    }
+
+    /// A connection to a plain one: kept from another request, or new.
+    ///
+    /// # Errors
+    ///
+    /// As the library has them: no byte of a request has left.
+    pub async fn connect(&self) -> pingora::Result<Plain> {
+        let Some(address) = self.address().await else {
+            return Error::e_explain(ErrorType::HTTPStatus(503), "the upstream's name cannot be resolved");
+        };
+        if let Some(plain) = self.kept.take(address) {
+            return Ok(plain);
+        }
+        let options = &self.template.options;
+        let tcp = handshake::open(address, options.connection_timeout).await.map_err(Error::into_up)?;
+        let _ = tcp.set_nodelay(true);
+        if let Some(settings) = &options.tcp_keepalive {
+            let _ = set_tcp_keepalive(&tcp, settings);
+        }
+        Ok(Plain::new(tcp, address))
+    }
+
+    /// Keeps a connection whose last answer has been read to its end.
+    pub fn keep(&self, plain: Plain) {
+        self.kept.put(plain);
+    }
+
+    /// How long a read from it or a write to it may take.
+    pub fn patience(&self) -> Option<Duration> {
+        self.template.options.read_timeout
     }
 
     /// The same for a protocol upgrade, which has a connection of its own.

@@ -13,7 +13,7 @@ use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 use crate::certificate::{certified_key, chain};
 
 /// How long an idle connection to an upstream is kept.
-const KEPT: Duration = Duration::from_secs(55);
+pub(super) const KEPT: Duration = Duration::from_secs(55);
 /// Requests at a time on one HTTP/2 connection to an upstream.
 const STREAMS: usize = 100;
 

@@ -31,6 +31,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How often names are resolved anew.
 const RESOLVE: Duration = Duration::from_secs(10);
 
+/// How often kept connections are looked at.
+const SWEEP: Duration = Duration::from_secs(1);
+
 /// Starts them all.
 pub(super) fn start(
     live: &Arc<Live>,
@@ -42,6 +45,7 @@ pub(super) fn start(
     let jobs = vec![
         look(live),
         resolve(live),
+        sweep(live),
         site::health(live, outbound),
         site::probe(live, outbound),
         keys::keys(live, outbound),
@@ -83,6 +87,21 @@ fn resolve(live: &Arc<Live>) -> Job {
         run: Box::new(move || {
             let pool = live.current().pool.clone();
             Box::pin(async move { if pool.resolve().await { Ok(()) } else { Err("a name cannot be resolved".into()) } })
+        }),
+    }
+}
+
+fn sweep(live: &Arc<Live>) -> Job {
+    let live = live.clone();
+    Job {
+        name: "sweep",
+        to_the_end: true,
+        wake: None,
+        interval: Box::new(|| SWEEP),
+        bound: Duration::from_secs(1),
+        run: Box::new(move || {
+            live.current().pool.sweep();
+            Box::pin(async { Ok(()) })
         }),
     }
 }

@@ -1,0 +1,74 @@
+//! decide: what becomes of a request, whoever carries it; and what those are told who are refused.
+
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use frontdesk_filters::{Decision, Refusal, Reply, Request, caller::forwarded, decide};
+use http::header;
+use pingora::http::RequestHeader;
+
+use super::{Front, ctx::Ctx, head};
+use crate::live::Running;
+
+/// Where a connection has no address: a unix socket, say.
+const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+impl Front {
+    /// Looks at where a request comes from, before anything is decided about it.
+    pub(crate) fn arrived(&self, head: &RequestHeader, ctx: &mut Ctx) {
+        let running = ctx.running(&self.live);
+        ctx.client = ctx.connection.as_ref().map(|connection| {
+            let trusted = &running.snapshot.settings.listen.trusted_proxies;
+            forwarded::client_address(connection.client.ip(), &head.headers, trusted)
+        });
+    }
+
+    /// Asks what becomes of a request whose head is in order.
+    pub(crate) async fn decide(&self, head: &RequestHeader, ctx: &mut Ctx) -> Decision {
+        let running = ctx.running(&self.live);
+        let target = head::target(head);
+        let request = request(head, ctx, &running, &target);
+        let decided = decide(&running.snapshot, running.store.counters.as_ref(), &request).await;
+        if decided.wants_keys {
+            self.live.want_keys();
+        }
+        if let (Decision::Refuse(_, reason), Some(about)) = (&decided.decision, decided.about) {
+            ctx.called = running.snapshot.settings.capability(about.capability).map(|capability| capability.id.clone());
+            self.record(&head.headers, &running, &decided.caller, about, reason);
+        }
+        if let Some(near) = &decided.near {
+            self.metrics.seen.close(near, &decided.caller);
+        }
+        ctx.agents = decided.agents;
+        ctx.caller = Some(decided.caller);
+        ctx.finish = decided.finish;
+        decided.decision
+    }
+
+    /// What somebody is told who is refused before it is known what is asked for, or whose request failed.
+    pub(crate) fn explained(&self, head: &RequestHeader, ctx: &mut Ctx, refusal: &Refusal) -> Reply {
+        ctx.error = Some(refusal.reason);
+        let running = ctx.running(&self.live);
+        let accept = head.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
+        let insertion = running.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
+        running.snapshot.explain(&head.method, &head::target(head))(refusal, accept, insertion)
+    }
+}
+
+/// What is asked, as it is decided on.
+pub(super) fn request<'a>(head: &'a RequestHeader, ctx: &Ctx, running: &'a Running, target: &'a str) -> Request<'a> {
+    let connection = ctx.connection.as_deref();
+    let trusted = &running.snapshot.settings.listen.trusted_proxies;
+    Request {
+        method: &head.method,
+        target,
+        headers: &head.headers,
+        address: ctx.client.unwrap_or(NOBODY),
+        authority: head::authority(head),
+        tls: connection.is_some_and(|c| c.tls) || head::said_to_be_tls(head, connection, trusted),
+        now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        harness: running.harness.as_deref(),
+    }
+}

@@ -1,0 +1,161 @@
+//! Which requests are plain: whole, over HTTP/1.1, without a body, and spelled so that nobody could read them otherwise.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Version, header};
+use httparse::{ParserConfig, Status};
+use pingora::http::RequestHeader;
+
+/// Headers of a plain request at most; who sends more is read by the library.
+const MOST: usize = 64;
+
+/// What makes a request more than plain: a body, another protocol, an answer in between, a hop's own business.
+const NOT_PLAIN: [HeaderName; 11] = [
+    header::CONTENT_LENGTH,
+    header::TRANSFER_ENCODING,
+    header::EXPECT,
+    header::UPGRADE,
+    header::TE,
+    header::TRAILER,
+    header::PROXY_AUTHORIZATION,
+    HeaderName::from_static("proxy-connection"),
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("http2-settings"),
+    HeaderName::from_static("max-forwards"),
+];
+
+/// A plain request.
+pub struct Head {
+    pub request: Box<RequestHeader>,
+    /// Of the head as it came, in bytes.
+    pub length: usize,
+    /// The client keeps the connection.
+    pub keeps: bool,
+}
+
+/// Reads a plain request from the beginning of `bytes`; `None` where it is not all there, or is not plain.
+pub fn plain(bytes: &Bytes) -> Option<Head> {
+    let mut headers = [const { std::mem::MaybeUninit::uninit() }; MOST];
+    let mut read = httparse::Request::new(&mut []);
+    let length = match ParserConfig::default().parse_request_with_uninit_headers(&mut read, bytes, &mut headers) {
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) | Err(_) => return None,
+    };
+    if read.version != Some(1) || !is_clean(&bytes[..length]) {
+        return None;
+    }
+    let method = match read.method? {
+        "GET" => Method::GET,
+        "HEAD" => Method::HEAD,
+        _ => return None,
+    };
+    let target = read.path?;
+    if !target.starts_with('/') || target.contains('#') {
+        return None;
+    }
+    let mut request = RequestHeader::build(method, target.as_bytes(), Some(read.headers.len() + ROOM)).ok()?;
+    request.set_version(Version::HTTP_11);
+    let mut keeps = true;
+    let mut hosts = 0;
+    for header in read.headers.iter() {
+        let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
+        match name {
+            header::HOST => hosts += 1,
+            header::CONNECTION => keeps = kept(header.value)?,
+            // An answer to it may be silent for long.
+            header::ACCEPT if holds(header.value, b"event-stream") => return None,
+            ref name if NOT_PLAIN.contains(name) => return None,
+            _ => {}
+        }
+        let value = HeaderValue::from_maybe_shared(bytes.slice_ref(header.value)).ok()?;
+        request.append_header(bytes.slice_ref(header.name.as_bytes()), value).ok()?;
+    }
+    (hosts == 1).then(|| Head { request: Box::new(request), length, keeps })
+}
+
+/// For what the site is told besides.
+const ROOM: usize = 8;
+
+/// Nothing but visible characters and spaces, and whole ends of lines: the parser is kinder than some site may be.
+fn is_clean(head: &[u8]) -> bool {
+    let mut after_return = false;
+    head.first().is_some_and(u8::is_ascii_uppercase)
+        && head.iter().all(|byte| {
+            let fits = match byte {
+                b'\n' => after_return,
+                b'\r' | b' '..=b'~' => !after_return,
+                _ => false,
+            };
+            after_return = *byte == b'\r';
+            fits
+        })
+}
+
+/// Whether the connection is kept; `None` where its header says more than that.
+fn kept(value: &[u8]) -> Option<bool> {
+    match value {
+        keep if keep.eq_ignore_ascii_case(b"keep-alive") => Some(true),
+        close if close.eq_ignore_ascii_case(b"close") => Some(false),
+        _ => None,
+    }
+}
+
+fn holds(value: &[u8], what: &[u8]) -> bool {
+    value.len() >= what.len() && value.windows(what.len()).any(|part| part.eq_ignore_ascii_case(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(head: &str) -> Option<Head> {
+        plain(&Bytes::copy_from_slice(head.as_bytes()))
+    }
+
+    #[test]
+    fn a_plain_request_is_read_as_it_was_sent() {
+        let text = "GET /a?b=%20c HTTP/1.1\r\nhOsT: x\r\nAccept:  text/html \r\nX-A: 1\r\nx-a: 2\r\n\r\n";
+        let head = read(&format!("{text}GET /next")).unwrap();
+        assert_eq!((head.request.raw_path(), head.keeps), (&b"/a?b=%20c"[..], true));
+        assert_eq!(head.length, text.len());
+        let mut wire = Vec::new();
+        head.request.header_to_h1_wire(&mut wire);
+        assert_eq!(String::from_utf8(wire).unwrap(), "hOsT: x\r\nAccept: text/html\r\nX-A: 1\r\nx-a: 2\r\n");
+        assert!(read("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap().keeps);
+        assert!(read("GET / HTTP/1.1\r\nHost: x\r\nConnection: Keep-Alive\r\n\r\n").unwrap().keeps);
+        assert!(!read("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap().keeps);
+    }
+
+    #[test]
+    fn whatever_is_out_of_the_ordinary_is_left() {
+        for head in [
+            "GET / HTTP/1.1\r\nHost: x\r\n",
+            "GET / HTTP/1.0\r\nHost: x\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "get / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET * HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /#a HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\nHost: x\n\n",
+            "GET / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA: \tb\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA: \u{e4}\r\n\r\n",
+            "GET /\u{e4} HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nConnection: close, a\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nAccept: text/Event-Stream\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\ntransfer-encoding: chunked\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nTE: trailers\r\n\r\n",
+        ] {
+            assert!(read(head).is_none(), "{head:?}");
+        }
+        let many = "A: b\r\n".repeat(MOST);
+        assert!(read(&format!("GET / HTTP/1.1\r\nHost: x\r\n{many}\r\n")).is_none());
+    }
+}

@@ -1,0 +1,159 @@
+//! An answer on its way to the client: its head, then its body as it is framed there.
+//!
+//! The head waits for the first of the body, so that both leave in one write.
+
+use std::{
+    io::{self, IoSlice, Write},
+    time::Duration,
+};
+
+use http::{HeaderValue, Method, StatusCode, Version, header};
+use pingora::{
+    Error, ErrorType, OrErr, Result,
+    http::ResponseHeader,
+    protocols::http::{date::get_cached_date, v1::common::header_value_content_length},
+};
+use tokio::time::timeout;
+
+use crate::accept::Conn;
+
+/// Room for a head.
+const HEAD: usize = 1024;
+
+/// How the client knows where the body ends (RFC 9112 §6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    /// There is none.
+    Bodiless,
+    /// So many bytes are still to come.
+    Length(usize),
+    Chunked,
+    /// With the connection.
+    Close,
+}
+
+/// One answer.
+pub struct Reply<'a> {
+    pub conn: &'a mut Conn,
+    /// Whether the connection is kept for another request.
+    pub keeps: bool,
+    /// Of the answer, once its head has been made; 0 before.
+    pub status: u16,
+    /// Bytes of the body that have left.
+    pub sent: usize,
+    /// How long the client may take for each write.
+    patience: Duration,
+    framing: Framing,
+    /// Made and not yet written.
+    waiting: Vec<u8>,
+    /// The client has seen something of the answer itself.
+    pub seen: bool,
+}
+
+impl<'a> Reply<'a> {
+    /// An answer that has not begun.
+    pub fn new(conn: &'a mut Conn, keeps: bool, patience: Duration) -> Self {
+        Self { conn, keeps, status: 0, sent: 0, patience, framing: Framing::Bodiless, waiting: Vec::new(), seen: false }
+    }
+
+    /// Passes an interim answer at once.
+    pub async fn interim(&mut self, head: &ResponseHeader) -> Result<()> {
+        self.put(head);
+        self.flush().await
+    }
+
+    /// Makes the head, and settles how the body is framed.
+    pub fn begin(&mut self, method: &Method, mut head: ResponseHeader) -> Result<()> {
+        // Of one that nobody has seen nothing is left.
+        self.waiting.clear();
+        self.framing = framing(method, &head);
+        if self.framing == Framing::Close {
+            self.keeps = false;
+        }
+        if !head.headers.contains_key(header::DATE) {
+            head.insert_header(header::DATE, get_cached_date())?;
+        }
+        let connection = if self.keeps { "keep-alive" } else { "close" };
+        head.insert_header(header::CONNECTION, HeaderValue::from_static(connection))?;
+        self.put(&head);
+        self.status = head.status.as_u16();
+        Ok(())
+    }
+
+    fn put(&mut self, head: &ResponseHeader) {
+        self.waiting.reserve(HEAD);
+        let version = if head.version == Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" };
+        let reason = head.get_reason_phrase().unwrap_or_default();
+        // Into memory: it cannot fail.
+        let _ = write!(self.waiting, "{version} {} {reason}\r\n", head.status.as_str());
+        head.header_to_h1_wire(&mut self.waiting);
+        self.waiting.extend_from_slice(b"\r\n");
+    }
+
+    /// Writes a part of the body, the last one with its end.
+    pub async fn body(&mut self, part: &[u8], last: bool) -> Result<()> {
+        let part = match self.framing {
+            Framing::Bodiless => &[],
+            Framing::Length(left) => {
+                let part = &part[..part.len().min(left)];
+                self.framing = Framing::Length(left - part.len());
+                part
+            }
+            Framing::Chunked | Framing::Close => part,
+        };
+        let mut end: &[u8] = b"";
+        if self.framing == Framing::Chunked {
+            if !part.is_empty() {
+                let _ = write!(self.waiting, "{:x}\r\n", part.len());
+            }
+            end = match (part.is_empty(), last) {
+                (false, false) => b"\r\n",
+                (false, true) => b"\r\n0\r\n\r\n",
+                (true, true) => b"0\r\n\r\n",
+                (true, false) => b"",
+            };
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let bufs = &mut [IoSlice::new(&waiting), IoSlice::new(part), IoSlice::new(end)];
+        self.write(bufs).await?;
+        self.sent += part.len();
+        if last && matches!(self.framing, Framing::Length(1..)) {
+            // The client waits for more than there is.
+            self.keeps = false;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits.
+    pub async fn flush(&mut self) -> Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.write(&mut [IoSlice::new(&waiting)]).await
+    }
+
+    async fn write(&mut self, bufs: &mut [IoSlice<'_>]) -> Result<()> {
+        self.seen |= self.status != 0;
+        let sent = timeout(self.patience, self.conn.send(bufs)).await;
+        let sent = sent.or_err(ErrorType::WriteTimedout, "the client does not read").map_err(Error::into_down)?;
+        sent.map_err(|e: io::Error| Error::because(ErrorType::WriteError, "writing to the client", e).into_down())
+    }
+}
+
+/// As the library has it: a transfer coding wins, and one that does not end with `chunked` ends with the connection.
+fn framing(method: &Method, head: &ResponseHeader) -> Framing {
+    if *method == Method::HEAD || matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+        return Framing::Bodiless;
+    }
+    match head.headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
+        Some(codings) => {
+            let last = codings.as_bytes().rsplit(|byte| *byte == b',').next().unwrap_or_default();
+            if last.trim_ascii().eq_ignore_ascii_case(b"chunked") { Framing::Chunked } else { Framing::Close }
+        }
+        None => {
+            let length = header_value_content_length(head.headers.get(header::CONTENT_LENGTH));
+            length.map_or(Framing::Close, Framing::Length)
+        }
+    }
+}
