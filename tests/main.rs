@@ -94,6 +94,7 @@ mod refusals;
 mod reload;
 mod safety_scenarios;
 mod shared_store;
+mod short_way;
 mod signals;
 mod signatures;
 mod smuggling;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use frontdesk_filters::Reply;
-use http::{HeaderName, HeaderValue, Method, Response, header};
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use pingora::{http::ResponseHeader, proxy::Session};
 
 use crate::{accept, live::Running};
@@ -16,12 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Writes the reply. The body is left out for HEAD, its length is not. Errors mean that the client is gone.
 pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
-    let (head, body) = cased_head(reply, running)?;
-    write(session, head, body).await
-}
-
-/// The head of a reply, but for its length, and its body.
-fn cased_head(reply: Reply, running: &Running) -> pingora::Result<(ResponseHeader, Bytes)> {
     let Reply { status, headers, body } = reply;
     let mut head = ResponseHeader::build(status, Some(headers.len() + 4))?;
     // First, because some clients read only the first.
@@ -34,21 +28,7 @@ fn cased_head(reply: Reply, running: &Running) -> pingora::Result<(ResponseHeade
             None => head.append_header(name, value)?,
         };
     }
-    Ok((head, body))
-}
-
-/// A reply as it is written over HTTP/1: its head, and what follows it.
-pub fn whole(reply: Reply, running: &Running) -> pingora::Result<(ResponseHeader, Bytes)> {
-    let (mut head, body) = cased_head(reply, running)?;
-    tell_length(&mut head, body.len())?;
-    Ok((head, body))
-}
-
-fn tell_length(head: &mut ResponseHeader, length: usize) -> pingora::Result<()> {
-    if !matches!(head.status.as_u16(), 204 | 304) {
-        head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(length))?;
-    }
-    Ok(())
+    write(session, head, body).await
 }
 
 /// The same for whoever calls a capability: no person reads its names, and to have them in another case takes longer
@@ -73,9 +53,11 @@ async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> 
             connection.linger();
         }
     }
-    tell_length(&mut head, body.len())?;
-    let end =
-        matches!(head.status.as_u16(), 204 | 304) || body.is_empty() || session.req_header().method == Method::HEAD;
+    let bodiless = is_bodiless(head.status);
+    if !bodiless {
+        head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(body.len()))?;
+    }
+    let end = bodiless || body.is_empty() || session.req_header().method == Method::HEAD;
     // Not through the modules: what is written here is ready as it is.
     let downstream = session.as_downstream_mut();
     downstream.write_response_header(Box::new(head)).await?;
@@ -85,36 +67,41 @@ async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> 
     Ok(())
 }
 
-/// Names as people are used to read them over HTTP/1, where the library would write them in small letters.
-fn cased(name: &HeaderName) -> Option<&'static str> {
-    match *name {
-        header::ALLOW => Some("Allow"),
-        header::ETAG => Some("ETag"),
-        header::LINK => Some("Link"),
-        header::LOCATION => Some("Location"),
-        header::RETRY_AFTER => Some("Retry-After"),
-        header::VARY => Some("Vary"),
-        header::WWW_AUTHENTICATE => Some("WWW-Authenticate"),
-        _ => LIMITS.into_iter().find(|cased| cased.eq_ignore_ascii_case(name.as_str())),
-    }
+/// A name of our own as people are used to read it over HTTP/1, where the library would write most in small letters.
+pub fn cased(name: &HeaderName) -> Option<&'static str> {
+    Some(match name.as_str() {
+        "accept-signature" => "Accept-Signature",
+        "allow" => "Allow",
+        "cache-control" => "Cache-Control",
+        "content-encoding" => "Content-Encoding",
+        "content-signal" => "Content-Signal",
+        "content-type" => "Content-Type",
+        "content-usage" => "Content-Usage",
+        "etag" => "ETag",
+        "idempotency-replayed" => "Idempotency-Replayed",
+        "link" => "Link",
+        "location" => "Location",
+        "ratelimit" => "RateLimit",
+        "ratelimit-policy" => "RateLimit-Policy",
+        "retry-after" => "Retry-After",
+        "set-cookie" => "Set-Cookie",
+        "vary" => "Vary",
+        "www-authenticate" => "WWW-Authenticate",
+        "x-frontdesk-flags" => "X-Frontdesk-Flags",
+        "x-markdown-tokens" => "X-Markdown-Tokens",
+        "x-ratelimit-limit" => "X-RateLimit-Limit",
+        "x-ratelimit-remaining" => "X-RateLimit-Remaining",
+        "x-ratelimit-reset" => "X-RateLimit-Reset",
+        "x-ratelimit-window" => "X-RateLimit-Window",
+        "x-request-id" => "X-Request-Id",
+        _ => return None,
+    })
 }
 
-/// Names that the library knows nothing about.
-const LIMITS: [&str; 13] = [
-    "RateLimit",
-    "RateLimit-Policy",
-    "X-RateLimit-Limit",
-    "X-RateLimit-Remaining",
-    "X-RateLimit-Reset",
-    "X-RateLimit-Window",
-    "Accept-Signature",
-    "Idempotency-Replayed",
-    "X-Request-Id",
-    "X-Markdown-Tokens",
-    "X-Frontdesk-Flags",
-    "Content-Signal",
-    "Content-Usage",
-];
+/// Whether an answer of that status has no body, whoever asks (RFC 9110 §6.4.1).
+pub fn is_bodiless(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
 
 /// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.
 async fn drain(session: &mut Session) -> bool {

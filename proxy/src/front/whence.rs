@@ -11,6 +11,7 @@ use crate::{accept::ConnInfo, live::Running, traces::Place};
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub(super) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 
 /// What goes on to the site besides what is said of the client: how the operator follows a request.
@@ -53,49 +54,72 @@ impl Whence<'_> {
 
     /// Removes what nobody but a trusted proxy may say, and says it ourselves.
     pub fn forward(&self, request: &mut RequestHeader, running: &Running) -> Result<()> {
-        let peer = self.connection.client.ip().to_canonical();
-        // With the PROXY protocol it is the named client that speaks, and it is no proxy of ours.
-        let trusted = forwarded::is_trusted(peer, &running.snapshot.settings.listen.trusted_proxies);
-        let unwelcome: Vec<HeaderName> = request
-            .headers
-            .keys()
-            .filter(|name| match forwarded::meaning(name) {
-                Meaning::Ours | Meaning::Disguised => true,
-                Meaning::Forwarding => !trusted,
-                Meaning::Plain => false,
-            })
-            .cloned()
-            .collect();
+        let said = self.says(&request.headers, running)?;
+        let unwelcome: Vec<HeaderName> = request.headers.keys().filter(|name| said.replaces(name)).cloned().collect();
         for name in &unwelcome {
             request.remove_header(name);
         }
+        for (name, _, value) in said.lines {
+            request.append_header(name, value)?;
+        }
+        request.append_header("Via", said.via)?;
+        Ok(())
+    }
 
+    /// What the site is told of where a request with these headers came from.
+    pub fn says(&self, sent: &HeaderMap, running: &Running) -> Result<Said> {
+        let peer = self.connection.client.ip().to_canonical();
+        // With the PROXY protocol it is the named client that speaks, and it is no proxy of ours.
+        let trusted = forwarded::is_trusted(peer, &running.snapshot.settings.listen.trusted_proxies);
+        let before = |name: &HeaderName| if trusted { joined(sent, name) } else { None };
         let scheme = if self.connection.tls { "https" } else { "http" };
         let told = &self.connection.address;
-        let all = match joined(request, &X_FORWARDED_FOR) {
+        let mut lines = Vec::with_capacity(5);
+        let all = match before(&X_FORWARDED_FOR) {
             Some(before) => value(format!("{before}, {peer}"))?,
             None => told.clone(),
         };
-        request.insert_header("X-Forwarded-For", all)?;
-        if let Some(elements) = joined(request, &FORWARDED) {
+        lines.push(("X-Forwarded-For", X_FORWARDED_FOR, all));
+        if let Some(elements) = before(&FORWARDED) {
             let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
-            request.insert_header("Forwarded", value(format!("{elements}, for={node};proto={scheme}"))?)?;
+            lines.push(("Forwarded", FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?));
         }
-        if !request.headers.contains_key(&X_FORWARDED_PROTO) {
-            request.insert_header("X-Forwarded-Proto", HeaderValue::from_static(scheme))?;
+        let said_before = |name: &HeaderName| trusted && sent.contains_key(name);
+        if !said_before(&X_FORWARDED_PROTO) {
+            lines.push(("X-Forwarded-Proto", X_FORWARDED_PROTO, HeaderValue::from_static(scheme)));
         }
-        if let (false, Some(host)) = (request.headers.contains_key(&X_FORWARDED_HOST), &self.host) {
-            request.insert_header("X-Forwarded-Host", host.clone())?;
+        if let (false, Some(host)) = (said_before(&X_FORWARDED_HOST), &self.host) {
+            lines.push(("X-Forwarded-Host", X_FORWARDED_HOST, host.clone()));
         }
         let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
-        request.insert_header("X-Real-IP", client)?;
+        lines.push(("X-Real-IP", X_REAL_IP, client));
         let via = match self.protocol {
             "1.1" => HeaderValue::from_static("1.1 frontdesk"),
             "2" => HeaderValue::from_static("2 frontdesk"),
             other => value(format!("{other} frontdesk"))?,
         };
-        request.append_header("Via", via)?;
-        Ok(())
+        Ok(Said { trusted, lines, via })
+    }
+}
+
+/// What the site is told of where a request came from.
+pub struct Said {
+    /// It came from a proxy that may say such things itself.
+    trusted: bool,
+    /// In place of whatever was sent under these names.
+    pub lines: Vec<(&'static str, HeaderName, HeaderValue)>,
+    /// Besides what was sent.
+    pub via: HeaderValue,
+}
+
+impl Said {
+    /// Whether a header that was sent does not go on to the site: it is said anew, or nobody may say it.
+    pub fn replaces(&self, name: &HeaderName) -> bool {
+        match forwarded::meaning(name) {
+            Meaning::Ours | Meaning::Disguised => true,
+            Meaning::Forwarding => !self.trusted || self.lines.iter().any(|(_, said, _)| said == name),
+            Meaning::Plain => false,
+        }
     }
 }
 
@@ -105,12 +129,12 @@ fn is_forwarding(name: &HeaderName) -> bool {
 }
 
 /// All lines of a list header as one; bytes that are no text are shown as such.
-fn joined(request: &RequestHeader, name: &HeaderName) -> Option<String> {
-    if !request.headers.contains_key(name) {
+fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    if !headers.contains_key(name) {
         return None;
     }
-    let lines: Vec<_> = request.headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
-    (!lines.is_empty()).then(|| lines.join(", ").replace(|c: char| !matches!(c, ' '..='~'), "?"))
+    let lines: Vec<_> = headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
+    Some(lines.join(", ").replace(|c: char| !matches!(c, ' '..='~'), "?"))
 }
 
 fn value(text: String) -> Result<HeaderValue> {

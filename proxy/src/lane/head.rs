@@ -9,13 +9,14 @@ use pingora::http::RequestHeader;
 const MOST: usize = 64;
 
 /// What makes a request more than plain: a body, another protocol, an answer in between, a hop's own business.
-const NOT_PLAIN: [HeaderName; 11] = [
+const NOT_PLAIN: [HeaderName; 12] = [
     header::CONTENT_LENGTH,
     header::TRANSFER_ENCODING,
     header::EXPECT,
     header::UPGRADE,
     header::TE,
     header::TRAILER,
+    header::PROXY_AUTHENTICATE,
     header::PROXY_AUTHORIZATION,
     HeaderName::from_static("proxy-connection"),
     HeaderName::from_static("keep-alive"),

@@ -6,13 +6,18 @@
 //! what is made of a page is the same code either way. Only the bytes move differently: in one task, without channels,
 //! and what came in one read leaves in one write.
 
+mod ask;
+mod by;
+mod chunks;
 mod head;
 mod relay;
 mod reply;
+mod site;
 
 use std::sync::{Arc, atomic::Ordering};
 
 use frontdesk_filters::{Decision, Refusal, Reply as Answer};
+use http::Method;
 use pingora::Result;
 
 use crate::{
@@ -28,7 +33,7 @@ use crate::{
 };
 use head::{Head, plain};
 use relay::Relay;
-use reply::Reply;
+use reply::{Framing, Reply};
 
 /// Serves plain requests.
 pub struct Lane(pub Front);
@@ -116,8 +121,23 @@ impl Served<'_> {
     }
 
     async fn answer(&self, told: Answer, reply: &mut Reply<'_>) -> Result<()> {
-        let (head, body) = answer::whole(told, self.running)?;
-        reply.begin(&self.head.request.method, head)?;
+        let Answer { status, headers, body } = told;
+        reply.start(status.as_u16(), status.canonical_reason().unwrap_or_default().as_bytes());
+        // First, because some clients read only the first.
+        if let Some(link) = &self.running.snapshot.link {
+            reply.line(b"Link", link.as_bytes());
+        }
+        for (name, value) in &headers {
+            reply.line(answer::cased(name).unwrap_or(name.as_str()).as_bytes(), value.as_bytes());
+        }
+        let mut framing = Framing::Bodiless;
+        if !answer::is_bodiless(status) {
+            reply.line(b"Content-Length", itoa::Buffer::new().format(body.len()).as_bytes());
+            if self.head.request.method != Method::HEAD {
+                framing = Framing::Length(body.len() as u64);
+            }
+        }
+        reply.end(status.as_u16(), framing, false);
         reply.body(&body, true).await
     }
 

@@ -3,19 +3,19 @@
 use std::{pin::pin, task::Poll, time::Instant};
 
 use bytes::Bytes;
-use http::{Method, StatusCode, Version, header};
-use pingora::{
-    Error, ErrorType, Result,
-    http::{RequestHeader, ResponseHeader},
-    modules::http::HttpModule,
-    protocols::http::v1::client::HttpSession,
-};
+use http::{Method, header};
+use pingora::{Error, ErrorType, Result, http::RequestHeader, modules::http::HttpModule};
 
-use super::reply::Reply;
+use super::{
+    ask, by,
+    reply::Reply,
+    site::{Head, Site},
+};
 use crate::{
-    front::{Front, ctx::Ctx, head},
+    answer::is_bodiless,
+    front::{Front, ctx::Ctx, head as front_head},
     live::Running,
-    rewrite::{self, PageBody, Touched},
+    rewrite::{self, Asked, PageBody, Touched},
     upstream::{Backend, Plain},
 };
 
@@ -33,16 +33,18 @@ impl<'r> Relay<'_, 'r> {
     pub(super) async fn run(&mut self, reply: &mut Reply<'_>) -> Result<()> {
         self.ctx.upstream_began = Some(Instant::now());
         let (plain, backend) = self.connect().await?;
-        let mut site = HttpSession::new(Box::new(plain));
-        site.read_timeout = backend.patience();
-        site.write_timeout = backend.patience();
-        let asked = self.ask(&mut site).await?;
+        let mut site = Site::new(plain, backend.patience());
+        let (wire, asked) = ask::head(self.request, self.ctx, self.running, backend)?;
+        site.ask(&wire).await.map_err(Error::into_up)?;
         let head = self.head(&mut site, reply).await?;
-        let head = self.rewritten(head, &asked)?;
-        reply.begin(&self.request.method, head)?;
+        site.expect(&self.request.method, &head).map_err(Error::into_up)?;
+        self.begin(&head, &asked, reply)?;
+        drop(head);
         let last = self.body(&mut site, reply).await?;
         // Whoever reads slowly holds nothing of the site's.
-        keep(site, backend).await;
+        if let Some(plain) = site.kept() {
+            backend.keep(plain);
+        }
         self.ctx.place = None;
         reply.body(&last, true).await
     }
@@ -68,44 +70,42 @@ impl<'r> Relay<'_, 'r> {
         }
     }
 
-    async fn ask(&mut self, site: &mut HttpSession) -> Result<rewrite::Asked> {
-        let mut request = Box::new(self.request.clone());
-        request.remove_header(&header::CONNECTION);
-        let asked = rewrite::prepare_request(&self.running.snapshot, &mut request, Version::HTTP_11)?;
-        head::forward(self.request, &mut request, self.ctx, self.running)?;
-        site.write_request_header(request).await.map_err(Error::into_up)?;
-        Ok(asked)
-    }
-
     /// The head of the site's answer, after whatever it says before.
-    async fn head(&mut self, site: &mut HttpSession, reply: &mut Reply<'_>) -> Result<ResponseHeader> {
+    async fn head(&mut self, site: &mut Site, reply: &mut Reply<'_>) -> Result<Head> {
         loop {
-            tokio::select! {
+            let head = tokio::select! {
                 biased;
-                read = site.read_response() => { read.map_err(Error::into_up)?; }
+                read = site.head() => read.map_err(Error::into_up)?,
                 () = reply.conn.gone() => return Err(left()),
-            }
-            let Some(head) = site.resp_header() else {
-                return Error::e_explain(ErrorType::InvalidHTTPHeader, "no head").map_err(Error::into_up);
             };
-            if !head.status.is_informational() {
-                self.ctx.upstream_took = self.ctx.upstream_began.map(|began| began.elapsed());
-                return Ok(head.clone());
+            match head.status {
+                101 => {
+                    let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
+                    return Err(e.into_up());
+                }
+                100..=199 => reply.interim(&head.whole().map_err(Error::into_up)?).await?,
+                _ => {
+                    self.ctx.upstream_took = self.ctx.upstream_began.map(|began| began.elapsed());
+                    return Ok(head);
+                }
             }
-            if head.status == StatusCode::SWITCHING_PROTOCOLS {
-                return Error::e_explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for")
-                    .map_err(Error::into_up);
-            }
-            reply.interim(head).await?;
         }
     }
 
     /// The head as the client is to see it.
-    fn rewritten(&mut self, mut head: ResponseHeader, asked: &rewrite::Asked) -> Result<ResponseHeader> {
-        head::end_hop(&mut head);
-        let (snapshot, page) = (&self.running.snapshot, Some(&mut *self.page));
+    fn begin(&mut self, head: &Head, asked: &Asked, reply: &mut Reply<'_>) -> Result<()> {
+        let (snapshot, method) = (&self.running.snapshot, &self.request.method);
+        if let Some(by) = by::look(head, method)
+            && rewrite::goes_by(snapshot, self.request, head.status, by.content_type)
+        {
+            by.pass(head, snapshot.link.as_ref(), reply);
+            return Ok(());
+        }
+        let mut head = head.whole().map_err(Error::into_up)?;
+        front_head::end_hop(&mut head);
+        let page = Some(&mut *self.page);
         self.ctx.page = rewrite::prepare_response(snapshot, self.request, asked, &mut head, page, &self.front.metrics)?;
-        let bodiless = self.request.method == Method::HEAD || matches!(head.status.as_u16(), 204 | 304);
+        let bodiless = *method == Method::HEAD || is_bodiless(head.status);
         let headers = &head.headers;
         let framed = headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING);
         if !bodiless && !framed {
@@ -114,21 +114,20 @@ impl<'r> Relay<'_, 'r> {
         if let Some(link) = &snapshot.link {
             head.append_header("Link", link.clone())?;
         }
-        // A proxy answers as what it is, not as the site (RFC 9110 §6.2).
-        head.set_version(Version::HTTP_11);
-        Ok(head)
+        reply.begin(method, &head);
+        Ok(())
     }
 
     /// The body, part by part, a page through what looks into it: all but the last part, which is given back.
-    async fn body(&mut self, site: &mut HttpSession, reply: &mut Reply<'_>) -> Result<Bytes> {
+    async fn body(&mut self, site: &mut Site, reply: &mut Reply<'_>) -> Result<Bytes> {
         let touched = self.ctx.page == Touched::Page;
         loop {
-            if site.is_body_done() {
+            if site.is_done() {
                 let rest = if touched { self.page.response_done_filter()? } else { None };
                 return Ok(rest.unwrap_or_default());
             }
             let mut part = part(site, reply).await?;
-            let last = site.is_body_done();
+            let last = site.is_done();
             if touched {
                 self.page.response_body_filter(&mut part, last)?;
             }
@@ -142,8 +141,8 @@ impl<'r> Relay<'_, 'r> {
 }
 
 /// What the site sends next. What is there already is taken at once; else the head does not wait for it.
-async fn part(site: &mut HttpSession, reply: &mut Reply<'_>) -> Result<Option<Bytes>> {
-    let mut reading = pin!(site.read_body_bytes());
+async fn part(site: &mut Site, reply: &mut Reply<'_>) -> Result<Option<Bytes>> {
+    let mut reading = pin!(site.part());
     let read = match std::future::poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
         Poll::Ready(read) => read,
         Poll::Pending => {
@@ -160,14 +159,4 @@ async fn part(site: &mut HttpSession, reply: &mut Reply<'_>) -> Result<Option<By
 
 fn left() -> Box<Error> {
     Error::explain(ErrorType::ConnectionClosed, "the client left").into_down()
-}
-
-/// Keeps the connection for another request, if the site does.
-async fn keep(mut site: HttpSession, backend: &Backend) {
-    site.respect_keepalive();
-    if let Some(stream) = site.reuse().await
-        && let Ok(plain) = stream.into_any().downcast::<Plain>()
-    {
-        backend.keep(*plain);
-    }
 }

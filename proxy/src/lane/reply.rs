@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
-use http::{HeaderValue, Method, StatusCode, Version, header};
+use http::{Method, StatusCode, header};
 use pingora::{
     Error, ErrorType, OrErr, Result,
     http::ResponseHeader,
+    prelude::timeout,
     protocols::http::{date::get_cached_date, v1::common::header_value_content_length},
 };
-use tokio::time::timeout;
 
 use crate::accept::Conn;
 
@@ -22,11 +22,11 @@ const HEAD: usize = 1024;
 
 /// How the client knows where the body ends (RFC 9112 §6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Framing {
+pub enum Framing {
     /// There is none.
     Bodiless,
     /// So many bytes are still to come.
-    Length(usize),
+    Length(u64),
     Chunked,
     /// With the connection.
     Close,
@@ -58,36 +58,47 @@ impl<'a> Reply<'a> {
 
     /// Passes an interim answer at once.
     pub async fn interim(&mut self, head: &ResponseHeader) -> Result<()> {
-        self.put(head);
+        self.start(head.status.as_u16(), head.get_reason_phrase().unwrap_or_default().as_bytes());
+        head.header_to_h1_wire(&mut self.waiting);
+        self.waiting.extend_from_slice(b"\r\n");
         self.flush().await
     }
 
-    /// Makes the head, and settles how the body is framed.
-    pub fn begin(&mut self, method: &Method, mut head: ResponseHeader) -> Result<()> {
-        // Of one that nobody has seen nothing is left.
+    /// Begins a head. Of one that nobody has seen nothing is left.
+    pub fn start(&mut self, status: u16, reason: &[u8]) {
         self.waiting.clear();
-        self.framing = framing(method, &head);
-        if self.framing == Framing::Close {
-            self.keeps = false;
-        }
-        if !head.headers.contains_key(header::DATE) {
-            head.insert_header(header::DATE, get_cached_date())?;
-        }
-        let connection = if self.keeps { "keep-alive" } else { "close" };
-        head.insert_header(header::CONNECTION, HeaderValue::from_static(connection))?;
-        self.put(&head);
-        self.status = head.status.as_u16();
-        Ok(())
+        self.waiting.reserve(HEAD);
+        self.waiting.extend_from_slice(b"HTTP/1.1 ");
+        self.waiting.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
+        self.waiting.push(b' ');
+        self.waiting.extend_from_slice(reason);
+        self.waiting.extend_from_slice(b"\r\n");
     }
 
-    fn put(&mut self, head: &ResponseHeader) {
-        self.waiting.reserve(HEAD);
-        let version = if head.version == Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" };
-        let reason = head.get_reason_phrase().unwrap_or_default();
-        // Into memory: it cannot fail.
-        let _ = write!(self.waiting, "{version} {} {reason}\r\n", head.status.as_str());
-        head.header_to_h1_wire(&mut self.waiting);
+    /// Adds a line to the head.
+    pub fn line(&mut self, name: &[u8], value: &[u8]) {
+        for part in [name, b": ", value, b"\r\n"] {
+            self.waiting.extend_from_slice(part);
+        }
+    }
+
+    /// Ends the head of the answer itself. `dated`: it has a Date already.
+    pub fn end(&mut self, status: u16, framing: Framing, dated: bool) {
+        if !dated {
+            self.line(b"Date", get_cached_date().as_bytes());
+        }
+        self.keeps &= framing != Framing::Close;
+        self.line(b"Connection", if self.keeps { b"keep-alive" } else { b"close" });
         self.waiting.extend_from_slice(b"\r\n");
+        (self.framing, self.status) = (framing, status);
+    }
+
+    /// Makes a head of the library's, and settles by it how the body is framed.
+    pub fn begin(&mut self, method: &Method, head: &ResponseHeader) {
+        let status = head.status.as_u16();
+        self.start(status, head.get_reason_phrase().unwrap_or_default().as_bytes());
+        head.header_to_h1_wire(&mut self.waiting);
+        self.end(status, framing(method, head), head.headers.contains_key(header::DATE));
     }
 
     /// Writes a part of the body, the last one with its end.
@@ -95,8 +106,8 @@ impl<'a> Reply<'a> {
         let part = match self.framing {
             Framing::Bodiless => &[],
             Framing::Length(left) => {
-                let part = &part[..part.len().min(left)];
-                self.framing = Framing::Length(left - part.len());
+                let part = &part[..usize::try_from(left).map_or(part.len(), |left| left.min(part.len()))];
+                self.framing = Framing::Length(left - part.len() as u64);
                 part
             }
             Framing::Chunked | Framing::Close => part,
@@ -153,7 +164,7 @@ fn framing(method: &Method, head: &ResponseHeader) -> Framing {
         }
         None => {
             let length = header_value_content_length(head.headers.get(header::CONTENT_LENGTH));
-            length.map_or(Framing::Close, Framing::Length)
+            length.map_or(Framing::Close, |length| Framing::Length(length as u64))
         }
     }
 }

@@ -8,8 +8,8 @@ mod response;
 use http::{HeaderMap, HeaderName};
 
 pub use body::{PageBodies, PageBody};
-pub use request::{Asked, prepare as prepare_request};
-pub use response::{Touched, prepare as prepare_response};
+pub use request::{Asked, is_prepared, prepare as prepare_request};
+pub use response::{Touched, goes_by, prepare as prepare_response};
 
 /// What a header says; its first line.
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {

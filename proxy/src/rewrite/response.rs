@@ -96,7 +96,9 @@ pub fn prepare(
     if let Some(tag) = retagged(&head.headers, hash) {
         set_tag(head, &tag)?;
     }
-    for name in &UNTRUE {
+    // Nothing stays nothing: an answer that has ended with its head is framed by no chunks.
+    let empty = text(&head.headers, header::CONTENT_LENGTH) == Some("0");
+    for name in UNTRUE.iter().filter(|name| !empty || **name != header::CONTENT_LENGTH) {
         head.remove_header(name);
     }
     if *method != Method::HEAD
@@ -108,6 +110,18 @@ pub fn prepare(
         body.arm(coding, insertion.clone(), of_page, place, metrics.clone());
     }
     Ok(Touched::Page)
+}
+
+/// Whether the answer to a GET or HEAD goes by as it is: it is no page, and says nothing about one. Remembers that much.
+pub fn goes_by(snapshot: &Snapshot, request: &RequestHeader, status: u16, content_type: Option<&[u8]>) -> bool {
+    let html = content_type.and_then(|told| std::str::from_utf8(told).ok()).is_some_and(is_html);
+    if html || status == StatusCode::NOT_MODIFIED.as_u16() {
+        return false;
+    }
+    if snapshot.insertion.is_some() && status == StatusCode::OK.as_u16() {
+        known::learn(request.raw_path(), false);
+    }
+    true
 }
 
 /// The coding of a page that may be touched, or why it may not.

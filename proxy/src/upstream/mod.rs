@@ -34,6 +34,8 @@ pub fn prove(settings: &Upstream) -> Result<(), String> {
 
 /// How long an upstream that refused a connection is passed over while there are others.
 const COOLING: Duration = Duration::from_secs(5);
+/// How long a site may be silent where the library would wait for ever.
+const LONGEST: Duration = Duration::from_secs(3600);
 /// Failed checks in a row after which an upstream counts as down.
 const FALL: u32 = 2;
 
@@ -249,8 +251,8 @@ impl Backend {
     }
 
     /// How long a read from it or a write to it may take.
-    pub fn patience(&self) -> Option<Duration> {
-        self.template.options.read_timeout
+    pub fn patience(&self) -> Duration {
+        self.template.options.read_timeout.unwrap_or(LONGEST)
     }
 
     /// The same for a protocol upgrade, which has a connection of its own.

@@ -1,0 +1,212 @@
+//! Promise: a plain request, which goes a shorter way than the library's, is told and answered the same as by the long one.
+//!
+//! `Keep-Alive` belongs to the hop and says nothing that matters here, but a request with it is not plain: so each row is
+//! asked twice, without and with it, and what the site was sent and what the client got is compared line by line.
+
+use crate::support::{Answer, Step};
+use crate::support::{Ask, Coding, Desk, Framing, Origin, Request, Response, Setup, page::PAGE};
+
+/// What the site answers. The connection ends after it unless it begins with `=`.
+#[rustfmt::skip]
+const ANSWERS: [(&str, &str); 43] = [
+    ("a length", "=HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n\r\nhello"),
+    ("a Date", "=HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 1\r\n\r\nx"),
+    ("names and values as they are", "=HTTP/1.1 200 OK\r\ncontent-LENGTH: 2\r\nx-a:  b \r\nX-A: c\r\nX-Empty:\r\n\r\nok"),
+    ("cookies", "=HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-B: c\r\nSet-Cookie: b=2\r\nContent-Length: 0\r\n\r\n"),
+    ("letters that are not ASCII", "=HTTP/1.1 200 OK\r\nX-N: \u{e4}\u{20ac}\r\nContent-Length: 0\r\n\r\n"),
+    ("another reason", "=HTTP/1.1 418 Short and stout\r\nContent-Length: 0\r\n\r\n"),
+    ("no reason", "=HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n"),
+    ("not even a space for one", "=HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n"),
+    ("chunks", "=HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"),
+    ("trailers", "=HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-T\r\n\r\n1\r\na\r\n0\r\nX-T: y\r\n\r\n"),
+    ("chunks, written otherwise", "=HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n0000A \r\n0123456789\r\n00\r\n\r\n"),
+    ("no chunks at all", "=HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    ("until the end", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhello"),
+    ("an older protocol", "HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+    ("an older one that keeps", "=HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\nhello"),
+    ("an older one until the end", "HTTP/1.0 200 OK\r\n\r\nhello"),
+    ("nothing", "=HTTP/1.1 204 No Content\r\nX-A: b\r\n\r\n"),
+    ("nothing, with a length", "=HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"),
+    ("not modified", "=HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 77\r\n\r\n"),
+    ("an empty body", "=HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Type: text/html\r\n\r\n"),
+    ("the same length twice", "=HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok"),
+    ("lengths that differ", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!"),
+    ("no length", "HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nok"),
+    ("a signed length", "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok"),
+    ("a length and chunks", "=HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+    ("a coding that ends with the connection", "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nhello"),
+    ("less than the length", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"),
+    ("no last chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"),
+    ("a chunk that is none", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nokay\r\n0\r\n\r\n"),
+    ("a folded line", "=HTTP/1.1 200 OK\r\nX-F: a\r\n  b\r\nContent-Length: 0\r\n\r\n"),
+    ("a space before the colon", "=HTTP/1.1 200 OK\r\nX-S : a\r\nContent-Length: 0\r\n\r\n"),
+    ("the hop's own", "=HTTP/1.1 200 OK\r\nConnection: X-Hop, keep-alive\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: a\r\nUpgrade: h2c\r\nContent-Length: 0\r\n\r\n"),
+    ("early hints", "=HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+    ("continue, and on", "=HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+    ("another protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+    ("a Link of its own", "=HTTP/1.1 200 OK\r\nLink: </x>; rel=next\r\nContent-Length: 0\r\n\r\n"),
+    ("two types", "=HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nok"),
+    ("no HTTP", "SSH-2.0-x\r\n\r\n"),
+    ("nobody", ""),
+    ("half a head", "HTTP/1.1 200 OK\r\nContent-Le"),
+    ("a part of a page", "=HTTP/1.1 206 Partial Content\r\nContent-Type: text/html\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\n<p"),
+    ("a page to be left alone", "=HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: no-transform\r\nContent-Length: 6\r\n\r\n<body>"),
+    ("more than was asked for", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"),
+];
+
+/// What is asked for, besides the plainest.
+#[rustfmt::skip]
+const ASKED: [(&str, &str, &[(&str, &str)]); 25] = [
+    ("GET", "//other.test/a", &[]),
+    ("GET", "/http://other.test:80/@a", &[]),
+    ("GET", "/%00%0d%0a\\^`{|}<>\"'", &[]),
+    ("GET", "/?a=%2f&b=c", &[]),
+    ("HEAD", "/", &[]),
+    ("GET", "/a//b/../%2e", &[("USER-agent", "x"), ("accept", "*/*")]),
+    ("GET", "/", &[("Host", "Example.test:8080")]),
+    ("GET", "/", &[("Connection", "keep-alive")]),
+    ("GET", "/", &[("X-A", "1"), ("x-b", "2"), ("X-A", "3"), ("X-Empty", "")]),
+    ("GET", "/", &[("Cookie", "a=1"), ("Cookie", "b=2")]),
+    ("GET", "/", &[("Cookie", "a=1; b=2"), ("Authorization", "Basic eDp5")]),
+    ("GET", "/", &[("X-Forwarded-For", "192.0.2.1, 192.0.2.2"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "h")]),
+    ("GET", "/", &[("Forwarded", "for=192.0.2.7"), ("X-Real-IP", "192.0.2.9"), ("Via", "1.0 x"), ("True-Client-IP", "192.0.2.3")]),
+    ("GET", "/", &[("X_Forwarded_For", "1"), ("X-Frontdesk-Caller", "me"), ("X-Frontdesk-Verified", "key"), ("x.real.ip", "1")]),
+    ("GET", "/", &[("X-Forwarded-Port", "1"), ("X-Forwarded-For", "a"), ("X-Forwarded-For", "b"), ("CF-Connecting-IP", "1")]),
+    ("GET", "/", &[("Accept-Encoding", "gzip, deflate, br, zstd")]),
+    ("GET", "/", &[("Accept-Encoding", "gzip;q=0.5, compress, dcb")]),
+    ("GET", "/", &[("Accept-Encoding", "compress")]),
+    ("GET", "/", &[("If-None-Match", "\"a\"")]),
+    ("GET", "/", &[("If-None-Match", "W/\"a\", \"b\""), ("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT")]),
+    ("GET", "/", &[("Range", "bytes=0-1"), ("If-Range", "\"a\"")]),
+    ("GET", "/x.html", &[("Range", "bytes=0-1"), ("Accept", "text/html")]),
+    ("GET", "/", &[("If-Match", "\"a\""), ("If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:37 GMT")]),
+    ("GET", "/", &[("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"), ("X-Request-Id", "r")]),
+    ("GET", "/agents/../.well-known/none", &[("Accept", "application/json")]),
+];
+
+/// What the client got, but for when, and for how a body was cut into chunks.
+fn told(response: &Result<Response, String>) -> Vec<String> {
+    let Response { version, status, headers, body, framing, informational, complete, .. } = match response {
+        Ok(response) => response,
+        Err(e) => return vec![e.clone()],
+    };
+    let mut lines: Vec<String> = headers.0.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    if headers.get("date") != Some("Sun, 06 Nov 1994 08:49:37 GMT") {
+        lines.retain(|line| !line.starts_with("Date: "));
+        assert_eq!(lines.len() + 1, headers.0.len(), "one Date: {headers:?}");
+    }
+    lines.sort();
+    let framing = match framing {
+        Framing::Chunked(_) => "chunked".to_owned(),
+        other => format!("{other:?}"),
+    };
+    lines.push(format!("{version} {status}, {framing}, {informational:?}, {complete}: {}", body.escape_ascii()));
+    lines
+}
+
+/// What the site was sent, but for the order of the lines.
+fn sent(request: Option<&Request>) -> Vec<String> {
+    let head = request.map(|request| String::from_utf8_lossy(&request.raw_head).into_owned()).unwrap_or_default();
+    let mut lines: Vec<String> = head.split("\r\n").map(str::to_owned).collect();
+    lines[1..].sort();
+    lines
+}
+
+/// Asks both ways; what differs, if anything does.
+async fn both(desk: &Desk, origin: &Origin, ask: &Ask, what: &str) -> Option<String> {
+    let mut last = None;
+    // What a path turned out to be is remembered: the first to ask make it known.
+    for (round, long) in [false, true, false, true].into_iter().enumerate() {
+        let ask = if long { ask.clone().header("Keep-Alive", "timeout=9") } else { ask.clone() };
+        let before = origin.asked().len();
+        let mut conn = desk.conn().await;
+        conn.send(ask.bytes()).await;
+        let told = told(&conn.try_response(&ask.method, crate::support::SOON).await);
+        let asked = origin.asked();
+        assert!(asked.len() <= before + 1, "{what}: asked once");
+        let both = (told, sent(asked.get(before)));
+        if let Some((short, true)) = last.as_ref().map(|(last, was_short)| (last, *was_short)) {
+            if *short != both && round == 3 {
+                return Some(format!("{what}:\nshort {short:?}\nlong  {both:?}"));
+            }
+        }
+        last = Some((both, !long));
+    }
+    None
+}
+
+fn script(wire: &str) -> Answer {
+    let (keeps, wire) = wire.strip_prefix('=').map_or((false, wire), |wire| (true, wire));
+    let mut steps = vec![Step::Write(wire.as_bytes().to_vec())];
+    steps.extend(keeps.then_some(Step::KeepAlive));
+    Answer::Script(steps)
+}
+
+#[tokio::test]
+async fn short_way_answers_as_the_long_one() {
+    let origin = Origin::start(|request: &Request| {
+        let row = request.target.trim_matches('/').parse::<usize>().ok();
+        script(
+            row.and_then(|row| ANSWERS.get(row)).map_or("=HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", |row| row.1),
+        )
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    let mut different = Vec::new();
+    for (row, (what, _)) in ANSWERS.iter().enumerate() {
+        for method in ["GET", "HEAD"] {
+            let ask = Ask::new(method, &format!("/{row}"));
+            different.extend(both(&desk, &origin, &ask, &format!("{what}, {method}")).await);
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+#[tokio::test]
+async fn short_way_asks_as_the_long_one() {
+    let origin = Origin::start(|_: &Request| script(ANSWERS[0].1)).await;
+    let mut different = Vec::new();
+    for listen in ["", "trusted_proxies = [\"127.0.0.1\"]"] {
+        for upstream in ["", "preserve_host = false"] {
+            let desk = Setup::before(&origin).set("listen", listen).set("upstream", upstream).start().await;
+            for (method, target, headers) in ASKED {
+                let ask = headers.iter().fold(Ask::new(method, target), |ask, (name, value)| ask.header(name, value));
+                let what = format!("{method} {target} {headers:?}, {listen} {upstream}");
+                different.extend(both(&desk, &origin, &ask, &what).await);
+            }
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+#[tokio::test]
+async fn short_way_makes_the_same_of_pages() {
+    for coding in [Coding::Identity, Coding::Gzip, Coding::Br] {
+        for size in [20, 999, 1 << 20] {
+            let origin = Origin::start(move |_: &Request| {
+                let body = coding.encode(PAGE.as_bytes());
+                let named = coding.name().map(|name| format!("Content-Encoding: {name}\r\n")).unwrap_or_default();
+                let head =
+                    format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"a\"\r\nVary: Cookie\r\n{named}");
+                let chunks =
+                    body.chunks(size).flat_map(|c| [format!("{:x}\r\n", c.len()).as_bytes(), c, b"\r\n"].concat());
+                let chunks: Vec<u8> = chunks.collect();
+                let wire = [head.as_bytes(), b"Transfer-Encoding: chunked\r\n\r\n", &chunks, b"0\r\n\r\n"].concat();
+                Answer::Script(vec![Step::Write(wire), Step::KeepAlive])
+            })
+            .await;
+            let desk = Setup::before(&origin).start().await;
+            let ask = Ask::get("/").header("Accept-Encoding", coding.name().unwrap_or("identity"));
+            let mut pages = Vec::new();
+            for ask in [ask.clone(), ask.header("Keep-Alive", "timeout=9")] {
+                let response = desk.conn().await.ask(&ask).await;
+                assert!(response.complete && response.page().contains("ahp-notice"), "{coding:?} {size}");
+                let mut headers = response.headers.0.clone();
+                headers.retain(|(name, _)| name != "Date");
+                headers.sort();
+                pages.push((headers, response.page()));
+            }
+            assert_eq!(pages[0], pages[1], "{coding:?} in chunks of {size}");
+        }
+    }
+}
