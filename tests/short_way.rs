@@ -1,10 +1,11 @@
 //! Promise: a plain request, which goes a shorter way than the library's, is told and answered the same as by the long one.
 //!
-//! `Keep-Alive` belongs to the hop and says nothing that matters here, but a request with it is not plain: so each row is
-//! asked twice, without and with it, and what the site was sent and what the client got is compared line by line.
+//! `Keep-Alive` belongs to the hop and says nothing that matters here, but a request with it is not plain, and over
+//! HTTP/2, which has none, one with `Max-Forwards` is not: so each row is asked twice, without and with such a header,
+//! and what the site was sent and what the client got is compared line by line.
 
 use crate::support::{Answer, Step};
-use crate::support::{Ask, Coding, Desk, Framing, Origin, Request, Response, Setup, page::PAGE};
+use crate::support::{Ask, Coding, Desk, Framing, Origin, Request, Response, SOON, Setup, Via, eventually, page::PAGE};
 
 /// What the site answers. The connection ends after it unless it begins with `=`.
 #[rustfmt::skip]
@@ -81,15 +82,19 @@ const ASKED: [(&str, &str, &[(&str, &str)]); 25] = [
     ("GET", "/agents/../.well-known/none", &[("Accept", "application/json")]),
 ];
 
+/// An answer that is not all there.
+const NOT_WHOLE: &str = "not whole";
+
 /// What the client got, but for when, and for how a body was cut into chunks.
 fn told(response: &Result<Response, String>) -> Vec<String> {
-    let Response { version, status, headers, body, framing, informational, complete, .. } = match response {
+    let Response { version, status, headers, body, framing, informational, .. } = match response {
+        // How much of it there is before it is cut is a matter of moments.
+        Ok(Response { complete: false, .. }) | Err(_) => return vec![NOT_WHOLE.into()],
         Ok(response) => response,
-        Err(e) => return vec![e.clone()],
     };
     let mut lines: Vec<String> = headers.0.iter().map(|(name, value)| format!("{name}: {value}")).collect();
     if headers.get("date") != Some("Sun, 06 Nov 1994 08:49:37 GMT") {
-        lines.retain(|line| !line.starts_with("Date: "));
+        lines.retain(|line| !line.to_lowercase().starts_with("date: "));
         assert_eq!(lines.len() + 1, headers.0.len(), "one Date: {headers:?}");
     }
     lines.sort();
@@ -97,7 +102,7 @@ fn told(response: &Result<Response, String>) -> Vec<String> {
         Framing::Chunked(_) => "chunked".to_owned(),
         other => format!("{other:?}"),
     };
-    lines.push(format!("{version} {status}, {framing}, {informational:?}, {complete}: {}", body.escape_ascii()));
+    lines.push(format!("{version} {status}, {framing}, {informational:?}: {}", body.escape_ascii()));
     lines
 }
 
@@ -109,23 +114,58 @@ fn sent(request: Option<&Request>) -> Vec<String> {
     lines
 }
 
+/// A request that only the library reads.
+fn by_the_long_way(ask: Ask, via: Via) -> Ask {
+    match via {
+        Via::H2c | Via::H2Tls => ask.header("Max-Forwards", "9"),
+        Via::H1 | Via::H1Tls => ask.header("Keep-Alive", "timeout=9"),
+    }
+}
+
+/// The answer, or why there is none.
+async fn answered(desk: &Desk, via: Via, ask: &Ask) -> Result<Response, String> {
+    if matches!(via, Via::H2c | Via::H2Tls) {
+        let begun = desk.h2(via).await.try_begin(ask).await;
+        return match begun {
+            Ok(begun) => Ok(begun.finish().await),
+            Err(e) => Err(e.to_string()),
+        };
+    }
+    let mut conn = desk.conn().await;
+    conn.send(ask.bytes()).await;
+    conn.try_response(&ask.method, SOON).await
+}
+
 /// Asks both ways; what differs, if anything does.
-async fn both(desk: &Desk, origin: &Origin, ask: &Ask, what: &str) -> Option<String> {
+async fn both(desk: &Desk, origin: &Origin, via: Via, ask: &Ask, what: &str) -> Option<String> {
     let mut last = None;
     // What a path turned out to be is remembered: the first to ask make it known.
     for (round, long) in [false, true, false, true].into_iter().enumerate() {
-        let ask = if long { ask.clone().header("Keep-Alive", "timeout=9") } else { ask.clone() };
+        let ask = if long { by_the_long_way(ask.clone(), via) } else { ask.clone() };
         let before = origin.asked().len();
-        let mut conn = desk.conn().await;
-        conn.send(ask.bytes()).await;
-        let told = told(&conn.try_response(&ask.method, crate::support::SOON).await);
+        let told = told(&answered(desk, via, &ask).await);
+        assert!(told != [NOT_WHOLE] || origin.asked().len() > before, "{what}: nobody was asked");
         let asked = origin.asked();
         assert!(asked.len() <= before + 1, "{what}: asked once");
-        let both = (told, sent(asked.get(before)));
-        if let Some((short, true)) = last.as_ref().map(|(last, was_short)| (last, *was_short)) {
-            if *short != both && round == 3 {
-                return Some(format!("{what}:\nshort {short:?}\nlong  {both:?}"));
-            }
+        let mut sent = sent(asked.get(before));
+        if matches!(via, Via::H2c | Via::H2Tls) {
+            // Names have no case over HTTP/2.
+            sent = sent
+                .iter()
+                .map(|line| {
+                    line.split_once(':')
+                        .map_or(line.clone(), |(name, value)| format!("{}:{value}", name.to_lowercase()))
+                })
+                .collect();
+            sent[1..].sort();
+            sent.retain(|line| line != "max-forwards: 9");
+        }
+        let both = (told, sent);
+        if let Some((short, true)) = last.as_ref().map(|(last, was_short)| (last, *was_short))
+            && *short != both
+            && round == 3
+        {
+            return Some(format!("{what}:\nshort {short:?}\nlong  {both:?}"));
         }
         last = Some((both, !long));
     }
@@ -148,12 +188,12 @@ async fn short_way_answers_as_the_long_one() {
         )
     })
     .await;
-    let desk = Setup::before(&origin).start().await;
+    let desk = Setup::before(&origin).set("listen", "h2c = true").start().await;
     let mut different = Vec::new();
     for (row, (what, _)) in ANSWERS.iter().enumerate() {
-        for method in ["GET", "HEAD"] {
+        for (via, method) in [(Via::H1, "GET"), (Via::H1, "HEAD"), (Via::H2c, "GET"), (Via::H2c, "HEAD")] {
             let ask = Ask::new(method, &format!("/{row}"));
-            different.extend(both(&desk, &origin, &ask, &format!("{what}, {method}")).await);
+            different.extend(both(&desk, &origin, via, &ask, &format!("{what}, {method} over {via:?}")).await);
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
@@ -165,11 +205,20 @@ async fn short_way_asks_as_the_long_one() {
     let mut different = Vec::new();
     for listen in ["", "trusted_proxies = [\"127.0.0.1\"]"] {
         for upstream in ["", "preserve_host = false"] {
-            let desk = Setup::before(&origin).set("listen", listen).set("upstream", upstream).start().await;
+            let desk = Setup::before(&origin)
+                .set("listen", "h2c = true")
+                .set("listen", listen)
+                .set("upstream", upstream)
+                .start()
+                .await;
             for (method, target, headers) in ASKED {
                 let ask = headers.iter().fold(Ask::new(method, target), |ask, (name, value)| ask.header(name, value));
-                let what = format!("{method} {target} {headers:?}, {listen} {upstream}");
-                different.extend(both(&desk, &origin, &ask, &what).await);
+                // What HTTP/2 cannot say, or the client's library does not.
+                let over_http2 = !target.contains('\\') && !headers.iter().any(|(name, _)| *name == "Connection");
+                for via in [Some(Via::H1), over_http2.then_some(Via::H2c)].into_iter().flatten() {
+                    let what = format!("{method} {target} {headers:?} over {via:?}, {listen} {upstream}");
+                    different.extend(both(&desk, &origin, via, &ask, &what).await);
+                }
             }
         }
     }
@@ -192,18 +241,20 @@ async fn short_way_makes_the_same_of_pages() {
                 Answer::Script(vec![Step::Write(wire), Step::KeepAlive])
             })
             .await;
-            let desk = Setup::before(&origin).start().await;
+            let desk = Setup::before(&origin).set("listen", "h2c = true").start().await;
             let ask = Ask::get("/").header("Accept-Encoding", coding.name().unwrap_or("identity"));
-            let mut pages = Vec::new();
-            for ask in [ask.clone(), ask.header("Keep-Alive", "timeout=9")] {
-                let response = desk.conn().await.ask(&ask).await;
-                assert!(response.complete && response.page().contains("ahp-notice"), "{coding:?} {size}");
-                let mut headers = response.headers.0.clone();
-                headers.retain(|(name, _)| name != "Date");
-                headers.sort();
-                pages.push((headers, response.page()));
+            for via in [Via::H1, Via::H2c] {
+                let mut pages = Vec::new();
+                for ask in [ask.clone(), by_the_long_way(ask.clone(), via)] {
+                    let response = desk.ask(via, ask).await;
+                    assert!(response.complete && response.page().contains("ahp-notice"), "{coding:?} {size} {via:?}");
+                    let mut headers = response.headers.0.clone();
+                    headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
+                    headers.sort();
+                    pages.push((headers, response.page()));
+                }
+                assert_eq!(pages[0], pages[1], "{coding:?} in chunks of {size}, over {via:?}");
             }
-            assert_eq!(pages[0], pages[1], "{coding:?} in chunks of {size}");
         }
     }
 }
@@ -224,4 +275,33 @@ async fn short_way_says_that_the_connection_ends_with_the_body() {
     let response = desk.get("/").await;
     assert_eq!((response.header("connection"), response.body.as_slice()), (Some("close"), b"hello".as_slice()));
     assert_eq!(response.framing, Framing::Close);
+}
+
+#[tokio::test]
+async fn short_way_leaves_the_site_when_the_client_leaves() {
+    for begun in ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel"] {
+        let origin = Origin::start(move |request: &Request| match request.target.as_str() {
+            "/" => Answer::Script(vec![Step::Write(begun.into()), Step::Stall]),
+            _ => script("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+        })
+        .await;
+        let desk = Setup::before(&origin).set("listen", "h2c = true").start().await;
+        let mut conn = desk.conn().await;
+        let mut stream = desk.h2(Via::H2c).await;
+        // Whatever the first ones need is there by now.
+        for _ in 0..9 {
+            assert_eq!(conn.ask(&Ask::get("/well")).await.status, 200);
+            assert_eq!(stream.ask(&Ask::get("/well")).await.status, 200);
+        }
+        conn.send(Ask::get("/").bytes()).await;
+        let mut one_stream = stream.clone();
+        let asking = tokio::spawn(async move { one_stream.ask(&Ask::get("/")).await.status });
+        eventually("both have asked the site", SOON, async || origin.asked().len() == 20).await;
+        let held = desk.descriptors();
+        // A stream is reset and its connection stays; over HTTP/1.1 there is nothing but the connection to end.
+        asking.abort();
+        drop(conn);
+        eventually("the site is left, twice", SOON, async || desk.descriptors() + 3 <= held).await;
+        drop(stream);
+    }
 }

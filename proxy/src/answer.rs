@@ -61,8 +61,9 @@ async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> 
     // Not through the modules: what is written here is ready as it is.
     let downstream = session.as_downstream_mut();
     downstream.write_response_header(Box::new(head)).await?;
-    if !end {
-        downstream.write_response_body(body, true).await?;
+    // Over HTTP/2 the head has not ended the stream, and after a failure the library resets it instead.
+    if !end || downstream.as_http2().is_some() {
+        downstream.write_response_body(if end { Bytes::new() } else { body }, true).await?;
     }
     Ok(())
 }

@@ -180,7 +180,7 @@ async fn serve(
     let frames = Arc::new(Frames::new(front.clone()));
     let mut proxy = HttpProxy::new(front.clone(), Arc::new(conf));
     proxy.handle_init_modules();
-    let proxy = Arc::new(Shortened { app: Arc::new(proxy), shortcut: Lane(front) });
+    let proxy = Arc::new(Shortened { app: Arc::new(proxy), shortcut: Arc::new(Lane(front)) });
 
     let Some(mut inherited) = succession::inherited(&live, &mut signals, place).await? else { return Ok(()) };
     let listeners = Listeners::bind(&live, &mut inherited)?;

@@ -161,19 +161,16 @@ impl Conn {
         }
     }
 
-    /// Whether the client begins with `preface`. Reads no further than the first byte that differs.
+    /// Whether the client begins with `preface`. What was read for it is there to be read again.
     pub(super) async fn begins_with(&mut self, preface: &[u8]) -> io::Result<bool> {
-        let mut seen = Vec::with_capacity(preface.len());
+        let mut seen = Vec::new();
         while seen.len() < preface.len() && preface.starts_with(&seen) {
-            let mut rest = [0u8; 64];
-            let want = (preface.len() - seen.len()).min(rest.len());
-            let n = self.read(&mut rest[..want]).await?;
-            if n == 0 {
+            seen.reserve(FIRST_READ);
+            if self.read_buf(&mut seen).await? == 0 {
                 break;
             }
-            seen.extend_from_slice(&rest[..n]);
         }
-        let same = seen == preface;
+        let same = seen.starts_with(preface);
         self.ahead = Bytes::from(seen);
         Ok(same)
     }

@@ -6,6 +6,7 @@
 
 mod conn;
 mod gate;
+mod http2;
 mod info;
 mod linger;
 mod proxy_header;

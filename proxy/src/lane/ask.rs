@@ -4,6 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Version, header};
 use pingora::{Result, http::RequestHeader};
 
 use crate::{
+    answer,
     front::{
         ctx::Ctx,
         head::{forward, whence},
@@ -29,6 +30,10 @@ pub(super) fn head(sent: &RequestHeader, ctx: &Ctx, running: &Running, backend: 
     } else {
         let mut request = sent.clone();
         request.remove_header(&header::CONNECTION);
+        request.set_version(Version::HTTP_11);
+        if let (false, Some(host)) = (sent.headers.contains_key(header::HOST), sent.uri.authority()) {
+            request.insert_header(header::HOST, host.as_str())?;
+        }
         let asked = rewrite::prepare_request(&running.snapshot, &mut request, Version::HTTP_11)?;
         forward(sent, &mut request, ctx, running)?;
         request.header_to_h1_wire(&mut wire);
@@ -42,11 +47,28 @@ pub(super) fn head(sent: &RequestHeader, ctx: &Ctx, running: &Running, backend: 
 fn as_sent(wire: &mut Vec<u8>, sent: &RequestHeader, ctx: &Ctx, running: &Running, backend: &Backend) -> Result<()> {
     let whence = whence(sent, ctx);
     let said = whence.as_ref().map(|whence| whence.says(&sent.headers, running)).transpose()?;
-    let rehosted = !running.snapshot.settings.upstream.preserve_host;
-    for ((cased, value), name) in sent.case_header_iter().zip(names(&sent.headers)) {
-        let host = if rehosted && *name == header::HOST { &backend.authority } else { value };
+    let host = match running.snapshot.settings.upstream.preserve_host {
+        true => whence.as_ref().and_then(|whence| whence.host.as_ref()),
+        false => Some(&backend.authority),
+    };
+    let mut passes = |cased: &[u8], name: &HeaderName, value: &HeaderValue| {
+        let value = host.filter(|_| *name == header::HOST).unwrap_or(value);
         if *name != header::CONNECTION && !said.as_ref().is_some_and(|said| said.replaces(name)) {
-            line(wire, cased.as_slice(), host);
+            line(wire, cased, value);
+        }
+    };
+    if sent.has_case() {
+        let names = sent.headers.iter().map(|(name, _)| name);
+        for ((cased, value), name) in sent.case_header_iter().zip(names) {
+            passes(cased.as_slice(), name, value);
+        }
+    } else {
+        // Over HTTP/2 the host is no header, and names have no case.
+        if let Some(host) = host {
+            passes(b"Host", &header::HOST, host);
+        }
+        for (name, value) in &sent.headers {
+            passes(answer::cased(name).unwrap_or(name.as_str()).as_bytes(), name, value);
         }
     }
     if let Some(said) = said {
@@ -59,11 +81,6 @@ fn as_sent(wire: &mut Vec<u8>, sent: &RequestHeader, ctx: &Ctx, running: &Runnin
         line(wire, name.as_str().as_bytes(), &value);
     }
     Ok(())
-}
-
-/// The name of each line, in the map's order.
-fn names(headers: &HeaderMap) -> impl Iterator<Item = &HeaderName> {
-    headers.iter().map(|(name, _)| name)
 }
 
 /// More than one line of cookies.

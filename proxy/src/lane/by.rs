@@ -3,7 +3,7 @@
 use http::{HeaderValue, Method};
 
 use super::{
-    reply::{Framing, Reply},
+    http1::{Framing, Http1},
     site::Head,
 };
 
@@ -61,7 +61,7 @@ pub(super) fn look<'a>(head: &'a Head, method: &Method) -> Option<By<'a>> {
 
 impl By<'_> {
     /// Writes the head as the client is to see it.
-    pub(super) fn pass(&self, head: &Head, link: Option<&HeaderValue>, reply: &mut Reply<'_>) {
+    pub(super) fn pass(&self, head: &Head, link: Option<&HeaderValue>, reply: &mut Http1<'_>) {
         reply.start(head.status, head.reason());
         for (name, value) in head.fields() {
             if !matches!(Matters::of(name), Some(Matters::Connection | Matters::Hop)) {
@@ -74,7 +74,7 @@ impl By<'_> {
         if let Some(link) = link {
             reply.line(b"Link", link.as_bytes());
         }
-        reply.end(head.status, self.framing, self.dated);
+        reply.end(self.framing, self.dated);
     }
 }
 

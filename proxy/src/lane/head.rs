@@ -1,4 +1,4 @@
-//! Which requests are plain: whole, over HTTP/1.1, without a body, and spelled so that nobody could read them otherwise.
+//! Which requests are plain: whole, without a body, and spelled so that nobody could read them otherwise.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Version, header};
@@ -71,6 +71,26 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
         request.append_header(bytes.slice_ref(header.name.as_bytes()), value).ok()?;
     }
     (hosts == 1).then(|| Head { request: Box::new(request), length, keeps })
+}
+
+/// Whether a stream of HTTP/2, whose request has ended with its head, asks for something plain.
+pub fn is_plain(request: &RequestHeader) -> bool {
+    let visible = |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    let path = request.raw_path();
+    matches!(request.method, Method::GET | Method::HEAD)
+        && request.version == Version::HTTP_2
+        && request.uri.authority().is_some()
+        && path.starts_with(b"/")
+        && path.iter().all(|byte| matches!(byte, b'!'..=b'~') && *byte != b'#')
+        && request.headers.len() <= MOST
+        && request.headers.iter().all(|(name, value)| {
+            visible(value.as_bytes())
+                && match *name {
+                    header::HOST | header::CONNECTION => false,
+                    header::ACCEPT => !holds(value.as_bytes(), b"event-stream"),
+                    ref name => !NOT_PLAIN.contains(name),
+                }
+        })
 }
 
 /// For what the site is told besides.

@@ -10,19 +10,22 @@ mod ask;
 mod by;
 mod chunks;
 mod head;
+mod http1;
+mod http2;
 mod relay;
 mod reply;
 mod site;
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use frontdesk_filters::{Decision, Refusal, Reply as Answer};
-use http::Method;
-use pingora::Result;
+use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
 use crate::{
-    accept::{Conn, Shortcut, Way},
-    answer,
+    accept::{Conn, ConnInfo, Shortcut, Way},
     front::{
         Front,
         ctx::{Ctx, Over},
@@ -31,42 +34,85 @@ use crate::{
     live::Running,
     rewrite::PageBody,
 };
-use head::{Head, plain};
+use head::{is_plain, plain};
 use relay::Relay;
-use reply::{Framing, Reply};
+use reply::Reply;
 
 /// Serves plain requests.
 pub struct Lane(pub Front);
 
 impl Shortcut for Lane {
     async fn serve(&self, mut conn: Box<Conn>, leaving: bool) -> Way {
-        let Self(front) = self;
-        let Some(head) = plain(conn.ahead()).filter(|_| front.traces.is_none()) else { return Way::Library(conn) };
-        let mut ctx = Ctx::new(Some(conn.info().clone()));
-        let running = ctx.running(&front.live);
-        let protection = &running.snapshot.settings.protection;
-        if front_head::check(&head.request, Some(&conn.ahead()[..head.length]), protection.max_header).is_err() {
+        let Some(head) = plain(conn.ahead()) else { return Way::Library(conn) };
+        let Some(begun) = self.begin(&head.request, Some(&conn.ahead()[..head.length]), conn.info()).await else {
             return Way::Library(conn);
+        };
+        conn.take_head(head.length);
+        let keeps = head.keeps && !leaving && !self.0.draining.load(Ordering::Relaxed);
+        let mut reply = Reply::over_http1(&mut conn, keeps, begun.patience());
+        self.carry_out(&head.request, begun, &mut reply).await;
+        if reply.keeps() { Way::Next(conn) } else { Way::Over }
+    }
+
+    async fn serve_stream(&self, mut stream: Http2Session, info: &Arc<ConnInfo>) -> Option<Http2Session> {
+        if !stream.is_body_empty() || !is_plain(stream.req_header()) {
+            return Some(stream);
         }
-        front.arrived(&head.request, &mut ctx);
-        let decision = front.decide(&head.request, &mut ctx).await;
-        if !match decision {
+        let Ok(nothing) = RequestHeader::build_no_case("GET", b"/", None) else { return Some(stream) };
+        let Some(begun) = self.begin(stream.req_header(), None, info).await else { return Some(stream) };
+        let request = std::mem::replace(stream.req_header_mut(), nothing);
+        let mut reply = Reply::over_http2(&mut stream, begun.patience());
+        self.carry_out(&request, begun, &mut reply).await;
+        // An answer that is not whole is reset when the stream is dropped, once what there is of it has left.
+        None
+    }
+}
+
+/// A request that is served here, and what becomes of it.
+struct Begun {
+    ctx: Ctx,
+    running: Arc<Running>,
+    decision: Decision,
+}
+
+impl Begun {
+    /// How long the client may take for each write.
+    fn patience(&self) -> Duration {
+        self.running.snapshot.settings.protection.idle_timeout
+    }
+}
+
+impl Lane {
+    /// Decides on a plain request. `None`: somebody else carries it out, and finds with the connection what was decided.
+    /// `raw`: as it came, over HTTP/1.
+    async fn begin(&self, request: &RequestHeader, raw: Option<&[u8]>, info: &Arc<ConnInfo>) -> Option<Begun> {
+        let Self(front) = self;
+        let mut ctx = Ctx::new(Some(info.clone()));
+        let running = ctx.running(&front.live);
+        let most = running.snapshot.settings.protection.max_header;
+        if front.traces.is_some() || front_head::check(request, raw, most).is_err() {
+            return None;
+        }
+        front.arrived(request, &mut ctx);
+        let decision = front.decide(request, &mut ctx).await;
+        let here = match decision {
             Decision::Answer(_) | Decision::Refuse(..) => true,
             Decision::Pass => running.pool.is_plain(),
             Decision::Make(_) | Decision::Serve(_) => false,
-        } {
+        };
+        if !here {
             ctx.decided = Some(decision);
-            conn.info().leave(Box::new(ctx));
-            return Way::Library(conn);
+            info.leave(Box::new(ctx));
+            return None;
         }
-        conn.take_head(head.length);
-        let keeps = head.keeps && !leaving && !front.draining.load(Ordering::Relaxed);
-        let mut reply = Reply::new(&mut conn, keeps, protection.idle_timeout);
-        let mut served = Served { front, running: &running, head: &head, ctx, page: PageBody::default() };
-        served.run(decision, &mut reply).await;
-        let keeps = reply.keeps;
-        served.over(&reply);
-        if keeps { Way::Next(conn) } else { Way::Over }
+        Some(Begun { ctx, running, decision })
+    }
+
+    async fn carry_out(&self, request: &RequestHeader, begun: Begun, reply: &mut Reply<'_>) {
+        let Begun { ctx, running, decision } = begun;
+        let mut served = Served { front: &self.0, running: &running, request, ctx, page: PageBody::default() };
+        served.run(decision, reply).await;
+        served.over(reply);
     }
 }
 
@@ -74,7 +120,7 @@ impl Shortcut for Lane {
 struct Served<'a> {
     front: &'a Front,
     running: &'a Arc<Running>,
-    head: &'a Head,
+    request: &'a RequestHeader,
     ctx: Ctx,
     page: PageBody,
 }
@@ -83,12 +129,12 @@ impl Served<'_> {
     /// Answers it, come what may; a client that cannot be answered any more is left.
     async fn run(&mut self, decision: Decision, reply: &mut Reply<'_>) {
         let Err(e) = self.carry_out(decision, reply).await else { return };
-        reply.keeps = false;
+        reply.ends();
         let failure = failure::of(&e);
         self.ctx.error = Some(failure.reason());
         self.front.report(&self.ctx, &e, failure);
         if let (Some(fault), false) = (failure.fault(), reply.seen) {
-            let told = self.front.explained(&self.head.request, &mut self.ctx, &fault.into());
+            let told = self.front.explained(self.request, &mut self.ctx, &fault.into());
             let _ = self.answer(told, reply).await;
         } else {
             reply.status = if reply.seen { reply.status } else { 0 };
@@ -102,7 +148,7 @@ impl Served<'_> {
             Decision::Refuse(told, reason) => {
                 front.metrics.rejected(reason);
                 self.ctx.error = Some(reason);
-                let told = front.finished(&self.head.request, &mut self.ctx, self.running, told).await?;
+                let told = front.finished(self.request, &mut self.ctx, self.running, told).await?;
                 self.answer(told, reply).await
             }
             Decision::Pass | Decision::Make(_) | Decision::Serve(_) => {
@@ -110,40 +156,23 @@ impl Served<'_> {
                 if self.ctx.place.is_none() {
                     let refusal = Refusal::busy();
                     front.metrics.rejected(refusal.reason);
-                    let told = front.explained(&self.head.request, &mut self.ctx, &refusal);
+                    let told = front.explained(self.request, &mut self.ctx, &refusal);
                     return self.answer(told, reply).await;
                 }
                 self.ctx.passed = true;
-                let Self { running, head, ctx, page, .. } = self;
-                Relay { front, running, request: &head.request, ctx, page }.run(reply).await
+                let Self { running, request, ctx, page, .. } = self;
+                Relay { front, running, request, ctx, page }.run(reply).await
             }
         }
     }
 
     async fn answer(&self, told: Answer, reply: &mut Reply<'_>) -> Result<()> {
-        let Answer { status, headers, body } = told;
-        reply.start(status.as_u16(), status.canonical_reason().unwrap_or_default().as_bytes());
-        // First, because some clients read only the first.
-        if let Some(link) = &self.running.snapshot.link {
-            reply.line(b"Link", link.as_bytes());
-        }
-        for (name, value) in &headers {
-            reply.line(answer::cased(name).unwrap_or(name.as_str()).as_bytes(), value.as_bytes());
-        }
-        let mut framing = Framing::Bodiless;
-        if !answer::is_bodiless(status) {
-            reply.line(b"Content-Length", itoa::Buffer::new().format(body.len()).as_bytes());
-            if self.head.request.method != Method::HEAD {
-                framing = Framing::Length(body.len() as u64);
-            }
-        }
-        reply.end(status.as_u16(), framing, false);
-        reply.body(&body, true).await
+        reply.answer(&self.request.method, self.running.snapshot.link.as_ref(), told).await
     }
 
     fn over(mut self, reply: &Reply<'_>) {
         let over = Over {
-            request: &self.head.request,
+            request: self.request,
             status: reply.status,
             received: 0,
             sent: reply.sent,

@@ -8,7 +8,7 @@ use pingora::{Error, ErrorType, Result, http::RequestHeader, modules::http::Http
 
 use super::{
     ask, by,
-    reply::Reply,
+    reply::{Reply, To},
     site::{Head, Site},
 };
 use crate::{
@@ -46,7 +46,7 @@ impl<'r> Relay<'_, 'r> {
             backend.keep(plain);
         }
         self.ctx.place = None;
-        reply.body(&last, true).await
+        reply.body(last, true).await
     }
 
     /// Connects to the next in turn; once more where that fails, for no byte of the request has left.
@@ -76,14 +76,14 @@ impl<'r> Relay<'_, 'r> {
             let head = tokio::select! {
                 biased;
                 read = site.head() => read.map_err(Error::into_up)?,
-                () = reply.conn.gone() => return Err(left()),
+                () = reply.gone() => return Err(left()),
             };
             match head.status {
                 101 => {
                     let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
                     return Err(e.into_up());
                 }
-                100..=199 => reply.interim(&head.whole().map_err(Error::into_up)?).await?,
+                100..=199 => reply.interim(&head.whole(true).map_err(Error::into_up)?).await?,
                 _ => {
                     self.ctx.upstream_took = self.ctx.upstream_began.map(|began| began.elapsed());
                     return Ok(head);
@@ -95,13 +95,15 @@ impl<'r> Relay<'_, 'r> {
     /// The head as the client is to see it.
     fn begin(&mut self, head: &Head, asked: &Asked, reply: &mut Reply<'_>) -> Result<()> {
         let (snapshot, method) = (&self.running.snapshot, &self.request.method);
-        if let Some(by) = by::look(head, method)
+        if let To::Http1(to) = &mut reply.to
+            && let Some(by) = by::look(head, method)
             && rewrite::goes_by(snapshot, self.request, head.status, by.content_type)
         {
-            by.pass(head, snapshot.link.as_ref(), reply);
+            by.pass(head, snapshot.link.as_ref(), to);
+            reply.status = head.status;
             return Ok(());
         }
-        let mut head = head.whole().map_err(Error::into_up)?;
+        let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
         front_head::end_hop(&mut head);
         let page = Some(&mut *self.page);
         self.ctx.page = rewrite::prepare_response(snapshot, self.request, asked, &mut head, page, &self.front.metrics)?;
@@ -114,7 +116,7 @@ impl<'r> Relay<'_, 'r> {
         if let Some(link) = &snapshot.link {
             head.append_header("Link", link.clone())?;
         }
-        reply.begin(method, &head);
+        reply.begin(method, head);
         Ok(())
     }
 
@@ -133,7 +135,7 @@ impl<'r> Relay<'_, 'r> {
             }
             match part {
                 part if last => return Ok(part.unwrap_or_default()),
-                Some(part) => reply.body(&part, false).await?,
+                Some(part) => reply.body(part, false).await?,
                 None => {}
             }
         }
@@ -150,7 +152,7 @@ async fn part(site: &mut Site, reply: &mut Reply<'_>) -> Result<Option<Bytes>> {
             tokio::select! {
                 biased;
                 read = reading => read,
-                () = reply.conn.gone() => return Err(left()),
+                () = reply.gone() => return Err(left()),
             }
         }
     };

@@ -1,170 +1,110 @@
-//! An answer on its way to the client: its head, then its body as it is framed there.
-//!
-//! The head waits for the first of the body, so that both leave in one write.
+//! An answer on its way to the client, whatever it speaks.
 
-use std::{
-    io::{self, IoSlice, Write},
-    time::Duration,
-};
+use std::time::Duration;
 
-use http::{Method, StatusCode, header};
-use pingora::{
-    Error, ErrorType, OrErr, Result,
-    http::ResponseHeader,
-    prelude::timeout,
-    protocols::http::{date::get_cached_date, v1::common::header_value_content_length},
-};
+use bytes::Bytes;
+use frontdesk_filters::Reply as Answer;
+use http::{HeaderValue, Method};
+use pingora::{Result, http::ResponseHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
+use super::{http1::Http1, http2::Http2};
 use crate::accept::Conn;
 
-/// Room for a head.
-const HEAD: usize = 1024;
-
-/// How the client knows where the body ends (RFC 9112 §6.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
-    /// There is none.
-    Bodiless,
-    /// So many bytes are still to come.
-    Length(u64),
-    Chunked,
-    /// With the connection.
-    Close,
+/// How the client is spoken to.
+pub(super) enum To<'a> {
+    Http1(Http1<'a>),
+    Http2(Http2<'a>),
 }
 
 /// One answer.
-pub struct Reply<'a> {
-    pub conn: &'a mut Conn,
-    /// Whether the connection is kept for another request.
-    pub keeps: bool,
+pub(super) struct Reply<'a> {
+    pub(super) to: To<'a>,
     /// Of the answer, once its head has been made; 0 before.
-    pub status: u16,
+    pub(super) status: u16,
     /// Bytes of the body that have left.
-    pub sent: usize,
-    /// How long the client may take for each write.
-    patience: Duration,
-    framing: Framing,
-    /// Made and not yet written.
-    waiting: Vec<u8>,
-    /// The client has seen something of the answer itself.
-    pub seen: bool,
+    pub(super) sent: usize,
+    /// The client may have seen something of the answer itself.
+    pub(super) seen: bool,
 }
 
 impl<'a> Reply<'a> {
-    /// An answer that has not begun.
-    pub fn new(conn: &'a mut Conn, keeps: bool, patience: Duration) -> Self {
-        Self { conn, keeps, status: 0, sent: 0, patience, framing: Framing::Bodiless, waiting: Vec::new(), seen: false }
+    /// An answer over HTTP/1.1 that has not begun. `patience`: how long the client may take for each write.
+    pub(super) fn over_http1(conn: &'a mut Conn, keeps: bool, patience: Duration) -> Self {
+        Self { to: To::Http1(Http1::new(conn, keeps, patience)), status: 0, sent: 0, seen: false }
     }
 
-    /// Passes an interim answer at once.
-    pub async fn interim(&mut self, head: &ResponseHeader) -> Result<()> {
-        self.start(head.status.as_u16(), head.get_reason_phrase().unwrap_or_default().as_bytes());
-        head.header_to_h1_wire(&mut self.waiting);
-        self.waiting.extend_from_slice(b"\r\n");
-        self.flush().await
+    /// The same over HTTP/2.
+    pub(super) fn over_http2(session: &'a mut Http2Session, patience: Duration) -> Self {
+        Self { to: To::Http2(Http2::new(session, patience)), status: 0, sent: 0, seen: false }
     }
 
-    /// Begins a head. Of one that nobody has seen nothing is left.
-    pub fn start(&mut self, status: u16, reason: &[u8]) {
-        self.waiting.clear();
-        self.waiting.reserve(HEAD);
-        self.waiting.extend_from_slice(b"HTTP/1.1 ");
-        self.waiting.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
-        self.waiting.push(b' ');
-        self.waiting.extend_from_slice(reason);
-        self.waiting.extend_from_slice(b"\r\n");
+    /// Whether the connection is there for another request. A stream is for one.
+    pub(super) fn keeps(&self) -> bool {
+        matches!(&self.to, To::Http1(to) if to.keeps())
     }
 
-    /// Adds a line to the head.
-    pub fn line(&mut self, name: &[u8], value: &[u8]) {
-        for part in [name, b": ", value, b"\r\n"] {
-            self.waiting.extend_from_slice(part);
+    /// The answer is not whole, or not the site's: nothing comes after it.
+    pub(super) fn ends(&mut self) {
+        if let To::Http1(to) = &mut self.to {
+            to.ends();
         }
     }
 
-    /// Ends the head of the answer itself. `dated`: it has a Date already.
-    pub fn end(&mut self, status: u16, framing: Framing, dated: bool) {
-        if !dated {
-            self.line(b"Date", get_cached_date().as_bytes());
+    /// Passes an interim answer at once, where there is a way to.
+    pub(super) async fn interim(&mut self, head: &ResponseHeader) -> Result<()> {
+        match &mut self.to {
+            To::Http1(to) => to.interim(head).await,
+            // The library has no place for one.
+            To::Http2(_) => Ok(()),
         }
-        self.keeps &= framing != Framing::Close;
-        self.line(b"Connection", if self.keeps { b"keep-alive" } else { b"close" });
-        self.waiting.extend_from_slice(b"\r\n");
-        (self.framing, self.status) = (framing, status);
     }
 
-    /// Makes a head of the library's, and settles by it how the body is framed.
-    pub fn begin(&mut self, method: &Method, head: &ResponseHeader) {
-        let status = head.status.as_u16();
-        self.start(status, head.get_reason_phrase().unwrap_or_default().as_bytes());
-        head.header_to_h1_wire(&mut self.waiting);
-        self.end(status, framing(method, head), head.headers.contains_key(header::DATE));
+    /// Begins with the site's head as the client is to see it.
+    pub(super) fn begin(&mut self, method: &Method, head: ResponseHeader) {
+        self.status = head.status.as_u16();
+        match &mut self.to {
+            To::Http1(to) => to.begin(method, &head),
+            To::Http2(to) => to.begin(method, head),
+        }
+    }
+
+    /// Gives an answer of our own.
+    pub(super) async fn answer(&mut self, method: &Method, link: Option<&HeaderValue>, told: Answer) -> Result<()> {
+        self.status = told.status.as_u16();
+        let body = match &mut self.to {
+            To::Http1(to) => {
+                to.answer(method, link, &told);
+                told.body
+            }
+            To::Http2(to) => to.answer(method, link, told),
+        };
+        self.body(body, true).await
     }
 
     /// Writes a part of the body, the last one with its end.
-    pub async fn body(&mut self, part: &[u8], last: bool) -> Result<()> {
-        let part = match self.framing {
-            Framing::Bodiless => &[],
-            Framing::Length(left) => {
-                let part = &part[..usize::try_from(left).map_or(part.len(), |left| left.min(part.len()))];
-                self.framing = Framing::Length(left - part.len() as u64);
-                part
-            }
-            Framing::Chunked | Framing::Close => part,
+    pub(super) async fn body(&mut self, part: Bytes, last: bool) -> Result<()> {
+        self.seen = true;
+        self.sent += match &mut self.to {
+            To::Http1(to) => to.body(&part, last).await?,
+            To::Http2(to) => to.body(part, last).await?,
         };
-        let mut end: &[u8] = b"";
-        if self.framing == Framing::Chunked {
-            if !part.is_empty() {
-                let _ = write!(self.waiting, "{:x}\r\n", part.len());
-            }
-            end = match (part.is_empty(), last) {
-                (false, false) => b"\r\n",
-                (false, true) => b"\r\n0\r\n\r\n",
-                (true, true) => b"0\r\n\r\n",
-                (true, false) => b"",
-            };
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        let bufs = &mut [IoSlice::new(&waiting), IoSlice::new(part), IoSlice::new(end)];
-        self.write(bufs).await?;
-        self.sent += part.len();
-        if last && matches!(self.framing, Framing::Length(1..)) {
-            // The client waits for more than there is.
-            self.keeps = false;
-        }
         Ok(())
     }
 
     /// Writes what waits.
-    pub async fn flush(&mut self) -> Result<()> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let waiting = std::mem::take(&mut self.waiting);
-        self.write(&mut [IoSlice::new(&waiting)]).await
-    }
-
-    async fn write(&mut self, bufs: &mut [IoSlice<'_>]) -> Result<()> {
+    pub(super) async fn flush(&mut self) -> Result<()> {
         self.seen |= self.status != 0;
-        let sent = timeout(self.patience, self.conn.send(bufs)).await;
-        let sent = sent.or_err(ErrorType::WriteTimedout, "the client does not read").map_err(Error::into_down)?;
-        sent.map_err(|e: io::Error| Error::because(ErrorType::WriteError, "writing to the client", e).into_down())
-    }
-}
-
-/// As the library has it: a transfer coding wins, and one that does not end with `chunked` ends with the connection.
-fn framing(method: &Method, head: &ResponseHeader) -> Framing {
-    if *method == Method::HEAD || matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
-        return Framing::Bodiless;
-    }
-    match head.headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
-        Some(codings) => {
-            let last = codings.as_bytes().rsplit(|byte| *byte == b',').next().unwrap_or_default();
-            if last.trim_ascii().eq_ignore_ascii_case(b"chunked") { Framing::Chunked } else { Framing::Close }
+        match &mut self.to {
+            To::Http1(to) => to.flush().await,
+            To::Http2(to) => to.flush(),
         }
-        None => {
-            let length = header_value_content_length(head.headers.get(header::CONTENT_LENGTH));
-            length.map_or(Framing::Close, |length| Framing::Length(length as u64))
+    }
+
+    /// Returns when the client has left.
+    pub(super) async fn gone(&mut self) {
+        match &mut self.to {
+            To::Http1(to) => to.gone().await,
+            To::Http2(to) => to.gone().await,
         }
     }
 }

@@ -205,9 +205,13 @@ impl Head {
         }
     }
 
-    /// The same as the library has it.
-    pub(super) fn whole(&self) -> Result<ResponseHeader> {
-        let mut whole = ResponseHeader::build(self.status, Some(self.fields.len() + 4))?;
+    /// The same as the library has it. `cased`: its names are to be seen as they were written.
+    pub(super) fn whole(&self, cased: bool) -> Result<ResponseHeader> {
+        let room = Some(self.fields.len() + 4);
+        let mut whole = match cased {
+            true => ResponseHeader::build(self.status, room)?,
+            false => ResponseHeader::build_no_case(self.status, room)?,
+        };
         whole.set_version(self.version);
         let reason =
             std::str::from_utf8(self.reason()).or_err(ErrorType::InvalidHTTPHeader, "the reason is no text")?;

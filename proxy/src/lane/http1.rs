@@ -1,0 +1,195 @@
+//! An answer over HTTP/1.1: its head line by line, then its body as it is framed there.
+//!
+//! The head waits for the first of the body, so that both leave in one write.
+
+use std::{
+    io::{self, IoSlice, Write},
+    time::Duration,
+};
+
+use frontdesk_filters::Reply as Answer;
+use http::{HeaderValue, Method, header};
+use pingora::{
+    Error, ErrorType, OrErr, Result,
+    http::ResponseHeader,
+    prelude::timeout,
+    protocols::http::{date::get_cached_date, v1::common::header_value_content_length},
+};
+
+use crate::{accept::Conn, answer};
+
+/// Room for a head.
+const HEAD: usize = 1024;
+
+/// How the client knows where the body ends (RFC 9112 §6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// There is none.
+    Bodiless,
+    /// So many bytes are still to come.
+    Length(u64),
+    Chunked,
+    /// With the connection.
+    Close,
+}
+
+/// The client's connection, and what is written to it.
+pub(super) struct Http1<'a> {
+    conn: &'a mut Conn,
+    /// Whether the connection is kept for another request.
+    keeps: bool,
+    /// How long the client may take for each write.
+    patience: Duration,
+    framing: Framing,
+    /// Made and not yet written.
+    waiting: Vec<u8>,
+}
+
+impl<'a> Http1<'a> {
+    pub(super) fn new(conn: &'a mut Conn, keeps: bool, patience: Duration) -> Self {
+        Self { conn, keeps, patience, framing: Framing::Bodiless, waiting: Vec::new() }
+    }
+
+    /// Whether the connection is kept for another request.
+    pub(super) fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    /// The connection ends with this answer.
+    pub(super) fn ends(&mut self) {
+        self.keeps = false;
+    }
+
+    pub(super) async fn gone(&mut self) {
+        self.conn.gone().await;
+    }
+
+    /// Passes an interim answer at once.
+    pub(super) async fn interim(&mut self, head: &ResponseHeader) -> Result<()> {
+        self.start(head.status.as_u16(), head.get_reason_phrase().unwrap_or_default().as_bytes());
+        head.header_to_h1_wire(&mut self.waiting);
+        self.waiting.extend_from_slice(b"\r\n");
+        self.flush().await
+    }
+
+    /// Begins a head. Of one that nobody has seen nothing is left.
+    pub(super) fn start(&mut self, status: u16, reason: &[u8]) {
+        self.waiting.clear();
+        self.waiting.reserve(HEAD);
+        self.waiting.extend_from_slice(b"HTTP/1.1 ");
+        self.waiting.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
+        self.waiting.push(b' ');
+        self.waiting.extend_from_slice(reason);
+        self.waiting.extend_from_slice(b"\r\n");
+    }
+
+    /// Adds a line to the head.
+    pub(super) fn line(&mut self, name: &[u8], value: &[u8]) {
+        for part in [name, b": ", value, b"\r\n"] {
+            self.waiting.extend_from_slice(part);
+        }
+    }
+
+    /// Ends the head of the answer itself. `dated`: it has a Date already.
+    pub(super) fn end(&mut self, framing: Framing, dated: bool) {
+        if !dated {
+            self.line(b"Date", get_cached_date().as_bytes());
+        }
+        self.keeps &= framing != Framing::Close;
+        self.line(b"Connection", if self.keeps { b"keep-alive" } else { b"close" });
+        self.waiting.extend_from_slice(b"\r\n");
+        self.framing = framing;
+    }
+
+    /// Makes a head of the library's, and settles by it how the body is framed.
+    pub(super) fn begin(&mut self, method: &Method, head: &ResponseHeader) {
+        self.start(head.status.as_u16(), head.get_reason_phrase().unwrap_or_default().as_bytes());
+        head.header_to_h1_wire(&mut self.waiting);
+        self.end(framing(method, head), head.headers.contains_key(header::DATE));
+    }
+
+    /// Makes the head of an answer of our own.
+    pub(super) fn answer(&mut self, method: &Method, link: Option<&HeaderValue>, told: &Answer) {
+        self.start(told.status.as_u16(), told.status.canonical_reason().unwrap_or_default().as_bytes());
+        // First, because some clients read only the first.
+        if let Some(link) = link {
+            self.line(b"Link", link.as_bytes());
+        }
+        for (name, value) in &told.headers {
+            self.line(answer::cased(name).unwrap_or(name.as_str()).as_bytes(), value.as_bytes());
+        }
+        let mut framing = Framing::Bodiless;
+        if !answer::is_bodiless(told.status) {
+            self.line(b"Content-Length", itoa::Buffer::new().format(told.body.len()).as_bytes());
+            if *method != Method::HEAD {
+                framing = Framing::Length(told.body.len() as u64);
+            }
+        }
+        self.end(framing, false);
+    }
+
+    /// Writes a part of the body, the last one with its end. Gives back how many bytes of it the client wants.
+    pub(super) async fn body(&mut self, part: &[u8], last: bool) -> Result<usize> {
+        let part = match self.framing {
+            Framing::Bodiless => &[],
+            Framing::Length(left) => {
+                let part = &part[..usize::try_from(left).map_or(part.len(), |left| left.min(part.len()))];
+                self.framing = Framing::Length(left - part.len() as u64);
+                part
+            }
+            Framing::Chunked | Framing::Close => part,
+        };
+        let mut end: &[u8] = b"";
+        if self.framing == Framing::Chunked {
+            if !part.is_empty() {
+                let _ = write!(self.waiting, "{:x}\r\n", part.len());
+            }
+            end = match (part.is_empty(), last) {
+                (false, false) => b"\r\n",
+                (false, true) => b"\r\n0\r\n\r\n",
+                (true, true) => b"0\r\n\r\n",
+                (true, false) => b"",
+            };
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let bufs = &mut [IoSlice::new(&waiting), IoSlice::new(part), IoSlice::new(end)];
+        self.write(bufs).await?;
+        if last && matches!(self.framing, Framing::Length(1..)) {
+            // The client waits for more than there is.
+            self.keeps = false;
+        }
+        Ok(part.len())
+    }
+
+    /// Writes what waits.
+    pub(super) async fn flush(&mut self) -> Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.write(&mut [IoSlice::new(&waiting)]).await
+    }
+
+    async fn write(&mut self, bufs: &mut [IoSlice<'_>]) -> Result<()> {
+        let sent = timeout(self.patience, self.conn.send(bufs)).await;
+        let sent = sent.or_err(ErrorType::WriteTimedout, "the client does not read").map_err(Error::into_down)?;
+        sent.map_err(|e: io::Error| Error::because(ErrorType::WriteError, "writing to the client", e).into_down())
+    }
+}
+
+/// As the library has it: a transfer coding wins, and one that does not end with `chunked` ends with the connection.
+fn framing(method: &Method, head: &ResponseHeader) -> Framing {
+    if *method == Method::HEAD || answer::is_bodiless(head.status) {
+        return Framing::Bodiless;
+    }
+    match head.headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
+        Some(codings) => {
+            let last = codings.as_bytes().rsplit(|byte| *byte == b',').next().unwrap_or_default();
+            if last.trim_ascii().eq_ignore_ascii_case(b"chunked") { Framing::Chunked } else { Framing::Close }
+        }
+        None => {
+            let length = header_value_content_length(head.headers.get(header::CONTENT_LENGTH));
+            length.map_or(Framing::Close, |length| Framing::Length(length as u64))
+        }
+    }
+}
