@@ -4,7 +4,8 @@
 //! HTTP/2, which has none, one with `Max-Forwards` is not: so each row is asked twice, without and with such a header,
 //! and what the site was sent and what the client got is compared line by line.
 
-use crate::support::{Answer, Step};
+use crate::support::calls::{action, query, site};
+use crate::support::{Answer, Reply, Step};
 use crate::support::{Ask, Coding, Desk, Framing, Origin, Request, Response, SOON, Setup, Via, eventually, page::PAGE};
 
 /// What the site answers. The connection ends after it unless it begins with `=`.
@@ -303,5 +304,43 @@ async fn short_way_leaves_the_site_when_the_client_leaves() {
         drop(conn);
         eventually("the site is left, twice", SOON, async || desk.descriptors() + 3 <= held).await;
         drop(stream);
+    }
+}
+
+#[tokio::test]
+async fn short_way_calls_as_the_long_one() {
+    let origin = Origin::start(|_: &Request| Reply::json("{\"lamps\":[1,2]}")).await;
+    let wants =
+        "\ninput_schema = { type = \"object\", required = [\"q\"], properties = { q = { type = \"string\" } } }";
+    let up = "\nupstream = { method = \"GET\", path = \"/api/lamps\" }";
+    let desk = site(&origin, &(query("lamps", &format!("{wants}{up}")) + &action("buy", up))).start().await;
+    let long = format!("{{\"q\":\"{}\"}}", "x".repeat(9000));
+    let json = ("Content-Type", "application/json");
+    for (endpoint, body, headers) in [
+        ("/agent/lamps", "{\"q\":\"red\"}", vec![json]),
+        ("/agent/lamps", "{\"q\":\"red\"}", vec![json, ("Accept", "application/json")]),
+        ("/agent/lamps", "{\"q\":\"red\"}", vec![json, ("Accept", "text/html")]),
+        ("/agent/lamps", "{\"q\":\"red\"}", vec![("Content-Type", "text/plain")]),
+        ("/agent/lamps", "{\"q\":1}", vec![json]),
+        ("/agent/lamps", "{\"q\":", vec![json]),
+        ("/agent/lamps", "", vec![json]),
+        ("/agent/lamps", &long, vec![json]),
+        ("/agent/buy", "{}", vec![json]),
+        ("/agent/buy", "{}", vec![json, ("Authorization", "Bearer no-such-key")]),
+        ("/agent/none", "{}", vec![json]),
+        ("/elsewhere", "a=b", vec![("Content-Type", "application/x-www-form-urlencoded")]),
+    ] {
+        let ask = Ask::post(endpoint, body).header("X-Request-Id", "r-1");
+        let ask = headers.iter().fold(ask, |ask, (name, value)| ask.header(name, value));
+        let mut conn = desk.conn().await;
+        let mut told = Vec::new();
+        for ask in [ask.clone(), by_the_long_way(ask.clone(), Via::H1), ask] {
+            let response = conn.ask(&ask).await;
+            let names: Vec<String> = response.headers.0.iter().map(|(name, _)| name.to_lowercase()).collect();
+            let names: std::collections::BTreeSet<String> = names.into_iter().collect();
+            told.push((response.status, names, response.text()));
+        }
+        assert_eq!(told[0], told[1], "{endpoint} {headers:?} {body:.40}");
+        assert_eq!(told[0], told[2], "{endpoint} {headers:?} {body:.40}, again");
     }
 }

@@ -1,4 +1,5 @@
-"""Frontdesk, as the comparison runs it: everything at its default but the limits, which are never reached."""
+"""Frontdesk, as the comparison runs it: everything at its default but the limits, which are never reached, and the
+concierge, which reads the site and keeps what it read: it is there where it is asked."""
 import os, signal
 
 from .proxy import Proxy
@@ -9,7 +10,7 @@ CALL, TOPIC = "/agent/things", "things_search"
 
 class Frontdesk(Proxy):
     name = "frontdesk"
-    log_note = "standard output, to a file"
+    log_note = "standard output, to a file; its concierge is on for (f) alone"
     reload_note = "the file is replaced, SIGHUP"
 
     def __init__(self, site, binary):
@@ -32,6 +33,8 @@ threads = 1
 [site]
 name = "Bench"
 description = "Number {generation}."
+[content]
+concierge = {"true" if self.keeps else "false"}
 [rate_limits]
 {limits}[token_budget]
 anonymous = "4000000000/session"
@@ -58,7 +61,7 @@ name = "{TOPIC}"
 answer = "{{{{ data.results | length }}}} things; the first is {{{{ data.results[0].name }}}}."
 """)
 
-    # Whether answers of the site's to calls are kept: only where that is the job.
+    # Whether answers of the site's to calls are kept, and there is a concierge: only where that is the job.
     keeps = False
 
     def command(self):

@@ -14,7 +14,7 @@ const LINES: &[Row] = &[
     // What may not be in a target goes up as an escape, or is refused if it comes in pieces.
     ("two spaces before the version", Either, "GET /case  HTTP/1.1\r\n%h\r\n"),
     ("tabs for spaces", Refused, "GET\t/case\tHTTP/1.1\r\n%h\r\n"),
-    ("a space in the target", Either, "GET /case /smuggled HTTP/1.1\r\n%h\r\n"),
+    ("a space in the target", Either, "GET /case /other HTTP/1.1\r\n%h\r\n"),
     ("two versions", Refused, "GET /case HTTP/1.1 HTTP/1.1\r\n%h\r\n"),
     ("a space at the end", Refused, "GET /case HTTP/1.1 \r\n%h\r\n"),
     ("a space at the beginning", Refused, " GET /case HTTP/1.1\r\n%h\r\n"),

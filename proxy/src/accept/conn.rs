@@ -138,6 +138,12 @@ impl Conn {
         self.info.head_is_read(length);
     }
 
+    /// Takes the body that came with it.
+    pub fn take_body(&mut self, length: usize) -> Bytes {
+        self.taken += length;
+        self.ahead.split_to(length)
+    }
+
     /// Returns when the client has left, or will send nothing more. What it sends meanwhile waits, as far as there is
     /// room.
     pub async fn gone(&mut self) {

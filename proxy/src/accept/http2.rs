@@ -106,12 +106,13 @@ pub(super) async fn http2<A, S>(
                 let stream = streams.begin();
                 let info = Arc::new(info.for_stream());
                 let (app, shortcut, drain, permit) = (app.clone(), shortcut.clone(), drain.clone(), permit.clone());
-                tokio::spawn(async move {
+                // Boxed where it is made: what is spawned is moved several times.
+                tokio::spawn(Box::pin(async move {
                     let _held = (stream, permit);
                     let Some(session) = shortcut.serve_stream(session, &info).await else { return };
                     // Boxed: most streams need nothing of it.
                     Box::pin(long_stream(&app, session, &drain, &info)).await;
-                });
+                }));
             }
             Ok(Some(H2Accept::Rejected)) => {
                 gate.metrics.rejected("malformed");

@@ -72,7 +72,8 @@ impl Front {
         }
     }
 
-    async fn at_desk(
+    /// Has something done at the desk, and says what the client is told.
+    pub(crate) async fn at_desk(
         &self,
         head: &RequestHeader,
         ctx: &mut Ctx,

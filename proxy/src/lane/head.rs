@@ -1,4 +1,4 @@
-//! Which requests are plain: whole, without a body, and spelled so that nobody could read them otherwise.
+//! Which requests are plain: whole, body and all, and spelled so that nobody could read them otherwise.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Version, header};
@@ -8,9 +8,8 @@ use pingora::http::RequestHeader;
 /// Headers of a plain request at most; who sends more is read by the library.
 const MOST: usize = 64;
 
-/// What makes a request more than plain: a body, another protocol, an answer in between, a hop's own business.
-const NOT_PLAIN: [HeaderName; 12] = [
-    header::CONTENT_LENGTH,
+/// What makes a request more than plain: a body in parts, another protocol, an answer in between, a hop's own business.
+const NOT_PLAIN: [HeaderName; 11] = [
     header::TRANSFER_ENCODING,
     header::EXPECT,
     header::UPGRADE,
@@ -29,6 +28,8 @@ pub struct Head {
     pub request: Box<RequestHeader>,
     /// Of the head as it came, in bytes.
     pub length: usize,
+    /// Of the body, which has come with it; only what is posted has one.
+    pub body: usize,
     /// The client keeps the connection.
     pub keeps: bool,
 }
@@ -47,6 +48,7 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
     let method = match read.method? {
         "GET" => Method::GET,
         "HEAD" => Method::HEAD,
+        "POST" => Method::POST,
         _ => return None,
     };
     let target = read.path?;
@@ -57,11 +59,16 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
     request.set_version(Version::HTTP_11);
     let mut keeps = true;
     let mut hosts = 0;
+    let mut body = None;
     for header in read.headers.iter() {
         let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
         match name {
             header::HOST => hosts += 1,
             header::CONNECTION => keeps = kept(header.value)?,
+            header::CONTENT_LENGTH if request.method == Method::POST && body.is_none() => {
+                body = Some(digits(header.value)?);
+            }
+            header::CONTENT_LENGTH => return None,
             // An answer to it may be silent for long.
             header::ACCEPT if holds(header.value, b"event-stream") => return None,
             ref name if NOT_PLAIN.contains(name) => return None,
@@ -70,7 +77,15 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
         let value = HeaderValue::from_maybe_shared(bytes.slice_ref(header.value)).ok()?;
         request.append_header(bytes.slice_ref(header.name.as_bytes()), value).ok()?;
     }
-    (hosts == 1).then(|| Head { request: Box::new(request), length, keeps })
+    let body = if request.method == Method::POST { body? } else { 0 };
+    let whole = body <= bytes.len() - length;
+    (hosts == 1 && whole).then(|| Head { request: Box::new(request), length, body, keeps })
+}
+
+/// A length as it may be written.
+fn digits(value: &[u8]) -> Option<usize> {
+    let all = value.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(value).ok().filter(|_| all)?.parse().ok()
 }
 
 /// Whether a stream of HTTP/2, whose request has ended with its head, asks for something plain.
@@ -86,7 +101,7 @@ pub fn is_plain(request: &RequestHeader) -> bool {
         && request.headers.iter().all(|(name, value)| {
             visible(value.as_bytes())
                 && match *name {
-                    header::HOST | header::CONNECTION => false,
+                    header::HOST | header::CONNECTION | header::CONTENT_LENGTH => false,
                     header::ACCEPT => !holds(value.as_bytes(), b"event-stream"),
                     ref name => !NOT_PLAIN.contains(name),
                 }
@@ -141,6 +156,8 @@ mod tests {
         let mut wire = Vec::new();
         head.request.header_to_h1_wire(&mut wire);
         assert_eq!(String::from_utf8(wire).unwrap(), "hOsT: x\r\nAccept: text/html\r\nX-A: 1\r\nx-a: 2\r\n");
+        let posted = read("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nabGET").unwrap();
+        assert_eq!((posted.length, posted.body), (47, 2));
         assert!(read("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap().keeps);
         assert!(read("GET / HTTP/1.1\r\nHost: x\r\nConnection: Keep-Alive\r\n\r\n").unwrap().keeps);
         assert!(!read("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap().keeps);
@@ -152,6 +169,14 @@ mod tests {
             "GET / HTTP/1.1\r\nHost: x\r\n",
             "GET / HTTP/1.0\r\nHost: x\r\n\r\n",
             "POST / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1, 1\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551617\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\na",
+            "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na",
             "get / HTTP/1.1\r\nHost: x\r\n\r\n",
             "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
             "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n",

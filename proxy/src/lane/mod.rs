@@ -21,13 +21,16 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, Reply as Answer};
+use http::Method;
 use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
 use crate::{
     accept::{Conn, ConnInfo, Shortcut, Way},
     front::{
         Front,
+        call::Work,
         ctx::{Ctx, Over},
         failure, head as front_head,
     },
@@ -44,13 +47,15 @@ pub struct Lane(pub Front);
 impl Shortcut for Lane {
     async fn serve(&self, mut conn: Box<Conn>, leaving: bool) -> Way {
         let Some(head) = plain(conn.ahead()) else { return Way::Library(conn) };
-        let Some(begun) = self.begin(&head.request, Some(&conn.ahead()[..head.length]), conn.info()).await else {
+        let raw = &conn.ahead()[..head.length];
+        let Some(begun) = self.begin(&head.request, Some(raw), head.body, conn.info()).await else {
             return Way::Library(conn);
         };
         conn.take_head(head.length);
+        let body = conn.take_body(head.body);
         let keeps = head.keeps && !leaving && !self.0.draining.load(Ordering::Relaxed);
         let mut reply = Reply::over_http1(&mut conn, keeps, begun.patience());
-        self.carry_out(&head.request, begun, &mut reply).await;
+        self.carry_out(&head.request, body, begun, &mut reply).await;
         if reply.keeps() { Way::Next(conn) } else { Way::Over }
     }
 
@@ -59,10 +64,10 @@ impl Shortcut for Lane {
             return Some(stream);
         }
         let Ok(nothing) = RequestHeader::build_no_case("GET", b"/", None) else { return Some(stream) };
-        let Some(begun) = self.begin(stream.req_header(), None, info).await else { return Some(stream) };
+        let Some(begun) = self.begin(stream.req_header(), None, 0, info).await else { return Some(stream) };
         let request = std::mem::replace(stream.req_header_mut(), nothing);
         let mut reply = Reply::over_http2(&mut stream, begun.patience());
-        self.carry_out(&request, begun, &mut reply).await;
+        self.carry_out(&request, Bytes::new(), begun, &mut reply).await;
         // An answer that is not whole is reset when the stream is dropped, once what there is of it has left.
         None
     }
@@ -84,8 +89,14 @@ impl Begun {
 
 impl Lane {
     /// Decides on a plain request. `None`: somebody else carries it out, and finds with the connection what was decided.
-    /// `raw`: as it came, over HTTP/1.
-    async fn begin(&self, request: &RequestHeader, raw: Option<&[u8]>, info: &Arc<ConnInfo>) -> Option<Begun> {
+    /// `raw`: as it came, over HTTP/1. `body`: how many bytes came with it.
+    async fn begin(
+        &self,
+        request: &RequestHeader,
+        raw: Option<&[u8]>,
+        body: usize,
+        info: &Arc<ConnInfo>,
+    ) -> Option<Begun> {
         let Self(front) = self;
         let mut ctx = Ctx::new(Some(info.clone()));
         let running = ctx.running(&front.live);
@@ -95,10 +106,11 @@ impl Lane {
         }
         front.arrived(request, &mut ctx);
         let decision = front.decide(request, &mut ctx).await;
-        let here = match decision {
+        let here = match &decision {
             Decision::Answer(_) | Decision::Refuse(..) => true,
-            Decision::Pass => running.pool.is_plain(),
-            Decision::Make(_) | Decision::Serve(_) => false,
+            Decision::Serve(serving) => body <= serving.most(&running.snapshot.settings),
+            Decision::Pass => request.method != Method::POST && running.pool.is_plain(),
+            Decision::Make(_) => false,
         };
         if !here {
             ctx.decided = Some(decision);
@@ -108,11 +120,12 @@ impl Lane {
         Some(Begun { ctx, running, decision })
     }
 
-    async fn carry_out(&self, request: &RequestHeader, begun: Begun, reply: &mut Reply<'_>) {
+    async fn carry_out(&self, request: &RequestHeader, body: Bytes, begun: Begun, reply: &mut Reply<'_>) {
         let Begun { ctx, running, decision } = begun;
+        let received = body.len();
         let mut served = Served { front: &self.0, running: &running, request, ctx, page: PageBody::default() };
-        served.run(decision, reply).await;
-        served.over(reply);
+        served.run(decision, body, reply).await;
+        served.over(received, reply);
     }
 }
 
@@ -127,8 +140,8 @@ struct Served<'a> {
 
 impl Served<'_> {
     /// Answers it, come what may; a client that cannot be answered any more is left.
-    async fn run(&mut self, decision: Decision, reply: &mut Reply<'_>) {
-        let Err(e) = self.carry_out(decision, reply).await else { return };
+    async fn run(&mut self, decision: Decision, body: Bytes, reply: &mut Reply<'_>) {
+        let Err(e) = self.carry_out(decision, body, reply).await else { return };
         reply.ends();
         let failure = failure::of(&e);
         self.ctx.error = Some(failure.reason());
@@ -141,7 +154,7 @@ impl Served<'_> {
         }
     }
 
-    async fn carry_out(&mut self, decision: Decision, reply: &mut Reply<'_>) -> Result<()> {
+    async fn carry_out(&mut self, decision: Decision, body: Bytes, reply: &mut Reply<'_>) -> Result<()> {
         let front = self.front;
         match decision {
             Decision::Answer(told) => self.answer(told, reply).await,
@@ -151,7 +164,13 @@ impl Served<'_> {
                 let told = front.finished(self.request, &mut self.ctx, self.running, told).await?;
                 self.answer(told, reply).await
             }
-            Decision::Pass | Decision::Make(_) | Decision::Serve(_) => {
+            Decision::Serve(serving) => {
+                let work = Work::Serve(serving);
+                // Boxed: most requests are no calls.
+                let told = Box::pin(front.at_desk(self.request, &mut self.ctx, work, self.running, body)).await?;
+                self.answer(told, reply).await
+            }
+            Decision::Pass | Decision::Make(_) => {
                 self.ctx.place = self.running.pool.place();
                 if self.ctx.place.is_none() {
                     let refusal = Refusal::busy();
@@ -170,14 +189,9 @@ impl Served<'_> {
         reply.answer(&self.request.method, self.running.snapshot.link.as_ref(), told).await
     }
 
-    fn over(mut self, reply: &Reply<'_>) {
-        let over = Over {
-            request: self.request,
-            status: reply.status,
-            received: 0,
-            sent: reply.sent,
-            page: self.page.outcome(),
-        };
+    fn over(mut self, received: usize, reply: &Reply<'_>) {
+        let over =
+            Over { request: self.request, status: reply.status, received, sent: reply.sent, page: self.page.outcome() };
         self.front.account(&over, &mut self.ctx);
     }
 }

@@ -17,10 +17,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::chunks::Chunks;
 use crate::upstream::Plain;
 
-/// What is read at once: a head, and a small body with it.
-const READ: usize = 16 * 1024;
-/// What is read at once of a body that is known to be longer.
-const READ_MORE: usize = 64 * 1024;
+/// What is read at once: a head, and most bodies with it.
+const READ: usize = 64 * 1024;
+/// Room below which there is more made.
+const LEAST: usize = 4 * 1024;
 /// The longest head, in bytes; more than one read over it ends the request.
 const LONGEST_HEAD: usize = 1 << 20;
 /// Headers of an answer at most.
@@ -129,8 +129,8 @@ impl Site {
                 }
             }
             let most = match &self.body {
-                Body::Length(left) => usize::try_from(*left).map_or(READ_MORE, |left| left.min(READ_MORE)),
-                Body::Chunked(_) | Body::Close => READ_MORE,
+                Body::Length(left) => usize::try_from(*left).map_or(READ, |left| left.min(READ)),
+                Body::Chunked(_) | Body::Close => READ,
             };
             if self.read(most).await? == 0 {
                 if matches!(self.body, Body::Close) {
@@ -147,9 +147,19 @@ impl Site {
         (self.keeps && self.is_done() && self.buf.is_empty()).then_some(self.plain)
     }
 
+    /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.
     async fn read(&mut self, most: usize) -> Result<usize> {
-        self.buf.reserve(most);
-        let read = timeout(self.patience, self.plain.read_buf(&mut self.buf)).await;
+        let Self { plain, buf, patience, .. } = self;
+        let reading = async {
+            plain.readable().await?;
+            if buf.is_empty() && buf.capacity() < most {
+                *buf = BytesMut::with_capacity(most);
+            } else if buf.capacity() - buf.len() < LEAST {
+                buf.reserve(most);
+            }
+            plain.read_buf(buf).await
+        };
+        let read = timeout(*patience, reading).await;
         read.or_err(ErrorType::ReadTimedout, "reading an answer")?.or_err(ErrorType::ReadError, "reading an answer")
     }
 }

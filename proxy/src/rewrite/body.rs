@@ -107,7 +107,11 @@ impl Armed {
         if end && !self.done && self.broken.is_none() {
             self.done = true;
             let last = self.take(Rewriter::finish, true)?;
-            out = if out.is_empty() { last } else { Bytes::from([out, last].concat()) };
+            out = match (out.is_empty(), last.is_empty()) {
+                (true, _) => last,
+                (_, true) => out,
+                _ => Bytes::from([out, last].concat()),
+            };
             match self.rewriter.outcome() {
                 Outcome::Inserted => self.metrics.pages_rewritten.inc(),
                 other => self.metrics.pages_untouched.with_label_values(&[reason(other)]).inc(),

@@ -46,6 +46,11 @@ impl Plain {
         Self { tcp, address, used: Instant::now() }
     }
 
+    /// Returns when there is something to read, or an end, as far as the system has told.
+    pub async fn readable(&self) -> io::Result<()> {
+        std::future::poll_fn(|cx| self.tcp.poll_read_ready(cx)).await
+    }
+
     /// Nothing has come that nobody asked for, nor an end.
     fn is_well(&self) -> bool {
         self.tcp.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
