@@ -6,6 +6,7 @@
 
 use std::{
     io::Write,
+    net::IpAddr,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -60,7 +61,7 @@ pub struct Line<'a> {
     /// `None`: HTTP.
     pub protocol: Option<&'a str>,
     pub version: &'a str,
-    pub client: Option<std::net::IpAddr>,
+    pub client: Option<IpAddr>,
     pub user_agent: Option<&'a str>,
     pub request_bytes: usize,
     pub response_bytes: usize,
@@ -174,7 +175,8 @@ fn render(line: &Line<'_>) -> Vec<u8> {
     text(&mut out, "network.protocol.name", line.protocol);
     text(&mut out, "network.protocol.version", Some(line.version));
     if let Some(client) = line.client {
-        let _ = write!(out, ",\"client.address\":\"{client}\"");
+        begin(&mut out, "client.address");
+        address(&mut out, client);
     }
     text(&mut out, "user_agent.original", line.user_agent);
     number(&mut out, "http.request.body.size", line.request_bytes as u64);
@@ -204,10 +206,30 @@ fn text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
     begin(out, key);
     out.push(b'"');
     let value = &value[..value.floor_char_boundary(LONGEST)];
-    if value.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+    // All of it at once, without an early end: so it is looked at many bytes at a time.
+    let odd = |byte: u8| !matches!(byte, b' '..=b'~') | (byte == b'"') | (byte == b'\\');
+    if !value.bytes().fold(false, |found, byte| found | odd(byte)) {
         out.extend_from_slice(value.as_bytes());
     } else {
         escaped(out, value);
+    }
+    out.push(b'"');
+}
+
+fn address(out: &mut Vec<u8>, address: IpAddr) {
+    out.push(b'"');
+    match address {
+        IpAddr::V4(address) => {
+            for (n, octet) in address.octets().into_iter().enumerate() {
+                if n > 0 {
+                    out.push(b'.');
+                }
+                out.extend_from_slice(itoa::Buffer::new().format(octet).as_bytes());
+            }
+        }
+        IpAddr::V6(address) => {
+            let _ = write!(out, "{address}");
+        }
     }
     out.push(b'"');
 }
@@ -281,6 +303,7 @@ mod tests {
         };
         let read: serde_json::Value = serde_json::from_slice(&render(&line)).unwrap();
         assert_eq!(read["url.path"], line.path);
+        assert_eq!(read["client.address"], "127.0.0.1");
         assert_eq!(read["duration_ms"], 1.005);
         assert_eq!(read["trace_id"], "0000000000000000000000004bf92f35");
         assert_eq!(read["span_id"], "00000000000000b7");

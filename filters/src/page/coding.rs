@@ -10,14 +10,17 @@ use bytes::Bytes;
 
 use super::{
     decode::{Decoder, Status},
-    encode::Encoder,
+    encode::{self, Encoder},
     insert::{Inserter, Insertion, Outcome, Why},
+    whole,
 };
 
 /// The window through which decoded bytes pass.
 const WINDOW_BYTES: usize = 32 * 1024;
 /// How much of the original is kept for passing it on after all, until the first output.
 const ORIGINAL_MAX_BYTES: usize = 64 * 1024;
+/// A page that is longer, decoded, is not recoded in one go: others wait meanwhile.
+const AT_ONCE_MAX_BYTES: usize = 256 * 1024;
 /// Decoded bytes from which on the ratio is looked at.
 const BOMB_FROM_BYTES: u64 = 1024 * 1024;
 /// More decoded bytes than this for each encoded one is a bomb.
@@ -156,6 +159,22 @@ impl Recoder {
     #[cfg(test)]
     pub(super) fn given(&self) -> u64 {
         self.given
+    }
+
+    /// The whole encoded body in, the whole of what leaves out. `None`: nothing has happened, and it is to be fed.
+    pub fn at_once(&mut self, body: &[u8]) -> Option<Result<Bytes, Broken>> {
+        if self.taken > 0 || self.coding != Coding::Gzip || !matches!(self.state, State::Fresh { .. }) {
+            return None;
+        }
+        let plain = whole::decoded(Coding::Gzip, body, AT_ONCE_MAX_BYTES)?;
+        let (taken, given) = (body.len() as u64, plain.len() as u64);
+        let mut page = self.inserter.feed(Bytes::from(plain.into_owned()));
+        let rest = self.inserter.finish();
+        if !rest.is_empty() {
+            page = [page, rest].concat().into();
+        }
+        (self.taken, self.given, self.state) = (taken, given, State::Over);
+        Some(encode::gzip(&page).map_err(|_| Broken { sent: Bytes::new(), why: BrokenWhy::Corrupt }))
     }
 
     /// The next encoded piece in, what may leave now out.

@@ -1,6 +1,9 @@
 //! The encoders, at settings that are quick and whose memory is bounded.
 
-use std::io::{self, Write};
+use std::{
+    cell::RefCell,
+    io::{self, Write},
+};
 
 use brotli::CompressorWriter;
 use bytes::Bytes;
@@ -8,6 +11,7 @@ use flate2::{
     Compression,
     write::{DeflateEncoder, GzEncoder, ZlibEncoder},
 };
+use libdeflater::{CompressionLvl, Compressor};
 use zstd::stream::write::Encoder as ZstdEncoder;
 
 use super::decode::Flavour;
@@ -21,6 +25,18 @@ const BROTLI_BUFFER_BYTES: usize = 4096;
 const ZSTD_LEVEL: i32 = 2;
 /// 256 KiB.
 const ZSTD_WINDOW_LOG: u32 = 18;
+
+/// As gzip, what is here as a whole.
+pub(super) fn gzip(plain: &[u8]) -> io::Result<Bytes> {
+    // One for each thread: its tables take longer to make than to use.
+    thread_local!(static COMPRESSOR: RefCell<Compressor> = RefCell::new(Compressor::new(CompressionLvl::fastest())));
+    COMPRESSOR.with_borrow_mut(|compressor| {
+        let mut out = vec![0; compressor.gzip_compress_bound(plain.len())];
+        let length = compressor.gzip_compress(plain, &mut out).map_err(io::Error::other)?;
+        out.truncate(length);
+        Ok(out.into())
+    })
+}
 
 /// One body being encoded.
 pub(super) enum Encoder {

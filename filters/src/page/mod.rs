@@ -53,6 +53,14 @@ impl Rewriter {
         }
     }
 
+    /// The whole body in, the whole of what leaves out, where that is quicker. `None`: it is to be fed.
+    pub fn at_once(&mut self, body: &[u8]) -> Option<Result<Bytes, Broken>> {
+        match self {
+            Rewriter::Plain(_) => None,
+            Rewriter::Coded(recoder) => recoder.at_once(body),
+        }
+    }
+
     /// The next piece of the body in, what may leave now out. Only a compressed page can be [`Broken`].
     pub fn feed(&mut self, chunk: Bytes) -> Result<Bytes, Broken> {
         match self {

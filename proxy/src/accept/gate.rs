@@ -118,6 +118,8 @@ impl Gate {
             return None;
         }
         let ready = tokio::select! {
+            // What is here already needs no timer.
+            biased;
             ready = conn.readable() => ready.is_ok(),
             () = sleep_until(first.unwrap_or_else(|| Instant::now() + idle_limit)) => {
                 if first.is_some() { self.metrics.rejected("header_timeout") }

@@ -115,9 +115,15 @@ const FRAMING_FOLDED: [HeaderName; 2] =
     [HeaderName::from_static("content_length"), HeaderName::from_static("transfer_encoding")];
 
 /// A host with or without a port, and nothing else that an authority could hold.
-fn is_authority(host: &HeaderValue) -> bool {
+pub fn is_authority(host: &HeaderValue) -> bool {
     // Nearly all of them; the rest is for a parser.
-    if !host.is_empty() && host.as_bytes().iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-')) {
+    let named =
+        |name: &[u8]| !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
+    let (name, port) = match host.as_bytes().iter().rposition(|b| *b == b':') {
+        Some(at) => (&host.as_bytes()[..at], &host.as_bytes()[at + 1..]),
+        None => (host.as_bytes(), &b"0"[..]),
+    };
+    if named(name) && (1..=5).contains(&port.len()) && port.iter().all(u8::is_ascii_digit) {
         return true;
     }
     host.to_str().ok().and_then(|h| h.parse::<http::uri::Authority>().ok()).is_some_and(|a| {

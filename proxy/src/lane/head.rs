@@ -5,11 +5,13 @@ use http::{HeaderName, HeaderValue, Method, Version, header};
 use httparse::{ParserConfig, Status};
 use pingora::http::RequestHeader;
 
+use crate::front::head::is_authority;
+
 /// Headers of a plain request at most; who sends more is read by the library.
 const MOST: usize = 64;
 
 /// What makes a request more than plain: a body in parts, another protocol, an answer in between, a hop's own business.
-const NOT_PLAIN: [HeaderName; 11] = [
+const NOT_PLAIN: [HeaderName; 13] = [
     header::TRANSFER_ENCODING,
     header::EXPECT,
     header::UPGRADE,
@@ -21,6 +23,9 @@ const NOT_PLAIN: [HeaderName; 11] = [
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("http2-settings"),
     HeaderName::from_static("max-forwards"),
+    // What is refused, and not here.
+    HeaderName::from_static("content_length"),
+    HeaderName::from_static("transfer_encoding"),
 ];
 
 /// A plain request.
@@ -62,8 +67,10 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
     let mut body = None;
     for header in read.headers.iter() {
         let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
+        let value = HeaderValue::from_maybe_shared(bytes.slice_ref(header.value)).ok()?;
         match name {
-            header::HOST => hosts += 1,
+            header::HOST if is_authority(&value) => hosts += 1,
+            header::HOST => return None,
             header::CONNECTION => keeps = kept(header.value)?,
             header::CONTENT_LENGTH if request.method == Method::POST && body.is_none() => {
                 body = Some(digits(header.value)?);
@@ -74,7 +81,6 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
             ref name if NOT_PLAIN.contains(name) => return None,
             _ => {}
         }
-        let value = HeaderValue::from_maybe_shared(bytes.slice_ref(header.value)).ok()?;
         request.append_header(bytes.slice_ref(header.name.as_bytes()), value).ok()?;
     }
     let body = if request.method == Method::POST { body? } else { 0 };
@@ -184,6 +190,10 @@ mod tests {
             "GET /#a HTTP/1.1\r\nHost: x\r\n\r\n",
             "GET / HTTP/1.1\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a@x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x:y\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nContent_Length: 0\r\n\r\n",
             "GET / HTTP/1.1\nHost: x\n\n",
             "GET / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",

@@ -47,8 +47,7 @@ pub struct Lane(pub Front);
 impl Shortcut for Lane {
     async fn serve(&self, mut conn: Box<Conn>, leaving: bool) -> Way {
         let Some(head) = plain(conn.ahead()) else { return Way::Library(conn) };
-        let raw = &conn.ahead()[..head.length];
-        let Some(begun) = self.begin(&head.request, Some(raw), head.body, conn.info()).await else {
+        let Some(begun) = self.begin(&head.request, Some(head.length), head.body, conn.info()).await else {
             return Way::Library(conn);
         };
         conn.take_head(head.length);
@@ -89,11 +88,11 @@ impl Begun {
 
 impl Lane {
     /// Decides on a plain request. `None`: somebody else carries it out, and finds with the connection what was decided.
-    /// `raw`: as it came, over HTTP/1. `body`: how many bytes came with it.
+    /// `length`: of the head, over HTTP/1. `body`: how many bytes came with it.
     async fn begin(
         &self,
         request: &RequestHeader,
-        raw: Option<&[u8]>,
+        length: Option<usize>,
         body: usize,
         info: &Arc<ConnInfo>,
     ) -> Option<Begun> {
@@ -101,7 +100,12 @@ impl Lane {
         let mut ctx = Ctx::new(Some(info.clone()));
         let running = ctx.running(&front.live);
         let most = running.snapshot.settings.protection.max_header;
-        if front.traces.is_some() || front_head::check(request, raw, most).is_err() {
+        let is_in_order = match length {
+            // What is plain has nothing else in it that could be refused.
+            Some(length) => length <= most,
+            None => front_head::check(request, None, most).is_ok(),
+        };
+        if front.traces.is_some() || !is_in_order {
             return None;
         }
         front.arrived(request, &mut ctx);

@@ -100,24 +100,36 @@ impl Armed {
         if let Some(why) = &self.broken {
             return Error::e_explain(ErrorType::new("BrokenPage"), why.clone());
         }
+        if let (Some(whole), true) = (&body, end)
+            && let Some(out) = self.rewriter.at_once(whole)
+        {
+            let out = self.take(|_| out, true)?;
+            self.over();
+            return Ok((!out.is_empty()).then_some(out));
+        }
         let mut out = Bytes::new();
         if let Some(chunk) = body {
             out = self.take(|r| r.feed(chunk), end)?;
         }
         if end && !self.done && self.broken.is_none() {
-            self.done = true;
             let last = self.take(Rewriter::finish, true)?;
             out = match (out.is_empty(), last.is_empty()) {
                 (true, _) => last,
                 (_, true) => out,
                 _ => Bytes::from([out, last].concat()),
             };
-            match self.rewriter.outcome() {
-                Outcome::Inserted => self.metrics.pages_rewritten.inc(),
-                other => self.metrics.pages_untouched.with_label_values(&[reason(other)]).inc(),
-            }
+            self.over();
         }
         Ok((!out.is_empty()).then_some(out))
+    }
+
+    /// The page has been read to its end.
+    fn over(&mut self) {
+        self.done = true;
+        match self.rewriter.outcome() {
+            Outcome::Inserted => self.metrics.pages_rewritten.inc(),
+            other => self.metrics.pages_untouched.with_label_values(&[reason(other)]).inc(),
+        }
     }
 
     /// What can still be sent is sent; then the response is cut, so that nobody takes it for whole. At its very end

@@ -265,3 +265,40 @@ fn a_window_beyond_the_browsers_is_refused() {
         assert!(if fine { decode("zstd", &out) == expected } else { out == encoded }, "{log}");
     }
 }
+
+#[test]
+fn a_whole_page_is_recoded_at_once_to_the_same() {
+    let at_once = |coding, body: &[u8]| {
+        let mut rewriter = Rewriter::new(coding, marks());
+        let out = rewriter.at_once(body).map(|out| out.map_err(|broken| broken.why));
+        // Whatever comes after the end is ignored; where nothing has happened, the body may be fed.
+        let fed = out.is_none().then(|| rewriter.feed(Bytes::copy_from_slice(body)).is_ok());
+        (out, fed, rewriter.outcome())
+    };
+    for len in [0, 1, 1000, 60_000] {
+        let (page, expected) = page(len);
+        let (out, _, outcome) = at_once(Coding::Gzip, &gzip(&page));
+        assert_eq!((decode("gzip", &out.unwrap().unwrap()), outcome), (expected, Outcome::Inserted), "{len}");
+    }
+    let (page, expected) = page(1000);
+    let members = [gzip(&page[..200]), gzip(&page[200..]), gzip(b"")].concat();
+    assert_eq!(decode("gzip", &at_once(Coding::Gzip, &members).0.unwrap().unwrap()), expected, "members");
+    let (out, _, outcome) = at_once(Coding::Gzip, &gzip(b"no page at all"));
+    assert_eq!((decode("gzip", &out.unwrap().unwrap()), outcome), (b"no page at all".to_vec(), Outcome::Fragment));
+    let cut = &gzip(&page)[..300];
+    let mut wrong = gzip(&page);
+    wrong[30] ^= 0x55;
+    for (what, coding, body) in [
+        ("another coding", Coding::Brotli, br(&page)),
+        ("deflate", Coding::Deflate, zlib(&page)),
+        ("not compressed", Coding::Gzip, page.clone()),
+        ("cut", Coding::Gzip, cut.to_vec()),
+        ("broken", Coding::Gzip, wrong),
+        ("long", Coding::Gzip, gzip(&b"<p>".repeat(100_000))),
+    ] {
+        assert!(at_once(coding, &body).0.is_none(), "{what}");
+    }
+    let mut begun = Rewriter::new(Coding::Gzip, marks());
+    begun.feed(Bytes::from(gzip(&page)[..20].to_vec())).unwrap();
+    assert!(begun.at_once(&gzip(&page)[20..]).is_none(), "not from its beginning");
+}
