@@ -1,9 +1,6 @@
 //! How a limit is told: the headers of AHP §11.1, and the RateLimit fields of draft-ietf-httpapi-ratelimit-headers.
 
-use std::{
-    fmt::Write,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderName, HeaderValue, StatusCode};
 
@@ -48,7 +45,12 @@ impl Held<'_> {
             let comma = if declared.is_empty() { "" } else { ", " };
             declared.push_str(comma);
             declared.push_str(&one.policy.declared);
-            let _ = write!(standing, "{comma}\"{}\";r={};t={}", one.policy.name, one.remaining(), one.seconds());
+            for part in [comma, "\"", &one.policy.name, "\";r="] {
+                standing.push_str(part);
+            }
+            standing.push_str(itoa::Buffer::new().format(one.remaining()));
+            standing.push_str(";t=");
+            standing.push_str(itoa::Buffer::new().format(one.seconds()));
         }
         for (name, value) in [(POLICY, declared), (LIMIT, standing)] {
             if let Ok(value) = HeaderValue::try_from(value) {
