@@ -18,6 +18,8 @@ use super::decode::Flavour;
 
 /// What a page gains beyond this is not worth a proxy's time.
 const FLATE_LEVEL: u32 = 3;
+/// The other encoder's, for what is here as a whole: its first level packs as zlib-ng's third.
+const DEFLATE_LEVEL: i32 = 1;
 const BROTLI_QUALITY: u32 = 4;
 /// 256 KiB; about 1 MB of memory for a page.
 const BROTLI_WINDOW_LOG: u32 = 18;
@@ -29,7 +31,10 @@ const ZSTD_WINDOW_LOG: u32 = 18;
 /// As gzip, what is here as a whole.
 pub(super) fn gzip(plain: &[u8]) -> io::Result<Bytes> {
     // One for each thread: its tables take longer to make than to use.
-    thread_local!(static COMPRESSOR: RefCell<Compressor> = RefCell::new(Compressor::new(CompressionLvl::fastest())));
+    thread_local!(static COMPRESSOR: RefCell<Compressor> = {
+        let level = CompressionLvl::new(DEFLATE_LEVEL).unwrap_or_default();
+        RefCell::new(Compressor::new(level))
+    });
     COMPRESSOR.with_borrow_mut(|compressor| {
         let mut out = vec![0; compressor.gzip_compress_bound(plain.len())];
         let length = compressor.gzip_compress(plain, &mut out).map_err(io::Error::other)?;

@@ -280,6 +280,9 @@ fn a_whole_page_is_recoded_at_once_to_the_same() {
         let (out, _, outcome) = at_once(Coding::Gzip, &gzip(&page));
         assert_eq!((decode("gzip", &out.unwrap().unwrap()), outcome), (expected, Outcome::Inserted), "{len}");
     }
+    let words = "<p>the same few words</p>".repeat(2000);
+    let packed = at_once(Coding::Gzip, &gzip(words.as_bytes())).0.unwrap().unwrap();
+    assert!(packed.len() < words.len() / 20, "{} of {} bytes", packed.len(), words.len());
     let (page, expected) = page(1000);
     let members = [gzip(&page[..200]), gzip(&page[200..]), gzip(b"")].concat();
     assert_eq!(decode("gzip", &at_once(Coding::Gzip, &members).0.unwrap().unwrap()), expected, "members");
