@@ -4,13 +4,18 @@
 //! HTTP/2, which has none, one with `Max-Forwards` is not: so each row is asked twice, without and with such a header,
 //! and what the site was sent and what the client got is compared line by line.
 
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
 use crate::support::calls::{action, query, site};
 use crate::support::{Answer, Reply, Step};
-use crate::support::{Ask, Coding, Desk, Framing, Origin, Request, Response, SOON, Setup, Via, eventually, page::PAGE};
+use crate::support::{
+    Ask, Coding, Desk, Framing, Origin, Request, Response, SOON, Setup, Tls, Via, eventually, page::PAGE,
+};
 
 /// What the site answers. The connection ends after it unless it begins with `=`.
 #[rustfmt::skip]
-const ANSWERS: [(&str, &str); 40] = [
+const ANSWERS: [(&str, &str); 42] = [
     ("a length", "=HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n\r\nhello"),
     ("a Date", "=HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 1\r\n\r\nx"),
     ("names and values as they are", "=HTTP/1.1 200 OK\r\ncontent-LENGTH: 2\r\nx-a:  b \r\nX-A: c\r\nX-Empty:\r\n\r\nok"),
@@ -50,6 +55,8 @@ const ANSWERS: [(&str, &str); 40] = [
     ("half a head", "HTTP/1.1 200 OK\r\nContent-Le"),
     ("a part of a page", "=HTTP/1.1 206 Partial Content\r\nContent-Type: text/html\r\nContent-Range: bytes 0-1/9\r\nContent-Length: 2\r\n\r\n<p"),
     ("a page to be left alone", "=HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: no-transform\r\nContent-Length: 6\r\n\r\n<body>"),
+    ("a status below a hundred", "=HTTP/1.1 042 x\r\nContent-Length: 0\r\n\r\n"),
+    ("no status", "HTTP/1.1 000 x\r\nContent-Length: 500\r\n\r\n"),
     ("more than was asked for", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"),
 ];
 
@@ -276,6 +283,49 @@ async fn short_way_says_that_the_connection_ends_with_the_body() {
     let response = desk.get("/").await;
     assert_eq!((response.header("connection"), response.body.as_slice()), (Some("close"), b"hello".as_slice()));
     assert_eq!(response.framing, Framing::Close);
+    eventually("a whole answer", SOON, async || desk.access_log().last().is_some_and(|line| line["url.path"] == "/"))
+        .await;
+    let line = desk.access_log().pop().expect("a line");
+    assert_eq!((&line["error.type"], &line["http.response.body.size"]), (&Value::Null, &Value::from(5)), "{line}");
+}
+
+#[tokio::test]
+async fn short_way_ends_tls_in_order_and_only_after_a_whole_answer() {
+    let origin = Origin::start(|request: &Request| match request.target.as_str() {
+        "/whole" => script(ANSWERS[0].1),
+        _ => script("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"),
+    })
+    .await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).tls(&tls).start().await;
+    for (path, whole) in [("/whole", true), ("/cut", false)] {
+        let mut stream = tls.connect(desk.ports.https, &[]).await.expect("a TLS connection");
+        let ask = format!("GET {path} HTTP/1.1\r\nHost: site.test\r\nX-Asked-By: test\r\nConnection: close\r\n\r\n");
+        stream.write_all(ask.as_bytes()).await.expect("asked");
+        let mut all = Vec::new();
+        // The client's library takes an end without a close_notify for a cut.
+        assert_eq!(stream.read_to_end(&mut all).await.is_ok(), whole, "{path}: {}", all.escape_ascii());
+        assert!(all.ends_with(b"hello"), "{path}: {}", all.escape_ascii());
+    }
+}
+
+#[tokio::test]
+async fn short_way_begins_where_a_request_does() {
+    let origin = Origin::start(|_: &Request| script(ANSWERS[0].1)).await;
+    let desk = Setup::before(&origin).start().await;
+    // The library reads the first, with the beginning of the second, and then as many bytes as the second has.
+    let first = "GET /1 HTTP/1.1\r\nHost: site.test\r\nX-Asked-By: test\r\nContent-Length: 0\r\n\r\n";
+    let second = "GET /2 HTTP/1.1\r\nHost: site.test\r\nX-Asked-By: test\r\n\r\n";
+    let third = "GET /3 HTTP/1.1\r\nX-Asked-By: test\r\nX: ";
+    let rest = "GET /4 HTTP/1.1\r\nHost: site.test\r\n\r\n";
+    let (begun, left) = second.split_at(third.len());
+    let mut conn = desk.conn().await;
+    for bytes in [format!("{first}{begun}"), format!("{left}{third}"), rest.to_owned()] {
+        conn.send(bytes).await;
+        assert_eq!(conn.response("GET").await.status, 200);
+    }
+    let asked: Vec<String> = origin.asked().into_iter().map(|request| request.target).collect();
+    assert_eq!(asked, ["/1", "/2", "/3"]);
 }
 
 #[tokio::test]

@@ -168,7 +168,7 @@ impl Recoder {
         }
         let plain = whole::decoded(Coding::Gzip, body, AT_ONCE_MAX_BYTES)?;
         let (taken, given) = (body.len() as u64, plain.len() as u64);
-        let mut page = self.inserter.feed(Bytes::from(plain.into_owned()));
+        let mut page = self.inserter.feed(Bytes::from(plain.into_owned())).joined();
         let rest = self.inserter.finish();
         if !rest.is_empty() {
             page = [page, rest].concat().into();
@@ -281,7 +281,8 @@ impl Recoder {
                     self.encode(&window[..given])?;
                 } else {
                     let out = self.inserter.feed(Bytes::copy_from_slice(&window[..given]));
-                    self.encode(&out)?;
+                    self.encode(&out.made)?;
+                    self.encode(&out.rest)?;
                 }
             }
             match status {

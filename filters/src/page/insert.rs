@@ -39,6 +39,32 @@ pub struct Insertion {
     pub markdown: bool,
 }
 
+/// What leaves of a page: one part that was put together, then one that is as it came, and was not copied.
+#[derive(Debug, Default, PartialEq)]
+pub struct Parts {
+    /// With what was inserted.
+    pub made: Bytes,
+    /// What comes after it.
+    pub rest: Bytes,
+}
+
+impl From<Bytes> for Parts {
+    fn from(made: Bytes) -> Self {
+        Self { made, rest: Bytes::new() }
+    }
+}
+
+impl Parts {
+    /// Both as one.
+    pub fn joined(self) -> Bytes {
+        match (self.made.is_empty(), self.rest.is_empty()) {
+            (true, _) => self.rest,
+            (_, true) => self.made,
+            _ => [self.made, self.rest].concat().into(),
+        }
+    }
+}
+
 /// What became of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -127,28 +153,27 @@ impl Inserter {
     }
 
     /// The next piece of the page in, what may leave now out.
-    pub fn feed(&mut self, chunk: Bytes) -> Bytes {
-        if self.done() || chunk.is_empty() { chunk } else { self.step(chunk, false) }
+    pub fn feed(&mut self, chunk: Bytes) -> Parts {
+        if self.done() || chunk.is_empty() { chunk.into() } else { self.step(chunk, false) }
     }
 
     /// The page has ended: what was held back.
     pub fn finish(&mut self) -> Bytes {
-        if self.done() { Bytes::new() } else { self.step(Bytes::new(), true) }
+        if self.done() { Bytes::new() } else { self.step(Bytes::new(), true).joined() }
     }
 
-    fn step(&mut self, chunk: Bytes, eof: bool) -> Bytes {
+    fn step(&mut self, chunk: Bytes, eof: bool) -> Parts {
         let mut held = std::mem::take(&mut self.held);
         if held.is_empty() {
             let plan = self.plan(&chunk, eof);
             self.held.extend_from_slice(&chunk[plan.until..]);
-            return self.compose(&plan, &chunk).unwrap_or_else(|| chunk.slice(..plan.until));
+            return self.compose(&plan, chunk);
         }
         held.extend_from_slice(&chunk);
         let plan = self.plan(&held, eof);
-        let spliced = self.compose(&plan, &held);
-        let plain = held.split_to(plan.until);
+        let leaving = held.split_to(plan.until).freeze();
         self.held = held;
-        spliced.unwrap_or_else(|| plain.freeze())
+        self.compose(&plan, leaving)
     }
 
     fn plan(&mut self, buf: &[u8], eof: bool) -> Plan {
@@ -205,28 +230,25 @@ impl Inserter {
     }
 
     /// The leaving part of the buffer with what goes into it, if anything does.
-    fn compose(&self, plan: &Plan, buf: &[u8]) -> Option<Bytes> {
-        if plan.links.is_none() && plan.notice.is_none() {
-            return None;
-        }
+    fn compose(&self, plan: &Plan, buf: Bytes) -> Parts {
+        let Some(last) = plan.notice.or(plan.links) else { return buf.slice(..plan.until).into() };
         let wanted = |n: usize| n >= 64 || self.scanner.head.own_links & (1 << n) == 0;
         let of_page = Some(&self.of_page).filter(|_| !self.scanner.head.own_markdown);
         let of_all = || self.insertion.links.iter().enumerate().filter(|(n, _)| wanted(*n)).map(|(_, link)| &link.html);
         let links = || of_all().chain(of_page);
         let links_len: usize = links().map(Bytes::len).sum();
-        let mut out = Vec::with_capacity(plan.until + links_len + self.insertion.notice.len());
+        let mut made = Vec::with_capacity(last + links_len + self.insertion.notice.len());
         let mut from = 0;
         if let Some(at) = plan.links {
-            out.extend_from_slice(&buf[..at]);
-            links().for_each(|html| out.extend_from_slice(html));
+            made.extend_from_slice(&buf[..at]);
+            links().for_each(|html| made.extend_from_slice(html));
             from = at;
         }
         if let Some(at) = plan.notice {
-            out.extend_from_slice(&buf[from..at]);
-            out.extend_from_slice(&self.insertion.notice);
+            made.extend_from_slice(&buf[from..at]);
+            made.extend_from_slice(&self.insertion.notice);
             from = at;
         }
-        out.extend_from_slice(&buf[from..plan.until]);
-        Some(Bytes::from(out))
+        Parts { made: made.into(), rest: buf.slice(from..plan.until) }
     }
 }

@@ -24,7 +24,7 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 
 pub use coding::{Broken, BrokenWhy, Coding, Recoder};
-pub use insert::{Inserter, Insertion, Link, Outcome, REST_MAX_BYTES, SCAN_MAX_BYTES, Why};
+pub use insert::{Inserter, Insertion, Link, Outcome, Parts, REST_MAX_BYTES, SCAN_MAX_BYTES, Why};
 pub use scan::{FIRST_MAX_BYTES, MARKUP_MAX_BYTES};
 
 /// One page being rewritten, in whatever coding it comes.
@@ -62,10 +62,10 @@ impl Rewriter {
     }
 
     /// The next piece of the body in, what may leave now out. Only a compressed page can be [`Broken`].
-    pub fn feed(&mut self, chunk: Bytes) -> Result<Bytes, Broken> {
+    pub fn feed(&mut self, chunk: Bytes) -> Result<Parts, Broken> {
         match self {
             Rewriter::Plain(inserter) => Ok(inserter.feed(chunk)),
-            Rewriter::Coded(recoder) => recoder.feed(chunk),
+            Rewriter::Coded(recoder) => recoder.feed(chunk).map(Parts::from),
         }
     }
 

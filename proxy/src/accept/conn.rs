@@ -133,15 +133,23 @@ impl Conn {
 
     /// Takes the head of a request, `length` bytes, from what has been read ahead.
     pub fn take_head(&mut self, length: usize) {
-        self.ahead.advance(length);
-        self.taken += length;
+        drop(self.take_body(length));
         self.info.head_is_read(length);
     }
 
     /// Takes the body that came with it.
     pub fn take_body(&mut self, length: usize) -> Bytes {
         self.taken += length;
-        self.ahead.split_to(length)
+        let taken = self.ahead.split_to(length);
+        self.let_go();
+        taken
+    }
+
+    /// What has been taken of what was read ahead is not held any longer.
+    fn let_go(&mut self) {
+        if self.ahead.is_empty() {
+            self.ahead = Bytes::new();
+        }
     }
 
     /// Returns when the client has left, or will send nothing more. What it sends meanwhile waits, as far as there is
@@ -221,6 +229,7 @@ impl AsyncRead for Conn {
             let n = self.ahead.len().min(buf.remaining());
             buf.put_slice(&self.ahead[..n]);
             self.ahead.advance(n);
+            self.let_go();
             self.taken += n;
             return Poll::Ready(Ok(()));
         }

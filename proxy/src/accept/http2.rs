@@ -28,8 +28,8 @@ use super::{Admitted, CONNECTION, Gate, Shortcut, gate::begun, info::ConnInfo};
 
 /// Refused streams after which an HTTP/2 connection is closed.
 const REFUSALS: usize = 32;
-/// How long a client may take to read the last words of an HTTP/2 connection.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How long a client may take to read the last words of a connection.
+pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Serves streams until the client leaves, or has idled for too long.
 pub(super) async fn http2<A, S>(

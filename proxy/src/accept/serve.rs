@@ -9,12 +9,16 @@ use pingora::{
         http::{ServerSession, v2::server::HttpSession as Http2Session},
     },
 };
-use tokio::{sync::OwnedSemaphorePermit, time::Instant};
+use tokio::{
+    io::AsyncWriteExt,
+    sync::OwnedSemaphorePermit,
+    time::{Instant, timeout},
+};
 
 use super::{
     Admitted, App, CONNECTION, Gate,
     conn::Conn,
-    http2::http2,
+    http2::{FAREWELL, http2},
     info::{ConnInfo, HeadOutcome},
 };
 
@@ -55,8 +59,8 @@ pub enum Way {
     Library(Box<Conn>),
     /// It was served, and the connection is there for another one.
     Next(Box<Conn>),
-    /// It was served, and the connection is over.
-    Over,
+    /// It was served, and the connection is over; it is there to be ended in order, if the answer was whole.
+    Over(Option<Box<Conn>>),
 }
 
 /// Leaves everything to the library.
@@ -121,7 +125,13 @@ where
                     pipelined = !conn.ahead().is_empty();
                     continue;
                 }
-                Way::Over => return,
+                Way::Over(conn) => {
+                    if let Some(mut conn) = conn {
+                        // Over TLS the client is told that nothing was cut off (RFC 8446 §6.1).
+                        let _ = timeout(FAREWELL, conn.shutdown()).await;
+                    }
+                    return;
+                }
             }
         }
         let info = conn.info().clone();
@@ -144,7 +154,8 @@ where
         }
         let Some((stream, kept)) = reused.map(|r| r.consume()) else { return };
         let Ok(same) = stream.into_any().downcast::<Conn>() else { return };
-        hidden = same.took_more_than_a_head() && kept.as_ref().is_some_and(holds_next_request);
+        // What was hidden before counts in the head's length, so that alone says nothing.
+        hidden = (hidden || same.took_more_than_a_head()) && kept.as_ref().is_some_and(holds_next_request);
         pipelined = hidden;
         (conn, settings) = (same, kept);
     }

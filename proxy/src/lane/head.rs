@@ -71,7 +71,7 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
         match name {
             header::HOST if is_authority(&value) => hosts += 1,
             header::HOST => return None,
-            header::CONNECTION => keeps = kept(header.value)?,
+            header::CONNECTION => keeps &= kept(header.value)?,
             header::CONTENT_LENGTH if request.method == Method::POST && body.is_none() => {
                 body = Some(digits(header.value)?);
             }
@@ -88,9 +88,9 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
     (hosts == 1 && whole).then(|| Head { request: Box::new(request), length, body, keeps })
 }
 
-/// A length as it may be written.
+/// A length as it may be written; none that is long enough to be something else to somebody.
 fn digits(value: &[u8]) -> Option<usize> {
-    let all = value.iter().all(u8::is_ascii_digit);
+    let all = value.len() <= 18 && value.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(value).ok().filter(|_| all)?.parse().ok()
 }
 
@@ -167,6 +167,8 @@ mod tests {
         assert!(read("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap().keeps);
         assert!(read("GET / HTTP/1.1\r\nHost: x\r\nConnection: Keep-Alive\r\n\r\n").unwrap().keeps);
         assert!(!read("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap().keeps);
+        let both = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n";
+        assert!(!read(both).unwrap().keeps);
     }
 
     #[test]
@@ -182,6 +184,7 @@ mod tests {
             "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551617\r\n\r\na",
             "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\na",
             "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0000000000000000001\r\n\r\na",
             "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na",
             "get / HTTP/1.1\r\nHost: x\r\n\r\n",
             "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",

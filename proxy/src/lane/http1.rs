@@ -57,6 +57,11 @@ impl<'a> Http1<'a> {
         self.keeps
     }
 
+    /// Whether nothing is left of the body that was promised.
+    pub(super) fn is_whole(&self) -> bool {
+        !matches!(self.framing, Framing::Length(1..))
+    }
+
     /// The connection ends with this answer.
     pub(super) fn ends(&mut self) {
         self.keeps = false;
@@ -130,38 +135,57 @@ impl<'a> Http1<'a> {
         self.end(framing, false);
     }
 
-    /// Writes a part of the body, the last one with its end. Gives back how many bytes of it the client wants.
-    pub(super) async fn body(&mut self, part: &[u8], last: bool) -> Result<usize> {
-        let part = match self.framing {
+    /// As much of a part of the body as the client wants.
+    fn wanted<'p>(&mut self, part: &'p [u8]) -> &'p [u8] {
+        match &mut self.framing {
             Framing::Bodiless => &[],
             Framing::Length(left) => {
-                let part = &part[..usize::try_from(left).map_or(part.len(), |left| left.min(part.len()))];
-                self.framing = Framing::Length(left - part.len() as u64);
+                let part = &part[..usize::try_from(*left).map_or(part.len(), |left| left.min(part.len()))];
+                *left -= part.len() as u64;
                 part
             }
             Framing::Chunked | Framing::Close => part,
-        };
-        let mut end: &[u8] = b"";
-        if self.framing == Framing::Chunked {
-            if !part.is_empty() {
-                let _ = write!(self.waiting, "{:x}\r\n", part.len());
-            }
-            end = match (part.is_empty(), last) {
-                (false, false) => b"\r\n",
-                (false, true) => b"\r\n0\r\n\r\n",
-                (true, true) => b"0\r\n\r\n",
-                (true, false) => b"",
-            };
         }
-        let mut waiting = std::mem::take(&mut self.waiting);
+    }
+
+    /// Keeps a part of the body, to go with the next. Gives back how many bytes of it the client wants.
+    pub(super) fn hold(&mut self, part: &[u8]) -> usize {
+        let part = self.wanted(part);
+        let end = self.frame(part, false);
+        self.waiting.extend_from_slice(part);
+        self.waiting.extend_from_slice(end);
+        part.len()
+    }
+
+    /// Writes what goes before a part of the body, and gives back what goes behind it.
+    fn frame(&mut self, part: &[u8], last: bool) -> &'static [u8] {
+        if self.framing != Framing::Chunked {
+            return b"";
+        }
+        if !part.is_empty() {
+            let _ = write!(self.waiting, "{:x}\r\n", part.len());
+        }
+        match (part.is_empty(), last) {
+            (false, false) => b"\r\n",
+            (false, true) => b"\r\n0\r\n\r\n",
+            (true, true) => b"0\r\n\r\n",
+            (true, false) => b"",
+        }
+    }
+
+    /// Writes a part of the body, the last one with its end. Gives back how many bytes of it the client wants.
+    pub(super) async fn body(&mut self, part: &[u8], last: bool) -> Result<usize> {
+        let part = self.wanted(part);
+        let end = self.frame(part, last);
         if part.len() <= COPIED {
-            waiting.extend_from_slice(part);
-            waiting.extend_from_slice(end);
-            self.write(&mut [IoSlice::new(&waiting)]).await?;
+            self.waiting.extend_from_slice(part);
+            self.waiting.extend_from_slice(end);
+            self.flush().await?;
         } else {
+            let waiting = std::mem::take(&mut self.waiting);
             self.write(&mut [IoSlice::new(&waiting), IoSlice::new(part), IoSlice::new(end)]).await?;
         }
-        if last && matches!(self.framing, Framing::Length(1..)) {
+        if last && !self.is_whole() {
             // The client waits for more than there is.
             self.keeps = false;
         }

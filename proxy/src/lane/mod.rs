@@ -54,8 +54,12 @@ impl Shortcut for Lane {
         let body = conn.take_body(head.body);
         let keeps = head.keeps && !leaving && !self.0.draining.load(Ordering::Relaxed);
         let mut reply = Reply::over_http1(&mut conn, keeps, begun.patience());
-        self.carry_out(&head.request, body, begun, &mut reply).await;
-        if reply.keeps() { Way::Next(conn) } else { Way::Over }
+        let is_whole = self.carry_out(&head.request, body, begun, &mut reply).await;
+        match (reply.keeps(), is_whole) {
+            (true, _) => Way::Next(conn),
+            (false, true) => Way::Over(Some(conn)),
+            (false, false) => Way::Over(None),
+        }
     }
 
     async fn serve_stream(&self, mut stream: Http2Session, info: &Arc<ConnInfo>) -> Option<Http2Session> {
@@ -124,12 +128,14 @@ impl Lane {
         Some(Begun { ctx, running, decision })
     }
 
-    async fn carry_out(&self, request: &RequestHeader, body: Bytes, begun: Begun, reply: &mut Reply<'_>) {
+    /// Says whether the answer is whole.
+    async fn carry_out(&self, request: &RequestHeader, body: Bytes, begun: Begun, reply: &mut Reply<'_>) -> bool {
         let Begun { ctx, running, decision } = begun;
         let received = body.len();
         let mut served = Served { front: &self.0, running: &running, request, ctx, page: PageBody::default() };
-        served.run(decision, body, reply).await;
+        let answered = served.run(decision, body, reply).await;
         served.over(received, reply);
+        answered && reply.is_whole()
     }
 }
 
@@ -143,19 +149,19 @@ struct Served<'a> {
 }
 
 impl Served<'_> {
-    /// Answers it, come what may; a client that cannot be answered any more is left.
-    async fn run(&mut self, decision: Decision, body: Bytes, reply: &mut Reply<'_>) {
-        let Err(e) = self.carry_out(decision, body, reply).await else { return };
+    /// Answers it, come what may; a client that cannot be answered any more is left. Says whether it was answered.
+    async fn run(&mut self, decision: Decision, body: Bytes, reply: &mut Reply<'_>) -> bool {
+        let Err(e) = self.carry_out(decision, body, reply).await else { return true };
         reply.ends();
         let failure = failure::of(&e);
         self.ctx.error = Some(failure.reason());
         self.front.report(&self.ctx, &e, failure);
         if let (Some(fault), false) = (failure.fault(), reply.seen) {
             let told = self.front.explained(self.request, &mut self.ctx, &fault.into());
-            let _ = self.answer(told, reply).await;
-        } else {
-            reply.status = if reply.seen { reply.status } else { 0 };
+            return self.answer(told, reply).await.is_ok();
         }
+        reply.status = if reply.seen { reply.status } else { 0 };
+        false
     }
 
     async fn carry_out(&mut self, decision: Decision, body: Bytes, reply: &mut Reply<'_>) -> Result<()> {

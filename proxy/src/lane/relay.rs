@@ -3,6 +3,7 @@
 use std::{pin::pin, task::Poll, time::Instant};
 
 use bytes::Bytes;
+use frontdesk_filters::page::Parts;
 use http::{Method, header};
 use pingora::{Error, ErrorType, Result, http::RequestHeader, modules::http::HttpModule};
 
@@ -128,15 +129,22 @@ impl<'r> Relay<'_, 'r> {
                 let rest = if touched { self.page.response_done_filter()? } else { None };
                 return Ok(rest.unwrap_or_default());
             }
-            let mut part = part(site, reply).await?;
+            let part = part(site, reply).await?;
             let last = site.is_done();
-            if touched {
-                self.page.response_body_filter(&mut part, last)?;
+            let Parts { made, rest } = self.page.pass(part, last)?;
+            // What was put together goes with what comes after it.
+            let part = match rest.is_empty() {
+                true => made,
+                false => {
+                    reply.hold(made).await?;
+                    rest
+                }
+            };
+            if last {
+                return Ok(part);
             }
-            match part {
-                part if last => return Ok(part.unwrap_or_default()),
-                Some(part) => reply.body(part, false).await?,
-                None => {}
+            if !part.is_empty() {
+                reply.body(part, false).await?;
             }
         }
     }

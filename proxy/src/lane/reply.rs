@@ -43,6 +43,14 @@ impl<'a> Reply<'a> {
         matches!(&self.to, To::Http1(to) if to.keeps())
     }
 
+    /// Whether the client has been sent as much of a body as it was promised.
+    pub(super) fn is_whole(&self) -> bool {
+        match &self.to {
+            To::Http1(to) => to.is_whole(),
+            To::Http2(_) => true,
+        }
+    }
+
     /// The answer is not whole, or not the site's: nothing comes after it.
     pub(super) fn ends(&mut self) {
         if let To::Http1(to) = &mut self.to {
@@ -88,6 +96,16 @@ impl<'a> Reply<'a> {
             To::Http1(to) => to.body(&part, last).await?,
             To::Http2(to) => to.body(part, last).await?,
         };
+        Ok(())
+    }
+
+    /// Takes a small part of the body that others follow at once.
+    pub(super) async fn hold(&mut self, part: Bytes) -> Result<()> {
+        match &mut self.to {
+            To::Http1(to) => self.sent += to.hold(&part),
+            To::Http2(_) if part.is_empty() => {}
+            To::Http2(_) => return self.body(part, false).await,
+        }
         Ok(())
     }
 

@@ -245,6 +245,12 @@ fn parse(buf: &[u8]) -> Result<Option<(usize, Head)>> {
         parsed => parsed,
     }
     .or_err(ErrorType::InvalidHTTPHeader, "the answer's head is not HTTP")
+    .and_then(|parsed| match parsed {
+        Some((_, head)) if head.status < 100 => {
+            Error::e_explain(ErrorType::InvalidHTTPHeader, format!("{} is no status", head.status))
+        }
+        parsed => Ok(parsed),
+    })
 }
 
 fn parse_into<'b>(buf: &'b [u8], headers: &mut [Header<'b>]) -> Result<Option<(usize, Head)>, httparse::Error> {

@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::page::{Broken, Coding, Insertion, Outcome, Rewriter, Why};
+use frontdesk_filters::page::{Broken, Coding, Insertion, Outcome, Parts, Rewriter, Why};
 use http::HeaderMap;
 use pingora::{
     Error, ErrorType, Result,
@@ -70,6 +70,14 @@ impl PageBody {
         self.armed = Some(Armed { rewriter, _place: place, metrics, broken: None, done: false });
     }
 
+    /// The next piece of the body in, what may leave now out; without one, where `end` says so, the end of it.
+    pub fn pass(&mut self, body: Option<Bytes>, end: bool) -> Result<Parts> {
+        match &mut self.armed {
+            Some(armed) => armed.step(body, end),
+            None => Ok(body.unwrap_or_default().into()),
+        }
+    }
+
     /// What became of the page, in a word; `None` when it was never to be touched.
     pub fn outcome(&self) -> Option<&'static str> {
         self.armed.as_ref().map(|a| reason(a.rewriter.outcome()))
@@ -96,31 +104,29 @@ fn reason(outcome: Outcome) -> &'static str {
 }
 
 impl Armed {
-    fn step(&mut self, body: Option<Bytes>, end: bool) -> Result<Option<Bytes>> {
+    fn step(&mut self, body: Option<Bytes>, end: bool) -> Result<Parts> {
         if let Some(why) = &self.broken {
             return Error::e_explain(ErrorType::new("BrokenPage"), why.clone());
         }
         if let (Some(whole), true) = (&body, end)
             && let Some(out) = self.rewriter.at_once(whole)
         {
-            let out = self.take(|_| out, true)?;
+            let out = self.take(|_| out.map(Parts::from), true)?;
             self.over();
-            return Ok((!out.is_empty()).then_some(out));
+            return Ok(out);
         }
-        let mut out = Bytes::new();
+        let mut out = Parts::default();
         if let Some(chunk) = body {
             out = self.take(|r| r.feed(chunk), end)?;
         }
         if end && !self.done && self.broken.is_none() {
-            let last = self.take(Rewriter::finish, true)?;
-            out = match (out.is_empty(), last.is_empty()) {
-                (true, _) => last,
-                (_, true) => out,
-                _ => Bytes::from([out, last].concat()),
-            };
+            let last = self.take(|r| r.finish().map(Parts::from), true)?;
+            if !last.made.is_empty() {
+                out = Bytes::from([out.made, out.rest, last.made].concat()).into();
+            }
             self.over();
         }
-        Ok((!out.is_empty()).then_some(out))
+        Ok(out)
     }
 
     /// The page has been read to its end.
@@ -136,11 +142,11 @@ impl Armed {
     /// there is nothing left to cut: the part that was readable is all that the site sent.
     fn take(
         &mut self,
-        step: impl FnOnce(&mut Rewriter) -> std::result::Result<Bytes, Broken>,
+        step: impl FnOnce(&mut Rewriter) -> std::result::Result<Parts, Broken>,
         end: bool,
-    ) -> Result<Bytes> {
+    ) -> Result<Parts> {
         match step(&mut self.rewriter) {
-            Ok(bytes) => Ok(bytes),
+            Ok(parts) => Ok(parts),
             Err(broken) => {
                 let why = broken.why.to_string();
                 tracing::warn!(reason = why, "the site sent a compressed page that cannot be decoded to its end");
@@ -149,7 +155,7 @@ impl Armed {
                 if !end {
                     self.broken = Some(why);
                 }
-                Ok(broken.sent)
+                Ok(broken.sent.into())
             }
         }
     }
@@ -159,7 +165,7 @@ impl Armed {
 impl HttpModule for PageBody {
     fn response_body_filter(&mut self, body: &mut Option<Bytes>, end: bool) -> Result<()> {
         if let Some(armed) = &mut self.armed {
-            *body = armed.step(body.take(), end)?;
+            *body = some(armed.step(body.take(), end)?);
         }
         Ok(())
     }
@@ -168,7 +174,7 @@ impl HttpModule for PageBody {
         // Returning bytes here would replace the trailers; there are none to return but for a page that never
         // reached its body, and such a page is passed as it is.
         if let Some(armed) = &mut self.armed {
-            let rest = armed.step(None, true)?;
+            let rest = some(armed.step(None, true)?);
             if rest.is_some() {
                 return Ok(rest);
             }
@@ -178,7 +184,7 @@ impl HttpModule for PageBody {
 
     fn response_done_filter(&mut self) -> Result<Option<Bytes>> {
         match &mut self.armed {
-            Some(armed) if !armed.done => armed.step(None, true),
+            Some(armed) if !armed.done => armed.step(None, true).map(some),
             _ => Ok(None),
         }
     }
@@ -190,6 +196,11 @@ impl HttpModule for PageBody {
     fn as_any_mut(&mut self) -> &mut dyn Any {
         self
     }
+}
+
+/// As the library has it.
+fn some(parts: Parts) -> Option<Bytes> {
+    Some(parts.joined()).filter(|bytes| !bytes.is_empty())
 }
 
 /// Makes a module for each request.

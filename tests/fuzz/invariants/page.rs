@@ -55,7 +55,7 @@ fn rewritten(page: &[u8], size: usize) -> (Vec<u8>, Outcome) {
     let mut rewriter = rewriter.of_page(Bytes::from_static(MARKDOWN.as_bytes()));
     let mut out = Vec::new();
     for piece in page.chunks(size) {
-        out.extend_from_slice(&rewriter.feed(Bytes::copy_from_slice(piece)).expect("no coding to be broken"));
+        out.extend_from_slice(&rewriter.feed(Bytes::copy_from_slice(piece)).expect("no coding to be broken").joined());
     }
     out.extend_from_slice(&rewriter.finish().expect("no coding to be broken"));
     (out, rewriter.outcome())

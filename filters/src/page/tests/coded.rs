@@ -78,7 +78,7 @@ fn recode(coding: Coding, pieces: &[&[u8]]) -> (Vec<u8>, Result<(), BrokenWhy>, 
     let mut out = Vec::new();
     for piece in pieces {
         match rewriter.feed(Bytes::copy_from_slice(piece)) {
-            Ok(bytes) => out.extend_from_slice(&bytes),
+            Ok(bytes) => out.extend_from_slice(&bytes.joined()),
             Err(Broken { sent, why }) => {
                 out.extend_from_slice(&sent);
                 return (out, Err(why), rewriter.outcome());

@@ -27,7 +27,7 @@ pub(super) fn run<'a>(insertion: &Arc<Insertion>, pieces: impl IntoIterator<Item
     let mut inserter = Inserter::new(insertion.clone());
     let mut out = Vec::new();
     for piece in pieces {
-        out.extend_from_slice(&inserter.feed(Bytes::copy_from_slice(piece)));
+        out.extend_from_slice(&inserter.feed(Bytes::copy_from_slice(piece)).joined());
     }
     out.extend_from_slice(&inserter.finish());
     (out, inserter.outcome())
