@@ -60,9 +60,12 @@ const ANSWERS: [(&str, &str); 42] = [
     ("more than was asked for", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"),
 ];
 
+/// Headers, as they are sent.
+type Lines = &'static [(&'static str, &'static str)];
+
 /// What is asked for, besides the plainest.
 #[rustfmt::skip]
-const ASKED: [(&str, &str, &[(&str, &str)]); 25] = [
+const ASKED: [(&str, &str, Lines); 25] = [
     ("GET", "//other.test/a", &[]),
     ("GET", "/http://other.test:80/@a", &[]),
     ("GET", "/%00%0d%0a\\^`{|}<>\"'", &[]),

@@ -45,7 +45,7 @@ impl Held<'_> {
             let comma = if declared.is_empty() { "" } else { ", " };
             declared.push_str(comma);
             declared.push_str(&one.policy.declared);
-            for part in [comma, "\"", &one.policy.name, "\";r="] {
+            for part in [comma, "\"", one.policy.name, "\";r="] {
                 standing.push_str(part);
             }
             standing.push_str(itoa::Buffer::new().format(one.remaining()));
