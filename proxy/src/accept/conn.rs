@@ -12,12 +12,8 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use async_trait::async_trait;
 use bytes::{Buf, Bytes};
-use pingora::protocols::{
-    GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, TimingDigest, UniqueID,
-    UniqueIDType, l4::socket::SocketAddr as LibraryAddr, raw_connect::ProxyDigest,
-};
+use pingora::protocols::{SocketDigest, l4::socket::SocketAddr as LibraryAddr};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::TcpStream,
@@ -46,7 +42,7 @@ pub(super) enum Io {
 /// A connection: what the library reads requests from and writes responses to.
 #[derive(Debug)]
 pub struct Conn {
-    io: Io,
+    pub(super) io: Io,
     info: Arc<ConnInfo>,
     digest: Arc<SocketDigest>,
     /// Read ahead while telling protocols apart; comes first when reading.
@@ -334,44 +330,5 @@ impl Drop for Conn {
             Io::Tls(tls) => linger::close(*tls),
             Io::Gone => {}
         }
-    }
-}
-
-#[async_trait]
-impl Shutdown for Conn {
-    async fn shutdown(&mut self) {
-        let _ = AsyncWriteExt::shutdown(self).await;
-    }
-}
-
-impl UniqueID for Conn {
-    fn id(&self) -> UniqueIDType {
-        match &self.io {
-            Io::Plain(tcp) => tcp.as_raw_fd(),
-            Io::Tls(tls) => tls.get_ref().0.as_raw_fd(),
-            Io::Gone => -1,
-        }
-    }
-}
-
-impl Ssl for Conn {}
-
-impl Peek for Conn {}
-
-impl GetTimingDigest for Conn {
-    fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {
-        Vec::new()
-    }
-}
-
-impl GetProxyDigest for Conn {
-    fn get_proxy_digest(&self) -> Option<Arc<ProxyDigest>> {
-        None
-    }
-}
-
-impl GetSocketDigest for Conn {
-    fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
-        Some(self.digest.clone())
     }
 }

@@ -11,6 +11,7 @@ mod info;
 mod linger;
 mod proxy_header;
 mod serve;
+mod stream;
 mod tls;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
