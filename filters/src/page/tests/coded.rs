@@ -7,7 +7,7 @@ use flate2::Compression;
 use super::*;
 use crate::page::{Broken, BrokenWhy, Coding, Recoder, Rewriter, Why};
 
-fn gzip(page: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(page: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::new(6));
     encoder.write_all(page).unwrap();
     encoder.finish().unwrap()
@@ -45,7 +45,7 @@ const CODINGS: [(&str, Coding, Encode); 5] = [
     ("zstd", Coding::Zstd, zst),
 ];
 
-fn decode(name: &str, encoded: &[u8]) -> Vec<u8> {
+pub(super) fn decode(name: &str, encoded: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     match name {
         "gzip" => flate2::read::MultiGzDecoder::new(encoded).read_to_end(&mut out).unwrap(),

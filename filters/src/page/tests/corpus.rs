@@ -1,7 +1,7 @@
 //! Nasty pages and what becomes of them, whole and byte by byte.
 
 use super::*;
-use crate::page::Why;
+use crate::page::{Coding, Rewriter, Why};
 
 const INSERTED: Outcome = Outcome::Inserted;
 const OWN: Outcome = Outcome::OwnNotice;
@@ -124,5 +124,9 @@ fn each_page_whole_and_byte_by_byte() {
             let (out, outcome) = run(&marks(), page.as_bytes().chunks(size.min(page.len().max(1))));
             assert_eq!((String::from_utf8(out).unwrap(), outcome), expected, "{marked} in pieces of {size}");
         }
+        let mut packed = Rewriter::new(Coding::Gzip, marks());
+        let out = packed.at_once(&coded::gzip(page.as_bytes())).unwrap().unwrap();
+        let out = String::from_utf8(coded::decode("gzip", &out)).unwrap();
+        assert_eq!((out, packed.outcome()), expected, "{marked}, packed");
     }
 }
