@@ -102,6 +102,20 @@ async fn capability_answers_are_kept_no_longer_than_declared() {
 }
 
 #[tokio::test]
+async fn capability_answers_are_not_kept_beyond_their_configuration() {
+    let origin = counting().await;
+    let lines = format!("\ndata_sensitivity = \"public\"\ncache_ttl_seconds = 3600{READ}");
+    let setup =
+        |purpose: &str| site(&origin, &query("read", &lines)).set("site", &format!("description = \"{purpose}\""));
+    let desk = setup("One.").start().await;
+    assert_eq!(read(&desk, ask(json!({}))).await, 0);
+    assert_eq!(read(&desk, ask(json!({}))).await, 0, "kept");
+    desk.swap(&setup("Two.")).await;
+    assert_eq!(read(&desk, ask(json!({}))).await, 1, "made under another configuration");
+    assert_eq!(read(&desk, ask(json!({}))).await, 1, "kept again");
+}
+
+#[tokio::test]
 async fn capability_answers_are_not_kept_where_the_policy_forbids_it() {
     let (_origin, desk) = desk_with("\ndata_sensitivity = \"public\"\ncache_ttl_seconds = 60", "allowed = false").await;
     for n in 0..3 {
