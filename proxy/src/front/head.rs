@@ -108,10 +108,10 @@ pub fn check(
 }
 
 /// Digits of a length that fits into 63 bits whatever they are.
-const COUNTABLE: usize = 18;
+pub const COUNTABLE: usize = 18;
 
 /// What frames a request, as a site spells it that makes no difference between `-` and `_`.
-const FRAMING_FOLDED: [HeaderName; 2] =
+pub const FRAMING_FOLDED: [HeaderName; 2] =
     [HeaderName::from_static("content_length"), HeaderName::from_static("transfer_encoding")];
 
 /// A host with or without a port, and nothing else that an authority could hold.

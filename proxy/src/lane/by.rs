@@ -4,7 +4,7 @@ use http::{HeaderValue, Method};
 
 use super::{
     http1::{Framing, Http1},
-    site::Head,
+    site::{Head, digits},
 };
 
 /// What has to be known of an answer that goes by.
@@ -38,7 +38,7 @@ pub(super) fn look<'a>(head: &'a Head, method: &Method) -> Option<By<'a>> {
             }
             Some(Matters::Date) => by.dated = true,
             Some(Matters::Length) => {
-                let length = std::str::from_utf8(value).ok()?.parse().ok().filter(|_| value[0].is_ascii_digit())?;
+                let length = digits(value)?;
                 if by.framed {
                     return None;
                 }

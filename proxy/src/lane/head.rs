@@ -5,13 +5,14 @@ use http::{HeaderName, HeaderValue, Method, Version, header};
 use httparse::{ParserConfig, Status};
 use pingora::http::RequestHeader;
 
-use crate::front::head::is_authority;
+use super::site::digits;
+use crate::front::head::{COUNTABLE, FRAMING_FOLDED, is_authority};
 
 /// Headers of a plain request at most; who sends more is read by the library.
 const MOST: usize = 64;
 
 /// What makes a request more than plain: a body in parts, another protocol, an answer in between, a hop's own business.
-const NOT_PLAIN: [HeaderName; 13] = [
+const NOT_PLAIN: [HeaderName; 11] = [
     header::TRANSFER_ENCODING,
     header::EXPECT,
     header::UPGRADE,
@@ -23,9 +24,6 @@ const NOT_PLAIN: [HeaderName; 13] = [
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("http2-settings"),
     HeaderName::from_static("max-forwards"),
-    // What is refused, and not here.
-    HeaderName::from_static("content_length"),
-    HeaderName::from_static("transfer_encoding"),
 ];
 
 /// A plain request.
@@ -73,12 +71,12 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
             header::HOST => return None,
             header::CONNECTION => keeps &= kept(header.value)?,
             header::CONTENT_LENGTH if request.method == Method::POST && body.is_none() => {
-                body = Some(digits(header.value)?);
+                body = Some(length_of(header.value)?);
             }
             header::CONTENT_LENGTH => return None,
             // An answer to it may be silent for long.
             header::ACCEPT if holds(header.value, b"event-stream") => return None,
-            ref name if NOT_PLAIN.contains(name) => return None,
+            ref name if is_more(name) => return None,
             _ => {}
         }
         request.append_header(bytes.slice_ref(header.name.as_bytes()), value).ok()?;
@@ -89,9 +87,13 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
 }
 
 /// A length as it may be written; none that is long enough to be something else to somebody.
-fn digits(value: &[u8]) -> Option<usize> {
-    let all = value.len() <= 18 && value.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(value).ok().filter(|_| all)?.parse().ok()
+fn length_of(value: &[u8]) -> Option<usize> {
+    digits(value).filter(|_| value.len() <= COUNTABLE)?.try_into().ok()
+}
+
+/// Whether a header makes a request more than plain, or has it refused, and not here.
+fn is_more(name: &HeaderName) -> bool {
+    NOT_PLAIN.contains(name) || FRAMING_FOLDED.contains(name)
 }
 
 /// Whether a stream of HTTP/2, whose request has ended with its head, asks for something plain.
@@ -109,7 +111,7 @@ pub fn is_plain(request: &RequestHeader) -> bool {
                 && match *name {
                     header::HOST | header::CONNECTION | header::CONTENT_LENGTH => false,
                     header::ACCEPT => !holds(value.as_bytes(), b"event-stream"),
-                    ref name => !NOT_PLAIN.contains(name),
+                    ref name => !is_more(name),
                 }
         })
 }

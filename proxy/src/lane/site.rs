@@ -275,7 +275,7 @@ fn parse_into<'b>(buf: &'b [u8], headers: &mut [Header<'b>]) -> Result<Option<(u
 }
 
 /// A length as it may be written: digits, and nothing else.
-fn digits(text: &[u8]) -> Option<u64> {
+pub(super) fn digits(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     let all = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(text).ok().filter(|_| all)?.parse().ok()

@@ -111,9 +111,10 @@ impl Armed {
         if let (Some(whole), true) = (&body, end)
             && let Some(out) = self.rewriter.at_once(whole)
         {
-            let out = self.take(|_| out.map(Parts::from), true)?;
+            // Nothing of it has left: no page is better than an empty one.
+            let out = out.map_err(|broken| Error::explain(ErrorType::new("BrokenPage"), broken.to_string()))?;
             self.over();
-            return Ok(out);
+            return Ok(out.into());
         }
         let mut out = Parts::default();
         if let Some(chunk) = body {
