@@ -5,6 +5,7 @@
 //! and is woken again only when many have come.
 
 use std::{
+    cell::{Cell, RefCell},
     io::Write,
     net::IpAddr,
     sync::Arc,
@@ -93,7 +94,13 @@ impl AccessLog {
 
     /// Leaves a line to the writer, or counts it as dropped.
     pub fn write(&self, line: &Line<'_>) {
-        if !self.lines.add(&render(line)) {
+        thread_local!(static MADE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+        let kept = MADE.with_borrow_mut(|made| {
+            made.clear();
+            render(made, line);
+            self.lines.add(made)
+        });
+        if !kept {
             self.metrics.log_dropped.inc();
         }
     }
@@ -159,51 +166,68 @@ impl Lines {
     }
 }
 
-fn render(line: &Line<'_>) -> Vec<u8> {
-    let mut out = Vec::with_capacity(512);
+/// What comes before a value, as bytes.
+macro_rules! key {
+    ($name:literal) => {
+        concat!(",\"", $name, "\":").as_bytes()
+    };
+}
+
+fn render(out: &mut Vec<u8>, line: &Line<'_>) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     out.extend_from_slice(b"{\"timestamp\":\"");
-    timestamp(&mut out, now);
+    timestamp(out, now);
     out.extend_from_slice(b"\",\"level\":\"info\"");
     if let Some((trace, span)) = line.trace {
         let _ = write!(out, ",\"trace_id\":\"{trace:032x}\",\"span_id\":\"{span:016x}\"");
     }
-    text(&mut out, "http.request.method", Some(line.method));
-    text(&mut out, "url.path", Some(line.path));
-    text(&mut out, "server.address", line.host);
-    number(&mut out, "http.response.status_code", line.status.into());
-    text(&mut out, "network.protocol.name", line.protocol);
-    text(&mut out, "network.protocol.version", Some(line.version));
+    text(out, key!("http.request.method"), Some(line.method));
+    text(out, key!("url.path"), Some(line.path));
+    text(out, key!("server.address"), line.host);
+    number(out, key!("http.response.status_code"), line.status.into());
+    word(out, key!("network.protocol.name"), line.protocol);
+    word(out, key!("network.protocol.version"), Some(line.version));
     if let Some(client) = line.client {
-        begin(&mut out, "client.address");
-        address(&mut out, client);
+        out.extend_from_slice(key!("client.address"));
+        address(out, client);
     }
-    text(&mut out, "user_agent.original", line.user_agent);
-    number(&mut out, "http.request.body.size", line.request_bytes as u64);
-    number(&mut out, "http.response.body.size", line.response_bytes as u64);
-    milliseconds(&mut out, "duration_ms", Some(line.duration));
-    text(&mut out, "upstream.address", line.upstream);
-    milliseconds(&mut out, "upstream.duration_ms", line.upstream_duration);
-    text(&mut out, "frontdesk.verified", line.proof);
-    text(&mut out, "frontdesk.caller", line.caller);
-    text(&mut out, "frontdesk.decision", Some(line.decision));
-    text(&mut out, "frontdesk.page", line.page);
-    text(&mut out, "frontdesk.config", Some(line.config));
-    text(&mut out, "error.type", line.error);
+    text(out, key!("user_agent.original"), line.user_agent);
+    number(out, key!("http.request.body.size"), line.request_bytes as u64);
+    number(out, key!("http.response.body.size"), line.response_bytes as u64);
+    milliseconds(out, key!("duration_ms"), Some(line.duration));
+    text(out, key!("upstream.address"), line.upstream);
+    milliseconds(out, key!("upstream.duration_ms"), line.upstream_duration);
+    word(out, key!("frontdesk.verified"), line.proof);
+    text(out, key!("frontdesk.caller"), line.caller);
+    word(out, key!("frontdesk.decision"), Some(line.decision));
+    word(out, key!("frontdesk.page"), line.page);
+    word(out, key!("frontdesk.config"), Some(line.config));
+    word(out, key!("error.type"), line.error);
     out.extend_from_slice(b"}\n");
-    out
 }
 
 /// RFC 3339 in UTC, to the millisecond.
 fn timestamp(out: &mut Vec<u8>, since_1970: Duration) {
-    out.extend_from_slice(&date(since_1970));
+    out.extend_from_slice(&second(since_1970));
     thousandths(out, since_1970.subsec_millis().into());
     out.push(b'Z');
 }
 
-fn text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
+/// As it is written; many lines are of the same second.
+fn second(since_1970: Duration) -> [u8; 19] {
+    thread_local!(static LAST: Cell<(u64, [u8; 19])> = Cell::new((0, date(Duration::ZERO))));
+    let (last, written) = LAST.get();
+    if last == since_1970.as_secs() {
+        return written;
+    }
+    let written = date(since_1970);
+    LAST.set((since_1970.as_secs(), written));
+    written
+}
+
+fn text(out: &mut Vec<u8>, key: &[u8], value: Option<&str>) {
     let Some(value) = value else { return };
-    begin(out, key);
+    out.extend_from_slice(key);
     out.push(b'"');
     let value = &value[..value.floor_char_boundary(LONGEST)];
     // All of it at once, without an early end: so it is looked at many bytes at a time.
@@ -213,6 +237,15 @@ fn text(out: &mut Vec<u8>, key: &str, value: Option<&str>) {
     } else {
         escaped(out, value);
     }
+    out.push(b'"');
+}
+
+/// A word of ours: nothing in it has to be escaped.
+fn word(out: &mut Vec<u8>, key: &[u8], value: Option<&str>) {
+    let Some(value) = value else { return };
+    out.extend_from_slice(key);
+    out.push(b'"');
+    out.extend_from_slice(value.as_bytes());
     out.push(b'"');
 }
 
@@ -248,19 +281,13 @@ fn escaped(out: &mut Vec<u8>, value: &str) {
     }
 }
 
-fn begin(out: &mut Vec<u8>, key: &str) {
-    out.extend_from_slice(b",\"");
-    out.extend_from_slice(key.as_bytes());
-    out.extend_from_slice(b"\":");
-}
-
-fn number(out: &mut Vec<u8>, key: &str, value: u64) {
-    begin(out, key);
+fn number(out: &mut Vec<u8>, key: &[u8], value: u64) {
+    out.extend_from_slice(key);
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// With three digits after the point.
-fn milliseconds(out: &mut Vec<u8>, key: &str, value: Option<Duration>) {
+fn milliseconds(out: &mut Vec<u8>, key: &[u8], value: Option<Duration>) {
     if let Some(value) = value {
         let micros = u64::try_from(value.as_micros()).unwrap_or(u64::MAX);
         number(out, key, micros / 1000);
@@ -301,7 +328,9 @@ mod tests {
             error: None,
             config: "abc",
         };
-        let read: serde_json::Value = serde_json::from_slice(&render(&line)).unwrap();
+        let mut made = Vec::new();
+        render(&mut made, &line);
+        let read: serde_json::Value = serde_json::from_slice(&made).unwrap();
         assert_eq!(read["url.path"], line.path);
         assert_eq!(read["client.address"], "127.0.0.1");
         assert_eq!(read["duration_ms"], 1.005);

@@ -25,7 +25,7 @@ use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, chain::Chains, desk::Kept};
 use http::{Method, StatusCode, Version, header};
 use pingora::{
-    Error, ErrorType, Result,
+    Error, Result,
     http::{RequestHeader, ResponseHeader},
     modules::http::HttpModules,
     proxy::{FailToProxy, ProxyHttp, Session},
@@ -178,10 +178,8 @@ impl ProxyHttp for Front {
             let head = session.req_header();
             trace.passes(&head.method, &backend.label, head.uri.path());
         }
-        let found = if session.is_upgrade_req() { backend.peer_for_upgrade().await } else { backend.peer().await };
-        let Some(mut peer) = found else {
-            return Error::e_explain(ErrorType::HTTPStatus(503), "the upstream's name cannot be resolved");
-        };
+        let mut peer =
+            if session.is_upgrade_req() { backend.peer_for_upgrade().await? } else { backend.peer().await? };
         if ctx.may_be_silent {
             // The library takes one bound for all reads; the head gets one of ours.
             let limit = peer.options.read_timeout.replace(LONG_LIVED);

@@ -5,6 +5,7 @@
 mod accept;
 mod access;
 mod admin;
+mod alarm;
 mod answer;
 mod audit;
 mod boot;
@@ -35,7 +36,7 @@ use std::process::ExitCode;
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: sys::Allocator = sys::Allocator;
 
 fn main() -> ExitCode {
     cli::main()

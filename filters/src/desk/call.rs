@@ -269,7 +269,7 @@ pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue
         HeaderName::from_static("proxy-connection"),
     ];
     let name: HeaderName = name.parse().map_err(|_| "is not the name of a header".to_owned())?;
-    if OURS.contains(&name) || !matches!(forwarded::meaning(&name), Meaning::Plain) {
+    if OURS.contains(&name) || !matches!(forwarded::meaning(name.as_str().as_bytes()), Meaning::Plain) {
         return Err("is set by Frontdesk itself".into());
     }
     let value = HeaderValue::from_str(value).map_err(|_| "is not the value of a header".to_owned())?;

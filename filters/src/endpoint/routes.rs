@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
+use foldhash::fast::RandomState;
 use http::Method;
 
 use super::{Endpoint, What, place};
@@ -10,7 +11,7 @@ use crate::path;
 /// Every endpoint, by canonical path.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoints {
-    exact: HashMap<String, Endpoint>,
+    exact: HashMap<String, Endpoint, RandomState>,
     /// Paths with places.
     templates: Node,
     below: Vec<(String, Endpoint)>,
@@ -20,7 +21,7 @@ pub struct Endpoints {
 #[derive(Debug, Clone, Default)]
 struct Node {
     endpoint: Option<Box<Endpoint>>,
-    literal: HashMap<String, Node>,
+    literal: HashMap<String, Node, RandomState>,
     /// A segment with a place: what stands before it and after it.
     places: Vec<(String, String, Node)>,
 }
@@ -63,10 +64,9 @@ impl Endpoints {
         if self.templates.literal.is_empty() && self.templates.places.is_empty() {
             return None;
         }
-        let by = |segments: &[&str]| self.templates.find(segments);
-        by(&segments(canonical).collect::<Vec<_>>()).or_else(|| {
-            path::readings(target).iter().find_map(|sent| by(&sent.iter().map(Cow::as_ref).collect::<Vec<_>>()))
-        })
+        let by_reading =
+            || path::readings(target).iter().find_map(|sent| self.templates.find(sent.iter().map(Cow::as_ref)));
+        self.templates.find(segments(canonical)).or_else(by_reading)
     }
 
     /// The paths of the documents, in order.
@@ -104,19 +104,19 @@ impl Node {
     }
 
     /// What is written out is nearer than a place.
-    fn find(&self, segments: &[&str]) -> Option<&Endpoint> {
-        let Some((first, rest)) = segments.split_first() else { return self.endpoint.as_deref() };
-        let literal = self.literal.get(*first).and_then(|node| node.find(rest));
+    fn find<'p>(&self, mut rest: impl Iterator<Item = &'p str> + Clone) -> Option<&Endpoint> {
+        let Some(first) = rest.next() else { return self.endpoint.as_deref() };
+        let literal = self.literal.get(first).and_then(|node| node.find(rest.clone()));
         literal.or_else(|| {
             let fits = |before: &str, after: &str| {
                 first.len() > before.len() + after.len() && first.starts_with(before) && first.ends_with(after)
             };
-            self.places.iter().filter(|(b, a, _)| fits(b, a)).find_map(|(_, _, node)| node.find(rest))
+            self.places.iter().filter(|(b, a, _)| fits(b, a)).find_map(|(_, _, node)| node.find(rest.clone()))
         })
     }
 }
 
-fn segments(path: &str) -> impl Iterator<Item = &str> {
+fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 

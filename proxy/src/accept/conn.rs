@@ -17,11 +17,11 @@ use pingora::protocols::{SocketDigest, l4::socket::SocketAddr as LibraryAddr};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::TcpStream,
-    time::{Instant, Sleep},
+    time::Sleep,
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{info::ConnInfo, linger};
+use super::{gate::Due, info::ConnInfo, linger};
 
 /// Small writes are gathered up to this size, about what one segment carries.
 const GATHER: usize = 1460;
@@ -51,7 +51,7 @@ pub struct Conn {
     gathered: Vec<u8>,
     /// Bytes read since the current request began.
     taken: usize,
-    head_deadline: Option<Instant>,
+    head_due: Option<Due>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -71,7 +71,7 @@ impl Conn {
             ahead: Bytes::new(),
             gathered: Vec::new(),
             taken: 0,
-            head_deadline: None,
+            head_due: None,
             timer: None,
         }
     }
@@ -93,10 +93,10 @@ impl Conn {
         self.digest.clone()
     }
 
-    /// From now on a request's head is read, which has to be complete by `deadline`.
-    pub(super) fn begin_head(&mut self, deadline: Instant) {
+    /// From now on a request's head is read, which has to be complete in time.
+    pub(super) fn begin_head(&mut self, due: Due) {
         self.info.begin_head();
-        self.head_deadline = Some(deadline);
+        self.head_due = Some(due);
         self.taken = 0;
         self.timer = None;
     }
@@ -235,8 +235,8 @@ impl AsyncRead for Conn {
             return Poll::Ready(read);
         }
         // The timer exists only while a head is incomplete: most heads arrive at once.
-        if let (Some(deadline), false) = (self.head_deadline, self.info.has_head()) {
-            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        if let (Some(due), false) = (self.head_due, self.info.has_head()) {
+            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due.by())));
             if timer.as_mut().poll(cx).is_ready() {
                 self.info.head_is_late();
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));

@@ -1,20 +1,23 @@
 //! How many connections there may be at once, which of them only wait, and when nobody is let in any more.
 
 use std::{
+    future::poll_fn,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
 use tokio::{
     sync::{Notify, OwnedRwLockWriteGuard, OwnedSemaphorePermit, RwLock, Semaphore, watch},
-    time::{Instant, sleep_until, timeout, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 
 use super::Conn;
-use crate::{admin::metrics::Metrics, live::Live};
+use crate::{admin::metrics::Metrics, alarm::Alarm, live::Live};
 
 /// How long after it was opened or served last a connection may bring one more request once the process is to end.
 const LAST_CALL: Duration = Duration::from_secs(1);
@@ -29,13 +32,32 @@ pub struct Gate {
     idle: AtomicUsize,
     /// Newcomers that wait for a permit.
     waiting: AtomicUsize,
-    /// Woken when a newcomer waits for a permit: the longest idle connection makes room.
+    /// Woken when a newcomer waits for a permit: the longest idle connection makes room. And all of them once the drain
+    /// has begun: to wait for one thing costs less than to wait for two.
     room: Notify,
     pub(super) drain: watch::Receiver<bool>,
     /// Tells whoever accepts to let go of `accepting` for a while.
     pub(super) pause: watch::Sender<bool>,
     /// Read by whoever still accepts.
     pub(super) accepting: Arc<RwLock<()>>,
+}
+
+/// When a request's head has to be complete.
+#[derive(Debug, Clone, Copy)]
+pub enum Due {
+    By(Instant),
+    /// From now on: most heads are complete before anybody has to look at the clock.
+    Within(Duration),
+}
+
+impl Due {
+    /// The moment itself.
+    pub fn by(self) -> Instant {
+        match self {
+            Self::By(at) => at,
+            Self::Within(limit) => Instant::now() + limit,
+        }
+    }
 }
 
 /// Nobody is accepted for as long as this lives: who comes waits in the system's queue, for us or for a successor.
@@ -108,9 +130,8 @@ impl Gate {
 
     /// Waits, with nothing but the socket held, until the client begins a request, and says when its head has to be
     /// complete: `first` for the first one of a connection. `None`: the connection is over.
-    pub async fn begun(&self, conn: &mut Conn, first: Option<Instant>) -> Option<Instant> {
+    pub async fn begun(&self, conn: &mut Conn, alarm: &mut Alarm, first: Option<Instant>) -> Option<Due> {
         let (head_limit, idle_limit) = self.limits();
-        let mut drain = self.drain.clone();
         let since = Instant::now();
         let _idle = self.idles();
         if first.is_none() && self.is_crowded() {
@@ -121,15 +142,16 @@ impl Gate {
             // What is here already needs no timer.
             biased;
             ready = conn.readable() => ready.is_ok(),
-            () = sleep_until(first.unwrap_or_else(|| Instant::now() + idle_limit)) => {
+            () = alarm.at(first.unwrap_or(since + idle_limit)) => {
                 if first.is_some() { self.metrics.rejected("header_timeout") }
                 false
             }
             // Whoever was served a moment ago may be asking on at this very moment: they are answered, and told to go.
-            () = begun(&mut drain) => timeout_at(since + LAST_CALL, conn.readable()).await.is_ok_and(|ready| ready.is_ok()),
-            () = self.room_wanted() => false,
+            () = self.stirred() => {
+                self.drains() && timeout_at(since + LAST_CALL, conn.readable()).await.is_ok_and(|ready| ready.is_ok())
+            }
         };
-        ready.then(|| first.unwrap_or_else(|| Instant::now() + head_limit))
+        ready.then(|| first.map_or(Due::Within(head_limit), Due::By))
     }
 
     /// A connection only waits for as long as this lives.
@@ -145,6 +167,22 @@ impl Gate {
     /// Returns when a connection that only waits is asked to make room.
     pub(super) async fn room_wanted(&self) {
         self.room.notified().await;
+    }
+
+    /// The same, or once the drain has begun.
+    async fn stirred(&self) {
+        let mut wanted = pin!(self.room_wanted());
+        // In this order: whoever was not there to be woken sees that it has begun.
+        poll_fn(|cx| match wanted.as_mut().poll(cx) {
+            Poll::Pending if !self.drains() => Poll::Pending,
+            _ => Poll::Ready(()),
+        })
+        .await;
+    }
+
+    /// Tells whoever only waits that the drain has begun.
+    pub(super) fn stir(&self) {
+        self.room.notify_waiters();
     }
 
     /// `header_timeout` and `idle_timeout` as they are now.

@@ -29,7 +29,7 @@ use conn::Io;
 use gate::begun;
 
 pub use conn::Conn;
-pub use gate::{Gate, Paused};
+pub use gate::{Due, Gate, Paused};
 pub use info::ConnInfo;
 pub use serve::{Shortcut, Shortened, Way};
 
@@ -98,7 +98,7 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
         let accepted = tokio::select! {
             // What is to end or to pause takes nobody who has come at the same time.
             biased;
-            () = begun(&mut drain) => return,
+            () = begun(&mut drain) => return gate.stir(),
             () = begun(&mut pause) => {
                 drop(accepting);
                 accepting = gate.accepting.read().await;
@@ -119,7 +119,7 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
         let permit = tokio::select! {
             biased;
             permit = gate.permit() => permit,
-            () = begun(&mut drain) => return,
+            () = begun(&mut drain) => return gate.stir(),
         };
         let Some(permit) = permit else { return };
         let open = gate.metrics.connection_opened();

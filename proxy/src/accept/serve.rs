@@ -9,18 +9,16 @@ use pingora::{
         http::{ServerSession, v2::server::HttpSession as Http2Session},
     },
 };
-use tokio::{
-    io::AsyncWriteExt,
-    sync::OwnedSemaphorePermit,
-    time::{Instant, timeout},
-};
+use tokio::{io::AsyncWriteExt, sync::OwnedSemaphorePermit, time::timeout};
 
 use super::{
     Admitted, App, CONNECTION, Gate,
     conn::Conn,
+    gate::Due,
     http2::{FAREWELL, http2},
     info::{ConnInfo, HeadOutcome},
 };
+use crate::alarm::Alarm;
 
 /// What a client begins with that speaks HTTP/2 over cleartext (RFC 9113 §3.4).
 pub(super) const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -108,14 +106,14 @@ where
     let mut pipelined = false;
     // The beginning of the next request is where only the library can see it.
     let mut hidden = false;
+    let mut alarm = Alarm::default();
     loop {
-        let (head_limit, idle_limit) = gate.limits();
-        let deadline = match pipelined {
-            true => Some(Instant::now() + head_limit),
-            false => gate.begun(&mut conn, first.take()).await,
+        let due = match pipelined {
+            true => Some(Due::Within(gate.limits().0)),
+            false => gate.begun(&mut conn, &mut alarm, first.take()).await,
         };
-        let Some(deadline) = deadline else { return };
-        conn.begin_head(deadline);
+        let Some(due) = due else { return };
+        conn.begin_head(due);
         if !hidden {
             // Boxed: an idle connection holds nothing of it.
             match Box::pin(shortcut.serve(conn, gate.drains())).await {
@@ -139,6 +137,7 @@ where
         match settings.take() {
             Some(settings) => settings.apply_to_session(&mut session),
             None => {
+                let (_, idle_limit) = gate.limits();
                 session.set_keepalive(Some(idle_limit.as_secs().max(1)));
                 session.set_pipelining_enabled(true);
             }

@@ -22,7 +22,8 @@ use tokio::{
 };
 
 use crate::{
-    accept::{Admitted, App, Conn, Gate},
+    accept::{Admitted, App, Conn, Due, Gate},
+    alarm::Alarm,
     front::Front,
     intake,
 };
@@ -59,7 +60,8 @@ impl App for Frames {
             return;
         };
         let server_name = conn.server_name().map(str::to_owned);
-        let mut connection = Connection { conn, id, server_name, reader: Reader::new(self.bounds()) };
+        let mut connection =
+            Connection { conn, id, server_name, alarm: Alarm::default(), reader: Reader::new(self.bounds()) };
         connection.serve(&self, &gate, deadline).await;
     }
 }
@@ -67,6 +69,7 @@ impl App for Frames {
 /// One connection.
 struct Connection {
     conn: Box<Conn>,
+    alarm: Alarm,
     /// Like no other's.
     id: String,
     /// Whom the client asked for when it shook hands.
@@ -132,7 +135,7 @@ impl Connection {
             let by = match self.reader.wants() {
                 Wants::Nothing => return Sent::Gone,
                 Wants::Request => {
-                    head_by = gate.begun(&mut self.conn, first.take()).await;
+                    head_by = gate.begun(&mut self.conn, &mut self.alarm, first.take()).await.map(Due::by);
                     let Some(by) = head_by else { return Sent::Gone };
                     by
                 }

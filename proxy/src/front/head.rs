@@ -32,9 +32,9 @@ pub fn authority(request: &RequestHeader) -> &str {
 
 /// Whether a trusted proxy says that the client spoke TLS to it.
 pub fn said_to_be_tls(request: &RequestHeader, connection: Option<&ConnInfo>, trusted: &[IpNet]) -> bool {
-    let proto = request.headers.get(&X_FORWARDED_PROTO).and_then(|v| v.to_str().ok());
-    proto.is_some_and(|proto| proto.trim().eq_ignore_ascii_case("https"))
-        && connection.is_some_and(|c| forwarded::is_trusted(c.client.ip(), trusted))
+    let says = || request.headers.get(&X_FORWARDED_PROTO).and_then(|v| v.to_str().ok());
+    connection.is_some_and(|c| forwarded::is_trusted(c.client.ip(), trusted))
+        && says().is_some_and(|proto| proto.trim().eq_ignore_ascii_case("https"))
 }
 
 /// Whether what is asked for may be silent once it has begun: a protocol upgrade, or a stream of events and nothing else.

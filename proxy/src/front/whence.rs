@@ -11,7 +11,6 @@ use crate::{accept::ConnInfo, live::Running, traces::Place};
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 pub(super) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
 
 /// What goes on to the site besides what is said of the client: how the operator follows a request.
@@ -55,11 +54,12 @@ impl Whence<'_> {
     /// Removes what nobody but a trusted proxy may say, and says it ourselves.
     pub fn forward(&self, request: &mut RequestHeader, running: &Running) -> Result<()> {
         let said = self.says(&request.headers, running)?;
-        let unwelcome: Vec<HeaderName> = request.headers.keys().filter(|name| said.replaces(name)).cloned().collect();
+        let unwelcome: Vec<HeaderName> =
+            request.headers.keys().filter(|name| said.replaces(name.as_ref())).cloned().collect();
         for name in &unwelcome {
             request.remove_header(name);
         }
-        for (name, _, value) in said.lines {
+        for (name, value) in said.lines {
             request.append_header(name, value)?;
         }
         request.append_header("Via", said.via)?;
@@ -79,20 +79,20 @@ impl Whence<'_> {
             Some(before) => value(format!("{before}, {peer}"))?,
             None => told.clone(),
         };
-        lines.push(("X-Forwarded-For", X_FORWARDED_FOR, all));
+        lines.push(("X-Forwarded-For", all));
         if let Some(elements) = before(&FORWARDED) {
             let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
-            lines.push(("Forwarded", FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?));
+            lines.push(("Forwarded", value(format!("{elements}, for={node};proto={scheme}"))?));
         }
         let said_before = |name: &HeaderName| trusted && sent.contains_key(name);
         if !said_before(&X_FORWARDED_PROTO) {
-            lines.push(("X-Forwarded-Proto", X_FORWARDED_PROTO, HeaderValue::from_static(scheme)));
+            lines.push(("X-Forwarded-Proto", HeaderValue::from_static(scheme)));
         }
         if let (false, Some(host)) = (said_before(&X_FORWARDED_HOST), &self.host) {
-            lines.push(("X-Forwarded-Host", X_FORWARDED_HOST, host.clone()));
+            lines.push(("X-Forwarded-Host", host.clone()));
         }
         let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
-        lines.push(("X-Real-IP", X_REAL_IP, client));
+        lines.push(("X-Real-IP", client));
         let via = match self.protocol {
             "1.1" => HeaderValue::from_static("1.1 frontdesk"),
             "2" => HeaderValue::from_static("2 frontdesk"),
@@ -107,17 +107,18 @@ pub struct Said {
     /// It came from a proxy that may say such things itself.
     trusted: bool,
     /// In place of whatever was sent under these names.
-    pub lines: Vec<(&'static str, HeaderName, HeaderValue)>,
+    pub lines: Vec<(&'static str, HeaderValue)>,
     /// Besides what was sent.
     pub via: HeaderValue,
 }
 
 impl Said {
     /// Whether a header that was sent does not go on to the site: it is said anew, or nobody may say it.
-    pub fn replaces(&self, name: &HeaderName) -> bool {
+    pub fn replaces(&self, name: &[u8]) -> bool {
+        let says = |said: &str| said.as_bytes().eq_ignore_ascii_case(name);
         match forwarded::meaning(name) {
             Meaning::Ours | Meaning::Disguised => true,
-            Meaning::Forwarding => !self.trusted || self.lines.iter().any(|(_, said, _)| said == name),
+            Meaning::Forwarding => !self.trusted || self.lines.iter().any(|(said, _)| says(said)),
             Meaning::Plain => false,
         }
     }
@@ -125,7 +126,7 @@ impl Said {
 
 /// Whether a header says where a request came from, on its way through proxies.
 fn is_forwarding(name: &HeaderName) -> bool {
-    matches!(forwarded::meaning(name), Meaning::Forwarding)
+    matches!(forwarded::meaning(name.as_ref()), Meaning::Forwarding)
 }
 
 /// All lines of a list header as one; bytes that are no text are shown as such.

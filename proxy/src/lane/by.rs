@@ -2,87 +2,63 @@
 
 use http::{HeaderValue, Method};
 
-use super::{
-    http1::{Framing, Http1},
-    site::{Head, digits},
-};
+use super::http1::{Framing, Http1};
+use crate::upstream::{Head, digits};
 
-/// What has to be known of an answer that goes by.
-pub(super) struct By<'a> {
-    pub(super) content_type: Option<&'a [u8]>,
-    framing: Framing,
-    /// The site said how its body is framed, in a way that holds here too.
-    framed: bool,
-    dated: bool,
+/// What an answer says that it is, or `None` where it says so twice.
+pub(super) fn kind(head: &Head) -> Option<Option<&[u8]>> {
+    let mut kinds = head.all(b"content-type");
+    let kind = kinds.next();
+    kinds.next().is_none().then_some(kind)
 }
 
-/// Looks at the lines that matter. `None`: one of them says more than usual, and the whole head is to be looked at.
-pub(super) fn look<'a>(head: &'a Head, method: &Method) -> Option<By<'a>> {
-    let bodiless = *method == Method::HEAD || matches!(head.status, 204 | 304);
-    let mut by = By { content_type: None, framing: Framing::Chunked, framed: false, dated: false };
-    for (name, value) in head.fields() {
-        // A folded line is for who can unfold it.
-        if value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
-            return None;
-        }
+/// Makes the head as the client is to see it. `None`: a line says more than usual, and the whole head is to be looked at.
+pub(super) fn pass(head: &Head, method: &Method, link: Option<&HeaderValue>, reply: &mut Http1<'_>) -> Option<()> {
+    if head.is_folded() {
+        return None;
+    }
+    let mut framing = None;
+    let mut dated = false;
+    reply.start(head.status, head.reason());
+    for (name, value, whole) in head.lines() {
         match Matters::of(name) {
             Some(Matters::Connection) => {
                 if !value.eq_ignore_ascii_case(b"keep-alive") && !value.eq_ignore_ascii_case(b"close") {
                     return None;
                 }
+                continue;
             }
-            Some(Matters::ContentType) => {
-                if by.content_type.replace(value).is_some() {
-                    return None;
-                }
-            }
-            Some(Matters::Date) => by.dated = true,
+            Some(Matters::Hop) => continue,
+            Some(Matters::Date) => dated = true,
             Some(Matters::Length) => {
-                let length = digits(value)?;
-                if by.framed {
+                if framing.replace(Framing::Length(digits(value)?)).is_some() {
                     return None;
                 }
-                (by.framing, by.framed) = (Framing::Length(length), true);
             }
             Some(Matters::Coding) => {
-                if by.framed || !value.eq_ignore_ascii_case(b"chunked") {
+                if framing.replace(Framing::Chunked).is_some() || !value.eq_ignore_ascii_case(b"chunked") {
                     return None;
                 }
-                (by.framing, by.framed) = (Framing::Chunked, true);
             }
-            Some(Matters::Hop) | None => {}
+            None => {}
         }
+        reply.line_as_sent(name, value, whole);
     }
-    if bodiless {
-        by.framing = Framing::Bodiless;
+    let bodiless = *method == Method::HEAD || matches!(head.status, 204 | 304);
+    if framing.is_none() && !bodiless {
+        reply.line(b"Transfer-Encoding", b"chunked");
     }
-    Some(by)
-}
-
-impl By<'_> {
-    /// Writes the head as the client is to see it.
-    pub(super) fn pass(&self, head: &Head, link: Option<&HeaderValue>, reply: &mut Http1<'_>) {
-        reply.start(head.status, head.reason());
-        for (name, value) in head.fields() {
-            if !matches!(Matters::of(name), Some(Matters::Connection | Matters::Hop)) {
-                reply.line(name, value);
-            }
-        }
-        if !self.framed && self.framing == Framing::Chunked {
-            reply.line(b"Transfer-Encoding", b"chunked");
-        }
-        if let Some(link) = link {
-            reply.line(b"Link", link.as_bytes());
-        }
-        reply.end(self.framing, self.dated);
+    if let Some(link) = link {
+        reply.line(b"Link", link.as_bytes());
     }
+    reply.end(if bodiless { Framing::Bodiless } else { framing.unwrap_or(Framing::Chunked) }, dated);
+    Some(())
 }
 
 /// A line that matters on the way.
 #[derive(Clone, Copy)]
 enum Matters {
     Connection,
-    ContentType,
     Date,
     Length,
     Coding,
@@ -97,7 +73,6 @@ impl Matters {
             7 => (b"upgrade", Self::Hop),
             10 if name[0].eq_ignore_ascii_case(&b'c') => (b"connection", Self::Connection),
             10 => (b"keep-alive", Self::Hop),
-            12 => (b"content-type", Self::ContentType),
             14 => (b"content-length", Self::Length),
             16 => (b"proxy-connection", Self::Hop),
             17 => (b"transfer-encoding", Self::Coding),

@@ -1,12 +1,17 @@
 //! Which requests are plain: whole, body and all, and spelled so that nobody could read them otherwise.
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Version, header};
+use http::{HeaderName, HeaderValue, Method, Request, Uri, Version, header};
 use httparse::{ParserConfig, Status};
-use pingora::http::RequestHeader;
+use pingora::{
+    Result,
+    http::{RequestHeader, header_value_from_raw},
+};
 
-use super::site::digits;
-use crate::front::head::{COUNTABLE, FRAMING_FOLDED, is_authority};
+use crate::{
+    front::head::{COUNTABLE, FRAMING_FOLDED, is_authority},
+    upstream::digits,
+};
 
 /// Headers of a plain request at most; who sends more is read by the library.
 const MOST: usize = 64;
@@ -26,9 +31,17 @@ const NOT_PLAIN: [HeaderName; 11] = [
     HeaderName::from_static("max-forwards"),
 ];
 
-/// A plain request.
+/// A plain request as it was sent.
+pub struct Sent {
+    /// Without the case of its names.
+    pub request: RequestHeader,
+    /// As it came over HTTP/1.
+    pub raw: Option<Bytes>,
+}
+
+/// A plain request over HTTP/1.
 pub struct Head {
-    pub request: Box<RequestHeader>,
+    pub sent: Sent,
     /// Of the head as it came, in bytes.
     pub length: usize,
     /// Of the body, which has come with it; only what is posted has one.
@@ -58,8 +71,11 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
     if !target.starts_with('/') || target.contains('#') {
         return None;
     }
-    let mut request = RequestHeader::build(method, target.as_bytes(), Some(read.headers.len() + ROOM)).ok()?;
-    request.set_version(Version::HTTP_11);
+    let (mut request, ()) = Request::new(()).into_parts();
+    request.uri = Uri::from_maybe_shared(bytes.slice_ref(target.as_bytes())).ok()?;
+    request.method = method;
+    request.version = Version::HTTP_11;
+    request.headers.reserve(read.headers.len());
     let mut keeps = true;
     let mut hosts = 0;
     let mut body = None;
@@ -79,11 +95,35 @@ pub fn plain(bytes: &Bytes) -> Option<Head> {
             ref name if is_more(name) => return None,
             _ => {}
         }
-        request.append_header(bytes.slice_ref(header.name.as_bytes()), value).ok()?;
+        request.headers.try_append(name, value).ok()?;
     }
     let body = if request.method == Method::POST { body? } else { 0 };
     let whole = body <= bytes.len() - length;
-    (hosts == 1 && whole).then(|| Head { request: Box::new(request), length, body, keeps })
+    let sent = || Sent { request: request.into(), raw: Some(bytes.slice(..length)) };
+    (hosts == 1 && whole).then(|| Head { sent: sent(), length, body, keeps })
+}
+
+impl Sent {
+    /// Name and value of each of its lines, and both as they were sent; none over HTTP/2.
+    pub fn lines(&self) -> impl Iterator<Item = (&[u8], &[u8], &[u8])> {
+        let mut lines = self.raw.as_deref().unwrap_or_default().split(|byte| *byte == b'\n');
+        lines.next();
+        lines.filter_map(|line| {
+            let colon = memchr::memchr(b':', line)?;
+            Some((&line[..colon], line[colon + 1..].trim_ascii(), line.trim_ascii_end()))
+        })
+    }
+
+    /// The same, to be changed: its names keep their case.
+    pub fn to_be_changed(&self) -> Result<RequestHeader> {
+        let Some(raw) = &self.raw else { return Ok(self.request.clone()) };
+        let room = Some(self.request.headers.len() + ROOM);
+        let mut request = RequestHeader::build(self.request.method.clone(), self.request.raw_path(), room)?;
+        for (name, value, _) in self.lines() {
+            request.append_header(raw.slice_ref(name), header_value_from_raw(raw.slice_ref(value)))?;
+        }
+        Ok(request)
+    }
 }
 
 /// A length as it may be written; none that is long enough to be something else to somebody.
@@ -93,7 +133,9 @@ fn length_of(value: &[u8]) -> Option<usize> {
 
 /// Whether a header makes a request more than plain, or has it refused, and not here.
 fn is_more(name: &HeaderName) -> bool {
-    NOT_PLAIN.contains(name) || FRAMING_FOLDED.contains(name)
+    // Their lengths are looked at first: most names have another than all of these.
+    let length = name.as_str().len();
+    matches!(length, 2 | 6 | 7 | 10 | 12 | 14 | 16..=19) && (NOT_PLAIN.contains(name) || FRAMING_FOLDED.contains(name))
 }
 
 /// Whether a stream of HTTP/2, whose request has ended with its head, asks for something plain.
@@ -121,17 +163,11 @@ const ROOM: usize = 8;
 
 /// Nothing but visible characters and spaces, and whole ends of lines: the parser is kinder than some site may be.
 fn is_clean(head: &[u8]) -> bool {
-    let mut after_return = false;
+    let next = head.iter().skip(1);
+    let fits = |byte: u8| matches!(byte, b' '..=b'~' | b'\r' | b'\n');
+    // All of it at once, without an early end: so it is looked at many bytes at a time. The last byte ends a line.
     head.first().is_some_and(u8::is_ascii_uppercase)
-        && head.iter().all(|byte| {
-            let fits = match byte {
-                b'\n' => after_return,
-                b'\r' | b' '..=b'~' => !after_return,
-                _ => false,
-            };
-            after_return = *byte == b'\r';
-            fits
-        })
+        && head.iter().zip(next).fold(true, |clean, (a, b)| clean & fits(*a) & ((*a == b'\r') == (*b == b'\n')))
 }
 
 /// Whether the connection is kept; `None` where its header says more than that.
@@ -159,10 +195,10 @@ mod tests {
     fn a_plain_request_is_read_as_it_was_sent() {
         let text = "GET /a?b=%20c HTTP/1.1\r\nhOsT: x\r\nAccept:  text/html \r\nX-A: 1\r\nx-a: 2\r\n\r\n";
         let head = read(&format!("{text}GET /next")).unwrap();
-        assert_eq!((head.request.raw_path(), head.keeps), (&b"/a?b=%20c"[..], true));
+        assert_eq!((head.sent.request.raw_path(), head.keeps), (&b"/a?b=%20c"[..], true));
         assert_eq!(head.length, text.len());
         let mut wire = Vec::new();
-        head.request.header_to_h1_wire(&mut wire);
+        head.sent.to_be_changed().unwrap().header_to_h1_wire(&mut wire);
         assert_eq!(String::from_utf8(wire).unwrap(), "hOsT: x\r\nAccept: text/html\r\nX-A: 1\r\nx-a: 2\r\n");
         let posted = read("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nabGET").unwrap();
         assert_eq!((posted.length, posted.body), (47, 2));

@@ -16,6 +16,7 @@ use pingora::{
     protocols::http::{date::get_cached_date, v1::common::header_value_content_length},
 };
 
+use super::line;
 use crate::{accept::Conn, answer};
 
 /// Room for a head, and a small body behind it.
@@ -92,9 +93,12 @@ impl<'a> Http1<'a> {
 
     /// Adds a line to the head.
     pub(super) fn line(&mut self, name: &[u8], value: &[u8]) {
-        for part in [name, b": ", value, b"\r\n"] {
-            self.waiting.extend_from_slice(part);
-        }
+        line::put(&mut self.waiting, name, value);
+    }
+
+    /// The same for one that was sent as `whole`.
+    pub(super) fn line_as_sent(&mut self, name: &[u8], value: &[u8], whole: &[u8]) {
+        line::put_as_sent(&mut self.waiting, name, value, whole);
     }
 
     /// Ends the head of the answer itself. `dated`: it has a Date already.

@@ -8,13 +8,12 @@
 
 mod ask;
 mod by;
-mod chunks;
 mod head;
 mod http1;
 mod http2;
+mod line;
 mod relay;
 mod reply;
-mod site;
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -37,7 +36,7 @@ use crate::{
     live::Running,
     rewrite::PageBody,
 };
-use head::{is_plain, plain};
+use head::{Sent, is_plain, plain};
 use relay::Relay;
 use reply::Reply;
 
@@ -47,14 +46,14 @@ pub struct Lane(pub Front);
 impl Shortcut for Lane {
     async fn serve(&self, mut conn: Box<Conn>, leaving: bool) -> Way {
         let Some(head) = plain(conn.ahead()) else { return Way::Library(conn) };
-        let Some(begun) = self.begin(&head.request, Some(head.length), head.body, conn.info()).await else {
+        let Some(begun) = self.begin(&head.sent.request, Some(head.length), head.body, conn.info()).await else {
             return Way::Library(conn);
         };
         conn.take_head(head.length);
         let body = conn.take_body(head.body);
         let keeps = head.keeps && !leaving && !self.0.draining.load(Ordering::Relaxed);
         let mut reply = Reply::over_http1(&mut conn, keeps, begun.patience());
-        let is_whole = self.carry_out(&head.request, body, begun, &mut reply).await;
+        let is_whole = self.carry_out(&head.sent, body, begun, &mut reply).await;
         match (reply.keeps(), is_whole) {
             (true, _) => Way::Next(conn),
             (false, true) => Way::Over(Some(conn)),
@@ -70,7 +69,7 @@ impl Shortcut for Lane {
         let Some(begun) = self.begin(stream.req_header(), None, 0, info).await else { return Some(stream) };
         let request = std::mem::replace(stream.req_header_mut(), nothing);
         let mut reply = Reply::over_http2(&mut stream, begun.patience());
-        self.carry_out(&request, Bytes::new(), begun, &mut reply).await;
+        self.carry_out(&Sent { request, raw: None }, Bytes::new(), begun, &mut reply).await;
         // An answer that is not whole is reset when the stream is dropped, once what there is of it has left.
         None
     }
@@ -78,7 +77,8 @@ impl Shortcut for Lane {
 
 /// A request that is served here, and what becomes of it.
 struct Begun {
-    ctx: Ctx,
+    /// Boxed: it is moved several times.
+    ctx: Box<Ctx>,
     running: Arc<Running>,
     decision: Decision,
 }
@@ -101,7 +101,7 @@ impl Lane {
         info: &Arc<ConnInfo>,
     ) -> Option<Begun> {
         let Self(front) = self;
-        let mut ctx = Ctx::new(Some(info.clone()));
+        let mut ctx = Box::new(Ctx::new(Some(info.clone())));
         let running = ctx.running(&front.live);
         let most = running.snapshot.settings.protection.max_header;
         let is_in_order = match length {
@@ -122,17 +122,17 @@ impl Lane {
         };
         if !here {
             ctx.decided = Some(decision);
-            info.leave(Box::new(ctx));
+            info.leave(ctx);
             return None;
         }
         Some(Begun { ctx, running, decision })
     }
 
     /// Says whether the answer is whole.
-    async fn carry_out(&self, request: &RequestHeader, body: Bytes, begun: Begun, reply: &mut Reply<'_>) -> bool {
+    async fn carry_out(&self, sent: &Sent, body: Bytes, begun: Begun, reply: &mut Reply<'_>) -> bool {
         let Begun { ctx, running, decision } = begun;
         let received = body.len();
-        let mut served = Served { front: &self.0, running: &running, request, ctx, page: PageBody::default() };
+        let mut served = Served { front: &self.0, running: &running, sent, ctx, page: PageBody::default() };
         let answered = served.run(decision, body, reply).await;
         served.over(received, reply);
         answered && reply.is_whole()
@@ -143,8 +143,8 @@ impl Lane {
 struct Served<'a> {
     front: &'a Front,
     running: &'a Arc<Running>,
-    request: &'a RequestHeader,
-    ctx: Ctx,
+    sent: &'a Sent,
+    ctx: Box<Ctx>,
     page: PageBody,
 }
 
@@ -157,7 +157,7 @@ impl Served<'_> {
         self.ctx.error = Some(failure.reason());
         self.front.report(&self.ctx, &e, failure);
         if let (Some(fault), false) = (failure.fault(), reply.seen) {
-            let told = self.front.explained(self.request, &mut self.ctx, &fault.into());
+            let told = self.front.explained(&self.sent.request, &mut self.ctx, &fault.into());
             return self.answer(told, reply).await.is_ok();
         }
         reply.status = if reply.seen { reply.status } else { 0 };
@@ -171,13 +171,13 @@ impl Served<'_> {
             Decision::Refuse(told, reason) => {
                 front.metrics.rejected(reason);
                 self.ctx.error = Some(reason);
-                let told = front.finished(self.request, &mut self.ctx, self.running, told).await?;
+                let told = front.finished(&self.sent.request, &mut self.ctx, self.running, told).await?;
                 self.answer(told, reply).await
             }
             Decision::Serve(serving) => {
                 let work = Work::Serve(serving);
                 // Boxed: most requests are no calls.
-                let told = Box::pin(front.at_desk(self.request, &mut self.ctx, work, self.running, body)).await?;
+                let told = Box::pin(front.at_desk(&self.sent.request, &mut self.ctx, work, self.running, body)).await?;
                 self.answer(told, reply).await
             }
             Decision::Pass | Decision::Make(_) => {
@@ -185,23 +185,28 @@ impl Served<'_> {
                 if self.ctx.place.is_none() {
                     let refusal = Refusal::busy();
                     front.metrics.rejected(refusal.reason);
-                    let told = front.explained(self.request, &mut self.ctx, &refusal);
+                    let told = front.explained(&self.sent.request, &mut self.ctx, &refusal);
                     return self.answer(told, reply).await;
                 }
                 self.ctx.passed = true;
-                let Self { running, request, ctx, page, .. } = self;
-                Relay { front, running, request, ctx, page }.run(reply).await
+                let Self { running, sent, ctx, page, .. } = self;
+                Relay { front, running, sent, ctx, page }.run(reply).await
             }
         }
     }
 
     async fn answer(&self, told: Answer, reply: &mut Reply<'_>) -> Result<()> {
-        reply.answer(&self.request.method, self.running.snapshot.link.as_ref(), told).await
+        reply.answer(&self.sent.request.method, self.running.snapshot.link.as_ref(), told).await
     }
 
     fn over(mut self, received: usize, reply: &Reply<'_>) {
-        let over =
-            Over { request: self.request, status: reply.status, received, sent: reply.sent, page: self.page.outcome() };
+        let over = Over {
+            request: &self.sent.request,
+            status: reply.status,
+            received,
+            sent: reply.sent,
+            page: self.page.outcome(),
+        };
         self.front.account(&over, &mut self.ctx);
     }
 }

@@ -5,26 +5,26 @@ use std::{pin::pin, task::Poll, time::Instant};
 use bytes::Bytes;
 use frontdesk_filters::page::Parts;
 use http::{Method, header};
-use pingora::{Error, ErrorType, Result, http::RequestHeader, modules::http::HttpModule};
+use pingora::{Error, ErrorType, Result, modules::http::HttpModule};
 
 use super::{
     ask, by,
+    head::Sent,
     reply::{Reply, To},
-    site::{Head, Site},
 };
 use crate::{
     answer::is_bodiless,
     front::{Front, ctx::Ctx, head as front_head},
     live::Running,
     rewrite::{self, Asked, PageBody, Touched},
-    upstream::{Backend, Plain},
+    upstream::{Backend, Head, Plain, Site, UNRESOLVED},
 };
 
 /// What is relayed, and for whom.
 pub(super) struct Relay<'a, 'r> {
     pub(super) front: &'a Front,
     pub(super) running: &'r Running,
-    pub(super) request: &'a RequestHeader,
+    pub(super) sent: &'a Sent,
     pub(super) ctx: &'a mut Ctx,
     pub(super) page: &'a mut PageBody,
 }
@@ -32,34 +32,37 @@ pub(super) struct Relay<'a, 'r> {
 impl<'r> Relay<'_, 'r> {
     /// Asks the site, and passes what it answers. Errors are the library's: whose fault it is stands in them.
     pub(super) async fn run(&mut self, reply: &mut Reply<'_>) -> Result<()> {
-        self.ctx.upstream_began = Some(Instant::now());
-        let (plain, backend) = self.connect().await?;
+        let began = Instant::now();
+        self.ctx.upstream_began = Some(began);
+        let (plain, backend) = self.connect(began).await?;
         let mut site = Site::new(plain, backend.patience());
-        let (wire, asked) = ask::head(self.request, self.ctx, self.running, backend)?;
+        let (wire, asked) = ask::head(self.sent, self.ctx, self.running, backend)?;
         site.ask(&wire).await.map_err(Error::into_up)?;
         let head = self.head(&mut site, reply).await?;
-        site.expect(&self.request.method, &head).map_err(Error::into_up)?;
+        let took = began.elapsed();
+        self.ctx.upstream_took = Some(took);
+        site.expect(&self.sent.request.method, &head).map_err(Error::into_up)?;
         self.begin(&head, &asked, reply)?;
         drop(head);
         let last = self.body(&mut site, reply).await?;
         // Whoever reads slowly holds nothing of the site's.
         if let Some(plain) = site.kept() {
-            backend.keep(plain);
+            backend.keep(plain, began + took);
         }
         self.ctx.place = None;
         reply.body(last, true).await
     }
 
-    /// Connects to the next in turn; once more where that fails, for no byte of the request has left.
-    async fn connect(&mut self) -> Result<(Plain, &'r Backend)> {
+    /// Connects at `now` to the next in turn; once more where that fails, for no byte of the request has left.
+    async fn connect(&mut self, now: Instant) -> Result<(Plain, &'r Backend)> {
         let pool = &self.running.pool;
         loop {
             let index = pool.choose(self.ctx.tried);
             self.ctx.upstream = Some(index);
             let backend = &pool.backends()[index];
-            match backend.connect().await {
+            match backend.connect(now).await {
                 Ok(plain) => return Ok((plain, backend)),
-                Err(e) if *e.etype() == ErrorType::HTTPStatus(503) => return Err(e),
+                Err(e) if *e.etype() == UNRESOLVED => return Err(e),
                 Err(e) => {
                     pool.refused(index);
                     if self.ctx.tried.replace(index).is_some() {
@@ -85,29 +88,27 @@ impl<'r> Relay<'_, 'r> {
                     return Err(e.into_up());
                 }
                 100..=199 => reply.interim(&head.whole(true).map_err(Error::into_up)?).await?,
-                _ => {
-                    self.ctx.upstream_took = self.ctx.upstream_began.map(|began| began.elapsed());
-                    return Ok(head);
-                }
+                _ => return Ok(head),
             }
         }
     }
 
     /// The head as the client is to see it.
     fn begin(&mut self, head: &Head, asked: &Asked, reply: &mut Reply<'_>) -> Result<()> {
-        let (snapshot, method) = (&self.running.snapshot, &self.request.method);
+        let (snapshot, request) = (&self.running.snapshot, &self.sent.request);
+        let method = &request.method;
         if let To::Http1(to) = &mut reply.to
-            && let Some(by) = by::look(head, method)
-            && rewrite::goes_by(snapshot, self.request, head.status, by.content_type)
+            && let Some(kind) = by::kind(head)
+            && rewrite::goes_by(snapshot, request, head.status, kind)
+            && by::pass(head, method, snapshot.link.as_ref(), to).is_some()
         {
-            by.pass(head, snapshot.link.as_ref(), to);
             reply.status = head.status;
             return Ok(());
         }
         let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
         front_head::end_hop(&mut head);
         let page = Some(&mut *self.page);
-        self.ctx.page = rewrite::prepare_response(snapshot, self.request, asked, &mut head, page, &self.front.metrics)?;
+        self.ctx.page = rewrite::prepare_response(snapshot, request, asked, &mut head, page, &self.front.metrics)?;
         let bodiless = *method == Method::HEAD || is_bodiless(head.status);
         let headers = &head.headers;
         let framed = headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING);

@@ -1,19 +1,23 @@
 //! Calls of the desk, carried to the site or to another service: one request, one whole answer, within its bounds.
 
+use std::time::Instant;
+
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
 use frontdesk_filters::desk::{Answer, Call, Failed, Upstream};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header};
-use pingora::{
-    Error, ErrorSource, ErrorType, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer,
-};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
+use pingora::{Error, ErrorSource, ErrorType, http::RequestHeader, upstreams::peer::HttpPeer};
 use tokio::time::timeout;
 use url::Url;
 
-use super::{Outbound, answered, named::Named};
+use super::{
+    Outbound,
+    exchange::{Cut, Line},
+    named::Named,
+};
 use crate::{
     live::Running,
     traces::{Place, Span},
+    upstream::{Backend, UNRESOLVED},
 };
 
 /// Tries of a connection, each to the next upstream in turn. No byte has left before one is there.
@@ -73,45 +77,29 @@ impl Carrier<'_> {
             None => Some(self.running.pool.place().ok_or(Failed::Busy)?),
             Some(_) => None,
         };
-        let (mut session, peer, request) = self.connected(call, span).await?;
+        let (line, request) = self.connected(call, span).await?;
         *sent = true;
-        match exchange(&mut session, request, &call.body, call.most).await {
-            Ok(answer) => {
-                self.outbound.keep(session, &peer).await;
-                Ok(answer)
-            }
-            Err(cut) => {
-                session.shutdown().await;
-                Err(match cut {
-                    Cut::Broken(e) => broken(&e),
-                    Cut::Headless => Failed::Broken,
-                    Cut::TooLong(status) => Failed::TooLong(status),
-                })
-            }
-        }
+        line.exchange(self.outbound, request, call).await.map_err(|cut| match cut {
+            Cut::Broken(e) => broken(&e),
+            Cut::Headless => Failed::Broken,
+            Cut::TooLong(status) => Failed::TooLong(status),
+        })
     }
 
-    async fn connected(
-        &self,
-        call: &Call<'_>,
-        span: Option<&Place>,
-    ) -> Result<(HttpSession, HttpPeer, RequestHeader), Failed> {
+    async fn connected(&self, call: &Call<'_>, span: Option<&Place>) -> Result<(Line<'_>, RequestHeader), Failed> {
         if let Some(url) = call.elsewhere {
             let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(url.as_str(), &why))?;
             let request = dressed(HeaderMap::with_capacity(16), host, call);
             let request = request.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
             let session = self.outbound.connected(&peer).await;
             let session = session.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
-            return Ok((session, peer, request));
+            return Ok((Line::library(session, peer), request));
         }
         let pool = &self.running.pool;
         let mut tried = None;
         for _ in 0..TRIES {
             let index = pool.choose(tried);
             let backend = &pool.backends()[index];
-            let Some(peer) = backend.peer().await else {
-                return Err(not_sent(&backend.label, "its name cannot be resolved"));
-            };
             let mut told = (self.told)().map_err(|e| not_sent(&backend.label, &e.to_string()))?;
             let host = told.remove(header::HOST).filter(|_| self.running.snapshot.settings.upstream.preserve_host);
             let host = host.unwrap_or_else(|| backend.authority.clone());
@@ -128,8 +116,11 @@ impl Carrier<'_> {
                 span.tell(&mut told);
             }
             let request = dressed(told, host, call).map_err(|e| not_sent(&backend.label, &e.to_string()))?;
-            match self.outbound.connected(&peer).await {
-                Ok(session) => return Ok((session, peer, request)),
+            match self.line(backend).await {
+                Ok(line) => return Ok((line, request)),
+                Err(e) if *e.etype() == UNRESOLVED => {
+                    return Err(not_sent(&backend.label, "its name cannot be resolved"));
+                }
                 Err(e) => {
                     pool.refused(index);
                     tracing::warn!(upstream = backend.label, error = %e, "an upstream refused a call of the desk");
@@ -138,6 +129,15 @@ impl Carrier<'_> {
             }
         }
         Err(Failed::NotSent)
+    }
+
+    /// A connection to an upstream of the site, kept or new.
+    async fn line<'a>(&self, backend: &'a Backend) -> pingora::Result<Line<'a>> {
+        if backend.is_plain() {
+            return backend.connect(Instant::now()).await.map(|plain| Line::Plain(plain, backend));
+        }
+        let peer = backend.peer().await?;
+        self.outbound.connected(&peer).await.map(|session| Line::library(session, peer))
     }
 }
 
@@ -168,52 +168,6 @@ async fn elsewhere(url: &Url) -> Result<(HttpPeer, HeaderValue), String> {
 fn not_sent(whom: &str, why: &str) -> Failed {
     tracing::warn!(upstream = whom, error = why, "a call of the desk was not sent");
     Failed::NotSent
-}
-
-/// Why there is no whole answer.
-pub(super) enum Cut {
-    Broken(Box<Error>),
-    Headless,
-    /// Its body is longer than what is taken.
-    TooLong(StatusCode),
-}
-
-impl From<Box<Error>> for Cut {
-    fn from(error: Box<Error>) -> Self {
-        Self::Broken(error)
-    }
-}
-
-/// Sends the request and reads the whole answer, of at most so many bytes. How long that may take is bounded around it.
-pub(super) async fn exchange(
-    session: &mut HttpSession,
-    request: RequestHeader,
-    body: &Bytes,
-    most: usize,
-) -> Result<Answer, Cut> {
-    session.write_request_header(Box::new(request)).await?;
-    if !body.is_empty() {
-        session.write_request_body(body.clone(), true).await?;
-    }
-    session.finish_request_body().await?;
-    let head = answered(session).await?.ok_or(Cut::Headless)?;
-    let (status, headers) = (head.status, head.headers.clone());
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-    if announced.is_some_and(|length: usize| length > most) {
-        return Err(Cut::TooLong(status));
-    }
-    let mut body = BytesMut::new();
-    while let Some(chunk) = session.read_response_body().await? {
-        if body.len() + chunk.len() > most {
-            return Err(Cut::TooLong(status));
-        }
-        // Most answers come in one piece.
-        if body.is_empty() && session.response_done() {
-            return Ok(Answer { status, headers, body: chunk });
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(Answer { status, headers, body: body.freeze() })
 }
 
 fn broken(e: &Error) -> Failed {

@@ -3,6 +3,7 @@
 
 mod carry;
 mod deliver;
+mod exchange;
 pub mod lines;
 mod named;
 mod page;

@@ -92,7 +92,7 @@ impl Outbound {
         for _ in 0..TRIES {
             let index = pool.choose(refused);
             let backend = &pool.backends()[index];
-            let peer = backend.peer().await?;
+            let peer = backend.peer().await.ok()?;
             let mut request = request.clone();
             let preserve = running.snapshot.settings.upstream.preserve_host;
             if !preserve || !request.headers.contains_key(header::HOST) {

@@ -117,7 +117,7 @@ impl Reader {
 
     async fn ask(&self, running: &Running, ask: &Ask) -> Result<Fetched, String> {
         let index = running.pool.choose(None);
-        let peer = running.pool.backends()[index].peer().await.ok_or("the site's name cannot be resolved")?;
+        let peer = running.pool.backends()[index].peer().await.map_err(|_| "the site's name cannot be resolved")?;
         let mut headers = vec![FROM, FROM_REALLY, NO_CODING];
         let conditions =
             [(header::IF_NONE_MATCH, &ask.if_none_match), (header::IF_MODIFIED_SINCE, &ask.if_modified_since)];

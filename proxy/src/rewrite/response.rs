@@ -52,7 +52,7 @@ pub fn prepare(
     if !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
         return Ok(Touched::No);
     }
-    let html = text(&head.headers, header::CONTENT_TYPE).is_some_and(is_html);
+    let html = head.headers.get(header::CONTENT_TYPE).is_some_and(|kind| is_html(kind.as_bytes()));
     if html && head.status != StatusCode::NOT_MODIFIED {
         sign(snapshot, head)?;
         // Under this address there is its Markdown too, and the manifest, for whoever asks for them.
@@ -114,8 +114,7 @@ pub fn prepare(
 
 /// Whether the answer to a GET or HEAD goes by as it is: it is no page, and says nothing about one. Remembers that much.
 pub fn goes_by(snapshot: &Snapshot, request: &RequestHeader, status: u16, content_type: Option<&[u8]>) -> bool {
-    let html = content_type.and_then(|told| std::str::from_utf8(told).ok()).is_some_and(is_html);
-    if html || status == StatusCode::NOT_MODIFIED.as_u16() {
+    if content_type.is_some_and(is_html) || status == StatusCode::NOT_MODIFIED.as_u16() {
         return false;
     }
     if snapshot.insertion.is_some() && status == StatusCode::OK.as_u16() {
@@ -152,8 +151,9 @@ fn left_alone(head: &ResponseHeader, version: Version) -> Result<Coding, &'stati
 }
 
 /// Whatever its charset.
-fn is_html(content_type: &str) -> bool {
-    content_type.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case("text/html")
+fn is_html(content_type: &[u8]) -> bool {
+    let kind = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
+    kind.trim_ascii().eq_ignore_ascii_case(b"text/html")
 }
 
 fn retagged(headers: &HeaderMap, hash: &str) -> Option<String> {

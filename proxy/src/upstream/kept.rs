@@ -7,22 +7,13 @@ use std::{
     io,
     net::SocketAddr,
     os::fd::AsRawFd,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
-use pingora::protocols::{
-    GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, TimingDigest, UniqueID,
-    UniqueIDType, raw_connect::ProxyDigest,
-};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
-    net::TcpStream,
-};
+use tokio::net::TcpStream;
+
+use crate::alarm::Alarm;
 
 /// How many wait at most, for each upstream.
 const MOST: usize = 128;
@@ -32,7 +23,9 @@ const FRESH: Duration = Duration::from_millis(20);
 /// A cleartext connection to a site.
 #[derive(Debug)]
 pub struct Plain {
-    tcp: TcpStream,
+    pub(super) tcp: TcpStream,
+    /// For whoever waits for the site.
+    pub(super) alarm: Alarm,
     address: SocketAddr,
     used: Instant,
 }
@@ -43,12 +36,7 @@ pub(super) struct Kept(Mutex<Vec<Plain>>);
 
 impl Plain {
     pub(super) fn new(tcp: TcpStream, address: SocketAddr) -> Self {
-        Self { tcp, address, used: Instant::now() }
-    }
-
-    /// Returns when there is something to read, or an end, as far as the system has told.
-    pub async fn readable(&self) -> io::Result<()> {
-        std::future::poll_fn(|cx| self.tcp.poll_read_ready(cx)).await
+        Self { tcp, alarm: Alarm::default(), address, used: Instant::now() }
     }
 
     /// Nothing has come that nobody asked for, nor an end.
@@ -69,22 +57,26 @@ impl Plain {
 
 impl Kept {
     /// The one that was used last, if the site still holds it open.
-    pub(super) fn take(&self, address: SocketAddr) -> Option<Plain> {
+    pub(super) fn take(&self, address: SocketAddr, now: Instant) -> Option<Plain> {
         loop {
             let plain = {
                 let mut kept = self.0.lock();
                 let last = kept.iter().rposition(|plain| plain.address == address)?;
                 kept.remove(last)
             };
-            if if plain.used.elapsed() < FRESH { plain.is_well() } else { plain.is_certainly_well() } {
+            if if now.saturating_duration_since(plain.used) < FRESH {
+                plain.is_well()
+            } else {
+                plain.is_certainly_well()
+            } {
                 return Some(plain);
             }
         }
     }
 
-    /// Keeps one that has been read to the end of an answer.
-    pub(super) fn put(&self, mut plain: Plain) {
-        plain.used = Instant::now();
+    /// Keeps one that has been read to the end of an answer, which had begun at `answered`.
+    pub(super) fn put(&self, mut plain: Plain, answered: Instant) {
+        plain.used = answered;
         let mut kept = self.0.lock();
         if kept.len() < MOST {
             kept.push(plain);
@@ -96,60 +88,5 @@ impl Kept {
         let gone: Vec<Plain> =
             self.0.lock().extract_if(.., |plain| plain.used.elapsed() > most || !plain.is_certainly_well()).collect();
         drop(gone);
-    }
-}
-
-impl AsyncRead for Plain {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for Plain {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.tcp).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_shutdown(cx)
-    }
-}
-
-#[async_trait]
-impl Shutdown for Plain {
-    async fn shutdown(&mut self) {
-        let _ = AsyncWriteExt::shutdown(&mut self.tcp).await;
-    }
-}
-
-impl UniqueID for Plain {
-    fn id(&self) -> UniqueIDType {
-        self.tcp.as_raw_fd()
-    }
-}
-
-impl Ssl for Plain {}
-
-impl Peek for Plain {}
-
-impl GetTimingDigest for Plain {
-    fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {
-        Vec::new()
-    }
-}
-
-impl GetProxyDigest for Plain {
-    fn get_proxy_digest(&self) -> Option<Arc<ProxyDigest>> {
-        None
-    }
-}
-
-impl GetSocketDigest for Plain {
-    fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
-        None
     }
 }

@@ -1,8 +1,10 @@
 //! The sites behind: which one takes the next request, and whether it is believed to be well.
 
+mod chunks;
 mod handshake;
 mod kept;
 mod peer;
+mod site;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -26,6 +28,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::admin::metrics::Metrics;
 use kept::Kept;
 pub use kept::Plain;
+pub use site::{Head, Site, digits};
 
 /// Whether the certificates that the settings name can be used.
 pub fn prove(settings: &Upstream) -> Result<(), String> {
@@ -36,6 +39,8 @@ pub fn prove(settings: &Upstream) -> Result<(), String> {
 const COOLING: Duration = Duration::from_secs(5);
 /// How long a site may be silent where the library would wait for ever.
 const LONGEST: Duration = Duration::from_secs(3600);
+/// The error of an upstream whose name has never been resolved.
+pub const UNRESOLVED: ErrorType = ErrorType::HTTPStatus(503);
 /// Failed checks in a row after which an upstream counts as down.
 const FALL: u32 = 2;
 
@@ -147,11 +152,14 @@ impl Pool {
     pub fn choose(&self, tried: Option<usize>) -> usize {
         let count = self.backends.len();
         let start = self.next.fetch_add(1, Ordering::Relaxed);
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let in_turn = || (0..count).map(|i| start.wrapping_add(i) % count);
+        let cools = |until: u64| {
+            let now = || u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+            until > 0 && until > now()
+        };
         let well = |i: &usize| {
             let backend = &self.backends[*i];
-            backend.up.load(Ordering::Relaxed) && backend.cooling_until.load(Ordering::Relaxed) <= now
+            backend.up.load(Ordering::Relaxed) && !cools(backend.cooling_until.load(Ordering::Relaxed))
         };
         in_turn().find(|i| Some(*i) != tried && well(i)).or_else(|| in_turn().find(|i| Some(*i) != tried)).unwrap_or(0)
     }
@@ -202,21 +210,26 @@ impl Pool {
 }
 
 impl Backend {
-    /// Where to connect to, its known addresses in turn; `None` while its name has never been resolved.
-    pub async fn peer(&self) -> Option<HttpPeer> {
+    /// Where to connect to, its known addresses in turn.
+    ///
+    /// # Errors
+    ///
+    /// [`UNRESOLVED`].
+    pub async fn peer(&self) -> pingora::Result<HttpPeer> {
         let mut peer = self.template.clone();
         peer._address = LibraryAddr::Inet(self.address().await?);
-        Some(peer)
+        Ok(peer)
     }
 
-    async fn address(&self) -> Option<SocketAddr> {
+    async fn address(&self) -> pingora::Result<SocketAddr> {
         let mut addresses = self.addresses.load_full();
         if addresses.is_empty() {
             self.resolve().await;
             addresses = self.addresses.load_full();
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        addresses.get(turn.checked_rem(addresses.len())?).copied()
+        let address = turn.checked_rem(addresses.len()).and_then(|turn| addresses.get(turn));
+        address.copied().ok_or_else(|| Error::explain(UNRESOLVED, "the upstream's name cannot be resolved"))
     }
 
     /// Whether it is spoken to in cleartext HTTP/1.1.
@@ -224,16 +237,14 @@ impl Backend {
         !self.url.tls && self.template.options.alpn.get_min_http_version() == 1
     }
 
-    /// A connection to a plain one: kept from another request, or new.
+    /// A connection to a plain one, asked for at `now`: kept from another request, or new.
     ///
     /// # Errors
     ///
     /// As the library has them: no byte of a request has left.
-    pub async fn connect(&self) -> pingora::Result<Plain> {
-        let Some(address) = self.address().await else {
-            return Error::e_explain(ErrorType::HTTPStatus(503), "the upstream's name cannot be resolved");
-        };
-        if let Some(plain) = self.kept.take(address) {
+    pub async fn connect(&self, now: Instant) -> pingora::Result<Plain> {
+        let address = self.address().await?;
+        if let Some(plain) = self.kept.take(address, now) {
             return Ok(plain);
         }
         let options = &self.template.options;
@@ -245,9 +256,9 @@ impl Backend {
         Ok(Plain::new(tcp, address))
     }
 
-    /// Keeps a connection whose last answer has been read to its end.
-    pub fn keep(&self, plain: Plain) {
-        self.kept.put(plain);
+    /// Keeps a connection whose last answer, begun at `answered`, has been read to its end.
+    pub fn keep(&self, plain: Plain, answered: Instant) {
+        self.kept.put(plain, answered);
     }
 
     /// How long a read from it or a write to it may take.
@@ -256,10 +267,14 @@ impl Backend {
     }
 
     /// The same for a protocol upgrade, which has a connection of its own.
-    pub async fn peer_for_upgrade(&self) -> Option<HttpPeer> {
+    ///
+    /// # Errors
+    ///
+    /// [`UNRESOLVED`].
+    pub async fn peer_for_upgrade(&self) -> pingora::Result<HttpPeer> {
         let mut peer = self.peer().await?;
         handshake::alone(&mut peer);
-        Some(peer)
+        Ok(peer)
     }
 
     /// Whether it is believed to be well.

@@ -270,7 +270,7 @@ fn any_name(bytes: &[u8]) {
     let Ok(name) = HeaderName::from_bytes(bytes) else { return };
     let folded: String = name.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let Ok(folded) = HeaderName::try_from(folded) else { return };
-    let (one, other) = (forwarded::meaning(&name), forwarded::meaning(&folded));
+    let (one, other) = (forwarded::meaning(name.as_ref()), forwarded::meaning(folded.as_ref()));
     assert_eq!(one == Meaning::Plain, other == Meaning::Plain, "{name}");
     assert!(name == folded || !matches!(one, Meaning::Ours | Meaning::Forwarding), "{name}");
 }

@@ -44,11 +44,11 @@ pub(super) fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
                     let asked = asked(&running, index);
                     let limit = upstream.connect_timeout + QUESTION;
                     let well = match backend.peer().await {
-                        Some(peer) => outbound
+                        Ok(peer) => outbound
                             .head_of(peer, &asked, path, limit)
                             .await
                             .is_ok_and(|head| head.status.is_success() || head.status.is_redirection()),
-                        None => false,
+                        Err(_) => false,
                     };
                     running.pool.checked(index, well);
                     if !well {
@@ -121,7 +121,7 @@ async fn is_own(running: &Running, outbound: &Outbound, probe: &Probe, nowhere: 
 /// What the site answers at a path; a site that fails says nothing about what it has.
 async fn see(running: &Running, outbound: &Outbound, method: &Method, path: &str) -> Result<Seen, String> {
     let index = running.pool.choose(None);
-    let peer = running.pool.backends()[index].peer().await.ok_or("its name cannot be resolved")?;
+    let peer = running.pool.backends()[index].peer().await.map_err(|_| "its name cannot be resolved")?;
     let seen = outbound.ask(peer, &asked(running, index), method, path, QUESTION).await?;
     match seen.status.is_server_error() && seen.status != StatusCode::NOT_IMPLEMENTED {
         true => Err(format!("{path}: the site answers {}", seen.status)),

@@ -16,7 +16,10 @@ use pingora::{http::RequestHeader, protocols::http::client::HttpSession, upstrea
 use tokio::{sync::Semaphore, time::timeout};
 
 use super::{MOST, Place, late};
-use crate::outbound::{Outbound, because, carry::exchange};
+use crate::outbound::{
+    Outbound, because,
+    exchange::{Cut, exchange},
+};
 
 /// Messages on their way at a time; others wait for as long as they may.
 const AT_A_TIME: usize = 256;
@@ -114,7 +117,7 @@ impl Posting {
     }
 }
 
-impl crate::outbound::carry::Cut {
+impl Cut {
     /// In words for a log.
     fn words(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! The site's side of a plain request: its head goes up, and the answer is read as the bytes come.
+//! The site's side of a plain request: its bytes go up, and the answer is read as the bytes come.
 //!
 //! Heads are read by the parser that the library uses, as kindly as it does; nothing is copied out of what was read.
 
@@ -14,8 +14,7 @@ use pingora::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::chunks::Chunks;
-use crate::upstream::Plain;
+use super::{chunks::Chunks, kept::Plain};
 
 /// What is read at once: a head, and most bodies with it.
 const READ: usize = 64 * 1024;
@@ -39,7 +38,7 @@ enum Body {
 }
 
 /// One request to a site.
-pub(super) struct Site {
+pub struct Site {
     plain: Plain,
     patience: Duration,
     buf: BytesMut,
@@ -48,27 +47,27 @@ pub(super) struct Site {
 }
 
 /// An answer's head, as it was sent.
-pub(super) struct Head {
+pub struct Head {
     bytes: Bytes,
     fields: Vec<(Range<usize>, Range<usize>)>,
     reason: Range<usize>,
-    pub(super) status: u16,
+    pub status: u16,
     version: Version,
 }
 
 impl Site {
-    pub(super) fn new(plain: Plain, patience: Duration) -> Self {
+    pub fn new(plain: Plain, patience: Duration) -> Self {
         Self { plain, patience, buf: BytesMut::new(), body: Body::Length(0), keeps: false }
     }
 
-    /// Sends a request's head.
-    pub(super) async fn ask(&mut self, head: &[u8]) -> Result<()> {
-        let sent = timeout(self.patience, self.plain.write_all(head)).await;
+    /// Sends a request, or a part of one.
+    pub async fn ask(&mut self, part: &[u8]) -> Result<()> {
+        let sent = timeout(self.patience, self.plain.tcp.write_all(part)).await;
         sent.or_err(ErrorType::WriteTimedout, "asking").and_then(|sent| sent.or_err(ErrorType::WriteError, "asking"))
     }
 
     /// Reads until there is a whole head, of an interim answer perhaps.
-    pub(super) async fn head(&mut self) -> Result<Head> {
+    pub async fn head(&mut self) -> Result<Head> {
         loop {
             if !self.buf.is_empty()
                 && let Some((length, mut head)) = parse(&self.buf)?
@@ -87,7 +86,7 @@ impl Site {
     }
 
     /// Settles how the body of the answer that was read is framed.
-    pub(super) fn expect(&mut self, method: &Method, head: &Head) -> Result<()> {
+    pub fn expect(&mut self, method: &Method, head: &Head) -> Result<()> {
         let framing = head.framing()?;
         let bodiless = *method == Method::HEAD || matches!(head.status, 204 | 304);
         self.keeps = head.is_kept(&framing, bodiless);
@@ -101,7 +100,7 @@ impl Site {
     }
 
     /// Whether the body has been read to its end.
-    pub(super) fn is_done(&self) -> bool {
+    pub fn is_done(&self) -> bool {
         match &self.body {
             Body::Length(left) => *left == 0,
             Body::Chunked(chunks) => chunks.is_done(),
@@ -110,7 +109,7 @@ impl Site {
     }
 
     /// The next part of the body; `None` at its end, where only the end of the connection told of it.
-    pub(super) async fn part(&mut self) -> Result<Option<Bytes>> {
+    pub async fn part(&mut self) -> Result<Option<Bytes>> {
         loop {
             if !self.buf.is_empty() {
                 match &mut self.body {
@@ -143,47 +142,61 @@ impl Site {
     }
 
     /// The connection, if the site keeps it and nothing is left on it.
-    pub(super) fn kept(self) -> Option<Plain> {
+    pub fn kept(self) -> Option<Plain> {
         (self.keeps && self.is_done() && self.buf.is_empty()).then_some(self.plain)
     }
 
     /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.
     async fn read(&mut self, most: usize) -> Result<usize> {
-        let Self { plain, buf, patience, .. } = self;
+        let Self { plain: Plain { tcp, alarm, .. }, buf, patience, .. } = self;
         let reading = async {
-            plain.readable().await?;
+            std::future::poll_fn(|cx| tcp.poll_read_ready(cx)).await?;
             if buf.is_empty() && buf.capacity() < most {
                 *buf = BytesMut::with_capacity(most);
             } else if buf.capacity() - buf.len() < LEAST {
                 buf.reserve(most);
             }
-            plain.read_buf(buf).await
+            tcp.read_buf(buf).await
         };
-        let read = timeout(*patience, reading).await;
-        read.or_err(ErrorType::ReadTimedout, "reading an answer")?.or_err(ErrorType::ReadError, "reading an answer")
+        tokio::select! {
+            biased;
+            read = reading => read.or_err(ErrorType::ReadError, "reading an answer"),
+            () = alarm.within(*patience) => Error::e_explain(ErrorType::ReadTimedout, "reading an answer"),
+        }
     }
 }
 
 /// How the end of the body is known, before it is known whose answer it is.
-pub(super) enum Framing {
+enum Framing {
     Length(u64),
     Chunked,
     Close,
 }
 
 impl Head {
-    /// Name and value of each line.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.fields.iter().map(|(name, value)| (&self.bytes[name.clone()], &self.bytes[value.clone()]))
+    /// Name and value of each line, and both as they were sent.
+    pub fn lines(&self) -> impl Iterator<Item = (&[u8], &[u8], &[u8])> {
+        let bytes = &self.bytes;
+        let whole = |name: &Range<usize>, value: &Range<usize>| bytes.get(name.start..value.end).unwrap_or_default();
+        let fields = self.fields.iter();
+        fields.map(move |(name, value)| (&bytes[name.clone()], &bytes[value.clone()], whole(name, value)))
     }
 
-    fn all<'a>(&'a self, name: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a [u8]> {
+    /// Whether a line of it goes on in the next one (RFC 9112 §5.2), which not everybody can unfold.
+    pub fn is_folded(&self) -> bool {
+        let next = self.bytes.iter().skip(1);
+        // All of it at once, without an early end: so it is looked at many bytes at a time.
+        self.bytes.iter().zip(next).fold(false, |found, (a, b)| found | (*a == b'\n') & matches!(b, b' ' | b'\t'))
+    }
+
+    /// The values of all lines with this name, in small letters.
+    pub fn all<'a>(&'a self, name: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a [u8]> {
         let fields = self.fields.iter().filter(move |(n, _)| self.bytes[n.clone()].eq_ignore_ascii_case(name));
         fields.map(|(_, value)| &self.bytes[value.clone()])
     }
 
     /// The words after the status.
-    pub(super) fn reason(&self) -> &[u8] {
+    pub fn reason(&self) -> &[u8] {
         &self.bytes[self.reason.clone()]
     }
 
@@ -216,7 +229,7 @@ impl Head {
     }
 
     /// The same as the library has it. `cased`: its names are to be seen as they were written.
-    pub(super) fn whole(&self, cased: bool) -> Result<ResponseHeader> {
+    pub fn whole(&self, cased: bool) -> Result<ResponseHeader> {
         let room = Some(self.fields.len() + 4);
         let mut whole = match cased {
             true => ResponseHeader::build(self.status, room)?,
@@ -275,8 +288,9 @@ fn parse_into<'b>(buf: &'b [u8], headers: &mut [Header<'b>]) -> Result<Option<(u
 }
 
 /// A length as it may be written: digits, and nothing else.
-pub(super) fn digits(text: &[u8]) -> Option<u64> {
+pub fn digits(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
-    let all = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(text).ok().filter(|_| all)?.parse().ok()
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let value = |so_far: u64, byte: &u8| so_far.checked_mul(10)?.checked_add(digit(byte)?);
+    (!text.is_empty()).then(|| text.iter().try_fold(0, value))?
 }
