@@ -253,15 +253,16 @@ impl ProxyHttp for Front {
         head::end_hop(response);
         let running = ctx.running(&self.live);
         let Session { downstream_session, downstream_modules_ctx, .. } = session;
-        ctx.page = rewrite::prepare_response(
+        let (page, changes) = rewrite::prepare_response(
             &running.snapshot,
             downstream_session.req_header(),
             &ctx.asked,
-            response,
+            (response.status, &response.headers),
             downstream_modules_ctx.get_mut::<PageBody>(),
             &self.metrics,
-        )?;
-        Ok(())
+        );
+        ctx.page = page;
+        changes.apply(response)
     }
 
     async fn response_filter(&self, session: &mut Session, response: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {

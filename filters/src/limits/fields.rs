@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::policy::Held;
+use super::policy::{Held, Told};
 use crate::{reply::Reply, state::Taken};
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -29,22 +29,21 @@ impl Held<'_> {
     /// Adds where the limits stand to a reply. `now` since 1970.
     pub(crate) fn tell(&self, taken: &Taken, now: Duration, mut reply: Reply) -> Reply {
         let Some(tightest) = self.tightest(taken).filter(|tightest| tightest.level.is_counted()) else { return reply };
-        let numbers = [
-            (X_LIMIT, tightest.policy.most.into()),
-            (X_REMAINING, tightest.remaining()),
-            // The same for every answer within the window.
-            (X_RESET, whole_seconds(now + tightest.level.resets_in)),
-            (X_WINDOW, tightest.policy.window.as_secs()),
-        ];
-        reply.headers.reserve(numbers.len() + 2);
-        for (name, number) in numbers {
-            reply = reply.with_value(name, number.into());
+        let Told { most, window, declared } = &tightest.policy.told;
+        // The same for every answer within the window.
+        let resets = whole_seconds(now + tightest.level.resets_in);
+        reply.headers.reserve(6);
+        for (name, value) in [
+            (X_LIMIT, most.clone()),
+            (X_REMAINING, tightest.remaining().into()),
+            (X_RESET, resets.into()),
+            (X_WINDOW, window.clone()),
+        ] {
+            reply = reply.with_value(name, value);
         }
-        let (mut declared, mut standing) = (String::with_capacity(64), String::with_capacity(64));
+        let mut standing = String::with_capacity(64);
         for one in self.standing(taken) {
-            let comma = if declared.is_empty() { "" } else { ", " };
-            declared.push_str(comma);
-            declared.push_str(&one.policy.declared);
+            let comma = if standing.is_empty() { "" } else { ", " };
             for part in [comma, "\"", one.policy.name, "\";r="] {
                 standing.push_str(part);
             }
@@ -52,11 +51,17 @@ impl Held<'_> {
             standing.push_str(";t=");
             standing.push_str(itoa::Buffer::new().format(one.seconds()));
         }
-        for (name, value) in [(POLICY, declared), (LIMIT, standing)] {
-            if let Ok(value) = HeaderValue::try_from(value) {
-                reply = reply.with_value(name, value);
-            }
+        reply = reply.with_value(POLICY, self.declared(taken).unwrap_or_else(|| declared.clone()));
+        match HeaderValue::try_from(standing) {
+            Ok(standing) => reply.with_value(LIMIT, standing),
+            Err(_) => reply,
         }
-        reply
+    }
+
+    /// The members of several policies; `None` for the one of the only one.
+    fn declared(&self, taken: &Taken) -> Option<HeaderValue> {
+        self.standing(taken).nth(1)?;
+        let members: Vec<&[u8]> = self.standing(taken).map(|one| one.policy.told.declared.as_bytes()).collect();
+        HeaderValue::from_bytes(&members.join(&b", "[..])).ok()
     }
 }

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use http::HeaderValue;
+
 use super::fields::whole_seconds;
 use crate::{
     caller::{Agent, Caller},
@@ -43,15 +45,30 @@ pub struct Policy {
     class: Class,
     pub most: u32,
     pub window: Duration,
+    pub(super) told: Told,
+}
+
+/// What is told of a policy, whoever asks.
+#[derive(Debug, Clone)]
+pub(super) struct Told {
+    pub(super) most: HeaderValue,
+    pub(super) window: HeaderValue,
     /// Its member of `RateLimit-Policy`.
-    pub(super) declared: String,
+    pub(super) declared: HeaderValue,
 }
 
 impl Policy {
     fn new(name: &'static str, class: Class, rate: Rate) -> Self {
         let window = rate.span.length().unwrap_or(Duration::from_secs(60));
-        let declared = format!("\"{name}\";q={};w={}", rate.count, window.as_secs());
-        Self { name, class, most: rate.count, window, declared }
+        let seconds = window.as_secs();
+        let declared = HeaderValue::try_from(format!("\"{name}\";q={};w={seconds}", rate.count));
+        let told = Told {
+            most: rate.count.into(),
+            window: seconds.into(),
+            // A name of ours and two numbers are always a value.
+            declared: declared.unwrap_or_else(|_| HeaderValue::from_static("")),
+        };
+        Self { name, class, most: rate.count, window, told }
     }
 
     fn limit(&self, subject: Subject) -> Limit {

@@ -47,7 +47,7 @@ const FRESHNESS: [HeaderName; 4] = [header::CACHE_CONTROL, header::EXPIRES, head
 pub fn path_of(target: &str) -> String {
     let (path, query) = split(target);
     let name = if path.ends_with('/') { "index.md" } else { ".md" };
-    format!("{path}{name}{query}")
+    [path, name, query].concat()
 }
 
 /// The pages that may be meant by the path of a Markdown document, the likeliest first; empty where it is no such path.

@@ -47,7 +47,7 @@ impl Insertion {
             return Bytes::new();
         }
         let (kind, path) = (markdown::MEDIA_TYPE, escaped(&markdown::path_of(target)));
-        Bytes::from(format!("<link rel=\"alternate\" href=\"{path}\" type=\"{kind}\">"))
+        Bytes::from(["<link rel=\"alternate\" href=\"", &path, "\" type=\"", kind, "\">"].concat())
     }
 
     /// Eight characters that change with what is inserted, to be a part of the page's ETag.

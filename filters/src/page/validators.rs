@@ -15,7 +15,7 @@ const MARK: &str = ";fd=";
 pub fn tagged(etag: Option<&str>, last_modified: Option<&str>, hash: &str) -> Option<String> {
     if let Some(etag) = etag {
         let (weak, opaque) = parse(etag)?;
-        return Some(format!("W/\"{opaque}{MARK}{hash}{}\"", if weak { 'w' } else { 's' }));
+        return Some(["W/\"", opaque, MARK, hash, if weak { "w\"" } else { "s\"" }].concat());
     }
     let seconds = httpdate::parse_http_date(last_modified?).ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs();
     Some(format!("W/\"{seconds:x}{MARK}{hash}n\""))

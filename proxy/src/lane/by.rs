@@ -3,56 +3,88 @@
 use http::{HeaderValue, Method};
 
 use super::http1::{Framing, Http1};
-use crate::upstream::{Head, digits};
+use crate::{
+    answer::is_bodiless,
+    rewrite::Changes,
+    upstream::{Head, digits},
+};
 
-/// What an answer says that it is, or `None` where it says so twice.
-pub(super) fn kind(head: &Head) -> Option<Option<&[u8]>> {
-    let mut kinds = head.all(b"content-type");
-    let kind = kinds.next();
-    kinds.next().is_none().then_some(kind)
+/// What has to be known of an answer that goes by.
+#[derive(Default)]
+pub(super) struct By {
+    /// How its body is framed, if the site says so in a way that holds here too.
+    framing: Option<Framing>,
+    dated: bool,
 }
 
-/// Makes the head as the client is to see it. `None`: a line says more than usual, and the whole head is to be looked at.
-pub(super) fn pass(head: &Head, method: &Method, link: Option<&HeaderValue>, reply: &mut Http1<'_>) -> Option<()> {
+/// Looks at the lines that matter. `None`: one of them says more than usual, and the whole head is to be looked at.
+pub(super) fn look(head: &Head) -> Option<By> {
+    // Such a line is for who can unfold it.
     if head.is_folded() {
         return None;
     }
-    let mut framing = None;
-    let mut dated = false;
-    reply.start(head.status, head.reason());
-    for (name, value, whole) in head.lines() {
-        match Matters::of(name) {
+    let mut by = By::default();
+    for (name, value, _) in head.lines() {
+        let framing = match Matters::of(name) {
             Some(Matters::Connection) => {
                 if !value.eq_ignore_ascii_case(b"keep-alive") && !value.eq_ignore_ascii_case(b"close") {
                     return None;
                 }
                 continue;
             }
-            Some(Matters::Hop) => continue,
-            Some(Matters::Date) => dated = true,
-            Some(Matters::Length) => {
-                if framing.replace(Framing::Length(digits(value)?)).is_some() {
-                    return None;
-                }
+            Some(Matters::Date) => {
+                by.dated = true;
+                continue;
             }
-            Some(Matters::Coding) => {
-                if framing.replace(Framing::Chunked).is_some() || !value.eq_ignore_ascii_case(b"chunked") {
-                    return None;
-                }
-            }
-            None => {}
+            Some(Matters::Length) => Framing::Length(digits(value)?),
+            Some(Matters::Coding) if value.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
+            Some(Matters::Coding) => return None,
+            Some(Matters::Hop) | None => continue,
+        };
+        if by.framing.replace(framing).is_some() {
+            return None;
         }
-        reply.line_as_sent(name, value, whole);
     }
-    let bodiless = *method == Method::HEAD || matches!(head.status, 204 | 304);
-    if framing.is_none() && !bodiless {
-        reply.line(b"Transfer-Encoding", b"chunked");
+    Some(by)
+}
+
+impl By {
+    /// Makes the head as the client is to see it.
+    pub(super) fn pass(
+        self,
+        head: &Head,
+        method: &Method,
+        changes: &Changes,
+        link: Option<&HeaderValue>,
+        reply: &mut Http1<'_>,
+    ) {
+        reply.start(head.status, head.reason());
+        let mut framing = self.framing;
+        for (name, value, whole) in head.lines() {
+            let matters = Matters::of(name);
+            if matches!(matters, Some(Matters::Connection | Matters::Hop)) {
+                continue;
+            }
+            if changes.remove(name) {
+                if matches!(matters, Some(Matters::Length)) {
+                    framing = None;
+                }
+                continue;
+            }
+            reply.line_as_sent(name, value, whole);
+        }
+        for (name, value) in changes.added() {
+            reply.line(name.as_bytes(), value.as_bytes());
+        }
+        let bodiless = *method == Method::HEAD || is_bodiless(head.status);
+        if framing.is_none() && !bodiless {
+            reply.line(b"Transfer-Encoding", b"chunked");
+        }
+        if let Some(link) = link {
+            reply.line(b"Link", link.as_bytes());
+        }
+        reply.end(if bodiless { Framing::Bodiless } else { framing.unwrap_or(Framing::Chunked) }, self.dated);
     }
-    if let Some(link) = link {
-        reply.line(b"Link", link.as_bytes());
-    }
-    reply.end(if bodiless { Framing::Bodiless } else { framing.unwrap_or(Framing::Chunked) }, dated);
-    Some(())
 }
 
 /// A line that matters on the way.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use frontdesk_filters::Reply as Answer;
-use http::{HeaderValue, Method, header};
+use http::{HeaderValue, Method, StatusCode, header};
 use pingora::{
     Error, ErrorType, OrErr, Result,
     http::ResponseHeader,
@@ -74,18 +74,18 @@ impl<'a> Http1<'a> {
 
     /// Passes an interim answer at once.
     pub(super) async fn interim(&mut self, head: &ResponseHeader) -> Result<()> {
-        self.start(head.status.as_u16(), head.get_reason_phrase().unwrap_or_default().as_bytes());
+        self.start(head.status, head.get_reason_phrase().unwrap_or_default().as_bytes());
         head.header_to_h1_wire(&mut self.waiting);
         self.waiting.extend_from_slice(b"\r\n");
         self.flush().await
     }
 
     /// Begins a head. Of one that nobody has seen nothing is left.
-    pub(super) fn start(&mut self, status: u16, reason: &[u8]) {
+    pub(super) fn start(&mut self, status: StatusCode, reason: &[u8]) {
         self.waiting.clear();
         self.waiting.reserve(HEAD);
         self.waiting.extend_from_slice(b"HTTP/1.1 ");
-        self.waiting.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
+        self.waiting.extend_from_slice(status.as_str().as_bytes());
         self.waiting.push(b' ');
         self.waiting.extend_from_slice(reason);
         self.waiting.extend_from_slice(b"\r\n");
@@ -114,14 +114,14 @@ impl<'a> Http1<'a> {
 
     /// Makes a head of the library's, and settles by it how the body is framed.
     pub(super) fn begin(&mut self, method: &Method, head: &ResponseHeader) {
-        self.start(head.status.as_u16(), head.get_reason_phrase().unwrap_or_default().as_bytes());
+        self.start(head.status, head.get_reason_phrase().unwrap_or_default().as_bytes());
         head.header_to_h1_wire(&mut self.waiting);
         self.end(framing(method, head), head.headers.contains_key(header::DATE));
     }
 
     /// Makes the head of an answer of our own.
     pub(super) fn answer(&mut self, method: &Method, link: Option<&HeaderValue>, told: &Answer) {
-        self.start(told.status.as_u16(), told.status.canonical_reason().unwrap_or_default().as_bytes());
+        self.start(told.status, told.status.canonical_reason().unwrap_or_default().as_bytes());
         // First, because some clients read only the first.
         if let Some(link) = link {
             self.line(b"Link", link.as_bytes());

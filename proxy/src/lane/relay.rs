@@ -82,7 +82,7 @@ impl<'r> Relay<'_, 'r> {
                 read = site.head() => read.map_err(Error::into_up)?,
                 () = reply.gone() => return Err(left()),
             };
-            match head.status {
+            match head.status.as_u16() {
                 101 => {
                     let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
                     return Err(e.into_up());
@@ -97,18 +97,23 @@ impl<'r> Relay<'_, 'r> {
     fn begin(&mut self, head: &Head, asked: &Asked, reply: &mut Reply<'_>) -> Result<()> {
         let (snapshot, request) = (&self.running.snapshot, &self.sent.request);
         let method = &request.method;
+        let (page, metrics) = (Some(&mut *self.page), &self.front.metrics);
         if let To::Http1(to) = &mut reply.to
-            && let Some(kind) = by::kind(head)
-            && rewrite::goes_by(snapshot, request, head.status, kind)
-            && by::pass(head, method, snapshot.link.as_ref(), to).is_some()
+            && let Some(by) = by::look(head)
         {
-            reply.status = head.status;
+            let sent = (head.status, head);
+            let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
+            self.ctx.page = page;
+            by.pass(head, method, &changes, snapshot.link.as_ref(), to);
+            reply.status = head.status.as_u16();
             return Ok(());
         }
         let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
         front_head::end_hop(&mut head);
-        let page = Some(&mut *self.page);
-        self.ctx.page = rewrite::prepare_response(snapshot, request, asked, &mut head, page, &self.front.metrics)?;
+        let sent = (head.status, &head.headers);
+        let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
+        self.ctx.page = page;
+        changes.apply(&mut head)?;
         let bodiless = *method == Method::HEAD || is_bodiless(head.status);
         let headers = &head.headers;
         let framed = headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING);

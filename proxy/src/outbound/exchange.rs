@@ -117,7 +117,7 @@ async fn exchange_plainly(site: &mut Site, request: &RequestHeader, body: &Bytes
     }
     let head = loop {
         let head = site.head().await?;
-        if head.status >= 200 {
+        if !head.status.is_informational() {
             break head;
         }
     };

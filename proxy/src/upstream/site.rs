@@ -2,10 +2,10 @@
 //!
 //! Heads are read by the parser that the library uses, as kindly as it does; nothing is copied out of what was read.
 
-use std::{ops::Range, time::Duration};
+use std::{mem::MaybeUninit, ops::Range, time::Duration};
 
 use bytes::{Bytes, BytesMut};
-use http::{Method, Version};
+use http::{Method, StatusCode, Version};
 use httparse::{Header, ParserConfig, Status};
 use pingora::{
     Error, ErrorType, OrErr, Result,
@@ -15,6 +15,7 @@ use pingora::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{chunks::Chunks, kept::Plain};
+use crate::answer::is_bodiless;
 
 /// What is read at once: a head, and most bodies with it.
 const READ: usize = 64 * 1024;
@@ -51,7 +52,7 @@ pub struct Head {
     bytes: Bytes,
     fields: Vec<(Range<usize>, Range<usize>)>,
     reason: Range<usize>,
-    pub status: u16,
+    pub status: StatusCode,
     version: Version,
 }
 
@@ -88,7 +89,7 @@ impl Site {
     /// Settles how the body of the answer that was read is framed.
     pub fn expect(&mut self, method: &Method, head: &Head) -> Result<()> {
         let framing = head.framing()?;
-        let bodiless = *method == Method::HEAD || matches!(head.status, 204 | 304);
+        let bodiless = *method == Method::HEAD || is_bodiless(head.status);
         self.keeps = head.is_kept(&framing, bodiless);
         self.body = match framing {
             _ if bodiless => Body::Length(0),
@@ -189,8 +190,8 @@ impl Head {
         self.bytes.iter().zip(next).fold(false, |found, (a, b)| found | (*a == b'\n') & matches!(b, b' ' | b'\t'))
     }
 
-    /// The values of all lines with this name, in small letters.
-    pub fn all<'a>(&'a self, name: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a [u8]> {
+    /// The values of all lines with this name, which is in small letters.
+    pub fn values<'a>(&'a self, name: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a [u8]> {
         let fields = self.fields.iter().filter(move |(n, _)| self.bytes[n.clone()].eq_ignore_ascii_case(name));
         fields.map(|(_, value)| &self.bytes[value.clone()])
     }
@@ -203,12 +204,12 @@ impl Head {
     /// As the library has it: a transfer coding wins over a length, and one that does not end with `chunked` ends with
     /// the connection. Lengths that differ, or are none, frame nothing.
     fn framing(&self) -> Result<Framing> {
-        if let Some(codings) = self.all(b"transfer-encoding").next_back() {
+        if let Some(codings) = self.values(b"transfer-encoding").next_back() {
             let last = codings.rsplit(|byte| *byte == b',').next().unwrap_or_default();
             let chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
             return Ok(if chunked { Framing::Chunked } else { Framing::Close });
         }
-        let mut lengths = self.all(b"content-length").flat_map(|value| value.split(|byte| *byte == b','));
+        let mut lengths = self.values(b"content-length").flat_map(|value| value.split(|byte| *byte == b','));
         let Some(first) = lengths.next() else { return Ok(Framing::Close) };
         let length = digits(first).filter(|length| lengths.all(|other| digits(other) == Some(*length)));
         let length = length.ok_or_else(|| Error::explain(ErrorType::InvalidHTTPHeader, "no valid Content-Length"))?;
@@ -218,7 +219,7 @@ impl Head {
     /// Whether the site keeps the connection after this (RFC 9112 §9.3).
     fn is_kept(&self, framing: &Framing, bodiless: bool) -> bool {
         let says = |what: &[u8]| {
-            let mut tokens = self.all(b"connection").flat_map(|value| value.split(|byte| *byte == b','));
+            let mut tokens = self.values(b"connection").flat_map(|value| value.split(|byte| *byte == b','));
             tokens.any(|token| token.trim_ascii().eq_ignore_ascii_case(what))
         };
         match self.version {
@@ -252,36 +253,34 @@ impl Head {
 
 /// A head and its length, if it is all there; its bytes are still to be put in.
 fn parse(buf: &[u8]) -> Result<Option<(usize, Head)>> {
-    let mut few = [httparse::EMPTY_HEADER; USUAL];
-    match parse_into(buf, &mut few) {
-        Err(httparse::Error::TooManyHeaders) => parse_into(buf, &mut vec![httparse::EMPTY_HEADER; MOST]),
+    match parse_into(buf, &mut [const { MaybeUninit::uninit() }; USUAL]) {
+        Err(httparse::Error::TooManyHeaders) => parse_into(buf, &mut [const { MaybeUninit::uninit() }; MOST]),
         parsed => parsed,
     }
     .or_err(ErrorType::InvalidHTTPHeader, "the answer's head is not HTTP")
-    .and_then(|parsed| match parsed {
-        Some((_, head)) if head.status < 100 => {
-            Error::e_explain(ErrorType::InvalidHTTPHeader, format!("{} is no status", head.status))
-        }
-        parsed => Ok(parsed),
-    })
 }
 
-fn parse_into<'b>(buf: &'b [u8], headers: &mut [Header<'b>]) -> Result<Option<(usize, Head)>, httparse::Error> {
+fn parse_into<'b>(
+    buf: &'b [u8],
+    headers: &mut [MaybeUninit<Header<'b>>],
+) -> Result<Option<(usize, Head)>, httparse::Error> {
     let mut parser = ParserConfig::default();
     parser.allow_spaces_after_header_name_in_responses(true);
     parser.allow_obsolete_multiline_headers_in_responses(true);
-    let mut read = httparse::Response::new(headers);
-    let Status::Complete(length) = parser.parse_response(&mut read, buf)? else { return Ok(None) };
+    let mut read = httparse::Response::new(&mut []);
+    let parsed = parser.parse_response_with_uninit_headers(&mut read, buf, headers)?;
+    let Status::Complete(length) = parsed else { return Ok(None) };
     let range = |part: &[u8]| {
         let start = part.as_ptr() as usize - buf.as_ptr() as usize;
         start..start + part.len()
     };
+    let status = StatusCode::from_u16(read.code.unwrap_or_default()).map_err(|_| httparse::Error::Status)?;
     let fields = read.headers.iter().filter(|header| !header.name.is_empty());
     let head = Head {
         bytes: Bytes::new(),
         fields: fields.map(|header| (range(header.name.as_bytes()), range(header.value))).collect(),
         reason: read.reason.filter(|reason| !reason.is_empty()).map_or(0..0, |reason| range(reason.as_bytes())),
-        status: read.code.unwrap_or_default(),
+        status,
         version: if read.version == Some(1) { Version::HTTP_11 } else { Version::HTTP_10 },
     };
     Ok(Some((length, head)))

@@ -1,0 +1,96 @@
+//! What changes of a response's head with its body; told apart from how, for a head may be a map or lines that go by.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use pingora::http::ResponseHeader;
+
+use crate::upstream::Head;
+
+/// Headers, however they are kept.
+pub trait Fields {
+    /// The values of all lines with this name.
+    fn all<'a>(&'a self, name: &'a HeaderName) -> impl Iterator<Item = &'a [u8]>;
+
+    /// What the first of them says, if it is text.
+    fn text<'a>(&'a self, name: &'a HeaderName) -> Option<&'a str> {
+        text(self.all(name).next()?)
+    }
+
+    fn has(&self, name: &HeaderName) -> bool {
+        self.all(name).next().is_some()
+    }
+}
+
+/// A value that is text: visible characters and blanks.
+pub(super) fn text(value: &[u8]) -> Option<&str> {
+    let visible = value.iter().fold(true, |so_far, byte| so_far & matches!(byte, b'\t' | b' '..=b'~'));
+    std::str::from_utf8(value).ok().filter(|_| visible)
+}
+
+impl Fields for HeaderMap {
+    fn all<'a>(&'a self, name: &'a HeaderName) -> impl Iterator<Item = &'a [u8]> {
+        self.get_all(name).iter().map(HeaderValue::as_bytes)
+    }
+}
+
+impl Fields for Head {
+    fn all<'a>(&'a self, name: &'a HeaderName) -> impl Iterator<Item = &'a [u8]> {
+        self.values(name.as_str().as_bytes())
+    }
+}
+
+/// Validators and promises about bytes that are no longer true of a rewritten page.
+const UNTRUE: [HeaderName; 6] = [
+    header::CONTENT_LENGTH,
+    header::ACCEPT_RANGES,
+    HeaderName::from_static("content-md5"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("repr-digest"),
+];
+
+/// What changes.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// What promises something about the bytes of the body is not true any more.
+    pub(super) rewritten: bool,
+    /// But for its length: an answer that has ended with its head is framed by no chunks.
+    pub(super) empty: bool,
+    pub(super) tag: Option<HeaderValue>,
+    /// There are other answers under the same address, for whoever asks for them.
+    pub(super) varies: bool,
+    /// What may be done with it, where the site does not say so.
+    pub(super) signed: Vec<(&'static str, HeaderValue)>,
+}
+
+impl Changes {
+    /// Whether a line of the site's is not passed.
+    pub fn remove(&self, name: &[u8]) -> bool {
+        let is = |other: &HeaderName| name.eq_ignore_ascii_case(other.as_str().as_bytes());
+        self.rewritten && UNTRUE.iter().any(|other| is(other) && self.is_untrue(other))
+            || self.tag.is_some() && is(&header::ETAG)
+    }
+
+    fn is_untrue(&self, name: &HeaderName) -> bool {
+        !self.empty || *name != header::CONTENT_LENGTH
+    }
+
+    /// What comes to those that are left.
+    pub fn added(&self) -> impl Iterator<Item = (&'static str, &HeaderValue)> {
+        const ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
+        static VARY: HeaderValue = ACCEPT;
+        let tag = self.tag.iter().map(|tag| ("ETag", tag));
+        let vary = self.varies.then_some(("Vary", &VARY));
+        self.signed.iter().map(|(name, value)| (*name, value)).chain(vary).chain(tag)
+    }
+
+    /// The same for a map.
+    pub fn apply(&self, head: &mut ResponseHeader) -> pingora::Result<()> {
+        for name in UNTRUE.iter().filter(|name| self.rewritten && self.is_untrue(name)) {
+            head.remove_header(name);
+        }
+        if self.tag.is_some() {
+            head.remove_header(&header::ETAG);
+        }
+        self.added().try_for_each(|(name, value)| head.append_header(name, value).map(drop))
+    }
+}
