@@ -35,7 +35,7 @@ use crate::{
     outbound::Outbound,
     process::Processes,
     source::Source,
-    sys::tidy,
+    sys::{give_back, tidy},
     traces::Traces,
 };
 use listeners::Listeners;
@@ -206,7 +206,8 @@ async fn serve(
     let made_with = (settings.protection.max_connections, settings.log.level.clone());
     tokio::spawn(follow_swaps(live.clone(), (gate.clone(), files), logs, kept, made_with));
     if running.snapshot.counts_tokens() {
-        tokens::warm();
+        // It takes many times what it makes.
+        tokens::warm(give_back);
     }
     drop(running);
     inherited.served();

@@ -48,8 +48,11 @@ pub fn count(text: &str) -> u32 {
     count.try_into().unwrap_or(u32::MAX)
 }
 
-/// Loads the vocabulary on a thread of its own, so that no request has to wait for it.
-pub fn warm() {
+/// Loads the vocabulary on a thread of its own, so that no request has to wait for it, and then calls `loaded` there.
+pub fn warm(loaded: impl FnOnce() + Send + 'static) {
     // Without a thread, the first to count loads it.
-    _ = thread::Builder::new().name("tokens".into()).spawn(|| LazyLock::force(&TOKENIZER));
+    _ = thread::Builder::new().name("tokens".into()).spawn(|| {
+        LazyLock::force(&TOKENIZER);
+        loaded();
+    });
 }

@@ -81,7 +81,7 @@ fn a_long_word_is_off_by_its_cuts_at_most() {
 
 #[test]
 fn no_text_is_dear() {
-    warm();
+    warm(|| {});
     count("");
     // Every character there is; and the worst of the merges, letters that make no word.
     let mut seed = 1u32;
