@@ -1,6 +1,10 @@
 //! An answer that goes by: line by line from what was read to what is written, never taken apart into a map.
 
-use http::{HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, Response};
+use pingora::{
+    ErrorType, OrErr, Result,
+    http::{ResponseHeader, header_value_from_raw},
+};
 
 use super::http1::{Framing, Http1};
 use crate::{
@@ -86,6 +90,30 @@ impl By {
         reply.end(if bodiless { Framing::Bodiless } else { framing.unwrap_or(Framing::Chunked) }, self.dated);
     }
 }
+
+/// The same as a map, where it leaves in frames: those have their own ways to frame a body.
+pub(super) fn mapped(head: &Head, changes: &Changes, link: Option<&HeaderValue>) -> Result<ResponseHeader> {
+    let (mut mapped, ()) = Response::new(()).into_parts();
+    mapped.status = head.status;
+    mapped.headers.reserve(head.lines().count() + ROOM);
+    for (name, value, _) in head.lines() {
+        if matches!(Matters::of(name), Some(Matters::Connection | Matters::Hop | Matters::Coding))
+            || changes.remove(name)
+        {
+            continue;
+        }
+        let name = HeaderName::from_bytes(name).or_err(ErrorType::InvalidHTTPHeader, "a header that has no name")?;
+        mapped.headers.append(name, header_value_from_raw(head.shared(value)));
+    }
+    for (name, value) in changes.added().chain(link.map(|link| ("link", link))) {
+        let name = HeaderName::from_bytes(name.as_bytes()).or_err(ErrorType::InternalError, "a header of ours")?;
+        mapped.headers.append(name, value.clone());
+    }
+    Ok(mapped.into())
+}
+
+/// For what comes to the site's lines.
+const ROOM: usize = 4;
 
 /// A line that matters on the way.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@ use std::{pin::pin, task::Poll, time::Instant};
 use bytes::Bytes;
 use frontdesk_filters::page::Parts;
 use http::{Method, header};
-use pingora::{Error, ErrorType, Result, modules::http::HttpModule};
+use pingora::{Error, ErrorType, Result};
 
 use super::{
     ask, by,
@@ -16,7 +16,7 @@ use crate::{
     answer::is_bodiless,
     front::{Front, ctx::Ctx, head as front_head},
     live::Running,
-    rewrite::{self, Asked, PageBody, Touched},
+    rewrite::{self, Asked, PageBody},
     upstream::{Backend, Head, Plain, Site, UNRESOLVED},
 };
 
@@ -98,14 +98,16 @@ impl<'r> Relay<'_, 'r> {
         let (snapshot, request) = (&self.running.snapshot, &self.sent.request);
         let method = &request.method;
         let (page, metrics) = (Some(&mut *self.page), &self.front.metrics);
-        if let To::Http1(to) = &mut reply.to
-            && let Some(by) = by::look(head)
-        {
+        if let Some(by) = by::look(head) {
             let sent = (head.status, head);
             let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
             self.ctx.page = page;
-            by.pass(head, method, &changes, snapshot.link.as_ref(), to);
             reply.status = head.status.as_u16();
+            let link = snapshot.link.as_ref();
+            match &mut reply.to {
+                To::Http1(to) => by.pass(head, method, &changes, link, to),
+                To::Http2(to) => to.begin(method, by::mapped(head, &changes, link).map_err(Error::into_up)?),
+            }
             return Ok(());
         }
         let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
@@ -129,13 +131,8 @@ impl<'r> Relay<'_, 'r> {
 
     /// The body, part by part, a page through what looks into it: all but the last part, which is given back.
     async fn body(&mut self, site: &mut Site, reply: &mut Reply<'_>) -> Result<Bytes> {
-        let touched = self.ctx.page == Touched::Page;
         loop {
-            if site.is_done() {
-                let rest = if touched { self.page.response_done_filter()? } else { None };
-                return Ok(rest.unwrap_or_default());
-            }
-            let part = part(site, reply).await?;
+            let part = if site.is_done() { None } else { part(site, reply).await? };
             let last = site.is_done();
             let Parts { made, rest } = self.page.pass(part, last)?;
             // What was put together goes with what comes after it.

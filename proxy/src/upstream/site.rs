@@ -183,6 +183,11 @@ impl Head {
         fields.map(move |(name, value)| (&bytes[name.clone()], &bytes[value.clone()], whole(name, value)))
     }
 
+    /// A part of it, for whoever keeps it.
+    pub fn shared(&self, part: &[u8]) -> Bytes {
+        self.bytes.slice_ref(part)
+    }
+
     /// Whether a line of it goes on in the next one (RFC 9112 §5.2), which not everybody can unfold.
     pub fn is_folded(&self) -> bool {
         let next = self.bytes.iter().skip(1);

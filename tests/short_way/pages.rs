@@ -1,0 +1,118 @@
+//! Pages: what is made of them, and of their heads.
+
+use super::{both, by_the_long_way, script};
+use crate::support::{Answer, Ask, Coding, Origin, Request, Setup, Step, Via, page::PAGE};
+
+/// Heads of pages, without the type that all of them have.
+#[rustfmt::skip]
+const HEADS: [(&str, &str); 19] = [
+    ("a length and promises", "Content-Length: 18\r\nAccept-Ranges: bytes\r\nETag: \"a\"\r\nDigest: sha-256=x\r\ncontent-md5: x\r\nRepr-Digest: x\r\n"),
+    ("a weak tag", "ETag: W/\"a\"\r\nContent-Length: 18\r\n"),
+    ("a tag that is none", "ETag: a\r\nContent-Length: 18\r\n"),
+    ("two tags", "ETag: \"a\"\r\netag: \"b\"\r\nContent-Length: 18\r\n"),
+    ("a tag in letters that are not ASCII", "ETag: \"\u{e4}\"\r\nContent-Length: 18\r\n"),
+    ("a date", "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 18\r\n"),
+    ("a date that is none", "Last-Modified: yesterday\r\nContent-Length: 18\r\n"),
+    ("something else that it varies by", "Vary: Cookie\r\nContent-Length: 18\r\n"),
+    ("it varies already", "Vary: Cookie, accept\r\nContent-Length: 18\r\n"),
+    ("it varies by everything", "Vary: *\r\nContent-Length: 18\r\n"),
+    ("signals of its own", "content-signal: ai-train=yes\r\nContent-Length: 18\r\n"),
+    ("names that belong to the hop", "Connection: ETag, keep-alive\r\nETag: \"a\"\r\nContent-Length: 18\r\n"),
+    ("a hop's own lines", "Keep-Alive: timeout=5\r\nConnection: keep-alive\r\nContent-Length: 18\r\n"),
+    ("a folded line", "ETag: \"a\"\r\nX-A: b\r\n c\r\nContent-Length: 18\r\n"),
+    ("two types", "Content-Type: text/plain\r\nContent-Length: 18\r\n"),
+    ("not to be changed", "Cache-Control: public\r\ncache-control: max-age=1, No-Transform\r\nContent-Length: 18\r\n"),
+    ("a coding that nobody knows", "Content-Encoding: pack200\r\nContent-Length: 18\r\n"),
+    ("two codings", "Content-Encoding: identity\r\nContent-Encoding: identity\r\nContent-Length: 18\r\n"),
+    ("a Date", "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 18\r\n"),
+];
+
+/// Types and statuses that make a difference.
+const KINDS: [(&str, &str); 5] = [
+    ("200 OK", "text/html; charset=utf-8"),
+    ("200 OK", "TEXT/HTML"),
+    ("200 OK", "text/html; charset=utf-16"),
+    ("404 Not Found", " text/html"),
+    ("200 OK", "application/xhtml+xml"),
+];
+
+#[tokio::test]
+async fn short_way_makes_the_same_of_heads_of_pages() {
+    let origin = Origin::start(|request: &Request| {
+        let place = |at: usize| request.target.split('/').nth(at).and_then(|place| place.parse::<usize>().ok());
+        let (head, kind) = (place(1).and_then(|row| HEADS.get(row)), place(2).and_then(|row| KINDS.get(row)));
+        let (Some((_, head)), Some((status, kind))) = (head, kind) else {
+            return script("=HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n");
+        };
+        script(&format!("=HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{head}\r\n<body>hello</body>"))
+    })
+    .await;
+    let desk =
+        Setup::before(&origin).set("listen", "h2c = true").tail("[content_signals]\nai_train = false\n").start().await;
+    let mut different = Vec::new();
+    for (row, (what, _)) in HEADS.iter().enumerate() {
+        for (kind, (status, named)) in KINDS.iter().enumerate() {
+            for via in [Via::H1, Via::H2c] {
+                let what = format!("{what}, {status} {named}, over {via:?}");
+                let ask = Ask::get(&format!("/{row}/{kind}"));
+                different.extend(both(&desk, &origin, via, &ask, &what).await);
+            }
+        }
+    }
+    for via in [Via::H1, Via::H2c] {
+        different.extend(both(&desk, &origin, via, &Ask::get("/empty"), &format!("an empty page over {via:?}")).await);
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+#[tokio::test]
+async fn short_way_tags_what_has_not_changed_as_the_long_one() {
+    let origin = Origin::start(|request: &Request| match request.headers.get("if-none-match") {
+        Some("\"a\"") => script("=HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nVary: Cookie\r\n\r\n"),
+        _ => script("=HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"a\"\r\nContent-Length: 6\r\n\r\n<body>"),
+    })
+    .await;
+    let desk = Setup::before(&origin).set("listen", "h2c = true").start().await;
+    let tag = desk.get("/").await.headers.get("etag").unwrap().to_owned();
+    assert!(tag.contains(";fd="), "{tag}");
+    for via in [Via::H1, Via::H2c] {
+        let ask = Ask::get("/").header("If-None-Match", &tag);
+        let answer = desk.ask(via, ask.clone()).await;
+        assert_eq!((answer.status, answer.headers.get("etag")), (304, Some(tag.as_str())), "{via:?}");
+        assert_eq!(both(&desk, &origin, via, &ask, &format!("304 over {via:?}")).await, None);
+    }
+}
+
+#[tokio::test]
+async fn short_way_makes_the_same_of_pages() {
+    for coding in [Coding::Identity, Coding::Gzip, Coding::Br] {
+        for size in [20, 999, 1 << 20] {
+            let origin = Origin::start(move |_: &Request| {
+                let body = coding.encode(PAGE.as_bytes());
+                let named = coding.name().map(|name| format!("Content-Encoding: {name}\r\n")).unwrap_or_default();
+                let head =
+                    format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"a\"\r\nVary: Cookie\r\n{named}");
+                let chunks =
+                    body.chunks(size).flat_map(|c| [format!("{:x}\r\n", c.len()).as_bytes(), c, b"\r\n"].concat());
+                let chunks: Vec<u8> = chunks.collect();
+                let wire = [head.as_bytes(), b"Transfer-Encoding: chunked\r\n\r\n", &chunks, b"0\r\n\r\n"].concat();
+                Answer::Script(vec![Step::Write(wire), Step::KeepAlive])
+            })
+            .await;
+            let desk = Setup::before(&origin).set("listen", "h2c = true").start().await;
+            let ask = Ask::get("/").header("Accept-Encoding", coding.name().unwrap_or("identity"));
+            for via in [Via::H1, Via::H2c] {
+                let mut pages = Vec::new();
+                for ask in [ask.clone(), by_the_long_way(ask.clone(), via)] {
+                    let response = desk.ask(via, ask).await;
+                    assert!(response.complete && response.page().contains("ahp-notice"), "{coding:?} {size} {via:?}");
+                    let mut headers = response.headers.0.clone();
+                    headers.retain(|(name, _)| !name.eq_ignore_ascii_case("date"));
+                    headers.sort();
+                    pages.push((headers, response.page()));
+                }
+                assert_eq!(pages[0], pages[1], "{coding:?} in chunks of {size}, over {via:?}");
+            }
+        }
+    }
+}
