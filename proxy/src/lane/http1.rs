@@ -3,7 +3,7 @@
 //! The head waits for the first of the body, so that both leave in one write.
 
 use std::{
-    io::{self, IoSlice, Write},
+    io::{IoSlice, Write},
     time::Duration,
 };
 
@@ -12,9 +12,10 @@ use http::{HeaderValue, Method, StatusCode, header};
 use pingora::{
     Error, ErrorType, OrErr, Result,
     http::ResponseHeader,
-    prelude::timeout,
     protocols::http::{date::get_cached_date, v1::common::header_value_content_length},
 };
+
+use tokio::time::sleep;
 
 use super::line;
 use crate::{accept::Conn, answer};
@@ -206,9 +207,16 @@ impl<'a> Http1<'a> {
     }
 
     async fn write(&mut self, bufs: &mut [IoSlice<'_>]) -> Result<()> {
-        let sent = timeout(self.patience, self.conn.send(bufs)).await;
-        let sent = sent.or_err(ErrorType::WriteTimedout, "the client does not read").map_err(Error::into_down)?;
-        sent.map_err(|e: io::Error| Error::because(ErrorType::WriteError, "writing to the client", e).into_down())
+        let patience = self.patience;
+        let sent = tokio::select! {
+            biased;
+            sent = self.conn.send(bufs) => sent.or_err(ErrorType::WriteError, "writing to the client"),
+            // Nothing is set and no clock looked at until there is something to wait for.
+            () = async { sleep(patience).await } => {
+                Error::e_explain(ErrorType::WriteTimedout, "the client does not read")
+            }
+        };
+        sent.map_err(Error::into_down)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use frontdesk_filters::desk::{Answer, Call};
-use http::{HeaderMap, StatusCode, header, response};
+use http::{HeaderMap, StatusCode, header};
 use pingora::{Error, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
 
 use super::{Outbound, answered};
@@ -122,7 +122,10 @@ async fn exchange_plainly(site: &mut Site, request: &RequestHeader, body: &Bytes
         }
     };
     site.expect(&request.method, &head)?;
-    let response::Parts { status, headers, .. } = head.whole(false)?.into();
+    let (status, mut headers) = (head.status, head.map(0, |_| true)?);
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        headers.remove(header::CONTENT_LENGTH);
+    }
     if announced(&headers).is_some_and(|length| length > most) {
         return Err(Cut::TooLong(status));
     }

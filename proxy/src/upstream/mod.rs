@@ -2,6 +2,7 @@
 
 mod chunks;
 mod handshake;
+mod head;
 mod kept;
 mod peer;
 mod site;
@@ -26,9 +27,10 @@ use pingora::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::admin::metrics::Metrics;
+pub use head::{Head, digits};
 use kept::Kept;
 pub use kept::Plain;
-pub use site::{Head, Site, digits};
+pub use site::Site;
 
 /// Whether the certificates that the settings name can be used.
 pub fn prove(settings: &Upstream) -> Result<(), String> {

@@ -1,0 +1,171 @@
+//! An answer's head, as it was sent: nothing is copied out of what was read.
+//!
+//! It is read by the parser that the library uses, as kindly as the library does.
+
+use std::{mem::MaybeUninit, ops::Range};
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderName, StatusCode, Version, header};
+use httparse::{Header, ParserConfig, Status};
+use pingora::{
+    Error, ErrorType, OrErr, Result,
+    http::{ResponseHeader, header_value_from_raw},
+};
+
+/// Headers of an answer at most.
+const MOST: usize = 256;
+/// As many are looked at without room being made for them.
+const USUAL: usize = 32;
+
+/// An answer's head, as it was sent.
+pub struct Head {
+    bytes: Bytes,
+    fields: Vec<(Range<usize>, Range<usize>)>,
+    reason: Range<usize>,
+    pub status: StatusCode,
+    version: Version,
+}
+
+/// How the end of the body is known, before it is known whose answer it is.
+pub(super) enum Framing {
+    Length(u64),
+    Chunked,
+    Close,
+}
+
+impl Head {
+    /// Name and value of each line, and both as they were sent.
+    pub fn lines(&self) -> impl Iterator<Item = (&[u8], &[u8], &[u8])> {
+        let bytes = &self.bytes;
+        let whole = |name: &Range<usize>, value: &Range<usize>| bytes.get(name.start..value.end).unwrap_or_default();
+        let fields = self.fields.iter();
+        fields.map(move |(name, value)| (&bytes[name.clone()], &bytes[value.clone()], whole(name, value)))
+    }
+
+    /// A map of those lines whose names are to be kept, and room for some more.
+    pub fn map(&self, room: usize, mut keep: impl FnMut(&[u8]) -> bool) -> Result<HeaderMap> {
+        let mut map = HeaderMap::with_capacity(self.fields.len() + room);
+        for (name, value, _) in self.lines().filter(|(name, ..)| keep(name)) {
+            let name = HeaderName::from_bytes(name).or_err(ErrorType::InvalidHTTPHeader, "a header without a name")?;
+            map.append(name, header_value_from_raw(self.bytes.slice_ref(value)));
+        }
+        Ok(map)
+    }
+
+    /// Whether a line of it goes on in the next one (RFC 9112 §5.2), which not everybody can unfold.
+    pub fn is_folded(&self) -> bool {
+        let next = self.bytes.iter().skip(1);
+        // All of it at once, without an early end: so it is looked at many bytes at a time.
+        self.bytes.iter().zip(next).fold(false, |found, (a, b)| found | (*a == b'\n') & matches!(b, b' ' | b'\t'))
+    }
+
+    /// The values of all lines with this name, which is in small letters.
+    pub fn values<'a>(&'a self, name: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a [u8]> {
+        let fields = self.fields.iter().filter(move |(n, _)| self.bytes[n.clone()].eq_ignore_ascii_case(name));
+        fields.map(|(_, value)| &self.bytes[value.clone()])
+    }
+
+    /// The words after the status.
+    pub fn reason(&self) -> &[u8] {
+        &self.bytes[self.reason.clone()]
+    }
+
+    /// As the library has it: a transfer coding wins over a length, and one that does not end with `chunked` ends with
+    /// the connection. Lengths that differ, or are none, frame nothing.
+    pub(super) fn framing(&self) -> Result<Framing> {
+        if let Some(codings) = self.values(b"transfer-encoding").next_back() {
+            let last = codings.rsplit(|byte| *byte == b',').next().unwrap_or_default();
+            let chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
+            return Ok(if chunked { Framing::Chunked } else { Framing::Close });
+        }
+        let mut lengths = self.values(b"content-length").flat_map(|value| value.split(|byte| *byte == b','));
+        let Some(first) = lengths.next() else { return Ok(Framing::Close) };
+        let length = digits(first).filter(|length| lengths.all(|other| digits(other) == Some(*length)));
+        let length = length.ok_or_else(|| Error::explain(ErrorType::InvalidHTTPHeader, "no valid Content-Length"))?;
+        Ok(Framing::Length(length))
+    }
+
+    /// Whether the site keeps the connection after this (RFC 9112 §9.3).
+    pub(super) fn is_kept(&self, framing: &Framing, bodiless: bool) -> bool {
+        let says = |what: &[u8]| {
+            let mut tokens = self.values(b"connection").flat_map(|value| value.split(|byte| *byte == b','));
+            tokens.any(|token| token.trim_ascii().eq_ignore_ascii_case(what))
+        };
+        match self.version {
+            _ if matches!(framing, Framing::Close) && !bodiless => false,
+            Version::HTTP_11 => !says(b"close"),
+            _ => says(b"keep-alive") && !matches!(framing, Framing::Chunked),
+        }
+    }
+
+    /// The same as the library has it. `cased`: its names are to be seen as they were written.
+    pub fn whole(&self, cased: bool) -> Result<ResponseHeader> {
+        let room = Some(self.fields.len() + 4);
+        let mut whole = match cased {
+            true => ResponseHeader::build(self.status, room)?,
+            false => ResponseHeader::build_no_case(self.status, room)?,
+        };
+        whole.set_version(self.version);
+        let reason =
+            std::str::from_utf8(self.reason()).or_err(ErrorType::InvalidHTTPHeader, "the reason is no text")?;
+        whole.set_reason_phrase(Some(reason))?;
+        for (name, value) in &self.fields {
+            let value = header_value_from_raw(self.bytes.slice(value.clone()));
+            whole.append_header(self.bytes.slice(name.clone()), value)?;
+        }
+        if whole.headers.contains_key(header::TRANSFER_ENCODING) {
+            whole.remove_header(&header::CONTENT_LENGTH);
+        }
+        Ok(whole)
+    }
+}
+
+/// Takes a head from the beginning of what was read, if it is all there.
+pub(super) fn take(buf: &mut BytesMut) -> Result<Option<Head>> {
+    let Some((length, mut head)) = parse(buf)? else { return Ok(None) };
+    head.bytes = buf.split_to(length).freeze();
+    Ok(Some(head))
+}
+
+/// A head and its length; its bytes are still to be put in.
+fn parse(buf: &[u8]) -> Result<Option<(usize, Head)>> {
+    match parse_into(buf, &mut [const { MaybeUninit::uninit() }; USUAL]) {
+        Err(httparse::Error::TooManyHeaders) => parse_into(buf, &mut [const { MaybeUninit::uninit() }; MOST]),
+        parsed => parsed,
+    }
+    .or_err(ErrorType::InvalidHTTPHeader, "the answer's head is not HTTP")
+}
+
+fn parse_into<'b>(
+    buf: &'b [u8],
+    headers: &mut [MaybeUninit<Header<'b>>],
+) -> Result<Option<(usize, Head)>, httparse::Error> {
+    let mut parser = ParserConfig::default();
+    parser.allow_spaces_after_header_name_in_responses(true);
+    parser.allow_obsolete_multiline_headers_in_responses(true);
+    let mut read = httparse::Response::new(&mut []);
+    let parsed = parser.parse_response_with_uninit_headers(&mut read, buf, headers)?;
+    let Status::Complete(length) = parsed else { return Ok(None) };
+    let range = |part: &[u8]| {
+        let start = part.as_ptr() as usize - buf.as_ptr() as usize;
+        start..start + part.len()
+    };
+    let status = StatusCode::from_u16(read.code.unwrap_or_default()).map_err(|_| httparse::Error::Status)?;
+    let fields = read.headers.iter().filter(|header| !header.name.is_empty());
+    let head = Head {
+        bytes: Bytes::new(),
+        fields: fields.map(|header| (range(header.name.as_bytes()), range(header.value))).collect(),
+        reason: read.reason.filter(|reason| !reason.is_empty()).map_or(0..0, |reason| range(reason.as_bytes())),
+        status,
+        version: if read.version == Some(1) { Version::HTTP_11 } else { Version::HTTP_10 },
+    };
+    Ok(Some((length, head)))
+}
+
+/// A length as it may be written: digits, and nothing else.
+pub fn digits(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii();
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let value = |so_far: u64, byte: &u8| so_far.checked_mul(10)?.checked_add(digit(byte)?);
+    (!text.is_empty()).then(|| text.iter().try_fold(0, value))?
+}
