@@ -4,6 +4,7 @@
 //! HTTP/2, which has none, one with `Max-Forwards` is not: so each row is asked twice, without and with such a header,
 //! and what the site was sent and what the client got is compared line by line.
 
+mod calls;
 mod pages;
 
 use serde_json::Value;

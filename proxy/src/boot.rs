@@ -35,7 +35,7 @@ use crate::{
     outbound::Outbound,
     process::Processes,
     source::Source,
-    sys::{give_back, tidy},
+    sys::{give_back, put_program_away, tidy},
     traces::Traces,
 };
 use listeners::Listeners;
@@ -207,10 +207,14 @@ async fn serve(
     tokio::spawn(follow_swaps(live.clone(), (gate.clone(), files), logs, kept, made_with));
     if running.snapshot.counts_tokens() {
         // It takes many times what it makes.
-        tokens::warm(give_back);
+        tokens::warm(|| {
+            give_back();
+            put_program_away();
+        });
     }
     drop(running);
     inherited.served();
+    put_program_away();
     // Nobody listens where no service manager does.
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 

@@ -145,9 +145,15 @@ pub(crate) fn tidy() {
 }
 
 /// Has the program's own code and constants read anew where they are used: else all that starting has used counts as
-/// resident for ever. What is used again comes from the system's memory of the file, sixteen pages at a time.
+/// resident for ever. What is used again comes from the system's memory of the file, sixteen pages at a time. For once,
+/// when all is up: probes that a tracer has set into the code by then are gone with it, later ones stay.
+pub(crate) fn put_program_away() {
+    #[cfg(target_os = "linux")]
+    linux::put_program_away();
+}
+
 #[cfg(target_os = "linux")]
-fn put_program_away() {
+mod linux {
     use std::{
         ffi::{c_int, c_void},
         ptr::{slice_from_raw_parts, with_exposed_provenance_mut, without_provenance_mut},
@@ -155,39 +161,37 @@ fn put_program_away() {
 
     use nix::libc::{_SC_PAGESIZE, MADV_DONTNEED, PF_W, PT_LOAD, dl_iterate_phdr, dl_phdr_info, madvise, sysconf};
 
+    pub(super) fn put_program_away() {
+        // SAFETY: it only asks; and what is called is called before this returns, with a number for a pointer.
+        unsafe {
+            let page = usize::try_from(sysconf(_SC_PAGESIZE)).unwrap_or(1 << 16);
+            dl_iterate_phdr(Some(put_away), without_provenance_mut::<c_void>(page));
+        }
+    }
+
     unsafe extern "C" fn put_away(program: *mut dl_phdr_info, _: usize, page: *mut c_void) -> c_int {
         // SAFETY: the linker describes what it has loaded, for as long as this is called.
         let (base, parts) = unsafe {
             let program = &*program;
-            (program.dlpi_addr, &*slice_from_raw_parts(program.dlpi_phdr, program.dlpi_phnum.into()))
+            (program.dlpi_addr as usize, &*slice_from_raw_parts(program.dlpi_phdr, program.dlpi_phnum.into()))
         };
-        let page = page.addr() as u64;
+        let page = page.addr();
         // What may be written to is not the file's any more.
         for part in parts.iter().filter(|part| part.p_type == PT_LOAD && part.p_flags & PF_W == 0) {
-            let from = (base + part.p_vaddr).next_multiple_of(page);
-            let to = (base + part.p_vaddr + part.p_memsz) / page * page;
-            // SAFETY: whole pages of a file that nobody writes to: who looks at them sees what was there before.
-            unsafe {
-                madvise(with_exposed_provenance_mut(from as usize), to.saturating_sub(from) as usize, MADV_DONTNEED)
-            };
+            let from = base + part.p_vaddr as usize;
+            let to = (from + part.p_memsz as usize) / page * page;
+            let from = from.next_multiple_of(page);
+            // SAFETY: whole pages of a file that are only read: who looks at them sees what the file holds, as before.
+            unsafe { madvise(with_exposed_provenance_mut(from), to.saturating_sub(from), MADV_DONTNEED) };
         }
         // The first is the program itself; the others belong to everybody.
         1
     }
-
-    // SAFETY: it only asks; and what is called is called before this returns, with a number for a pointer.
-    unsafe {
-        let page = usize::try_from(sysconf(_SC_PAGESIZE)).unwrap_or(1 << 16);
-        dl_iterate_phdr(Some(put_away), without_provenance_mut::<c_void>(page));
-    }
 }
 
 /// Gives back to the system what nobody uses. Reading a declaration leaves many small pieces behind, which the allocator
-/// would keep for the thread that read it; and it takes a part of the program that requests do not. Takes some
-/// milliseconds after a large one; not for a worker thread.
+/// would keep for the thread that read it. Takes some milliseconds after a large one; not for a worker thread.
 pub(crate) fn give_back() {
-    #[cfg(target_os = "linux")]
-    put_program_away();
     #[cfg(feature = "mimalloc")]
     mi_collect(true);
     // SAFETY: it takes no pointer, and may be called by any thread at any time.

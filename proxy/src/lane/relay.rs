@@ -54,7 +54,7 @@ impl<'r> Relay<'_, 'r> {
     }
 
     /// Connects at `now` to the next in turn; once more where that fails, for no byte of the request has left.
-    async fn connect(&mut self, now: Instant) -> Result<(Plain, &'r Backend)> {
+    async fn connect(&mut self, mut now: Instant) -> Result<(Plain, &'r Backend)> {
         let pool = &self.running.pool;
         loop {
             let index = pool.choose(self.ctx.tried);
@@ -69,6 +69,7 @@ impl<'r> Relay<'_, 'r> {
                         return Err(e);
                     }
                     self.front.metrics.upstream_retries.inc();
+                    now = Instant::now();
                 }
             }
         }

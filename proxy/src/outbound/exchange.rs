@@ -5,7 +5,7 @@ use std::time::Instant;
 use bytes::{Bytes, BytesMut};
 use frontdesk_filters::desk::{Answer, Call};
 use http::{HeaderMap, StatusCode, header};
-use pingora::{Error, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
+use pingora::{Error, ErrorType, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
 
 use super::{Outbound, answered};
 use crate::upstream::{Backend, Plain, Site};
@@ -35,7 +35,8 @@ impl Line<'_> {
     ) -> Result<Answer, Cut> {
         match self {
             Self::Plain(plain, backend) => {
-                let mut site = Site::new(plain, backend.patience());
+                // However long the site is silent: what bounds it is how long the whole call may take.
+                let mut site = Site::new(plain, call.limit);
                 let answer = exchange_plainly(&mut site, &request, &call.body, call.most).await?;
                 if let Some(plain) = site.kept() {
                     backend.keep(plain, Instant::now());
@@ -117,6 +118,9 @@ async fn exchange_plainly(site: &mut Site, request: &RequestHeader, body: &Bytes
     }
     let head = loop {
         let head = site.head().await?;
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for").into());
+        }
         if !head.status.is_informational() {
             break head;
         }
