@@ -140,7 +140,9 @@ async fn exchange_plainly(site: &mut Site, request: &RequestHeader, body: &Bytes
             return Err(Cut::TooLong(status));
         }
         if body.is_empty() && site.is_done() {
-            return Ok(Answer { status, headers, body: part });
+            // Copied: who keeps an answer does not keep all the room that it was read into.
+            body = BytesMut::from(&part[..]);
+            break;
         }
         body.extend_from_slice(&part);
     }
