@@ -52,6 +52,8 @@ const TRIES: usize = 2;
 const IDLE_THREAD: Duration = Duration::from_millis(100);
 /// How long the store is waited for before anything is served.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// When whatever starting sets off has come to rest.
+const SETTLED: Duration = Duration::from_secs(10);
 /// How long it may take to store the last signed records.
 const LAST_RECORDS: Duration = Duration::from_secs(3);
 /// How long it may take to send the last spans.
@@ -207,14 +209,14 @@ async fn serve(
     tokio::spawn(follow_swaps(live.clone(), (gate.clone(), files), logs, kept, made_with));
     if running.snapshot.counts_tokens() {
         // It takes many times what it makes.
-        tokens::warm(|| {
-            give_back();
-            put_program_away();
-        });
+        tokens::warm(give_back);
     }
     drop(running);
     inherited.served();
-    put_program_away();
+    tokio::spawn(async {
+        tokio::time::sleep(SETTLED).await;
+        tokio::task::spawn_blocking(put_program_away);
+    });
     // Nobody listens where no service manager does.
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 
