@@ -14,7 +14,6 @@ use pingora::{
     http::ResponseHeader,
     protocols::http::{date::get_cached_date, v1::common::header_value_content_length},
 };
-
 use tokio::time::sleep;
 
 use super::line;

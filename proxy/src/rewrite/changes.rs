@@ -15,6 +15,7 @@ pub trait Fields {
         text(self.all(name).next()?)
     }
 
+    /// Whether there is a line with this name.
     fn has(&self, name: &HeaderName) -> bool {
         self.all(name).next().is_some()
     }

@@ -22,6 +22,7 @@ pub struct Head {
     bytes: Bytes,
     fields: Vec<(Range<usize>, Range<usize>)>,
     reason: Range<usize>,
+    /// From 100 on.
     pub status: StatusCode,
     version: Version,
 }
@@ -98,7 +99,7 @@ impl Head {
         }
     }
 
-    /// The same as the library has it. `cased`: its names are to be seen as they were written.
+    /// All of it as the library has it. `cased`: its names are to be seen as they were written.
     pub fn whole(&self, cased: bool) -> Result<ResponseHeader> {
         let room = Some(self.fields.len() + 4);
         let mut whole = match cased {

@@ -64,11 +64,9 @@ impl Kept {
                 let last = kept.iter().rposition(|plain| plain.address == address)?;
                 kept.remove(last)
             };
-            if if now.saturating_duration_since(plain.used) < FRESH {
-                plain.is_well()
-            } else {
-                plain.is_certainly_well()
-            } {
+            let fresh = now.saturating_duration_since(plain.used) < FRESH;
+            let well = if fresh { plain.is_well() } else { plain.is_certainly_well() };
+            if well {
                 return Some(plain);
             }
         }
