@@ -1,7 +1,6 @@
 //! A connection of ours, as the proxy library sees one.
 //!
-//! It bounds what the library does not: the time a whole request head may take, however the bytes drip. And it owns
-//! no buffer while it idles: reads go straight to whoever reads, writes are gathered only until they are flushed.
+//! It owns no buffer while it idles: reads go straight to whoever reads, writes are gathered only until they are flushed.
 
 use std::{
     io,
@@ -12,7 +11,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use pingora::protocols::{SocketDigest, l4::socket::SocketAddr as LibraryAddr};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
@@ -23,10 +22,6 @@ use tokio_rustls::server::TlsStream;
 
 use super::{gate::Due, info::ConnInfo, linger};
 
-/// Small writes are gathered up to this size, about what one segment carries.
-const GATHER: usize = 1460;
-/// Slices that leave in one system call: what is gathered, and a chunk in three parts.
-const MOST_SLICES: usize = 4;
 /// What is read at once when a request begins; most heads fit.
 const FIRST_READ: usize = 4096;
 
@@ -43,16 +38,20 @@ pub(super) enum Io {
 #[derive(Debug)]
 pub struct Conn {
     pub(super) io: Io,
-    info: Arc<ConnInfo>,
+    pub(super) info: Arc<ConnInfo>,
     digest: Arc<SocketDigest>,
     /// Read ahead while telling protocols apart; comes first when reading.
-    ahead: Bytes,
+    pub(super) ahead: Bytes,
     /// Written but not yet flushed.
-    gathered: Vec<u8>,
+    pub(super) gathered: Vec<u8>,
+    /// Frames are written to it, and those of one turn leave together.
+    pub(super) framed: bool,
+    /// A frame was written since the last flush that another flush comes after, in the same turn.
+    pub(super) amid: bool,
     /// Bytes read since the current request began.
-    taken: usize,
-    head_due: Option<Due>,
-    timer: Option<Pin<Box<Sleep>>>,
+    pub(super) taken: usize,
+    pub(super) head_due: Option<Due>,
+    pub(super) timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Conn {
@@ -70,6 +69,8 @@ impl Conn {
             digest: Arc::new(digest),
             ahead: Bytes::new(),
             gathered: Vec::new(),
+            framed: false,
+            amid: false,
             taken: 0,
             head_due: None,
             timer: None,
@@ -99,6 +100,12 @@ impl Conn {
         self.head_due = Some(due);
         self.taken = 0;
         self.timer = None;
+    }
+
+    /// From now on frames are written, and a flush between two of them waits for the one after the last: whoever drives
+    /// the connection sees in [`ConnInfo::is_unflushed`] that it has yet to come.
+    pub(super) fn begin_frames(&mut self) {
+        self.framed = true;
     }
 
     /// Whether anything but the request's head was read: a body, or the beginning of the next request.
@@ -142,7 +149,7 @@ impl Conn {
     }
 
     /// What has been taken of what was read ahead is not held any longer.
-    fn let_go(&mut self) {
+    pub(super) fn let_go(&mut self) {
         if self.ahead.is_empty() {
             self.ahead = Bytes::new();
         }
@@ -185,7 +192,7 @@ impl Conn {
         Ok(same)
     }
 
-    fn poll_socket_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_socket_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match &mut self.io {
             Io::Plain(tcp) => Pin::new(tcp).poll_read(cx, buf),
             Io::Tls(tls) => Pin::new(tls).poll_read(cx, buf),
@@ -193,129 +200,17 @@ impl Conn {
         }
     }
 
-    fn poll_socket_write(&mut self, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    pub(super) fn poll_socket_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         match &mut self.io {
             // The system does less for one slice than for a list of one.
             Io::Plain(tcp) if bufs.len() == 1 => Pin::new(tcp).poll_write(cx, &bufs[0]),
             Io::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, bufs),
             Io::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
             Io::Gone => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
-        }
-    }
-
-    fn poll_gathered(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.gathered.is_empty() {
-            let gathered = std::mem::take(&mut self.gathered);
-            let written = self.poll_socket_write(cx, &[io::IoSlice::new(&gathered)]);
-            self.gathered = gathered;
-            match ready!(written)? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                n => drop(self.gathered.drain(..n)),
-            }
-        }
-        // An idle connection keeps no buffer.
-        self.gathered = Vec::new();
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncRead for Conn {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if !self.ahead.is_empty() {
-            let n = self.ahead.len().min(buf.remaining());
-            buf.put_slice(&self.ahead[..n]);
-            self.ahead.advance(n);
-            self.let_go();
-            self.taken += n;
-            return Poll::Ready(Ok(()));
-        }
-        let before = buf.filled().len();
-        if let Poll::Ready(read) = self.poll_socket_read(cx, buf) {
-            self.taken += buf.filled().len() - before;
-            return Poll::Ready(read);
-        }
-        // The timer exists only while a head is incomplete: most heads arrive at once.
-        if let (Some(due), false) = (self.head_due, self.info.has_head()) {
-            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due.by())));
-            if timer.as_mut().poll(cx).is_ready() {
-                self.info.head_is_late();
-                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-            }
-        }
-        Poll::Pending
-    }
-}
-
-impl AsyncWrite for Conn {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_write_vectored(cx, &[io::IoSlice::new(buf)])
-    }
-
-    /// What is gathered and what is new leave in one system call: a chunk with its length before it and its end after.
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.info.is_written_to();
-        if let (true, Some(first)) = (self.info.keeps_date(), bufs.first()) {
-            let this = &mut *self;
-            let before = this.gathered.len();
-            this.gathered.extend_from_slice(first);
-            if this.info.restore_date(&mut this.gathered[before..]) {
-                return Poll::Ready(Ok(first.len()));
-            }
-            this.gathered.truncate(before);
-        }
-        let new: usize = bufs.iter().map(|buf| buf.len()).sum();
-        if self.gathered.len() + new <= GATHER {
-            if self.gathered.capacity() == 0 {
-                self.gathered.reserve_exact(GATHER);
-            }
-            bufs.iter().for_each(|buf| self.gathered.extend_from_slice(buf));
-            return Poll::Ready(Ok(new));
-        }
-        let gathered = std::mem::take(&mut self.gathered);
-        let mut all = [io::IoSlice::new(&[]); MOST_SLICES];
-        let slices = std::iter::once(io::IoSlice::new(&gathered)).chain(bufs.iter().copied());
-        let count = all.iter_mut().zip(slices).map(|(place, slice)| *place = slice).count();
-        let written = self.poll_socket_write(cx, &all[..count]);
-        self.gathered = gathered;
-        let n = ready!(written)?;
-        if n == 0 {
-            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
-        }
-        let from_gathered = n.min(self.gathered.len());
-        self.gathered.drain(..from_gathered);
-        match n - from_gathered {
-            // Only old bytes went out: the new ones are offered again once the socket takes them.
-            0 => {
-                ready!(self.poll_gathered(cx))?;
-                self.poll_write_vectored(cx, bufs)
-            }
-            taken => Poll::Ready(Ok(taken)),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_gathered(cx))?;
-        match &mut self.io {
-            Io::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Io::Tls(tls) => Pin::new(tls).poll_flush(cx),
-            Io::Gone => Poll::Ready(Ok(())),
-        }
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_gathered(cx))?;
-        match &mut self.io {
-            Io::Plain(tcp) => Pin::new(tcp).poll_shutdown(cx),
-            Io::Tls(tls) => Pin::new(tls).poll_shutdown(cx),
-            Io::Gone => Poll::Ready(Ok(())),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! A connection over HTTP/2: its streams, one task each, for as long as there is something to wait for.
 
 use std::{
+    future::poll_fn,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
+    task::Poll,
     time::Duration,
 };
 
@@ -21,10 +24,11 @@ use pingora::{
 };
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit},
-    time::{Instant, sleep, timeout_at},
+    time::{Instant, timeout_at},
 };
 
 use super::{Admitted, CONNECTION, Gate, Shortcut, gate::begun, info::ConnInfo};
+use crate::alarm::Alarm;
 
 /// Refused streams after which an HTTP/2 connection is closed.
 const REFUSALS: usize = 32;
@@ -44,7 +48,8 @@ pub(super) async fn http2<A, S>(
 {
     let mut drain = gate.drain.clone();
     let (_, idle_limit) = gate.limits();
-    let conn = admitted.conn;
+    let mut conn = admitted.conn;
+    conn.begin_frames();
     let info = conn.info().clone();
     let digest = Arc::new(Digest { socket_digest: Some(conn.digest()), ..Digest::default() });
     let Ok(shaken) = timeout_at(admitted.deadline, handshake(conn as Stream, Some(default_h2_options()))).await else {
@@ -62,6 +67,7 @@ pub(super) async fn http2<A, S>(
     let mut refusals = 0;
     // When we began to leave.
     let mut leaving: Option<Instant> = None;
+    let mut alarm = Alarm::default();
     loop {
         // Idle for as long as is allowed: say goodbye. And do not wait long for a client that does not answer.
         let (since, allowed) = match leaving {
@@ -75,8 +81,10 @@ pub(super) async fn http2<A, S>(
             leaving = Some(Instant::now());
             continue;
         }
+        let left = allowed.saturating_sub(since.unwrap_or_default());
         let accepted = tokio::select! {
-            accepted = Http2Session::from_h2_conn(&mut h2, digest.clone()) => accepted,
+            biased;
+            accepted = after_others(&info, Http2Session::from_h2_conn(&mut h2, digest.clone())) => accepted,
             () = begun(&mut drain), if leaving.is_none() => {
                 h2.graceful_shutdown();
                 leaving = Some(Instant::now());
@@ -89,7 +97,7 @@ pub(super) async fn http2<A, S>(
                 leaving = Some(Instant::now());
                 continue;
             }
-            () = sleep(allowed.saturating_sub(since.unwrap_or_default())) => {
+            () = alarm.within(left) => {
                 match (leaving, streams.idle_for()) {
                     (Some(_), Some(_)) if since.is_some() => return,
                     (None, Some(idle)) if idle >= allowed => {
@@ -124,6 +132,28 @@ pub(super) async fn http2<A, S>(
             Ok(None) | Err(_) => return,
         }
     }
+}
+
+/// Drives a connection once everything else that is ready has had its turn: what its streams have to say by then leaves
+/// in one write, where each would wake it for a write of its own.
+async fn after_others<T>(info: &ConnInfo, driven: impl Future<Output = T>) -> T {
+    let mut driven = pin!(driven);
+    let mut waited = true;
+    poll_fn(|cx| {
+        if !waited {
+            waited = true;
+            // Woken by itself, a task goes to the end of the queue.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        waited = false;
+        let done = driven.as_mut().poll(cx);
+        if done.is_pending() && info.is_unflushed() {
+            cx.waker().wake_by_ref();
+        }
+        done
+    })
+    .await
 }
 
 /// What the library does with a stream.
@@ -193,5 +223,64 @@ impl Drop for OpenStream {
         if self.0.open.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.0.idle.notify_one();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::admin::metrics::Metrics;
+
+    /// How often a connection is driven while four streams wake it, one after another.
+    async fn driven(info: &ConnInfo) -> usize {
+        let (woken, ended, driven) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)), Cell::new(0));
+        let connection = after_others(info, async {
+            loop {
+                let notified = woken.notified();
+                driven.set(driven.get() + 1);
+                info.leaves_unflushed(false);
+                if ended.load(Ordering::Relaxed) == 4 {
+                    return;
+                }
+                notified.await;
+            }
+        });
+        let streams = async {
+            // The connection is asleep by then.
+            tokio::task::yield_now().await;
+            for _ in 0..4 {
+                let (woken, ended) = (woken.clone(), ended.clone());
+                tokio::spawn(async move {
+                    ended.fetch_add(1, Ordering::Relaxed);
+                    woken.notify_one();
+                });
+            }
+        };
+        tokio::join!(connection, streams);
+        driven.get()
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_driven_once_for_all_streams_of_a_turn() {
+        let info = ConnInfo::new(([127, 0, 0, 1], 1).into(), false, Metrics::new().unwrap());
+        // Before any of them, and after all of them.
+        assert_eq!(driven(&info).await, 2);
+    }
+
+    #[tokio::test]
+    async fn what_was_not_flushed_has_it_driven_again() {
+        let info = ConnInfo::new(([127, 0, 0, 1], 1).into(), false, Metrics::new().unwrap());
+        let polls = Cell::new(0);
+        let flushed = after_others(
+            &info,
+            poll_fn(|_| {
+                polls.set(polls.get() + 1);
+                info.leaves_unflushed(polls.get() < 3);
+                if polls.get() < 3 { Poll::Pending } else { Poll::Ready(()) }
+            }),
+        );
+        tokio::time::timeout(Duration::from_secs(20), flushed).await.unwrap();
     }
 }

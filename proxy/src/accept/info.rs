@@ -35,6 +35,8 @@ pub struct ConnInfo {
     date_kept: AtomicBool,
     /// Something has been written since the current request began.
     written: AtomicBool,
+    /// Frames wait to be written.
+    unflushed: AtomicBool,
     /// The head's deadline has passed.
     late: AtomicBool,
     /// The client may still be sending what nobody will read.
@@ -64,6 +66,7 @@ impl ConnInfo {
             date: Mutex::new(None),
             date_kept: AtomicBool::new(false),
             written: AtomicBool::new(false),
+            unflushed: AtomicBool::new(false),
             late: AtomicBool::new(false),
             linger: AtomicBool::new(false),
             abandoned: Notify::new(),
@@ -168,6 +171,16 @@ impl ConnInfo {
         if first && self.head_outcome() == HeadOutcome::Refused {
             self.metrics.rejected("malformed");
         }
+    }
+
+    /// Frames wait to be written, or have been.
+    pub(super) fn leaves_unflushed(&self, waits: bool) {
+        self.unflushed.store(waits, Ordering::Relaxed);
+    }
+
+    /// Whether frames wait to be written, however often the connection was flushed.
+    pub(super) fn is_unflushed(&self) -> bool {
+        self.unflushed.load(Ordering::Relaxed)
     }
 
     /// Whether closing needs patience.

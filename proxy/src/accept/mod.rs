@@ -10,6 +10,7 @@ mod http2;
 mod info;
 mod linger;
 mod proxy_header;
+mod read_write;
 mod serve;
 mod stream;
 mod tls;
