@@ -68,17 +68,22 @@ async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> 
     Ok(())
 }
 
-/// A name of our own as people are used to read it over HTTP/1, where the library would write most in small letters.
+/// A name as people are used to read it over HTTP/1, where the library would write most in small letters.
 pub fn cased(name: &HeaderName) -> Option<&'static str> {
     Some(match name.as_str() {
+        "accept" => "Accept",
+        "accept-encoding" => "Accept-Encoding",
         "accept-signature" => "Accept-Signature",
         "allow" => "Allow",
         "cache-control" => "Cache-Control",
         "content-encoding" => "Content-Encoding",
+        "content-length" => "Content-Length",
         "content-signal" => "Content-Signal",
         "content-type" => "Content-Type",
         "content-usage" => "Content-Usage",
         "etag" => "ETag",
+        "forwarded" => "Forwarded",
+        "host" => "Host",
         "idempotency-replayed" => "Idempotency-Replayed",
         "link" => "Link",
         "location" => "Location",
@@ -86,14 +91,23 @@ pub fn cased(name: &HeaderName) -> Option<&'static str> {
         "ratelimit-policy" => "RateLimit-Policy",
         "retry-after" => "Retry-After",
         "set-cookie" => "Set-Cookie",
+        "user-agent" => "User-Agent",
         "vary" => "Vary",
+        "via" => "Via",
         "www-authenticate" => "WWW-Authenticate",
+        "x-forwarded-for" => "X-Forwarded-For",
+        "x-forwarded-host" => "X-Forwarded-Host",
+        "x-forwarded-proto" => "X-Forwarded-Proto",
+        "x-frontdesk-agent" => "X-Frontdesk-Agent",
+        "x-frontdesk-caller" => "X-Frontdesk-Caller",
         "x-frontdesk-flags" => "X-Frontdesk-Flags",
+        "x-frontdesk-verified" => "X-Frontdesk-Verified",
         "x-markdown-tokens" => "X-Markdown-Tokens",
         "x-ratelimit-limit" => "X-RateLimit-Limit",
         "x-ratelimit-remaining" => "X-RateLimit-Remaining",
         "x-ratelimit-reset" => "X-RateLimit-Reset",
         "x-ratelimit-window" => "X-RateLimit-Window",
+        "x-real-ip" => "X-Real-IP",
         "x-request-id" => "X-Request-Id",
         _ => return None,
     })

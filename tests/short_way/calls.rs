@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::script;
 use crate::support::calls::{call, query, site};
-use crate::support::{Answer, Origin, Request, Step};
+use crate::support::{Answer, Origin, Reply, Request, Setup, Step};
 
 /// What a site answers, and whether a call is answered with it. The connection ends after it unless it begins with `=`.
 #[rustfmt::skip]
@@ -76,4 +76,55 @@ async fn short_way_calls_wait_for_as_long_as_they_may() {
     assert!(began.elapsed() >= SILENT);
     let hasty = desk.call(call("/agent/hasty", &json!({}))).await;
     assert_eq!(hasty.status, 504, "{}", hasty.text());
+}
+
+/// What a site is told of a call, without the names of hosts; of one that is asked the short way, and of one that
+/// speaks HTTP/2, which the library asks.
+#[tokio::test]
+async fn short_way_calls_tell_a_site_the_same() {
+    let answered = |_: &Request| Reply::json("{\"a\":1}");
+    let (plain, framed) = (Origin::start(answered).await, Origin::start_h2(answered).await);
+    let own = "headers = { X-Channel = \"agents\", X-Request-Id = \"the-operators\" }";
+    let capabilities = query("look", &format!("\nupstream = {{ method = \"GET\", path = \"/api/look\", {own} }}"))
+        + &query("put", "\nupstream = { method = \"POST\", path = \"/api/put\" }");
+    let trusting = |setup: Setup| setup.set("listen", "trusted_proxies = [\"127.0.0.0/8\"]");
+    let plainly = trusting(site(&plain, &capabilities)).start().await;
+    let by_library = trusting(site(&framed, &capabilities)).start().await;
+    let before: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("X-Request-Id", "theirs")],
+        &[("X-Forwarded-For", "203.0.113.9"), ("Forwarded", "for=203.0.113.9"), ("Via", "1.1 before")],
+        &[
+            ("X-Forwarded-Proto", "https"),
+            ("X-Forwarded-Host", "www.site.test"),
+            ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+            ("tracestate", "a=b"),
+            ("X-Frontdesk-Caller", "forged"),
+        ],
+    ];
+    for (headers, target) in before.into_iter().flat_map(|headers| [(headers, "look"), (headers, "put")]) {
+        let mut told = Vec::new();
+        for (desk, origin) in [(&plainly, &plain), (&by_library, &framed)] {
+            let ask = call(&format!("/agent/{target}"), &json!({})).accept("application/json");
+            let ask = headers.iter().fold(ask, |ask, (name, value)| ask.header(name, value));
+            let response = desk.call(ask).await;
+            assert_eq!(response.status, 200, "{headers:?}: {}", response.text());
+            let asked = origin.requests().into_iter().rfind(|request| request.target.starts_with("/api/"));
+            let request = asked.expect("a call");
+            let lines = request.headers.0.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
+            // An id of ours is another one each time, and its own part of a request's framing is each protocol's.
+            let fresh = target == "put" && !headers.iter().any(|(name, _)| *name == "X-Request-Id");
+            let mut lines: Vec<_> = lines.filter(|(name, _)| !(fresh && name == "x-request-id")).collect();
+            lines.sort();
+            // Over HTTP/2 the host stands in a place of its own too.
+            lines.dedup();
+            told.push((request.method, request.target, lines));
+        }
+        assert_eq!(told[0], told[1], "{headers:?}");
+        assert_eq!(told[0].2.iter().filter(|(name, _)| name == "host").count(), 1);
+        if target == "look" {
+            let ids: Vec<_> = told[0].2.iter().filter(|(name, _)| name == "x-request-id").collect();
+            assert_eq!(ids, [&("x-request-id".to_owned(), "the-operators".to_owned())], "in place of ours");
+        }
+    }
 }

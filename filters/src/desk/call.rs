@@ -54,9 +54,21 @@ pub struct Call<'a> {
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
+    /// Those of [`READ`] at least.
     pub headers: HeaderMap,
     pub body: Bytes,
 }
+
+/// The headers that an answer to a call is read by.
+pub const READ: [HeaderName; 7] = [
+    header::CONTENT_TYPE,
+    header::CONTENT_ENCODING,
+    header::CACHE_CONTROL,
+    header::AGE,
+    header::EXPIRES,
+    header::LOCATION,
+    header::RETRY_AFTER,
+];
 
 /// Why nothing whole came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

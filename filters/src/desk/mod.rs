@@ -47,7 +47,7 @@ use audit::Audit;
 pub use authority::Authority;
 pub use background::{Background, Busy, Errand, Finish};
 pub(crate) use call::static_header;
-pub use call::{Answer, Call, Failed, Upstream};
+pub use call::{Answer, Call, Failed, READ, Upstream};
 pub use composition::{Called, Prepared};
 pub use data::Data;
 pub(crate) use escalated::ESCALATED;

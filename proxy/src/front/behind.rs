@@ -7,14 +7,13 @@ use frontdesk_filters::{
     desk::{Background, Busy, Carried, Desk, Errand, Finish},
     state::Subject,
 };
-use http::HeaderMap;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::Front;
 use crate::{
     live::Running,
-    outbound::Carrier,
+    outbound::{Carrier, Told},
     traces::{Place, Span},
 };
 
@@ -85,7 +84,7 @@ pub(super) struct Behind<'a> {
     pub(super) front: &'a Front,
     pub(super) running: &'a Arc<Running>,
     /// What the site is told of where the request came from.
-    pub(super) told: &'a (dyn Fn() -> pingora::Result<HeaderMap> + Send + Sync),
+    pub(super) told: &'a (dyn Fn() -> pingora::Result<Told> + Send + Sync),
     /// What they are made for, while traces are made.
     pub(super) trace: Option<&'a Place>,
 }
@@ -117,7 +116,7 @@ impl Background for Behind<'_> {
 async fn carry_out(
     front: Front,
     running: Arc<Running>,
-    (told, span): (HeaderMap, Option<Span>),
+    (told, span): (Told, Option<Span>),
     errand: Errand,
     finish: Box<dyn Finish>,
     said: oneshot::Sender<Option<Carried>>,

@@ -10,7 +10,12 @@ use frontdesk_filters::{
 };
 use http::{HeaderMap, HeaderName, header};
 
-use super::{Front, behind::Behind, entry::Entry, whence::Whence};
+use super::{
+    Front,
+    behind::Behind,
+    entry::Entry,
+    whence::{Whence, value},
+};
 use crate::{
     live::Running,
     outbound::Carrier,
@@ -45,7 +50,7 @@ impl Front {
             let reply = serving.refused(&running.snapshot, &refusal, accept);
             return Served { reason: Some(refusal.reason), ..reply.into() };
         }
-        let told = || whence.told(running, (&REQUEST_ID, incoming.request_id));
+        let told = || whence.told(running, (REQUEST_ID, value(incoming.request_id)?));
         let span = whence.trace.filter(|_| matches!(work, Work::Serve(_))).map(Place::desk);
         let trace = span.as_ref().map(Span::place);
         let carrier = Carrier { outbound: &self.outbound, running, told: &told, trace };

@@ -32,7 +32,7 @@ pub fn authority(request: &RequestHeader) -> &str {
 
 /// Whether a trusted proxy says that the client spoke TLS to it.
 pub fn said_to_be_tls(request: &RequestHeader, connection: Option<&ConnInfo>, trusted: &[IpNet]) -> bool {
-    let says = || request.headers.get(&X_FORWARDED_PROTO).and_then(|v| v.to_str().ok());
+    let says = || request.headers.get(&X_FORWARDED_PROTO.name).and_then(|v| v.to_str().ok());
     connection.is_some_and(|c| forwarded::is_trusted(c.client.ip(), trusted))
         && says().is_some_and(|proto| proto.trim().eq_ignore_ascii_case("https"))
 }

@@ -6,12 +6,27 @@ use frontdesk_filters::caller::forwarded::{self, Meaning};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::{Result, http::RequestHeader};
 
-use crate::{accept::ConnInfo, live::Running, traces::Place};
+use crate::{accept::ConnInfo, live::Running, outbound::Told, traces::Place};
 
-const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-pub(super) const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const FORWARDED: HeaderName = HeaderName::from_static("forwarded");
+/// A header that says where a request came from.
+pub struct Saying {
+    /// To be compared.
+    pub name: HeaderName,
+    /// As people are used to read it.
+    pub cased: &'static str,
+}
+
+impl Saying {
+    const fn new(name: &'static str, cased: &'static str) -> Self {
+        Self { name: HeaderName::from_static(name), cased }
+    }
+}
+
+static X_FORWARDED_FOR: Saying = Saying::new("x-forwarded-for", "X-Forwarded-For");
+pub(super) static X_FORWARDED_PROTO: Saying = Saying::new("x-forwarded-proto", "X-Forwarded-Proto");
+static X_FORWARDED_HOST: Saying = Saying::new("x-forwarded-host", "X-Forwarded-Host");
+static X_REAL_IP: Saying = Saying::new("x-real-ip", "X-Real-IP");
+static FORWARDED: Saying = Saying::new("forwarded", "Forwarded");
 
 /// What goes on to the site besides what is said of the client: how the operator follows a request.
 const FOLLOWED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
@@ -35,20 +50,23 @@ pub struct Whence<'a> {
 
 impl Whence<'_> {
     /// What the site is told of a call, as it is of every request that passes; and nothing of what was sent.
-    pub fn told(&self, running: &Running, request_id: (&HeaderName, &str)) -> Result<HeaderMap> {
-        let mut told = RequestHeader::build_no_case(http::Method::GET, b"/", Some(24))?;
-        if let Some(host) = &self.host {
-            told.insert_header(header::HOST, host.clone())?;
-        }
-        for (name, value) in self.headers {
-            if self.proxied && is_forwarding(name) || FOLLOWED.contains(name) {
-                told.append_header(name.clone(), value.clone())?;
+    pub fn told(&self, running: &Running, request_id: (HeaderName, HeaderValue)) -> Result<Told> {
+        let nothing = HeaderMap::new();
+        let before = if self.proxied { self.headers } else { &nothing };
+        let said = self.says(before, running)?;
+        let mut lines = Vec::with_capacity(16);
+        for (name, value) in before {
+            if is_forwarding(name) && !said.replaces(name.as_ref()) {
+                lines.push((name.clone(), value.clone()));
             }
         }
-        let (name, id) = request_id;
-        told.insert_header(name, id)?;
-        self.forward(&mut told, running)?;
-        Ok(http::request::Parts::from(told).headers)
+        for name in FOLLOWED {
+            lines.extend(self.headers.get_all(&name).iter().map(|value| (name.clone(), value.clone())));
+        }
+        lines.push(request_id);
+        lines.extend(said.lines.into_iter().map(|(saying, value)| (saying.name.clone(), value)));
+        lines.push((header::VIA, said.via));
+        Ok(Told { host: self.host.clone(), lines })
     }
 
     /// Removes what nobody but a trusted proxy may say, and says it ourselves.
@@ -59,8 +77,8 @@ impl Whence<'_> {
         for name in &unwelcome {
             request.remove_header(name);
         }
-        for (name, value) in said.lines {
-            request.append_header(name, value)?;
+        for (saying, value) in said.lines {
+            request.append_header(saying.cased, value)?;
         }
         request.append_header("Via", said.via)?;
         Ok(())
@@ -75,24 +93,24 @@ impl Whence<'_> {
         let scheme = if self.connection.tls { "https" } else { "http" };
         let told = &self.connection.address;
         let mut lines = Vec::with_capacity(5);
-        let all = match before(&X_FORWARDED_FOR) {
+        let all = match before(&X_FORWARDED_FOR.name) {
             Some(before) => value(format!("{before}, {peer}"))?,
             None => told.clone(),
         };
-        lines.push(("X-Forwarded-For", all));
-        if let Some(elements) = before(&FORWARDED) {
+        lines.push((&X_FORWARDED_FOR, all));
+        if let Some(elements) = before(&FORWARDED.name) {
             let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
-            lines.push(("Forwarded", value(format!("{elements}, for={node};proto={scheme}"))?));
+            lines.push((&FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?));
         }
         let said_before = |name: &HeaderName| trusted && sent.contains_key(name);
-        if !said_before(&X_FORWARDED_PROTO) {
-            lines.push(("X-Forwarded-Proto", HeaderValue::from_static(scheme)));
+        if !said_before(&X_FORWARDED_PROTO.name) {
+            lines.push((&X_FORWARDED_PROTO, HeaderValue::from_static(scheme)));
         }
-        if let (false, Some(host)) = (said_before(&X_FORWARDED_HOST), &self.host) {
-            lines.push(("X-Forwarded-Host", host.clone()));
+        if let (false, Some(host)) = (said_before(&X_FORWARDED_HOST.name), &self.host) {
+            lines.push((&X_FORWARDED_HOST, host.clone()));
         }
         let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
-        lines.push(("X-Real-IP", client));
+        lines.push((&X_REAL_IP, client));
         let via = match self.protocol {
             "1.1" => HeaderValue::from_static("1.1 frontdesk"),
             "2" => HeaderValue::from_static("2 frontdesk"),
@@ -107,7 +125,7 @@ pub struct Said {
     /// It came from a proxy that may say such things itself.
     trusted: bool,
     /// In place of whatever was sent under these names.
-    pub lines: Vec<(&'static str, HeaderValue)>,
+    pub lines: Vec<(&'static Saying, HeaderValue)>,
     /// Besides what was sent.
     pub via: HeaderValue,
 }
@@ -115,10 +133,10 @@ pub struct Said {
 impl Said {
     /// Whether a header that was sent does not go on to the site: it is said anew, or nobody may say it.
     pub fn replaces(&self, name: &[u8]) -> bool {
-        let says = |said: &str| said.as_bytes().eq_ignore_ascii_case(name);
+        let says = |saying: &Saying| saying.cased.as_bytes().eq_ignore_ascii_case(name);
         match forwarded::meaning(name) {
             Meaning::Ours | Meaning::Disguised => true,
-            Meaning::Forwarding => !self.trusted || self.lines.iter().any(|(said, _)| says(said)),
+            Meaning::Forwarding => !self.trusted || self.lines.iter().any(|(saying, _)| says(saying)),
             Meaning::Plain => false,
         }
     }
@@ -138,7 +156,8 @@ fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     Some(lines.join(", ").replace(|c: char| !matches!(c, ' '..='~'), "?"))
 }
 
-fn value(text: String) -> Result<HeaderValue> {
+/// A text of ours as the value of a header.
+pub(super) fn value(text: impl AsRef<str>) -> Result<HeaderValue> {
     use pingora::{ErrorType::InternalError, OrErr};
-    HeaderValue::try_from(text).or_err(InternalError, "a forwarding header that is not a header value")
+    HeaderValue::from_str(text.as_ref()).or_err(InternalError, "a forwarding header that is not a header value")
 }

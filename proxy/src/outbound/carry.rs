@@ -4,14 +4,14 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use frontdesk_filters::desk::{Answer, Call, Failed, Upstream};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, header};
-use pingora::{Error, ErrorSource, ErrorType, http::RequestHeader, upstreams::peer::HttpPeer};
+use http::{HeaderName, HeaderValue};
+use pingora::{Error, ErrorSource, ErrorType, upstreams::peer::HttpPeer};
 use tokio::time::timeout;
 use url::Url;
 
 use super::{
     Outbound,
-    exchange::{Cut, Line},
+    exchange::{Asking, Cut, Line},
     named::Named,
 };
 use crate::{
@@ -27,7 +27,14 @@ const TRIES: usize = 2;
 const OF_THE_SITE: [HeaderName; 2] =
     [HeaderName::from_static("x-forwarded-host"), HeaderName::from_static("x-forwarded-proto")];
 
-const NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+/// What the site is told of where a call came from.
+#[derive(Clone, Default)]
+pub struct Told {
+    /// Whom the client asked for.
+    pub host: Option<HeaderValue>,
+    /// In the order in which they leave; a name may come more than once.
+    pub lines: Vec<(HeaderName, HeaderValue)>,
+}
 
 /// Carries the calls of one request.
 pub struct Carrier<'a> {
@@ -35,7 +42,7 @@ pub struct Carrier<'a> {
     pub running: &'a Running,
     /// What the site is told of where the request came from. Who was verified stands in the call itself: it may have been
     /// proven by what only the body says.
-    pub told: &'a (dyn Fn() -> pingora::Result<HeaderMap> + Send + Sync),
+    pub told: &'a (dyn Fn() -> pingora::Result<Told> + Send + Sync),
     /// What it is done for, while traces are made.
     pub trace: Option<&'a Place>,
 }
@@ -77,47 +84,43 @@ impl Carrier<'_> {
             None => Some(self.running.pool.place().ok_or(Failed::Busy)?),
             Some(_) => None,
         };
-        let (line, request) = self.connected(call, span).await?;
+        let (line, asking) = self.connected(call, span).await?;
         *sent = true;
-        line.exchange(self.outbound, request, call).await.map_err(|cut| match cut {
+        line.exchange(self.outbound, asking, call).await.map_err(|cut| match cut {
             Cut::Broken(e) => broken(&e),
             Cut::Headless => Failed::Broken,
             Cut::TooLong(status) => Failed::TooLong(status),
         })
     }
 
-    async fn connected(&self, call: &Call<'_>, span: Option<&Place>) -> Result<(Line<'_>, RequestHeader), Failed> {
+    async fn connected(&self, call: &Call<'_>, span: Option<&Place>) -> Result<(Line<'_>, Asking), Failed> {
         if let Some(url) = call.elsewhere {
-            let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(url.as_str(), &why))?;
-            let request = dressed(HeaderMap::with_capacity(16), host, call);
-            let request = request.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
-            let session = self.outbound.connected(&peer).await;
+            let (peer, host) = Box::pin(elsewhere(url)).await.map_err(|why| not_sent(url.as_str(), &why))?;
+            let asking = Asking::new(call, host, Vec::new()).map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
+            let session = Box::pin(self.outbound.connected(&peer)).await;
             let session = session.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
-            return Ok((Line::library(session, peer), request));
+            return Ok((Line::library(session, peer), asking));
         }
         let pool = &self.running.pool;
         let mut tried = None;
         for _ in 0..TRIES {
             let index = pool.choose(tried);
             let backend = &pool.backends()[index];
-            let mut told = (self.told)().map_err(|e| not_sent(&backend.label, &e.to_string()))?;
-            let host = told.remove(header::HOST).filter(|_| self.running.snapshot.settings.upstream.preserve_host);
+            let Told { host, mut lines } = (self.told)().map_err(|e| not_sent(&backend.label, &e.to_string()))?;
+            let host = host.filter(|_| self.running.snapshot.settings.upstream.preserve_host);
             let host = host.unwrap_or_else(|| backend.authority.clone());
             match call.caller {
-                Some(caller) if call.named => told.extend(caller.told()),
+                Some(caller) if call.named => lines.extend(caller.told()),
                 Some(_) => {}
-                None => {
-                    let of_the_site = told.iter().filter(|(name, _)| OF_THE_SITE.contains(name));
-                    told = of_the_site.map(|(name, value)| (name.clone(), value.clone())).collect();
-                }
+                None => lines.retain(|(name, _)| OF_THE_SITE.contains(name)),
             }
             // Another service is not told: a trace is this operator's.
             if let Some(span) = span {
-                span.tell(&mut told);
+                span.tell(&mut lines);
             }
-            let request = dressed(told, host, call).map_err(|e| not_sent(&backend.label, &e.to_string()))?;
+            let asking = Asking::new(call, host, lines).map_err(|e| not_sent(&backend.label, &e.to_string()))?;
             match self.line(backend).await {
-                Ok(line) => return Ok((line, request)),
+                Ok(line) => return Ok((line, asking)),
                 Err(e) if *e.etype() == UNRESOLVED => {
                     return Err(not_sent(&backend.label, "its name cannot be resolved"));
                 }
@@ -136,26 +139,9 @@ impl Carrier<'_> {
         if backend.is_plain() {
             return backend.connect(Instant::now()).await.map(|plain| Line::Plain(plain, backend));
         }
-        let peer = backend.peer().await?;
-        self.outbound.connected(&peer).await.map(|session| Line::library(session, peer))
+        let peer = Box::pin(backend.peer()).await?;
+        Box::pin(self.outbound.connected(&peer)).await.map(|session| Line::library(session, peer))
     }
-}
-
-/// The head of the request. Its names go out as the library writes them: no case of anybody's is to be kept.
-fn dressed(mut headers: HeaderMap, host: HeaderValue, call: &Call<'_>) -> Result<RequestHeader, http::Error> {
-    headers.insert(header::HOST, host);
-    for (name, value) in call.headers.iter().cloned().chain([NO_CODING]) {
-        headers.insert(name, value);
-    }
-    // A method that usually has a body says that there is none.
-    if !call.body.is_empty() || !matches!(call.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS") {
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(call.body.len()));
-    }
-    let (mut head, ()) = Request::new(()).into_parts();
-    head.method = call.method.clone();
-    head.uri = Uri::builder().path_and_query(call.target.as_str()).build()?;
-    head.headers = headers;
-    Ok(head.into())
 }
 
 /// Another service, its certificate verified by the roots of this machine.

@@ -3,15 +3,81 @@
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
-use frontdesk_filters::desk::{Answer, Call};
-use http::{HeaderMap, StatusCode, header};
+use frontdesk_filters::desk::{Answer, Call, READ};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header, uri::PathAndQuery};
 use pingora::{Error, ErrorType, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
 
 use super::{Outbound, answered};
-use crate::upstream::{Backend, Plain, Site};
+use crate::{
+    answer::cased,
+    upstream::{Backend, Head, Plain, Site, digits},
+};
 
 /// A body up to this size leaves with its head.
 const COPIED: usize = 4 * 1024;
+/// Room for a head.
+const HEAD: usize = 1024;
+
+/// What is not the operator's to say.
+const OURS: [HeaderName; 3] = [header::HOST, header::ACCEPT_ENCODING, header::CONTENT_LENGTH];
+
+const NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+
+/// The head of a call on its way, but for the method, which stands in the call. A name stands in it once, where it is
+/// ours to say what it says.
+pub(super) struct Asking {
+    target: PathAndQuery,
+    lines: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Asking {
+    /// `told`: what the site is told besides; the operator's own headers stand in place of those.
+    pub(super) fn new(
+        call: &Call<'_>,
+        host: HeaderValue,
+        told: Vec<(HeaderName, HeaderValue)>,
+    ) -> Result<Self, http::Error> {
+        // Told twice they would frame or route a request in two ways.
+        debug_assert!(call.headers.iter().all(|(name, _)| !OURS.contains(name)), "{:?}", call.headers);
+        let mut lines = Vec::with_capacity(told.len() + call.headers.len() + 3);
+        lines.push((header::HOST, host));
+        lines.extend(told.into_iter().filter(|(name, _)| call.headers.iter().all(|(own, _)| own != name)));
+        lines.extend(call.headers.iter().cloned().chain([NO_CODING]));
+        // A method that usually has a body says that there is none.
+        if !call.body.is_empty() || !matches!(call.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS") {
+            lines.push((header::CONTENT_LENGTH, HeaderValue::from(call.body.len())));
+        }
+        Ok(Self { target: PathAndQuery::try_from(call.target.as_str())?, lines })
+    }
+
+    /// As the library has it: its names go out as it writes them.
+    fn request(self, call: &Call<'_>) -> RequestHeader {
+        let (mut head, ()) = Request::new(()).into_parts();
+        head.method = call.method.clone();
+        head.uri = Uri::from(self.target);
+        head.headers.reserve(self.lines.len());
+        for (name, value) in self.lines {
+            head.headers.append(name, value);
+        }
+        head.into()
+    }
+
+    /// As it goes over HTTP/1.1.
+    fn wire(&self, call: &Call<'_>) -> Vec<u8> {
+        let mut wire = Vec::with_capacity(HEAD);
+        for part in [call.method.as_str(), " ", self.target.as_str(), " HTTP/1.1\r\n"] {
+            wire.extend_from_slice(part.as_bytes());
+        }
+        for (name, value) in &self.lines {
+            let name = cased(name).unwrap_or(name.as_str());
+            for part in [name.as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                wire.extend_from_slice(part);
+            }
+        }
+        wire.extend_from_slice(b"\r\n");
+        wire
+    }
+}
 
 /// A connection that carries one call at a time.
 pub(super) enum Line<'a> {
@@ -27,30 +93,29 @@ impl Line<'_> {
     }
 
     /// Sends a call and reads the whole answer; then the connection is kept for the next, or closed.
-    pub(super) async fn exchange(
-        self,
-        outbound: &Outbound,
-        request: RequestHeader,
-        call: &Call<'_>,
-    ) -> Result<Answer, Cut> {
+    pub(super) async fn exchange(self, outbound: &Outbound, asking: Asking, call: &Call<'_>) -> Result<Answer, Cut> {
         match self {
             Self::Plain(plain, backend) => {
                 // However long the site is silent: what bounds it is how long the whole call may take.
                 let mut site = Site::new(plain, call.limit);
-                let answer = exchange_plainly(&mut site, &request, &call.body, call.most).await?;
+                let answer = exchange_plainly(&mut site, &asking, call).await?;
                 if let Some(plain) = site.kept() {
                     backend.keep(plain, Instant::now());
                 }
                 Ok(answer)
             }
             Self::Library(line) => {
-                let (mut session, peer) = *line;
-                let answer = exchange(&mut session, request, &call.body, call.most).await;
-                match answer {
-                    Ok(_) => outbound.keep(session, &peer).await,
-                    Err(_) => session.shutdown().await,
-                }
-                answer
+                let by_library = async {
+                    let (mut session, peer) = *line;
+                    let answer = exchange(&mut session, asking.request(call), &call.body, call.most).await;
+                    match answer {
+                        Ok(_) => outbound.keep(session, &peer).await,
+                        Err(_) => session.shutdown().await,
+                    }
+                    answer
+                };
+                // Boxed: most calls need nothing of it.
+                Box::pin(by_library).await
             }
         }
     }
@@ -101,14 +166,10 @@ pub(super) async fn exchange(
     Ok(Answer { status, headers, body: body.freeze() })
 }
 
-/// The same past the library.
-async fn exchange_plainly(site: &mut Site, request: &RequestHeader, body: &Bytes, most: usize) -> Result<Answer, Cut> {
-    let mut wire = Vec::with_capacity(1024);
-    for part in [request.method.as_str().as_bytes(), b" ", request.raw_path(), b" HTTP/1.1\r\n"] {
-        wire.extend_from_slice(part);
-    }
-    request.header_to_h1_wire(&mut wire);
-    wire.extend_from_slice(b"\r\n");
+/// The same past the library. Of the answer's headers only those are there that an answer to a call is read by.
+async fn exchange_plainly(site: &mut Site, asking: &Asking, call: &Call<'_>) -> Result<Answer, Cut> {
+    let Call { body, most, .. } = call;
+    let mut wire = asking.wire(call);
     if body.len() <= COPIED {
         wire.extend_from_slice(body);
         site.ask(&wire).await?;
@@ -125,18 +186,17 @@ async fn exchange_plainly(site: &mut Site, request: &RequestHeader, body: &Bytes
             break head;
         }
     };
-    site.expect(&request.method, &head)?;
-    let (status, mut headers) = (head.status, head.map(0, |_| true)?);
-    if headers.contains_key(header::TRANSFER_ENCODING) {
-        headers.remove(header::CONTENT_LENGTH);
-    }
-    if announced(&headers).is_some_and(|length| length > most) {
+    site.expect(call.method, &head)?;
+    let status = head.status;
+    if announced_by(&head).is_some_and(|length| length > *most as u64) {
         return Err(Cut::TooLong(status));
     }
+    let headers = head.map(0, |name| READ.iter().any(|read| read.as_str().as_bytes().eq_ignore_ascii_case(name)))?;
+    drop(head);
     let mut body = BytesMut::new();
     while !site.is_done() {
         let Some(part) = site.part().await? else { break };
-        if body.len() + part.len() > most {
+        if body.len() + part.len() > *most {
             return Err(Cut::TooLong(status));
         }
         if body.is_empty() && site.is_done() {
@@ -147,6 +207,12 @@ async fn exchange_plainly(site: &mut Site, request: &RequestHeader, body: &Bytes
         body.extend_from_slice(&part);
     }
     Ok(Answer { status, headers, body: body.freeze() })
+}
+
+/// A length is said by nobody who sends chunks (RFC 9112 §6.3).
+fn announced_by(head: &Head) -> Option<u64> {
+    let chunked = head.values(b"transfer-encoding").next().is_some();
+    digits(head.values(b"content-length").next().filter(|_| !chunked)?)
 }
 
 fn announced(headers: &HeaderMap) -> Option<usize> {

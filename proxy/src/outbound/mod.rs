@@ -30,7 +30,7 @@ use pingora::{
 use tokio::time::timeout;
 use url::Url;
 
-pub use carry::Carrier;
+pub use carry::{Carrier, Told};
 pub use page::{Body, Rest};
 pub use read::Question;
 

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use frontdesk_filters::desk::Account;
-use http::{HeaderMap, Method};
+use http::{HeaderName, HeaderValue, Method};
 use opentelemetry::{
     Context, KeyValue,
     trace::{Span as _, SpanContext, SpanKind, Status, TraceContextExt, Tracer},
@@ -56,14 +56,11 @@ impl Place {
     }
 
     /// Says to whoever is asked which trace it belongs to, in place of what was said to us.
-    pub fn tell(&self, headers: &mut HeaderMap) {
+    pub fn tell(&self, lines: &mut Vec<(HeaderName, HeaderValue)>) {
         let (parent, state) = context::outgoing(&self.context);
-        for (name, value) in [(TRACEPARENT, parent), (TRACESTATE, state)] {
-            match value {
-                Some(value) => drop(headers.insert(name, value)),
-                None => drop(headers.remove(name)),
-            }
-        }
+        lines.retain(|(name, _)| ![TRACEPARENT, TRACESTATE].contains(name));
+        let said = [(TRACEPARENT, parent), (TRACESTATE, state)];
+        lines.extend(said.into_iter().filter_map(|(name, value)| Some((name, value?))));
     }
 
     /// The same to a request of the library's, which keeps more than the headers.
