@@ -48,7 +48,9 @@ pub fn members(value: &str) -> impl Iterator<Item = Member<'_>> {
             return None;
         }
         let mut out = Member { media, parameters, weight: 1000 };
-        out.weight = out.parameter("q").map_or(1000, weight);
+        if !parameters.is_empty() {
+            out.weight = out.parameter("q").map_or(1000, weight);
+        }
         Some(out)
     })
 }

@@ -1,8 +1,9 @@
 //! Where something could be: one pass over a text, for everything that anything found here begins with.
 //!
-//! Most of a text is nothing. Three bytes, five bits of each, tell whether an anchor can begin there; the table that
-//! answers has 4 KB and stays at hand, where an automaton for as many anchors takes half a megabyte and waits for memory
-//! at every byte. What the table lets pass is compared. Letters are the same in either case.
+//! Most of a text is nothing. Each byte has a row of bits for each of three places, one bit for each group of anchors; three
+//! rows in turn tell in which groups one may begin there. All rows together have 6 KB and stay at hand, where an automaton
+//! for as many anchors takes half a megabyte and waits for memory at every byte. What is left is compared. Letters are the
+//! same in either case.
 
 use std::sync::LazyLock;
 
@@ -25,29 +26,41 @@ pub(super) enum Anchor {
     Mark(usize),
 }
 
-/// Bits of a byte that count, and of three bytes.
-const BITS: usize = 5;
-const KEYS: usize = 1 << (3 * BITS);
+/// As many as a row has bits.
+const GROUPS: usize = u64::BITS as usize;
+
+/// For each byte: the groups in which an anchor has it in this place.
+type Row = [u64; 256];
 
 struct Anchors {
-    /// A bit for each key that an anchor begins with.
-    begins: Box<[u64; KEYS / 64]>,
-    /// For each such key, one more than the place of its first anchor.
-    first: Box<[u16]>,
-    /// Sorted by key; of those with one key the shorter first.
-    all: Vec<(usize, Wanted, Anchor)>,
+    /// For the first, the second and the third byte.
+    rows: Box<[Row; 3]>,
+    /// Those that have an anchor of no more than two bytes.
+    short: u64,
+    /// What begins with the same two bytes is in one group, the shorter first.
+    groups: Box<[Vec<(Wanted, Anchor)>; GROUPS]>,
+}
+
+/// The groups in which an anchor may have begun with the last byte, and with the last two.
+#[derive(Clone, Copy, Default)]
+struct Begun {
+    one: u64,
+    two: u64,
 }
 
 /// Gives each anchor in a text: where it stands, and where it ends. What comes back is where to go on, if that is later.
 pub(super) fn each(text: &[u8], mut hit: impl FnMut(Anchor, usize, usize) -> usize) {
     let anchors = &*ANCHORS;
     let mut past = 0;
-    anchors.candidates(text, |start, key| {
-        let first = usize::from(anchors.first[key]) - 1;
-        for (_, anchor, kind) in anchors.all[first..].iter().take_while(|(of, ..)| *of == key) {
-            if start >= past && anchor.begins(&text[start..]) {
-                past = past.max(hit(*kind, start, start + anchor.text.len()));
+    anchors.candidates(text, |start, groups| {
+        let mut left = groups;
+        while left != 0 {
+            for (anchor, kind) in &anchors.groups[left.trailing_zeros() as usize] {
+                if start >= past && anchor.begins(&text[start..]) {
+                    past = past.max(hit(*kind, start, start + anchor.text.len()));
+                }
             }
+            left &= left - 1;
         }
     });
 }
@@ -95,45 +108,37 @@ impl Wanted {
 }
 
 impl Anchors {
-    /// Where an anchor may begin, with the key of what stands there.
-    fn candidates(&self, text: &[u8], mut each: impl FnMut(usize, usize)) {
-        let (mut key, mut from) = (0, 0);
-        while let Some(at) = self.next(&text[from..], &mut key).map(|next| from + next) {
-            from = at + 1;
-            if let Some(start) = at.checked_sub(2) {
-                each(start, key);
-            }
+    /// Where an anchor may begin, and in which groups.
+    fn candidates(&self, text: &[u8], mut each: impl FnMut(usize, u64)) {
+        let (mut begun, mut from) = (Begun::default(), 0);
+        while let Some((next, groups)) = self.next(&text[from..], &mut begun) {
+            from += next + 1;
+            // The third of three.
+            each(from - 3, groups);
         }
-        // The last bytes of a text begin something too, without a third.
-        for back in [2, 1] {
-            key = (key << BITS) % KEYS;
-            if self.may_begin(key)
-                && let Some(start) = text.len().checked_sub(back)
-            {
-                each(start, key);
-            }
+        // The last two bytes of a text begin something too, without a third.
+        let groups = begun.two & self.short;
+        if groups != 0 {
+            each(text.len() - 2, groups);
         }
     }
 
     /// The last byte of the next three that an anchor may begin with. By itself: it is all that is done for most bytes.
     #[inline(never)]
-    fn next(&self, text: &[u8], key: &mut usize) -> Option<usize> {
-        let mut now = *key;
+    fn next(&self, text: &[u8], begun: &mut Begun) -> Option<(usize, u64)> {
+        let [first, second, third] = &*self.rows;
+        let Begun { mut one, mut two } = *begun;
+        let mut groups = 0;
         let found = text.iter().position(|byte| {
-            now = (now << BITS | class(*byte)) % KEYS;
-            self.may_begin(now)
+            let byte = usize::from(*byte);
+            groups = two & third[byte];
+            two = one & second[byte];
+            one = first[byte];
+            groups != 0
         });
-        *key = now;
-        found
+        *begun = Begun { one, two };
+        found.map(|at| (at, groups))
     }
-
-    fn may_begin(&self, key: usize) -> bool {
-        self.begins[key / 64] >> (key % 64) & 1 == 1
-    }
-}
-
-fn class(byte: u8) -> usize {
-    usize::from(byte) % (1 << BITS)
 }
 
 /// The same for every firewall, made when the first one looks at something.
@@ -151,25 +156,30 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
     written.extend(phrases::first_words().map(|(index, word)| (word, Anchor::Phrase(index))));
     written.extend(words::ODD.iter().map(|odd| (*odd, Anchor::Odd)));
     written.extend(phrases::MARKS.iter().enumerate().map(|(index, (mark, _))| (*mark, Anchor::Mark(index))));
-    let mut all = Vec::new();
+    let start = |anchor: &str| anchor.bytes().take(2).map(|byte| byte.to_ascii_lowercase()).collect::<Vec<_>>();
+    // In this order those that begin alike stand together.
+    written.sort_by_cached_key(|(anchor, _)| (start(anchor), anchor.len()));
+    let mut rows = Box::new([[0; 256]; 3]);
+    let (mut short, mut groups) = (0, Box::new([const { Vec::new() }; GROUPS]));
+    let (mut group, mut last) = (0, Vec::new());
     for (anchor, kind) in written {
         let bytes = anchor.as_bytes();
-        // Of two bytes: whatever comes after them.
-        let thirds = match bytes.get(2) {
-            Some(third) => class(*third)..class(*third) + 1,
-            None => 0..1 << BITS,
-        };
-        let two = bytes.iter().take(2).fold(0, |key, byte| key << BITS | class(*byte));
-        all.extend(thirds.map(|third| (two << BITS | third, Wanted::new(bytes), kind)));
+        if last != start(anchor) {
+            group = (group + 1) % GROUPS;
+            last = start(anchor);
+        }
+        for (row, place) in rows.iter_mut().zip(0..) {
+            for byte in 0..=u8::MAX {
+                // Of two bytes: whatever comes after them.
+                if bytes.get(place).is_none_or(|wanted| wanted.eq_ignore_ascii_case(&byte)) {
+                    row[usize::from(byte)] |= 1 << group;
+                }
+            }
+        }
+        short |= u64::from(bytes.len() == 2) << group;
+        groups[group].push((Wanted::new(bytes), kind));
     }
-    all.sort_by_key(|(key, wanted, _)| (*key, wanted.text.len()));
-    let mut begins = Box::new([0; KEYS / 64]);
-    let mut first = vec![0; KEYS].into_boxed_slice();
-    for (at, (key, ..)) in all.iter().enumerate().rev() {
-        begins[key / 64] |= 1 << (key % 64);
-        first[*key] = u16::try_from(at + 1).unwrap_or(u16::MAX);
-    }
-    Anchors { begins, first, all }
+    Anchors { rows, short, groups }
 });
 
 #[cfg(test)]
@@ -178,11 +188,11 @@ mod tests {
 
     #[test]
     fn every_anchor_is_found_wherever_it_stands() {
-        assert!(ANCHORS.all.len() < usize::from(u16::MAX));
-        for (_, Wanted { text: anchor, .. }, _) in &ANCHORS.all {
+        for (Wanted { text: anchor, .. }, _) in ANCHORS.groups.iter().flatten() {
             assert!(anchor.len() >= 2, "{anchor:?} is too short to be found");
-            for (before, after) in [("", ""), ("x", ""), ("", " and more"), ("", "x"), ("@@", " @"), ("\u{e4} ", "\n")]
-            {
+            let pads = (0..10).map(|pad| ("_@\u{e4}x y\nz|-".get(..pad), "-- --- --".get(pad..)));
+            let pads = pads.filter_map(|(before, after)| before.zip(after));
+            for (before, after) in pads.chain([("", ""), ("x", ""), ("", " and more"), ("", "x"), ("@@", " @")]) {
                 let text = [before.as_bytes(), &anchor.to_ascii_uppercase(), after.as_bytes()].concat();
                 let mut places = Vec::new();
                 each(&text, |_, start, end| {
@@ -192,6 +202,34 @@ mod tests {
                 assert!(places.contains(&(before.len(), before.len() + anchor.len())), "{anchor:?} in {text:?}");
             }
         }
+    }
+
+    #[test]
+    fn nothing_else_is_found_and_nothing_twice() {
+        let all: Vec<&[u8]> = ANCHORS.groups.iter().flatten().map(|(wanted, _)| wanted.text).collect();
+        // Beginnings of anchors one after another, of every length.
+        let text: Vec<u8> = (0..3000)
+            .flat_map(|n| {
+                let anchor = all[n * 7 % all.len()];
+                anchor[..anchor.len() - n % 3 % anchor.len()].to_vec()
+            })
+            .collect();
+        let mut found = Vec::new();
+        each(&text, |_, start, end| {
+            found.push((start, end));
+            0
+        });
+        found.sort_unstable();
+        let mut there: Vec<_> = (0..text.len())
+            .flat_map(|start| all.iter().map(move |anchor| (start, anchor)))
+            .filter(|(start, anchor)| {
+                text[*start..].get(..anchor.len()).is_some_and(|at| at.eq_ignore_ascii_case(anchor))
+            })
+            .map(|(start, anchor)| (start, start + anchor.len()))
+            .collect();
+        there.sort_unstable();
+        assert!(there.len() > 1000);
+        assert_eq!(found, there);
     }
 
     #[test]

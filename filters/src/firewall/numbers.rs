@@ -15,7 +15,7 @@ pub(super) fn numbers(text: &[u8], found: &mut Findings) {
             None => return,
         };
         let len = text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let taken = account(text, at, len).or_else(|| social(text, at, len)).or_else(|| card(text, at));
+        let taken = account(text, at, len).or_else(|| social(text, at, len)).or_else(|| card(text, at, len));
         match taken {
             Some((rule, start, end)) => {
                 found.pii(rule, start, end);
@@ -179,7 +179,9 @@ const COUNTRIES: &[(&[u8; 2], usize)] = &[
 fn account(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     let start = at.checked_sub(2)?;
     let country = &text[start..at];
-    if len < 2 || before(text, start).is_ascii_alphanumeric() {
+    // Of most numbers in a text: nothing to look up.
+    let named = country.iter().all(u8::is_ascii_alphabetic);
+    if len < 2 || !named || before(text, start).is_ascii_alphanumeric() {
         return None;
     }
     let (_, want) = COUNTRIES.iter().find(|(code, _)| code.eq_ignore_ascii_case(country))?;
@@ -209,7 +211,11 @@ fn account(text: &[u8], at: usize, len: usize) -> Option<Taken> {
 }
 
 /// A card: a prefix that is given out, a length that goes with it, groups as they are printed, and Luhn's digit.
-fn card(text: &[u8], at: usize) -> Option<Taken> {
+fn card(text: &[u8], at: usize, len: usize) -> Option<Taken> {
+    // Its first group, or all of it.
+    if !matches!(len, 4 | 14..=19) {
+        return None;
+    }
     let before = before(text, at);
     if before.is_ascii_alphanumeric() || matches!(before, b'.' | b'-' | b'_' | b'+' | b'#' | b'/' | b'$') {
         return None;
