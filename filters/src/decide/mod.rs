@@ -109,7 +109,7 @@ pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Requ
     if let Some(spoken) = &snapshot.spoken
         && spoken.claims(request.method, request.headers)
     {
-        return desk.spoken(spoken).await;
+        return Box::pin(desk.spoken(spoken)).await;
     }
     match snapshot.endpoints.find(request.target, &canonical, request.method) {
         Some(endpoint) => {
@@ -140,7 +140,7 @@ impl Desk<'_> {
             unproven => unproven,
         };
         if let Some(unproven) = unproven {
-            return self.unproven(caller, unproven, explain).await;
+            return Box::pin(self.unproven(caller, unproven, explain)).await;
         }
         let held = self.snapshot.policies.held(endpoint.counted(self.request.method), &caller);
         let taken = match self.take(&held, Amount::ONE).await {
@@ -150,7 +150,7 @@ impl Desk<'_> {
             Err(Away) => return self.told(caller, Err(store_away().into()), explain, None),
         };
         let outcome = match &taken {
-            Some(taken) if taken.granted.is_none() => Err(self.exceeded(&held, taken, &caller).await),
+            Some(taken) if taken.granted.is_none() => Err(Box::pin(self.exceeded(&held, taken, &caller)).await),
             _ => self.answer(endpoint, canonical),
         };
         self.told(caller, outcome, explain, taken.as_ref().map(|taken| (&held, taken)))

@@ -79,7 +79,7 @@ impl<'a> Step<'a> {
                 shape::told(plan, answer, seconds()).map_err(|refusal| self.scrubbed(refusal))?
             }
             // What may be kept is kept of each step by the same rules.
-            Doing::Composition(all) => self.parts(all, None).await.map_err(|broken| broken.refusal)?,
+            Doing::Composition(all) => Box::pin(self.parts(all, None)).await.map_err(|broken| broken.refusal)?,
             Doing::Person => return Err(Fault::NotImplemented.into()),
         };
         let told = self.shown(told)?;

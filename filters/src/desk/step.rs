@@ -157,6 +157,8 @@ impl<'a> Step<'a> {
     }
 
     /// The whole way. Limits by address and credential, and reading the body with its bound, lie before it.
+    ///
+    /// Boxed is what few calls need: what all of them hold is moved, and made room for, in all of them.
     pub(super) async fn steps(&mut self) -> Result<Done, Stop> {
         let settings = &self.desk.snapshot.settings;
         self.ask.authority.credential(self.capability, settings)?;
@@ -165,16 +167,16 @@ impl<'a> Step<'a> {
         self.ask.authority.strong(self.capability, settings)?;
         let plan = match &self.plan.way {
             Way::Contract(data) => return Ok(self.contract_says(data)),
-            Way::Pages(which) => return Ok(self.pages_say(*which).await?),
+            Way::Pages(which) => return Ok(Box::pin(self.pages_say(*which)).await?),
             Way::Nothing => return Err(Fault::NotImplemented.into()),
-            Way::Person => return self.act(Doing::Person).await,
+            Way::Person => return Box::pin(self.act(Doing::Person)).await,
             // What is told beside the input is for one site, and not for every step.
-            Way::Composition(all) if self.is_read() => return self.read(Doing::Composition(all)).await,
-            Way::Composition(all) => return self.act(Doing::Composition(all)).await,
+            Way::Composition(all) if self.is_read() => return Box::pin(self.read(Doing::Composition(all))).await,
+            Way::Composition(all) => return Box::pin(self.act(Doing::Composition(all))).await,
             Way::Call(plan) => plan,
         };
         let doing = self.calling(plan)?;
-        if self.is_read() { self.read(doing).await } else { self.act(doing).await }
+        if self.is_read() { self.read(doing).await } else { Box::pin(self.act(doing)).await }
     }
 
     /// The request to the site, with the input as it is now.
@@ -195,11 +197,14 @@ impl<'a> Step<'a> {
 
     /// What is to be done once whoever supervises has had a say, and whether the arguments are others now.
     pub(super) async fn allowed(&mut self, doing: Doing<'a>) -> Result<(Doing<'a>, bool), Stop> {
-        if let Doing::Composition(all) = &doing {
-            self.may_be_composed(all).await?;
+        if self.desk.harness.is_none() {
             return Ok((doing, false));
         }
-        let changed = self.supervised().await?;
+        if let Doing::Composition(all) = &doing {
+            Box::pin(self.may_be_composed(all)).await?;
+            return Ok((doing, false));
+        }
+        let changed = Box::pin(self.supervised()).await?;
         match doing {
             Doing::Call(plan, _) if changed => Ok((self.calling(plan)?, true)),
             doing => Ok((doing, changed)),

@@ -171,7 +171,7 @@ impl Served<'_> {
             Decision::Refuse(told, reason) => {
                 front.metrics.rejected(reason);
                 self.ctx.error = Some(reason);
-                let told = front.finished(&self.sent.request, &mut self.ctx, self.running, told).await?;
+                let told = Box::pin(front.finished(&self.sent.request, &mut self.ctx, self.running, told)).await?;
                 self.answer(told, reply).await
             }
             Decision::Serve(serving) => {

@@ -88,7 +88,7 @@ impl<'r> Relay<'_, 'r> {
                     let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
                     return Err(e.into_up());
                 }
-                100..=199 => reply.interim(&head.whole(true).map_err(Error::into_up)?).await?,
+                100..=199 => Box::pin(reply.interim(&head.whole(true).map_err(Error::into_up)?)).await?,
                 _ => return Ok(head),
             }
         }
