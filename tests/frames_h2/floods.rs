@@ -2,11 +2,15 @@
 
 use super::{asks, begins, desk, setting, window};
 use crate::support::frames_h2::{
-    COMPRESSION_ERROR, CONTINUATION, DATA, END, END_HEADERS, ENHANCE_YOUR_CALM, Fate, FramesH2, HEADERS, PING,
+    COMPRESSION_ERROR, CONTINUATION, DATA, END, END_HEADERS, ENHANCE_YOUR_CALM, Fate, FramesH2, HEADERS, PING, PREFACE,
     PRIORITY, PROTOCOL_ERROR, RST_STREAM, block, frame, get,
 };
-use crate::support::{Desk, SOON, eventually};
+use crate::support::{Desk, SOON, Setup, eventually};
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use tokio::net::TcpSocket;
 
 /// The memory it has once it has all it needs to begin with.
 async fn settled(desk: &Desk) -> u64 {
@@ -95,4 +99,59 @@ async fn frames_h2_of_a_head_that_swells_are_cut_off() {
     assert!(origin.asked().is_empty(), "{:?}", origin.asked());
     let grown = desk.rss_kb().saturating_sub(before);
     assert!(grown < 40_000, "{grown} KB");
+}
+
+/// Sends a long answer to whoever asks for one, in pieces that fill no frame; and how many pieces have left.
+fn long_site() -> (std::net::SocketAddr, Arc<AtomicUsize>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (at, left) = (listener.local_addr().expect("its address"), Arc::new(AtomicUsize::new(0)));
+    let counted = left.clone();
+    std::thread::spawn(move || {
+        for mut asking in listener.incoming().flatten() {
+            let counted = counted.clone();
+            std::thread::spawn(move || -> std::io::Result<()> {
+                let mut head = [0; 4096];
+                let length = asking.read(&mut head)?;
+                if !head[..length].starts_with(b"GET /long") {
+                    return asking
+                        .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                }
+                asking.set_nodelay(true)?;
+                asking.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+                for _ in 0..PIECES {
+                    asking.write_all(&[&b"1388\r\n"[..], &[b'x'; 5000], b"\r\n"].concat())?;
+                    counted.fetch_add(1, Ordering::Relaxed);
+                    // Each by itself.
+                    std::thread::sleep(Duration::from_micros(500));
+                }
+                asking.write_all(b"0\r\n\r\n")
+            });
+        }
+    });
+    (at, left)
+}
+
+const PIECES: usize = 4000;
+
+/// A connection that waits for its client is woken by the socket, and not by itself over and over.
+#[tokio::test]
+async fn frames_h2_that_nobody_reads_keep_nobody_busy() {
+    let (site, left) = long_site();
+    let desk = Setup::before_urls(&[format!("http://{site}")]).set("listen", "h2c = true").start().await;
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.set_recv_buffer_size(4096).expect("a small buffer");
+    let mut conn = FramesH2::over(socket.connect(desk.ports.http).await.expect("a connection"));
+    let all = setting(4, 0x7fff_ffff);
+    let long = frame(HEADERS, END | END_HEADERS, 1, get("/long"));
+    conn.send([PREFACE, &all, &window(0, 1 << 30), &long].concat()).await;
+    let stands = async || {
+        let (pieces, ticks) = (left.load(Ordering::Relaxed), desk.cpu_ticks());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        (pieces > 0 && pieces == left.load(Ordering::Relaxed)).then(|| desk.cpu_ticks() - ticks)
+    };
+    // A tick is a hundredth of a second.
+    eventually("nobody busy", SOON, async || stands().await.is_some_and(|ticks| ticks < 30)).await;
+    assert!(left.load(Ordering::Relaxed) < PIECES, "all of it has found room");
+    let fate = conn.fate_within(1, SOON).await;
+    assert!(matches!(&fate, Fate::Answered(200, body) if body.len() == PIECES * 5000), "not all of it came");
 }

@@ -52,6 +52,14 @@ impl Desk {
         self.proc_status("VmHWM:")
     }
 
+    /// Hundredths of a second that its threads have worked.
+    pub fn cpu_ticks(&self) -> u64 {
+        let stat = std::fs::read_to_string(Path::new("/proc").join(self.child.id().to_string()).join("stat"));
+        let stat = stat.expect("the child's times");
+        let (_, fields) = stat.rsplit_once(')').expect("its name");
+        fields.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("a number")).sum()
+    }
+
     /// How many descriptors it has open.
     pub fn descriptors(&self) -> usize {
         let all = std::fs::read_dir(Path::new("/proc").join(self.child.id().to_string()).join("fd"));
