@@ -179,7 +179,7 @@ const COUNTRIES: &[(&[u8; 2], usize)] = &[
 fn account(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     let start = at.checked_sub(2)?;
     let country = &text[start..at];
-    // Of most numbers in a text: nothing to look up.
+    // Most numbers have no country before them: nothing to look up.
     let named = country.iter().all(u8::is_ascii_alphabetic);
     if len < 2 || !named || before(text, start).is_ascii_alphanumeric() {
         return None;
