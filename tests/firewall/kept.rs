@@ -73,3 +73,23 @@ async fn firewall_leaves_what_steps_hand_on_as_it_is() {
         assert_clean(&String::from_utf8_lossy(&std::fs::read(&entry).expect("a file")), "the store");
     }
 }
+
+#[tokio::test]
+async fn firewall_of_another_configuration_looks_at_the_same_answer_anew() {
+    let origin = leaking().await;
+    let modes = |mode: &str| format!("secrets = \"{mode}\"\npii = \"{mode}\"\ninjection = \"off\"");
+    let desk = before(&origin).set("firewall", &modes("off")).start().await;
+    let ask = async || desk.call(call("/agent/leak/read", &json!({}))).await;
+    for mode in ["off", "redact", "off", "redact"] {
+        desk.swap(&before(&origin).set("firewall", &modes(mode))).await;
+        for _ in 0..3 {
+            let told = ask().await.json()["data"].to_string();
+            assert_eq!((told.contains(MAIL), told.contains(TOKEN)), (mode == "off", mode == "off"), "{mode}: {told}");
+        }
+    }
+    // A firewall that is on, and looks for something else.
+    let secrets = "secrets = \"redact\"\npii = \"off\"\ninjection = \"off\"";
+    desk.swap(&before(&origin).set("firewall", secrets)).await;
+    let told = ask().await.json()["data"].to_string();
+    assert!(told.contains(MAIL) && !told.contains(TOKEN), "{told}");
+}

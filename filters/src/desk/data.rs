@@ -17,8 +17,19 @@ pub struct Data(Form);
 #[derive(Debug, Clone)]
 enum Form {
     /// Checked: it reads as a value.
-    Text(Bytes),
+    Text(Bytes, Known),
     Tree(Value),
+}
+
+/// What is known of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It was put together here.
+    Made,
+    /// It is what the site sent.
+    Sent,
+    /// The same, and the firewall found nothing in it.
+    Seen,
 }
 
 impl Data {
@@ -29,16 +40,34 @@ impl Data {
     /// It is none.
     pub(super) fn read(json: Bytes) -> serde_json::Result<Self> {
         match plain::text(&json) {
-            Some(Cow::Borrowed(_)) => Ok(Self(Form::Text(json))),
-            Some(Cow::Owned(text)) => Ok(Self(Form::Text(text.into()))),
+            Some(Cow::Borrowed(_)) => Ok(Self(Form::Text(json, Known::Sent))),
+            Some(Cow::Owned(text)) => Ok(Self(Form::Text(text.into(), Known::Made))),
             None => serde_json::from_slice::<Value>(&json).map(Self::from),
+        }
+    }
+
+    /// A text that was read before, and in which the firewall found nothing.
+    pub(super) fn seen(text: Bytes) -> Self {
+        Self(Form::Text(text, Known::Seen))
+    }
+
+    /// Whether it is such a text.
+    pub(super) fn is_seen(&self) -> bool {
+        matches!(self.0, Form::Text(_, Known::Seen))
+    }
+
+    /// The text as the site sent it, where it was read for the first time.
+    pub(super) fn sent(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Form::Text(text, Known::Sent) => Some(text),
+            _ => None,
         }
     }
 
     /// As a tree, which is made where there is none yet: ask once, and only for what has to be looked into.
     pub fn value(&self) -> Cow<'_, Value> {
         match &self.0 {
-            Form::Text(text) => Cow::Owned(parsed(text)),
+            Form::Text(text, _) => Cow::Owned(parsed(text)),
             Form::Tree(value) => Cow::Borrowed(value),
         }
     }
@@ -46,7 +75,7 @@ impl Data {
     /// The same, kept.
     pub fn into_value(self) -> Value {
         match self.0 {
-            Form::Text(text) => parsed(&text),
+            Form::Text(text, _) => parsed(&text),
             Form::Tree(value) => value,
         }
     }
@@ -54,7 +83,7 @@ impl Data {
     /// As JSON.
     pub fn text(&self) -> Bytes {
         match &self.0 {
-            Form::Text(text) => text.clone(),
+            Form::Text(text, _) => text.clone(),
             Form::Tree(value) => value.to_string().into(),
         }
     }
@@ -62,7 +91,7 @@ impl Data {
     /// Writes it as JSON.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match &self.0 {
-            Form::Text(text) => out.extend_from_slice(text),
+            Form::Text(text, _) => out.extend_from_slice(text),
             // Writing to memory does not fail.
             Form::Tree(value) => drop(serde_json::to_writer(out, value)),
         }
@@ -70,13 +99,13 @@ impl Data {
 
     /// The same as text, which takes the least to keep.
     pub(super) fn as_text(&self) -> Self {
-        Self(Form::Text(self.text()))
+        Self(Form::Text(self.text(), Known::Made))
     }
 
     /// Bytes that it takes, where that is known without writing it.
     pub(crate) fn length(&self) -> usize {
         match &self.0 {
-            Form::Text(text) => text.len(),
+            Form::Text(text, _) => text.len(),
             Form::Tree(_) => 0,
         }
     }
@@ -96,7 +125,7 @@ impl From<Value> for Data {
 impl PartialEq for Data {
     fn eq(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
-            (Form::Text(a), Form::Text(b)) if a == b => true,
+            (Form::Text(a, _), Form::Text(b, _)) if a == b => true,
             _ => self.value() == other.value(),
         }
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Told, step::Step};
+use super::{Told, seen::Seen, step::Step};
 use crate::{
     fault::{Fault, Refusal},
     firewall::{Firewall, Flags, Form, MUST_NOT_LEAVE},
@@ -51,7 +51,7 @@ impl Step<'_> {
         if self.depth > 0 {
             return Ok(told);
         }
-        let Some((told, flags)) = passed(&self.desk.snapshot.firewall, told) else {
+        let Some((told, flags)) = self.passed(told) else {
             let refusal = Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() };
             return Err(refusal.saying(MUST_NOT_LEAVE));
         };
@@ -64,10 +64,15 @@ impl Step<'_> {
         if self.depth == 0 {
             return Cow::Borrowed(told);
         }
-        Cow::Owned(match passed(&self.desk.snapshot.firewall, told.clone()) {
+        Cow::Owned(match self.passed(told.clone()) {
             Some((told, _)) => told,
             None => Told { data: Value::Null.into(), raw: None, omitted: true, ..told.clone() },
         })
+    }
+
+    fn passed(&self, told: Told) -> Option<(Told, Flags)> {
+        let snapshot = self.desk.snapshot;
+        passed(&snapshot.firewall, &snapshot.seen, told)
     }
 
     /// A refusal without what must not leave: some of it is the site's own words.
@@ -94,14 +99,14 @@ pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<Value> 
 }
 
 /// The same without what must not leave, and what was found; `None`: nothing of it may.
-fn passed(firewall: &Firewall, mut told: Told) -> Option<(Told, Flags)> {
+fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Option<(Told, Flags)> {
     if firewall.is_off() {
         return Some((told, Flags::default()));
     }
     let mut flags = Flags::default();
     let mut changed = false;
     let text = told.data.text();
-    if text.len() > 4 {
+    if text.len() > 4 && !told.data.is_seen() {
         let passed = firewall.pass(text.clone(), Form::Json);
         if passed.blocked {
             return None;
@@ -110,6 +115,8 @@ fn passed(firewall: &Firewall, mut told: Told) -> Option<(Told, Flags)> {
         if passed.body.as_ptr() != text.as_ptr() {
             changed = true;
             told.data = super::Data::read(passed.body).ok()?;
+        } else if let (Some(sent), true, true) = (told.data.sent(), passed.flags.is_empty(), told.fresh != Some(0)) {
+            seen.remember(sent);
         }
         flags.merge(&passed.flags);
     }
@@ -142,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        desk::Raw,
+        desk::{Data, Raw},
         firewall::{Mode, Modes},
     };
 
@@ -153,7 +160,7 @@ mod tests {
         let modes = Modes { secrets: Mode::Redact, ..Modes::REPORT };
         let wall = Firewall::new(modes, [], Vec::new());
         let told = Told::of(StatusCode::OK, json!({ "a": TOKEN, "b": 1 }).into());
-        let (left, flags) = passed(&wall, told.clone()).unwrap();
+        let (left, flags) = passed(&wall, &Seen::default(), told.clone()).unwrap();
         assert_eq!(left.data.text(), "{\"a\":\"[redacted:github-token]\",\"b\":1}");
         assert!(left.flags.changed() && !flags.is_empty());
         assert_eq!(left.flags.told(), ["secret-redacted;rules=github-token"]);
@@ -161,12 +168,37 @@ mod tests {
         let raw = |kind: &str| Some(Raw { content_type: kind.into(), body: Bytes::from(format!("x {TOKEN}")) });
         let body = |kind: &str| {
             let told = Told { raw: raw(kind), ..Told::of(StatusCode::OK, Value::Null.into()) };
-            passed(&wall, told).unwrap().0.raw.unwrap().body
+            passed(&wall, &Seen::default(), told).unwrap().0.raw.unwrap().body
         };
         assert_eq!(body("text/csv"), "x [redacted:github-token]");
         assert_eq!(body("image/png"), format!("x {TOKEN}"), "what is no text is not looked into");
 
         let wall = Firewall::new(Modes { secrets: Mode::Block, ..modes }, [], Vec::new());
-        assert!(passed(&wall, told).is_none());
+        assert!(passed(&wall, &Seen::default(), told).is_none());
+    }
+
+    #[test]
+    fn an_answer_without_findings_is_looked_through_once() {
+        let wall = |pii| Firewall::new(Modes { pii, ..Modes::REPORT }, [], Vec::new());
+        let seen = Seen::default();
+        let look = |wall: &Firewall, text: &str, fresh| {
+            let data = Data::read(Bytes::copy_from_slice(text.as_bytes())).unwrap();
+            let told = Told { fresh, ..Told::of(StatusCode::OK, data) };
+            let (told, _) = passed(wall, &seen, told).unwrap();
+            (told.flags.told().len(), seen.known(&Bytes::copy_from_slice(text.as_bytes())).is_some())
+        };
+        assert_eq!(look(&wall(Mode::Report), "{\"a\":12345}", None), (0, true));
+        // Told of each time, not to be stored, not what the site sent.
+        for _ in 0..2 {
+            assert_eq!(look(&wall(Mode::Report), "{\"a\":\"maria.silva@lusitania-viagens.pt\"}", None), (1, false));
+        }
+        assert_eq!(look(&wall(Mode::Report), "{\"a\":23456}", Some(0)), (0, false));
+        assert_eq!(look(&wall(Mode::Report), "{ \"a\": 34567 }", None), (0, false));
+        // What is known is not looked through: another firewall has to begin with nothing.
+        let mail = "{\"b\":\"maria.silva@lusitania-viagens.pt\"}";
+        assert_eq!(look(&wall(Mode::Off), mail, None), (0, true));
+        let data = seen.known(&Bytes::copy_from_slice(mail.as_bytes())).unwrap();
+        let (told, _) = passed(&wall(Mode::Report), &seen, Told::of(StatusCode::OK, data)).unwrap();
+        assert!(told.flags.told().is_empty());
     }
 }

@@ -76,7 +76,8 @@ impl<'a> Step<'a> {
                 call.caller = call.caller.filter(|_| key.is_none() || !anybody);
                 let answer = self.desk.upstream.call(call).await.map_err(failed)?;
                 self.account.upstream_status = Some(answer.status.as_u16());
-                shape::told(plan, answer, seconds()).map_err(|refusal| self.scrubbed(refusal))?
+                shape::told(plan, answer, seconds(), &self.desk.snapshot.seen)
+                    .map_err(|refusal| self.scrubbed(refusal))?
             }
             // What may be kept is kept of each step by the same rules.
             Doing::Composition(all) => Box::pin(self.parts(all, None)).await.map_err(|broken| broken.refusal)?,

@@ -13,6 +13,7 @@ use super::{
     leaving::Flagged,
     pattern::follow,
     records::seconds,
+    seen::Seen,
 };
 use crate::{
     fault::{Fault, Refusal},
@@ -71,7 +72,7 @@ pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
 /// # Errors
 ///
 /// It is a failure, named or not, or not what was declared. Nothing of it is told: it may speak of the inside.
-pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64) -> Result<Told, Refusal> {
+pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: &Seen) -> Result<Told, Refusal> {
     let Answer { status, headers, body } = answer;
     if !status.is_success() {
         let retry_after = headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
@@ -92,7 +93,7 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64) -> Result<Told, Re
     let silent = status == StatusCode::OK && plan.response == ResponseKind::Json && body.trim_ascii().is_empty();
     let status = if silent { StatusCode::NO_CONTENT } else { status };
     let (data, raw) = match plan.response {
-        ResponseKind::Json => (json(body)?, None),
+        ResponseKind::Json => (json(body, seen)?, None),
         ResponseKind::Wrap => (wrapped(kind, status, &body).into(), None),
         ResponseKind::Raw => (Value::Null.into(), Some(Raw { content_type: kind.to_owned(), body })),
     };
@@ -107,7 +108,10 @@ fn elsewhere(status: StatusCode, headers: &HeaderMap) -> Option<Value> {
     own.then(|| json!({ "location": location }))
 }
 
-fn json(mut body: Bytes) -> Result<Data, Refusal> {
+fn json(mut body: Bytes, seen: &Seen) -> Result<Data, Refusal> {
+    if let Some(data) = seen.known(&body) {
+        return Ok(data);
+    }
     if body.trim_ascii().is_empty() {
         // A success may well say nothing more.
         return Ok(Value::Object(Map::new()).into());

@@ -110,11 +110,23 @@ impl Wanted {
 impl Anchors {
     /// Where an anchor may begin, and in which groups.
     fn candidates(&self, text: &[u8], mut each: impl FnMut(usize, u64)) {
+        let (fours, rest) = text.as_chunks();
         let (mut begun, mut from) = (Begun::default(), 0);
-        while let Some((next, groups)) = self.next(&text[from..], &mut begun) {
+        while let Some((next, hits)) = self.next(&fours[from..], &mut begun) {
+            let at = (from + next) * 4;
+            for (groups, third) in hits.into_iter().zip(at..).filter(|(groups, _)| *groups != 0) {
+                each(third - 2, groups);
+            }
             from += next + 1;
-            // The third of three.
-            each(from - 3, groups);
+        }
+        let [first, second, third] = &*self.rows;
+        for (byte, at) in rest.iter().zip(fours.len() * 4..) {
+            let byte = usize::from(*byte);
+            let groups = begun.two & third[byte];
+            if groups != 0 {
+                each(at - 2, groups);
+            }
+            begun = Begun { one: first[byte], two: begun.one & second[byte] };
         }
         // The last two bytes of a text begin something too, without a third.
         let groups = begun.two & self.short;
@@ -123,21 +135,26 @@ impl Anchors {
         }
     }
 
-    /// The last byte of the next three that an anchor may begin with. By itself: it is all that is done for most bytes.
+    /// The next four bytes of which one is the third that an anchor may begin with, and for each of them the groups. By
+    /// itself, and four at a time: it is all that is done for most bytes.
     #[inline(never)]
-    fn next(&self, text: &[u8], begun: &mut Begun) -> Option<(usize, u64)> {
+    fn next(&self, text: &[[u8; 4]], begun: &mut Begun) -> Option<(usize, [u64; 4])> {
         let [first, second, third] = &*self.rows;
         let Begun { mut one, mut two } = *begun;
-        let mut groups = 0;
-        let found = text.iter().position(|byte| {
-            let byte = usize::from(*byte);
-            groups = two & third[byte];
-            two = one & second[byte];
-            one = first[byte];
-            groups != 0
+        let mut hits = [0; 4];
+        let found = text.iter().position(|four| {
+            let [a, b, c, d] = four.map(usize::from);
+            hits = [
+                two & third[a],
+                one & second[a] & third[b],
+                first[a] & second[b] & third[c],
+                first[b] & second[c] & third[d],
+            ];
+            (one, two) = (first[d], first[c] & second[d]);
+            hits[0] | hits[1] | hits[2] | hits[3] != 0
         });
         *begun = Begun { one, two };
-        found.map(|at| (at, groups))
+        found.map(|at| (at, hits))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
         crawl::Excluded,
         llms::{self, Contents},
     },
-    desk::Plan,
+    desk::{Plan, Seen},
     dialect::{Announcement, DIALECTS, Explain, Occupied, Variant, agtp::Spoken, ahp, api_catalog},
     endpoint::{Endpoint, Endpoints},
     firewall::{self, Firewall},
@@ -41,6 +41,8 @@ pub struct Snapshot {
     pub(crate) excluded: Excluded,
     /// What looks through everything that leaves for an agent.
     pub(crate) firewall: Arc<Firewall>,
+    /// In which of the site's answers it found nothing.
+    pub(crate) seen: Seen,
     /// Every path that is ours.
     pub endpoints: Endpoints,
     /// Who is known here, and how they prove it.
@@ -126,6 +128,7 @@ impl Snapshot {
             signals: Signals::new(&declaration.settings.signals),
             excluded: Excluded::new(&declaration.settings.content.exclude),
             firewall: Arc::new(firewall),
+            seen: Seen::default(),
             endpoints,
             callers: Callers::new(&declaration.settings, &learned.keys),
             policies: Policies::new(&declaration.settings),

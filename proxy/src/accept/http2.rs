@@ -114,6 +114,8 @@ pub(super) async fn http2<A, S>(
                 let stream = streams.begin();
                 let info = Arc::new(info.for_stream());
                 let (app, shortcut, drain, permit) = (app.clone(), shortcut.clone(), drain.clone(), permit.clone());
+                // Boxed: it is large, and handed on several times.
+                let session = Box::new(session);
                 // Boxed where it is made: what is spawned is moved several times.
                 tokio::spawn(Box::pin(async move {
                     let _held = (stream, permit);
@@ -157,11 +159,11 @@ async fn after_others<T>(info: &ConnInfo, driven: impl Future<Output = T>) -> T 
 }
 
 /// What the library does with a stream.
-async fn long_stream<A>(app: &Arc<A>, session: Http2Session, drain: &ShutdownWatch, info: &Arc<ConnInfo>)
+async fn long_stream<A>(app: &Arc<A>, session: Box<Http2Session>, drain: &ShutdownWatch, info: &Arc<ConnInfo>)
 where
     A: HttpServerApp + Send + Sync + 'static,
 {
-    let session = ServerSession::new_http2(session);
+    let session = ServerSession::new_http2(*session);
     tokio::select! {
         _ = CONNECTION.scope(info.clone(), app.process_new_http(session, drain)) => {}
         () = info.abandoned() => {}

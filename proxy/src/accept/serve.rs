@@ -46,9 +46,9 @@ pub trait Shortcut: Send + Sync + 'static {
     /// The same for a stream over HTTP/2. One that is left comes back.
     fn serve_stream(
         &self,
-        stream: Http2Session,
+        stream: Box<Http2Session>,
         info: &Arc<ConnInfo>,
-    ) -> impl Future<Output = Option<Http2Session>> + Send;
+    ) -> impl Future<Output = Option<Box<Http2Session>>> + Send;
 }
 
 /// What became of a request that somebody else than the library may have served.
@@ -69,7 +69,7 @@ impl Shortcut for Long {
         Way::Library(conn)
     }
 
-    async fn serve_stream(&self, stream: Http2Session, _: &Arc<ConnInfo>) -> Option<Http2Session> {
+    async fn serve_stream(&self, stream: Box<Http2Session>, _: &Arc<ConnInfo>) -> Option<Box<Http2Session>> {
         Some(stream)
     }
 }

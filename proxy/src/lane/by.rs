@@ -1,6 +1,6 @@
 //! An answer that goes by: line by line from what was read to what is written, never taken apart into a map.
 
-use http::{HeaderName, HeaderValue, Method, Response};
+use http::{HeaderName, HeaderValue, Method, Response, header};
 use pingora::{ErrorType, OrErr, Result, http::ResponseHeader};
 
 use super::http1::{Framing, Http1};
@@ -96,9 +96,12 @@ pub(super) fn mapped(head: &Head, changes: &Changes, link: Option<&HeaderValue>)
         !matches!(Matters::of(name), Some(Matters::Connection | Matters::Hop | Matters::Coding))
             && !changes.remove(name)
     })?;
-    for (name, value) in changes.added().chain(link.map(|link| ("link", link))) {
+    for (name, value) in changes.added() {
         let name = HeaderName::from_bytes(name.as_bytes()).or_err(ErrorType::InternalError, "a header of ours")?;
         mapped.headers.append(name, value.clone());
+    }
+    if let Some(link) = link {
+        mapped.headers.append(header::LINK, link.clone());
     }
     Ok(mapped.into())
 }

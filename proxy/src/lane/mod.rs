@@ -22,7 +22,7 @@ use std::{
 
 use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, Reply as Answer};
-use http::Method;
+use http::{Method, Request};
 use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
 use crate::{
@@ -61,13 +61,13 @@ impl Shortcut for Lane {
         }
     }
 
-    async fn serve_stream(&self, mut stream: Http2Session, info: &Arc<ConnInfo>) -> Option<Http2Session> {
+    async fn serve_stream(&self, mut stream: Box<Http2Session>, info: &Arc<ConnInfo>) -> Option<Box<Http2Session>> {
         if !stream.is_body_empty() || !is_plain(stream.req_header()) {
             return Some(stream);
         }
-        let Ok(nothing) = RequestHeader::build_no_case("GET", b"/", None) else { return Some(stream) };
         let Some(begun) = self.begin(stream.req_header(), None, 0, info).await else { return Some(stream) };
-        let request = std::mem::replace(stream.req_header_mut(), nothing);
+        let (nothing, ()) = Request::new(()).into_parts();
+        let request = std::mem::replace(stream.req_header_mut(), nothing.into());
         let mut reply = Reply::over_http2(&mut stream, begun.patience());
         self.carry_out(&Sent { request, raw: None }, Bytes::new(), begun, &mut reply).await;
         // An answer that is not whole is reset when the stream is dropped, once what there is of it has left.

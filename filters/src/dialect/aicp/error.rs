@@ -28,7 +28,12 @@ pub(super) enum Form {
 impl Form {
     /// The form that a client takes, the richer one where it takes both alike; `None`: neither.
     pub(super) fn of(accept: Option<&str>) -> Option<Self> {
-        let Some(accept) = accept else { return Some(Self::Aom) };
+        let accept = match accept {
+            // Nearly everybody names one of them and nothing else.
+            None | Some(AOM) => return Some(Self::Aom),
+            Some(JSON) => return Some(Self::Bare),
+            Some(accept) => accept,
+        };
         match (accept::weight_of(accept, AOM), accept::weight_of(accept, JSON)) {
             (0, 0) => None,
             (aom, json) if aom >= json => Some(Self::Aom),
