@@ -10,15 +10,12 @@ def verdict(value, target):
     return f"{'≤' if value <= target else '**missed:** >'} {target:g}"
 
 
-def aimed(done):
-    """What Frontdesk's row is held against."""
-    row = next((row for row in done.rows if row.label == "frontdesk"), None)
+def aimed(done, row):
+    """What a row of Frontdesk's is held against."""
     job, said = done.job, []
-    if not row:
-        return said
-    ratios = row.beside(done.base)
     if row is done.base:
         return said
+    ratios = row.beside(done.base)
     beside = "nginx's" if done.base.label == "nginx" else "its own at (a)"
     if job.target:
         said.append(f"CPU {ratios['cpu'][0]:.2f} × {beside} ({verdict(round(ratios['cpu'][0], 2), job.target)})")
@@ -49,8 +46,11 @@ def table(done, left_out):
                    f"the fastest proxy. " if job.asks else "The site is not asked. ") +
               f"The client used at most {done.client:.0%} of a CPU, each proxy at least {idlest:.0%} of its own: "
               + ("neither client nor site is the ceiling." if proven else "**the client may be the ceiling: go by CPU a request.**")]
-    said = aimed(done)
-    return lines + ([f"Aim, Frontdesk: {'; '.join(said)}."] if said else []) + [""]
+    for row in done.rows:
+        said = aimed(done, row) if row.label.startswith("frontdesk") else []
+        if said:
+            lines.append(f"Aim, F{row.label[1:]}: {'; '.join(said)}.")
+    return lines + [""]
 
 
 def idle_table(found):

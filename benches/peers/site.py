@@ -36,11 +36,24 @@ def page():
 PAGE = page()
 
 
-def thing():
-    """The answer of 1 KB that is passed through."""
+# What the site is asked for where its answer is to be another one each time.
+NEW = "new"
+
+
+def thing(end=""):
+    """The answer of 1 KB that is passed through; what it ends with can be given."""
     results = [{**THING, "id": f"t-{n}"} for n in range(1000, 1008)]
-    size = lambda padding: len(json.dumps({"results": results, "next": "n" * padding}, separators=(",", ":")))
-    return json.dumps({"results": results, "next": "n" * (1024 - size(0))}, separators=(",", ":")).encode()
+    told = lambda end: json.dumps({"results": results, "next": end}, separators=(",", ":")).encode()
+    return told("n" * (1024 - len(told(end))) + end)
+
+
+def things():
+    """The same in an nginx; where it is asked for by that name, another one each time, of the same length, with as many
+    headers as a file has."""
+    number = "#" * 32
+    text = thing(number).decode().replace(number, "$request_id")
+    lines = """add_header Last-Modified "Mon, 23 Nov 2026 12:00:00 GMT"; add_header ETag '"6a05b1c0-400"'; add_header Accept-Ranges bytes;"""
+    return f"location = /thing.json {{ default_type application/json; if ($arg_q = {NEW}) {{ {lines} return 200 '{text}'; }} }}"
 
 
 def nginx(folder, name, server, extra="", cpus=None, connections=4096):
@@ -92,7 +105,7 @@ class Site:
         self.process = nginx(folder, "site", f"""open_file_cache max=100; sendfile on; tcp_nopush on;
 server {{ listen 127.0.0.1:{self.http} backlog=4096; listen 127.0.0.1:{self.https} ssl http2; root {root};
 ssl_certificate {self.cert}; ssl_certificate_key {self.key}; ssl_protocols TLSv1.3;
-location /small/ {{ gzip_static always; }} location /agent/ {{ return 404; }} location /.well-known/ {{ return 404; }} }}""", cpus=process.OURS)
+{things()} location /small/ {{ gzip_static always; }} location /agent/ {{ return 404; }} location /.well-known/ {{ return 404; }} }}""", cpus=process.OURS)
         process.listening(self.process, self.http)
 
     def file(self, name):

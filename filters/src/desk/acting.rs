@@ -150,16 +150,14 @@ impl<'a> Step<'a> {
                 self.account.upstream_status = Some(answer.status.as_u16());
                 match shape::ending(plan, &answer) {
                     Ending::Known => {
-                        let told = shape::told(plan, answer, seconds(), &self.desk.snapshot.seen)
-                            .map_err(|refusal| self.scrubbed(refusal));
+                        let told = shape::told(plan, answer, seconds(), None).map_err(|refusal| self.scrubbed(refusal));
                         told.and_then(|told| self.shown(told)).map_err(carried_out_all_the_same)
                     }
                     Ending::NotDone => {
                         self.reached = Reached::Nothing;
                         self.account.unkept |= promises.take_back(begin).await.is_err();
-                        let refusal = shape::told(plan, answer, seconds(), &self.desk.snapshot.seen)
-                            .err()
-                            .unwrap_or(Fault::SiteFailed.into());
+                        let refusal =
+                            shape::told(plan, answer, seconds(), None).err().unwrap_or(Fault::SiteFailed.into());
                         return Err(self.scrubbed(refusal).into());
                     }
                     Ending::Unknown => {

@@ -24,9 +24,9 @@ enum Form {
 /// What is known of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// It was put together here.
+    /// It was put together here, or is not to be remembered.
     Made,
-    /// It is what the site sent.
+    /// It is what the site sent, and may be remembered.
     Sent,
     /// The same, and the firewall found nothing in it.
     Seen,
@@ -56,7 +56,15 @@ impl Data {
         matches!(self.0, Form::Text(_, Known::Seen))
     }
 
-    /// The text as the site sent it, where it was read for the first time.
+    /// The same, which is not to be remembered.
+    pub(super) fn unremembered(self) -> Self {
+        match self.0 {
+            Form::Text(text, Known::Sent) => Self(Form::Text(text, Known::Made)),
+            form => Self(form),
+        }
+    }
+
+    /// The text as the site sent it, where it is not known yet and may be remembered.
     pub(super) fn sent(&self) -> Option<&Bytes> {
         match &self.0 {
             Form::Text(text, Known::Sent) => Some(text),

@@ -114,8 +114,8 @@ fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Option<(Told, Fla
         // The same bytes are the same text: nothing was taken out.
         if passed.body.as_ptr() != text.as_ptr() {
             changed = true;
-            told.data = super::Data::read(passed.body).ok()?;
-        } else if let (Some(sent), true, true) = (told.data.sent(), passed.flags.is_empty(), told.fresh != Some(0)) {
+            told.data = super::Data::read(passed.body).ok()?.unremembered();
+        } else if let Some(sent) = told.data.sent().filter(|_| passed.flags.is_empty()) {
             seen.remember(sent);
         }
         flags.merge(&passed.flags);
@@ -181,22 +181,22 @@ mod tests {
     fn an_answer_without_findings_is_looked_through_once() {
         let wall = |pii| Firewall::new(Modes { pii, ..Modes::REPORT }, [], Vec::new());
         let seen = Seen::default();
-        let look = |wall: &Firewall, text: &str, fresh| {
+        let look = |wall: &Firewall, text: &str, remembered: bool| {
             let data = Data::read(Bytes::copy_from_slice(text.as_bytes())).unwrap();
-            let told = Told { fresh, ..Told::of(StatusCode::OK, data) };
-            let (told, _) = passed(wall, &seen, told).unwrap();
+            let data = if remembered { data } else { data.unremembered() };
+            let (told, _) = passed(wall, &seen, Told::of(StatusCode::OK, data)).unwrap();
             (told.flags.told().len(), seen.known(&Bytes::copy_from_slice(text.as_bytes())).is_some())
         };
-        assert_eq!(look(&wall(Mode::Report), "{\"a\":12345}", None), (0, true));
-        // Told of each time, not to be stored, not what the site sent.
+        assert_eq!(look(&wall(Mode::Report), "{\"a\":12345}", true), (0, true));
+        // Told of each time, not to be remembered, not what the site sent.
         for _ in 0..2 {
-            assert_eq!(look(&wall(Mode::Report), "{\"a\":\"maria.silva@lusitania-viagens.pt\"}", None), (1, false));
+            assert_eq!(look(&wall(Mode::Report), "{\"a\":\"maria.silva@lusitania-viagens.pt\"}", true), (1, false));
         }
-        assert_eq!(look(&wall(Mode::Report), "{\"a\":23456}", Some(0)), (0, false));
-        assert_eq!(look(&wall(Mode::Report), "{ \"a\": 34567 }", None), (0, false));
+        assert_eq!(look(&wall(Mode::Report), "{\"a\":23456}", false), (0, false));
+        assert_eq!(look(&wall(Mode::Report), "{ \"a\": 34567 }", true), (0, false));
         // What is known is not looked through: another firewall has to begin with nothing.
         let mail = "{\"b\":\"maria.silva@lusitania-viagens.pt\"}";
-        assert_eq!(look(&wall(Mode::Off), mail, None), (0, true));
+        assert_eq!(look(&wall(Mode::Off), mail, true), (0, true));
         let data = seen.known(&Bytes::copy_from_slice(mail.as_bytes())).unwrap();
         let (told, _) = passed(&wall(Mode::Report), &seen, Told::of(StatusCode::OK, data)).unwrap();
         assert!(told.flags.told().is_empty());

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{
     Done, Told, pages,
     records::{self, seconds},
+    seen::Seen,
     shape,
     step::{Doing, Step, Stop},
     trouble::failed,
@@ -76,8 +77,7 @@ impl<'a> Step<'a> {
                 call.caller = call.caller.filter(|_| key.is_none() || !anybody);
                 let answer = self.desk.upstream.call(call).await.map_err(failed)?;
                 self.account.upstream_status = Some(answer.status.as_u16());
-                shape::told(plan, answer, seconds(), &self.desk.snapshot.seen)
-                    .map_err(|refusal| self.scrubbed(refusal))?
+                shape::told(plan, answer, seconds(), self.seen()).map_err(|refusal| self.scrubbed(refusal))?
             }
             // What may be kept is kept of each step by the same rules.
             Doing::Composition(all) => Box::pin(self.parts(all, None)).await.map_err(|broken| broken.refusal)?,
@@ -101,6 +101,12 @@ impl<'a> Step<'a> {
         let shared = [u8::from(anybody)];
         let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).chain([&shared[..], &holder]).collect();
         records::fingerprint(&parts)
+    }
+
+    /// Where the site's answer may be known from before: what is about nobody, if anybody looks it through.
+    fn seen(&self) -> Option<&'a Seen> {
+        let snapshot = self.desk.snapshot;
+        (self.capability.is_public() && !snapshot.firewall.is_off()).then_some(&snapshot.seen)
     }
 
     /// Whether the answer is about nobody, and asked for by nobody in particular.

@@ -1,8 +1,8 @@
 //! Answers that were passed on as they came: the same text is not read and looked through once more.
 //!
 //! Agents ask the same again and again, and a site that has nothing new says the same. The text itself is remembered and
-//! compared, so that nothing is taken for what it is not; what the site forbids to store is not remembered. All of it
-//! belongs to one configuration: under another firewall everything is looked through anew.
+//! compared, so that nothing is taken for what it is not. Remembered is only what is about nobody and what the site does
+//! not forbid to store. All of it belongs to one configuration: under another firewall everything is looked through anew.
 
 use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
@@ -14,7 +14,7 @@ const BYTES: u64 = 2 * 1024 * 1024;
 /// About how many that is; it sizes the tables at the start, and divides them into no more than eight.
 const TEXTS: usize = 256;
 /// A text longer than that is looked through each time.
-const LONGEST: usize = 64 * 1024;
+const LONGEST: usize = 32 * 1024;
 
 /// Texts that are JSON without anything that could be left out, and in which the firewall found nothing.
 #[derive(Debug)]

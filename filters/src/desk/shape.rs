@@ -67,12 +67,12 @@ pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
     }
 }
 
-/// Reads an answer.
+/// Reads an answer. `seen`: where the text may be known, and may be remembered if the site does not forbid it.
 ///
 /// # Errors
 ///
 /// It is a failure, named or not, or not what was declared. Nothing of it is told: it may speak of the inside.
-pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: &Seen) -> Result<Told, Refusal> {
+pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen>) -> Result<Told, Refusal> {
     let Answer { status, headers, body } = answer;
     if !status.is_success() {
         let retry_after = headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
@@ -93,7 +93,7 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: &Seen) -> Re
     let silent = status == StatusCode::OK && plan.response == ResponseKind::Json && body.trim_ascii().is_empty();
     let status = if silent { StatusCode::NO_CONTENT } else { status };
     let (data, raw) = match plan.response {
-        ResponseKind::Json => (json(body, seen)?, None),
+        ResponseKind::Json => (json(body, seen.filter(|_| is_storable(&headers)))?, None),
         ResponseKind::Wrap => (wrapped(kind, status, &body).into(), None),
         ResponseKind::Raw => (Value::Null.into(), Some(Raw { content_type: kind.to_owned(), body })),
     };
@@ -108,8 +108,8 @@ fn elsewhere(status: StatusCode, headers: &HeaderMap) -> Option<Value> {
     own.then(|| json!({ "location": location }))
 }
 
-fn json(mut body: Bytes, seen: &Seen) -> Result<Data, Refusal> {
-    if let Some(data) = seen.known(&body) {
+fn json(mut body: Bytes, seen: Option<&Seen>) -> Result<Data, Refusal> {
+    if let Some(data) = seen.and_then(|seen| seen.known(&body)) {
         return Ok(data);
     }
     if body.trim_ascii().is_empty() {
@@ -124,7 +124,10 @@ fn json(mut body: Bytes, seen: &Seen) -> Result<Data, Refusal> {
             Refusal::from(Fault::Malformed).saying("The site's answer has more parts than this desk passes on.")
         );
     }
-    Data::read(body).map_err(|_| Fault::Malformed.into())
+    match Data::read(body) {
+        Ok(data) if seen.is_none() => Ok(data.unremembered()),
+        read => read.map_err(|_| Fault::Malformed.into()),
+    }
 }
 
 /// Values in one answer, at most. As a tree each takes many times its text.
@@ -172,10 +175,24 @@ pub(super) fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Valu
     data
 }
 
+/// What the site says of keeping its answer, of all lines and in small letters.
+fn control(headers: &HeaderMap) -> String {
+    let lines = headers.get_all(header::CACHE_CONTROL).into_iter().filter_map(|line| line.to_str().ok());
+    lines.map(str::to_ascii_lowercase).collect::<Vec<_>>().join(",")
+}
+
+/// Whether somebody who serves many may store it (RFC 9111 §5.2.2).
+fn is_storable(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::CACHE_CONTROL)
+        || !control(headers)
+            .split(',')
+            .any(|directive| matches!(directive.split('=').next().unwrap_or_default().trim(), "no-store" | "private"))
+}
+
 /// For how many seconds the site says that its answer holds (RFC 9111 §4.2.1), less those it has been under way.
 fn freshness(headers: &HeaderMap) -> Option<u64> {
     let text = |name| headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
-    let control = text(header::CACHE_CONTROL).unwrap_or_default().to_ascii_lowercase();
+    let control = control(headers);
     let directive = |name: &str| {
         control.split(',').find_map(|d| d.trim().strip_prefix(name)?.strip_prefix('=')?.trim_matches('"').parse().ok())
     };
@@ -238,6 +255,8 @@ fn texts(values: &[Value]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]
@@ -258,7 +277,7 @@ mod tests {
         let fresh = |pairs: &[(&'static str, &str)]| {
             let mut headers = HeaderMap::new();
             for (name, value) in pairs {
-                headers.insert(*name, value.parse().unwrap());
+                headers.append(*name, value.parse().unwrap());
             }
             freshness(&headers)
         };
@@ -266,8 +285,22 @@ mod tests {
         assert_eq!(fresh(&[("cache-control", "public, max-age=60")]), Some(60));
         assert_eq!(fresh(&[("cache-control", "max-age=60, S-MaxAge=\"90\""), ("age", "100")]), Some(0));
         assert_eq!(fresh(&[("cache-control", "no-store, max-age=60")]), Some(0));
+        assert_eq!(fresh(&[("cache-control", "max-age=60"), ("cache-control", "no-cache")]), Some(0));
         assert_eq!(fresh(&[("expires", "0")]), None);
         assert_eq!(fresh(&[("expires", "Thu, 01 Jan 1970 00:00:00 GMT")]), Some(0));
+    }
+
+    #[test]
+    fn what_the_site_forbids_to_store_is_not_remembered() {
+        let storable = |lines: &[&'static str]| {
+            let lines = lines.iter().map(|line| (header::CACHE_CONTROL, HeaderValue::from_static(line)));
+            is_storable(&lines.collect())
+        };
+        assert!(storable(&[]) && storable(&["public, max-age=60"]) && storable(&["no-cache"]));
+        for forbidden in [&["no-store"][..], &["max-age=60", "No-Store"], &["max-age=60, private"], &["private=\"x\""]]
+        {
+            assert!(!storable(forbidden), "{forbidden:?}");
+        }
     }
 
     #[test]
