@@ -77,8 +77,12 @@ async fn firewall_leaves_what_steps_hand_on_as_it_is() {
 #[tokio::test]
 async fn firewall_of_another_configuration_looks_at_the_same_answer_anew() {
     let origin = Origin::start(|_: &Request| Reply::json(format!("{{\"mail\":\"{MAIL}\",\"nr\":\"ab-4711\"}}"))).await;
-    let of =
-        |lines: &str| before(&origin).set("firewall", &format!("secrets = \"redact\"\ninjection = \"off\"\n{lines}"));
+    // What is about nobody may be remembered.
+    let public = "\ndata_sensitivity = \"public\"\nupstream = { method = \"GET\", path = \"/api/leak\" }";
+    let of = |lines: &str| {
+        let setup = site(&origin, &query("leak.read", public)).reading("concierge = false\nllms_txt = \"off\"");
+        setup.set("firewall", &format!("secrets = \"redact\"\ninjection = \"off\"\n{lines}"))
+    };
     let desk = of("pii = \"off\"").start().await;
     let looked = async |lines: &str, keeps: (bool, bool), flags: &str| {
         desk.swap(&of(lines)).await;
