@@ -25,7 +25,8 @@ use crate::{
     path, problem,
 };
 
-/// One configuration, compiled. A request takes one at its start and keeps it to its last byte.
+/// One configuration, compiled. A request takes one at its start and keeps it to its last byte. Nothing in it changes what is
+/// answered while it is in use; `seen` alone grows, and only spares work.
 #[derive(Debug)]
 pub struct Snapshot {
     pub settings: Settings,
@@ -41,7 +42,7 @@ pub struct Snapshot {
     pub(crate) excluded: Excluded,
     /// What looks through everything that leaves for an agent.
     pub(crate) firewall: Arc<Firewall>,
-    /// In which of the site's answers it found nothing.
+    /// In which of the site's answers it found nothing: learned on the way, and gone with this configuration.
     pub(crate) seen: Seen,
     /// Every path that is ours.
     pub endpoints: Endpoints,
