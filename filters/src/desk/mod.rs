@@ -17,6 +17,7 @@ mod composition;
 mod data;
 mod escalated;
 mod expand;
+mod freshness;
 mod input;
 mod kept;
 mod leaving;
@@ -36,6 +37,8 @@ mod step;
 mod summary;
 mod supervised;
 mod target;
+#[cfg(test)]
+mod testing;
 pub mod ticket;
 mod trouble;
 

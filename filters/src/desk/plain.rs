@@ -15,11 +15,14 @@ const DEEPEST: usize = 64;
 const MOST_MEMBERS: usize = 64;
 /// Digits of one number.
 const MOST_DIGITS: usize = 17;
+/// Names that are kept of objects that are over.
+const MOST_KEPT: usize = 1024;
 
 /// The text as it can be passed on.
 pub(super) fn text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     std::str::from_utf8(json).ok()?;
-    let mut scan = Scan { json, names: Vec::with_capacity(32), has_more: false };
+    let names = || Vec::with_capacity(32);
+    let mut scan = Scan { json, names: names(), kept: names(), last: [(0, 0); DEEPEST + 1], has_more: false };
     let at = scan.blanks(0);
     let at = scan.value(at, 0)?;
     if scan.blanks(at) < json.len() {
@@ -31,38 +34,59 @@ pub(super) fn text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
 /// Each step is told where it begins, and says where the next one does.
 struct Scan<'j> {
     json: &'j [u8],
-    /// Names of the members so far, of all objects that are still open.
+    /// Names of the members so far, of all objects that are still open and are not like the last.
     names: Vec<Name<'j>>,
+    /// The same of objects that are over.
+    kept: Vec<Name<'j>>,
+    /// From where to where those stand there of the last object at each depth. What is in a list is mostly alike: as
+    /// long as the same names come in the same order none is there twice, and nothing has to be looked for.
+    last: [(usize, usize); DEEPEST + 1],
     /// There is more in it than is passed on.
     has_more: bool,
 }
 
-/// The name of a member. Its beginning and its length tell it from most others.
+/// The name of a member. Its beginning tells it from most others.
+#[derive(Clone, Copy)]
 struct Name<'j> {
+    /// Its first eight bytes, and which of them it has.
     mark: u64,
+    mask: u64,
+    /// With the quote at its end.
     text: &'j [u8],
 }
 
 impl<'j> Name<'j> {
     #[inline(always)]
     fn new(json: &'j [u8], start: usize, end: usize) -> Self {
-        let text = &json[start..end];
-        let eight = match json[start..].first_chunk::<8>() {
-            Some(eight) => *eight,
-            None => {
-                let mut eight = [0; 8];
-                eight[..text.len()].copy_from_slice(text);
-                eight
-            }
-        };
-        let (eight, length) = (u64::from_le_bytes(eight), text.len());
-        let mark = if length < 8 { eight & ((1 << (8 * length)) - 1) | (length as u64) << 56 } else { eight };
-        Self { mark, text }
+        let text = &json[start..=end];
+        let mask = if text.len() < 8 { (1 << (8 * text.len())) - 1 } else { u64::MAX };
+        Self { mark: eight(json, start) & mask, mask, text }
     }
 
+    #[inline(always)]
     fn is(&self, other: &Self) -> bool {
-        self.mark == other.mark && self.text == other.text
+        // A quote is at the end of both, and nowhere else.
+        self.mark == other.mark && (self.text.len() <= 8 || self.text == other.text)
     }
+
+    /// Where its quote is, if it is this one that begins there.
+    #[inline(always)]
+    fn end_at(&self, json: &[u8], start: usize) -> Option<usize> {
+        let stands = eight(json, start) & self.mask == self.mark
+            && (self.text.len() <= 8 || json[start..].starts_with(self.text));
+        stands.then(|| start + self.text.len() - 1)
+    }
+}
+
+/// Eight bytes, the first one lowest; zeros behind the end.
+#[inline(always)]
+fn eight(json: &[u8], start: usize) -> u64 {
+    let rest = json.get(start..).unwrap_or_default();
+    u64::from_le_bytes(rest.first_chunk().copied().unwrap_or_else(|| {
+        let mut eight = [0; 8];
+        eight[..rest.len()].copy_from_slice(rest);
+        eight
+    }))
 }
 
 impl<'j> Scan<'j> {
@@ -109,19 +133,26 @@ impl<'j> Scan<'j> {
             return Some(at + 1);
         }
         let first = self.names.len();
+        let (begun, end) = self.last[depth];
+        // The name that comes next if it is like the last; `None`: it is not.
+        let mut next = (begun < end).then_some(begun);
         loop {
             if self.peek(at)? != b'"' {
                 return None;
             }
-            let (end, escaped) = self.string(at)?;
-            let name = Name::new(self.json, at + 1, end);
-            let before = &self.names[first..];
-            // With an escape it could be spelled otherwise.
-            if escaped || before.len() >= MOST_MEMBERS || before.iter().any(|other| other.is(&name)) {
-                return None;
-            }
-            self.names.push(name);
-            at = self.blanks(end + 1);
+            let same = next.filter(|next| *next < end).and_then(|next| self.kept[next].end_at(self.json, at + 1));
+            let name_end = match (same, next) {
+                (Some(same), _) => {
+                    next = next.map(|next| next + 1);
+                    same
+                }
+                (None, so_far) => {
+                    self.names.extend_from_slice(&self.kept[begun..so_far.unwrap_or(begun)]);
+                    next = None;
+                    self.new_name(at, first)?
+                }
+            };
+            at = self.blanks(name_end + 1);
             if self.peek(at)? != b':' {
                 return None;
             }
@@ -134,8 +165,27 @@ impl<'j> Scan<'j> {
                 _ => return None,
             }
         }
+        if next.is_none() && self.kept.len() < MOST_KEPT {
+            self.last[depth].0 = self.kept.len();
+            self.kept.extend_from_slice(&self.names[first..]);
+            self.last[depth].1 = self.kept.len();
+        }
         self.names.truncate(first);
         Some(at + 1)
+    }
+
+    /// Where the quote behind a name is that no member before it has. `first`: of this object's names.
+    #[inline(always)]
+    fn new_name(&mut self, at: usize, first: usize) -> Option<usize> {
+        let (end, escaped) = self.string(at)?;
+        let name = Name::new(self.json, at + 1, end);
+        let before = &self.names[first..];
+        // With an escape it could be spelled otherwise.
+        if escaped || before.len() >= MOST_MEMBERS || before.iter().any(|other| other.is(&name)) {
+            return None;
+        }
+        self.names.push(name);
+        Some(end)
     }
 
     fn array(&mut self, at: usize, depth: usize) -> Option<usize> {

@@ -55,6 +55,44 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        caller::Caller,
+        desk::{
+            Called, Outcome,
+            testing::{Around, ask, at_desk, declared},
+        },
+        site::{Learned, Snapshot},
+        state::testing::run,
+    };
+
+    #[test]
+    fn only_reads_of_public_capabilities_are_remembered() {
+        let capability = |id: &str, more: &str| {
+            format!("[[capabilities]]\nid = '{id}'\nauth = 'none'\nendpoint = '/{id}'\nrisk_level = 'low'\n{more}\n")
+        };
+        let public = "data_sensitivity = 'public'";
+        let text = [
+            capability("public", &format!("type = 'query'\n{public}")),
+            capability("unsaid", "type = 'query'"),
+            capability("personal", "type = 'query'\ndata_sensitivity = 'personal'"),
+            capability(
+                "renamed",
+                &format!("type = 'query'\n{public}\n[capabilities.upstream]\nrename_output = {{ m = 'n' }}"),
+            ),
+            capability("act", &format!("type = 'commit_action'\nrequires_user_confirmation = false\n{public}")),
+        ];
+        let remembered = |text: &str, index: usize| {
+            let snapshot = Snapshot::compile(&declared(text), &Learned::default());
+            let (around, caller) = (Around::default(), Caller::at([192, 0, 2, 1].into()));
+            let carried =
+                at_desk(&around, &snapshot, |desk| run(desk.carry_out(ask(&caller, Called::Declared(index), None))));
+            assert!(matches!(carried.outcome, Outcome::Done(_)), "{carried:?}");
+            snapshot.seen.texts.len()
+        };
+        assert_eq!([0, 1, 2, 3, 4].map(|index| remembered(&text.concat(), index)), [1, 0, 0, 0, 0]);
+        let off = format!("{}[firewall]\nsecrets = 'off'\npii = 'off'\ninjection = 'off'\n", text.concat());
+        assert_eq!(remembered(&off, 0), 0);
+    }
 
     #[test]
     fn only_the_same_text_is_known() {

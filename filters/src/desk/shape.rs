@@ -1,7 +1,5 @@
 //! What the site's answer says, in the names that were declared, and how long it holds.
 
-use std::time::{Duration, SystemTime};
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, StatusCode, header};
@@ -10,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     call::{Answer, CallPlan},
     data::Data,
+    freshness::{freshness, is_storable},
     leaving::Flagged,
     pattern::follow,
     records::seconds,
@@ -175,38 +174,6 @@ pub(super) fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Valu
     data
 }
 
-/// What the site says of keeping its answer, of all lines and in small letters.
-fn control(headers: &HeaderMap) -> String {
-    let lines = headers.get_all(header::CACHE_CONTROL).into_iter().filter_map(|line| line.to_str().ok());
-    lines.map(str::to_ascii_lowercase).collect::<Vec<_>>().join(",")
-}
-
-/// Whether somebody who serves many may store it (RFC 9111 §5.2.2).
-fn is_storable(headers: &HeaderMap) -> bool {
-    !headers.contains_key(header::CACHE_CONTROL)
-        || !control(headers)
-            .split(',')
-            .any(|directive| matches!(directive.split('=').next().unwrap_or_default().trim(), "no-store" | "private"))
-}
-
-/// For how many seconds the site says that its answer holds (RFC 9111 §4.2.1), less those it has been under way.
-fn freshness(headers: &HeaderMap) -> Option<u64> {
-    let text = |name| headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
-    let control = control(headers);
-    let directive = |name: &str| {
-        control.split(',').find_map(|d| d.trim().strip_prefix(name)?.strip_prefix('=')?.trim_matches('"').parse().ok())
-    };
-    if control.split(',').any(|d| matches!(d.trim(), "no-store" | "no-cache")) {
-        return Some(0);
-    }
-    let age: u64 = text(header::AGE).and_then(|age| age.trim().parse().ok()).unwrap_or(0);
-    if let Some(seconds) = directive("s-maxage").or_else(|| directive("max-age")) {
-        return Some(u64::saturating_sub(seconds, age));
-    }
-    let expires = httpdate::parse_http_date(text(header::EXPIRES)?).ok()?;
-    Some(expires.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).as_secs())
-}
-
 impl Told {
     /// Of what has no other body, now, for as long as nobody says.
     pub(super) fn of(status: StatusCode, data: Data) -> Self {
@@ -255,8 +222,6 @@ fn texts(values: &[Value]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[test]
@@ -270,37 +235,6 @@ mod tests {
         assert_eq!(renamed(data, &names), expected);
         assert_eq!(renamed(json!({ "a": 1, "b": 2 }), &output(&[("a", "b"), ("b", "a")])), json!({ "a": 2, "b": 1 }));
         assert_eq!(renamed(json!([1]), &names), json!([1]));
-    }
-
-    #[test]
-    fn the_site_says_how_long_it_holds() {
-        let fresh = |pairs: &[(&'static str, &str)]| {
-            let mut headers = HeaderMap::new();
-            for (name, value) in pairs {
-                headers.append(*name, value.parse().unwrap());
-            }
-            freshness(&headers)
-        };
-        assert_eq!(fresh(&[]), None);
-        assert_eq!(fresh(&[("cache-control", "public, max-age=60")]), Some(60));
-        assert_eq!(fresh(&[("cache-control", "max-age=60, S-MaxAge=\"90\""), ("age", "100")]), Some(0));
-        assert_eq!(fresh(&[("cache-control", "no-store, max-age=60")]), Some(0));
-        assert_eq!(fresh(&[("cache-control", "max-age=60"), ("cache-control", "no-cache")]), Some(0));
-        assert_eq!(fresh(&[("expires", "0")]), None);
-        assert_eq!(fresh(&[("expires", "Thu, 01 Jan 1970 00:00:00 GMT")]), Some(0));
-    }
-
-    #[test]
-    fn what_the_site_forbids_to_store_is_not_remembered() {
-        let storable = |lines: &[&'static str]| {
-            let lines = lines.iter().map(|line| (header::CACHE_CONTROL, HeaderValue::from_static(line)));
-            is_storable(&lines.collect())
-        };
-        assert!(storable(&[]) && storable(&["public, max-age=60"]) && storable(&["no-cache"]));
-        for forbidden in [&["no-store"][..], &["max-age=60", "No-Store"], &["max-age=60, private"], &["private=\"x\""]]
-        {
-            assert!(!storable(forbidden), "{forbidden:?}");
-        }
     }
 
     #[test]

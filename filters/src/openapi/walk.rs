@@ -4,6 +4,8 @@
 //! TOML has no null, nests 80 levels at most, and a `${` in it would be looked up in the environment: whatever a
 //! document says, none of it may lead there.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -168,11 +170,15 @@ impl<'w, 'd> Walk<'w, 'd> {
                 }
                 return Ok(Some(pattern));
             }
-            "type" => is_type(value) || value.as_array().is_some_and(|kinds| kinds.iter().all(is_type)),
+            "type" => {
+                let fit = |kinds: &Vec<Value>| !kinds.is_empty() && kinds.iter().all(is_type);
+                is_type(value) || value.as_array().is_some_and(fit)
+            }
             "required" => names(value) || value.is_boolean(),
             "enum" => value.is_array(),
             "const" | "default" => true,
-            "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" => value.is_number(),
+            "multipleOf" => value.as_f64().is_some_and(|step| step > 0.0),
+            "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" => value.is_number(),
             "maxLength" | "minLength" | "maxItems" | "minItems" | "maxContains" | "minContains" | "maxProperties"
             | "minProperties" => value.is_u64(),
             "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
@@ -196,7 +202,10 @@ impl<'w, 'd> Walk<'w, 'd> {
             self.notes.push(what);
             return Ok(None);
         }
-        Ok(Some(value.clone()))
+        Ok(Some(match key {
+            "type" | "required" | "dependentRequired" => each_once(value),
+            _ => value.clone(),
+        }))
     }
 
     fn data(&mut self, value: &Value, depth: usize) -> Result<(), Stop> {
@@ -231,6 +240,18 @@ impl<'w, 'd> Walk<'w, 'd> {
 fn is_type(kind: &Value) -> bool {
     let known = ["string", "number", "integer", "boolean", "object", "array", "null"];
     kind.as_str().is_some_and(|kind| known.contains(&kind))
+}
+
+/// The same, with each name in a list once: documents repeat themselves, and JSON Schema does not take that.
+fn each_once(value: &Value) -> Value {
+    match value {
+        Value::Array(names) => {
+            let mut seen = HashSet::new();
+            names.iter().filter(|name| seen.insert(name.as_str())).cloned().collect()
+        }
+        Value::Object(lists) => lists.iter().map(|(name, list)| (name.clone(), each_once(list))).collect(),
+        one => one.clone(),
+    }
 }
 
 /// Whether a string in it would be looked up in the environment.

@@ -1,5 +1,8 @@
 //! Which requests are plain: whole, body and all, and spelled so that nobody could read them otherwise.
 
+#[cfg(test)]
+mod likewise;
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version, header};
 use httparse::{ParserConfig, Status};

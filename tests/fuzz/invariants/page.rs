@@ -2,9 +2,13 @@
 //! output without what we put in is the tree of the input, and what we put in are the elements that were meant, where
 //! they were meant. One list, for the fuzzer and for the tests.
 
-use std::sync::Arc;
+use std::{
+    io::{Read, Write},
+    sync::Arc,
+};
 
 use bytes::Bytes;
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use html5ever::{parse_document, tendril::TendrilSink};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
@@ -25,6 +29,9 @@ pub fn hold(data: &[u8]) {
     let before = Tree::of(page);
     let whole = rewritten(page, page.len().max(1));
     judge(page, &before, &whole);
+    if !page.is_empty() {
+        assert_eq!(packed(page), whole, "{} as gzip, at once", shown(page));
+    }
     for size in [1, size] {
         let pieces = rewritten(page, size);
         // How far into the body a notice of the site's own is looked for depends on what has come.
@@ -44,15 +51,30 @@ fn link(rel: &str) -> String {
     format!("<link rel=\"{rel}\" href=\"/ours\">")
 }
 
-/// The page as it leaves, fed in pieces of this size.
-fn rewritten(page: &[u8], size: usize) -> (Vec<u8>, Outcome) {
+fn rewriter(coding: Coding) -> Rewriter {
     let insertion = Insertion {
         notice: Bytes::from_static(SECTION.as_bytes()),
         links: RELATIONS.map(|rel| Link { rel: rel.to_owned(), html: Bytes::from(link(rel)) }).to_vec(),
         markdown: true,
     };
-    let rewriter = Rewriter::new(Coding::Identity, Arc::new(insertion));
-    let mut rewriter = rewriter.of_page(Bytes::from_static(MARKDOWN.as_bytes()));
+    Rewriter::new(coding, Arc::new(insertion)).of_page(Bytes::from_static(MARKDOWN.as_bytes()))
+}
+
+/// The page as it leaves of one that came as gzip, all of it at once.
+fn packed(page: &[u8]) -> (Vec<u8>, Outcome) {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(page).expect("room");
+    let body = encoder.finish().expect("room");
+    let mut rewriter = rewriter(Coding::Gzip);
+    let left = rewriter.at_once(&body).expect("short enough").expect("a sound coding");
+    let mut out = Vec::new();
+    MultiGzDecoder::new(&left[..]).read_to_end(&mut out).expect("gzip");
+    (out, rewriter.outcome())
+}
+
+/// The page as it leaves, fed in pieces of this size.
+fn rewritten(page: &[u8], size: usize) -> (Vec<u8>, Outcome) {
+    let mut rewriter = rewriter(Coding::Identity);
     let mut out = Vec::new();
     for piece in page.chunks(size) {
         out.extend_from_slice(&rewriter.feed(Bytes::copy_from_slice(piece)).expect("no coding to be broken").joined());

@@ -1,76 +1,15 @@
 //! What was put together while we run is carried out like what was declared.
 
-use std::path::Path;
-
-use async_trait::async_trait;
-use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
-use parking_lot::Mutex;
-
 use super::*;
 use crate::{
     caller::Caller,
-    chain::Chains,
-    concierge::Library,
     desk::{
-        Answer, Authority, Background, Busy, Call, Desk, Errand, Failed, Finish, Holders, Kept, Outside, Prepared,
-        Upstream,
+        Called, Prepared,
+        testing::{Around, ask, at_desk, declared},
     },
-    site::{Capability, Declaration, Learned, Recipe, RecipeStep, Snapshot, declare_text, testing::Nowhere},
-    state::testing::{Home, Shelf, run},
+    site::{Capability, Declaration, Learned, Recipe, RecipeStep, Snapshot},
+    state::testing::run,
 };
-
-/// Everything outside, as far as a call gets to it.
-#[derive(Default)]
-struct Around {
-    /// What the site was asked.
-    asked: Mutex<Vec<String>>,
-}
-
-#[async_trait]
-impl Upstream for Around {
-    async fn call(&self, call: Call<'_>) -> Result<Answer, Failed> {
-        let body = String::from_utf8_lossy(&call.body).into_owned();
-        self.asked.lock().push(format!("{} {} {body}", call.method, call.target));
-        let body = Bytes::from_static(b"{\"id\":\"x-1\",\"n\":3}");
-        Ok(Answer { status: StatusCode::OK, headers: HeaderMap::new(), body })
-    }
-}
-
-impl Holders for Around {
-    fn name(&self) -> &str {
-        "here"
-    }
-
-    fn is_gone(&self, name: &str) -> bool {
-        name != "here"
-    }
-}
-
-#[async_trait]
-impl Background for Around {
-    async fn run(&self, _: Errand, _: Box<dyn Finish>) -> Result<Option<Carried>, Busy> {
-        Err(Busy)
-    }
-}
-
-#[async_trait]
-impl Outside for Around {
-    fn check(&self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    async fn deliver(&self, _: &str, _: Bytes) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn undelivered(&self, _: &str, _: &str) {}
-}
-
-fn declared(text: &str) -> Declaration {
-    let text = format!("[upstream]\nurl = \"http://127.0.0.1:1\"\n{text}");
-    declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap()
-}
 
 const HIDDEN: &str = "[[capabilities]]\nid = 'find'\ntype = 'query'\nauth = 'none'\nexposed = false\n\
     endpoint = '/find'\nrisk_level = 'low'\n\
@@ -93,52 +32,18 @@ fn made(declaration: &Declaration) -> Prepared {
 
 /// What became of it at a desk of this declaration, once it was confirmed.
 fn called(around: &Around, declaration: &Declaration, prepared: &Prepared) -> Carried {
-    let (kept, counters, library) = (Kept::default(), Home::new(), Library::empty());
-    let (shelf, chains) = (Shelf::default(), Chains::default());
     let snapshot = Snapshot::compile(declaration, &Learned::default());
-    let desk = Desk {
-        snapshot: &snapshot,
-        records: &shelf,
-        holders: around,
-        upstream: around,
-        audit: None,
-        kept: &kept,
-        chains: &chains,
-        counters: &counters,
-        library: &library,
-        background: around,
-        outside: around,
-        harness: None,
-        handoff: None,
-    };
     let caller = Caller::at([192, 0, 2, 1].into());
-    let first = run(desk.carry_out(ask(&caller, prepared, None)));
-    let Outcome::NeedsConfirmation(asked) = &first.outcome else { panic!("{first:?}") };
-    assert!(asked.summary.contains("Step 1: take; \"id\": from step 0."), "{}", asked.summary);
-    let carried = run(desk.carry_out(ask(&caller, prepared, Some(&asked.token))));
-    // Whoever repeats it is told the same.
-    let again = run(desk.carry_out(ask(&caller, prepared, None)));
-    assert!(matches!(again.outcome, Outcome::Done(Done { replayed: true, .. })), "{again:?}");
-    carried
-}
-
-fn ask<'a>(caller: &'a Caller, prepared: &'a Prepared, token: Option<&'a str>) -> Ask<'a> {
-    Ask {
-        capability: Called::Composed(prepared),
-        input: json!({ "what": "x" }),
-        caller,
-        authority: Authority::of(caller),
-        confirmation: token,
-        idempotency_key: Some("k"),
-        request_id: "r",
-        dialect: "test",
-        host: "site.test",
-        talk: Talk::default(),
-        beside: Map::new(),
-        wish: None,
-        begun: None,
-        unnamed: false,
-    }
+    at_desk(around, &snapshot, |desk| {
+        let first = run(desk.carry_out(ask(&caller, Called::Composed(prepared), None)));
+        let Outcome::NeedsConfirmation(asked) = &first.outcome else { panic!("{first:?}") };
+        assert!(asked.summary.contains("Step 1: take; \"id\": from step 0."), "{}", asked.summary);
+        let carried = run(desk.carry_out(ask(&caller, Called::Composed(prepared), Some(&asked.token))));
+        // Whoever repeats it is told the same.
+        let again = run(desk.carry_out(ask(&caller, Called::Composed(prepared), None)));
+        assert!(matches!(again.outcome, Outcome::Done(Done { replayed: true, .. })), "{again:?}");
+        carried
+    })
 }
 
 #[test]

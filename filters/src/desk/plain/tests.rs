@@ -84,6 +84,14 @@ fn of_few_names() -> impl Strategy<Value = String> {
     })
 }
 
+/// Lists of objects that are alike, nearly.
+fn of_like_members() -> impl Strategy<Value = Vec<String>> {
+    let nested = of_few_names().prop_map(|inner| format!("[{inner},{inner}]"));
+    let object = prop_oneof![4 => of_few_names(), 1 => nested];
+    (prop::collection::vec(object, 1..4), prop::collection::vec(any::<prop::sample::Index>(), 1..8))
+        .prop_map(|(objects, order)| order.iter().map(|index| index.get(&objects).clone()).collect())
+}
+
 /// Texts that are nearly JSON.
 fn nearly_json() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
@@ -149,6 +157,14 @@ proptest! {
     #[test]
     fn no_name_is_passed_on_twice(json in of_few_names()) {
         agrees(&json)?;
+    }
+
+    #[test]
+    fn no_name_is_passed_on_twice_where_objects_are_alike(items in of_like_members()) {
+        let json = format!("[{}]", items.join(","));
+        agrees(&json)?;
+        // What is fine by itself is fine among others.
+        prop_assert_eq!(passed(&json).is_some(), items.iter().all(|item| passed(item).is_some()));
     }
 
     #[test]

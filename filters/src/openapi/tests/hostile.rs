@@ -68,8 +68,20 @@ fn what_would_be_looked_up_is_kept_as_near_as_possible() {
 
 #[test]
 fn whatever_is_in_the_wrong_place_is_survived() {
-    let wrong =
-        [json!(null), json!(true), json!(1), json!("x"), json!([]), json!([1, null]), json!({}), json!({"x": 1})];
+    let wrong = [
+        json!(null),
+        json!(true),
+        json!(1),
+        json!(0),
+        json!(-0.5),
+        json!("x"),
+        json!([]),
+        json!([1, null]),
+        json!(["string", "string"]),
+        json!({}),
+        json!({"x": 1}),
+        json!({"x": ["y", "y"]}),
+    ];
     for value in &wrong {
         for key in ["info", "servers", "security", "components"] {
             let mut document = document("3.0.3", json!({"/x": {"get": {}}}), json!({}));
@@ -91,6 +103,7 @@ fn whatever_is_in_the_wrong_place_is_survived() {
             "anyOf",
             "enum",
             "minLength",
+            "multipleOf",
             "pattern",
             "nullable",
             "additionalProperties",
