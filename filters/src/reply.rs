@@ -15,8 +15,13 @@ pub struct Reply {
 impl Reply {
     /// A reply with a body of the given type.
     pub fn new(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        Self::of(status, HeaderValue::from_static(content_type), body)
+    }
+
+    /// The same with a type that is a value already.
+    pub fn of(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Self {
         let mut headers = Vec::with_capacity(12);
-        headers.push((header::CONTENT_TYPE, HeaderValue::from_static(content_type)));
+        headers.push((header::CONTENT_TYPE, content_type));
         Self { status, headers, body: body.into() }
     }
 

@@ -44,10 +44,19 @@ pub struct Framed<'a> {
 }
 
 impl Incoming<'_> {
+    /// What was asked for, query included.
+    pub(crate) fn address(&self) -> &str {
+        &self.target[..memchr::memchr(b'#', self.target.as_bytes()).unwrap_or(self.target.len())]
+    }
+
+    /// The path as it was sent.
+    pub(crate) fn path(&self) -> &str {
+        &self.target[..memchr::memchr2(b'?', b'#', self.target.as_bytes()).unwrap_or(self.target.len())]
+    }
+
     /// The query, without its question mark.
     pub(crate) fn query(&self) -> &str {
-        let target = self.target.split('#').next().unwrap_or_default();
-        target.split_once('?').map_or("", |(_, query)| query)
+        self.address()[self.path().len()..].strip_prefix('?').unwrap_or_default()
     }
 
     /// `Idempotency-Key`, where there is one: once, as text, of a length that can be kept

@@ -19,7 +19,7 @@ use url::Url;
 use super::{
     composition::way,
     schema::Violation,
-    target::{Target, escaped, pairs},
+    target::{Target, escaped, pairs, write_pairs},
 };
 use crate::{
     caller::{
@@ -218,10 +218,11 @@ impl CallPlan {
         }
         let body = match self.leftover {
             Leftover::Query => {
-                let query = pairs(left);
-                if !query.is_empty() {
-                    target.push(if target.contains('?') { '&' } else { '?' });
-                    target.push_str(&query);
+                let path = target.len();
+                target.push(if target.contains('?') { '&' } else { '?' });
+                write_pairs(&mut target, left);
+                if target.len() == path + 1 {
+                    target.truncate(path);
                 }
                 Bytes::new()
             }

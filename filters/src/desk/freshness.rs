@@ -21,6 +21,13 @@ pub(super) fn is_storable(headers: &HeaderMap) -> bool {
 /// For how many seconds the site says that its answer holds (RFC 9111 §4.2.1), less those it has been under way.
 pub(super) fn freshness(headers: &HeaderMap) -> Option<u64> {
     let text = |name| headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
+    let expires = || {
+        let expires = httpdate::parse_http_date(text(header::EXPIRES)?).ok()?;
+        Some(expires.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).as_secs())
+    };
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        return expires();
+    }
     let control = control(headers);
     let directive = |name: &str| {
         control.split(',').find_map(|d| d.trim().strip_prefix(name)?.strip_prefix('=')?.trim_matches('"').parse().ok())
@@ -32,8 +39,7 @@ pub(super) fn freshness(headers: &HeaderMap) -> Option<u64> {
     if let Some(seconds) = directive("s-maxage").or_else(|| directive("max-age")) {
         return Some(u64::saturating_sub(seconds, age));
     }
-    let expires = httpdate::parse_http_date(text(header::EXPIRES)?).ok()?;
-    Some(expires.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).as_secs())
+    expires()
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod call;
 mod composed;
 mod composition;
 mod data;
+mod date;
 mod escalated;
 mod expand;
 mod freshness;
@@ -46,7 +47,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-pub use account::{Account, date, rfc3339};
+pub use account::Account;
 use audit::Audit;
 pub use authority::Authority;
 pub use background::{Background, Busy, Errand, Finish};
@@ -54,6 +55,7 @@ pub(crate) use call::static_header;
 pub use call::{Answer, Call, Failed, READ, Upstream};
 pub use composition::{Called, Prepared};
 pub use data::Data;
+pub use date::{date, rfc3339};
 pub(crate) use escalated::ESCALATED;
 pub use input::Given;
 pub(crate) use input::body_of;

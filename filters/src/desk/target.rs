@@ -77,7 +77,8 @@ impl Target {
     ///
     /// What is wrong with the value of which input.
     pub(crate) fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v Value>) -> Result<String, Violation> {
-        let mut filled = String::new();
+        // Nearly always all that is needed, the query too.
+        let mut filled = String::with_capacity(128);
         for piece in &self.pieces {
             match piece {
                 Piece::Literal(literal) => filled.push_str(literal),
@@ -127,8 +128,15 @@ pub(crate) fn encoded(text: &str) -> impl Iterator<Item = &str> {
 /// Members as a query or a form has them: lists repeat their name, what is deeper is JSON.
 pub(crate) fn pairs<'v>(members: impl IntoIterator<Item = (&'v str, &'v Value)>) -> String {
     let mut out = String::new();
+    write_pairs(&mut out, members);
+    out
+}
+
+/// Adds the same to what is there.
+pub(crate) fn write_pairs<'v>(out: &mut String, members: impl IntoIterator<Item = (&'v str, &'v Value)>) {
+    let begun = out.len();
     let mut pair = |name: &str, value: &str| {
-        if !out.is_empty() {
+        if out.len() > begun {
             out.push('&');
         }
         out.extend(encoded(name));
@@ -142,10 +150,12 @@ pub(crate) fn pairs<'v>(members: impl IntoIterator<Item = (&'v str, &'v Value)>)
             other => std::slice::from_ref(other),
         };
         for value in each {
-            pair(name, &scalar(value).unwrap_or_else(|| value.to_string()));
+            match value {
+                Value::String(text) => pair(name, text),
+                other => pair(name, &other.to_string()),
+            }
         }
     }
-    out
 }
 
 /// A member's name in a JSON Pointer (RFC 6901 §3).

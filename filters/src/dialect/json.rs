@@ -69,6 +69,14 @@ impl Members<'_> {
         quoted(self.key(key), text);
     }
 
+    /// A name and a text of ours: nothing in them has to be escaped.
+    pub(super) fn word(&mut self, key: &str, text: &str) {
+        if !std::mem::take(&mut self.first) {
+            self.out.push(b',');
+        }
+        word(self.out, key, text);
+    }
+
     pub(super) fn texts<'t>(&mut self, key: &str, texts: impl IntoIterator<Item = &'t str>) {
         array(self.key(key), texts, quoted);
     }
@@ -86,11 +94,11 @@ pub(super) fn member(out: &mut Vec<u8>, key: &str, value: &Value) {
     drop(serde_json::to_writer(out, value));
 }
 
-/// The same where the value is a text.
-pub(super) fn text(out: &mut Vec<u8>, key: &str, text: &str) {
-    quoted(out, key);
-    out.push(b':');
-    quoted(out, text);
+/// The same with a text, where nothing has to be escaped.
+pub(super) fn word(out: &mut Vec<u8>, key: &str, text: &str) {
+    for part in ["\"", key, "\":\"", text, "\""] {
+        out.extend_from_slice(part.as_bytes());
+    }
 }
 
 fn quoted(out: &mut Vec<u8>, text: &str) {

@@ -1,7 +1,6 @@
 //! One line of the access log: what it says of a request, and how that is written.
 
 use std::{
-    cell::Cell,
     io::Write,
     net::IpAddr,
     time::{Duration, SystemTime},
@@ -89,21 +88,9 @@ pub(super) fn render(out: &mut Vec<u8>, line: &Line<'_>) {
 
 /// RFC 3339 in UTC, to the millisecond.
 fn timestamp(out: &mut Vec<u8>, since_1970: Duration) {
-    out.extend_from_slice(&second(since_1970));
+    out.extend_from_slice(&date(since_1970));
     thousandths(out, since_1970.subsec_millis().into());
     out.push(b'Z');
-}
-
-/// As it is written; many lines are of the same second.
-fn second(since_1970: Duration) -> [u8; 19] {
-    thread_local!(static LAST: Cell<(u64, [u8; 19])> = Cell::new((0, date(Duration::ZERO))));
-    let (last, written) = LAST.get();
-    if last == since_1970.as_secs() {
-        return written;
-    }
-    let written = date(since_1970);
-    LAST.set((since_1970.as_secs(), written));
-    written
 }
 
 fn text(out: &mut Vec<u8>, key: &[u8], value: Option<&str>) {

@@ -123,5 +123,5 @@ impl Front {
 pub(crate) fn request_id(headers: &HeaderMap) -> String {
     let theirs = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
     let fits = |id: &&str| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|b| b.is_ascii_graphic());
-    theirs.filter(fits).map_or_else(|| fresh_id().to_string(), str::to_owned)
+    theirs.filter(fits).map_or_else(|| fresh_id().hyphenated().encode_lower(&mut [0; 36]).to_owned(), str::to_owned)
 }

@@ -55,7 +55,8 @@ impl Whence<'_> {
         let before = if self.proxied { self.headers } else { &nothing };
         let said = self.says(before, running)?;
         let mut lines = Vec::with_capacity(16);
-        for (name, value) in before {
+        // Of anybody else nothing goes on.
+        for (name, value) in before.iter().filter(|_| said.trusted) {
             if is_forwarding(name) && !said.replaces(name.as_ref()) {
                 lines.push((name.clone(), value.clone()));
             }
@@ -90,7 +91,10 @@ impl Whence<'_> {
         // With the PROXY protocol it is the named client that speaks, and it is no proxy of ours.
         let trusted = forwarded::is_trusted(peer, &running.snapshot.settings.listen.trusted_proxies);
         let before = |name: &HeaderName| if trusted { joined(sent, name) } else { None };
-        let scheme = if self.connection.tls { "https" } else { "http" };
+        let (scheme, stated) = match self.connection.tls {
+            true => ("https", const { HeaderValue::from_static("https") }),
+            false => ("http", const { HeaderValue::from_static("http") }),
+        };
         let told = &self.connection.address;
         let mut lines = Vec::with_capacity(5);
         let all = match before(&X_FORWARDED_FOR.name) {
@@ -104,7 +108,7 @@ impl Whence<'_> {
         }
         let said_before = |name: &HeaderName| trusted && sent.contains_key(name);
         if !said_before(&X_FORWARDED_PROTO.name) {
-            lines.push((&X_FORWARDED_PROTO, HeaderValue::from_static(scheme)));
+            lines.push((&X_FORWARDED_PROTO, stated));
         }
         if let (false, Some(host)) = (said_before(&X_FORWARDED_HOST.name), &self.host) {
             lines.push((&X_FORWARDED_HOST, host.clone()));
@@ -112,8 +116,8 @@ impl Whence<'_> {
         let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
         lines.push((&X_REAL_IP, client));
         let via = match self.protocol {
-            "1.1" => HeaderValue::from_static("1.1 frontdesk"),
-            "2" => HeaderValue::from_static("2 frontdesk"),
+            "1.1" => const { HeaderValue::from_static("1.1 frontdesk") },
+            "2" => const { HeaderValue::from_static("2 frontdesk") },
             other => value(format!("{other} frontdesk"))?,
         };
         Ok(Said { trusted, lines, via })

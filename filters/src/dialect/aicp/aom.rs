@@ -142,7 +142,7 @@ impl Planes {
             out.push(b',');
         }
         let retrieved_at = rfc3339(UNIX_EPOCH + Duration::from_secs(told.at));
-        write::text(&mut out, "retrieved_at", &retrieved_at);
+        write::word(&mut out, "retrieved_at", &retrieved_at);
         out.extend_from_slice(b"},\"freshness\":");
         write::object(&mut out, |plane| self.freshness(plane, done, &retrieved_at));
         let end = if told.omitted { &self.end_of_omitted } else { &self.end };
@@ -163,14 +163,14 @@ impl Planes {
 
     /// What was declared, else what the site's own headers say (§7.8).
     fn freshness(&self, plane: &mut write::Members<'_>, done: &Done, retrieved_at: &str) {
-        plane.text("retrieved_at", retrieved_at);
+        plane.word("retrieved_at", retrieved_at);
         if let Some(revalidate) = self.revalidate {
             plane.value("revalidation_required_before_commit", &revalidate.into());
         }
         let lasts = self.max_age.map(|age| age.as_secs()).or(done.told.fresh);
         // Beyond that nobody knows a date.
         if let Some(lasts) = lasts.filter(|lasts| *lasts < 100 * 365 * 24 * 3600) {
-            plane.text("valid_until", &rfc3339(UNIX_EPOCH + Duration::from_secs(done.told.at + lasts)));
+            plane.word("valid_until", &rfc3339(UNIX_EPOCH + Duration::from_secs(done.told.at + lasts)));
         }
         if let Some(volatility) = &self.volatility {
             plane.text("volatility", volatility);

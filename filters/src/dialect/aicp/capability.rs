@@ -26,6 +26,10 @@ const CAPABILITY: HeaderName = HeaderName::from_static("aicp-capability");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
 
+const VARY: HeaderValue = HeaderValue::from_static("Accept, Authorization, X-AHP-Key");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const ASKED_EACH_TIME: HeaderValue = HeaderValue::from_static("private, no-cache");
+
 /// As the record names it.
 const DIALECT: &str = super::DIALECT.name;
 
@@ -137,18 +141,14 @@ impl AtEndpoint {
                 Form::Aom => {
                     let settings = &desk.snapshot.settings;
                     let reads = matches!(*request.method, Method::GET | Method::HEAD);
-                    let target = request.target.split('#').next().unwrap_or_default();
-                    let path = target.split('?').next().unwrap_or_default();
-                    self.planes.response(done, request.caller, settings, if reads { target } else { path }).into()
+                    let address = if reads { request.address() } else { request.path() };
+                    self.planes.response(done, request.caller, settings, address).into()
                 }
             };
-            Reply::new(status, form.media_type(), body)
+            Reply::of(status, form.media_type(), body)
         };
-        let reply = reply.with(header::VARY, "Accept, Authorization, X-AHP-Key");
-        match HeaderValue::try_from(cache_control(done, capability, request.caller)) {
-            Ok(control) => reply.with_value(header::CACHE_CONTROL, control),
-            Err(_) => reply.with(header::CACHE_CONTROL, "no-store"),
-        }
+        let control = cache_control(done, capability, request.caller);
+        reply.with_value(header::VARY, VARY).with_value(header::CACHE_CONTROL, control)
     }
 
     fn asked(&self, asked: &Asked, capability: &Capability, request: &Incoming<'_>) -> Reply {
@@ -215,13 +215,12 @@ impl AtEndpoint {
 }
 
 /// Who may keep it, and for how long (decision 18).
-fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> String {
-    let public = capability.is_public() && !caller.has_credential();
+fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> HeaderValue {
+    let whose = if capability.is_public() && !caller.has_credential() { "public" } else { "private" };
     match done.keeps.map(|keeps| keeps.as_secs()) {
-        _ if !capability.kind.is_read() || capability.is_sensitive() => "no-store".into(),
-        Some(seconds) if public => format!("public, max-age={seconds}"),
-        Some(seconds) => format!("private, max-age={seconds}"),
-        None => "private, no-cache".into(),
+        _ if !capability.kind.is_read() || capability.is_sensitive() => NO_STORE,
+        Some(seconds) => HeaderValue::try_from(format!("{whose}, max-age={seconds}")).unwrap_or(NO_STORE),
+        None => ASKED_EACH_TIME,
     }
 }
 
@@ -241,8 +240,11 @@ fn json_body<'r>(request: &'r Incoming<'_>) -> Result<&'r [u8], Refusal> {
     }
     let unsaid = if request.is_from_a_page() { "" } else { "application/json" };
     let kind = text(request.headers, &header::CONTENT_TYPE)?.unwrap_or(unsaid);
+    if kind == "application/json" || request.body.is_empty() {
+        return Ok(&request.body);
+    }
     let media = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if request.body.is_empty() || media == "application/json" || media.ends_with("+json") {
+    if media == "application/json" || media.ends_with("+json") {
         return Ok(&request.body);
     }
     Err(Refusal::from(Fault::BadRequest).saying("The body has to be JSON. Send Content-Type: application/json."))

@@ -1,6 +1,6 @@
 //! How AICP says that something is refused (§7.11): an error with a code, and what can be done about it.
 
-use http::header;
+use http::{HeaderValue, header};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -42,10 +42,10 @@ impl Form {
     }
 
     /// As `Content-Type` names it.
-    pub(super) fn media_type(self) -> &'static str {
+    pub(super) fn media_type(self) -> HeaderValue {
         match self {
-            Self::Aom => AOM,
-            Self::Bare => JSON,
+            Self::Aom => const { HeaderValue::from_static(AOM) },
+            Self::Bare => const { HeaderValue::from_static(JSON) },
         }
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn told(
         body.extend(more);
     }
     let form = Form::of(accept).unwrap_or(Form::Aom);
-    let reply = Reply::new(refusal.fault.status(), form.media_type(), body.to_string());
+    let reply = Reply::of(refusal.fault.status(), form.media_type(), body.to_string());
     refusal.dress(reply.with(header::VARY, "Accept"))
 }
 

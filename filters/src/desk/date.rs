@@ -1,0 +1,68 @@
+//! Times as RFC 3339 has them.
+
+use std::{
+    cell::Cell,
+    time::{Duration, SystemTime},
+};
+
+/// A time as RFC 3339 has it, to the second, in UTC.
+pub fn rfc3339(time: SystemTime) -> String {
+    let date = date(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
+    let mut text = String::with_capacity(date.len() + 1);
+    text.push_str(std::str::from_utf8(&date).unwrap_or_default());
+    text.push('Z');
+    text
+}
+
+/// The same as digits, without the zone. Most of those that are asked for in turn are of the same second.
+pub fn date(since_1970: Duration) -> [u8; 19] {
+    thread_local!(static LAST: Cell<(u64, [u8; 19])> = const { Cell::new((0, *b"1970-01-01T00:00:00")) });
+    let (last, written) = LAST.get();
+    if last == since_1970.as_secs() {
+        return written;
+    }
+    let written = written_out(since_1970);
+    LAST.set((since_1970.as_secs(), written));
+    written
+}
+
+fn written_out(since_1970: Duration) -> [u8; 19] {
+    let (days, seconds) = (since_1970.as_secs() / 86_400, since_1970.as_secs() % 86_400);
+    // Civil date from days, by the usual arithmetic on 400-year eras that begin in March.
+    let z = days + 719_468;
+    let (era, day_of_era) = (z / 146_097, z % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let mut text = *b"0000-00-00T00:00:00";
+    let parts = [(0, year / 100), (2, year), (5, month), (8, day), (11, seconds / 3600), (14, seconds / 60 % 60)];
+    for (at, part) in parts.into_iter().chain([(17, seconds % 60)]) {
+        // Two digits are less than 100.
+        let part = (part % 100) as u8;
+        text[at] = b'0' + part / 10;
+        text[at + 1] = b'0' + part % 10;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_rfc_3339() {
+        assert_eq!(rfc3339(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777)), "1994-11-06T08:49:37Z");
+        for _ in 0..2 {
+            assert_eq!(rfc3339(SystemTime::UNIX_EPOCH), "1970-01-01T00:00:00Z");
+        }
+        for seconds in [951_782_399, 951_782_400, 1_735_689_599, 1_795_305_599, 4_107_542_400] {
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            let http = httpdate::HttpDate::from(time).to_string();
+            let ours = rfc3339(time);
+            assert_eq!((&ours[..4], &ours[8..10], &ours[11..19]), (&http[12..16], &http[5..7], &http[17..25]));
+        }
+    }
+}
