@@ -15,7 +15,7 @@ const DEEPEST: usize = 64;
 const MOST_MEMBERS: usize = 64;
 /// Digits of one number.
 const MOST_DIGITS: usize = 17;
-/// Names that are kept of objects that are over.
+/// With so many names of objects that are over no more are kept.
 const MOST_KEPT: usize = 1024;
 
 /// The text as it can be passed on.
@@ -38,8 +38,9 @@ struct Scan<'j> {
     names: Vec<Name<'j>>,
     /// The same of objects that are over.
     kept: Vec<Name<'j>>,
-    /// From where to where those stand there of the last object at each depth. What is in a list is mostly alike: as
-    /// long as the same names come in the same order none is there twice, and nothing has to be looked for.
+    /// From where to where those stand there of an object at each depth: of the last one that began otherwise. What is in
+    /// a list is mostly alike: as long as the same names come in the same order none is there twice, and nothing has to
+    /// be looked for.
     last: [(usize, usize); DEEPEST + 1],
     /// There is more in it than is passed on.
     has_more: bool,

@@ -73,6 +73,7 @@ mod tests {
         let public = "data_sensitivity = 'public'";
         let text = [
             capability("public", &format!("type = 'query'\n{public}")),
+            capability("no-store", &format!("type = 'query'\n{public}")),
             capability("unsaid", "type = 'query'"),
             capability("personal", "type = 'query'\ndata_sensitivity = 'personal'"),
             capability(
@@ -89,7 +90,7 @@ mod tests {
             assert!(matches!(carried.outcome, Outcome::Done(_)), "{carried:?}");
             snapshot.seen.texts.len()
         };
-        assert_eq!([0, 1, 2, 3, 4].map(|index| remembered(&text.concat(), index)), [1, 0, 0, 0, 0]);
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|index| remembered(&text.concat(), index)), [1, 0, 0, 0, 0, 0]);
         let off = format!("{}[firewall]\nsecrets = 'off'\npii = 'off'\ninjection = 'off'\n", text.concat());
         assert_eq!(remembered(&off, 0), 0);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use parking_lot::Mutex;
 use serde_json::{Map, json};
 
@@ -33,7 +33,11 @@ impl Upstream for Around {
         let body = String::from_utf8_lossy(&call.body).into_owned();
         self.asked.lock().push(format!("{} {} {body}", call.method, call.target));
         let body = Bytes::from_static(b"{\"id\":\"x-1\",\"n\":3}");
-        Ok(Answer { status: StatusCode::OK, headers: HeaderMap::new(), body })
+        let mut headers = HeaderMap::new();
+        if call.target.contains("/no-store") {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+        Ok(Answer { status: StatusCode::OK, headers, body })
     }
 }
 

@@ -90,7 +90,9 @@ impl<'w, 'd> Walk<'w, 'd> {
                 continue;
             }
             self.spend(key.len() + 4, depth)?;
-            let kept = if NAMED.contains(&key.as_str()) {
+            let kept = if key == "patternProperties" {
+                self.named_by_pattern(value, &place, depth)?
+            } else if NAMED.contains(&key.as_str()) {
                 self.named(value, &place, depth)?
             } else if LIST.contains(&key.as_str()) {
                 self.list(value, &place, depth)?
@@ -133,6 +135,25 @@ impl<'w, 'd> Walk<'w, 'd> {
         Ok(Some(Value::Object(out)))
     }
 
+    /// The same where the names are patterns.
+    fn named_by_pattern(&mut self, value: &Value, at: &At, depth: usize) -> Result<Option<Value>, Stop> {
+        let Some(Value::Object(map)) = self.named(value, at, depth)? else { return Ok(None) };
+        let known = map.into_iter().filter_map(|(name, schema)| Some((self.pattern(&name)?, schema)));
+        Ok(Some(Value::Object(known.collect())))
+    }
+
+    /// A pattern that can be checked, as it may stand in a declaration.
+    fn pattern(&mut self, text: &str) -> Option<String> {
+        // The same to a regular expression, and nothing to be looked up in the environment.
+        let pattern = text.replace("${", "$\\{");
+        let schema = json!({ "pattern": pattern });
+        if Schema::compile(&schema, &Referred::new(Map::new(), None)).is_err() {
+            self.notes.push("a pattern that cannot be checked in linear time is left out".into());
+            return None;
+        }
+        Some(pattern)
+    }
+
     fn list(&mut self, value: &Value, at: &At, depth: usize) -> Result<Option<Value>, Stop> {
         let Value::Array(items) = value else { return Ok(self.misshapen(at)) };
         let each = items.iter().enumerate().map(|(n, item)| self.schema(item, &at.index(n), depth + 2));
@@ -159,16 +180,9 @@ impl<'w, 'd> Walk<'w, 'd> {
                 return Ok((!text.is_empty()).then_some(text.into()));
             }
             "pattern" => {
-                // The same to a regular expression, and nothing to be looked up in the environment.
                 let Some(text) = value.as_str() else { return Ok(self.misshapen(at)) };
                 self.spend(text.len(), depth)?;
-                let pattern: Value = text.replace("${", "$\\{").into();
-                let schema = json!({ "pattern": pattern });
-                if Schema::compile(&schema, &Referred::new(Map::new(), None)).is_err() {
-                    self.notes.push("a pattern that cannot be checked in linear time is left out".into());
-                    return Ok(None);
-                }
-                return Ok(Some(pattern));
+                return Ok(self.pattern(text).map(Value::from));
             }
             "type" => {
                 let fit = |kinds: &Vec<Value>| !kinds.is_empty() && kinds.iter().all(is_type);

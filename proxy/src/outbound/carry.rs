@@ -86,14 +86,14 @@ impl Carrier<'_> {
         };
         let (line, asking) = self.connected(call, span).await?;
         *sent = true;
-        line.exchange(self.outbound, asking, call).await.map_err(|cut| match cut {
+        line.exchange(self.outbound, asking).await.map_err(|cut| match cut {
             Cut::Broken(e) => broken(&e),
             Cut::Headless => Failed::Broken,
             Cut::TooLong(status) => Failed::TooLong(status),
         })
     }
 
-    async fn connected(&self, call: &Call<'_>, span: Option<&Place>) -> Result<(Line<'_>, Asking), Failed> {
+    async fn connected<'c>(&self, call: &'c Call<'_>, span: Option<&Place>) -> Result<(Line<'_>, Asking<'c>), Failed> {
         if let Some(url) = call.elsewhere {
             let (peer, host) = Box::pin(elsewhere(url)).await.map_err(|why| not_sent(url.as_str(), &why))?;
             let asking = Asking::new(call, host, Vec::new()).map_err(|e| not_sent(url.as_str(), &e.to_string()))?;

@@ -21,59 +21,66 @@ const HEAD: usize = 1024;
 /// What is not the operator's to say.
 const OURS: [HeaderName; 3] = [header::HOST, header::ACCEPT_ENCODING, header::CONTENT_LENGTH];
 
-const NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+static HOST: HeaderName = header::HOST;
+static LENGTH: HeaderName = header::CONTENT_LENGTH;
+/// An answer is asked for as it is.
+static NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 
-/// The head of a call on its way, but for the method, which stands in the call. A name stands in it once, where it is
-/// ours to say what it says.
-pub(super) struct Asking {
+/// The head of a call on its way. A name stands in it once, where it is ours to say what it says.
+pub(super) struct Asking<'c> {
+    call: &'c Call<'c>,
     target: PathAndQuery,
-    lines: Vec<(HeaderName, HeaderValue)>,
+    host: HeaderValue,
+    told: Vec<(HeaderName, HeaderValue)>,
+    /// Of the body.
+    length: Option<HeaderValue>,
 }
 
-impl Asking {
+impl<'c> Asking<'c> {
     /// `told`: what the site is told besides; the operator's own headers stand in place of those.
     pub(super) fn new(
-        call: &Call<'_>,
+        call: &'c Call<'c>,
         host: HeaderValue,
         told: Vec<(HeaderName, HeaderValue)>,
     ) -> Result<Self, http::Error> {
         // Told twice they would frame or route a request in two ways.
         debug_assert!(call.headers.iter().all(|(name, _)| !OURS.contains(name)), "{:?}", call.headers);
-        let mut lines = Vec::with_capacity(told.len() + call.headers.len() + 3);
-        lines.push((header::HOST, host));
-        lines.extend(told.into_iter().filter(|(name, _)| call.headers.iter().all(|(own, _)| own != name)));
-        lines.extend(call.headers.iter().cloned().chain([NO_CODING]));
         // A method that usually has a body says that there is none.
-        if !call.body.is_empty() || !matches!(call.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS") {
-            lines.push((header::CONTENT_LENGTH, HeaderValue::from(call.body.len())));
-        }
-        Ok(Self { target: PathAndQuery::try_from(call.target.as_str())?, lines })
+        let usual = !matches!(call.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS");
+        let length = (usual || !call.body.is_empty()).then(|| HeaderValue::from(call.body.len()));
+        Ok(Self { call, target: PathAndQuery::try_from(call.target.as_str())?, host, told, length })
+    }
+
+    /// Its lines, in the order in which they leave.
+    fn lines(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+        let own = self.call.headers;
+        let told = self.told.iter().filter(|(name, _)| own.iter().all(|(own, _)| own != name));
+        let rest = told.chain(own).chain([&NO_CODING]).map(|(name, value)| (name, value));
+        let length = self.length.iter().map(|length| (&LENGTH, length));
+        [(&HOST, &self.host)].into_iter().chain(rest).chain(length)
     }
 
     /// As the library has it: its names go out as it writes them.
-    fn request(self, call: &Call<'_>) -> RequestHeader {
+    fn request(&self) -> RequestHeader {
         let (mut head, ()) = Request::new(()).into_parts();
-        head.method = call.method.clone();
-        head.uri = Uri::from(self.target);
-        head.headers.reserve(self.lines.len());
-        for (name, value) in self.lines {
-            head.headers.append(name, value);
-        }
+        head.method = self.call.method.clone();
+        head.uri = Uri::from(self.target.clone());
+        self.lines().for_each(|(name, value)| _ = head.headers.append(name, value.clone()));
         head.into()
     }
 
     /// As it goes over HTTP/1.1.
-    fn wire(&self, call: &Call<'_>) -> Vec<u8> {
+    fn wire(&self) -> Vec<u8> {
         let mut wire = Vec::with_capacity(HEAD);
-        for part in [call.method.as_str(), " ", self.target.as_str(), " HTTP/1.1\r\n"] {
+        for part in [self.call.method.as_str(), " ", self.target.as_str(), " HTTP/1.1\r\n"] {
             wire.extend_from_slice(part.as_bytes());
         }
-        for (name, value) in &self.lines {
+        self.lines().for_each(|(name, value)| {
             let name = cased(name).unwrap_or(name.as_str());
             for part in [name.as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
                 wire.extend_from_slice(part);
             }
-        }
+        });
         wire.extend_from_slice(b"\r\n");
         wire
     }
@@ -93,12 +100,13 @@ impl Line<'_> {
     }
 
     /// Sends a call and reads the whole answer; then the connection is kept for the next, or closed.
-    pub(super) async fn exchange(self, outbound: &Outbound, asking: Asking, call: &Call<'_>) -> Result<Answer, Cut> {
+    pub(super) async fn exchange(self, outbound: &Outbound, asking: Asking<'_>) -> Result<Answer, Cut> {
+        let call = asking.call;
         match self {
             Self::Plain(plain, backend) => {
                 // However long the site is silent: what bounds it is how long the whole call may take.
                 let mut site = Site::new(plain, call.limit);
-                let answer = exchange_plainly(&mut site, &asking, call).await?;
+                let answer = exchange_plainly(&mut site, &asking).await?;
                 if let Some(plain) = site.kept() {
                     backend.keep(plain, Instant::now());
                 }
@@ -107,7 +115,7 @@ impl Line<'_> {
             Self::Library(line) => {
                 let by_library = async {
                     let (mut session, peer) = *line;
-                    let answer = exchange(&mut session, asking.request(call), &call.body, call.most).await;
+                    let answer = exchange(&mut session, asking.request(), &call.body, call.most).await;
                     match answer {
                         Ok(_) => outbound.keep(session, &peer).await,
                         Err(_) => session.shutdown().await,
@@ -167,9 +175,9 @@ pub(super) async fn exchange(
 }
 
 /// The same past the library. Of the answer's headers only those are there that an answer to a call is read by.
-async fn exchange_plainly(site: &mut Site, asking: &Asking, call: &Call<'_>) -> Result<Answer, Cut> {
-    let Call { body, most, .. } = call;
-    let mut wire = asking.wire(call);
+async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer, Cut> {
+    let call @ Call { body, most, .. } = asking.call;
+    let mut wire = asking.wire();
     if body.len() <= COPIED {
         wire.extend_from_slice(body);
         site.ask(&wire).await?;

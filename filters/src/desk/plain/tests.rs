@@ -72,6 +72,17 @@ fn what_is_doubtful_is_not_judged() {
     assert!(passed(&nested(DEEPEST)).is_some() && passed(&nested(DEEPEST + 1)).is_none());
     let members = |n: usize| format!("{{{}}}", (0..n).map(|n| format!("\"{n}\":1")).collect::<Vec<_>>().join(","));
     assert!(passed(&members(MOST_MEMBERS)).is_some() && passed(&members(MOST_MEMBERS + 1)).is_none());
+    let both = |more| format!("[{},{}]", members(MOST_MEMBERS), members(MOST_MEMBERS + more));
+    assert!(passed(&both(0)).is_some() && passed(&both(1)).is_none(), "alike, and one more");
+}
+
+#[test]
+fn many_objects_of_which_none_is_like_the_last() {
+    let object = |n: usize| format!("{{\"a{n}\":1,\"b{n}\":2}}");
+    let many = |last: &str| format!("[{},{last}]", (0..MOST_KEPT).map(object).collect::<Vec<_>>().join(","));
+    assert!(passed(&many("{\"x\":1,\"y\":2}")).is_some());
+    assert!(passed(&many("{\"x\":1,\"x\":2}")).is_none());
+    assert!(passed(&many("{\"a0\":1,\"a0\":2}")).is_none());
 }
 
 /// Objects whose members have few names.

@@ -81,6 +81,7 @@ fn whatever_is_in_the_wrong_place_is_survived() {
         json!({}),
         json!({"x": 1}),
         json!({"x": ["y", "y"]}),
+        json!({"[": true, "^(?!x)": {}, "a${HOME}": false}),
     ];
     for value in &wrong {
         for key in ["info", "servers", "security", "components"] {
@@ -105,6 +106,7 @@ fn whatever_is_in_the_wrong_place_is_survived() {
             "minLength",
             "multipleOf",
             "pattern",
+            "patternProperties",
             "nullable",
             "additionalProperties",
             "dependentRequired",
@@ -128,6 +130,8 @@ fn whatever_is_in_the_wrong_place_is_survived() {
 /// Words that mean something in a document, and texts that should not.
 const WORDS: &[&str] = &[
     "$ref",
+    "patternProperties",
+    "^(?!x)",
     "type",
     "object",
     "array",
