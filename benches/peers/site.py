@@ -59,9 +59,11 @@ def things():
 def nginx(folder, name, server, extra="", cpus=None, connections=4096):
     """An nginx of one process without a log, the cheapest there is; as a site for whatever is measured."""
     conf = os.path.join(folder, f"{name}.conf")
+    # One new connection between two rounds of all others is too little for a crowd.
+    accepts = "multi_accept on; " if connections > 4096 else ""
     with open(conf, "w") as f:
         f.write(f"""worker_processes 1; daemon off; master_process off; pid {folder}/{name}.pid; error_log stderr crit;
-worker_rlimit_nofile {2 * connections}; events {{ worker_connections {connections}; }}
+worker_rlimit_nofile {2 * connections}; events {{ {accepts}worker_connections {connections}; }}
 http {{ access_log off; keepalive_requests 1000000000; client_body_temp_path {folder}/b; proxy_temp_path {folder}/p;
 fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s; types {{ text/html html; application/json json; }}
 {extra}
