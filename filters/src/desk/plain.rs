@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 /// Deeper than that is not plain; the library itself takes 127.
 const DEEPEST: usize = 64;
@@ -15,14 +15,13 @@ const DEEPEST: usize = 64;
 const MOST_MEMBERS: usize = 64;
 /// Digits of one number.
 const MOST_DIGITS: usize = 17;
-/// With so many names of objects that are over no more are kept.
-const MOST_KEPT: usize = 1024;
+/// Of an item of a list so many values are known; what comes behind them has to be the same in the next one.
+const MOST_KNOWN: usize = 256;
 
 /// The text as it can be passed on.
 pub(super) fn text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     std::str::from_utf8(json).ok()?;
-    let names = || Vec::with_capacity(32);
-    let mut scan = Scan { json, names: names(), kept: names(), last: [(0, 0); DEEPEST + 1], has_more: false };
+    let mut scan = Scan { json, names: Vec::with_capacity(32), known: Vec::with_capacity(32), has_more: false };
     let at = scan.blanks(0);
     let at = scan.value(at, 0)?;
     if scan.blanks(at) < json.len() {
@@ -34,24 +33,29 @@ pub(super) fn text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
 /// Each step is told where it begins, and says where the next one does.
 struct Scan<'j> {
     json: &'j [u8],
-    /// Names of the members so far, of all objects that are still open and are not like the last.
+    /// Names of the members so far, of all objects that are still open.
     names: Vec<Name<'j>>,
-    /// The same of objects that are over.
-    kept: Vec<Name<'j>>,
-    /// From where to where those stand there of an object at each depth: of the last one that began otherwise. What is in
-    /// a list is mostly alike: as long as the same names come in the same order none is there twice, and nothing has to
-    /// be looked for.
-    last: [(usize, usize); DEEPEST + 1],
+    /// Where values stand in what was read last of each list that is still open. What is in a list is mostly alike: an
+    /// item is plain if it has other such values in their places, and is else the same byte for byte.
+    known: Vec<Known>,
     /// There is more in it than is passed on.
     has_more: bool,
+}
+
+/// Where a value stands that is neither a list nor an object.
+#[derive(Clone, Copy)]
+struct Known {
+    start: usize,
+    end: usize,
+    /// What stands between quotes, which are none of it.
+    is_text: bool,
 }
 
 /// The name of a member. Its beginning tells it from most others.
 #[derive(Clone, Copy)]
 struct Name<'j> {
-    /// Its first eight bytes, and which of them it has.
+    /// Its first eight bytes.
     mark: u64,
-    mask: u64,
     /// With the quote at its end.
     text: &'j [u8],
 }
@@ -61,21 +65,13 @@ impl<'j> Name<'j> {
     fn new(json: &'j [u8], start: usize, end: usize) -> Self {
         let text = &json[start..=end];
         let mask = if text.len() < 8 { (1 << (8 * text.len())) - 1 } else { u64::MAX };
-        Self { mark: eight(json, start) & mask, mask, text }
+        Self { mark: eight(json, start) & mask, text }
     }
 
     #[inline(always)]
     fn is(&self, other: &Self) -> bool {
         // A quote is at the end of both, and nowhere else.
         self.mark == other.mark && (self.text.len() <= 8 || self.text == other.text)
-    }
-
-    /// Where its quote is, if it is this one that begins there.
-    #[inline(always)]
-    fn end_at(&self, json: &[u8], start: usize) -> Option<usize> {
-        let stands = eight(json, start) & self.mask == self.mark
-            && (self.text.len() <= 8 || json[start..].starts_with(self.text));
-        stands.then(|| start + self.text.len() - 1)
     }
 }
 
@@ -112,14 +108,35 @@ impl<'j> Scan<'j> {
 
     #[inline(always)]
     fn value(&mut self, at: usize, depth: usize) -> Option<usize> {
+        let end = match self.peek(at)? {
+            b'"' => {
+                let (end, _) = self.string(at)?;
+                self.know(at + 1, end, true);
+                return Some(end + 1);
+            }
+            b'{' if depth < DEEPEST => return self.object(at, depth + 1),
+            b'[' if depth < DEEPEST => return self.array(at, depth + 1),
+            _ => self.bare(at)?,
+        };
+        self.know(at, end, false);
+        Some(end)
+    }
+
+    /// A word or a number.
+    #[inline(always)]
+    fn bare(&self, at: usize) -> Option<usize> {
         match self.peek(at)? {
-            b'"' => self.string(at).map(|(end, _)| end + 1),
-            b'{' if depth < DEEPEST => self.object(at, depth + 1),
-            b'[' if depth < DEEPEST => self.array(at, depth + 1),
             b't' => self.word(at, b"true"),
             b'f' => self.word(at, b"false"),
             b'n' => self.word(at, b"null"),
             _ => self.number(at),
+        }
+    }
+
+    #[inline(always)]
+    fn know(&mut self, start: usize, end: usize, is_text: bool) {
+        if self.known.len() < MOST_KNOWN {
+            self.known.push(Known { start, end, is_text });
         }
     }
 
@@ -134,26 +151,12 @@ impl<'j> Scan<'j> {
             return Some(at + 1);
         }
         let first = self.names.len();
-        let (begun, end) = self.last[depth];
-        // The name that comes next if it is like the last; `None`: it is not.
-        let mut next = (begun < end).then_some(begun);
         loop {
             if self.peek(at)? != b'"' {
                 return None;
             }
-            let same = next.filter(|next| *next < end).and_then(|next| self.kept[next].end_at(self.json, at + 1));
-            let name_end = match (same, next) {
-                (Some(same), _) => {
-                    next = next.map(|next| next + 1);
-                    same
-                }
-                (None, so_far) => {
-                    self.names.extend_from_slice(&self.kept[begun..so_far.unwrap_or(begun)]);
-                    next = None;
-                    self.new_name(at, first)?
-                }
-            };
-            at = self.blanks(name_end + 1);
+            at = self.new_name(at, first)?;
+            at = self.blanks(at + 1);
             if self.peek(at)? != b':' {
                 return None;
             }
@@ -165,11 +168,6 @@ impl<'j> Scan<'j> {
                 b'}' => break,
                 _ => return None,
             }
-        }
-        if next.is_none() && self.kept.len() < MOST_KEPT {
-            self.last[depth].0 = self.kept.len();
-            self.kept.extend_from_slice(&self.names[first..]);
-            self.last[depth].1 = self.kept.len();
         }
         self.names.truncate(first);
         Some(at + 1)
@@ -194,14 +192,51 @@ impl<'j> Scan<'j> {
         if self.peek(at)? == b']' {
             return Some(at + 1);
         }
+        let first = self.known.len();
+        // The last item that was read by itself.
+        let mut last = 0..0;
         loop {
-            at = self.value(at, depth)?;
+            at = match self.like(first, &last, at) {
+                Some(end) => end,
+                None => {
+                    let is_deep = matches!(self.peek(at)?, b'{' | b'[');
+                    if is_deep {
+                        self.known.truncate(first);
+                    }
+                    let end = self.value(at, depth)?;
+                    last = if is_deep { at..end } else { 0..0 };
+                    end
+                }
+            };
             at = self.blanks(at);
             match self.peek(at)? {
                 b',' => at = self.blanks(at + 1),
                 b']' => return Some(at + 1),
                 _ => return None,
             }
+        }
+    }
+
+    /// Where an item ends that begins at `at` and is like the `last` one. `first`: of what is known of that.
+    #[inline(always)]
+    fn like(&self, first: usize, last: &Range<usize>, at: usize) -> Option<usize> {
+        if last.is_empty() {
+            return None;
+        }
+        let (mut from, mut at) = (last.start, at);
+        let mut known = self.known[first..].iter();
+        loop {
+            let wanted = &self.json[from..last.end];
+            let same = same(wanted, self.json.get(at..)?);
+            if same == wanted.len() {
+                return Some(at + same);
+            }
+            // Where they part there has to be a value, or the end of one.
+            let parted = from + same;
+            let value = known.find(|known| known.end >= parted).filter(|known| known.start <= parted)?;
+            at += value.start - from;
+            at = if value.is_text { at + unmarked(self.json.get(at..)?) } else { self.bare(at)? };
+            from = value.end;
         }
     }
 
@@ -248,6 +283,20 @@ impl<'j> Scan<'j> {
         }
         (at > start).then_some(at)
     }
+}
+
+/// How many bytes two texts have in common from their beginnings on: eight at a time.
+#[inline(always)]
+fn same(one: &[u8], other: &[u8]) -> usize {
+    let mut at = 0;
+    while let (Some(a), Some(b)) = (one[at..].first_chunk(), other[at..].first_chunk()) {
+        let parted = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+        if parted != 0 {
+            return at + parted.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    at + one[at..].iter().zip(&other[at..]).take_while(|(a, b)| a == b).count()
 }
 
 /// How many bytes stand before the next quote, backslash or control character: eight at a time.
