@@ -205,7 +205,7 @@ static POLICIES: Table = open(&[
     key("cache", Sub(&POLICIES_CACHE)),
 ]);
 
-static POLICIES_CACHE: Table = open(&[key("allowed", Any), key("max_ttl_seconds", Int(0, BOUNDED))]);
+static POLICIES_CACHE: Table = open(&[key("allowed", Bool), key("max_ttl_seconds", Int(0, BOUNDED))]);
 
 static DATA_PROCESSING: Table = open(&[
     key("personal_data_processed", Any),

@@ -27,7 +27,7 @@ pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
         data_sensitivity: view.text("data_sensitivity"),
         auth: view.text("auth"),
         required_scopes: view.texts("required_scopes"),
-        requires_user_confirmation: view.get("requires_user_confirmation").and_then(Item::bool),
+        requires_user_confirmation: view.item.and_then(confirmed),
         requires_strong_authentication: view.flag("requires_strong_authentication", false),
         idempotency_required: view.flag("idempotency_required", false),
         cache_ttl: std::time::Duration::from_secs(view.number("cache_ttl_seconds", 0)),
@@ -109,6 +109,13 @@ fn aom(view: View) -> Aom {
         agent_hints: view.get("agent_hints").map(Item::json),
         actions: view.tables("actions").filter_map(action).collect(),
     }
+}
+
+/// Whether a person confirms it, as far as that is written: in one word, or as AICP §5.10 spells it out. Where both are
+/// there the stricter one holds (§6.10).
+pub(super) fn confirmed(capability: &Item) -> Option<bool> {
+    let word = |path: &[&str]| capability.at(path).and_then(Item::bool);
+    word(&["requires_user_confirmation"]).max(word(&["confirmation", "required"]))
 }
 
 /// AICP §5.10 spells a confirmation out with a reason and a text; they stand in where ours are not written.

@@ -6,10 +6,12 @@ use serde_json::{Map, Value as Json};
 
 use super::{
     keys::ROOT,
+    lower_capability::confirmed,
     node::Node,
     raw::{Item, Value},
     schema::{Kind, Table},
     schemas::Schemas,
+    strictest::put,
 };
 
 /// Stands where a secret was.
@@ -42,7 +44,7 @@ fn published(table: &Table, item: &Item) -> Vec<(String, Node)> {
                 Kind::Subs(table) => {
                     let exposed = |item: &&Item| item.get("exposed").and_then(Item::bool) != Some(false);
                     let items = entry.item.items().iter().filter(exposed);
-                    Node::Array(items.map(|item| Node::Table(published(table, item))).collect())
+                    Node::Array(items.map(|item| one_of_many(table, item)).collect())
                 }
                 _ => entry.item.node(),
             },
@@ -51,6 +53,15 @@ fn published(table: &Table, item: &Item) -> Vec<(String, Node)> {
         Some((entry.key.to_string(), node))
     }));
     entries
+}
+
+/// A table of a list. What a capability says in a table of ours that others have to know too is told in one word.
+fn one_of_many(table: &Table, item: &Item) -> Node {
+    let mut node = Node::Table(published(table, item));
+    if let Some(confirmed) = item.get("confirmation").and_then(|_| confirmed(item)) {
+        put(&mut node, "requires_user_confirmation", Some(Node::Boolean(confirmed)));
+    }
+    node
 }
 
 /// The whole document for the operator: secrets, and whatever came from outside the file, are not in it.

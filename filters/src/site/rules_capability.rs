@@ -96,6 +96,15 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
         let finding = found.warning(capability.line, trail.key("risk_level"), "missing; it is published as high");
         finding.hint("write low, medium, high or critical");
     }
+    let (own, spelled_out) =
+        (capability.get("requires_user_confirmation"), capability.at(&["confirmation", "required"]));
+    if let (Some(own), Some(spelled_out)) = (own, spelled_out)
+        && own.bool() != spelled_out.bool()
+    {
+        let what = format!("{}, and confirmation.required is {}", own.shown(), spelled_out.shown());
+        let finding = found.warning(own.line, trail.key("requires_user_confirmation"), what);
+        finding.hint("the stricter one holds: a person is asked");
+    }
     let is_action =
         text(capability, "type").and_then(lower_capability::capability_kind).is_some_and(|kind| kind.is_action());
     if !is_action {
@@ -104,9 +113,9 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
     if let Some(item) = capability.get("auth").filter(|item| item.str() == Some("none")) {
         found.warning(item.line, trail.key("auth"), "an action that anyone may call");
     }
-    if let Some(item) = capability.get("requires_user_confirmation").filter(|item| item.bool() == Some(false)) {
-        let what = "an action that no person confirms";
-        found.warning(item.line, trail.key("requires_user_confirmation"), what);
+    if let Some(item) = own.or(spelled_out).filter(|_| lower_capability::confirmed(capability) == Some(false)) {
+        let key = if own.is_some() { "requires_user_confirmation" } else { "confirmation.required" };
+        found.warning(item.line, trail.key(key), "an action that no person confirms");
     }
 }
 

@@ -162,8 +162,8 @@ impl Capability {
             Some("none") => AuthNeed::None,
             Some("required") => AuthNeed::Required,
             Some(_) => AuthNeed::Optional,
-            None if self.kind.is_action() => AuthNeed::Required,
-            None => AuthNeed::Optional,
+            None if self.kind.is_read() => AuthNeed::Optional,
+            None => AuthNeed::Required,
         }
     }
 

@@ -197,7 +197,8 @@ fn member<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
     }
 }
 
-fn put(node: &mut Node, key: &str, value: Option<Node>) {
+/// Gives a member a value, or takes it away.
+pub(super) fn put(node: &mut Node, key: &str, value: Option<Node>) {
     let Node::Table(entries) = node else { return };
     let at = entries.iter().position(|(name, _)| name == key);
     match (at, value) {

@@ -11,7 +11,7 @@ use super::{
     error::{self, Form},
 };
 use crate::{
-    caller::Caller,
+    caller::{Caller, Proof},
     desk::{Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
     fault::{Fault, Refusal},
     reply::Reply,
@@ -216,7 +216,8 @@ impl AtEndpoint {
 
 /// Who may keep it, and for how long (decision 18).
 fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> HeaderValue {
-    let whose = if capability.is_public() && !caller.has_credential() { "public" } else { "private" };
+    // A signature says who asks as well as a credential does.
+    let whose = if capability.is_public() && caller.proof == Proof::None { "public" } else { "private" };
     match done.keeps.map(|keeps| keeps.as_secs()) {
         _ if !capability.kind.is_read() || capability.is_sensitive() => NO_STORE,
         Some(seconds) => HeaderValue::try_from(format!("{whose}, max-age={seconds}")).unwrap_or(NO_STORE),

@@ -3,7 +3,9 @@
 use crate::site::Node;
 
 /// Kinds that only read: what is missing on the others is not permission (AICP §8.12).
-const READS: [&str; 6] = ["resource", "query", "compare", "monitor", "event", "policy"];
+const READS: [&str; 4] = ["resource", "query", "compare", "policy"];
+/// Kinds that do nothing that a person would have to confirm, besides.
+const WATCHES: [&str; 2] = ["monitor", "event"];
 
 /// What the contract says of its signature (§8.11).
 pub(super) struct Signed<'a> {
@@ -55,7 +57,10 @@ pub(super) fn published<'a>(contract: &'a Node, signed: Option<Signed<'a>>) -> N
 /// The safe defaults of AICP §8.12, applied and published.
 fn write_out_defaults(capability: &mut Node<&str>) {
     let Node::Table(entries) = capability else { return };
-    let reads = entries.iter().any(|(k, v)| *k == "type" && matches!(v, Node::String(kind) if READS.contains(kind)));
+    let is_one_of = |kinds: &[&str]| {
+        entries.iter().any(|(k, v)| *k == "type" && matches!(v, Node::String(kind) if kinds.contains(kind)))
+    };
+    let (reads, watches) = (is_one_of(&READS), is_one_of(&WATCHES));
     let called = entries.iter().any(|(k, _)| *k == "endpoint");
     let gets = |v: &Node<&str>| matches!(v, Node::String("resource" | "policy"));
     let usual = if entries.iter().any(|(k, v)| *k == "type" && gets(v)) { "GET" } else { "POST" };
@@ -70,6 +75,8 @@ fn write_out_defaults(capability: &mut Node<&str>) {
     default("risk_level", Node::String("high"));
     if !reads {
         default("auth", Node::String("required"));
+    }
+    if !reads && !watches {
         default("requires_user_confirmation", Node::Boolean(true));
     }
 }

@@ -230,3 +230,37 @@ confirmation_text = "Cancel it"
     written["capabilities"][2].as_object_mut().unwrap().remove("confirmation");
     assert_eq!(declared.contract.to_json(), written);
 }
+
+#[test]
+fn a_confirmation_that_is_spelled_out_is_asked_for_and_published() {
+    let declared = |kind: &str, lines: &str| {
+        let text = format!(
+            "[[capabilities]]\nid = 'a'\ntype = '{kind}'\nrisk_level = 'low'\nauth = 'none'\n{lines}\n{UPSTREAM}"
+        );
+        let declared = declare_here(&text).unwrap_or_else(|refused| panic!("{refused}"));
+        let published = declared.contract.to_json()["capabilities"][0]["requires_user_confirmation"].as_bool();
+        let warned = declared.warnings.iter().any(|warning| line(warning).contains("confirm"));
+        (declared.settings.capabilities[0].is_confirmed(), published, warned)
+    };
+    let spelled_out = |required: bool| format!("confirmation = {{ required = {required} }}");
+    assert_eq!(declared("resource", &spelled_out(true)), (true, Some(true), false));
+    assert_eq!(declared("resource", "confirmation = { summary = 's' }"), (false, None, false));
+    let both = |own: bool, required: bool| format!("requires_user_confirmation = {own}\n{}", spelled_out(required));
+    assert_eq!(declared("resource", &both(false, true)), (true, Some(true), true), "the stricter one holds");
+    assert_eq!(declared("resource", &both(true, false)), (true, Some(true), true));
+    assert_eq!(declared("commit_action", &spelled_out(false)), (false, Some(false), true), "obeyed, and told");
+}
+
+#[test]
+fn what_may_act_asks_for_a_credential_where_nothing_is_said() {
+    let need = |kind: &str| {
+        let text = format!("[[capabilities]]\nid = 'a'\ntype = '{kind}'\nrisk_level = 'low'\n{UPSTREAM}");
+        declare_here(&text).unwrap().settings.capabilities[0].auth_need()
+    };
+    for reads in ["resource", "query", "compare", "policy"] {
+        assert_eq!(need(reads), AuthNeed::Optional, "{reads}");
+    }
+    for acts in ["monitor", "event", "prepare_action", "commit_action", "destructive_action"] {
+        assert_eq!(need(acts), AuthNeed::Required, "{acts}");
+    }
+}
