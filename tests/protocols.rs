@@ -164,6 +164,35 @@ async fn protocols_interim_answers_of_the_site_do_not_confuse() {
 }
 
 #[tokio::test]
+async fn protocols_a_site_that_fails_after_an_interim_answer_is_told() {
+    let origin = Origin::start(|_: &Request| {
+        vec![Step::Write(b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n".to_vec()), Step::Close]
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    // The short way, and the library's.
+    for ask in [Ask::get("/"), Ask::post("/", "x")] {
+        let mut conn = desk.conn().await;
+        let response = conn.ask(&ask).await;
+        assert_eq!(response.status, 502, "{}", response.text());
+    }
+}
+
+#[tokio::test]
+async fn protocols_what_an_older_site_sends_in_chunks_is_told_as_what_we_are() {
+    let origin = Origin::start(|_: &Request| {
+        let head = "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
+        vec![Step::Write(format!("{head}2\r\nok\r\n0\r\n\r\n").into_bytes()), Step::Close]
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    for ask in [Ask::get("/"), Ask::post("/", "x")] {
+        let response = desk.conn().await.ask(&ask).await;
+        assert_eq!((response.version.as_str(), response.text().as_str()), ("HTTP/1.1", "ok"));
+    }
+}
+
+#[tokio::test]
 async fn protocols_an_empty_last_frame_ends_an_upload_once() {
     // HTTP/2 in, chunked HTTP/1.1 up: a second terminator would poison the pooled connection.
     let origin = Origin::start(|r: &Request| Reply::json(r.body.len().to_string())).await;

@@ -89,6 +89,31 @@ async fn streaming_events_arrive_one_by_one() {
 }
 
 #[tokio::test]
+async fn streaming_an_answer_of_a_known_length_arrives_as_it_is_sent() {
+    let gate = Gate::closed();
+    let shut = gate.clone();
+    let origin = Origin::start(move |r: &Request| {
+        let reply = Reply::new(200).header("Content-Type", "text/plain").body("first").wait(&shut).then("second");
+        if r.target == "/broken" { reply.hang_up() } else { reply }
+    })
+    .await;
+    let desk = Setup::before(&origin).reading(QUIET).start().await;
+    // The first goes the short way, the others the library's.
+    let asked = [Ask::get("/a"), Ask::post("/a", "x"), Ask::post("/broken", "x")];
+    let mut conns = Vec::new();
+    for ask in asked {
+        let mut conn = desk.conn().await;
+        conn.send(ask.bytes()).await;
+        conn.until("first").await;
+        conns.push(conn);
+    }
+    gate.open();
+    for conn in &mut conns {
+        conn.until("second").await;
+    }
+}
+
+#[tokio::test]
 async fn streaming_an_upload_reaches_the_site_before_it_ends() {
     let origin = Origin::start(|r: &Request| Reply::json(r.body.len().to_string())).await;
     let desk = Setup::before(&origin).reading(QUIET).start().await;

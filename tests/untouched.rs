@@ -101,6 +101,28 @@ async fn untouched_are_other_types_parts_and_charsets_from_an_http2_site() {
 }
 
 #[tokio::test]
+async fn untouched_pages_have_their_304() {
+    let origin = Origin::start(|r: &Request| {
+        if r.headers.get("if-none-match") == Some("\"a\"") {
+            return Reply::new(304).header("ETag", "\"a\"");
+        }
+        let reply = if r.target == "/wide" {
+            Reply::new(200).header("Content-Type", "text/html; charset=utf-16").body("wide")
+        } else {
+            Reply::html(PAGE).header("Cache-Control", "no-transform")
+        };
+        reply.header("ETag", "\"a\"")
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    for path in ["/as-it-is", "/wide"] {
+        assert_eq!(desk.ask(Via::H1, Ask::get(path)).await.status, 200, "{path}");
+        let again = desk.ask(Via::H1, Ask::get(path).header("If-None-Match", "\"a\"")).await;
+        assert_eq!((again.status, again.header("etag")), (304, Some("\"a\"")), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn untouched_headers_arrive_in_order_with_only_the_link_added() {
     let origin = Origin::start(|_: &Request| {
         Reply::json("{}")

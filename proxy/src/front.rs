@@ -284,10 +284,11 @@ impl ProxyHttp for Front {
             response.remove_header(&header::TRANSFER_ENCODING);
             session.set_keepalive(None);
         }
-        let framed =
-            response.headers.contains_key(header::CONTENT_LENGTH) || session.req_header().method == Method::HEAD;
+        let framed = response.headers.contains_key(header::CONTENT_LENGTH)
+            || response.headers.contains_key(header::TRANSFER_ENCODING)
+            || session.req_header().method == Method::HEAD;
         if response.version < Version::HTTP_11 && framed {
-            // A proxy answers as what it is, not as the site (RFC 9110 §6.2). Other bodies the library frames anew.
+            // A proxy answers as what it is, not as the site (RFC 9110 §6.2). What nobody framed the library does.
             response.set_version(Version::HTTP_11);
         }
         Ok(())
@@ -298,7 +299,7 @@ impl ProxyHttp for Front {
         ctx.error = Some(failure.reason());
         self.report(ctx, e, failure);
         let mut code = 0;
-        if let (Some(fault), None) = (failure.fault(), session.response_written().map(|r| r.status)) {
+        if let (Some(fault), None) = (failure.fault(), answered(session)) {
             session.set_keepalive(None);
             code = fault.status().as_u16();
             let _ = self.explain(session, ctx, &fault.into()).await;
@@ -319,11 +320,19 @@ impl ProxyHttp for Front {
     async fn logging(&self, session: &mut Session, _: Option<&Error>, ctx: &mut Ctx) {
         let over = Over {
             request: session.req_header(),
-            status: session.response_written().map_or(0, |r| r.status.as_u16()),
+            status: answered(session).map_or(0, |status| status.as_u16()),
             received: session.body_bytes_read(),
             sent: session.body_bytes_sent(),
             page: session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome),
         };
         self.account(&over, ctx);
     }
+}
+
+/// The status that the client has been told. What the site says before its answer is none.
+fn answered(session: &Session) -> Option<StatusCode> {
+    session
+        .response_written()
+        .map(|response| response.status)
+        .filter(|status| !status.is_informational() || *status == 101)
 }

@@ -8,7 +8,7 @@ use std::{
     os::fd::AsRawFd,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
 };
 
 use bytes::Bytes;
@@ -217,6 +217,10 @@ impl Conn {
 
 impl Drop for Conn {
     fn drop(&mut self) {
+        // An answer that breaks off has got as far as this; what the socket does not take at once is lost.
+        if !self.framed && !self.gathered.is_empty() {
+            let _ = self.poll_gathered(&mut Context::from_waker(Waker::noop()));
+        }
         if !self.info.lingers() {
             return;
         }

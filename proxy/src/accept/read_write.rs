@@ -31,7 +31,7 @@ impl Conn {
         written
     }
 
-    fn poll_gathered(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_gathered(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.gathered.is_empty() {
             let gathered = std::mem::take(&mut self.gathered);
             let written = self.poll_out(cx, &[io::IoSlice::new(&gathered)]);
@@ -61,6 +61,10 @@ impl AsyncRead for Conn {
         if let Poll::Ready(read) = self.poll_socket_read(cx, buf) {
             self.taken += buf.filled().len() - before;
             return Poll::Ready(read);
+        }
+        // Whoever waits for the client, or for the site beside it, has no more to say for now.
+        if let (false, Poll::Ready(Err(e))) = (self.framed, self.poll_gathered(cx)) {
+            return Poll::Ready(Err(e));
         }
         // The timer exists only while a head is incomplete: most heads arrive at once.
         if let (Some(due), false) = (self.head_due, self.info.has_head()) {

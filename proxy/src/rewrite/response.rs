@@ -61,8 +61,11 @@ pub fn prepare(
         }
         return (Touched::No, changes);
     }
+    let coding = left_alone(status, sent, version);
+    // A page that stays as it is has its 304 like anything else; one that only this client gets so may be another's.
+    let touched = html && !matches!(coding, Err("no_transform" | "charset" | "coding"));
     if status == StatusCode::OK && *method != Method::POST {
-        known::learn(request.raw_path(), html);
+        known::learn(request.raw_path(), touched);
     }
     if !html {
         return (Touched::No, changes);
@@ -71,7 +74,7 @@ pub fn prepare(
         metrics.pages_untouched.with_label_values(&[why]).inc();
         Touched::Left(why)
     };
-    let coding = match left_alone(status, sent, version) {
+    let coding = match coding {
         Ok(coding) => coding,
         Err(why) => return (left(why), changes),
     };
