@@ -182,7 +182,7 @@ impl Endpoint {
         let mut methods: Vec<&str> = Vec::new();
         for call in calls {
             let with_head: &[&str] =
-                if call.method == Method::GET { &["GET", "HEAD"] } else { &[call.method.as_str()] };
+                if call.method == Method::GET && !call.action { &["GET", "HEAD"] } else { &[call.method.as_str()] };
             methods.extend(with_head);
         }
         methods.push("OPTIONS");
@@ -201,8 +201,9 @@ impl Endpoint {
 }
 
 impl Call {
+    /// Who asks for a head alone wants nothing done.
     fn takes(&self, method: &Method) -> bool {
-        self.method == *method || self.method == Method::GET && *method == Method::HEAD
+        self.method == *method || self.method == Method::GET && *method == Method::HEAD && !self.action
     }
 }
 
@@ -216,6 +217,14 @@ fn place(segment: &str) -> Option<(&str, &str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_asks_for_a_head_alone_has_nothing_done() {
+        let at = |action| Endpoint::call("/a", Method::GET, action, crate::problem::reply);
+        let said = |endpoint: Endpoint| (endpoint.takes(&Method::HEAD), endpoint.allow());
+        assert_eq!(said(at(false)), (true, HeaderValue::from_static("GET, HEAD, OPTIONS")));
+        assert_eq!(said(at(true)), (false, HeaderValue::from_static("GET, OPTIONS")));
+    }
 
     #[test]
     fn places_are_filled_only_by_the_declared_spelling() {

@@ -72,7 +72,7 @@ impl<'de> serde::de::Visitor<'de> for Visitor {
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
         // A whole number that fits nowhere comes as a fraction.
         const EXACT: f64 = 9_007_199_254_740_992.0;
-        if value.fract() == 0.0 && value.abs() > EXACT * 1024.0 {
+        if value.fract() == 0.0 && value.abs() >= EXACT * 1024.0 {
             return Err(E::custom("A number is too large to be passed on as it is. Send it as a string."));
         }
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("A number is out of range."))
@@ -123,6 +123,7 @@ mod tests {
             ("{", "not JSON"),
             (r#"{"a":1} x"#, "not JSON"),
             (r#"{"a":123456789012345678901234567890}"#, "too large"),
+            (r#"{"a":-9223372036854775809}"#, "too large"),
             ("", "not JSON"),
         ] {
             let said = object(wrong.as_bytes()).unwrap_err();

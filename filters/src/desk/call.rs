@@ -26,6 +26,7 @@ use crate::{
         Caller,
         forwarded::{self, Meaning},
     },
+    firewall,
     site::{self, Capability, ResponseKind, Settings},
 };
 
@@ -98,6 +99,8 @@ pub(super) struct CallPlan {
     elsewhere: Option<Url>,
     method: Method,
     target: Target,
+    /// Input must not lead to what is hidden.
+    hides: bool,
     /// Ours, and the site's name for it.
     renamed: HashMap<String, String>,
     /// The site's names that only a renamed input may have, or none: the operator gave them a value.
@@ -172,10 +175,13 @@ impl CallPlan {
             .chain(method_override)
             .map(|name| folded(&name).into_owned())
             .collect();
+        let target = Target::parse(&target).ok()?;
         Some(Self {
             elsewhere,
             method,
-            target: Target::parse(&target).ok()?,
+            // What the operator wrote out is meant.
+            hides: settings.firewall.hide && call.url.is_none() && target.names().next().is_some(),
+            target,
             renamed,
             taken,
             leftover,
@@ -203,6 +209,9 @@ impl CallPlan {
             placed.push(self.ours(input, name));
         }
         let mut target = self.target.fill(|name| input.get(self.ours(input, name)))?;
+        if self.hides && firewall::is_hidden(&target) {
+            return Err(Violation::new("", "This leads to something that is not to be had here."));
+        }
         let mut left = BTreeMap::new();
         for (name, value) in input.iter().filter(|(name, _)| !placed.contains(&name.as_str())) {
             let theirs = match self.renamed.get(name) {
@@ -251,12 +260,12 @@ impl CallPlan {
     }
 }
 
-/// A name as those sites read it that fold most: case, blanks and dots, and `a[]` for `a`.
+/// A name as those sites read it that fold most: case, blanks and dots, `a[]` for `a`, and nothing after a NUL.
 fn folded(name: &str) -> Cow<'_, str> {
     if name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-')) {
         return name.into();
     }
-    let name = name.split('[').next().unwrap_or_default().trim();
+    let name = name.split(['[', '\0']).next().unwrap_or_default().trim();
     name.to_lowercase().replace(['.', ' '], "_").into()
 }
 

@@ -115,6 +115,14 @@ impl Forbidden {
         if found.is_empty() { Ok(()) } else { Err(Refusal { violations: found, ..Fault::ForbiddenField.into() }) }
     }
 
+    /// Whether a name is one of them, or one that a site takes apart into one (`a[b]` and `a.b` are `b` in `a`).
+    fn has(&self, name: &str) -> bool {
+        // A site that is written in C may read no further.
+        let name = name.split('\0').next().unwrap_or_default();
+        let mut spelled = std::iter::once(name).chain(name.split(['[', ']', '.']).filter(|part| !part.is_empty()));
+        spelled.any(|name| self.0.contains(&folded(name)))
+    }
+
     fn search(&self, value: &Value, pointer: &mut String, found: &mut Vec<Violation>) {
         let length = pointer.len();
         let mut step = |name: &str, value: &Value, found: &mut Vec<Violation>| {
@@ -122,7 +130,7 @@ impl Forbidden {
             pointer.push_str(&escaped(name));
             if found.len() >= MOST_VIOLATIONS {
                 // Enough is known to refuse it.
-            } else if self.0.contains(&folded(name)) {
+            } else if self.has(name) {
                 found.push(violation(pointer, "This must not be sent here. Leave it out."));
             } else {
                 self.search(value, pointer, found);
@@ -189,6 +197,10 @@ mod tests {
         let pointers: Vec<_> = found.violations.iter().map(|v| v.pointer.as_str()).collect();
         assert_eq!(pointers, ["/Passport-Number", "/a/0/passportNumber", "/x/CVC"]);
         assert!(forbidden.check(&json!({ "passport": 1 })).is_ok());
+        for name in ["a[passport_number]", "a.cvc", "cvc[]", "[cvc", "cvc\0x", "x[cvc\0]"] {
+            assert!(forbidden.check(&json!({ name: 1 })).is_err(), "{name:?}");
+        }
+        assert!(forbidden.check(&json!({ "a[b]": 1, "a.b.c": 2, "\0cvc": 3 })).is_ok());
         let many: Vec<Value> = (0..1000).map(|_| json!({ "cvc": 1 })).collect();
         let found = forbidden.check(&json!({ "k".repeat(30_000): many })).unwrap_err().violations;
         assert!(found.len() <= MOST_VIOLATIONS && found.iter().all(|v| v.pointer.len() < 1000));

@@ -104,7 +104,7 @@ impl Plan {
         }
     }
 
-    /// What was declared, within what the policies allow. What is about somebody is kept only where the declaration says
+    /// What was declared, within what the policies allow and for as long as the answer is said to hold. What is about somebody is kept only where the declaration says
     /// what for and for how long (AICP §12.7).
     pub(crate) fn ttl(capability: &Capability, settings: &Settings) -> Duration {
         let privacy = &capability.privacy;
@@ -113,7 +113,8 @@ impl Plan {
         {
             return Duration::ZERO;
         }
-        capability.cache_ttl.min(settings.policies.max_ttl.unwrap_or(Duration::MAX))
+        let holds = capability.aom.max_age.unwrap_or(Duration::MAX);
+        capability.cache_ttl.min(settings.policies.max_ttl.unwrap_or(Duration::MAX)).min(holds)
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
     escalated::Permission,
     input,
     plan::{Plan, Way},
+    supervised::blocked,
 };
 use crate::{
     fault::{Fault, Refusal},
@@ -206,7 +207,14 @@ impl<'a> Step<'a> {
         }
         let changed = Box::pin(self.supervised()).await?;
         match doing {
-            Doing::Call(plan, _) if changed => Ok((self.calling(plan)?, true)),
+            Doing::Call(plan, _) if changed => match self.calling(plan) {
+                Ok(doing) => Ok((doing, true)),
+                // Who called did not send what cannot be sent.
+                Err(_) => {
+                    self.account.supervision = "block";
+                    Err(blocked().into())
+                }
+            },
             doing => Ok((doing, changed)),
         }
     }

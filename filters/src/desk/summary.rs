@@ -10,7 +10,7 @@ mod tests;
 use std::{fmt::Write, sync::LazyLock};
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, value::Serde};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub(super) use quoted::{from_step, unmarked};
 
@@ -27,6 +27,8 @@ const LONGEST_NUMBER: usize = 24;
 const LONGEST_NAME: usize = 40;
 /// Members of an input that are listed where the operator wrote no summary.
 const MOST_LISTED: usize = 12;
+/// How deep a schema is looked into; what is deeper is known with what it is in.
+const DEEPEST: usize = 16;
 /// Steps of one rendering.
 const FUEL: u64 = 20_000;
 
@@ -54,10 +56,10 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 #[derive(Debug, Clone)]
 pub struct Summary {
     template: Option<String>,
-    /// The inputs that the template names.
-    named: Vec<String>,
-    /// The inputs that the schema knows.
-    known: Vec<String>,
+    /// The inputs that the template names, each by the way to it.
+    named: Vec<Vec<String>>,
+    /// The inputs that the schema knows, down to those of which it says no more.
+    known: Vec<Vec<String>>,
     /// Says what is done, where there is no template.
     description: String,
     /// What is used for what, and who gets it (AICP §9.4).
@@ -79,13 +81,13 @@ impl Summary {
         let template = capability.confirmation.summary.clone();
         let compiled = template.as_deref().and_then(|t| TEMPLATES.template_from_named_str("summary", t).ok());
         let named = compiled.map(|template| template.undeclared_variables(true)).unwrap_or_default();
-        let member =
-            |name: String| name.strip_prefix("input.").map(|rest| rest.split('.').next().unwrap_or(rest).into());
-        let schema = capability.input_schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+        let way = |name: String| Some(name.strip_prefix("input.")?.split('.').map(str::to_owned).collect());
+        let mut known = Vec::new();
+        capability.input_schema.iter().for_each(|schema| ways(schema, &[], &mut known));
         Self {
             template,
-            named: named.into_iter().filter_map(member).collect(),
-            known: schema.map(|members| members.keys().cloned().collect()).unwrap_or_default(),
+            named: named.into_iter().filter_map(way).collect(),
+            known,
             description: description.trim_end_matches('.').to_owned(),
             consent: consent(capability, settings),
         }
@@ -113,13 +115,14 @@ impl Summary {
             let template = TEMPLATES.template_from_named_str("summary", template).ok()?;
             template.render(context! { input => Serde(input) }).ok()
         });
-        let foreseen = |name: &String| self.named.contains(name) || self.known.contains(name);
         let mut summary = match rendered {
             Some(rendered) => {
-                let others = self.listed(input.as_object(), |name| !foreseen(name));
+                let mut others = Vec::new();
+                self.unforeseen(input, &mut Vec::new(), &mut others);
+                let others = self.listed(others);
                 if others.is_empty() { rendered } else { format!("{rendered} Also sent: {others}.") }
             }
-            None => match self.listed(input.as_object(), |_| true) {
+            None => match self.listed(members(input).map(|(name, value)| (vec![name], value)).collect()) {
                 listed if listed.is_empty() => format!("{}.", self.description),
                 listed => format!("{}; {listed}.", self.description),
             },
@@ -133,20 +136,57 @@ impl Summary {
         plain(&summary).take(longest).collect()
     }
 
-    /// Members of an input, those that the schema knows first.
-    fn listed(&self, input: Option<&Map<String, Value>>, wanted: impl Fn(&String) -> bool) -> String {
-        let all: Vec<_> = input.into_iter().flatten().filter(|(name, _)| wanted(name)).collect();
-        let (known, unknown): (Vec<_>, Vec<_>) = all.into_iter().partition(|(name, _)| self.known.contains(name));
+    /// What of an input neither the template nor the schema names; of an object of which they name some, the rest.
+    fn unforeseen<'v>(
+        &self,
+        value: &'v Value,
+        way: &mut Vec<&'v String>,
+        found: &mut Vec<(Vec<&'v String>, &'v Value)>,
+    ) {
+        for (name, value) in members(value) {
+            way.push(name);
+            let ways = || self.named.iter().chain(&self.known);
+            if !ways().any(|known| known.iter().eq(way.iter().copied())) {
+                match ways().any(|known| known.len() > way.len() && known.iter().zip(way.iter()).all(|(a, b)| a == *b))
+                {
+                    true if value.is_object() => self.unforeseen(value, way, found),
+                    _ => found.push((way.clone(), value)),
+                }
+            }
+            way.pop();
+        }
+    }
+
+    /// Inputs, those that the schema knows first.
+    fn listed(&self, all: Vec<(Vec<&String>, &Value)>) -> String {
+        let knows = |way: &[&String]| self.known.iter().any(|known| known.first() == way.first().copied());
+        let (known, unknown): (Vec<_>, Vec<_>) = all.into_iter().partition(|(way, _)| knows(way));
         let (mut list, count) = (String::new(), known.len() + unknown.len());
-        for (at, (name, value)) in known.into_iter().chain(unknown).take(MOST_LISTED).enumerate() {
+        for (at, (way, value)) in known.into_iter().chain(unknown).take(MOST_LISTED).enumerate() {
+            let name = way.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(".");
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let comma = if at == 0 { "" } else { ", " };
-            let _ = write!(list, "{comma}{}: {}", quoted_within(name, LONGEST_NAME), quoted(&text));
+            let _ = write!(list, "{comma}{}: {}", quoted_within(&name, LONGEST_NAME), quoted(&text));
         }
         if count > MOST_LISTED {
             let _ = write!(list, " and {} more that are not shown", count - MOST_LISTED);
         }
         list
+    }
+}
+
+fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
+}
+
+/// The ways to everything that a schema names.
+fn ways(schema: &Value, way: &[String], found: &mut Vec<Vec<String>>) {
+    for (name, schema) in schema.get("properties").into_iter().flat_map(members) {
+        let way = [way, std::slice::from_ref(name)].concat();
+        match schema.get("properties").is_some_and(Value::is_object) && way.len() < DEEPEST {
+            true => ways(schema, &way, found),
+            false => found.push(way),
+        }
     }
 }
 
@@ -157,12 +197,17 @@ fn consent(capability: &Capability, settings: &Settings) -> String {
     if !privacy.explicit_consent {
         return String::new();
     }
+    // No list of names is no promise.
+    let nobody = match privacy.shares || settings.shares {
+        true => "others, who are not named",
+        false => "nobody else, as far as declared",
+    };
     let list = |items: &[String], none: &str| if items.is_empty() { none.to_owned() } else { items.join(", ") };
     format!(
         " Purpose: {}. Personal data used: {}. Shared with: {}.",
         privacy.purpose.as_deref().unwrap_or("not declared"),
         list(&privacy.personal_data, "not declared"),
-        list(recipients, "nobody else, as far as declared"),
+        list(recipients, nobody),
     )
 }
 

@@ -83,6 +83,13 @@ pub(super) fn path(text: &str) -> Result<(), String> {
     }
 }
 
+/// The same for one of our own, which are met however a request spells them.
+pub(super) fn own_path(text: &str) -> Result<(), String> {
+    path(text)?;
+    let plain = text.is_ascii() && !text.contains('%');
+    if plain { Ok(()) } else { Err("must be in plain ASCII, without \"%\": else it would never be met".into()) }
+}
+
 /// What is asked of the site: a path as the site spells it, and perhaps a query.
 pub(super) fn path_and_query(text: &str) -> Result<(), String> {
     if !text.starts_with('/') {

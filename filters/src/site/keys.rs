@@ -114,10 +114,10 @@ static DISCOVERY: Table = closed(&[
 ]);
 
 static PATHS: Table = closed(&[
-    key("converse", Text(path)),
-    key("mcp", Text(path)),
-    key("openapi", Text(path)),
-    key("capabilities", Text(path)),
+    key("converse", Text(own_path)),
+    key("mcp", Text(own_path)),
+    key("openapi", Text(own_path)),
+    key("capabilities", Text(own_path)),
 ]);
 
 static CONTENT: Table = closed(&[
@@ -271,7 +271,7 @@ static HARNESS: Table = closed(&[
     key("min_risk", Word(RISK)),
     key("timeout", Text(duration)),
     key("on_error", Word(&["block", "allow"])),
-    key("gateway_path", Text(path)),
+    key("gateway_path", Text(own_path)),
 ]);
 
 static HANDOFF: Table = closed(&[

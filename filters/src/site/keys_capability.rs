@@ -25,7 +25,7 @@ pub(super) static CAPABILITY: Table = open(&[
     key("type", Word(TYPES)).required(),
     key("description", Text(any)),
     key("method", Text(method)),
-    key("endpoint", Text(path)),
+    key("endpoint", Text(own_path)),
     key("risk_level", Word(&["low", "medium", "high", "critical"])),
     key("data_sensitivity", Usually(&["public", "personal", "confidential", "special_category", "regulated"])),
     key("auth", Word(&["none", "optional", "required"])),

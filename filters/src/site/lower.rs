@@ -10,7 +10,7 @@ use super::{
     check::Files,
     forms, lower_agtp,
     lower_callers::{auth, digest, rate_limits, sessions, store, token_budget},
-    lower_capability::capability,
+    lower_capability::{capability, shares},
     lower_firewall, lower_harness,
     raw::Item,
     schemas::Schemas,
@@ -58,6 +58,9 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
             let processing = table("data_processing");
             View { item: processing.get("sharing"), ..processing }.texts("third_parties")
         },
+        shares: [&["data_processing", "sharing", "third_parties"][..], &["privacy", "roles", "third_party_sharing"]]
+            .into_iter()
+            .any(|path| shares(root.at(path))),
         integrity: integrity(table("integrity"), files),
         contract_cache: root.get("cache").map(|_| ContractCache {
             max_age_seconds: table("cache").number("max_age_seconds", 3600),

@@ -134,12 +134,22 @@ fn privacy(view: View) -> Privacy {
         retention: view.text("retention"),
         personal_data: view.texts("personal_data_required"),
         recipients: view.texts("third_party_sharing"),
+        shares: shares(view.get("third_party_sharing")),
         // Whatever is written but `false` is a wish for consent.
         explicit_consent: view
             .get("requires_explicit_consent")
             .is_some_and(|item| !matches!(item.value, Raw::Boolean(false))),
         forbidden_fields: view.texts("forbidden_fields"),
     }
+}
+
+/// Whatever is written but `false` and an empty list says that something is shared.
+pub(super) fn shares(written: Option<&Item>) -> bool {
+    written.is_some_and(|item| match &item.value {
+        Raw::Boolean(shares) => *shares,
+        Raw::Array(items) => !items.is_empty(),
+        _ => true,
+    })
 }
 
 fn ahp(view: View) -> AhpCapability {

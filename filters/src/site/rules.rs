@@ -11,7 +11,7 @@ use super::{
     raw::{Item, Value},
     settings_handoff, units,
 };
-use crate::{caller::Callers, signer::Signer};
+use crate::{caller::Callers, dialect::documents, signer::Signer};
 
 /// The rules of everything but the capabilities.
 pub(super) fn rules(root: &Item, found: &mut Findings) {
@@ -197,6 +197,11 @@ fn paths(root: &Item, found: &mut Findings) {
         let line = item.map_or(0, |item| item.line);
         match taken.get(path) {
             _ if path.is_empty() => {}
+            // The handoff's own rules say so.
+            _ if name != "handoff.path" && documents().any(|ours| ours == path) => {
+                let what = format!("{path} is where a document for agents is");
+                found.mistake(line, name, what).hint("choose another path");
+            }
             Some((other, other_line)) => {
                 let what = format!("{path} is already taken by {other}");
                 found.mistake(if line > 0 { line } else { *other_line }, name, what);

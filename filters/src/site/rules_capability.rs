@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     desk::{Summary, Target, static_header},
-    dialect::{ahp, aicp},
+    dialect::{ahp, documents},
     path,
 };
 
@@ -238,12 +238,9 @@ fn one_address_each(capabilities: &[Item], found: &mut Findings) {
         let line = capability.get("endpoint").map_or(0, |item| item.line);
         let key = || format!("capabilities[{index}].endpoint");
         let canonical = path::canonical(endpoint);
-        if aicp::DOCUMENTS.contains(&&*canonical) || ahp::MANIFEST == canonical {
-            found.mistake(
-                line,
-                key(),
-                format!("{endpoint} is where the contract or the manifest is; choose another path"),
-            );
+        if documents().any(|ours| ours == canonical) {
+            let what = format!("{endpoint} is where a document for agents is; choose another path");
+            found.mistake(line, key(), what);
         }
         let address = (method.to_owned(), nameless(&canonical));
         if let Some(first) = taken.insert(address, index) {

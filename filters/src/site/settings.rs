@@ -41,6 +41,8 @@ pub struct Settings {
     pub license: Option<String>,
     /// `data_processing.sharing.third_parties`: who gets personal data, where a capability does not say.
     pub third_parties: Vec<String>,
+    /// Whether any is shared, whether or not it is said with whom (`privacy.roles.third_party_sharing` too).
+    pub shares: bool,
     pub integrity: Option<Integrity>,
     /// `None`: the contract has no `[cache]`.
     pub contract_cache: Option<ContractCache>,

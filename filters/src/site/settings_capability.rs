@@ -258,6 +258,8 @@ pub struct Privacy {
     pub retention: Option<String>,
     pub personal_data: Vec<String>,
     pub recipients: Vec<String>,
+    /// It is shared, whether or not it is said with whom.
+    pub shares: bool,
     pub explicit_consent: bool,
     pub forbidden_fields: Vec<String>,
 }

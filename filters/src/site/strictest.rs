@@ -88,6 +88,7 @@ pub(crate) fn raise(own: &mut Capability, steps: &[&Capability], settings: &Sett
         if add(&mut own.privacy.personal_data, &step.privacy.personal_data) {
             raised("privacy.personal_data_required", at);
         }
+        own.privacy.shares |= step.privacy.shares;
         if some && add(&mut own.privacy.recipients, &shared(step)) {
             raised("privacy.third_party_sharing", at);
         }

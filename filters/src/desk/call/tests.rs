@@ -36,7 +36,7 @@ fn nobody_gets_around_a_name() {
     let search = plan("upstream = { method = \"GET\", path = \"/api/f?v=2\", rename_input = { origin = \"from\" } }");
     assert_eq!(called(&search, &json!({ "origin": "A", "from": "B" })), Err("/from".into()));
     assert_eq!(called(&search, &json!({ "v": 3 })), Err("/v".into()));
-    for name in ["v[]", "V", " v", "from[x]", "From"] {
+    for name in ["v[]", "V", " v", "from[x]", "From", "from\0x"] {
         assert!(called(&search, &json!({ name: 3 })).is_err(), "{name}");
     }
     let placed = plan("upstream = { path = \"/b/{ref}\", rename_input = { id = \"ref\" } }");
@@ -62,4 +62,15 @@ fn the_operator_chooses_headers_but_not_those_of_the_message() {
     let plan = plan("upstream = { path = \"/x\", headers = { User-Agent = \"us\", X-Channel = \"agents\" } }");
     let call = plan.call(&json!({})).unwrap();
     assert_eq!(call.headers.iter().filter(|(name, _)| name == "user-agent").count(), 1);
+}
+
+#[test]
+fn no_input_leads_to_what_is_hidden() {
+    let placed = plan("upstream = { method = \"GET\", path = \"/docs/{name}\" }");
+    for name in [".aiignore", ".ai", ".AIIGNORE"] {
+        assert_eq!(called(&placed, &json!({ "name": name })), Err(String::new()), "{name}");
+    }
+    assert!(called(&placed, &json!({ "name": "aiignore" })).is_ok());
+    // The operator means what is written out.
+    assert!(called(&plan("upstream = { path = \"/.ai/status\" }"), &json!({ "name": 1 })).is_ok());
 }

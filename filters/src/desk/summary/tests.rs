@@ -1,11 +1,11 @@
 //! What a summary shows, and what no value and no template can make it show.
 
 use super::*;
-use serde_json::json;
+use serde_json::{Map, json};
 
 fn summary(template: Option<&str>) -> Summary {
     let template = template.map(str::to_owned);
-    let named = vec!["x".into(), "amount".into()];
+    let named = vec![vec!["x".into()], vec!["amount".into()]];
     Summary { template, named, known: Vec::new(), description: "Hold a fare".into(), consent: String::new() }
 }
 
@@ -34,7 +34,7 @@ fn what_a_template_lacks_is_listed() {
 #[test]
 fn nothing_is_confirmed_unseen_and_nothing_crowds_out_the_rest() {
     let mut summary = summary(Some("Hold {{ input.x }}"));
-    summary.known = vec!["y".into()];
+    summary.known = vec![vec!["y".into()]];
     summary.consent = " Purpose: travel.".into();
     let input = json!({ "x": "f", "y": "known", ". Nothing is charged": 1 });
     let expected = "Hold \"f\" Also sent: \". Nothing is charged\": \"1\". Purpose: travel.";
@@ -77,4 +77,41 @@ fn templates_are_judged_at_load() {
     assert!(Summary::compile("Hold {{ input.x }}").is_ok());
     assert!(Summary::compile("Hold {{ input.x ").is_err());
     assert!(Summary::compile("{% include \"/etc/passwd\" %}").is_err());
+}
+
+#[test]
+fn what_nobody_foresaw_within_an_object_is_listed() {
+    let mut summary = summary(Some("Pay {{ input.amount }} to {{ input.payee.name }}"));
+    summary.named.push(vec!["payee".into(), "name".into()]);
+    let input = json!({ "amount": 5, "payee": { "name": "Bob", "iban": "X", "bank": { "a": 1 } }, "payee.name": 1 });
+    let expected =
+        "Pay 5 to \"Bob\" Also sent: \"payee.bank\": \"{'a':1}\", \"payee.iban\": \"X\", \"payee.name\": \"1\".";
+    assert_eq!(summary.say(&input), expected);
+    let schema =
+        json!({ "properties": { "payee": { "properties": { "iban": {}, "bank": { "type": "object" } } }, "b": {} } });
+    ways(&schema, &[], &mut summary.known);
+    assert_eq!(summary.known, [vec!["b"], vec!["payee", "bank"], vec!["payee", "iban"]]);
+    assert_eq!(summary.say(&input), "Pay 5 to \"Bob\" Also sent: \"payee.name\": \"1\".");
+    summary.named.push(vec!["payee".into()]);
+    assert_eq!(summary.say(&json!({ "amount": 5, "payee": { "name": "Bob", "x": 1 } })), "Pay 5 to \"Bob\"");
+}
+
+#[test]
+fn nobody_is_told_that_nothing_is_shared_where_something_is() {
+    let consent = |privacy: &str, more: &str| {
+        let text = format!(
+            "[upstream]\nurl = 'http://127.0.0.1:1'\n{more}\n[[capabilities]]\nid = 'x'\ntype = 'query'\nendpoint = '/x'\n\
+             risk_level = 'low'\nprivacy = {{ requires_explicit_consent = true, {privacy} }}\n"
+        );
+        let declared =
+            crate::site::declare_text(std::path::Path::new("/x.toml"), &text, &crate::site::testing::Nowhere);
+        let settings = declared.unwrap().settings;
+        Summary::of(&settings.capabilities[0], &settings).say(&json!({}))
+    };
+    let shared = |said: &str, with: &str| assert!(said.ends_with(&format!(" Shared with: {with}.")), "{said}");
+    shared(&consent("third_party_sharing = false", ""), "nobody else, as far as declared");
+    shared(&consent("third_party_sharing = []", ""), "nobody else, as far as declared");
+    shared(&consent("third_party_sharing = ['airline']", ""), "airline");
+    shared(&consent("third_party_sharing = true", ""), "others, who are not named");
+    shared(&consent("purpose = 'p'", "[privacy.roles]\nthird_party_sharing = true"), "others, who are not named");
 }

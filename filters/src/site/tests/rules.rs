@@ -139,6 +139,14 @@ fn a_gateway_needs_somebody_who_is_known() {
 
 #[test]
 fn a_path_is_taken_once() {
+    refuses("[paths]\nmcp = '/.well-known/agent.json'\n", "is where a document for agents is");
+    refuses("[paths]\nconverse = '/agent/interface'\n", "is where a document for agents is");
+    for taken in ["/.well-known/api-catalog", "/.well-known/ahp.json", "/llms.txt", "/agent/interface"] {
+        refuses(&capability("").replace("/a'", &format!("{taken}'")), "is where a document for agents is");
+    }
+    for unmet in ["/ä", "/%61"] {
+        refuses(&capability("").replace("/a'", &format!("{unmet}'")), "would never be met");
+    }
     refuses("[paths]\nmcp = '/openapi.json'\n", ":4: paths.openapi: /openapi.json is already taken by paths.mcp");
     refuses("[harness]\nurl = 'http://a'\ngateway_path = '/mcp'\n", "harness.gateway_path: /mcp is already taken");
     refuses(&capability("").replace("/a'", "/mcp'"), "capabilities[0].endpoint: /mcp is already taken by paths.mcp");
