@@ -5,7 +5,7 @@ use crate::support::setup::dead_address;
 use std::time::Duration;
 
 /// Ways of not deciding.
-const FAILURES: [&str; 12] = [
+const FAILURES: [&str; 13] = [
     "refused",
     "hangs",
     "garbage",
@@ -13,6 +13,7 @@ const FAILURES: [&str; 12] = [
     "no id",
     "error object",
     "error beside a result",
+    "two decisions",
     "unknown decision",
     "missing reason",
     "dies in mid-answer",
@@ -42,6 +43,10 @@ fn fail(how: &'static str) -> impl Fn(&Value) -> Answer + Send + Sync {
             "error beside a result" => {
                 with(json!({ "result": { "decision": "allow" }, "error": { "code": 1, "message": "x" } }))
             }
+            "two decisions" => Reply::json(format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"decision":"block","reason":"no","decision":"allow"}}}}"#
+            ))
+            .into(),
             "unknown decision" => with(json!({ "result": { "decision": "Allow" } })),
             "missing reason" => with(json!({ "result": { "decision": "block" } })),
             "dies in mid-answer" => {

@@ -26,3 +26,4 @@ pub use supervisor::Harness;
 pub use telemetry::Telemetry;
 pub(crate) use verdict::ALLOWED;
 pub use verdict::{Decided, Verdict};
+pub use wire::id as answers;

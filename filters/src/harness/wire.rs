@@ -1,15 +1,17 @@
 //! The envelope: JSON-RPC 2.0 with the narrowings of the Agent Harness Protocol 2.4.
 //!
 //! An id is a string: what has another is no request to its servers. Every failure, whatever it is, is told apart from a
-//! decision here, so that whoever asked can close.
+//! decision here, so that whoever asked can close. What says something twice says nothing: whom it answers and what it
+//! decides would be a matter of who reads it.
 
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::kinds::Kind;
-use crate::{desk::rfc3339, fresh_id};
+use crate::{desk::rfc3339, fresh_id, strict};
 
 /// The version that is spoken. Only what stands before the dot has to be the same.
 pub const VERSION: &str = "2.4";
@@ -52,7 +54,7 @@ impl Question {
     ///
     /// Why it is no answer, in words for a log. An error beside a result is an error.
     pub fn answer(&self, message: &[u8]) -> Result<Value, String> {
-        let answer: Value = serde_json::from_slice(message).map_err(|why| format!("what came is no JSON: {why}"))?;
+        let answer = strict::read(message).map_err(|why| format!("what came cannot be read: {why}"))?;
         if answer["jsonrpc"] != "2.0" {
             return Err("what came is no JSON-RPC 2.0".into());
         }
@@ -70,6 +72,17 @@ impl Question {
             _ => Err("the answer has neither a result nor an error".into()),
         }
     }
+}
+
+/// Whom a message answers: its one `id`. What has two, or one that is no text, answers nobody.
+pub fn id(message: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: String,
+    }
+    // A list would be read as the members in their order.
+    let is_object = message.trim_ascii_start().first() == Some(&b'{');
+    is_object.then(|| serde_json::from_slice(message).ok()).flatten().map(|Named { id }| id)
 }
 
 /// A notification.
@@ -138,6 +151,38 @@ mod tests {
             (json!([]), "no JSON-RPC"),
         ] {
             assert!(answered(wrong.clone()).unwrap_err().contains(says), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_said_twice_or_would_be_rounded_is_no_answer() {
+        let question = Question { id: "q".into(), message: Bytes::new() };
+        for wrong in [
+            r#"{"jsonrpc":"2.0","id":"q","result":{"decision":"block","reason":"no","decision":"allow"}}"#,
+            r#"{"jsonrpc":"2.0","id":"q","result":{"decision":"block","reason":"no"},"result":{"decision":"allow"}}"#,
+            r#"{"jsonrpc":"2.0","id":"q","error":{"code":1},"error":null,"result":{"decision":"allow"}}"#,
+            r#"{"jsonrpc":"2.0","id":"another","id":"q","result":{"decision":"allow"}}"#,
+            r#"{"jsonrpc":"2.0","id":"q","result":{"decision":"modify","modified_payload":{"arguments":{"a":1},"\u0061rguments":{"a":2}}}}"#,
+            r#"{"jsonrpc":"2.0","id":"q","result":{"decision":"modify","modified_payload":{"arguments":{"a":12345678901234567890123}}}}"#,
+        ] {
+            assert!(question.answer(wrong.as_bytes()).unwrap_err().contains("cannot be read"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_message_answers_one_or_nobody() {
+        assert_eq!(id(br#" {"id":"\u0071","result":{"id":"x","a":1,"a":2}}"#).as_deref(), Some("q"));
+        for nobodys in [
+            r#"{"id":"p","id":"q"}"#,
+            r#"{"id":"q","\u0069d":"p"}"#,
+            r#"{"id":1}"#,
+            r#"{"id":null}"#,
+            "{}",
+            r#"["q"]"#,
+            r#"{"id":"q"} {}"#,
+            r#"{"id":"q""#,
+        ] {
+            assert_eq!(id(nobodys.as_bytes()), None, "{nobodys}");
         }
     }
 

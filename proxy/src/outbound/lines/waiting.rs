@@ -6,9 +6,8 @@ use std::{
 };
 
 use bytes::Bytes;
-use frontdesk_filters::harness::Lost;
+use frontdesk_filters::harness::{Lost, answers};
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::sync::oneshot;
 
 /// Those who wait for an answer at a time.
@@ -65,7 +64,7 @@ impl Waiting {
     /// Gives a message to whoever waits for it. What is no answer, or nobody's, is ignored; too much of it is an error.
     pub(super) fn hand(&self, message: Bytes) -> Result<(), String> {
         // Nobody waits: no need to look into it.
-        let id = if self.0.lock().askers.is_empty() { None } else { id_of(&message) };
+        let id = if self.0.lock().askers.is_empty() { None } else { answers(&message) };
         let mut state = self.0.lock();
         if let Some((_, asker)) = id.and_then(|id| state.askers.remove(&id)) {
             state.ignored = 0;
@@ -92,17 +91,6 @@ impl Waiting {
     /// Whether nothing comes any more.
     pub(super) fn is_broken(&self) -> bool {
         self.0.lock().broken.is_some()
-    }
-}
-
-/// The id of an answer; one that is no string names nobody.
-fn id_of(message: &[u8]) -> Option<String> {
-    match serde_json::from_slice(message) {
-        Ok(Value::Object(mut members)) => match members.remove("id") {
-            Some(Value::String(id)) => Some(id),
-            _ => None,
-        },
-        _ => None,
     }
 }
 
@@ -146,7 +134,15 @@ mod tests {
     async fn an_answer_finds_whoever_asked() {
         let waiting = Arc::<Waiting>::default();
         let (mut a, mut b) = (waiting.expect("a").unwrap(), waiting.expect("b").unwrap());
-        for nobodys in [answer("null"), answer("1"), answer("\"c\""), answer("[\"a\"]"), "{".into(), "[]".into()] {
+        for nobodys in [
+            answer("null"),
+            answer("1"),
+            answer("\"c\""),
+            answer("[\"a\"]"),
+            answer("\"c\",\"id\":\"a\""),
+            "{".into(),
+            "[\"a\"]".into(),
+        ] {
             waiting.hand(nobodys).unwrap();
         }
         waiting.hand(answer("\"b\"")).unwrap();
