@@ -1,8 +1,10 @@
 //! One harness: greeted before it is asked, and asked no longer once it is gone.
 //!
+//! Whether it is gone is told by a greeting, never by its answers to events: what those are is in the hands of whoever
+//! calls, and one agent must not close what all need.
+//!
 //! Nobody who calls waits for a connection: it is opened in the background ([`Link::greet`]), and until then whatever
-//! needs this harness is closed. "Fail closed" is decided by whoever asks; here every failure is only told apart from a
-//! decision.
+//! needs this harness is closed, by whoever asks; here every failure is only told apart from a decision.
 
 use std::{
     sync::{
@@ -24,7 +26,8 @@ use super::{
 
 /// For a greeting, whatever answers may take.
 const GREETING: Duration = Duration::from_secs(5);
-/// So many answers lost in a row, and it is taken for gone.
+/// So many questions without a decision in a row, and it is greeted again: it may be gone, or have begun anew and know of
+/// no greeting.
 const MOST_LOST: u32 = 3;
 /// A harness, as long as it is declared.
 pub struct Link {
@@ -63,6 +66,11 @@ impl Link {
         Self { name, way, timeout, state: Mutex::new(state), known: Mutex::default(), lost: AtomicU32::new(0) }
     }
 
+    /// Whether somebody should greet it: it is away, or it is doubtful whether it is there.
+    pub fn wants_greeting(&self) -> bool {
+        self.lost.load(Ordering::Relaxed) >= MOST_LOST || self.greeted().is_none()
+    }
+
     /// What it said of itself; `None` while it is away.
     pub fn greeted(&self) -> Option<Arc<Greeted>> {
         match &*self.state.lock() {
@@ -98,6 +106,7 @@ impl Link {
             State::Here { line, .. } if !line.is_broken() => Some(line.clone()),
             _ => None,
         };
+        self.lost.store(0, Ordering::Relaxed);
         let greeted = self.greeting(here, hello, needs).await;
         let mut state = self.state.lock();
         match greeted {
@@ -140,7 +149,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// There is none. A connection that broke is greeted anew by whoever looks after it.
+    /// There is none, for this question alone. Whoever looks after it greets it when [`Link::wants_greeting`].
     pub async fn ask(&self, kind: Kind, params: &Value) -> Result<Value, NoAnswer> {
         let (line, greeted) = self.here()?;
         if !greeted.capabilities.contains(kind.name()) {
@@ -149,12 +158,7 @@ impl Link {
         let answer = self.answer(&line, greeted.timeout, wire::EVENT, params).await;
         match &answer {
             Ok(_) => self.lost.store(0, Ordering::Relaxed),
-            Err(NoAnswer::Broken(why)) => {
-                // One that wants to be greeted first says so to every question.
-                if self.lost.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_LOST {
-                    self.gone(&line, why);
-                }
-            }
+            Err(NoAnswer::Broken(_)) => drop(self.lost.fetch_add(1, Ordering::Relaxed)),
             Err(_) => {}
         }
         answer
@@ -181,15 +185,6 @@ impl Link {
         let answer = line.ask(&question.id, question.message.clone(), within).await;
         let answer = answer.map_err(|Lost(why)| NoAnswer::Broken(why))?;
         question.answer(&answer).map_err(NoAnswer::Broken)
-    }
-
-    /// It does not answer any more: it has to be greeted again.
-    fn gone(&self, line: &Arc<dyn Line>, why: &str) {
-        let mut state = self.state.lock();
-        if matches!(&*state, State::Here { line: current, .. } if Arc::ptr_eq(current, line)) {
-            *state = State::Away { why: why.to_owned(), since: Instant::now() };
-        }
-        self.lost.store(0, Ordering::Relaxed);
     }
 
     /// Tells of an event, where it offers to hear of it.
@@ -221,5 +216,85 @@ impl Link {
             State::Here { .. } => Err(NoAnswer::Away("the connection broke".into())),
             State::Away { why, .. } => Err(NoAnswer::Away(why.clone())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use bytes::Bytes;
+    use serde_json::json;
+
+    use super::*;
+    use crate::state::testing::run;
+
+    /// A harness that answers each event with this, and a greeting as long as it is there.
+    #[derive(Default)]
+    struct Pretend {
+        says: Mutex<Value>,
+        greetings: AtomicU32,
+        gone: Mutex<bool>,
+    }
+
+    #[async_trait]
+    impl Line for Pretend {
+        async fn ask(&self, id: &str, message: Bytes, _: Duration) -> Result<Bytes, Lost> {
+            if *self.gone.lock() {
+                return Err(Lost("gone".into()));
+            }
+            let message: Value = serde_json::from_slice(&message).unwrap();
+            let mut answer = json!({ "jsonrpc": "2.0", "id": id });
+            if message["method"] == wire::HANDSHAKE {
+                self.greetings.fetch_add(1, Ordering::Relaxed);
+                let info = json!({ "name": "h", "version": "1", "capabilities": ["pre_action"] });
+                answer["result"] = json!({ "protocol_version": "2.4", "harness_info": info });
+            } else {
+                answer.as_object_mut().unwrap().extend(self.says.lock().as_object().unwrap().clone());
+            }
+            Ok(answer.to_string().into())
+        }
+
+        async fn tell(&self, _: Bytes, _: Duration) -> Result<(), Lost> {
+            Ok(())
+        }
+
+        fn is_broken(&self) -> bool {
+            false
+        }
+    }
+    struct To(Arc<Pretend>);
+
+    #[async_trait]
+    impl Way for To {
+        async fn open(&self, _: Duration) -> Result<Arc<dyn Line>, Lost> {
+            Ok(self.0.clone())
+        }
+    }
+
+    #[test]
+    fn errors_close_what_they_answer_and_nothing_else() {
+        let (harness, hello) = (Arc::<Pretend>::default(), Hello { session_id: "s", agent_id: "a" });
+        let link = Link::new("h".into(), Arc::new(To(harness.clone())), Duration::from_secs(1));
+        let greet = || run(link.greet(&hello, &[]));
+        let ask = |says: Value| {
+            *harness.says.lock() = says;
+            run(link.ask(Kind::PreAction, &json!({})))
+        };
+        assert!(link.wants_greeting());
+        greet().unwrap();
+        for _ in 0..10 {
+            assert!(matches!(ask(json!({ "error": { "code": -32602 } })), Err(NoAnswer::Broken(_))));
+            assert!(link.greeted().is_some() && link.why_away().is_none());
+        }
+        // One that was started anew may say so to everybody who did not greet it.
+        assert!(link.wants_greeting());
+        greet().unwrap();
+        assert!(!link.wants_greeting() && harness.greetings.load(Ordering::Relaxed) == 2);
+        assert!(ask(json!({ "result": { "decision": "allow" } })).is_ok());
+
+        *harness.gone.lock() = true;
+        (0..MOST_LOST).for_each(|_| assert!(ask(json!({})).is_err()));
+        assert!(link.wants_greeting() && greet().is_err());
+        assert!(link.greeted().is_none() && matches!(ask(json!({})), Err(NoAnswer::Away(_))));
     }
 }

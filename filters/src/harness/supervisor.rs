@@ -70,7 +70,7 @@ impl Harness {
         &self.declared
     }
 
-    /// Greets those that are away, or all of them anew: one that was restarted may offer something else.
+    /// Greets those that want it, or all of them anew: one that was restarted may offer something else.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Harness {
     pub async fn greet(&self, anew: bool) -> Result<(), Vec<String>> {
         let hello = Hello { session_id: &self.session_id, agent_id: &self.agent_id };
         let mut away = Vec::new();
-        for link in self.links.iter().filter(|link| anew || link.greeted().is_none()) {
+        for link in self.links.iter().filter(|link| anew || link.wants_greeting()) {
             if let Err(why) = link.greet(&hello, &[Kind::PreAction]).await {
                 away.push(format!("{}: {why}", link.name));
             }
