@@ -129,34 +129,65 @@ pub(super) struct Place {
     pub(super) is_bare: bool,
 }
 
-/// The parts of `start..end` that are within strings, or the number that it is, appended to `places`. `at` is where the
-/// walk over the strings stands: findings come in the order of the text, so that all of them take one walk.
-pub(super) fn places(text: &[u8], at: &mut usize, (start, end): (usize, usize), places: &mut Vec<Place>) {
-    let before = places.len();
-    while let Some(open) = memchr::memchr(b'"', &text[*at..]).map(|open| *at + open + 1) {
-        let close = closing(text, open);
-        if open > end {
-            break;
+/// A walk over the strings of a text. Findings come in its order, so that all of them take one walk: nothing that was
+/// looked at is looked at again, neither a string with many of them nor a text without any string.
+#[derive(Default)]
+pub(super) struct Walk {
+    at: usize,
+    /// Where the next string begins and ends.
+    string: Option<(usize, usize)>,
+    /// The end of the last number.
+    number: usize,
+    /// Bytes that were looked at.
+    #[cfg(test)]
+    looked: usize,
+}
+
+impl Walk {
+    fn string(&mut self, text: &[u8]) -> Option<(usize, usize)> {
+        if self.string.is_none() {
+            let from = self.at;
+            self.string = memchr::memchr(b'"', &text[from..]).map(|open| {
+                let open = from + open + 1;
+                (open, closing(text, open))
+            });
+            self.at = self.string.map_or(text.len(), |(_, close)| (close + 1).min(text.len()));
+            #[cfg(test)]
+            (self.looked += self.at - from);
         }
-        if close > start {
-            let (from, to) = (start.max(open), end.min(close));
-            if from < to {
-                places.push(Place { start: from, end: to, is_bare: false });
+        self.string
+    }
+
+    /// The parts of `start..end` that are within strings, or the number that it is, appended to `places`.
+    pub(super) fn places(&mut self, text: &[u8], (start, end): (usize, usize), places: &mut Vec<Place>) {
+        let before = places.len();
+        while let Some((open, close)) = self.string(text)
+            && open <= end
+        {
+            if close > start {
+                let (from, to) = (start.max(open), end.min(close));
+                if from < to {
+                    places.push(Place { start: from, end: to, is_bare: false });
+                }
+                if end <= close {
+                    return;
+                }
             }
-            if end <= close {
-                return;
-            }
+            self.string = None;
         }
-        *at = (close + 1).min(text.len());
-    }
-    if places.len() > before || text.is_empty() {
-        return;
-    }
-    let numeral = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
-    let from = start - text[..start].iter().rev().take_while(|byte| numeral(byte)).count();
-    let to = start + text[start..].iter().take_while(|byte| numeral(byte)).count();
-    if from < to {
-        places.push(Place { start: from, end: to, is_bare: true });
+        // Of a number that is given already there is no other part.
+        if places.len() > before || start < self.number {
+            return;
+        }
+        let numeral = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
+        let from = start - text[self.number..start].iter().rev().take_while(numeral).count();
+        let to = start + text[start..].iter().take_while(numeral).count();
+        #[cfg(test)]
+        (self.looked += to - from);
+        if from < to {
+            self.number = to;
+            places.push(Place { start: from, end: to, is_bare: true });
+        }
     }
 }
 
@@ -197,6 +228,27 @@ mod tests {
         // What is no JSON does no harm.
         for broken in [&b"\"\\"[..], b"\"\\u00", b"\\\"\\\"", b"\"a\\"] {
             collected(broken);
+        }
+    }
+
+    #[test]
+    fn findings_take_one_walk_whatever_is_between_them() {
+        let (number, many) = ("[4111111111111111],", 1000);
+        let number_at = |before: usize, n: usize| before + n * number.len() + 1;
+        let word = "4111111111111111 , ";
+        for (text, before) in [
+            (number.repeat(many), 0),
+            (format!("{}\"a\"", number.repeat(many)), 0),
+            (format!("\"a\",{}\"b", number.repeat(many)), 4),
+            (format!("\"{}\"", word.repeat(many)), 0),
+            ("4".repeat(number.len() * many), 0),
+        ] {
+            let (mut walk, mut places) = (Walk::default(), Vec::new());
+            for n in 0..many {
+                let start = number_at(before, n);
+                walk.places(text.as_bytes(), (start, start + 16), &mut places);
+            }
+            assert!(!places.is_empty() && walk.looked <= 2 * text.len(), "{} of {}", walk.looked, text.len());
         }
     }
 }

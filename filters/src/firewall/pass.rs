@@ -89,12 +89,12 @@ impl Firewall {
 
 fn replaced<'f>(body: &[u8], found: impl Iterator<Item = &'f Finding>, form: Form) -> Vec<u8> {
     let mut out = Vec::with_capacity(body.len() + 64);
-    let (mut at, mut walked) = (0, 0);
+    let (mut at, mut walk) = (0, json::Walk::default());
     let mut places = Vec::new();
     for finding in found {
         places.clear();
         match form {
-            Form::Json => json::places(body, &mut walked, (finding.start, finding.end), &mut places),
+            Form::Json => walk.places(body, (finding.start, finding.end), &mut places),
             _ => places.push(json::Place { start: finding.start, end: finding.end, is_bare: false }),
         }
         for place in &places {
