@@ -130,7 +130,9 @@ impl Token {
         if start.checked_sub(1).is_some_and(|at| text[at].is_ascii_alphanumeric() || text[at] == b'+') {
             return None;
         }
-        let run = text[body..].iter().take(LONGEST).take_while(|byte| self.body.has(**byte)).count();
+        // No further than what could still be one, with the signs that may follow it.
+        let reach = (self.most + 64).min(LONGEST);
+        let run = text[body..].iter().take(reach).take_while(|byte| self.body.has(**byte)).count();
         let mut end = body + run;
         while end > body && matches!(text[end - 1], b'.' | b'-') {
             // The end of a sentence.
