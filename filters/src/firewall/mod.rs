@@ -196,8 +196,7 @@ impl Firewall {
                     past = end + text[end..].iter().take_while(|byte| pem::is_base64(**byte)).count();
                 }
                 Anchor::Odd if injection => {
-                    let letters = text[..start].iter().rev().take(24).take_while(|b| b.is_ascii_alphabetic()).count();
-                    phrases.at(text, start - letters, None, found);
+                    phrases.at(text, words::letters_before(text, start), None, found);
                 }
                 Anchor::Mark(index) if injection && text[start..end] == *phrases::MARKS[index].0.as_bytes() => {
                     found.injection(phrases::MARKS[index].1, start, end);
@@ -209,6 +208,9 @@ impl Firewall {
             }
             past
         });
+        if injection {
+            words::marked(text).for_each(|start| phrases.at(text, start, None, found));
+        }
         phrases.finish(found);
         if pii {
             let mut over = passed_over.iter().peekable();
