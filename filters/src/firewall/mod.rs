@@ -18,10 +18,12 @@ mod pass;
 mod pem;
 mod phrases;
 mod random;
+mod raw;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod token;
+mod utf16;
 mod words;
 
 use std::borrow::Cow;
@@ -37,6 +39,7 @@ pub use pass::{Flags, Form, Passed};
 use phrases::Phrases;
 pub use stream::Stream;
 use token::TOKENS;
+pub(crate) use utf16::Utf16;
 
 /// What whoever asked is told of an answer that is blocked: nothing of what is in it.
 pub(crate) const MUST_NOT_LEAVE: &str = "The site's answer holds something that must not leave, and is not passed on.";
