@@ -18,7 +18,7 @@ async fn harness_gateway_tells_the_strictest_of_two() {
     let (_origin, desk, a, b) = two().await;
     let client = client(&desk, Some(AuthConfig::bearer(FULL))).await;
     let config = client.handshake(vec![]).await.expect("a handshake").config.expect("limits");
-    // They are asked one after the other.
+    // They are asked one after the other, for as long as each of them says, which is more than our own calls wait.
     assert_eq!((config.timeout_ms, config.batch_size, config.max_depth), (Some(8000), Some(4), Some(3)));
     for of in ["a", "b"] {
         for decision in ["allow", "modify", "defer", "escalate", "block", "down"] {

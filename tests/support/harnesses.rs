@@ -240,7 +240,7 @@ pub fn over_stdio() -> String {
 
 /// A desk whose gateway leads to these.
 pub fn before(origin: &Origin, urls: &[String]) -> Setup {
-    let lines = format!("urls = {urls:?}\ntoken = \"TOKEN-OF-OURS\"\ntimeout = \"5s\"\ngateway_path = \"{GATEWAY}\"");
+    let lines = format!("urls = {urls:?}\ntoken = \"TOKEN-OF-OURS\"\ntimeout = \"2s\"\ngateway_path = \"{GATEWAY}\"");
     site(origin, "").set("harness", &lines).set("audit", "enabled = true\npath = \"audit.jsonl\"")
 }
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Told, seen::Seen, step::Step};
+use super::{Raw, Told, seen::Seen, step::Step};
 use crate::{
     fault::{Fault, Refusal},
     firewall::{Firewall, Flags, Form, MUST_NOT_LEAVE},
@@ -120,16 +120,11 @@ fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Option<(Told, Fla
         }
         flags.merge(&passed.flags);
     }
-    if let Some(raw) = &mut told.raw
-        && let Some(form) = Form::of(&raw.content_type)
-    {
-        let passed = firewall.pass(raw.body.clone(), form);
-        if passed.blocked {
-            return None;
-        }
-        changed |= passed.body.as_ptr() != raw.body.as_ptr();
-        raw.body = passed.body;
+    if let Some(raw) = &mut told.raw {
+        let passed = firewall.pass_raw(&raw.content_type, &raw.body)?;
+        changed |= passed.is_changed;
         flags.merge(&passed.flags);
+        *raw = Raw { content_type: passed.content_type, body: passed.body };
     }
     let mut words = told.flags.told().to_vec();
     for word in flags.told() {
@@ -149,7 +144,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        desk::{Data, Raw},
+        desk::Data,
         firewall::{Mode, Modes},
     };
 
@@ -171,6 +166,7 @@ mod tests {
             passed(&wall, &Seen::default(), told).unwrap().0.raw.unwrap().body
         };
         assert_eq!(body("text/csv"), "x [redacted:github-token]");
+        assert_eq!(body("application/octet-stream"), "x [redacted:github-token]", "whatever it is called");
         assert_eq!(body("image/png"), format!("x {TOKEN}"), "what is no text is not looked into");
 
         let wall = Firewall::new(Modes { secrets: Mode::Block, ..modes }, [], Vec::new());

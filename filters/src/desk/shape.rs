@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     fault::{Fault, Refusal},
+    firewall::Utf16,
     site::ResponseKind,
 };
 
@@ -142,6 +143,11 @@ fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
     let media = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_json = has_few_parts(body) && (media.ends_with("/json") || media.ends_with("+json"));
     let mut data = json!({ "content_type": kind, "status": status.as_u16() });
+    if let Some(spelled) = Utf16::of(kind, body) {
+        // As it reads: whoever looks for what must not leave has to see it.
+        data["body"] = spelled.read(body).trim_start_matches('\u{feff}').into();
+        return data;
+    }
     match (is_json.then(|| serde_json::from_slice::<Value>(body).ok()).flatten(), std::str::from_utf8(body)) {
         (Some(value), _) => data["body"] = value,
         (None, Ok(text)) => data["body"] = text.into(),
@@ -243,6 +249,8 @@ mod tests {
         assert_eq!(wrapped("text/html", ok, b"<p>")["body"], "<p>");
         assert_eq!(wrapped("application/json; charset=utf-8", ok, b"[1]")["body"], json!([1]));
         assert_eq!(wrapped("application/json", ok, b"[1")["body"], "[1");
+        assert_eq!(wrapped("text/plain", ok, b"\xff\xfea\0b\0")["body"], "ab");
+        assert_eq!(wrapped("text/plain; charset=utf-16be", ok, b"\0a\0b")["body"], "ab");
         assert_eq!(
             wrapped("image/png", ok, b"\xff\x00"),
             json!({ "content_type": "image/png", "status": 200, "body": "/wA=", "encoding": "base64" })

@@ -12,7 +12,7 @@ use super::{
     json::QUOTE,
     random::{Mix, contains_any_case, entropy, stands_in},
 };
-use promise::{Promise, keeps, promised};
+use promise::{Beside, Promise, is_password, keeps, promised};
 
 /// The words that a name ends in.
 pub(super) const WORDS: [&str; 10] =
@@ -31,7 +31,8 @@ pub(super) fn beside(text: &[u8], start: usize, end: usize, found: &mut Findings
     let value = &text[assigned.start..assigned.end];
     // A name in capitals before an equals sign is the name of a variable of an environment.
     let shouted = assigned.tight && name.len() > 3 && !name.iter().any(u8::is_ascii_lowercase);
-    if keeps(promise, value, shouted, assigned.loose) {
+    let member = assigned.member && first.checked_sub(1).is_none_or(|at| text[at] == b'"') && is_password(name);
+    if keeps(promise, value, Beside { shouted, loose: assigned.loose, member }) {
         let rule = match promise {
             Promise::Password => "password",
             _ if contains_any_case(name, b"aws") => "aws-secret-key",
@@ -48,13 +49,15 @@ struct Assigned {
     tight: bool,
     /// In a sentence: `the password is …`.
     loose: bool,
+    /// As JSON has it: `name": "value"`.
+    member: bool,
 }
 
 fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
     let gap = |at: usize, signs: &[u8]| text[at..].iter().take(8).take_while(|byte| signs.contains(byte)).count();
     let mut at = end + gap(end, b"\"'`* \t]");
     let close = at == end;
-    let (mut tight, mut loose) = (false, false);
+    let (mut tight, mut loose, mut member) = (false, false, false);
     match text.get(at)? {
         b'=' if matches!(text.get(at + 1), Some(b'=')) => return None,
         b'=' => {
@@ -66,7 +69,10 @@ fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
         // A member of a list: {"name": "API_KEY", "value": "…"}.
         b',' if !close => at = member_value(text, at)?,
         b':' if matches!(text.get(at + 1), Some(b':')) => return None,
-        b':' => at += 1 + usize::from(text.get(at + 1) == Some(&b'=')),
+        b':' => {
+            member = text[end..at].trim_ascii_end() == b"\"";
+            at += 1 + usize::from(text.get(at + 1) == Some(&b'='));
+        }
         // The option of a command.
         _ if !close && start >= 2 && has_dashes(text, start) && text.get(end) == Some(&b' ') => at = end,
         b'i' | b'w' if text[at..].starts_with(b"is ") || text[at..].starts_with(b"was ") => {
@@ -82,7 +88,8 @@ fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
         let start = at + 1;
         let line = &text[start..(start + LONGEST).min(text.len())];
         let len = line.iter().position(|byte| *byte == quote || *byte == b'\n')?;
-        return (line[len] == quote).then_some(Assigned { start, end: start + len, tight, loose: false });
+        member &= matches!(quote, b'"' | QUOTE);
+        return (line[len] == quote).then_some(Assigned { start, end: start + len, tight, loose: false, member });
     }
     let stops = |byte: &u8| match *byte {
         b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b'\\' | QUOTE => true,
@@ -97,7 +104,7 @@ fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
     }
     let trimmed =
         rest[..len].iter().rposition(|byte| !matches!(byte, b'.' | b',' | b':' | b'?' | b'*')).map_or(0, |at| at + 1);
-    Some(Assigned { start: at, end: at + trimmed, tight, loose })
+    Some(Assigned { start: at, end: at + trimmed, tight, loose, member: false })
 }
 
 /// After the comma of a member `, "value": ` at `at`: where its value is.
@@ -147,7 +154,9 @@ pub(super) fn authorization(text: &[u8], start: usize, end: usize, found: &mut F
         }
         false => {
             let pair = STANDARD.decode(value).ok().filter(|pair| value.len() >= 8 && pair.contains(&b':'));
-            let printable = |pair: Vec<u8>| pair.iter().all(|byte| (0x20..0x7f).contains(byte)) && !stands_in(&pair);
+            // What every text about it shows (RFC 7617) is nobody's.
+            let shown = |pair: &[u8]| stands_in(pair) || pair == b"Aladdin:open sesame";
+            let printable = |pair: Vec<u8>| pair.iter().all(|byte| (0x20..0x7f).contains(byte)) && !shown(&pair);
             ("basic-credentials", pair.is_some_and(printable))
         }
     };
@@ -190,6 +199,10 @@ mod tests {
             ("clientSecret: 'p8e-7Kq.~2ZxVn0sLw4RtYb'", "p8e-7Kq.~2ZxVn0sLw4RtYb"),
             ("Authorization: bearer a8Kd02LmQ71zPq5xW0Tz99", "a8Kd02LmQ71zPq5xW0Tz99"),
             ("Authorization: Basic YWRtaW46czNjcjN0IQ==", "YWRtaW46czNjcjN0IQ=="),
+            ("{\"password\":\"correcthorse\"}", "correcthorse"),
+            ("{\"password\" : \"12345678\"}", "12345678"),
+            ("{\"Pwd\":\"Grüße!2024xY\"}", "Grüße!2024xY"),
+            ("{\"passwd\":\"$ecret!2024\"}", "$ecret!2024"),
         ] {
             assert_eq!(found(text), [value], "{text}");
         }
@@ -209,6 +222,16 @@ mod tests {
             "monkey: a8Kd02LmQ71zPq5xW0Tz99",
             "Password: required",
             "Password: at least 12 characters",
+            "password: at-least-8-characters",
+            "{\"password\":\"at-least-8-characters\"}",
+            "{\"password\":\"required|min:8|confirmed\"}",
+            "{\"password\":\"Must be eight characters\"}",
+            "{\"password\":\"Password\",\"pwd\":\"Kennwort\",\"passwd\":\"Contraseña\"}",
+            "{\"password\":\"disabled\",\"pwd\":\"too_short\",\"passwd\":\"is_required\"}",
+            "{\"password\":\"forgotPassword\",\"pwd\":\"$DB_PASSWORD\",\"passwd\":\"********\"}",
+            "{\"password\":\"#/components/schemas/Pw\",\"pwd\":\"/users/new/pw\"}",
+            "{\"forgotten_password\":\"correcthorse\"} password: correcthorse",
+            "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
             "\"password\": \"Forgot-your-password?\"",
             "var token=e.getToken(),n=1",
             "if (token == a8Kd02LmQ71zPq5xW0Tz99)",

@@ -1,15 +1,20 @@
 //! An operator's own patterns, one to a line, in the manner of AAHP's `.aiignore` (§2.6).
 //!
 //! Nobody has ever said what a line means, so this is said here. A line is found anywhere in a text. `*` is anything up to
-//! the end of the line, at either end of a pattern the rest of the word. Words of a phrase are found in any case, all else
-//! as it is written. A line that begins with `re:` or has a backslash in it is a regular expression. `#` begins a comment
+//! the end of the line, at either end of a pattern the rest of the word. Words in small letters are found in any case, all
+//! else as it is written. What is found is a secret: somebody who writes a line wants it kept in. It is about a person
+//! where the line has an `@`, and injection, of which content is never rid, only where the words begin a phrase that is
+//! known as that. A line that begins with `re:` or has a backslash in it is a regular expression. `#` begins a comment
 //! at the start of a line or after a blank.
 
 use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::finding::{Finding, Findings, Kind, Rule, Sure};
+use super::{
+    finding::{Finding, Findings, Kind, Rule, Sure},
+    phrases,
+};
 
 /// Lines that are patterns, at most.
 const MOST: usize = 256;
@@ -77,13 +82,13 @@ fn pattern(line: &str, number: usize) -> Result<Pattern, (String, &'static str)>
     if line.len() > LONGEST {
         return Err((format!("is longer than {LONGEST} bytes"), "make two of it"));
     }
-    let phrase = is_phrase(line);
+    let words = is_words(line);
     let written = match line.strip_prefix("re:") {
         Some(regex) => regex.trim().to_owned(),
         None if line.contains('\\') => line.to_owned(),
         None => glob(line).ok_or(("has nothing but * in it".to_owned(), "say what stands beside the *"))?,
     };
-    let built = RegexBuilder::new(&written).size_limit(SIZE).dfa_size_limit(SIZE).case_insensitive(phrase).build();
+    let built = RegexBuilder::new(&written).size_limit(SIZE).dfa_size_limit(SIZE).case_insensitive(words).build();
     let regex = built.map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => ("takes too much memory".to_owned(), "use smaller repetitions"),
         _ => (
@@ -95,15 +100,15 @@ fn pattern(line: &str, number: usize) -> Result<Pattern, (String, &'static str)>
         return Err(("is found in nothing at all".to_owned(), "make it say at least one letter"));
     }
     let kind = match () {
-        () if phrase => Kind::Injection,
+        () if words && phrases::begin_one(line) => Kind::Injection,
         () if line.contains('@') => Kind::Pii,
         () => Kind::Secret,
     };
     Ok(Pattern { regex, rule: Rule::Own(Arc::from(format!("aiignore-{number}"))), kind })
 }
 
-/// Two words and more in small letters, and nothing else: something that is said, not a secret.
-fn is_phrase(line: &str) -> bool {
+/// Two words and more in small letters, and nothing else: they may begin a sentence.
+fn is_words(line: &str) -> bool {
     let words: Vec<&str> =
         line.split_whitespace().map(|word| word.trim_matches('*')).filter(|w| !w.is_empty()).collect();
     let written = |c: char| c.is_lowercase() || matches!(c, '\'' | ',' | '*');
@@ -199,6 +204,22 @@ mod tests {
             assert_eq!(found(file, text), [value], "{text}");
         }
         assert_eq!(found(file, "my_key=abc SK-1 bearer x"), [""; 0], "secrets have their case");
+    }
+
+    #[test]
+    fn what_a_line_is_about_is_told_by_it() {
+        for (line, kind) in [
+            ("project blue falcon", Kind::Secret),
+            ("the new harbour*", Kind::Secret),
+            ("re:intra-[0-9]+", Kind::Secret),
+            ("*@acme.de", Kind::Pii),
+            ("ignore all previous*", Kind::Injection),
+            ("ignore all previous instructions", Kind::Injection),
+            ("you are now*", Kind::Injection),
+        ] {
+            assert_eq!(patterns(line).unwrap()[0].kind(), kind, "{line}");
+        }
+        assert_eq!(found("project blue falcon", "a Project Blue Falcon b"), ["aiignore-1:Project Blue Falcon"]);
     }
 
     #[test]

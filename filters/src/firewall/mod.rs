@@ -18,10 +18,12 @@ mod pass;
 mod pem;
 mod phrases;
 mod random;
+mod raw;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod token;
+mod utf16;
 mod words;
 
 use std::borrow::Cow;
@@ -37,6 +39,7 @@ pub use pass::{Flags, Form, Passed};
 use phrases::Phrases;
 pub use stream::Stream;
 use token::TOKENS;
+pub(crate) use utf16::Utf16;
 
 /// What whoever asked is told of an answer that is blocked: nothing of what is in it.
 pub(crate) const MUST_NOT_LEAVE: &str = "The site's answer holds something that must not leave, and is not passed on.";
@@ -196,8 +199,7 @@ impl Firewall {
                     past = end + text[end..].iter().take_while(|byte| pem::is_base64(**byte)).count();
                 }
                 Anchor::Odd if injection => {
-                    let letters = text[..start].iter().rev().take(24).take_while(|b| b.is_ascii_alphabetic()).count();
-                    phrases.at(text, start - letters, None, found);
+                    phrases.at(text, words::letters_before(text, start), None, found);
                 }
                 Anchor::Mark(index) if injection && text[start..end] == *phrases::MARKS[index].0.as_bytes() => {
                     found.injection(phrases::MARKS[index].1, start, end);
@@ -209,6 +211,9 @@ impl Firewall {
             }
             past
         });
+        if injection {
+            words::marked(text).for_each(|start| phrases.at(text, start, None, found));
+        }
         phrases.finish(found);
         if pii {
             let mut over = passed_over.iter().peekable();

@@ -48,11 +48,12 @@ fn before(text: &[u8], at: usize) -> u8 {
     at.checked_sub(1).map_or(b' ', |at| text[at])
 }
 
-/// Whether a number goes on after `end`: with letters, or with a joint and more digits.
+/// Whether a number goes on after `end`: with letters, or with a joint and more of them. What has passed its checksum is
+/// whole before a comma, a slash or a colon: those stand between the fields of a list and before a date.
 fn goes_on(text: &[u8], end: usize) -> bool {
     match text.get(end) {
         None => false,
-        Some(b'-' | b'.' | b'/' | b',' | b':') => text.get(end + 1).is_some_and(u8::is_ascii_alphanumeric),
+        Some(b'-' | b'.') => text.get(end + 1).is_some_and(u8::is_ascii_alphanumeric),
         Some(byte) => byte.is_ascii_alphanumeric() || *byte == b'_',
     }
 }

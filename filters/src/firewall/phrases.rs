@@ -37,6 +37,15 @@ pub(super) fn first_words() -> impl Iterator<Item = (usize, &'static str)> {
     FIRST.iter().enumerate().map(|(index, (word, _))| (index, *word))
 }
 
+/// Whether words begin one of the phrases that are known here, or are one.
+pub(super) fn begin_one(words: &str) -> bool {
+    let mut known = [Word::NONE; MOST_WORDS];
+    let mut read = Read { words: Words::from(words.as_bytes(), 0), known: &mut known, count: 0 };
+    let Some(first) = read.word(0) else { return false };
+    let Ok(which) = FIRST.binary_search_by(|(word, _)| word.as_bytes().cmp(first.text())) else { return false };
+    FIRST[which].1.iter().any(|phrase| read.begins(phrase.rest, 1))
+}
+
 /// Collects phrases of one text.
 pub(super) struct Phrases {
     count: usize,
@@ -130,6 +139,16 @@ impl Read<'_, '_> {
                 (at..=most).rev().find_map(|next| self.matches(rest, next))
             }
             Any(most) => (at..=at + most).find_map(|next| self.matches(rest, next)),
+        }
+    }
+
+    /// Whether the words from `at` on go like this, as far as there are any.
+    fn begins(&mut self, slots: &[Slot], at: usize) -> bool {
+        let (Some((slot, rest)), Some(word)) = (slots.split_first(), self.word(at)) else { return true };
+        match slot {
+            One(words) => is_in(&word, words) && self.begins(rest, at + 1),
+            Several(words) => self.begins(rest, at) || is_in(&word, words) && self.begins(slots, at + 1),
+            Any(most) => (at..=at + most).any(|next| self.begins(rest, next)),
         }
     }
 }

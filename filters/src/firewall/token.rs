@@ -125,19 +125,21 @@ impl Token {
             // The anchors are found in any case, a token has its own.
             return None;
         }
-        // A prefix within a longer word is part of that word. A slash or a dot stands before the host of a hook.
-        let own_word = match start.checked_sub(1).map(|at| text[at]) {
-            Some(before) if self.rule == "slack-webhook" => !before.is_ascii_alphanumeric(),
-            Some(before) => !self.body.has(before) && !before.is_ascii_alphanumeric() && before != b'+',
-            None => true,
-        };
-        if !own_word {
+        // A prefix within a longer word is part of that word. Signs that a body may have stand before a token too: the
+        // equals sign of a variable, the slash of a path, a dash of a list, the underscore of an emphasis.
+        if start.checked_sub(1).is_some_and(|at| text[at].is_ascii_alphanumeric() || text[at] == b'+') {
             return None;
         }
-        let run = text[body..].iter().take(LONGEST).take_while(|byte| self.body.has(**byte)).count();
+        // No further than what could still be one, with the signs that may follow it.
+        let reach = (self.most + 64).min(LONGEST);
+        let run = text[body..].iter().take(reach).take_while(|byte| self.body.has(**byte)).count();
         let mut end = body + run;
         while end > body && matches!(text[end - 1], b'.' | b'-') {
             // The end of a sentence.
+            end -= 1;
+        }
+        while end - body > self.most && text[end - 1] == b'_' {
+            // The end of an emphasis.
             end -= 1;
         }
         let found = &text[body..end];
@@ -189,6 +191,16 @@ mod tests {
             ("(xoxb-2048319022-4819203948-aZ19dkQ0wLmN)", "slack-token"),
             ("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", "sendgrid-key"),
             ("=SK0123456789abcdef0123456789abcdef", "twilio-key"),
+            ("HOOK=whsec_aB3dE6gH9jK2mN5pQ8sT1vX4yZ7aB0cD", "webhook-secret"),
+            ("/x?k=whsec_aB3dE6gH9jK2mN5pQ8sT1vX4yZ7aB0cD", "webhook-secret"),
+            ("/whsec_aB3dE6gH9jK2mN5pQ8sT1vX4yZ7aB0cD/x", "webhook-secret"),
+            (
+                "PAT=ATATT3xFfGF0aB3dE6gH9jK2mN5pQ8sT1vX4yZ7aB0cD3eF6gH9iJ2kL5mN8oP1qR4sT7uV0w=1A2B3C4D",
+                "atlassian-token",
+            ),
+            ("-sk-ant-api03-Zx81kQp0aLm2Rt5vBn8cXw3e", "anthropic-key"),
+            ("_glpat-aB3dE6gH9jK2mN5pQ8sT_", "gitlab-token"),
+            ("__AIzaSyB3dE6gH9jK2mN5pQ8sT1vX4yZ7aB0cDe__", "google-api-key"),
         ] {
             assert_eq!(confirmed(text), Some(rule), "{text}");
         }
@@ -199,6 +211,8 @@ mod tests {
         for text in [
             "a task-oriented sk-based approach",
             "risk-4f92ab81c0d2e3f4a5b6c7d8",
+            "a+whsec_aB3dE6gH9jK2mN5pQ8sT1vX4yZ7aB0cD",
+            "_glpat-tokens-are-named-by-a-prefix_",
             "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
             "AKIAIOSFODNN7EXAMPLE",
             "AKIA3EXAMQLE7Q2ZJ5TRAND",

@@ -1,5 +1,8 @@
 //! What somebody gets of a handoff: the index as it is stored or with what is around it, a file, or a part of one.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::BTreeSet, time::SystemTime};
 
 use bytes::Bytes;
@@ -206,6 +209,10 @@ impl Shown<'_> {
             Part::Sections(names) => sections(text(), names, &mut warnings)?,
             Part::Entries(most) => {
                 let entries = log::entries(text());
+                if entries.is_empty() {
+                    // A log that has just begun has none; one whose headings are others has some that nobody sees.
+                    warnings.insert("no-entries");
+                }
                 log::newest(&entries, *most).iter().map(|entry| entry.text).collect::<String>().into()
             }
         };

@@ -130,6 +130,12 @@ impl Reading {
         manifest && directory.stamp(LOCK) == Err(Unread::Missing) && self.same_stamps(directory)
     }
 
+    /// Whether every file is what the manifest says.
+    pub(super) fn is_whole(&self) -> bool {
+        let verified = |held: &Held| matches!(held, Held::Text(_, Integrity::Verified));
+        self.manifest.is_some() && self.files.values().all(verified)
+    }
+
     /// Whether reading it again would give the same.
     pub(super) fn is_current(&self, directory: &dyn Directory) -> bool {
         self.settled && self.same_stamps(directory)

@@ -42,7 +42,7 @@ pub struct Shelf {
 struct Seen {
     /// With or without a manifest.
     last: Option<Arc<Reading>>,
-    /// With one, while nobody was writing.
+    /// With one that agrees with all it lists, while nobody was writing: whoever broke off leaves no lock either.
     clean: Option<Arc<Reading>>,
 }
 
@@ -89,7 +89,7 @@ impl Seen {
     fn keep(&mut self, reading: Reading) -> View {
         let reading = Arc::new(reading);
         self.last = Some(reading.clone());
-        if reading.manifest.is_some() {
+        if reading.is_whole() {
             self.clean = Some(reading.clone());
         }
         View { lock: None, found: Ok(reading), is_snapshot: false }
@@ -170,6 +170,12 @@ mod tests {
         assert!(!view.is_being_written("STATUS.md"));
         pretend.remove("HANDOFF.lock");
         assert_eq!(held(&look(&shelf, &pretend), "STATUS.md"), Some(("half\n".into(), Integrity::Assumed)));
+        // What somebody left half written is no clean state for the next who writes.
+        pretend.write("HANDOFF.lock", LOCK);
+        let view = look(&shelf, &pretend);
+        assert_eq!(held(&view, "STATUS.md"), Some(("green\n".into(), Integrity::Verified)));
+        let fresh = look(&Shelf::default(), &pretend);
+        assert!(!fresh.is_snapshot && fresh.is_being_written("STATUS.md"), "nor where nothing better is known");
     }
 
     #[test]

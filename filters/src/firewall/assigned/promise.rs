@@ -107,13 +107,97 @@ pub(super) fn promised(name: &[u8], word: &[u8], before_it: &[u8]) -> Option<Pro
     }
 }
 
+/// How the name and the value stand beside each other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Beside {
+    /// The name of a variable of an environment.
+    pub(super) shouted: bool,
+    /// In a sentence.
+    pub(super) loose: bool,
+    /// A member of JSON whose name [`is_password`].
+    pub(super) member: bool,
+}
+
+/// Whether a name says that a value is a password, and nothing else.
+pub(super) fn is_password(name: &[u8]) -> bool {
+    ["password", "passwd", "pwd"].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// What a word of a rule about passwords is: `at-least-8-characters`, `required|min:8`.
+const RULES: [&str; 15] = [
+    "least",
+    "minimum",
+    "min",
+    "max",
+    "characters",
+    "chars",
+    "required",
+    "mandatory",
+    "optional",
+    "nullable",
+    "confirmed",
+    "forgot",
+    "forgotten",
+    "missing",
+    "short",
+];
+
+/// What stands where a password would, alone.
+const STATES: [&str; 10] = [
+    "disabled",
+    "enabled",
+    "undefined",
+    "unchanged",
+    "encrypted",
+    "protected",
+    "incorrect",
+    "generated",
+    "interactive",
+    "authenticated",
+];
+
+fn is_rule(value: &[u8]) -> bool {
+    value
+        .split(|byte| !byte.is_ascii_alphanumeric())
+        .any(|word| RULES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
+}
+
+/// Whether a member's value is one, weak ones too: people choose those. A label of a form, the word of a state, a code
+/// of an error and what points elsewhere are none.
+fn is_chosen(value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    if text.chars().count() < 8 || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return false;
+    }
+    let (mut rest, letters) = (text.chars().skip(1), text.chars().all(char::is_alphabetic));
+    let label = letters && (!text.is_ascii() || text.starts_with(char::is_uppercase) && rest.all(char::is_lowercase));
+    let state = STATES.iter().any(|known| text.eq_ignore_ascii_case(known));
+    let code = text.contains('_') && text.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase());
+    let shouted = |byte: u8| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'%');
+    let variable = matches!(value[0], b'$' | b'%' | b'@' | b'#') && text.bytes().skip(1).all(shouted);
+    let elsewhere =
+        ["#/", "/", "./", "{", "http:", "https:", "file:", "arn:"].iter().any(|start| text.starts_with(start));
+    !(label || state || code || variable || elsewhere)
+}
+
 /// Whether the value is what its name promises.
-pub(super) fn keeps(promise: Promise, value: &[u8], shouted: bool, loose: bool) -> bool {
+pub(super) fn keeps(promise: Promise, value: &[u8], how: Beside) -> bool {
+    let mix = Mix::of(value);
+    match promise {
+        Promise::Password => {
+            let kept = looks_like(promise, value, &mix, how) || how.member && is_chosen(value) && !stands_in(value);
+            kept && !(contains_any_case(value, b"password") && mix.digits + mix.signs == 0) && !is_rule(value)
+        }
+        _ => looks_like(promise, value, &mix, how),
+    }
+}
+
+fn looks_like(promise: Promise, value: &[u8], mix: &Mix, Beside { shouted, loose, .. }: Beside) -> bool {
     let elsewhere = [&b"$"[..], b"{", b"%", b"@", b"#", b"/", b"./", b"http:", b"https:", b"file:", b"arn:"];
     if value.len() < 6 || elsewhere.iter().any(|start| value.starts_with(start)) {
         return false;
     }
-    let (mix, bits) = (Mix::of(value), entropy(value));
+    let bits = entropy(value);
     if mix.blanks > 0 || bits < 2.5 || !value.is_ascii() || stands_in(value) {
         return false;
     }
@@ -121,19 +205,17 @@ pub(super) fn keeps(promise: Promise, value: &[u8], shouted: bool, loose: bool) 
     let promise = if shouted && promise != Promise::Password { Promise::Secret } else { promise };
     match promise {
         Promise::Password => {
-            let named = contains_any_case(value, b"password") && mix.digits + mix.signs == 0;
             let mixed = mix.letters() > 0 && (mix.digits > 0 || mix.signs > 0);
-            let dense = bits >= 2.5 && !named;
             match (shouted, loose) {
-                (true, _) => dense && long >= 8,
-                (_, true) => dense && long >= 8 && mixed && (mix.upper > 0 || mix.signs > 0),
-                _ => dense && mixed && (long >= 8 || mix.digits > 0 && mix.letters() > 3),
+                (true, _) => long >= 8,
+                (_, true) => long >= 8 && mixed && (mix.upper > 0 || mix.signs > 0),
+                _ => mixed && (long >= 8 || mix.digits > 0 && mix.letters() > 3),
             }
         }
         _ if loose => long >= 16 && bits >= 3.5 && mix.is_thrown(),
         Promise::Secret if shouted => long >= 8 && bits >= 2.8 && (mix.digits > 0 || mix.signs > 0 || long >= 16),
         Promise::Secret => {
-            long >= 12 && bits >= 3.0 && (mix.is_thrown() || is_uuid(value) || mix.digits > 0 && is_solid(&mix))
+            long >= 12 && bits >= 3.0 && (mix.is_thrown() || is_uuid(value) || mix.digits > 0 && is_solid(mix))
         }
         Promise::Token => long >= 16 && bits >= 3.0 && mix.is_thrown() && !is_uuid(value),
         Promise::Key => {

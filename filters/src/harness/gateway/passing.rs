@@ -75,8 +75,8 @@ impl<'a> Passing<'a> {
         }
         let mut capabilities: Vec<&str> = capabilities.unwrap_or_default().into_iter().collect();
         capabilities.sort_unstable();
-        // They are asked one after the other.
-        let timeout: u128 = all.iter().map(|greeted| greeted.timeout.as_millis()).sum();
+        // They are asked one after the other, and each is given its own time here.
+        let timeout: u128 = all.iter().map(|greeted| greeted.own_timeout.as_millis()).sum();
         self.record.note(&self.line("handshake", None, "greeted", ""));
         Ok(json!({
             "protocol_version": wire::VERSION,
