@@ -232,15 +232,22 @@ async fn head(session: &mut HttpSession, manner: &Manner<'_>, method: &Method, p
     for (name, value) in more {
         request.insert_header(name, value)?;
     }
-    session.write_request_header(Box::new(request)).await?;
-    session.finish_request_body().await?;
-    let head = answered(session).await?.ok_or_else(headless)?;
+    let head = answered(session, request, Bytes::new()).await?.ok_or_else(headless)?;
     let kind = head.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
     Ok(Seen { status: head.status, kind: kind.to_owned() })
 }
 
-/// The head of the answer, after those that are only on the way to it.
-async fn answered(session: &mut HttpSession) -> pingora::Result<Option<&ResponseHeader>> {
+/// Sends a request, and reads the head of its answer, after those that are only on the way to it.
+async fn answered(
+    session: &mut HttpSession,
+    request: RequestHeader,
+    body: Bytes,
+) -> pingora::Result<Option<&ResponseHeader>> {
+    session.write_request_header(Box::new(request)).await?;
+    if !body.is_empty() {
+        session.write_request_body(body, true).await?;
+    }
+    session.finish_request_body().await?;
     loop {
         session.read_response_header().await?;
         if session.response_header().is_none_or(|head| !head.status.is_informational()) {

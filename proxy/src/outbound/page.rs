@@ -106,7 +106,8 @@ impl Outbound {
                     continue;
                 }
             };
-            match head(&mut session, request).await {
+            let answered = answered(&mut session, request, Bytes::new()).await;
+            match answered.and_then(|head| head.cloned().ok_or_else(headless)) {
                 Ok(head) => return Some((session, peer, head)),
                 Err(e) => {
                     session.shutdown().await;
@@ -119,13 +120,6 @@ impl Outbound {
         }
         None
     }
-}
-
-/// Sends the request, and reads the head of the answer.
-async fn head(session: &mut HttpSession, request: RequestHeader) -> pingora::Result<ResponseHeader> {
-    session.write_request_header(Box::new(request)).await?;
-    session.finish_request_body().await?;
-    answered(session).await?.cloned().ok_or_else(headless)
 }
 
 /// The body, or what was read of it, and why no more can be.
