@@ -197,7 +197,7 @@ async fn serve(
         page: Page::default(),
         attempts: Attempts::default(),
     };
-    listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(admin)));
+    listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(Shortened::long(admin))));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
     let made_with = (settings.protection.max_connections, settings.log.level.clone());
     tokio::spawn(swaps::follow(live.clone(), (gate.clone(), files), logs, kept, made_with));
