@@ -9,8 +9,6 @@ mod signals;
 mod succession;
 mod swaps;
 
-pub(crate) use jobs::asked;
-
 use std::{
     path::PathBuf,
     process::ExitCode,

@@ -34,7 +34,7 @@ pub use carry::{Carrier, Told};
 pub use page::{Body, Rest};
 pub use read::Question;
 
-use crate::live::Live;
+use crate::live::{Live, Running};
 use named::Named;
 
 /// Asks upstreams and others, over connections of its own.
@@ -61,6 +61,23 @@ pub struct Whole {
     pub body: Bytes,
     /// There is more of the body than the bound.
     pub cut: bool,
+}
+
+impl Asked {
+    /// As a question of ours asks an upstream: by the site's own name where its name is kept, else the upstream's.
+    pub fn at(running: &Running, index: usize) -> Self {
+        let settings = &running.snapshot.settings;
+        // Many sites redirect what did not come over TLS, as far as they are told.
+        let origin_is_tls = settings.site.origin.as_deref().is_some_and(|origin| origin.starts_with("https://"));
+        let tls = origin_is_tls || !settings.listen.https.is_empty();
+        let own = settings.site.origin.as_deref().filter(|_| settings.upstream.preserve_host);
+        let host = own
+            .and_then(|origin| origin.split_once("://"))
+            .map(|(_, rest)| rest.split('/').next().unwrap_or(rest))
+            .and_then(|authority| HeaderValue::from_str(authority).ok())
+            .unwrap_or_else(|| running.pool.backends()[index].authority.clone());
+        Self { host, tls }
+    }
 }
 
 impl Outbound {

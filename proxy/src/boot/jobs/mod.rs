@@ -10,7 +10,6 @@ mod site;
 mod store;
 
 pub(super) use chains::flush;
-pub(crate) use site::asked;
 
 use std::{sync::Arc, time::Duration};
 
