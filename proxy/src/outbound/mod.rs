@@ -34,7 +34,10 @@ pub use carry::{Carrier, Told};
 pub use page::{Body, Rest};
 pub use read::Question;
 
-use crate::live::{Live, Running};
+use crate::{
+    live::{Live, Running},
+    upstream::KEPT,
+};
 use named::Named;
 
 /// Asks upstreams and others, over connections of its own.
@@ -183,8 +186,6 @@ fn is_plain(peer: &HttpPeer) -> bool {
     peer.get_peer_options().is_none_or(|options| options.alpn.get_max_http_version() == 1)
 }
 
-/// How long an idle connection is kept.
-const KEPT: Duration = Duration::from_secs(55);
 /// How long a connection to somebody else may take.
 const CONNECT: Duration = Duration::from_secs(3);
 

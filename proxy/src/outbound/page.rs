@@ -12,10 +12,11 @@ use pingora::{
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Outbound, answered, headless};
-use crate::{live::Running, upstream::Place};
+use crate::{
+    live::Running,
+    upstream::{KEPT, Place},
+};
 
-/// How long an idle connection is kept.
-const KEPT: Duration = Duration::from_secs(55);
 /// Tries: another upstream where one refuses, another connection where one that was kept turns out to be closed.
 const TRIES: usize = 3;
 

@@ -23,6 +23,7 @@ use crate::admin::metrics::Metrics;
 pub use backend::{Backend, UNRESOLVED};
 pub use head::{Head, digits};
 pub use kept::Plain;
+pub use peer::KEPT;
 pub use site::Site;
 
 /// Whether the certificates that the settings name can be used.
@@ -150,7 +151,7 @@ impl Pool {
 
     /// Lets go of kept connections that nobody will use again.
     pub fn sweep(&self) {
-        self.backends.iter().for_each(|backend| backend.kept.sweep(peer::KEPT));
+        self.backends.iter().for_each(|backend| backend.kept.sweep(KEPT));
     }
 
     /// Resolves all names anew. What cannot be resolved keeps its last addresses; returns whether all could be.
