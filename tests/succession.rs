@@ -3,7 +3,7 @@
 use crate::support::page::PAGE;
 use crate::support::setup::dead_address;
 use crate::support::shop::{ADA, answering, assert_fault, carried_out, desk_before, held, is_replay, item, open};
-use crate::support::{Ask, Conn, Dir, Gate, Origin, Reply, Request, SOON, Setup, Via, eventually};
+use crate::support::{Ask, Conn, Desk, Dir, Gate, Origin, Reply, Request, SOON, Setup, Via, eventually};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -148,21 +148,35 @@ async fn succession_ends_a_successor_that_is_told_to_end_while_it_waits() {
     assert_eq!(next.get("/").await.status, 200, "what it left behind is in nobody's way");
 }
 
-#[tokio::test]
-async fn succession_with_memory_lets_calls_finish_first_and_says_what_is_lost() {
+/// A call under way that the origin holds until the gate opens, in a process that is handing over to the next.
+struct Held {
+    gate: Gate,
+    origin: Origin,
+    old: Desk,
+    conn: Conn,
+    next: Desk,
+}
+
+async fn handing_over() -> Held {
     let gate = Gate::closed();
     let origin = answering({
         let gate = gate.clone();
         move |_, order| held(&gate, &order)
     })
     .await;
-    let mut old = desk_before(&origin).set("listen", PLACE).start().await;
+    let old = desk_before(&origin).set("listen", PLACE).start().await;
     let mut conn = old.conn().await;
     conn.send(item("book", "book").key("k-1").bearer(ADA).bytes()).await;
     eventually("the origin has it", SOON, async || carried_out(&origin).len() == 1).await;
     let next = old.successor().await;
     old.signal(libc::SIGQUIT);
     old.says("store.url is memory").await;
+    Held { gate, origin, old, conn, next }
+}
+
+#[tokio::test]
+async fn succession_with_memory_lets_calls_finish_first_and_says_what_is_lost() {
+    let Held { gate, origin, mut old, mut conn, next } = handing_over().await;
     let meanwhile = old.ask(Via::H1, item("book", "other").key("k-2").bearer(ADA)).await;
     assert_eq!(meanwhile.status, 503, "{}", meanwhile.text());
     assert_eq!(meanwhile.header("retry-after"), Some("1"));
@@ -178,19 +192,7 @@ async fn succession_with_memory_lets_calls_finish_first_and_says_what_is_lost() 
 
 #[tokio::test]
 async fn succession_gives_way_to_an_end() {
-    let gate = Gate::closed();
-    let origin = answering({
-        let gate = gate.clone();
-        move |_, order| held(&gate, &order)
-    })
-    .await;
-    let mut old = desk_before(&origin).set("listen", PLACE).start().await;
-    let mut conn = old.conn().await;
-    conn.send(item("book", "book").key("k-1").bearer(ADA).bytes()).await;
-    eventually("the origin has it", SOON, async || carried_out(&origin).len() == 1).await;
-    let next = old.successor().await;
-    old.signal(libc::SIGQUIT);
-    old.says("store.url is memory").await;
+    let Held { gate, origin: _origin, mut old, mut conn, next } = handing_over().await;
     old.signal(libc::SIGTERM);
     old.says("ending").await;
     gate.open();

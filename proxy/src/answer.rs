@@ -1,10 +1,11 @@
-//! The one place that writes a reply of Frontdesk's own.
+//! The one place that writes a reply of Frontdesk's own through the library. Past it the short way does, as it is framed
+//! there: `lane/http1` and `lane/http2`.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use frontdesk_filters::Reply;
-use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
 use pingora::{http::ResponseHeader, proxy::Session};
 
 use crate::{accept, live::Running};
@@ -34,14 +35,21 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
 /// The same for whoever calls a capability: no person reads its names, and to have them in another case takes longer
 /// than all the rest of the head.
 pub async fn send_plain(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
+    let (head, body) = plain_head(reply, running.snapshot.link.as_ref());
+    write(session, head.into(), body).await
+}
+
+/// The head of a reply without its length, names in small letters, and the body.
+pub fn plain_head(reply: Reply, link: Option<&HeaderValue>) -> (response::Parts, Bytes) {
+    let Reply { status, headers, body } = reply;
     let (mut head, ()) = Response::new(()).into_parts();
-    head.status = reply.status;
-    head.headers.reserve(reply.headers.len() + 4);
-    let link = running.snapshot.link.iter().map(|link| (header::LINK, link.clone()));
-    for (name, value) in link.chain(reply.headers) {
+    head.status = status;
+    head.headers.reserve(headers.len() + 4);
+    // First, because some clients read only the first.
+    for (name, value) in link.map(|link| (header::LINK, link.clone())).into_iter().chain(headers) {
         head.headers.append(name, value);
     }
-    write(session, head.into(), reply.body).await
+    (head, body)
 }
 
 async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> pingora::Result<()> {

@@ -1,21 +1,18 @@
 //! From a configuration to a running process, and to its end: listeners, jobs, signals.
 
 mod descriptors;
+mod ending;
 mod handover;
 mod jobs;
 mod listeners;
 mod signals;
 mod succession;
-
-pub(crate) use jobs::asked;
+mod swaps;
 
 use std::{
     path::PathBuf,
     process::ExitCode,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -30,7 +27,7 @@ use crate::{
     frames::Frames,
     front::{Front, behind::Errands, entry::Entry},
     lane::Lane,
-    live::{Live, apart},
+    live::Live,
     logs::Logs,
     outbound::Outbound,
     process::Processes,
@@ -38,9 +35,10 @@ use crate::{
     sys::{give_back, put_program_away, tidy},
     traces::Traces,
 };
+use ending::Ending;
 use listeners::Listeners;
 use sd_notify::NotifyState;
-use signals::{Signals, Told};
+use signals::Signals;
 
 /// Connections at a time to the operator's address.
 const ADMIN_CONNECTIONS: usize = 256;
@@ -54,12 +52,6 @@ const IDLE_THREAD: Duration = Duration::from_millis(100);
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// When whatever starting sets off has come to rest.
 const SETTLED: Duration = Duration::from_secs(10);
-/// How long it may take to store the last signed records.
-const LAST_RECORDS: Duration = Duration::from_secs(3);
-/// How long it may take to send the last spans.
-const LAST_SPANS: Duration = Duration::from_secs(3);
-/// How long the last access lines may take.
-const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// Why a process did not come up; told to a person.
 pub struct NotStarted(pub Vec<String>);
@@ -203,10 +195,10 @@ async fn serve(
         page: Page::default(),
         attempts: Attempts::default(),
     };
-    listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(admin)));
+    listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(Shortened::long(admin))));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
     let made_with = (settings.protection.max_connections, settings.log.level.clone());
-    tokio::spawn(follow_swaps(live.clone(), (gate.clone(), files), logs, kept, made_with));
+    tokio::spawn(swaps::follow(live.clone(), (gate.clone(), files), logs, kept, made_with));
     if running.snapshot.counts_tokens() {
         // It takes many times what it makes.
         tokens::warm(give_back);
@@ -220,104 +212,19 @@ async fn serve(
     // Nobody listens where no service manager does.
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 
-    let mut paused = None;
-    let told = loop {
-        match signals.next(&live).await {
-            Told::HandOver => {
-                let handed = tokio::select! {
-                    handed = succession::hand_over(&live, &open, (&gate, &entry, &errands, &chains)) => handed,
-                    // Whoever wants an end does not wait for a successor.
-                    told = signals.end(&live) => {
-                        entry.open();
-                        break told;
-                    }
-                };
-                match handed {
-                    Ok(held) => {
-                        paused = held;
-                        break Told::HandOver;
-                    }
-                    Err(why) => {
-                        entry.open();
-                        tracing::error!("SIGQUIT: {why}; nothing has changed, this process goes on");
-                    }
-                }
-            }
-            told => break told,
-        }
-    };
-    let _ = sd_notify::notify(&[NotifyState::Stopping]);
-    if told != Told::EndAtOnce {
-        draining.store(true, Ordering::Relaxed);
-        let ending = async {
-            let protection = live.current().snapshot.settings.protection.clone();
-            let delay = if told == Told::HandOver { Duration::ZERO } else { protection.shutdown_delay };
-            let limit = protection.shutdown_timeout;
-            tracing::info!(?delay, ?limit, "ending: what runs may finish");
-            tokio::time::sleep(delay).await;
-            if told == Told::HandOver {
-                // The operator's address is the successor's too.
-                let _ = admin_sender.send(true);
-            }
-            let _ = drain_sender.send(true);
-            drop(paused);
-            let finished = async {
-                gate.emptied().await;
-                // Every place is free: nothing goes on in the background any more.
-                errands.emptied().await;
-            };
-            if tokio::time::timeout(limit, finished).await.is_err() {
-                tracing::warn!("shutdown_timeout is over; what still runs is cut off");
-            }
-        };
-        tokio::select! {
-            () = ending => {}
-            () = signals.impatience() => {}
-        }
+    Ending {
+        live,
+        gate,
+        entry,
+        errands,
+        chains,
+        draining,
+        drain: drain_sender,
+        admin_drain: admin_sender,
+        traces,
+        access,
     }
-    drop(admin_sender);
-    if tokio::time::timeout(LAST_RECORDS, jobs::flush(&live, &chains)).await.is_err() {
-        tracing::error!(lost = chains.waiting(), "signed records could not be stored before the end");
-    }
-    if let Some(traces) = traces {
-        traces.end(LAST_SPANS).await;
-    }
-    access.flush(LAST_LINES);
-    if let Some(audit) = live.current().audit.clone() {
-        let _ = tokio::task::spawn_blocking(move || audit.close()).await;
-    }
-    tracing::info!("ended");
+    .come(&mut signals, &open)
+    .await;
     Ok(())
-}
-
-/// What outlives a configuration follows the next one, beginning with one that came while the process was coming up:
-/// `made_with` are the connections and the log level that the first one wanted.
-async fn follow_swaps(
-    live: Arc<Live>,
-    (gate, files): (Arc<Gate>, usize),
-    logs: Logs,
-    kept: Arc<Kept>,
-    made_with: (usize, String),
-) {
-    let mut swaps = live.swaps();
-    let (mut most, mut level) = made_with;
-    loop {
-        let running = live.current();
-        let settings = &running.snapshot.settings;
-        if settings.protection.max_connections != most {
-            most = settings.protection.max_connections;
-            gate.resize(descriptors::connections(most, files));
-        }
-        if settings.log.level != level {
-            level.clone_from(&settings.log.level);
-            let _ = logs.set_level(&level);
-        }
-        drop(running);
-        if swaps.changed().await.is_err() {
-            return;
-        }
-        // They may be many, and take a while to let go of.
-        let kept = kept.clone();
-        drop(apart(move || kept.forget()));
-    }
 }

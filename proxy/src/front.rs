@@ -149,20 +149,14 @@ impl ProxyHttp for Front {
         match decision {
             Decision::Answer(reply) => answer::send(session, reply, &running).await?,
             Decision::Refuse(reply, reason) => {
-                self.metrics.rejected(reason);
-                ctx.error = Some(reason);
-                let reply = self.finished(session.req_header(), ctx, &running, reply).await?;
+                let reply = self.finished(session.req_header(), ctx, &running, reply, reason).await?;
                 answer::send(session, reply, &running).await?;
             }
             Decision::Serve(serving) => self.serve(session, ctx, serving).await?,
-            Decision::Pass | Decision::Make(_) => {
-                ctx.place = running.pool.place();
-                if ctx.place.is_none() {
-                    return self.refuse(session, ctx, Refusal::busy()).await;
-                }
-                ctx.passed = true;
-                return Ok(false);
-            }
+            Decision::Pass | Decision::Make(_) => match self.pass(session.req_header(), ctx, &running) {
+                Ok(()) => return Ok(false),
+                Err(reply) => answer::send(session, reply, &running).await?,
+            },
         }
         Ok(true)
     }

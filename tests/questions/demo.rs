@@ -6,8 +6,6 @@
 mod assets;
 #[path = "../../proxy/src/demo/bookings.rs"]
 mod bookings;
-#[path = "../../proxy/src/demo/dates.rs"]
-mod dates;
 #[path = "../../proxy/src/demo/flights.rs"]
 mod flights;
 #[path = "../../proxy/src/demo/form.rs"]

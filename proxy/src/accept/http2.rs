@@ -1,12 +1,9 @@
 //! A connection over HTTP/2: its streams, one task each, for as long as there is something to wait for.
 
 use std::{
-    future::poll_fn,
+    future::{poll_fn, ready},
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
-    },
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
@@ -23,11 +20,11 @@ use pingora::{
     server::ShutdownWatch,
 };
 use tokio::{
-    sync::{Notify, OwnedSemaphorePermit},
+    sync::OwnedSemaphorePermit,
     time::{Instant, timeout_at},
 };
 
-use super::{Admitted, CONNECTION, Gate, Shortcut, gate::begun, info::ConnInfo};
+use super::{Admitted, CONNECTION, Gate, Shortcut, gate::begun, info::ConnInfo, streams::Streams};
 use crate::alarm::Alarm;
 
 /// Refused streams after which an HTTP/2 connection is closed.
@@ -76,38 +73,26 @@ pub(super) async fn http2<A, S>(
         };
         let idle = since.map(|_| gate.idles());
         let wanted = idle.is_some() && gate.is_crowded() && streams.served();
-        if wanted && leaving.is_none() {
+        let left = allowed.saturating_sub(since.unwrap_or_default());
+        // None: time to say goodbye.
+        let accepted = tokio::select! {
+            biased;
+            () = ready(()), if wanted && leaving.is_none() => None,
+            accepted = after_others(&info, Http2Session::from_h2_conn(&mut h2, digest.clone())) => Some(accepted),
+            () = begun(&mut drain), if leaving.is_none() => None,
+            // The last stream has ended in its own task: now this connection idles.
+            () = streams.idle.notified() => continue,
+            () = gate.room_wanted(), if idle.is_some() && leaving.is_none() => None,
+            () = alarm.within(left) => match (leaving, streams.idle_for()) {
+                (Some(_), Some(_)) if since.is_some() => return,
+                (None, Some(idle)) if idle >= allowed => None,
+                _ => continue,
+            },
+        };
+        let Some(accepted) = accepted else {
             h2.graceful_shutdown();
             leaving = Some(Instant::now());
             continue;
-        }
-        let left = allowed.saturating_sub(since.unwrap_or_default());
-        let accepted = tokio::select! {
-            biased;
-            accepted = after_others(&info, Http2Session::from_h2_conn(&mut h2, digest.clone())) => accepted,
-            () = begun(&mut drain), if leaving.is_none() => {
-                h2.graceful_shutdown();
-                leaving = Some(Instant::now());
-                continue;
-            }
-            // The last stream has ended in its own task: now this connection idles.
-            () = streams.idle.notified() => continue,
-            () = gate.room_wanted(), if idle.is_some() && leaving.is_none() => {
-                h2.graceful_shutdown();
-                leaving = Some(Instant::now());
-                continue;
-            }
-            () = alarm.within(left) => {
-                match (leaving, streams.idle_for()) {
-                    (Some(_), Some(_)) if since.is_some() => return,
-                    (None, Some(idle)) if idle >= allowed => {
-                        h2.graceful_shutdown();
-                        leaving = Some(Instant::now());
-                    }
-                    _ => {}
-                }
-                continue;
-            }
         };
         match accepted {
             Ok(Some(H2Accept::Session(session))) => {
@@ -170,67 +155,14 @@ where
     }
 }
 
-/// The streams of one HTTP/2 connection, to know since when it idles.
-struct Streams {
-    open: AtomicUsize,
-    started: Instant,
-    /// When the last stream ended, in milliseconds since `started`.
-    last_end: AtomicU64,
-    /// There has been a stream.
-    served: AtomicBool,
-    /// Told when the last open stream has ended.
-    idle: Notify,
-}
-
-impl Default for Streams {
-    fn default() -> Self {
-        Self {
-            open: AtomicUsize::new(0),
-            started: Instant::now(),
-            last_end: AtomicU64::new(0),
-            served: AtomicBool::new(false),
-            idle: Notify::new(),
-        }
-    }
-}
-
-impl Streams {
-    fn begin(self: &Arc<Self>) -> OpenStream {
-        self.open.fetch_add(1, Ordering::Relaxed);
-        self.served.store(true, Ordering::Relaxed);
-        OpenStream(self.clone())
-    }
-
-    /// Whether there has been a stream.
-    fn served(&self) -> bool {
-        self.served.load(Ordering::Relaxed)
-    }
-
-    /// `None` while a stream is open.
-    fn idle_for(&self) -> Option<Duration> {
-        (self.open.load(Ordering::Relaxed) == 0).then(|| {
-            let last = Duration::from_millis(self.last_end.load(Ordering::Relaxed));
-            self.started.elapsed().saturating_sub(last)
-        })
-    }
-}
-
-/// Counts one stream for as long as it lives.
-struct OpenStream(Arc<Streams>);
-
-impl Drop for OpenStream {
-    fn drop(&mut self) {
-        let now = u64::try_from(self.0.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.0.last_end.store(now, Ordering::Relaxed);
-        if self.0.open.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.0.idle.notify_one();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::{
+        cell::Cell,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use tokio::sync::Notify;
 
     use super::*;
     use crate::admin::metrics::Metrics;

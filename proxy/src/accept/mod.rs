@@ -13,6 +13,7 @@ mod proxy_header;
 mod read_write;
 mod serve;
 mod stream;
+mod streams;
 mod tls;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};

@@ -23,20 +23,6 @@ use crate::alarm::Alarm;
 /// What a client begins with that speaks HTTP/2 over cleartext (RFC 9113 §3.4).
 pub(super) const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-impl<A> App for A
-where
-    A: HttpServerApp + Send + Sync + 'static,
-{
-    async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, permit: Arc<OwnedSemaphorePermit>) {
-        if admitted.http2 {
-            Box::pin(http2(gate, admitted, self, Arc::new(Long), permit)).await;
-        } else {
-            // The permit lives as long as this does.
-            http1(gate, admitted, self, &Long).await;
-        }
-    }
-}
-
 /// Whoever may serve a request before the library sees it.
 pub trait Shortcut: Send + Sync + 'static {
     /// Looks at what has been read of a request, and serves it or leaves it as it is. `leaving`: the connection is not
@@ -62,7 +48,7 @@ pub enum Way {
 }
 
 /// Leaves everything to the library.
-struct Long;
+pub struct Long;
 
 impl Shortcut for Long {
     async fn serve(&self, conn: Box<Conn>, _: bool) -> Way {
@@ -80,6 +66,13 @@ pub struct Shortened<A, S> {
     pub shortcut: Arc<S>,
 }
 
+impl<A> Shortened<A, Long> {
+    /// Without a shortcut.
+    pub fn long(app: A) -> Self {
+        Self { app: Arc::new(app), shortcut: Arc::new(Long) }
+    }
+}
+
 impl<A, S> App for Shortened<A, S>
 where
     A: HttpServerApp + Send + Sync + 'static,
@@ -89,6 +82,7 @@ where
         if admitted.http2 {
             Box::pin(http2(gate, admitted, self.app.clone(), self.shortcut.clone(), permit)).await;
         } else {
+            // The permit lives as long as this does.
             http1(gate, admitted, self.app.clone(), &*self.shortcut).await;
         }
     }

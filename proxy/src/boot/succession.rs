@@ -5,7 +5,8 @@ use std::{path::PathBuf, sync::Arc};
 use frontdesk_filters::chain::Chains;
 
 use super::{
-    LAST_RECORDS, NotStarted,
+    NotStarted,
+    ending::LAST_RECORDS,
     handover::{self, Inherited, Place},
     jobs,
     listeners::Open,

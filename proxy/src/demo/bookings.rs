@@ -1,12 +1,15 @@
 //! What visitors leave behind: price watches, holds and bookings. So many of each are kept; the oldest makes room.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, UNIX_EPOCH},
+};
 
+use frontdesk_filters::desk::rfc3339;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::{
-    dates::rfc3339,
     flights::{self, CURRENCY, Fare},
     form::{Form, euros},
     reply::Reply,
@@ -110,7 +113,7 @@ impl Bookings {
             "threshold": { "amount": euros(watch.threshold), "currency": CURRENCY },
             "current_price": watch.fare.price(),
             "status": if reached { "triggered" } else { "watching" },
-            "created_at": rfc3339(watch.created),
+            "created_at": moment(watch.created),
         }))
     }
 
@@ -137,7 +140,7 @@ impl Bookings {
             false if hold.expires <= now => "expired",
             false => "held",
         };
-        let expires_at = rfc3339(hold.expires);
+        let expires_at = moment(hold.expires);
         let (fare_id, price) = (hold.fare.id, hold.fare.price());
         Ok(json!({ "hold_id": id, "fare_id": fare_id, "price": price, "expires_at": expires_at, "status": status }))
     }
@@ -173,7 +176,7 @@ impl Bookings {
             "booking_id": id,
             "fare_id": booking.fare.id,
             "price": booking.fare.price(),
-            "booked_at": rfc3339(booking.made),
+            "booked_at": moment(booking.made),
             "status": if booking.cancelled { "cancelled" } else { "ticketed" },
         }))
     }
@@ -197,6 +200,11 @@ fn known_fare(id: &str) -> Result<&'static Fare, Reply> {
 
 fn not_found(kind: &str) -> Reply {
     Reply::error(StatusCode::NOT_FOUND, &format!("{kind}_not_found"), &format!("There is no such {kind}."))
+}
+
+/// A moment as the API writes it, from seconds since 1970.
+fn moment(seconds: u64) -> String {
+    rfc3339(UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
 fn created(collection: &str, id: &str, body: &Value) -> Reply {
@@ -243,7 +251,8 @@ mod tests {
         let mut office = Bookings::new();
         let fare = input(json!({ "fare_id": "fare_101" }));
         office.hold(&fare, 0).unwrap();
-        assert_eq!(office.hold_status("hold_1001", HOLD_SECONDS).unwrap()["status"], "expired");
+        let over = office.hold_status("hold_1001", HOLD_SECONDS).unwrap();
+        assert_eq!((&over["status"], &over["expires_at"]), (&json!("expired"), &json!("1970-01-01T00:30:00Z")));
         let late = office.purchase(&order("hold_1001", "tok"), HOLD_SECONDS).unwrap_err();
         assert_eq!(late.status, StatusCode::GONE);
         office.hold(&fare, 0).unwrap();

@@ -6,7 +6,6 @@
 
 mod assets;
 mod bookings;
-mod dates;
 mod flights;
 mod form;
 mod pages;

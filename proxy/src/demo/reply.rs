@@ -3,9 +3,8 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use httpdate::parse_http_date;
 use serde_json::{Value, json};
-
-use super::dates::http_date;
 
 /// When the fixed part of the site was last edited.
 const LAST_EDITED: &str = "Mon, 03 Feb 2025 09:00:00 GMT";
@@ -116,8 +115,10 @@ impl Reply {
                 .map(str::trim)
                 .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == own);
         }
-        let since = headers.get(header::IF_MODIFIED_SINCE).and_then(|value| http_date(value.to_str().ok()?));
-        self.fixed && since.is_some_and(|since| http_date(LAST_EDITED).is_some_and(|edited| edited <= since))
+        let since = headers.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
+        // A condition that cannot be read is ignored.
+        let since = since.and_then(|since| parse_http_date(since).ok());
+        self.fixed && since.is_some_and(|since| parse_http_date(LAST_EDITED).is_ok_and(|edited| edited <= since))
     }
 }
 
@@ -149,7 +150,11 @@ mod tests {
         }
         assert_eq!(with(header::IF_NONE_MATCH, "\"other\"").status(), StatusCode::OK);
         assert_eq!(with(header::IF_MODIFIED_SINCE, LAST_EDITED).status(), StatusCode::NOT_MODIFIED);
-        assert_eq!(with(header::IF_MODIFIED_SINCE, "Sun, 02 Feb 2025 09:00:00 GMT").status(), StatusCode::OK);
+        assert_eq!(with(header::IF_MODIFIED_SINCE, "Tue, 04 Feb 2025 08:00:00 GMT").status(), StatusCode::NOT_MODIFIED);
+        let (earlier, broken) = ("Sun, 02 Feb 2025 09:00:00 GMT", "Tue, 4 Foo 2025 09:00:00 GMT");
+        for value in [earlier, broken, "Tue, 04 Feb 2025 09:00:00", "yesterday", ""] {
+            assert_eq!(with(header::IF_MODIFIED_SINCE, value).status(), StatusCode::OK, "{value}");
+        }
     }
 
     #[test]

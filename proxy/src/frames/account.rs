@@ -33,11 +33,8 @@ impl Frames {
             let what = What { asked, method: frame.method.as_str(), reason, status, caller: caller.as_ref() };
             metrics.seen.refuse(&what);
         }
-        if !running.snapshot.settings.log.access && trace.is_none() {
-            return;
-        }
-        let line = Line {
-            trace: trace.as_ref().map_or_else(|| traces::ids(&frame.headers), |trace| Some(trace.ids())),
+        let line = || Line {
+            trace: traces::ids(&frame.headers),
             method: frame.method.as_str(),
             path: frame.target.split('?').next().unwrap_or_default(),
             host: Some(authority.as_str()).filter(|host| !host.is_empty()),
@@ -58,11 +55,6 @@ impl Frames {
             error: if wrote { *error } else { Some("client_gone") },
             config: running.short_hash(),
         };
-        if let Some(trace) = trace {
-            trace.over(&line);
-        }
-        if running.snapshot.settings.log.access {
-            self.front.access.write(&line);
-        }
+        self.front.tell(running, trace.as_deref_mut(), line);
     }
 }

@@ -10,8 +10,10 @@ use super::{
     failure, head,
 };
 use crate::{
+    access::Line,
     admin::seen::{What, Who},
     live::Running,
+    traces::Trace,
 };
 
 impl Front {
@@ -46,15 +48,22 @@ impl Front {
             self.metrics.seen.refuse(&what);
         }
         let mut trace = ctx.trace.take();
-        if running.snapshot.settings.log.access || trace.is_some() {
-            let mut line = ctx.line(over, took, &running);
-            if let Some(trace) = &mut trace {
-                line.trace = Some(trace.ids());
-                trace.over(&line);
-            }
-            if running.snapshot.settings.log.access {
-                self.access.write(&line);
-            }
+        self.tell(&running, trace.as_deref_mut(), || ctx.line(over, took, &running));
+    }
+
+    /// Has what became of a request written where it is wanted: in the access log, and in its spans.
+    pub(crate) fn tell<'l>(&self, running: &Running, trace: Option<&mut Trace>, line: impl FnOnce() -> Line<'l>) {
+        let logs = running.snapshot.settings.log.access;
+        if !logs && trace.is_none() {
+            return;
+        }
+        let mut line = line();
+        if let Some(trace) = trace {
+            line.trace = Some(trace.ids());
+            trace.over(&line);
+        }
+        if logs {
+            self.access.write(&line);
         }
     }
 }

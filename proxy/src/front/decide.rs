@@ -47,6 +47,18 @@ impl Front {
         decided.decision
     }
 
+    /// Takes a place at the site for a request that passes. The error is what is said where there is none.
+    pub(crate) fn pass(&self, head: &RequestHeader, ctx: &mut Ctx, running: &Running) -> Result<(), Reply> {
+        ctx.place = running.pool.place();
+        ctx.passed = ctx.place.is_some();
+        if ctx.passed {
+            return Ok(());
+        }
+        let refusal = Refusal::busy();
+        self.metrics.rejected(refusal.reason);
+        Err(self.explained(head, ctx, &refusal))
+    }
+
     /// What somebody is told who is refused before it is known what is asked for, or whose request failed.
     pub(crate) fn explained(&self, head: &RequestHeader, ctx: &mut Ctx, refusal: &Refusal) -> Reply {
         ctx.error = Some(refusal.reason);

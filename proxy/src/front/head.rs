@@ -6,7 +6,7 @@ use frontdesk_filters::{
     Fault, accept,
     caller::{Caller, forwarded},
 };
-use http::{HeaderName, HeaderValue, Method, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use ipnet::IpNet;
 use pingora::{Result, http::RequestHeader, proxy::Session};
 
@@ -201,18 +201,18 @@ fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
     request.insert_header(header::HOST, authority.clone())
 }
 
+/// What `Connection` says belongs to one hop only.
+pub fn nominated(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> {
+    let lists = headers.get_all(header::CONNECTION).iter().filter_map(|v| v.to_str().ok());
+    lists.flat_map(|v| v.split(',')).filter_map(|name| name.trim().parse().ok())
+}
+
 /// Removes from a response what belongs to one hop only. An upgrade keeps its handshake.
 pub fn end_hop(response: &mut pingora::http::ResponseHeader) {
     if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
         return;
     }
-    let nominated: Vec<HeaderName> = response
-        .headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|v| v.to_str().ok())
-        .flat_map(|v| v.split(','))
-        .filter_map(|name| name.trim().parse().ok())
+    let nominated: Vec<HeaderName> = nominated(&response.headers)
         // What frames the response is not for a site to take away.
         .filter(|name| !matches!(*name, header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::CONTENT_TYPE))
         .collect();

@@ -19,6 +19,7 @@ use tokio::{sync::Semaphore, time::timeout};
 
 use super::{Front, ctx::Ctx, head};
 use crate::{
+    answer::is_bodiless,
     live::Running,
     outbound::{Body, Outbound, Rest},
     rewrite::Touched,
@@ -164,7 +165,7 @@ impl Site for Fetching<'_> {
 async fn send_on(session: &mut Session, mut head: ResponseHeader, mut rest: Rest, limit: Duration) -> Result<()> {
     let request = session.req_header();
     let (version, is_head) = (request.version, request.method == Method::HEAD);
-    let bodiless = is_head || matches!(head.status.as_u16(), 204 | 304);
+    let bodiless = is_head || is_bodiless(head.status);
     head.set_version(Version::HTTP_11);
     if !bodiless && !head.headers.contains_key(header::CONTENT_LENGTH) {
         head.remove_header(&header::TRANSFER_ENCODING);
@@ -189,14 +190,7 @@ async fn send_on(session: &mut Session, mut head: ResponseHeader, mut rest: Rest
 /// The request's headers as they would go up, but for what belongs to the connection.
 fn told(session: &Session, ctx: &Ctx, running: &Running) -> Result<RequestHeader> {
     let incoming = session.req_header();
-    let nominated: Vec<HeaderName> = incoming
-        .headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .filter_map(|v| v.to_str().ok())
-        .flat_map(|v| v.split(','))
-        .filter_map(|name| name.trim().parse().ok())
-        .collect();
+    let nominated: Vec<HeaderName> = head::nominated(&incoming.headers).collect();
     let mut told = RequestHeader::build(Method::GET, b"/", Some(incoming.headers.len() + 8))?;
     for (name, value) in &incoming.headers {
         if !OF_THE_HOP.contains(name) && !nominated.contains(name) {

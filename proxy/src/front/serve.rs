@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use frontdesk_filters::{Incoming, Refusal, Reply, Serving};
+use frontdesk_filters::{Incoming, Reply, Serving};
 use http::{HeaderValue, header};
 use pingora::{Result, http::RequestHeader, proxy::Session};
 
@@ -28,8 +28,8 @@ impl Front {
                 if let (Some(about), Some(caller)) = (serving.about(), &ctx.caller) {
                     self.record(&session.req_header().headers, &running, caller, about, refusal.reason);
                 }
-                let reply = self.finished(session.req_header(), ctx, &running, reply).await?;
-                return self.tell_refused(session, ctx, &running, reply, &refusal).await;
+                let reply = self.finished(session.req_header(), ctx, &running, reply, refusal.reason).await?;
+                return answer::send(session, reply, &running).await;
             }
             Err(None) => {
                 ctx.error = Some("client_gone");
@@ -45,27 +45,17 @@ impl Front {
         answer::send_plain(session, reply, &running).await
     }
 
-    async fn tell_refused(
-        &self,
-        session: &mut Session,
-        ctx: &mut Ctx,
-        running: &Running,
-        reply: Reply,
-        refusal: &Refusal,
-    ) -> Result<()> {
-        self.metrics.rejected(refusal.reason);
-        ctx.error = Some(refusal.reason);
-        answer::send(session, reply, running).await
-    }
-
-    /// A refusal, as whoever refuses has it leave.
+    /// Counts a refusal, and gives it as whoever refuses has it leave.
     pub(crate) async fn finished(
         &self,
         head: &RequestHeader,
         ctx: &mut Ctx,
         running: &Arc<Running>,
         reply: Reply,
+        reason: &'static str,
     ) -> Result<Reply> {
+        self.metrics.rejected(reason);
+        ctx.error = Some(reason);
         match ctx.finish.clone() {
             Some(serve) => self.at_desk(head, ctx, Work::Finish(serve, reply), running, Bytes::new()).await,
             None => Ok(reply),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use frontdesk_filters::Reply as Answer;
-use http::{HeaderValue, Method, Response, header};
+use http::{HeaderValue, Method, header};
 use pingora::{Result, http::ResponseHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
 use crate::answer;
@@ -34,14 +34,8 @@ impl<'a> Http2<'a> {
 
     /// Begins with an answer of our own, and gives back its body.
     pub(super) fn answer(&mut self, method: &Method, link: Option<&HeaderValue>, told: Answer) -> Bytes {
-        let Answer { status, headers, body } = told;
-        let (mut head, ()) = Response::new(()).into_parts();
-        head.status = status;
-        head.headers.reserve(headers.len() + 3);
-        for (name, value) in link.map(|link| (header::LINK, link.clone())).into_iter().chain(headers) {
-            head.headers.append(name, value);
-        }
-        if !answer::is_bodiless(status) {
+        let (mut head, body) = answer::plain_head(told, link);
+        if !answer::is_bodiless(head.status) {
             head.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
         self.begin(method, head.into());

@@ -21,7 +21,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use frontdesk_filters::{Decision, Refusal, Reply as Answer};
+use frontdesk_filters::{Decision, Reply as Answer};
 use http::{Method, Request};
 use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
@@ -169,9 +169,8 @@ impl Served<'_> {
         match decision {
             Decision::Answer(told) => self.answer(told, reply).await,
             Decision::Refuse(told, reason) => {
-                front.metrics.rejected(reason);
-                self.ctx.error = Some(reason);
-                let told = Box::pin(front.finished(&self.sent.request, &mut self.ctx, self.running, told)).await?;
+                let finished = front.finished(&self.sent.request, &mut self.ctx, self.running, told, reason);
+                let told = Box::pin(finished).await?;
                 self.answer(told, reply).await
             }
             Decision::Serve(serving) => {
@@ -181,14 +180,9 @@ impl Served<'_> {
                 self.answer(told, reply).await
             }
             Decision::Pass | Decision::Make(_) => {
-                self.ctx.place = self.running.pool.place();
-                if self.ctx.place.is_none() {
-                    let refusal = Refusal::busy();
-                    front.metrics.rejected(refusal.reason);
-                    let told = front.explained(&self.sent.request, &mut self.ctx, &refusal);
+                if let Err(told) = front.pass(&self.sent.request, &mut self.ctx, self.running) {
                     return self.answer(told, reply).await;
                 }
-                self.ctx.passed = true;
                 let Self { running, sent, ctx, page, .. } = self;
                 Relay { front, running, sent, ctx, page }.run(reply).await
             }

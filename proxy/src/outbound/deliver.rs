@@ -18,8 +18,8 @@ use frontdesk_filters::{
     },
     site::{Settings, StoreHome},
 };
-use http::{HeaderValue, StatusCode, header};
-use pingora::{http::RequestHeader, protocols::http::client::HttpSession};
+use http::{HeaderValue, header};
+use pingora::http::RequestHeader;
 use tokio::time::timeout;
 use url::Url;
 
@@ -90,7 +90,7 @@ impl Courier<'_> {
         peer.group_key = GROUP;
         let request = posted(server.target(), &server.authority(), body.len()).map_err(|e| because(&e))?;
         let (mut session, _) = self.outbound.connector.get_http_session(&peer).await.map_err(|e| because(&e))?;
-        let answered = exchange(&mut session, request, body).await;
+        let answered = answered(&mut session, request, body).await.map(|head| head.map(|head| head.status));
         session.shutdown().await;
         match answered.map_err(|e| because(&e))? {
             Some(status) if status.is_success() => Ok(()),
@@ -134,18 +134,6 @@ impl Courier<'_> {
         }
         ours
     }
-}
-
-/// Sends it, and reads no further than the status.
-async fn exchange(
-    session: &mut HttpSession,
-    request: RequestHeader,
-    body: Bytes,
-) -> pingora::Result<Option<StatusCode>> {
-    session.write_request_header(Box::new(request)).await?;
-    session.write_request_body(body, true).await?;
-    session.finish_request_body().await?;
-    Ok(answered(session).await?.map(|head| head.status))
 }
 
 /// What a host is looked up by: a dot at its end makes it no other.

@@ -150,12 +150,7 @@ pub(super) async fn exchange(
     body: &Bytes,
     most: usize,
 ) -> Result<Answer, Cut> {
-    session.write_request_header(Box::new(request)).await?;
-    if !body.is_empty() {
-        session.write_request_body(body.clone(), true).await?;
-    }
-    session.finish_request_body().await?;
-    let head = answered(session).await?.ok_or(Cut::Headless)?;
+    let head = answered(session, request, body.clone()).await?.ok_or(Cut::Headless)?;
     let (status, headers) = (head.status, head.headers.clone());
     if announced(&headers).is_some_and(|length| length > most) {
         return Err(Cut::TooLong(status));

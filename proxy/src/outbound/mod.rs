@@ -34,7 +34,10 @@ pub use carry::{Carrier, Told};
 pub use page::{Body, Rest};
 pub use read::Question;
 
-use crate::live::Live;
+use crate::{
+    live::{Live, Running},
+    upstream::KEPT,
+};
 use named::Named;
 
 /// Asks upstreams and others, over connections of its own.
@@ -61,6 +64,23 @@ pub struct Whole {
     pub body: Bytes,
     /// There is more of the body than the bound.
     pub cut: bool,
+}
+
+impl Asked {
+    /// As a question of ours asks an upstream: by the site's own name where its name is kept, else the upstream's.
+    pub fn at(running: &Running, index: usize) -> Self {
+        let settings = &running.snapshot.settings;
+        // Many sites redirect what did not come over TLS, as far as they are told.
+        let origin_is_tls = settings.site.origin.as_deref().is_some_and(|origin| origin.starts_with("https://"));
+        let tls = origin_is_tls || !settings.listen.https.is_empty();
+        let own = settings.site.origin.as_deref().filter(|_| settings.upstream.preserve_host);
+        let host = own
+            .and_then(|origin| origin.split_once("://"))
+            .map(|(_, rest)| rest.split('/').next().unwrap_or(rest))
+            .and_then(|authority| HeaderValue::from_str(authority).ok())
+            .unwrap_or_else(|| running.pool.backends()[index].authority.clone());
+        Self { host, tls }
+    }
 }
 
 impl Outbound {
@@ -166,8 +186,6 @@ fn is_plain(peer: &HttpPeer) -> bool {
     peer.get_peer_options().is_none_or(|options| options.alpn.get_max_http_version() == 1)
 }
 
-/// How long an idle connection is kept.
-const KEPT: Duration = Duration::from_secs(55);
 /// How long a connection to somebody else may take.
 const CONNECT: Duration = Duration::from_secs(3);
 
@@ -232,15 +250,22 @@ async fn head(session: &mut HttpSession, manner: &Manner<'_>, method: &Method, p
     for (name, value) in more {
         request.insert_header(name, value)?;
     }
-    session.write_request_header(Box::new(request)).await?;
-    session.finish_request_body().await?;
-    let head = answered(session).await?.ok_or_else(headless)?;
+    let head = answered(session, request, Bytes::new()).await?.ok_or_else(headless)?;
     let kind = head.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
     Ok(Seen { status: head.status, kind: kind.to_owned() })
 }
 
-/// The head of the answer, after those that are only on the way to it.
-async fn answered(session: &mut HttpSession) -> pingora::Result<Option<&ResponseHeader>> {
+/// Sends a request, and reads the head of its answer, after those that are only on the way to it.
+async fn answered(
+    session: &mut HttpSession,
+    request: RequestHeader,
+    body: Bytes,
+) -> pingora::Result<Option<&ResponseHeader>> {
+    session.write_request_header(Box::new(request)).await?;
+    if !body.is_empty() {
+        session.write_request_body(body, true).await?;
+    }
+    session.finish_request_body().await?;
     loop {
         session.read_response_header().await?;
         if session.response_header().is_none_or(|head| !head.status.is_informational()) {

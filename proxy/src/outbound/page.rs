@@ -12,10 +12,11 @@ use pingora::{
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Outbound, answered, headless};
-use crate::{live::Running, upstream::Place};
+use crate::{
+    live::Running,
+    upstream::{KEPT, Place},
+};
 
-/// How long an idle connection is kept.
-const KEPT: Duration = Duration::from_secs(55);
 /// Tries: another upstream where one refuses, another connection where one that was kept turns out to be closed.
 const TRIES: usize = 3;
 
@@ -106,7 +107,8 @@ impl Outbound {
                     continue;
                 }
             };
-            match head(&mut session, request).await {
+            let answered = answered(&mut session, request, Bytes::new()).await;
+            match answered.and_then(|head| head.cloned().ok_or_else(headless)) {
                 Ok(head) => return Some((session, peer, head)),
                 Err(e) => {
                     session.shutdown().await;
@@ -119,13 +121,6 @@ impl Outbound {
         }
         None
     }
-}
-
-/// Sends the request, and reads the head of the answer.
-async fn head(session: &mut HttpSession, request: RequestHeader) -> pingora::Result<ResponseHeader> {
-    session.write_request_header(Box::new(request)).await?;
-    session.finish_request_body().await?;
-    answered(session).await?.cloned().ok_or_else(headless)
 }
 
 /// The body, or what was read of it, and why no more can be.

@@ -56,10 +56,7 @@ async fn exchange(
     }
     head.insert_header(header::HOST, named.authority())?;
     head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(body.len()))?;
-    session.write_request_header(Box::new(head)).await?;
-    session.write_request_body(body, true).await?;
-    session.finish_request_body().await?;
-    let head = answered(session).await?.ok_or_else(headless)?;
+    let head = answered(session, head, body).await?.ok_or_else(headless)?;
     let (status, headers) = (head.status, head.headers.clone());
     let (body, cut) = rest(session, bound).await?;
     Ok(Whole { status, headers, body, cut })

@@ -12,7 +12,10 @@ use super::{
     publishing::{News, tell},
     shared::{LOOKED, Shared, Turn},
 };
-use crate::{boot::asked, live::Running, outbound::Question};
+use crate::{
+    live::Running,
+    outbound::{Asked, Question},
+};
 
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -125,7 +128,7 @@ impl Reader {
             headers.extend(value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()).map(|v| (name, v)));
         }
         let question = Question { target: &ask.target, accept: ACCEPT, headers: &headers, most: ask.most };
-        let whole = self.outbound.read(peer, &asked(running, index), &question, PATIENCE).await?;
+        let whole = self.outbound.read(peer, &Asked::at(running, index), &question, PATIENCE).await?;
         Ok(Fetched { status: whole.status, headers: whole.headers, body: whole.body })
     }
 }

@@ -12,8 +12,8 @@ use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 
 use crate::certificate::{certified_key, chain};
 
-/// How long an idle connection to an upstream is kept.
-pub(super) const KEPT: Duration = Duration::from_secs(55);
+/// How long an idle connection is kept, to an upstream or to somebody else.
+pub const KEPT: Duration = Duration::from_secs(55);
 /// Requests at a time on one HTTP/2 connection to an upstream.
 const STREAMS: usize = 100;
 

@@ -1,5 +1,6 @@
 //! The table of background jobs.
 
+mod audit;
 mod chains;
 mod handoff;
 mod harness;
@@ -10,7 +11,6 @@ mod site;
 mod store;
 
 pub(super) use chains::flush;
-pub(crate) use site::asked;
 
 use std::{sync::Arc, time::Duration};
 
@@ -50,7 +50,7 @@ pub(super) fn start(
         site::probe(live, outbound),
         keys::keys(live, outbound),
         store::tend(live, metrics),
-        store::audit(live, metrics),
+        audit::tell(live, metrics),
         chains::store(live, metrics, chains),
         handoff::look(live),
         harness::greet(live, metrics),

@@ -12,7 +12,7 @@ use frontdesk_filters::{
     dialect::{Occupied, Probe, Seen},
     text::hex,
 };
-use http::{HeaderValue, Method, StatusCode};
+use http::{Method, StatusCode};
 
 use crate::{
     jobs::Job,
@@ -41,7 +41,7 @@ pub(super) fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
                 let Some(path) = &upstream.health_path else { return Ok(()) };
                 let mut sick = Vec::new();
                 for (index, backend) in running.pool.backends().iter().enumerate() {
-                    let asked = asked(&running, index);
+                    let asked = Asked::at(&running, index);
                     let limit = upstream.connect_timeout + QUESTION;
                     let well = match backend.peer().await {
                         Ok(peer) => outbound
@@ -122,7 +122,7 @@ async fn is_own(running: &Running, outbound: &Outbound, probe: &Probe, nowhere: 
 async fn see(running: &Running, outbound: &Outbound, method: &Method, path: &str) -> Result<Seen, String> {
     let index = running.pool.choose(None);
     let peer = running.pool.backends()[index].peer().await.map_err(|_| "its name cannot be resolved")?;
-    let seen = outbound.ask(peer, &asked(running, index), method, path, QUESTION).await?;
+    let seen = outbound.ask(peer, &Asked::at(running, index), method, path, QUESTION).await?;
     match seen.status.is_server_error() && seen.status != StatusCode::NOT_IMPLEMENTED {
         true => Err(format!("{path}: the site answers {}", seen.status)),
         false => Ok(seen),
@@ -135,19 +135,4 @@ fn unguessable() -> String {
     // Without randomness the name is only less unlikely.
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
     hex(&bytes)
-}
-
-/// As whom and how a question of ours asks: the site's own name where its name is kept, else the upstream's.
-pub(crate) fn asked(running: &Running, index: usize) -> Asked {
-    let settings = &running.snapshot.settings;
-    // Many sites redirect what did not come over TLS, as far as they are told.
-    let origin_is_tls = settings.site.origin.as_deref().is_some_and(|origin| origin.starts_with("https://"));
-    let tls = origin_is_tls || !settings.listen.https.is_empty();
-    let own = settings.site.origin.as_deref().filter(|_| settings.upstream.preserve_host);
-    let host = own
-        .and_then(|origin| origin.split_once("://"))
-        .map(|(_, rest)| rest.split('/').next().unwrap_or(rest))
-        .and_then(|authority| HeaderValue::from_str(authority).ok())
-        .unwrap_or_else(|| running.pool.backends()[index].authority.clone());
-    Asked { host, tls }
 }

@@ -1,0 +1,44 @@
+//! What outlives a configuration, and follows the next one.
+
+use std::sync::Arc;
+
+use frontdesk_filters::desk::Kept;
+
+use super::descriptors;
+use crate::{
+    accept::Gate,
+    live::{Live, apart},
+    logs::Logs,
+};
+
+/// Follows each, beginning with one that came while the process was coming up: `made_with` are the connections and the log
+/// level that the first one wanted.
+pub(super) async fn follow(
+    live: Arc<Live>,
+    (gate, files): (Arc<Gate>, usize),
+    logs: Logs,
+    kept: Arc<Kept>,
+    made_with: (usize, String),
+) {
+    let mut swaps = live.swaps();
+    let (mut most, mut level) = made_with;
+    loop {
+        let running = live.current();
+        let settings = &running.snapshot.settings;
+        if settings.protection.max_connections != most {
+            most = settings.protection.max_connections;
+            gate.resize(descriptors::connections(most, files));
+        }
+        if settings.log.level != level {
+            level.clone_from(&settings.log.level);
+            let _ = logs.set_level(&level);
+        }
+        drop(running);
+        if swaps.changed().await.is_err() {
+            return;
+        }
+        // They may be many, and take a while to let go of.
+        let kept = kept.clone();
+        drop(apart(move || kept.forget()));
+    }
+}
