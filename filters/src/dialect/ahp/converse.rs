@@ -47,7 +47,7 @@ pub(crate) struct Converse {
 #[derive(Debug)]
 pub(super) struct Prepared {
     /// An input, and where it is in a question.
-    extract: Vec<(String, Regex)>,
+    pub(super) extract: Vec<(String, Regex)>,
     pub(super) payload: Vec<(String, Pattern)>,
     /// Seconds.
     pub(super) eta: Option<u64>,
@@ -156,7 +156,7 @@ impl Asking<'_> {
         let answer = budgets.ceiling(context.max_tokens);
         let reserved = budgets.reserve(desk.counters, request.caller, &session.id, (asked, answer, LEAST.min(answer)));
         match reserved.await {
-            Ok(reserved) => Ok(super::turn::Turn { chosen, session, reserved, asked }),
+            Ok(reserved) => Ok(super::turn::Turn { chosen, session, reserved, asked, kept: Default::default() }),
             Err(NotReserved::Exhausted(refusal)) => Err(Turning::Refused(refusal)),
             Err(NotReserved::Away) => {
                 let detail = "Budgets cannot be looked up at the moment. Try again later.";
@@ -189,44 +189,6 @@ impl Asking<'_> {
             Ok(_) => Ok(()),
             Err(_) => Err(Turning::Refused(Box::new(crate::limits::store_away()))),
         }
-    }
-
-    /// The input of the call: what was sent as such, what the question says, and the question itself where it is wanted.
-    ///
-    /// `Err`: what is missing, and could still be said.
-    pub(super) fn input(&self, question: &Question) -> Result<Value, Vec<String>> {
-        let Self { listed, prepared, .. } = self;
-        let mut input = question.input.clone().unwrap_or_default();
-        let words = question.query.as_deref().unwrap_or_default();
-        let clarified = clarified(question).unwrap_or_default();
-        for (name, pattern) in prepared.extract.iter().filter(|(name, _)| !input.contains_key(name)).collect::<Vec<_>>()
-        {
-            let found = [words, clarified].into_iter().find_map(|text| {
-                let found = pattern.captures(text)?;
-                Some(found.get(1).or_else(|| found.get(0))?.as_str().to_owned())
-            });
-            if let Some(text) = found {
-                let capability = self.desk.snapshot.settings.capability(listed.index);
-                let schema = capability.and_then(|capability| capability.input.as_deref());
-                let value = schema.map_or_else(|| Value::from(text.clone()), |s| s.read(name, vec![text.clone()]));
-                input.insert(name.clone(), value);
-            }
-        }
-        let declared = listed.input_schema.as_ref();
-        let knows = |name: &str| declared.is_some_and(|schema| schema["properties"].get(name).is_some());
-        // Where nothing is declared, the words are the input, unless something else was sent as such.
-        let wanted = knows("query") || declared.is_none() && question.input.is_none();
-        if wanted && !words.is_empty() && !input.contains_key("query") {
-            input.insert("query".to_owned(), words.into());
-        }
-        // Asked in words, what the words lack is asked back for; sent as an object, it is a mistake like any other.
-        let required = declared.and_then(|schema| schema["required"].as_array()).into_iter().flatten();
-        let lacking: Vec<String> = required
-            .filter_map(Value::as_str)
-            .filter(|name| question.input.is_none() && !input.contains_key(*name))
-            .map(str::to_owned)
-            .collect();
-        if lacking.is_empty() { Ok(Value::Object(input)) } else { Err(lacking) }
     }
 
     /// What an operator's own concierge is told besides, so that it can remember what was said; no part of the question.

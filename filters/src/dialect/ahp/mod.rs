@@ -5,6 +5,7 @@ mod answer;
 mod converse;
 mod endpoint;
 pub(crate) mod error;
+mod inputs;
 mod later;
 pub(crate) mod listed;
 mod manifest;
