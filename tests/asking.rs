@@ -67,15 +67,16 @@ async fn what_is_asked_back_for_can_be_answered_one_after_the_other() {
                extract = { origin = \"from ([A-Z]{3})\" }";
     let schema = SCHEMA.replace("\"destination\"]", "\"destination\", \"seats\"]");
     let (origin, desk) = desk_with(&query("f", &format!("{schema}{own}")), r#"{"results":[]}"#).await;
-    let said = |session: &Value, said: &str| {
-        json!({ "capability": "find", "query": "a flight", "session_id": session, "clarification": said })
-    };
+    let said = |session: &Value, said: &str| json!({ "capability": "find", "query": "a flight", "session_id": session, "clarification": said });
     let (_, all) = asked(&desk, &json!({ "capability": "find", "query": "a flight" })).await;
     let question = all["clarification"]["question"].as_str().unwrap();
     assert!(question.contains("input.origin, input.destination, input.seats"), "{all}");
     // What was said is kept: one by a pattern, one by its name, the last alone, as the schema has it.
     let (_, two) = asked(&desk, &said(&all["session_id"], "from MAD")).await;
-    assert!(two["clarification"]["question"].as_str().is_some_and(|q| q.contains("needs: destination, seats.")), "{two}");
+    assert!(
+        two["clarification"]["question"].as_str().is_some_and(|q| q.contains("needs: destination, seats.")),
+        "{two}"
+    );
     let (_, one) = asked(&desk, &said(&all["session_id"], "destination: NRT")).await;
     assert!(one["clarification"]["question"].as_str().is_some_and(|q| q.contains("needs: seats.")), "{one}");
     assert!(upstream_calls(&origin).is_empty(), "nothing is guessed");
@@ -96,12 +97,15 @@ async fn what_is_asked_back_for_can_be_answered_one_after_the_other() {
     // Called as a function it is an argument.
     let called = Ask::post("/capabilities/find", json!({ "query": "from MAD" }).to_string());
     let reply = desk.call(called.header("Content-Type", "application/json")).await.json();
-    assert!(reply["clarification"]["question"].as_str().is_some_and(|q| q.contains("the arguments destination, seats")));
+    assert!(
+        reply["clarification"]["question"].as_str().is_some_and(|q| q.contains("the arguments destination, seats"))
+    );
 }
 
 #[tokio::test]
 async fn what_was_said_is_what_is_confirmed() {
-    let schema = "\ninput_schema = { type = \"object\", required = [\"fare\"], properties = { fare = { type = \"string\" } } }";
+    let schema =
+        "\ninput_schema = { type = \"object\", required = [\"fare\"], properties = { fare = { type = \"string\" } } }";
     let own = format!("{schema}\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/buy\"");
     let confirmed =
         action("buy", &own).replace("requires_user_confirmation = false", "requires_user_confirmation = true");

@@ -30,18 +30,27 @@ pub(super) fn render(
     let settings = &declaration.settings;
     let (scheme, declared) = scheme(settings.auth.kind);
     let mut paths = Map::new();
-    let mut secured = false;
+    // Where nobody may stay nobody, that holds for all of them.
+    let closed = !settings.policies.anonymous_access;
+    let needs = |listed: &Listed| closed || listed.needs_auth;
+    let secured = functions.iter().any(|(listed, _)| needs(listed));
     for (listed, (function, schema)) in functions {
         let capability = settings.capability(listed.index);
-        secured |= listed.needs_auth;
-        let security = listed.needs_auth.then_some(scheme);
+        let security = needs(listed).then_some(scheme);
         let path = operation_path(&settings.paths.capabilities.path, &function.name);
         let polled = polled(declaration, occupied);
         paths.insert(path, json!({ "post": operation(listed, capability, body(function, schema), security, polled) }));
     }
-    let waits = functions.iter().any(|(listed, _)| listed.action_type == ActionType::Async);
+    let mut later = functions.iter().map(|(listed, _)| listed).filter(|listed| listed.action_type == ActionType::Async);
+    let waits = later.clone().next().is_some();
     if let Some(path) = polled(declaration, occupied).filter(|_| waits) {
-        paths.insert(path, json!({ "get": poll() }));
+        // Whoever asked with a credential asks for the answer with it.
+        let security = match (later.clone().any(|listed| needs(listed)), later.all(|listed| needs(listed))) {
+            (false, _) => None,
+            (true, true) => Some(json!([{ scheme: [] }])),
+            (true, false) => Some(json!([{ scheme: [] }, {}])),
+        };
+        paths.insert(path, json!({ "get": poll(security) }));
     }
     let mut components = json!({ "schemas": { "AHPResponse": answer(), "AHPError": error() } });
     if secured {
@@ -140,13 +149,18 @@ fn responses() -> Value {
     })
 }
 
-fn poll() -> Value {
-    json!({
-        "operationId": "poll_status",
+fn poll(security: Option<Value>) -> Value {
+    let mut operation = json!({
+        // No capability can have this name.
+        "operationId": "pollStatus",
         "summary": "Asks for an answer that takes a while.",
         "parameters": [{ "name": "session_id", "in": "path", "required": true, "schema": { "type": "string" } }],
         "responses": responses(),
-    })
+    });
+    if let Some(security) = security {
+        operation["security"] = security;
+    }
+    operation
 }
 
 /// AHP §E.3, with the values of `status` that an answer can have (§6.2 to 6.4, §9.2).
