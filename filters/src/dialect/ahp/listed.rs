@@ -121,7 +121,8 @@ impl Listed {
             [] if mode == Mode::Two => vec![TEXT.to_owned()],
             [] if is_action => types([RESULT, TEXT]),
             [] => types([DATA, TEXT]),
-            declared => declared.to_vec(),
+            // The schema has them in lower case.
+            declared => declared.iter().map(|kind| kind.to_ascii_lowercase()).collect(),
         };
         Self {
             index,
@@ -206,6 +207,13 @@ mod tests {
     fn what_is_told_as_an_action_is_one() {
         let listed = one("", "type = 'query'\nauth = 'none'\n[capabilities.ahp]\naction_type = 'action'");
         assert_eq!((listed.action_type, listed.is_action, listed.needs_auth), (ActionType::Action, true, true));
+    }
+
+    #[test]
+    fn types_are_lower_case() {
+        let listed =
+            one("", "type = 'query'\n[capabilities.ahp]\nresponse_types = ['Application/Data', 'text/answer']");
+        assert_eq!(listed.response_types, ["application/data", "text/answer"]);
     }
 
     #[test]
