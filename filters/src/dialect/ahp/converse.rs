@@ -7,6 +7,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::{
+    super::Occupied,
     listed::{self, ActionType, Listed, Mode},
     manifest,
     question::Question,
@@ -22,7 +23,6 @@ use crate::{
     limits::{budget::NotReserved, tokens},
     serve::Incoming,
     site::Declaration,
-    state::Amount,
 };
 
 /// The least tokens of an answer that is worth giving.
@@ -55,7 +55,7 @@ pub(super) struct Prepared {
 
 impl Converse {
     /// Prepares what was declared.
-    pub(crate) fn new(declaration: &Declaration) -> Self {
+    pub(crate) fn new(declaration: &Declaration, occupied: &Occupied) -> Self {
         let settings = &declaration.settings;
         let listed = listed::all(declaration);
         let prepared = listed.iter().map(|listed| {
@@ -74,7 +74,7 @@ impl Converse {
             by_name: listed.iter().enumerate().map(|(at, listed)| (listed.name.clone(), at)).collect(),
             words: Words::new(settings, &listed),
             signals: manifest::signals(declaration),
-            status: format!("{}/status/", settings.paths.converse.path.trim_end_matches('/')),
+            status: format!("{}/", super::status_path(declaration, occupied)),
             listed,
         }
     }
@@ -99,9 +99,12 @@ impl Converse {
         let key = question.context.idempotency_key.clone();
         let mut near = None;
         let mut said = match asking.turned(&question).await {
-            Ok(turned) => {
+            Ok(mut turned) => {
                 near = turned.reserved.near;
-                asking.answered(question, turned).await
+                let standing = std::mem::take(&mut turned.standing);
+                let mut said = asking.answered(question, turned).await;
+                said.headers.extend(standing);
+                said
             }
             Err(Turning::Said(said)) => *said,
             Err(Turning::Refused(refusal)) => Said::refused(&refusal),
@@ -137,7 +140,13 @@ impl Asking<'_> {
         let authority = self.authority();
         desk.admit(listed.index, &authority)?;
         self.idempotency_key(question)?;
-        self.within_rates(question).await?;
+        let standing = self.within_rates(question).await?;
+        // What the pages answer is asked in words (§6.1): anything else would be answered with something else.
+        let asks = |input: &Map<String, Value>| input.get("query").and_then(Value::as_str).is_some();
+        let in_words = question.query.is_some() || question.clarification.is_some();
+        if self.is_built_in() && !in_words && !question.input.as_ref().is_some_and(asks) {
+            return Err(Turning::Said(Said::missing("query")));
+        }
         let context = &question.context;
         let Some(chosen) = types::choose(listed, context.accept_types.as_deref()) else {
             return Err(Turning::Said(Box::new(Said::unsupported_type(&listed.response_types))));
@@ -156,7 +165,9 @@ impl Asking<'_> {
         let answer = budgets.ceiling(context.max_tokens);
         let reserved = budgets.reserve(desk.counters, request.caller, &session.id, (asked, answer, LEAST.min(answer)));
         match reserved.await {
-            Ok(reserved) => Ok(super::turn::Turn { chosen, session, reserved, asked, kept: Default::default() }),
+            Ok(reserved) => {
+                Ok(super::turn::Turn { chosen, session, reserved, asked, standing, kept: Default::default() })
+            }
             Err(NotReserved::Exhausted(refusal)) => Err(Turning::Refused(refusal)),
             Err(NotReserved::Away) => {
                 let detail = "Budgets cannot be looked up at the moment. Try again later.";
@@ -169,26 +180,6 @@ impl Asking<'_> {
     pub(super) fn authority(&self) -> Authority<'_> {
         let demands_credential = self.listed.needs_auth;
         Authority { demands_credential, ..Authority::of(self.request.caller) }
-    }
-
-    /// What only the question says: that it is about an action, and which agent asks (§11.2, §11.3).
-    async fn within_rates(&self, question: &Question) -> Result<(), Turning> {
-        let Self { desk, request, listed, .. } = self;
-        let agent = question.context.requesting_agent.as_deref();
-        let held = desk.snapshot.policies.held_beside(listed.is_action, agent, request.caller);
-        let (limits, len) = held.limits();
-        if len == 0 {
-            return Ok(());
-        }
-        match desk.counters.take(&limits[..len], Amount::ONE).await {
-            Ok(taken) if taken.granted.is_none() => {
-                // It is another limit than the one that was looked at before.
-                let standing = held.fields(&taken);
-                Err(Turning::Refused(Box::new(Refusal { standing, ..held.exceeded(&taken) })))
-            }
-            Ok(_) => Ok(()),
-            Err(_) => Err(Turning::Refused(Box::new(crate::limits::store_away()))),
-        }
     }
 
     /// What an operator's own concierge is told besides, so that it can remember what was said; no part of the question.

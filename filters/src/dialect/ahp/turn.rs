@@ -40,6 +40,8 @@ pub(super) struct Turn {
     pub(super) reserved: Reserved,
     /// Tokens of the question.
     pub(super) asked: u64,
+    /// Where the limits stand that were taken from here.
+    pub(super) standing: Vec<(http::HeaderName, http::HeaderValue)>,
     /// What of its input is kept for the turns to come.
     pub(super) kept: Kept,
 }
