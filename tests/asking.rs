@@ -62,6 +62,69 @@ async fn inputs_are_read_out_of_a_question_and_what_is_missing_is_asked_back_for
 }
 
 #[tokio::test]
+async fn what_is_asked_back_for_can_be_answered_one_after_the_other() {
+    let own = "\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/f\"\n[capabilities.ahp]\nname = \"find\"\n\
+               extract = { origin = \"from ([A-Z]{3})\" }";
+    let schema = SCHEMA.replace("\"destination\"]", "\"destination\", \"seats\"]");
+    let (origin, desk) = desk_with(&query("f", &format!("{schema}{own}")), r#"{"results":[]}"#).await;
+    let said = |session: &Value, said: &str| json!({ "capability": "find", "query": "a flight", "session_id": session, "clarification": said });
+    let (_, all) = asked(&desk, &json!({ "capability": "find", "query": "a flight" })).await;
+    let question = all["clarification"]["question"].as_str().unwrap();
+    assert!(question.contains("input.origin, input.destination, input.seats"), "{all}");
+    // What was said is kept: one by a pattern, one by its name, the last alone, as the schema has it.
+    let (_, two) = asked(&desk, &said(&all["session_id"], "from MAD")).await;
+    assert!(
+        two["clarification"]["question"].as_str().is_some_and(|q| q.contains("needs: destination, seats.")),
+        "{two}"
+    );
+    let (_, one) = asked(&desk, &said(&all["session_id"], "destination: NRT")).await;
+    assert!(one["clarification"]["question"].as_str().is_some_and(|q| q.contains("needs: seats.")), "{one}");
+    assert!(upstream_calls(&origin).is_empty(), "nothing is guessed");
+    let (_, answer) = asked(&desk, &said(&all["session_id"], "2")).await;
+    assert_eq!(answer["status"], "success", "{answer}");
+    assert_eq!(sent(&origin), json!({ "origin": "MAD", "destination": "NRT", "seats": 2 }));
+    // Whose reply got lost asks the same again; who asks anew is asked back.
+    assert_eq!(asked(&desk, &said(&all["session_id"], "3")).await.1["status"], "success");
+    assert_eq!(sent(&origin)["seats"], 3, "what is said now counts");
+    let anew = json!({ "capability": "find", "query": "a flight", "session_id": all["session_id"] });
+    assert_eq!(asked(&desk, &anew).await.1["status"], "clarification_needed");
+    // What is sent as such, where it was asked for, counts too.
+    let (_, asked_for) = asked(&desk, &json!({ "capability": "find", "query": "from MAD" })).await;
+    let given = json!({ "capability": "find", "query": "from MAD", "session_id": asked_for["session_id"],
+        "input": { "destination": "NRT", "seats": 1 } });
+    assert_eq!(asked(&desk, &given).await.1["status"], "success");
+    assert_eq!(sent(&origin), json!({ "origin": "MAD", "destination": "NRT", "seats": 1 }));
+    // Called as a function it is an argument.
+    let called = Ask::post("/capabilities/find", json!({ "query": "from MAD" }).to_string());
+    let reply = desk.call(called.header("Content-Type", "application/json")).await.json();
+    assert!(
+        reply["clarification"]["question"].as_str().is_some_and(|q| q.contains("the arguments destination, seats"))
+    );
+}
+
+#[tokio::test]
+async fn what_was_said_is_what_is_confirmed() {
+    let schema =
+        "\ninput_schema = { type = \"object\", required = [\"fare\"], properties = { fare = { type = \"string\" } } }";
+    let own = format!("{schema}\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/buy\"");
+    let confirmed =
+        action("buy", &own).replace("requires_user_confirmation = false", "requires_user_confirmation = true");
+    let (origin, desk) = desk_with(&confirmed, r#"{"ref":"R1"}"#).await;
+    let mut ask = json!({ "capability": "buy", "query": "buy it", "context": { "idempotency_key": "k-1" } });
+    for said in ["f1", ""] {
+        let (_, body) = asked_by_key(&desk, &ask).await;
+        assert_eq!(body["status"], "clarification_needed", "{body}");
+        ask["session_id"] = body["session_id"].clone();
+        let token = &body["clarification"]["options"][0];
+        ask["clarification"] = if said.is_empty() { token.clone() } else { said.into() };
+    }
+    let (_, body) = asked_by_key(&desk, &ask).await;
+    assert_eq!((body["status"].as_str(), sent(&origin)), (Some("success"), json!({ "fare": "f1" })), "{body}");
+    assert_eq!(asked_by_key(&desk, &ask).await.1["status"], "success");
+    assert_eq!(upstream_calls(&origin).len(), 1, "a retry is a retry");
+}
+
+#[tokio::test]
 async fn a_feed_is_filled_as_declared_and_told_in_words_to_others() {
     let own = "\n[capabilities.upstream]\nmethod = \"GET\"\npath = \"/api/f\"\n[capabilities.ahp]\nname = \"find\"\n\
                response_types = [\"application/feed\"]\naccept_fallback = true\n\

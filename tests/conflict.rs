@@ -58,6 +58,12 @@ async fn conflict_of_the_contract_moves_that_one() {
     .await;
     assert_eq!(desk.get("/.well-known/agent-interface.toml").await.text(), "own = true\n");
     assert_eq!(desk.get("/.well-known/aicp.toml").await.media_type(), "application/aicp+toml");
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#;
+    let listed = desk.call(Ask::post("/mcp", list).header("Content-Type", "application/json")).await.text();
+    assert!(
+        listed.contains("/.well-known/aicp.toml") && !listed.contains("/.well-known/agent-interface.toml"),
+        "{listed}"
+    );
 }
 
 #[tokio::test]

@@ -149,7 +149,12 @@ async fn clause_32_an_agents_own_limit_is_of_scope_agent() {
     let origin = Origin::start(agency::says).await;
     let desk = agency::before(&origin).limits(&[("anonymous", "20/minute"), ("per_agent", "3/minute")]).start().await;
     let asked = |agent: &str| with(stock(), json!({ "context": { "requesting_agent": agent } }));
-    for _ in 0..3 {
+    // Of the limits that hold the tighter one is told, and all of them are listed.
+    let first = desk.ask(Via::H1, asking(&asked("my-bot/1.0"))).await;
+    assert_eq!((first.header("x-ratelimit-limit"), first.header("x-ratelimit-remaining")), (Some("3"), Some("2")));
+    let listed = first.header("ratelimit").unwrap_or_default();
+    assert!(listed.contains("\"per-agent\";r=2") && listed.contains("\"anonymous\";r=19"), "{listed}");
+    for _ in 0..2 {
         desk.told(&asked("my-bot/1.0")).await;
     }
     let response = desk.ask(Via::H1, asking(&asked("my-bot/1.0"))).await;

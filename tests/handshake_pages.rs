@@ -1,7 +1,7 @@
 //! Promise: a question is answered from the site's own pages, with where it stands, and what is not there is not made up (clauses 14, 18, 34).
 
-use crate::support::handshake::{asking, assert_asks_back, assert_success, question, session, with};
-use crate::support::{Desk, Origin, Reply, Request, Setup, Via, eventually};
+use crate::support::handshake::{asking, assert_asks_back, assert_error, assert_success, question, session, with};
+use crate::support::{Ask, Desk, Origin, Reply, Request, Setup, Via, eventually};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -132,4 +132,19 @@ async fn clause_14_a_question_asked_again_comes_from_the_cache() {
     let second = assert_success(&desk.ask(Via::H1, asking(&asked)).await, "again");
     assert_eq!((&first["meta"]["cached"], &second["meta"]["cached"]), (&json!(false), &json!(true)), "{second}");
     assert_eq!(first["response"], second["response"]);
+}
+
+#[tokio::test]
+async fn what_the_pages_answer_is_asked_in_words() {
+    let (_origin, desk) = desk().await;
+    let called = |name: &str, body: &str| {
+        Ask::post(&format!("/capabilities/{name}"), body.to_owned()).header("Content-Type", "application/json")
+    };
+    for name in ["content_search", "site_info"] {
+        for body in [r#"{"q":"bags"}"#, r#"{"input":{"query":"bags"}}"#] {
+            let response = desk.ask(Via::H1, called(name, body)).await;
+            assert_error(&response, 400, "missing_field", body);
+        }
+        assert_eq!(desk.ask(Via::H1, called(name, r#"{"query":"bags"}"#)).await.status, 200);
+    }
 }

@@ -175,7 +175,7 @@ async fn openapi_documents_what_takes_a_while() {
         operation["description"].as_str().is_some_and(|d| d.contains("/agent/converse/status/")),
         "§E.5: {operation}"
     );
-    assert_eq!(document["paths"]["/agent/converse/status/{session_id}"]["get"]["operationId"], "poll_status");
+    assert_eq!(document["paths"]["/agent/converse/status/{session_id}"]["get"]["operationId"], "pollStatus");
     let body = json!({ "query": "A rate for ten of us?" });
     let accepted = desk.ask(Via::H1, operate("/capabilities/agreements_request", &body)).await.json();
     assert_eq!(accepted["status"], "accepted", "{accepted}");

@@ -7,7 +7,7 @@ use super::{
     Answer, Library, Question, Relevance, Source,
     asked::{Asked, Part},
     plain,
-    say::fit,
+    say::{Quote, fit},
 };
 
 /// Capabilities and pages that are named.
@@ -96,7 +96,7 @@ impl Library {
         let sources = self.portrait_source().into_iter().collect();
         let follow_ups = (0..self.index.entries.len().min(12)).filter_map(|at| Some((at, self.as_question(at)?)));
         let follow_ups = follow_ups.filter(|(at, text)| self.can_answer(text, *at)).map(|(_, text)| text);
-        fit(vec![said], sources, follow_ups.take(2).collect(), question.max_tokens)
+        fit(vec![Quote::of(said)], sources, follow_ups.take(2).collect(), question.max_tokens)
     }
 
     /// The page that says who this is, else the first.

@@ -30,6 +30,14 @@ pub(super) struct Read {
     pub(super) near: Vec<Ranked>,
 }
 
+impl Read {
+    /// Whether it found an answer. "When to go?" may be a section; "what is this?" is about the site.
+    fn answers(&self, before: &[Turn]) -> bool {
+        let vague = before.is_empty() && self.asked.promoted;
+        self.found.first().is_some_and(|best| !vague || best.headed != 0)
+    }
+}
+
 impl Library {
     /// Answers a question from the pages of the site and from the session.
     pub fn answer(&self, question: &Question<'_>) -> Answer {
@@ -53,9 +61,7 @@ impl Library {
         let mut first = None;
         for language in self.languages(question) {
             let read = self.read(query, said, before, language);
-            // "When to go?" may be a section; "what is this?" is about the site.
-            let vague = before.is_empty() && read.asked.promoted;
-            if read.found.first().is_some_and(|best| !vague || best.headed != 0) {
+            if read.answers(before) {
                 let offered = last.map(|turn| turn.options.as_slice()).unwrap_or_default();
                 return match said {
                     Some(said) => {
@@ -65,6 +71,13 @@ impl Library {
                 };
             }
             first.get_or_insert(read);
+        }
+        if said.is_none() && !before.is_empty() {
+            // "And where do I park?" may be about something else than what was asked before.
+            let alone = self.languages(question).into_iter().map(|language| self.read(query, None, &[], language));
+            if let Some(read) = alone.into_iter().find(|read| read.answers(&[])) {
+                return self.reply(question, &read);
+            }
         }
         if before.is_empty()
             && said.is_none()
@@ -77,9 +90,15 @@ impl Library {
 
     /// Pages that fit, at most so many, the best first: the items of `application/feed`.
     pub fn feed(&self, question: &Question<'_>, at_most: usize) -> Vec<Hit> {
+        let hits = self.hits(question, question.before, at_most);
+        // The subject may be another than before.
+        if hits.is_empty() && !question.before.is_empty() { self.hits(question, &[], at_most) } else { hits }
+    }
+
+    fn hits(&self, question: &Question<'_>, before: &[Turn], at_most: usize) -> Vec<Hit> {
         let mut hits: Vec<(u32, Hit)> = Vec::new();
         for language in self.languages(question) {
-            let read = self.read(question.query, question.clarification, question.before, language);
+            let read = self.read(question.query, question.clarification, before, language);
             for ranked in read.found {
                 if hits.len() == at_most {
                     break;
@@ -99,7 +118,10 @@ impl Library {
         let leaf = &self.index.leaves[ranked.page as usize];
         let description = match &leaf.description {
             Some(text) if !text.is_empty() => text.clone(),
-            _ => excerpt(&self.index.entries[ranked.entry], asked, FURTHER).join(" "),
+            _ => {
+                let sentences = excerpt(&self.index.entries[ranked.entry], asked, FURTHER);
+                sentences.into_iter().map(|sentence| sentence.text).collect::<Vec<_>>().join(" ")
+            }
         };
         Hit { title: leaf.title.clone(), url: self.url(&leaf.path), description }
     }

@@ -2,7 +2,7 @@
 //!
 //! Sentences are taken as they are and quoted, together with the heading they stand under, for "Yes." means nothing
 //! without its question. An answer that would cost too many tokens loses its follow-ups first, then its weaker sources,
-//! then its last sentences.
+//! then of its sentences those at the ends that say least of what was asked.
 
 use super::{
     Answer, Library, MOST_TOKENS, Question, Relevance, Source, answer::FOLLOW_UPS, asked::Asked, index::Entry,
@@ -19,13 +19,60 @@ const BACKGROUND: f32 = 0.55;
 const SOURCES: usize = 3;
 /// Questions tried, to find those that can be answered.
 const TRIED: usize = 6;
+/// Bytes of a sentence that is no answer without the next: "Yes."
+const SHORT: usize = 12;
 /// What a source costs beyond its title and address: names and marks of JSON.
 const PER_SOURCE: usize = 12;
+
+/// A sentence, and how much of what was asked it says.
+pub(super) struct Sentence {
+    pub(super) text: String,
+    worth: f32,
+}
+
+/// What is quoted of one passage.
+pub(super) struct Quote {
+    /// What it stands under, ready to be followed.
+    heading: String,
+    sentences: Vec<Sentence>,
+}
+
+impl Quote {
+    /// Sentences that are worth the same.
+    pub(super) fn of(texts: Vec<String>) -> Self {
+        let sentences = texts.into_iter().map(|text| Sentence { text, worth: 0.0 }).collect();
+        Self { heading: String::new(), sentences }
+    }
+
+    fn text(&self) -> String {
+        let heading = Some(self.heading.as_str()).filter(|heading| !heading.is_empty());
+        heading.into_iter().chain(self.sentences.iter().map(|s| s.text.as_str())).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Leaves out the first sentence or the last, whichever is worth less; the one that answers stays.
+    fn shorten(&mut self) {
+        let worth = |sentence: Option<&Sentence>| sentence.map_or(0.0, |sentence| sentence.worth);
+        match worth(self.sentences.first()) < worth(self.sentences.last()) {
+            true => _ = self.sentences.remove(0),
+            false => _ = self.sentences.pop(),
+        }
+    }
+
+    /// Makes its only sentence as short as that, at the cost of what it stands under.
+    fn cut(&mut self, most: usize) {
+        let [only] = self.sentences.as_mut_slice() else { return };
+        if count(&only.text) + 2 > most || only.text.len() <= SHORT {
+            only.text = format!("{} {}", self.heading, only.text).trim_start().to_owned();
+        }
+        self.heading.clear();
+        only.text = cut(&only.text, most);
+    }
+}
 
 impl Library {
     /// The answer from the first `quoted` of these passages; the others are sources at most.
     pub(super) fn found(&self, question: &Question<'_>, asked: &Asked, ranked: &[Ranked], quoted: usize) -> Answer {
-        let mut quotes: Vec<(u32, Vec<String>)> = Vec::new();
+        let mut quotes: Vec<(u32, Quote)> = Vec::new();
         let each = if quoted > 1 { FURTHER } else { EXCERPT };
         for part in ranked.iter().take(quoted) {
             quotes.push((part.page, self.quote(asked, part, each)));
@@ -41,10 +88,15 @@ impl Library {
     }
 
     /// A passage's heading and the sentences of it that answer.
-    fn quote(&self, asked: &Asked, ranked: &Ranked, most: usize) -> Vec<String> {
+    fn quote(&self, asked: &Asked, ranked: &Ranked, most: usize) -> Quote {
         let entry = &self.index.entries[ranked.entry];
         let title = &self.index.leaves[ranked.page as usize].title;
-        let mut quote = excerpt(entry, asked, most);
+        let mut sentences = excerpt(entry, asked, most);
+        if sentences.len() > 1 && sentences.first().is_some_and(|first| first.text.len() <= SHORT) {
+            let first = sentences.remove(0);
+            sentences[0].text = format!("{} {}", first.text, sentences[0].text);
+            sentences[0].worth = sentences[0].worth.max(first.worth);
+        }
         let heading = match entry.heading.as_str() {
             "" => title.clone(),
             heading if title.contains(heading) || heading.contains(title.as_str()) || heading.ends_with('?') => {
@@ -52,14 +104,11 @@ impl Library {
             }
             heading => format!("{title}, {heading}"),
         };
-        if let Some(first) = quote.first_mut() {
-            let end = if heading.ends_with(['?', '!', '.', ':']) { "" } else { ":" };
-            *first = format!("{heading}{end} {first}");
-        }
-        quote
+        let end = if heading.ends_with(['?', '!', '.', ':']) { "" } else { ":" };
+        Quote { heading: if sentences.is_empty() { heading } else { heading + end }, sentences }
     }
 
-    fn sources(&self, ranked: &[Ranked], quotes: &[(u32, Vec<String>)]) -> Vec<Source> {
+    fn sources(&self, ranked: &[Ranked], quotes: &[(u32, Quote)]) -> Vec<Source> {
         let best = ranked.first().map_or(0.0, |ranked| ranked.score);
         let mut pages: Vec<(u32, Relevance)> = Vec::new();
         for (page, _) in quotes {
@@ -140,18 +189,19 @@ fn complement<'a>(asked: &Asked, best: &Ranked, ranked: &'a [Ranked]) -> Option<
 }
 
 /// The sentences of a passage that answer, in their order: all if they are few, else those around the best.
-pub(super) fn excerpt(entry: &Entry, asked: &Asked, most: usize) -> Vec<String> {
+pub(super) fn excerpt(entry: &Entry, asked: &Asked, most: usize) -> Vec<Sentence> {
     let size = |range: std::ops::Range<usize>| entry.said[range].iter().map(|said| said.text.len() + 1).sum::<usize>();
     let said = &entry.said;
-    if size(0..said.len()) <= most {
-        return said.iter().map(|said| ended(&said.text)).collect();
-    }
     let worth = |at: usize| {
         let number = asked.number && said[at].text.bytes().any(|b| b.is_ascii_digit());
         asked.sentence(&said[at].terms) + if number { 0.1 } else { 0.0 }
             - if said[at].kind == Kind::Code { 0.15 } else { 0.0 }
     };
     let worths: Vec<f32> = (0..said.len()).map(worth).collect();
+    let sentence = |at: usize| Sentence { text: ended(&said[at].text), worth: worths[at] };
+    if size(0..said.len()) <= most {
+        return (0..said.len()).map(sentence).collect();
+    }
     let Some(best) = (0..said.len()).max_by(|a, b| worths[*a].total_cmp(&worths[*b]).then(b.cmp(a))) else {
         return Vec::new();
     };
@@ -165,7 +215,7 @@ pub(super) fn excerpt(entry: &Entry, asked: &Asked, most: usize) -> Vec<String> 
             fits
         });
         rows.sort_unstable();
-        return rows.into_iter().map(|at| ended(&said[at].text)).collect();
+        return rows.into_iter().map(sentence).collect();
     }
     let (mut begin, mut end) = (best, best + 1);
     loop {
@@ -177,7 +227,7 @@ pub(super) fn excerpt(entry: &Entry, asked: &Asked, most: usize) -> Vec<String> 
             break;
         }
     }
-    said[begin..end].iter().map(|said| ended(&said.text)).collect()
+    (begin..end).map(sentence).collect()
 }
 
 /// A sentence that ends like one.
@@ -190,17 +240,15 @@ fn ended(text: &str) -> String {
 
 /// Puts an answer together so that it costs no more than allowed.
 pub(super) fn fit(
-    mut quotes: Vec<Vec<String>>,
+    mut quotes: Vec<Quote>,
     mut sources: Vec<Source>,
     mut follow_ups: Vec<String>,
     most: usize,
 ) -> Answer {
     let most = most.clamp(1, MOST_TOKENS);
-    let text = |quotes: &[Vec<String>]| {
-        quotes.iter().map(|quote| plain::quoted(&quote.join(" "))).collect::<Vec<_>>().join(" ")
-    };
+    let text = |quotes: &[Quote]| quotes.iter().map(|quote| plain::quoted(&quote.text())).collect::<Vec<_>>().join(" ");
     let price = |source: &Source| count(&source.title) + count(&source.url) + PER_SOURCE;
-    let cost = |quotes: &[Vec<String>], sources: &[Source], follow_ups: &[String]| {
+    let cost = |quotes: &[Quote], sources: &[Source], follow_ups: &[String]| {
         count(&text(quotes))
             + sources.iter().map(price).sum::<usize>()
             + follow_ups.iter().map(|text| count(text) + 3).sum::<usize>()
@@ -214,13 +262,11 @@ pub(super) fn fit(
             continue;
         }
         match quotes.as_mut_slice() {
-            [.., further, last] if last.len() <= 1 && !further.is_empty() => _ = quotes.pop(),
-            [.., last] if last.len() > 1 => _ = last.pop(),
+            [.., further, last] if last.sentences.len() <= 1 && !further.sentences.is_empty() => _ = quotes.pop(),
+            [.., last] if last.sentences.len() > 1 => last.shorten(),
             [only] => {
                 let room = most.saturating_sub(sources.iter().map(price).sum());
-                if let Some(sentence) = only.first_mut() {
-                    *sentence = cut(sentence, room.max(most / 2));
-                }
+                only.cut(room.max(most / 2));
                 break;
             }
             _ => break,

@@ -151,6 +151,11 @@ fn a_follow_up_is_understood_from_the_turns_before() {
     assert!(found(library.answer(&ask("and for groups?", &before))).contains("18 EUR"));
     // What leans and says nothing that the site knows is still told.
     assert!(matches!(library.answer(&ask("and for submarines?", &before)), Answer::Nothing { .. }));
+    // What begins like a continuation and changes the subject is answered as it would be alone, in a list too.
+    for query in ["And when was Harbour Tours founded?", "What about the founding by two brothers?"] {
+        assert!(found(library.answer(&ask(query, &before))).contains("1987"), "{query}");
+        assert!(library.feed(&ask(query, &before), 3).iter().any(|hit| hit.url.ends_with("/about")), "{query}");
+    }
     // A question that stands by itself is not drawn to what was asked before.
     assert!(found(library.answer(&ask("When was Harbour Tours founded?", &before))).contains("1987"));
 }
@@ -246,6 +251,19 @@ fn an_answer_costs_no_more_than_allowed() {
             assert!(all <= MOST_TOKENS, "{all} of {most}: {text}");
             assert!(cost(&text) <= most.max(8), "{all} of {most}: {text}");
         }
+    }
+}
+
+#[test]
+fn the_sentence_that_answers_is_the_last_to_go() {
+    let said = "# Rules\n\n## On board\n\nSailing is a quiet way to see the harbour from the water. Most of our guests come back \
+                another year. Smoking is forbidden on deck. Lunch is served below at one.\n";
+    let library = Library::build(&facts(), &[page("/rules", "Rules", said)]);
+    let told =
+        |max_tokens| found(library.answer(&Question { max_tokens, ..ask("Is smoking forbidden on deck?", &[]) }));
+    assert!(told(MOST_TOKENS).contains("Most of our guests"), "{}", told(MOST_TOKENS));
+    for most in [64, 48, 36] {
+        assert!(told(most).contains("Smoking is forbidden on deck."), "{most}: {}", told(most));
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Reserved {
 /// Why nothing was reserved.
 #[derive(Debug)]
 pub enum NotReserved {
-    /// A budget is used up.
+    /// A budget is used up, or never had as much.
     Exhausted(Box<Refusal>),
     /// Nobody can say what is left.
     Away,
@@ -72,6 +72,10 @@ impl Budgets {
     ) -> Result<Reserved, NotReserved> {
         let limits = self.limits(caller, session);
         let amount = Amount { wanted: asked.saturating_add(answer), least: asked.saturating_add(least.min(answer)) };
+        if let Some(limit) = limits.iter().find(|limit| limit.most < amount.least) {
+            // Neither another session nor another day has more.
+            return Err(NotReserved::Exhausted(Box::new(too_large(amount.least, limit))));
+        }
         let taken = counters.take(&limits, amount).await?;
         let Some(tokens) = taken.granted else {
             let spent =
@@ -148,6 +152,17 @@ impl Reserved {
         }
         counters.settle(&self.settlements).await
     }
+}
+
+/// What is asked takes more than there ever is: waiting does not help, less does.
+fn too_large(least: u64, limit: &Limit) -> Refusal {
+    let whole = if matches!(limit.window, Window::Idle(_)) { "a session" } else { "a whole period" };
+    let detail = format!(
+        "The question and a short answer take some {least} tokens, and {whole} has {} here. Send a smaller input, or \
+         present a credential that has a larger budget.",
+        limit.most
+    );
+    Refusal { reason: "larger_than_budget", ..Refusal::from(Fault::TooLarge).saying(detail) }
 }
 
 /// A session has to be begun anew, a day to be waited for (AHP §11.4 and the notes' C18, C21).
@@ -233,6 +248,19 @@ mod tests {
             let last = reserve(&home, "s", 0, 300).await.unwrap();
             assert_eq!(last.answer, 80);
             assert_eq!(last.near.map(|near| (near.policy, near.used, near.most)), Some(("session tokens", 420, 500)));
+        });
+    }
+
+    #[test]
+    fn what_no_budget_ever_holds_is_too_large() {
+        run(async {
+            let home = Home::new();
+            for asked in [451, 5000, u64::MAX] {
+                let large = refusal(reserve(&home, "s", asked, 300).await);
+                assert_eq!((large.fault, large.retry_after, large.scope), (Fault::TooLarge, None, None));
+                assert!(large.detail.contains("a session has 500 here"), "{}", large.detail);
+            }
+            assert_eq!(reserve(&home, "s", 450, 300).await.unwrap().answer, 50);
         });
     }
 

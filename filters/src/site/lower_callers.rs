@@ -28,7 +28,11 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
             Some("bearer") => AuthKind::Bearer,
             Some("api_key") => AuthKind::ApiKey,
             Some("oauth2") => AuthKind::Oauth2,
-            _ => AuthKind::None,
+            Some(_) => AuthKind::None,
+            // Unsaid, it is what can be verified; a key is taken as a bearer token too.
+            None if view.get("jwks").is_some() => AuthKind::Bearer,
+            None if view.tables("api_keys").next().is_some() => AuthKind::ApiKey,
+            None => AuthKind::None,
         },
         issuer: view.text("issuer"),
         audience: view.text("audience"),
@@ -117,6 +121,22 @@ pub(super) fn digest(hex: &str) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_agents_present_is_what_can_be_verified() {
+        let kind = |lines: &str| {
+            let text = format!("[upstream]\nurl = 'http://127.0.0.1:1'\n[auth]\n{lines}");
+            let path = std::path::Path::new("/x.toml");
+            crate::site::declare_text(path, &text, &crate::site::testing::Nowhere).unwrap().settings.auth.kind
+        };
+        let key = format!("[[auth.api_keys]]\nname = 'a'\nsha256 = '{}'\n", "0f".repeat(32));
+        let tokens = "jwks = 'https://a.test/jwks'\n";
+        assert_eq!(kind(""), AuthKind::None);
+        assert_eq!(kind(&key), AuthKind::ApiKey);
+        assert_eq!([kind(tokens), kind(&format!("{tokens}{key}"))], [AuthKind::Bearer; 2]);
+        assert_eq!(kind(&format!("type = 'oauth2'\n{tokens}")), AuthKind::Oauth2);
+        assert_eq!(kind(&format!("type = 'none'\n{key}")), AuthKind::None);
+    }
 
     #[test]
     fn digests() {

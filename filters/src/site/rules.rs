@@ -30,6 +30,9 @@ pub(super) fn rules(root: &Item, found: &mut Findings) {
 pub(super) fn site(root: &Item, contract_alone: bool, found: &mut Findings) {
     upstream(root, contract_alone, found);
     store(root, found);
+    if !contract_alone {
+        credentials(root, found);
+    }
 }
 
 fn listen(root: &Item, found: &mut Findings) {
@@ -171,6 +174,41 @@ fn gateway(root: &Item, found: &mut Findings) {
     if let Some(item) = root.at(&["harness", "gateway_path"]).filter(|_| !known) {
         let what = "nobody can use it, as no credential is known here";
         found.warning(item.line, "harness.gateway_path", what).hint("declare [[auth.api_keys]] or auth.jwks");
+    }
+}
+
+/// A capability that needs a credential has to be callable by somebody, and the manifests have to say with what.
+fn credentials(root: &Item, found: &mut Findings) {
+    let known = ["api_keys", "jwks"].iter().any(|key| root.at(&["auth", key]).is_some());
+    let unsaid = root.at(&["auth", "type"]).filter(|item| item.str() == Some("none"));
+    if known && unsaid.is_none() {
+        return;
+    }
+    let needing = root.get("capabilities").map(Item::items).unwrap_or_default().iter().filter(|item| {
+        let kind = item.get("type").and_then(Item::str).and_then(lower_capability::capability_kind);
+        let need = match item.get("auth").and_then(Item::str) {
+            None => kind.is_some_and(|kind| kind.is_action()),
+            Some(need) => need == "required",
+        };
+        let scoped = item.get("required_scopes").is_some_and(|scopes| !scopes.items().is_empty());
+        let strong = item.get("requires_strong_authentication").and_then(Item::bool) == Some(true);
+        (need || scoped || strong) && item.get("exposed").and_then(Item::bool) != Some(false)
+    });
+    let mut ids = needing.filter_map(|item| Some((item, item.get("id")?.str()?)));
+    let Some((first, id)) = ids.next() else { return };
+    let more = match ids.count() {
+        0 => String::new(),
+        count => format!(" (and {count} more)"),
+    };
+    match unsaid.filter(|_| known) {
+        Some(item) => {
+            let what = format!("\"none\", but {id}{more} needs a credential");
+            found.warning(item.line, "auth.type", what).hint("leave it out, or write bearer, api_key or oauth2");
+        }
+        None => {
+            let what = format!("{id}{more} needs a credential, and none is known here: nobody can call it");
+            found.warning(first.line, "auth", what).hint("declare [[auth.api_keys]] or auth.jwks");
+        }
     }
 }
 

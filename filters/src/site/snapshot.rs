@@ -142,7 +142,7 @@ impl Snapshot {
                 all.map(|capability| Plan::new(capability, settings)).collect()
             },
             budgets: Budgets::new(&declaration.settings.token_budget, &declaration.settings.sessions),
-            converse: ahp::Converse::new(declaration),
+            converse: ahp::Converse::new(declaration, occupied),
             spoken: Spoken::new(declaration).map(Arc::new),
             hash: declaration.hash.clone(),
             settings: declaration.settings.clone(),

@@ -7,6 +7,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::{
+    super::Occupied,
     listed::{self, ActionType, Listed, Mode},
     manifest,
     question::Question,
@@ -22,7 +23,6 @@ use crate::{
     limits::{budget::NotReserved, tokens},
     serve::Incoming,
     site::Declaration,
-    state::Amount,
 };
 
 /// The least tokens of an answer that is worth giving.
@@ -47,7 +47,7 @@ pub(crate) struct Converse {
 #[derive(Debug)]
 pub(super) struct Prepared {
     /// An input, and where it is in a question.
-    extract: Vec<(String, Regex)>,
+    pub(super) extract: Vec<(String, Regex)>,
     pub(super) payload: Vec<(String, Pattern)>,
     /// Seconds.
     pub(super) eta: Option<u64>,
@@ -55,7 +55,7 @@ pub(super) struct Prepared {
 
 impl Converse {
     /// Prepares what was declared.
-    pub(crate) fn new(declaration: &Declaration) -> Self {
+    pub(crate) fn new(declaration: &Declaration, occupied: &Occupied) -> Self {
         let settings = &declaration.settings;
         let listed = listed::all(declaration);
         let prepared = listed.iter().map(|listed| {
@@ -74,7 +74,7 @@ impl Converse {
             by_name: listed.iter().enumerate().map(|(at, listed)| (listed.name.clone(), at)).collect(),
             words: Words::new(settings, &listed),
             signals: manifest::signals(declaration),
-            status: format!("{}/status/", settings.paths.converse.path.trim_end_matches('/')),
+            status: format!("{}/", super::status_path(declaration, occupied)),
             listed,
         }
     }
@@ -99,9 +99,12 @@ impl Converse {
         let key = question.context.idempotency_key.clone();
         let mut near = None;
         let mut said = match asking.turned(&question).await {
-            Ok(turned) => {
+            Ok(mut turned) => {
                 near = turned.reserved.near;
-                asking.answered(question, turned).await
+                let standing = std::mem::take(&mut turned.standing);
+                let mut said = asking.answered(question, turned).await;
+                said.headers.extend(standing);
+                said
             }
             Err(Turning::Said(said)) => *said,
             Err(Turning::Refused(refusal)) => Said::refused(&refusal),
@@ -137,7 +140,13 @@ impl Asking<'_> {
         let authority = self.authority();
         desk.admit(listed.index, &authority)?;
         self.idempotency_key(question)?;
-        self.within_rates(question).await?;
+        let standing = self.within_rates(question).await?;
+        // What the pages answer is asked in words (§6.1): anything else would be answered with something else.
+        let asks = |input: &Map<String, Value>| input.get("query").and_then(Value::as_str).is_some();
+        let in_words = question.query.is_some() || question.clarification.is_some();
+        if self.is_built_in() && !in_words && !question.input.as_ref().is_some_and(asks) {
+            return Err(Turning::Said(Said::missing("query")));
+        }
         let context = &question.context;
         let Some(chosen) = types::choose(listed, context.accept_types.as_deref()) else {
             return Err(Turning::Said(Box::new(Said::unsupported_type(&listed.response_types))));
@@ -156,7 +165,9 @@ impl Asking<'_> {
         let answer = budgets.ceiling(context.max_tokens);
         let reserved = budgets.reserve(desk.counters, request.caller, &session.id, (asked, answer, LEAST.min(answer)));
         match reserved.await {
-            Ok(reserved) => Ok(super::turn::Turn { chosen, session, reserved, asked }),
+            Ok(reserved) => {
+                Ok(super::turn::Turn { chosen, session, reserved, asked, standing, kept: Default::default() })
+            }
             Err(NotReserved::Exhausted(refusal)) => Err(Turning::Refused(refusal)),
             Err(NotReserved::Away) => {
                 let detail = "Budgets cannot be looked up at the moment. Try again later.";
@@ -169,64 +180,6 @@ impl Asking<'_> {
     pub(super) fn authority(&self) -> Authority<'_> {
         let demands_credential = self.listed.needs_auth;
         Authority { demands_credential, ..Authority::of(self.request.caller) }
-    }
-
-    /// What only the question says: that it is about an action, and which agent asks (§11.2, §11.3).
-    async fn within_rates(&self, question: &Question) -> Result<(), Turning> {
-        let Self { desk, request, listed, .. } = self;
-        let agent = question.context.requesting_agent.as_deref();
-        let held = desk.snapshot.policies.held_beside(listed.is_action, agent, request.caller);
-        let (limits, len) = held.limits();
-        if len == 0 {
-            return Ok(());
-        }
-        match desk.counters.take(&limits[..len], Amount::ONE).await {
-            Ok(taken) if taken.granted.is_none() => {
-                // It is another limit than the one that was looked at before.
-                let standing = held.fields(&taken);
-                Err(Turning::Refused(Box::new(Refusal { standing, ..held.exceeded(&taken) })))
-            }
-            Ok(_) => Ok(()),
-            Err(_) => Err(Turning::Refused(Box::new(crate::limits::store_away()))),
-        }
-    }
-
-    /// The input of the call: what was sent as such, what the question says, and the question itself where it is wanted.
-    ///
-    /// `Err`: what is missing, and could still be said.
-    pub(super) fn input(&self, question: &Question) -> Result<Value, Vec<String>> {
-        let Self { listed, prepared, .. } = self;
-        let mut input = question.input.clone().unwrap_or_default();
-        let words = question.query.as_deref().unwrap_or_default();
-        let clarified = clarified(question).unwrap_or_default();
-        for (name, pattern) in prepared.extract.iter().filter(|(name, _)| !input.contains_key(name)).collect::<Vec<_>>()
-        {
-            let found = [words, clarified].into_iter().find_map(|text| {
-                let found = pattern.captures(text)?;
-                Some(found.get(1).or_else(|| found.get(0))?.as_str().to_owned())
-            });
-            if let Some(text) = found {
-                let capability = self.desk.snapshot.settings.capability(listed.index);
-                let schema = capability.and_then(|capability| capability.input.as_deref());
-                let value = schema.map_or_else(|| Value::from(text.clone()), |s| s.read(name, vec![text.clone()]));
-                input.insert(name.clone(), value);
-            }
-        }
-        let declared = listed.input_schema.as_ref();
-        let knows = |name: &str| declared.is_some_and(|schema| schema["properties"].get(name).is_some());
-        // Where nothing is declared, the words are the input, unless something else was sent as such.
-        let wanted = knows("query") || declared.is_none() && question.input.is_none();
-        if wanted && !words.is_empty() && !input.contains_key("query") {
-            input.insert("query".to_owned(), words.into());
-        }
-        // Asked in words, what the words lack is asked back for; sent as an object, it is a mistake like any other.
-        let required = declared.and_then(|schema| schema["required"].as_array()).into_iter().flatten();
-        let lacking: Vec<String> = required
-            .filter_map(Value::as_str)
-            .filter(|name| question.input.is_none() && !input.contains_key(*name))
-            .map(str::to_owned)
-            .collect();
-        if lacking.is_empty() { Ok(Value::Object(input)) } else { Err(lacking) }
     }
 
     /// What an operator's own concierge is told besides, so that it can remember what was said; no part of the question.

@@ -1,14 +1,20 @@
 //! How this protocol says that something is refused (AHP §10 and §11).
 
-use http::{StatusCode, header};
+use std::borrow::Cow;
+
+use http::{HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::{
-    fault::{Fault, Refusal},
+    fault::{Fault, Refusal, Scope},
     page::Insertion,
     problem,
     reply::Reply,
 };
+
+/// Seconds that somebody waits who was not told how long: for what is away, and for a limit of the site's.
+const SOON: u64 = 5;
+const A_WHILE: u64 = 60;
 
 /// The codes are a closed set; what it lacks goes under the nearest (the notes' C8).
 fn code(fault: Fault) -> &'static str {
@@ -30,6 +36,12 @@ fn code(fault: Fault) -> &'static str {
         Fault::Unauthenticated | Fault::WeakAuthentication => "auth_required",
         Fault::MissingScope | Fault::Forbidden => "forbidden",
         Fault::RateLimited => "rate_limited",
+        // The site's own statuses mean what they mean here (§10).
+        Fault::Named(StatusCode::UNAUTHORIZED) => "auth_required",
+        Fault::Named(StatusCode::FORBIDDEN) => "forbidden",
+        Fault::Named(StatusCode::PAYLOAD_TOO_LARGE) => "request_too_large",
+        Fault::Named(StatusCode::TOO_MANY_REQUESTS) => "rate_limited",
+        Fault::Named(StatusCode::SERVICE_UNAVAILABLE) => "unavailable",
         Fault::Named(status) if status.is_client_error() => "invalid_request",
         Fault::BadGateway
         | Fault::Internal
@@ -52,13 +64,33 @@ pub(super) fn status(fault: Fault) -> StatusCode {
             StatusCode::INTERNAL_SERVER_ERROR
         }
         Fault::Unreachable | Fault::GatewayTimeout => StatusCode::SERVICE_UNAVAILABLE,
+        Fault::Named(StatusCode::SERVICE_UNAVAILABLE) => StatusCode::SERVICE_UNAVAILABLE,
         Fault::Named(status) if status.is_server_error() => StatusCode::INTERNAL_SERVER_ERROR,
         other => other.status(),
     }
 }
 
+/// A refusal with what this protocol and HTTP have beside a status, where the site that named it said nothing of it: whose
+/// limit it is (§11.3), how long to wait (§11.1; 503 always says it, by the notes' C8), and what to present.
+fn completed(refusal: &Refusal) -> Cow<'_, Refusal> {
+    let mut completed = Cow::Borrowed(refusal);
+    if refusal.fault == Fault::Named(StatusCode::TOO_MANY_REQUESTS) {
+        let own = completed.to_mut();
+        own.scope = own.scope.or(Some(Scope::Ip));
+        own.retry_after = own.retry_after.or(Some(A_WHILE));
+    }
+    if refusal.fault == Fault::Named(StatusCode::UNAUTHORIZED) && refusal.challenge.is_none() {
+        completed.to_mut().challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
+    }
+    if status(refusal.fault) == StatusCode::SERVICE_UNAVAILABLE && refusal.retry_after.is_none() {
+        completed.to_mut().retry_after = Some(SOON);
+    }
+    completed
+}
+
 /// The body of a refusal.
 pub(crate) fn body(refusal: &Refusal) -> Value {
+    let refusal = &*completed(refusal);
     let mut body = json!({
         "status": "error",
         "code": code(refusal.fault),
@@ -92,20 +124,15 @@ pub(crate) fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&
     dressed(refusal, reply.with(header::VARY, "Accept"))
 }
 
-/// A reply with the headers that a refusal asks for; 503 always says when to come back (the notes' C8).
+/// A reply with the headers that a refusal asks for.
 pub(super) fn dressed(refusal: &Refusal, mut reply: Reply) -> Reply {
     reply.headers.extend(refusal.standing.iter().cloned());
-    let unavailable = status(refusal.fault) == StatusCode::SERVICE_UNAVAILABLE;
-    match refusal.retry_after {
-        None if unavailable => Refusal { retry_after: Some(5), ..refusal.clone() }.dress(reply),
-        _ => refusal.dress(reply),
-    }
+    completed(refusal).dress(reply)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::Scope;
 
     #[test]
     fn a_session_without_tokens_is_not_worth_waiting_for() {
@@ -129,5 +156,42 @@ mod tests {
         assert_eq!(told(Fault::Named(StatusCode::NOT_FOUND)), (404, "invalid_request"));
         let reply = reply(&Fault::GatewayTimeout.into(), None, None);
         assert!(reply.headers.iter().any(|(name, value)| name == "retry-after" && value == "5"));
+    }
+
+    #[test]
+    fn a_failure_that_the_site_named_is_told_as_any_other() {
+        let named = |status: u16, retry_after| {
+            let fault = Fault::Named(StatusCode::from_u16(status).unwrap());
+            let reply = reply(&Refusal { name: Some("own".into()), retry_after, ..fault.into() }, None, None);
+            let body: Value = serde_json::from_slice(&reply.body).unwrap();
+            let header = |name: &str| {
+                let found = reply.headers.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.to_str().unwrap().to_owned()).unwrap_or_default()
+            };
+            assert_eq!(body["reason"], "own");
+            let told = (reply.status.as_u16(), body["code"].as_str().unwrap_or_default().to_owned());
+            (
+                told,
+                body["scope"].clone(),
+                body["retry_after"].clone(),
+                header("retry-after"),
+                header("www-authenticate"),
+            )
+        };
+        let none = Value::Null;
+        let told = |status, code: &str| (status, code.to_owned());
+        for (status, code) in [(403, "forbidden"), (413, "request_too_large"), (409, "invalid_request")] {
+            assert_eq!(named(status, None), (told(status, code), none.clone(), none.clone(), "".into(), "".into()));
+        }
+        let challenge = "Bearer realm=\"agents\"".to_owned();
+        let refused = (told(401, "auth_required"), none.clone(), none.clone(), "".into(), challenge);
+        assert_eq!(named(401, None), refused);
+        for (said, seconds) in [(None, 60_u64), (Some(7), 7)] {
+            let limited = (told(429, "rate_limited"), json!("ip"), json!(seconds), seconds.to_string(), "".into());
+            assert_eq!(named(429, said), limited);
+        }
+        for (status, code, wait) in [(503, "unavailable", "5"), (500, "concierge_error", "")] {
+            assert_eq!(named(status, None), (told(status, code), none.clone(), none.clone(), wait.into(), "".into()));
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::{
-    site::{AuthNeed, Capability, Declaration},
+    desk::Authority,
+    site::{Capability, Declaration, Settings},
     text::clip,
 };
 
@@ -21,6 +22,10 @@ pub(super) const DATA: &str = "application/data";
 pub(super) const RESULT: &str = "application/action-result";
 /// A list.
 pub(super) const FEED: &str = "application/feed";
+
+/// Somebody without a credential.
+const NOBODY: Authority<'static> =
+    Authority { has_credential: false, scopes: &[], authentication: &[], claims: None, demands_credential: false };
 
 /// What a capability is here (AHP §4.3, §5.3).
 #[derive(Debug, Clone)]
@@ -82,11 +87,12 @@ impl ActionType {
 
 /// Every capability that agents are told of, in the order of their places.
 pub(crate) fn all(declaration: &Declaration) -> Vec<Listed> {
-    declaration.settings.offered().map(|(index, capability)| Listed::of(index, capability)).collect()
+    let settings = &declaration.settings;
+    settings.offered().map(|(index, capability)| Listed::of(index, capability, settings)).collect()
 }
 
 impl Listed {
-    fn of(index: usize, c: &Capability) -> Self {
+    fn of(index: usize, c: &Capability, settings: &Settings) -> Self {
         let mode = match c.ahp.mode.as_deref() {
             Some("MODE1") => Mode::One,
             Some("MODE2") => Mode::Two,
@@ -115,7 +121,8 @@ impl Listed {
             [] if mode == Mode::Two => vec![TEXT.to_owned()],
             [] if is_action => types([RESULT, TEXT]),
             [] => types([DATA, TEXT]),
-            declared => declared.to_vec(),
+            // The schema has them in lower case.
+            declared => declared.iter().map(|kind| kind.to_ascii_lowercase()).collect(),
         };
         Self {
             index,
@@ -128,7 +135,7 @@ impl Listed {
             output_schema: c.output_schema.clone(),
             response_types,
             accept_fallback: c.ahp.accept_fallback.unwrap_or(false),
-            needs_auth: needs_auth || c.auth_need() == AuthNeed::Required || !c.required_scopes.is_empty(),
+            needs_auth: needs_auth || !NOBODY.opens(c, settings),
             is_action,
         }
     }
@@ -188,12 +195,40 @@ mod tests {
         }
     }
 
+    /// One capability, declared with these lines, and lines before it.
+    fn one(before: &str, lines: &str) -> Listed {
+        let text = format!("{before}\n[upstream]\nurl = 'http://127.0.0.1:1'\n[[capabilities]]\nid = 'a'\n{lines}");
+        let path = std::path::Path::new("/x.toml");
+        let declaration = crate::site::declare_text(path, &text, &crate::site::testing::Nowhere).unwrap();
+        all(&declaration).into_iter().find(|listed| listed.name == "a").unwrap()
+    }
+
     #[test]
     fn what_is_told_as_an_action_is_one() {
-        let text = "[upstream]\nurl = 'http://127.0.0.1:1'\n[[capabilities]]\nid = 'a'\ntype = 'query'\nauth = 'none'\n[capabilities.ahp]\naction_type = 'action'";
-        let declaration =
-            crate::site::declare_text(std::path::Path::new("/x.toml"), text, &crate::site::testing::Nowhere).unwrap();
-        let listed = all(&declaration).into_iter().find(|listed| listed.name == "a").unwrap();
+        let listed = one("", "type = 'query'\nauth = 'none'\n[capabilities.ahp]\naction_type = 'action'");
         assert_eq!((listed.action_type, listed.is_action, listed.needs_auth), (ActionType::Action, true, true));
+    }
+
+    #[test]
+    fn types_are_lower_case() {
+        let listed =
+            one("", "type = 'query'\n[capabilities.ahp]\nresponse_types = ['Application/Data', 'text/answer']");
+        assert_eq!(listed.response_types, ["application/data", "text/answer"]);
+    }
+
+    #[test]
+    fn whoever_is_always_refused_without_a_credential_is_told_so_before() {
+        let auth = "[policies]\nautomated_monitoring = 'requires_auth'";
+        for (before, lines, needed) in [
+            ("", "type = 'query'", false),
+            ("", "type = 'query'\nauth = 'required'", true),
+            ("", "type = 'query'\nauth = 'none'\nrequired_scopes = ['x']", true),
+            ("", "type = 'query'\nrequires_strong_authentication = true", true),
+            ("", "type = 'monitor'\nauth = 'none'", false),
+            (auth, "type = 'monitor'\nauth = 'none'", true),
+            (auth, "type = 'query'\nauth = 'none'", false),
+        ] {
+            assert_eq!(one(before, lines).needs_auth, needed, "{before} {lines}");
+        }
     }
 }

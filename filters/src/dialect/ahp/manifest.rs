@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     content::llms,
-    site::{AuthKind, Budget, Declaration, Rate},
+    site::{AuthKind, Budget, Declaration, Rate, Span},
     text::clip,
 };
 
@@ -45,7 +45,14 @@ pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> 
         if let Some(name) = &s.site.name {
             manifest.text("name", clip(name, NAME));
         }
-        let limits = |requests: Rate, budget: Budget| json!({ "requests": requests.to_string(), "token_budget": budget.to_string() });
+        let limits = |requests: Rate, budget: Budget| {
+            let mut limits = json!({ "requests": requests.to_string() });
+            // The schema has no word for one of a day, say (the notes' C18).
+            if budget.span == Span::Session {
+                limits["token_budget"] = budget.to_string().into();
+            }
+            limits
+        };
         manifest.value(
             "rate_limits",
             &json!({
@@ -140,4 +147,20 @@ fn capability(out: &mut Vec<u8>, c: &Listed) {
         }
         members.texts("response_types", c.response_types.iter().map(String::as_str));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_session_has_is_its_budget() {
+        let text = "[upstream]\nurl = 'http://127.0.0.1:1'\n[token_budget]\nanonymous = '5000/day'";
+        let path = std::path::Path::new("/x.toml");
+        let declaration = crate::site::declare_text(path, text, &crate::site::testing::Nowhere).unwrap();
+        let manifest: Value = serde_json::from_slice(&render(&declaration, &Occupied::default())).unwrap();
+        let limits = &manifest["rate_limits"];
+        assert_eq!(limits["unauthenticated"], json!({ "requests": "30/minute" }));
+        assert_eq!(limits["authenticated"]["token_budget"], "20000/session");
+    }
 }

@@ -5,10 +5,12 @@ mod answer;
 mod converse;
 mod endpoint;
 pub(crate) mod error;
+mod inputs;
 mod later;
 pub(crate) mod listed;
 mod manifest;
 mod question;
+mod rates;
 mod said;
 mod session;
 mod turn;
@@ -33,6 +35,8 @@ use crate::{endpoint::Endpoint, site::Declaration};
 pub const MANIFEST: &str = "/.well-known/agent.json";
 /// Where it is when the site has a document of its own there: an A2A agent card, say.
 pub(super) const MOVED: &str = "/.well-known/ahp.json";
+/// Where answers that come later are asked for when the site has a conversation of its own.
+const MOVED_STATUS: &str = "/.well-known/ahp/status";
 /// The type an agent asks a page for to get the manifest instead (AHP §3.4).
 pub const MEDIA_TYPE: &str = "application/agent+json";
 /// The version spoken.
@@ -68,11 +72,44 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied) -> Vec<Endpoint> {
     if occupied.leaves(&paths.converse) {
         let path = &paths.converse.path;
         endpoints.push(Endpoint::call(path, Method::POST, false, ours).served(endpoint::asked()));
-        // Where an answer that takes its time is asked for (AHP §9).
-        let status = format!("{}/status/{{id}}", path.trim_end_matches('/'));
-        endpoints.push(Endpoint::call(&status, Method::GET, false, ours).served(endpoint::status()));
         // Nothing else is below it.
         endpoints.push(Endpoint::call(path, Method::GET, false, ours).below().served(endpoint::nothing()));
     }
+    // Where an answer that takes its time is asked for (AHP §9), whichever way the question came.
+    let status = format!("{}/{{id}}", status_path(declaration, occupied));
+    endpoints.push(Endpoint::call(&status, Method::GET, false, ours).served(endpoint::status()));
     endpoints
+}
+
+/// Where answers that come later are asked for, up to the id: below the conversation, unless that is the site's own.
+pub(crate) fn status_path(declaration: &Declaration, occupied: &Occupied) -> String {
+    let converse = &declaration.settings.paths.converse;
+    match occupied.leaves(converse) {
+        true => format!("{}/status", converse.path.trim_end_matches('/')),
+        false => MOVED_STATUS.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_answer_is_asked_for_where_the_site_has_nothing() {
+        let text = "[upstream]\nurl = 'http://127.0.0.1:1'\n[[capabilities]]\nid = 'a'\ntype = 'query'\n\
+                    [capabilities.ahp]\naction_type = 'async'";
+        let path = std::path::Path::new("/x.toml");
+        let declaration = crate::site::declare_text(path, text, &crate::site::testing::Nowhere).unwrap();
+        let mut occupied = Occupied::default();
+        for expected in ["/agent/converse/status/", "/.well-known/ahp/status/"] {
+            let converse = Converse::new(&declaration, &occupied);
+            assert_eq!(converse.status, expected);
+            let declared = format!("{expected}{{id}}");
+            let published = super::super::openapi::DIALECT.publish;
+            let document = published(&declaration, &occupied).exported.unwrap();
+            assert!(String::from_utf8_lossy(&document).contains(&format!("{expected}{{session_id}}")));
+            assert!(endpoints(&declaration, &occupied).iter().any(|endpoint| endpoint.declared() == declared));
+            occupied.insert("/agent/converse".to_owned());
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::said::Said;
+use super::{inputs::Kept, said::Said};
 use crate::{
     caller::Caller,
     concierge::Turn,
@@ -25,6 +25,8 @@ pub(super) struct Session {
     known: bool,
     /// What was said in it, the latest last.
     pub(super) before: Vec<Turn>,
+    /// What is known of the input that was last asked for.
+    pub(super) kept: Option<Kept>,
 }
 
 impl Session {
@@ -32,7 +34,7 @@ impl Session {
     pub(super) async fn turn(desk: &Desk<'_>, id: Option<&str>, caller: &Caller) -> Result<Self, Box<Said>> {
         let Some(id) = id else {
             let id = records::unguessable().map_err(|why| Box::new(refused(why)))?;
-            return Ok(Self { id, known: false, before: Vec::new() });
+            return Ok(Self { id, known: false, before: Vec::new(), kept: None });
         };
         let unknown = || Said::wrong("There is no such session, or it is over. Leave session_id out to begin one.");
         if id.len() != 32 || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
@@ -52,10 +54,10 @@ impl Session {
                 return Err(Said::wrong(&message));
             }
             state["turns"] = (turns + 1).into();
-            let before = said_before(&state);
+            let (before, kept) = (said_before(&state), Kept::from_json(&state["inputs"]));
             let expect = Expect::Version(record.map_or(0, |record| record.version));
             if put(desk, id, &state, expect).await.map_err(|why| Box::new(refused(why)))? {
-                return Ok(Self { id: id.to_owned(), known: true, before });
+                return Ok(Self { id: id.to_owned(), known: true, before, kept });
             }
         }
         Err(Said::wrong("Too many questions came in this session at once. Ask one after the other."))
@@ -69,14 +71,14 @@ impl Session {
 
     /// The same under another name, which nobody has yet.
     pub(super) fn going_on_as(self, id: &str) -> Self {
-        if self.id == id { self } else { Self { id: id.to_owned(), known: false, before: self.before } }
+        if self.id == id { self } else { Self { id: id.to_owned(), known: false, ..self } }
     }
 
     /// Remembers what was said. Where that cannot be, there is no session to go on with, and that is said.
-    pub(super) async fn keep(&self, desk: &Desk<'_>, caller: &Caller, turn: &Turn) -> bool {
+    pub(super) async fn keep(&self, desk: &Desk<'_>, caller: &Caller, turn: &Turn, kept: &Kept) -> bool {
         if !self.known {
             let said: Vec<Value> = self.before.iter().chain([turn]).map(Turn::to_json).collect();
-            let state = json!({ "owner": owner(caller), "turns": said.len(), "said": said });
+            let state = json!({ "owner": owner(caller), "turns": said.len(), "said": said, "inputs": kept.to_json() });
             return put(desk, &self.id, &state, Expect::Absent).await.unwrap_or(false);
         }
         for _ in 0..TRIES {
@@ -87,6 +89,7 @@ impl Session {
                 let extra = said.len().saturating_sub(REMEMBERED);
                 said.drain(..extra);
             }
+            state["inputs"] = kept.to_json();
             match put(desk, &self.id, &state, Expect::Version(record.version)).await {
                 Ok(false) => {}
                 // The turn was counted; that it is not remembered is no reason to withhold the answer.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{
     answer::{Answer, Spent},
     converse::{Converse, Prepared},
+    inputs::{Inputs, Kept},
     later,
     listed::{Listed, Mode},
     question::Question,
@@ -39,6 +40,10 @@ pub(super) struct Turn {
     pub(super) reserved: Reserved,
     /// Tokens of the question.
     pub(super) asked: u64,
+    /// Where the limits stand that were taken from here.
+    pub(super) standing: Vec<(http::HeaderName, http::HeaderValue)>,
+    /// What of its input is kept for the turns to come.
+    pub(super) kept: Kept,
 }
 
 /// An answer, what it took, and what is remembered of it.
@@ -80,7 +85,9 @@ impl Asking<'_> {
         if let Some(remembered) = remembered {
             let id = said.body["session_id"].as_str().unwrap_or(&turn.session.id).to_owned();
             let session = turn.session.going_on_as(&id);
-            if !session.keep(self.desk, self.request.caller, &remembered).await && said.body["status"] != "accepted" {
+            if !session.keep(self.desk, self.request.caller, &remembered, &turn.kept).await
+                && said.body["status"] != "accepted"
+            {
                 said.body["session_id"] = Value::Null;
             }
         }
@@ -102,14 +109,13 @@ impl Asking<'_> {
             }
             return (Said::ok(body), Spent::NOTHING, Some(self.remembered(question, "Cancelled.", &[], &[])));
         }
-        let input = match self.input(question) {
-            Ok(input) => input,
-            Err(lacking) => {
-                let asked = format!("This also needs: {}. What should it be?", lacking.join(", "));
-                let said = Said::unclear(session, &asked, None, true);
-                return (said, Spent::NOTHING, Some(self.remembered(question, &asked, &[], &[])));
-            }
-        };
+        let Inputs { input, lacking, kept } = self.input(question, turn.session.kept.as_ref());
+        turn.kept = kept;
+        if !lacking.is_empty() {
+            let asked = self.asks_back(&lacking);
+            let said = Said::unclear(session, &asked, None, true);
+            return (said, Spent::NOTHING, Some(self.remembered(question, &asked, &[], &[])));
+        }
         if self.is_later() {
             return later::taken(self, question, turn, input).await;
         }

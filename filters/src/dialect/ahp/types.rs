@@ -15,16 +15,18 @@ pub(super) struct Chosen {
 
 /// The most preferred type that both sides know; `None`: there is none, and nothing to fall back to.
 pub(super) fn choose(listed: &Listed, accepted: Option<&[String]>) -> Option<Chosen> {
-    let has = |kind: &str| listed.response_types.iter().any(|own| own == kind);
+    let own = |kind: &str| listed.response_types.iter().find(|own| own.eq_ignore_ascii_case(kind));
+    // Words are what is fallen back to, and nothing richer.
+    let richer = || listed.response_types.iter().find(|kind| *kind != TEXT).cloned();
     let Some(accepted) = accepted else {
         // Whoever says nothing is told in words (§6.6).
-        let fallback_from = listed.response_types.first().filter(|_| !has(TEXT)).cloned();
+        let fallback_from = if own(TEXT).is_some() { None } else { richer() };
         return Some(Chosen { kind: TEXT.to_owned(), fallback_from });
     };
-    if let Some(kind) = accepted.iter().find(|kind| has(kind)) {
+    if let Some(kind) = accepted.iter().find_map(|kind| own(kind)) {
         return Some(Chosen { kind: kind.clone(), fallback_from: None });
     }
-    let fallback_from = listed.response_types.first().cloned();
+    let fallback_from = richer();
     listed.accept_fallback.then(|| Chosen { kind: TEXT.to_owned(), fallback_from })
 }
 
@@ -156,6 +158,9 @@ mod tests {
         let fallen = Some(("text/answer".to_owned(), Some("media/video".to_owned())));
         assert_eq!(chosen(&["media/video"], true, Some(&["application/feed"])), fallen);
         assert_eq!(chosen(&["media/video"], false, None), fallen);
+        assert_eq!(chosen(&["text/answer", "media/video"], true, Some(&["application/feed"])), fallen);
+        assert_eq!(chosen(&["text/answer"], true, Some(&["application/feed"])), told("text/answer"));
+        assert_eq!(chosen(&video, false, Some(&["Media/Video"])), told("media/video"));
     }
 
     #[test]

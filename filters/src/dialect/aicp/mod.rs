@@ -24,7 +24,7 @@ pub const CONTRACT: &str = "/.well-known/agent-interface.toml";
 /// Where it is in the representation asked for (AICP §6.2).
 pub const NEGOTIATED: &str = "/.well-known/agent-interface";
 /// Where the TOML is when the site has a document of its own there.
-const MOVED: &str = "/.well-known/aicp.toml";
+pub(super) const MOVED: &str = "/.well-known/aicp.toml";
 
 const TOML: &str = "application/aicp+toml";
 const JSON: &str = "application/aicp+json";

@@ -56,7 +56,11 @@ fn documents<'d>(desk: &'d Desk<'_>) -> impl Iterator<Item = Resource<'d>> {
     let snapshot: &Snapshot = desk.snapshot;
     DOCUMENTS.into_iter().filter_map(|(path, name, description, media_type)| {
         // Where the site has something of its own at the usual path, ours is elsewhere.
-        let path = if path == ahp::MANIFEST { snapshot.manifest_path.to_str().unwrap_or(path) } else { path };
+        let path = match path {
+            ahp::MANIFEST => snapshot.manifest_path.to_str().unwrap_or(path),
+            aicp::CONTRACT if snapshot.document(path).is_none() => aicp::MOVED,
+            _ => path,
+        };
         let text = String::from_utf8_lossy(&snapshot.document(path)?).into_owned().into();
         Some(Resource { path, name, description, media_type, text })
     })

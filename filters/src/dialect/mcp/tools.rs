@@ -111,7 +111,8 @@ fn hints(listed: &Listed, declaration: &Declaration) -> Value {
 /// a client that does would throw away what the site said, where the contract is the one that is behind.
 fn answer(output: &Value) -> Value {
     let said = json!({ "description": "What the site says.", "anyOf": [output, {}] });
-    let payload = json!({ "type": "object", "properties": { "data": said, "result": said } });
+    // Of a type of the site's own it is whatever the site says, a list perhaps.
+    let payload = json!({ "properties": { "data": said, "result": said } });
     json!({
         "type": "object",
         "required": ["status"],
@@ -120,4 +121,19 @@ fn answer(output: &Value) -> Value {
             "response": { "type": "object", "properties": { "answer": { "type": "string" }, "payload": payload } },
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_the_site_says_is_as_the_schema_has_it() {
+        let schema = answer(&json!({ "type": "object", "required": ["a"] }));
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for payload in [json!([{ "a": 1 }]), json!({ "data": [] }), json!({ "items": [], "total": 0 }), json!("x")] {
+            let said = json!({ "status": "success", "response": { "answer": "x", "payload": payload } });
+            assert!(validator.is_valid(&said), "{said}");
+        }
+    }
 }

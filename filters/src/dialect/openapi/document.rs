@@ -29,19 +29,28 @@ pub(super) fn render(
 ) -> String {
     let settings = &declaration.settings;
     let (scheme, declared) = scheme(settings.auth.kind);
+    let polled = polled(declaration, occupied);
     let mut paths = Map::new();
-    let mut secured = false;
+    // Where nobody may stay nobody, that holds for all of them.
+    let closed = !settings.policies.anonymous_access;
+    let needs = |listed: &Listed| closed || listed.needs_auth;
+    let secured = functions.iter().any(|(listed, _)| needs(listed));
     for (listed, (function, schema)) in functions {
         let capability = settings.capability(listed.index);
-        secured |= listed.needs_auth;
-        let security = listed.needs_auth.then_some(scheme);
+        let security = needs(listed).then_some(scheme);
         let path = operation_path(&settings.paths.capabilities.path, &function.name);
-        let polled = polled(declaration, occupied);
-        paths.insert(path, json!({ "post": operation(listed, capability, body(function, schema), security, polled) }));
+        paths.insert(path, json!({ "post": operation(listed, capability, body(function, schema), security, &polled) }));
     }
-    let waits = functions.iter().any(|(listed, _)| listed.action_type == ActionType::Async);
-    if let Some(path) = polled(declaration, occupied).filter(|_| waits) {
-        paths.insert(path, json!({ "get": poll() }));
+    let mut later = functions.iter().map(|(listed, _)| listed).filter(|listed| listed.action_type == ActionType::Async);
+    let waits = later.clone().next().is_some();
+    if waits {
+        // Whoever asked with a credential asks for the answer with it.
+        let security = match (later.clone().any(|listed| needs(listed)), later.all(|listed| needs(listed))) {
+            (false, _) => None,
+            (true, true) => Some(json!([{ scheme: [] }])),
+            (true, false) => Some(json!([{ scheme: [] }, {}])),
+        };
+        paths.insert(polled, json!({ "get": poll(security) }));
     }
     let mut components = json!({ "schemas": { "AHPResponse": answer(), "AHPError": error() } });
     if secured {
@@ -64,10 +73,9 @@ pub(super) fn render(
     text
 }
 
-/// Where an answer that takes its time is asked for; `None` where nobody answers there.
-fn polled(declaration: &Declaration, occupied: &Occupied) -> Option<String> {
-    let converse = &declaration.settings.paths.converse;
-    occupied.leaves(converse).then(|| format!("{}/status/{{session_id}}", converse.path.trim_end_matches('/')))
+/// Where an answer that takes its time is asked for.
+fn polled(declaration: &Declaration, occupied: &Occupied) -> String {
+    format!("{}/{{session_id}}", ahp::status_path(declaration, occupied))
 }
 
 fn operation(
@@ -75,15 +83,12 @@ fn operation(
     capability: Option<&Capability>,
     body: Value,
     security: Option<&str>,
-    polled: Option<String>,
+    polled: &str,
 ) -> Value {
     let mut more = String::new();
     if listed.action_type == ActionType::Async {
         more.push_str(" Takes a while: `accepted` comes back at once, with a `poll` address.");
-        match polled {
-            Some(path) => more.push_str(&format!(" GET it ({path}) until `status` is success, failed or expired.")),
-            None => more.push_str(" GET it until `status` is success, failed or expired."),
-        }
+        more.push_str(&format!(" GET it ({polled}) until `status` is success, failed or expired."));
     }
     if capability.is_some_and(Capability::is_confirmed) {
         more.push_str(" A person confirms it: call, show them the question, call again with `confirmation`.");
@@ -140,13 +145,18 @@ fn responses() -> Value {
     })
 }
 
-fn poll() -> Value {
-    json!({
-        "operationId": "poll_status",
+fn poll(security: Option<Value>) -> Value {
+    let mut operation = json!({
+        // No capability can have this name.
+        "operationId": "pollStatus",
         "summary": "Asks for an answer that takes a while.",
         "parameters": [{ "name": "session_id", "in": "path", "required": true, "schema": { "type": "string" } }],
         "responses": responses(),
-    })
+    });
+    if let Some(security) = security {
+        operation["security"] = security;
+    }
+    operation
 }
 
 /// AHP §E.3, with the values of `status` that an answer can have (§6.2 to 6.4, §9.2).

@@ -138,6 +138,21 @@ fn a_gateway_needs_somebody_who_is_known() {
 }
 
 #[test]
+fn what_needs_a_credential_needs_somebody_who_has_one() {
+    let key = format!("[auth]\n[[auth.api_keys]]\nname = 'a'\nsha256 = '{}'\n", "0f".repeat(32));
+    let needs = "auth: a.b needs a credential, and none is known here: nobody can call it";
+    for needing in ["auth = 'required'\n", "required_scopes = ['x']\n", "requires_strong_authentication = true\n"] {
+        warns(&capability(needing), needs);
+        assert_eq!(warned(&with_upstream(&(key.clone() + &capability(needing)))), Vec::<String>::new(), "{needing}");
+    }
+    let hidden = capability("auth = 'required'\nexposed = false\n");
+    assert_eq!(warned(&with_upstream(&hidden)), Vec::<String>::new());
+    let none = key.replace("[auth]\n", "[auth]\ntype = 'none'\n");
+    warns(&(none.clone() + &capability("auth = 'required'\n")), "auth.type: \"none\", but a.b needs a credential");
+    assert_eq!(warned(&with_upstream(&(none + &capability("auth = 'optional'\n")))), Vec::<String>::new());
+}
+
+#[test]
 fn a_path_is_taken_once() {
     refuses("[paths]\nmcp = '/.well-known/agent.json'\n", "is where a document for agents is");
     refuses("[paths]\nconverse = '/agent/interface'\n", "is where a document for agents is");

@@ -31,7 +31,7 @@ fn by_another_catalog(text: &str) -> Result<Vec<String>, Vec<String>> {
     let outside = Pretended::default().file("/conf/catalog.json", catalog.leak());
     let text = with_upstream(text).replace("[agtp]\n", "[agtp]\ncatalog = 'catalog.json'\n");
     let lines = |found: &[Mistake]| {
-        let about = found.iter().filter(|mistake| mistake.key != "store.url");
+        let about = found.iter().filter(|mistake| !matches!(mistake.key.as_str(), "store.url" | "auth"));
         about.map(|mistake| mistake.to_string().replace("/conf/frontdesk.toml", "")).collect::<Vec<_>>()
     };
     match declare_in(&text, &outside) {
