@@ -9,13 +9,10 @@ use super::{
     calling::{Calling, Parameters},
     endpoint::Endpoint,
     human, inspect,
-    lifecycle::{self, text},
+    lifecycle::{self, MOST_TOLD, text},
     said::{Body, Said, Wrong},
 };
 use crate::{desk::Desk, dialect::ahp::listed, site::BuiltIn};
-
-/// Entries of a list, unless fewer are asked for.
-const MOST: u64 = 50;
 
 /// `EXECUTE`: one of the endpoints, by the name of what is to be done.
 pub(super) async fn execute(
@@ -129,9 +126,10 @@ pub(super) async fn inspected(
     Ok(Said::json(200, &told))
 }
 
+/// Entries of a list: all there are, unless fewer are asked for.
 fn limit(given: &Map<String, Value>) -> usize {
-    let limit = given.get("limit").and_then(Value::as_u64).unwrap_or(MOST);
-    usize::try_from(limit.clamp(1, MOST)).unwrap_or(1)
+    let limit = given.get("limit").and_then(Value::as_u64).unwrap_or(MOST_TOLD);
+    usize::try_from(limit.clamp(1, MOST_TOLD)).unwrap_or(1)
 }
 
 /// The answer in the envelope that the request came in (A6).

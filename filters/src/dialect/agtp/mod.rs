@@ -45,6 +45,8 @@ pub(crate) mod suggest;
 mod synthesis;
 pub(crate) mod taken;
 pub(crate) mod template;
+#[cfg(test)]
+mod tests;
 mod told;
 pub(crate) mod wire;
 

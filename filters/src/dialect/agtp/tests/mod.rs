@@ -1,0 +1,4 @@
+//! What is told to whole requests.
+
+mod lives;
+mod stall;
