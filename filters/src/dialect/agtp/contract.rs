@@ -51,6 +51,9 @@ pub(super) enum Origin {
     Propose,
 }
 
+/// What the mark of a connection begins with.
+const CONNECTION: &str = "on:";
+
 /// What it ends with, besides its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Bound {
@@ -72,9 +75,14 @@ impl Bound {
             Self::Agent => "agent".to_owned(),
             Self::Anybody => "anybody".to_owned(),
             Self::Session(name) => named("session", name),
-            Self::Connection(name) => named("connection", name),
+            Self::Connection(name) => format!("{CONNECTION}{}", named("connection", name)),
         }
     }
+}
+
+/// Whether a mark is that of a connection.
+pub(super) fn is_of_a_connection(mark: &str) -> bool {
+    mark.starts_with(CONNECTION)
 }
 
 /// How a contract ended before its time.
@@ -163,6 +171,17 @@ impl Contract {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Whether this one, which there is, does as well as another that would be made now: it is about the same, was granted
+    /// for as long, and most of that is left.
+    pub(super) fn replaces(&self, other: &Self, now: u64) -> bool {
+        let lasts = |contract: &Self| contract.until.saturating_sub(contract.issued);
+        !self.is_over(now)
+            && (&self.hash, &self.source, &self.places) == (&other.hash, &other.source, &other.places)
+            && (&self.holder, &self.agent, &self.bound) == (&other.holder, &other.agent, &other.bound)
+            && lasts(self) == lasts(other)
+            && (self.until - now) * 2 >= lasts(self)
     }
 
     /// What every record of a call under it names.

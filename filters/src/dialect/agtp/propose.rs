@@ -84,7 +84,12 @@ impl Spoken {
         let public = bound == Bound::Anybody && !made.declared;
         let drafted = made.drafted(desk, calling, Origin::Propose, bound, (&method, &path), proposal.duration);
         let contract = drafted?;
-        match Contracts::of(desk).keep(&contract, public).await {
+        let contracts = Contracts::of(desk);
+        // Whoever proposes the same once more gets what they have.
+        if let Some(before) = contracts.like(&contract).await? {
+            return Ok(before);
+        }
+        match contracts.keep(&contract, public).await {
             Ok(()) => Ok(contract),
             Err(NotMade::NotKept(why)) => Err(why.into()),
             Err(why) => Err(rejected("policy-refused", no_room(why))),

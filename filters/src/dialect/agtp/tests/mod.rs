@@ -1,4 +1,5 @@
 //! What is told to whole requests.
 
+mod bargains;
 mod lives;
 mod stall;
