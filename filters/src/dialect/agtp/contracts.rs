@@ -14,6 +14,8 @@ use bytes::Bytes;
 
 use super::{
     contract::{Bound, Contract, Ending, is_of_a_connection},
+    said::Wrong,
+    tries::{TRIES, busy, step_aside},
 };
 use crate::{
     desk::{
@@ -33,8 +35,6 @@ pub(super) const MOST_PUBLIC: usize = 100;
 const LONGEST: usize = 64 * 1024;
 /// How long it stays known that one has ended, at least.
 const ENDED: Duration = Duration::from_secs(60);
-/// How often a list is tried to be changed that others change too.
-const TRIES: usize = 8;
 
 const ALL: &str = "n:all";
 const PUBLIC: &str = "n:public";
@@ -53,6 +53,8 @@ pub(super) enum NotMade {
     TooManyOfOne,
     TooMany,
     TooLong,
+    /// Others were always faster.
+    Busy,
     NotKept(NotKept),
 }
 
@@ -199,8 +201,9 @@ impl<'a> Contracts<'a> {
             if let Committed::Done(_) = self.records.commit(&changes).await? {
                 return Ok(());
             }
+            step_aside().await;
         }
-        Err(NotMade::NotKept(NotKept::Away))
+        Err(NotMade::Busy)
     }
 
     /// One that there is and that does as well as another that would be made now.
@@ -247,7 +250,7 @@ impl<'a> Contracts<'a> {
     }
 
     /// Ends one; `None`: without a trace. Whether it was there to be ended.
-    pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, NotKept> {
+    pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, Wrong> {
         for _ in 0..TRIES {
             let now = seconds();
             let Some((mut contract, version)) = self.record(id).await? else { return Ok(false) };
@@ -276,8 +279,9 @@ impl<'a> Contracts<'a> {
             if let Committed::Done(_) = self.records.commit(&changes).await? {
                 return Ok(true);
             }
+            step_aside().await;
         }
-        Err(NotKept::Away)
+        Err(busy())
     }
 
     async fn those(&self, list: &List) -> Result<Vec<Contract>, NotKept> {

@@ -11,6 +11,7 @@ use super::{
     Spoken,
     calling::Calling,
     said::{Said, Wrong},
+    tries::{TRIES, busy, step_aside},
 };
 use crate::{
     desk::{Desk, records, rfc3339},
@@ -29,8 +30,6 @@ const KEPT_OF_OTHERS: Duration = Duration::from_secs(24 * 3600);
 const MOST_EVENTS: usize = 50;
 /// All that may be told of one.
 pub(super) const MOST_TOLD: u64 = 2 * MOST_EVENTS as u64;
-/// How often a record is tried to be changed that others change too.
-const TRIES: usize = 8;
 /// Bytes of a reason or of an actor's name.
 const LONGEST: usize = 1024;
 
@@ -157,10 +156,10 @@ pub(super) async fn change(
                 });
                 return Ok(Said { acted: true, ..Said::json(200, &body) });
             }
-            Committed::Conflict(..) => {}
+            Committed::Conflict(..) => step_aside().await,
         }
     }
-    Err(Wrong::new(409, "conflict", "Somebody else is changing this at the same time. Look again."))
+    Err(busy())
 }
 
 /// Adds something that happened to an agent, and is no change of its status. Anybody may say they are that agent, and have
@@ -179,8 +178,9 @@ pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: V
         if let Committed::Done(_) = desk.records.commit(&[Change { key: key.clone(), expect, put }]).await? {
             return Ok(());
         }
+        step_aside().await;
     }
-    Err(Wrong::new(409, "conflict", "Somebody else is changing this at the same time. Look again."))
+    Err(busy())
 }
 
 /// What happened to an agent, the newest first.

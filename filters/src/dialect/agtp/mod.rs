@@ -48,6 +48,7 @@ pub(crate) mod template;
 #[cfg(test)]
 mod tests;
 mod told;
+mod tries;
 pub(crate) mod wire;
 
 pub(crate) use catalog::CATEGORIES;

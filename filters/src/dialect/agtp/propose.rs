@@ -17,6 +17,7 @@ use super::{
     proposal::Proposal,
     said::{Said, Wrong},
     synthesis::{Made, scope_required, similar},
+    tries::busy,
 };
 use crate::{
     desk::Desk,
@@ -92,6 +93,7 @@ impl Spoken {
         match contracts.keep(&contract, public).await {
             Ok(()) => Ok(contract),
             Err(NotMade::NotKept(why)) => Err(why.into()),
+            Err(NotMade::Busy) => Err(busy()),
             Err(why) => Err(rejected("policy-refused", no_room(why))),
         }
     }
@@ -192,7 +194,7 @@ pub(super) fn no_room(why: NotMade) -> String {
             format!("You have {MOST_OF_ONE} contracts, which is as many as one may have. SUSPEND some.")
         }
         NotMade::TooLong => "What comes of it is larger than what is kept of a contract.".to_owned(),
-        NotMade::TooMany | NotMade::NotKept(_) => {
+        NotMade::TooMany | NotMade::Busy | NotMade::NotKept(_) => {
             "This server has as many contracts as it keeps. Try again later.".to_owned()
         }
     }

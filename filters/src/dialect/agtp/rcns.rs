@@ -18,6 +18,7 @@ use super::{
     propose::no_room,
     said::{Said, Wrong},
     template::{Places, Template},
+    tries::busy,
 };
 use crate::{
     desk::{Desk, records::seconds},
@@ -185,6 +186,7 @@ impl Spoken {
         match Contracts::of(desk).keep(&drafted, false).await {
             Ok(()) => Ok(drafted),
             Err(NotMade::NotKept(why)) => Err(why.into()),
+            Err(NotMade::Busy) => Err(busy()),
             Err(why) => Err(self.no_contract(desk, calling, NoContract::Failed, no_room(why)).await),
         }
     }
