@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     calling::{Calling, Parameters},
+    head::{VISIBLE, passed},
     human,
     lifecycle::text,
     said::{Said, Wrong},
@@ -34,6 +35,11 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
         Some(session) => session,
         None => human::required(&given.members, "session_id")?,
     };
+    // Only what Session-ID may be can be held back.
+    if passed(Some(session)).is_none() {
+        let message = format!("session_id has to be {VISIBLE}, as Session-ID is.");
+        return Err(Wrong::new(422, "schema-validation-failed", message));
+    }
     let now = SystemTime::now();
     let latest = rfc3339(now + LONGEST);
     let until = text(&given.members, "resume_by")?.unwrap_or(&latest);

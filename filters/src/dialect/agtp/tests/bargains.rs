@@ -52,6 +52,20 @@ fn the_same_is_agreed_on_once_on_a_connection() {
     assert_ne!(id(&stall.tell(&stock(0))), first, "that one is over");
 }
 
+#[test]
+fn a_session_is_named_as_it_can_be_held_to() {
+    let stall = Stall::open();
+    for session in ["", "a b", &"s".repeat(129)] {
+        stall.tell(&ask("SUSPEND", "/").body(json!({ "session_id": session }))).is(422);
+        stall.tell(&stock(0).body(json!({ "session_id": session }))).is(400);
+        let told = stall.tell(&ask("QUERY", "/catalog").header("session-id", session)).is(400);
+        assert_eq!(told["code"], "invalid-session-id");
+    }
+    let session = "s".repeat(128);
+    stall.tell(&ask("SUSPEND", "/").body(json!({ "session_id": session }))).is(200);
+    stall.tell(&ask("QUERY", "/catalog").header("session-id", &session)).is(409);
+}
+
 /// Somebody else is always faster, so many times.
 struct Racing<'a> {
     shelf: &'a Shelf,
