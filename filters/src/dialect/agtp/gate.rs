@@ -33,8 +33,8 @@ pub(super) enum Destination {
     Native,
     /// A declared endpoint, with what stands in its places, and what an HTTP verb adds to the input.
     Endpoint(std::sync::Arc<Endpoint>, Vec<(String, String)>, Map<String, Value>),
-    /// None that is declared: a contract may have it, with what an HTTP verb adds to the input; else this is the answer.
-    Nowhere(Wrong, Map<String, Value>),
+    /// None that is declared: a contract may have it, with what an HTTP verb adds to the input.
+    Nowhere(Map<String, Value>),
 }
 
 /// What is known of a request whether or not it passes.
@@ -112,14 +112,21 @@ impl Spoken {
         if native::is_native(method, path) {
             return Destination::Native;
         }
-        let wrong = match self.routes.find(method, &path.segments) {
-            Found::Endpoint(endpoint, places) => return Destination::Endpoint(endpoint.clone(), places, extra),
-            Found::Nothing if self.allowed(path).is_empty() => {
+        match self.routes.find(method, &path.segments) {
+            Found::Endpoint(endpoint, places) => Destination::Endpoint(endpoint.clone(), places, extra),
+            Found::Others(_) | Found::Nothing => Destination::Nowhere(extra),
+        }
+    }
+
+    /// What is said of a pair that nobody declared, and that is in no contract: 404 where the path is known under no verb,
+    /// else 405 (§6.1).
+    pub(super) fn nowhere(&self, path: &Asked<'_>) -> Wrong {
+        match self.allowed(path).is_empty() {
+            true => {
                 Wrong::new(404, "not-found", "There is nothing at this path. DISCOVER /methods lists what there is.")
             }
-            Found::Others(_) | Found::Nothing => self.not_allowed(path, "This path is known under other verbs."),
-        };
-        Destination::Nowhere(wrong, extra)
+            false => self.not_allowed(path, "This path is known under other verbs."),
+        }
     }
 
     fn warn(&self, method: &str, seen: &mut Seen<'_>) {
@@ -155,12 +162,14 @@ impl Spoken {
             .with("redirects_for_path", self.policy.redirects_for(path))
     }
 
-    /// The verbs that are spoken at a path.
+    /// The verbs that are spoken at a path, those of what was published when it was last looked among them.
     fn allowed(&self, path: &Asked<'_>) -> Vec<String> {
         let mut allowed: Vec<String> = match self.routes.find("", &path.segments) {
             Found::Others(others) => others.into_iter().map(str::to_owned).collect(),
             _ => Vec::new(),
         };
+        let published = self.last_published();
+        allowed.extend(published.iter().flat_map(|published| published.verbs_at(&path.segments)));
         let native = FLOOR.iter().filter(|method| native::is_native(method, path));
         allowed.extend(native.filter(|method| native::is_answered(method)).map(|method| (*method).to_owned()));
         allowed.retain(|method| matches!(self.policy.admits(method, &self.catalog), Admission::Admitted));

@@ -53,6 +53,20 @@ impl Overlay {
         let (_, contract) = self.contracts.iter().find(|(endpoint, _)| Arc::ptr_eq(endpoint, found))?;
         Some((contract.clone(), places))
     }
+
+    /// The contract of a pair as it is written, places and all.
+    pub(super) fn named(&self, method: &str, path: &str) -> Option<Arc<Contract>> {
+        let is_it = |(endpoint, _): &&(Arc<Endpoint>, _)| endpoint.method == method && endpoint.path == path;
+        self.contracts.iter().find(is_it).map(|(_, contract)| contract.clone())
+    }
+
+    /// The verbs that are spoken at a path.
+    pub(super) fn verbs_at(&self, segments: &[Cow<'_, str>]) -> Vec<String> {
+        match self.routes.find("", segments) {
+            Found::Others(others) => others.into_iter().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Spoken {

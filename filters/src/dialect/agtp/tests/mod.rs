@@ -2,4 +2,5 @@
 
 mod bargains;
 mod lives;
+mod published;
 mod stall;
