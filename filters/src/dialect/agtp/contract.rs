@@ -131,6 +131,19 @@ pub(super) fn holder(calling: &Calling<'_>) -> String {
     hex(&calling.incoming.caller.whoever().bytes())
 }
 
+/// The definition of an endpoint without the inputs that stand in these places.
+pub(super) fn without(definition: &Value, places: &Places) -> Value {
+    let mut definition = definition.clone();
+    let fixed = |name: &str| places.iter().any(|(place, _)| place == name);
+    if let Some(properties) = definition["input_schema"]["properties"].as_object_mut() {
+        properties.retain(|name, _| !fixed(name));
+    }
+    if let Some(required) = definition["input_schema"]["required"].as_array_mut() {
+        required.retain(|name| !name.as_str().is_some_and(fixed));
+    }
+    definition
+}
+
 /// `contract_hash` (§10.1.6).
 pub(super) fn hash(endpoint: &Value, lineage: &Value) -> String {
     let whole = json!({ "endpoint": endpoint, "recipe_lineage": lineage });

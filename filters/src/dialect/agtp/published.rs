@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 
 use super::{
     Spoken,
-    contract::Contract,
+    contract::{Contract, without},
     contracts::Contracts,
     discover::builtins,
     endpoint::Endpoint,
@@ -117,12 +117,10 @@ impl Spoken {
         let made_of = self.stock.endpoint(&contract.source, settings, &self.catalog)?;
         let template = Template::parse(&contract.path, &self.catalog).ok()?;
         let capability = made_of.capability(settings)?;
-        Some(Endpoint::new(
-            made_of.behind.clone(),
-            capability,
-            (&contract.method, &contract.path),
-            template,
-            &self.catalog,
-        ))
+        let pair = (contract.method.as_str(), contract.path.as_str());
+        let mut endpoint = Endpoint::new(made_of.behind.clone(), capability, pair, template, &self.catalog);
+        // What the path says is no input, neither here nor where it was agreed on.
+        endpoint.definition = without(&endpoint.definition, &contract.places);
+        Some(endpoint)
     }
 }

@@ -32,3 +32,17 @@ fn it_is_an_action_that_can_be_executed() {
     assert_eq!(execute("QUERY /stocks", json!({})).is(422)["code"], "unknown-action");
     assert_eq!(stall.asked(), ["GET /api/stock?lamp_id=7"]);
 }
+
+#[test]
+fn what_its_path_says_is_no_input_of_it() {
+    let stall = published("FETCH /shelves/7", &["side"]);
+    let manifest = stall.tell(&ask("DISCOVER", "/").anonymous()).is(200);
+    let all = manifest["endpoints"].as_array().unwrap();
+    let shown = all.iter().find(|endpoint| endpoint["path"] == "/shelves/7").unwrap();
+    let schema = &shown["input_schema"];
+    assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["side"]);
+    assert!(schema["required"].as_array().is_none_or(Vec::is_empty), "{schema}");
+    stall.tell(&ask("FETCH", "/shelves/7")).is(200);
+    stall.tell(&ask("EXECUTE", "/").body(json!({ "action": "FETCH /shelves/7" }))).is(200);
+    assert_eq!(stall.asked(), ["GET /api/shelves/7", "GET /api/shelves/7"]);
+}
