@@ -25,7 +25,6 @@ use crate::{
 
 /// The token of a confirmation (design, decision 10).
 const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
-const ENDPOINT_WARNING: HeaderName = HeaderName::from_static("agtp-endpoint-warning");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// What an endpoint is called with.
@@ -63,10 +62,8 @@ impl Spoken {
             Ok(()) => self.called(desk, calling, endpoint, given).await,
             Err(wrong) => wrong.said(calling.method, calling.path),
         };
-        said.headers.extend(endpoint.warning.clone().map(|warning| (ENDPOINT_WARNING, warning)));
-        if endpoint.method != calling.method {
-            said.headers.extend(self.catalog_warning(&endpoint.method));
-        }
+        // It may be called by another way than its verb and its path.
+        said.headers.extend(self.warnings_of(endpoint));
         said
     }
 

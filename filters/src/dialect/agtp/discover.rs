@@ -13,11 +13,11 @@ use super::{
     path::Asked,
     said::{JSON, Said, Wrong},
     spoken::listed,
+    warning::ENDPOINT_WARNING,
 };
 use crate::{desk::Desk, etag, site::Declaration};
 
 const API_VERSION: HeaderName = HeaderName::from_static("agtp-api-version");
-const ENDPOINT_WARNING: HeaderName = HeaderName::from_static("agtp-endpoint-warning");
 
 /// The lists that do not change, written once.
 #[derive(Debug)]

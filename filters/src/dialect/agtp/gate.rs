@@ -1,6 +1,5 @@
 //! The gates before an endpoint, in their order (A27): the wire, who asks, the verb, the path, what the operator allows.
 
-use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -15,9 +14,6 @@ use super::{
     said::Wrong,
 };
 use crate::serve::Incoming;
-
-/// Told beside every answer to a verb that is on its way out (AGTP-API §4.4).
-const CATALOG_WARNING: HeaderName = HeaderName::from_static("agtp-catalog-warning");
 
 /// A request behind the gates.
 pub(super) struct Gated {
@@ -46,8 +42,6 @@ pub(super) struct Seen<'a> {
     /// The verb it was read as, and the path; for what is said of it.
     pub(super) method: String,
     pub(super) path: String,
-    /// Warnings that ride on every answer.
-    pub(super) warnings: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Spoken {
@@ -82,7 +76,6 @@ impl Spoken {
             extra.extend(legacy.action().map(|action| ("action".to_owned(), Value::from(action))));
         }
         seen.method.clone_from(&method);
-        self.warn(&method, seen);
         let mut path = read.map_err(Wrong::from)?.alone();
         if matches!(admitted, Admission::Refused) {
             return Err(self.not_allowed(&path, "This server does not take this verb."));
@@ -97,7 +90,6 @@ impl Spoken {
             }
             seen.method.clone_from(&method);
             seen.path = path.path.to_string();
-            self.warn(&method, seen);
             match self.policy.admits(&method, &self.catalog) {
                 Admission::Admitted => {}
                 Admission::Unknown => return Err(self.unknown(&method)),
@@ -127,20 +119,6 @@ impl Spoken {
             }
             false => self.not_allowed(path, "This path is known under other verbs."),
         }
-    }
-
-    fn warn(&self, method: &str, seen: &mut Seen<'_>) {
-        if let Some(warning) = self.catalog_warning(method)
-            && !seen.warnings.contains(&warning)
-        {
-            seen.warnings.push(warning);
-        }
-    }
-
-    /// What is told beside an answer to a verb that is on its way out.
-    pub(super) fn catalog_warning(&self, method: &str) -> Option<(HeaderName, HeaderValue)> {
-        let warning = self.catalog.verb(method)?.warning()?;
-        Some((CATALOG_WARNING, HeaderValue::try_from(warning).ok()?))
     }
 
     /// 459: no such verb (§11).

@@ -49,6 +49,7 @@ pub(crate) mod template;
 mod tests;
 mod told;
 mod tries;
+mod warning;
 pub(crate) mod wire;
 
 pub(crate) use catalog::CATEGORIES;

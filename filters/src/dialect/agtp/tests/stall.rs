@@ -14,6 +14,8 @@ use crate::{
     concierge::Library,
     desk::{Answer, Background, Busy, Call, Carried, Desk, Errand, Failed, Finish, Holders, Kept, Outside, Upstream},
     dialect::agtp::{attribution::testing::CALLER, genesis::testing::GENESIS},
+    fault::Fault,
+    reply::Reply,
     serve::{Framed, Incoming, Serve},
     site::{Learned, Snapshot, declare_text, testing::Only},
     state::{
@@ -90,7 +92,7 @@ pub(super) struct Asked {
     target: String,
     headers: HeaderMap,
     body: Bytes,
-    connection: Option<String>,
+    connection: String,
     operates: bool,
 }
 
@@ -142,6 +144,25 @@ impl Stall {
 
     /// The same, to be waited for.
     pub(super) async fn told(&self, records: &dyn Records, asked: &Asked) -> Told {
+        let spoken = self.snapshot.spoken.as_ref().unwrap();
+        self.incoming(records, asked, async |desk, incoming| spoken.serve(desk, incoming, &[]).await.reply).await
+    }
+
+    /// What is told to a request that is refused before it is served.
+    pub(super) fn refused(&self, asked: &Asked) -> Told {
+        let spoken = self.snapshot.spoken.as_ref().unwrap();
+        let refusal = Fault::TooLarge.into();
+        run(self.incoming(&self.shelf, asked, async |desk, incoming| {
+            spoken.finished(desk, incoming, spoken.explain()(&refusal, None, None)).await
+        }))
+    }
+
+    async fn incoming(
+        &self,
+        records: &dyn Records,
+        asked: &Asked,
+        work: impl AsyncFnOnce(&Desk<'_>, &Incoming<'_>) -> Reply,
+    ) -> Told {
         let desk = Desk {
             snapshot: &self.snapshot,
             records,
@@ -171,10 +192,9 @@ impl Stall {
             caller: &caller,
             authority: "shop.test",
             request_id: "r",
-            framed: asked.connection.as_deref().map(|connection| Framed { digest: [0; 32], connection }),
+            framed: Some(Framed { digest: [0; 32], connection: &asked.connection }),
         };
-        let spoken = self.snapshot.spoken.as_ref().unwrap();
-        let reply = spoken.serve(&desk, &incoming, &[]).await.reply;
+        let reply = work(&desk, &incoming).await;
         let body = serde_json::from_slice(&reply.body).unwrap_or_default();
         Told { status: reply.status.as_u16(), headers: reply.headers.into_iter().collect(), body }
     }
@@ -187,7 +207,7 @@ pub(super) fn ask(method: &str, target: &str) -> Asked {
         target: target.to_owned(),
         headers: HeaderMap::new(),
         body: Bytes::new(),
-        connection: Some("c0".to_owned()),
+        connection: "c0".to_owned(),
         operates: false,
     };
     asked.header("agent-id", CALLER)
@@ -232,13 +252,7 @@ impl Asked {
 
     /// On another connection.
     pub(super) fn on(mut self, connection: &str) -> Self {
-        self.connection = Some(connection.to_owned());
-        self
-    }
-
-    /// Over HTTP.
-    pub(super) fn over_http(mut self) -> Self {
-        self.connection = None;
+        self.connection = connection.to_owned();
         self
     }
 

@@ -1,0 +1,28 @@
+//! What every answer says beside itself, and which refusal it is.
+
+use serde_json::json;
+
+use super::stall::{Stall, ask};
+
+#[test]
+fn what_is_on_its_way_out_is_told_of_whatever_becomes_of_the_request() {
+    let stall = Stall::open();
+    let gone = || ask("QUERY", "/catalog");
+    for (asked, status) in [
+        (gone(), 200),
+        (ask("QUERY", "/catalog?colour=red"), 422),
+        (gone().header("owner-id", "a b"), 400),
+        (gone().header("contract-synthesized", "nothing"), 404),
+        (ask("EXECUTE", "/").body(json!({ "action": "QUERY /catalog" })), 200),
+    ] {
+        let told = stall.tell(&asked);
+        assert_eq!(told.status, status, "{}", told.body);
+        let warnings: Vec<_> = told.headers.get_all("agtp-endpoint-warning").iter().collect();
+        assert_eq!(warnings, ["deprecated; successor=QUERY /lamps"], "{}", told.body);
+    }
+    let other = stall.tell(&ask("CREATE", "/notes").body(json!({})));
+    assert_eq!(other.header("agtp-endpoint-warning"), None);
+    // Nor is a refusal another that was written before anybody looked at what was asked for.
+    let refused = stall.refused(&gone());
+    assert_eq!(refused.header("agtp-endpoint-warning"), Some("deprecated; successor=QUERY /lamps"));
+}
