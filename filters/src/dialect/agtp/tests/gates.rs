@@ -26,3 +26,14 @@ fn what_is_on_its_way_out_is_told_of_whatever_becomes_of_the_request() {
     let refused = stall.refused(&gone());
     assert_eq!(refused.header("agtp-endpoint-warning"), Some("deprecated; successor=QUERY /lamps"));
 }
+
+#[test]
+fn what_takes_a_key_takes_an_agent_that_it_is_kept_for() {
+    let stall = Stall::open();
+    let note = || ask("CREATE", "/notes").body(json!({ "text": "x" }));
+    for asked in [note().header("idempotency-key", "k"), note()] {
+        assert_eq!(stall.tell(&asked.anonymous()).is(401)["reason"], "agent-unauthenticated");
+    }
+    stall.tell(&note()).is(400);
+    stall.tell(&note().header("idempotency-key", "k")).is(200);
+}
