@@ -54,7 +54,7 @@ pub(crate) mod wire;
 
 pub(crate) use catalog::CATEGORIES;
 pub(crate) use error::unread;
-pub(crate) use native::RESERVED;
+pub(crate) use native::{RESERVED, is_native_somewhere};
 pub(crate) use openapi::as_openapi;
 pub(crate) use spoken::Spoken;
 

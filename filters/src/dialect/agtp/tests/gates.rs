@@ -1,8 +1,11 @@
 //! What every answer says beside itself, and which refusal it is.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::stall::{Stall, ask};
+use crate::site::{declare_text, testing::Nowhere};
 
 #[test]
 fn what_is_on_its_way_out_is_told_of_whatever_becomes_of_the_request() {
@@ -36,4 +39,30 @@ fn what_takes_a_key_takes_an_agent_that_it_is_kept_for() {
     }
     stall.tell(&note()).is(400);
     stall.tell(&note().header("idempotency-key", "k")).is(200);
+}
+
+#[test]
+fn no_redirect_stands_in_front_of_the_protocols_own() {
+    let declare = |from: &str, path: &str| {
+        let path = if path.is_empty() { String::new() } else { format!(", from_path = '{path}'") };
+        let text = format!(
+            "[upstream]\nurl = 'http://127.0.0.1:1'\n[agtp.policies.methods]\n\
+             redirects = [{{ from_method = '{from}', to_method = 'FIND'{path} }}]"
+        );
+        declare_text(Path::new("/frontdesk.toml"), &text, &Nowhere).map(drop)
+    };
+    for (from, path) in [
+        ("NOTIFY", ""),
+        ("DISCOVER", "/"),
+        ("DISCOVER", "/methods"),
+        ("DISCOVER", "/{what}"),
+        ("QUERY", "/proposals/{id}"),
+        ("DESCRIBE", "/agents/{name}"),
+    ] {
+        let why = declare(from, path).unwrap_err().to_string();
+        assert!(why.contains("every server answers") && why.contains("from_path"), "{from} {path}: {why}");
+    }
+    for (from, path) in [("NOTIFY", "/lamps"), ("DISCOVER", "/lamps"), ("SEARCH", ""), ("QUERY", "/{what}")] {
+        declare(from, path).unwrap();
+    }
 }
