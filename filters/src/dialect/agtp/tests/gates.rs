@@ -1,6 +1,6 @@
 //! What every answer says beside itself, and which refusal it is.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use serde_json::json;
 
@@ -65,4 +65,20 @@ fn no_redirect_stands_in_front_of_the_protocols_own() {
     for (from, path) in [("NOTIFY", "/lamps"), ("DISCOVER", "/lamps"), ("SEARCH", ""), ("QUERY", "/{what}")] {
         declare(from, path).unwrap();
     }
+}
+
+#[test]
+fn the_manifest_says_when_it_became_another() {
+    let updated = |site: &str| {
+        let stall = Stall::with(&format!("name = '{site}'\n[agtp]\nserver_id = 'updated.test'"));
+        let told = stall.tell(&ask("DISCOVER", "/").anonymous()).is(200);
+        let of = |name: &str| told["server"][name].as_str().unwrap().to_owned();
+        (of("issued"), of("updated"))
+    };
+    let first = updated("One");
+    std::thread::sleep(Duration::from_millis(1100));
+    assert_eq!(updated("One"), first, "it was read once more, and says the same");
+    let (issued, later) = updated("Another");
+    assert_eq!(issued, first.0);
+    assert!(later > first.1, "{later}");
 }
