@@ -151,7 +151,9 @@ pub(super) async fn inspected(
 
 /// Entries of a list: all there are, unless fewer are asked for.
 fn limit(given: &Map<String, Value>) -> usize {
-    let limit = given.get("limit").and_then(Value::as_u64).unwrap_or(MOST_TOLD);
+    // A query has it as text (A32).
+    let read = |limit: &Value| limit.as_u64().or_else(|| limit.as_str()?.parse().ok());
+    let limit = given.get("limit").and_then(read).unwrap_or(MOST_TOLD);
     usize::try_from(limit.clamp(1, MOST_TOLD)).unwrap_or(1)
 }
 

@@ -73,7 +73,7 @@ impl Spoken {
             "SUMMARIZE" | "PLAN" => return Err(not_here(calling.method)),
             _ => {}
         }
-        let parameters = calling.own_parameters()?;
+        let parameters = calling.given()?;
         let envelope = parameters.envelope.clone();
         let said = match calling.method {
             "DESCRIBE" => describe::describe(self, desk, calling, path, &parameters.members).await,

@@ -4,8 +4,11 @@ use std::{path::Path, time::Duration};
 
 use serde_json::json;
 
-use super::stall::{Stall, ask};
-use crate::site::{declare_text, testing::Nowhere};
+use super::stall::{HOSTED, Stall, ask};
+use crate::{
+    dialect::agtp::attribution::testing::CALLER,
+    site::{declare_text, testing::Nowhere},
+};
 
 #[test]
 fn what_is_on_its_way_out_is_told_of_whatever_becomes_of_the_request() {
@@ -39,6 +42,20 @@ fn what_takes_a_key_takes_an_agent_that_it_is_kept_for() {
     }
     stall.tell(&note()).is(400);
     stall.tell(&note().header("idempotency-key", "k")).is(200);
+}
+
+#[test]
+fn the_protocols_own_is_asked_by_query_too_and_the_body_wins() {
+    let stall = Stall::open();
+    assert!(stall.tell(&ask("INSPECT", "/?target=chain_head")).is(200).get("audit_id").is_some());
+    let body = json!({ "target": "lifecycle", "agent_id": CALLER });
+    assert!(stall.tell(&ask("INSPECT", "/?target=chain_head").body(body)).is(200)["entries"].is_array());
+    let methods = stall.tell(&ask("DISCOVER", "/?target=methods")).is(200);
+    assert_eq!(methods, stall.tell(&ask("DISCOVER", "/methods")).is(200));
+    stall.tell(&ask("DISCOVER", "/genesis?agent_id=another")).is(404);
+    stall.tell(&ask("DISCOVER", "/genesis?agent_id=another").body(json!({ "agent_id": HOSTED }))).is(200);
+    stall.tell(&ask("SUSPEND", "/?session_id=s-1")).is(200);
+    stall.tell(&ask("INSPECT", "/?target=%zz")).is(400);
 }
 
 #[test]
