@@ -8,6 +8,7 @@ use super::{
 };
 use crate::dialect::agtp::{
     catalog::{Catalog, FLOOR, HTTP, is_name},
+    is_native_somewhere,
     policy::{LEGACY, Policy},
     template::Template,
 };
@@ -130,6 +131,11 @@ fn redirects(root: &Item, catalog: &Catalog, found: &mut Findings) {
         .collect();
     for redirect in &all {
         let key = format!("agtp.policies.methods.redirects[{}]", redirect.index);
+        if is_native_somewhere(redirect.from, redirect.from_path.as_ref()) {
+            let what = format!("leads {} away from what every server answers to it itself", redirect.from);
+            let hint = "write a from_path that is one of yours; \"/\" and what DISCOVER / lists are the protocol's";
+            found.mistake(redirect.line, format!("{key}.from_method"), what).hint(hint);
+        }
         if let Some(to) = &redirect.to_path {
             let places = redirect.from_path.as_ref().map(|from| from.names().collect::<Vec<_>>()).unwrap_or_default();
             for name in to.names().filter(|name| !places.contains(name)) {

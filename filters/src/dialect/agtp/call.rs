@@ -25,15 +25,14 @@ use crate::{
 
 /// The token of a confirmation (design, decision 10).
 const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
-const ENDPOINT_WARNING: HeaderName = HeaderName::from_static("agtp-endpoint-warning");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// What an endpoint is called with.
 pub(super) enum Given<'a> {
     /// What was sent: a body and a query, what stands in the places of the path, and what an HTTP verb adds.
     Sent(&'a [(String, String)], Map<String, Value>),
-    /// This, under a key.
-    Input(Map<String, Value>, Option<String>),
+    /// This, under a key, and what stands in the places of the path.
+    Input(Map<String, Value>, Option<String>, &'a [(String, String)]),
 }
 
 /// The scopes of a capability that are claimed.
@@ -63,10 +62,8 @@ impl Spoken {
             Ok(()) => self.called(desk, calling, endpoint, given).await,
             Err(wrong) => wrong.said(calling.method, calling.path),
         };
-        said.headers.extend(endpoint.warning.clone().map(|warning| (ENDPOINT_WARNING, warning)));
-        if endpoint.method != calling.method {
-            said.headers.extend(self.catalog_warning(&endpoint.method));
-        }
+        // It may be called by another way than its verb and its path.
+        said.headers.extend(self.warnings_of(endpoint));
         said
     }
 
@@ -135,7 +132,7 @@ impl Spoken {
         let refused = |refusal: Refusal| error::wrong(&refusal, None, self.scope_violation);
         let header = calling.incoming.idempotency_key().map_err(refused)?;
         let key = match (header, given) {
-            (None, Given::Input(_, Some(key))) => Some(checked_key(key).map_err(refused)?),
+            (None, Given::Input(_, Some(key), _)) => Some(checked_key(key).map_err(refused)?),
             (header, _) => header,
         };
         // No key that somebody may send has a line break in it.
@@ -160,7 +157,10 @@ impl Spoken {
         }
         desk.admit(endpoint.called(), &authority).map_err(refused)?;
         let input = match given {
-            Given::Input(input, _) => input,
+            Given::Input(mut input, _, places) => {
+                self.merge(&mut input, "", places, capability)?;
+                input
+            }
             Given::Sent(places, extra) => {
                 let mut input = match endpoint.takes("parameters") {
                     true => calling.parameters(false)?.members,

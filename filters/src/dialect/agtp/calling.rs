@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     error,
     head::Head,
+    path,
     said::{JSON, Wrong},
 };
 use crate::{desk::body_of, serve::Incoming};
@@ -55,6 +56,19 @@ impl Calling<'_> {
         }
         let members = body_of(&self.incoming.body).map_err(|refusal| error::wrong(&refusal, None, 455))?;
         Ok(if enveloped { unwrapped(members) } else { Parameters { members, envelope: None } })
+    }
+
+    /// What the protocol's own is asked with: the body's members, and those of the query that it does not have (§5.5).
+    ///
+    /// # Errors
+    ///
+    /// As above, or the query cannot be read.
+    pub(super) fn given(&self) -> Result<Parameters, Wrong> {
+        let mut parameters = self.own_parameters()?;
+        for (name, value) in path::inputs(self.query)? {
+            parameters.members.entry(name).or_insert(value);
+        }
+        Ok(parameters)
     }
 
     /// The same, where the body's `method` is that of the request line or is not there.

@@ -51,6 +51,9 @@ pub(super) enum Origin {
     Propose,
 }
 
+/// What the mark of a connection begins with.
+const CONNECTION: &str = "on:";
+
 /// What it ends with, besides its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Bound {
@@ -72,9 +75,14 @@ impl Bound {
             Self::Agent => "agent".to_owned(),
             Self::Anybody => "anybody".to_owned(),
             Self::Session(name) => named("session", name),
-            Self::Connection(name) => named("connection", name),
+            Self::Connection(name) => format!("{CONNECTION}{}", named("connection", name)),
         }
     }
+}
+
+/// Whether a mark is that of a connection.
+pub(super) fn is_of_a_connection(mark: &str) -> bool {
+    mark.starts_with(CONNECTION)
 }
 
 /// How a contract ended before its time.
@@ -123,6 +131,19 @@ pub(super) fn holder(calling: &Calling<'_>) -> String {
     hex(&calling.incoming.caller.whoever().bytes())
 }
 
+/// The definition of an endpoint without the inputs that stand in these places.
+pub(super) fn without(definition: &Value, places: &Places) -> Value {
+    let mut definition = definition.clone();
+    let fixed = |name: &str| places.iter().any(|(place, _)| place == name);
+    if let Some(properties) = definition["input_schema"]["properties"].as_object_mut() {
+        properties.retain(|name, _| !fixed(name));
+    }
+    if let Some(required) = definition["input_schema"]["required"].as_array_mut() {
+        required.retain(|name| !name.as_str().is_some_and(fixed));
+    }
+    definition
+}
+
 /// `contract_hash` (§10.1.6).
 pub(super) fn hash(endpoint: &Value, lineage: &Value) -> String {
     let whole = json!({ "endpoint": endpoint, "recipe_lineage": lineage });
@@ -163,6 +184,17 @@ impl Contract {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Whether this one, which there is, does as well as another that would be made now: it is about the same, was granted
+    /// for as long, and most of that is left.
+    pub(super) fn replaces(&self, other: &Self, now: u64) -> bool {
+        let lasts = |contract: &Self| contract.until.saturating_sub(contract.issued);
+        !self.is_over(now)
+            && (&self.hash, &self.source, &self.places) == (&other.hash, &other.source, &other.places)
+            && (&self.holder, &self.agent, &self.bound) == (&other.holder, &other.agent, &other.bound)
+            && lasts(self) == lasts(other)
+            && (self.until - now) * 2 >= lasts(self)
     }
 
     /// What every record of a call under it names.

@@ -12,7 +12,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::contract::{Bound, Contract, Ending};
+use super::{
+    contract::{Bound, Contract, Ending, is_of_a_connection},
+    said::Wrong,
+    tries::{TRIES, busy, step_aside},
+};
 use crate::{
     desk::{
         Desk,
@@ -31,8 +35,6 @@ pub(super) const MOST_PUBLIC: usize = 100;
 const LONGEST: usize = 64 * 1024;
 /// How long it stays known that one has ended, at least.
 const ENDED: Duration = Duration::from_secs(60);
-/// How often a list is tried to be changed that others change too.
-const TRIES: usize = 8;
 
 const ALL: &str = "n:all";
 const PUBLIC: &str = "n:public";
@@ -51,6 +53,8 @@ pub(super) enum NotMade {
     TooManyOfOne,
     TooMany,
     TooLong,
+    /// Others were always faster.
+    Busy,
     NotKept(NotKept),
 }
 
@@ -70,6 +74,15 @@ pub(super) struct Entry {
     pub(super) mark: String,
     pub(super) method: String,
     pub(super) path: String,
+}
+
+impl Entry {
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.splitn(7, ' ').map(str::to_owned);
+        let (id, _) = (words.next()?, words.next()?);
+        let (agent, origin, mark) = (words.next()?, words.next()?, words.next()?);
+        Some(Self { id, agent, origin, mark, method: words.next()?, path: words.next()? })
+    }
 }
 
 /// A list, as it was found: a line for each contract, `{id} {until} {more}`.
@@ -94,6 +107,18 @@ impl List {
 
     fn ids(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|line| id(line))
+    }
+
+    fn drop(&mut self, id: &str) {
+        self.lines.retain(|line| self::id(line) != id);
+    }
+
+    /// The oldest that was made on another connection than this one is of: that of the same agent first.
+    fn gives_way(&self, agent: &str, mark: &str) -> Option<String> {
+        let of_another = |entry: &Entry| is_of_a_connection(&entry.mark) && entry.mark != mark;
+        let mut there: Vec<Entry> = self.lines.iter().filter_map(|line| Entry::read(line)).filter(of_another).collect();
+        there.sort_by_key(|entry| entry.agent != agent);
+        there.into_iter().next().map(|entry| entry.id)
     }
 
     /// Kept until the last of its contracts is over.
@@ -128,7 +153,8 @@ impl<'a> Contracts<'a> {
         Self { records, ttl }
     }
 
-    /// Keeps a new one; `public`: it goes into the manifest.
+    /// Keeps a new one; `public`: it goes into the manifest. Where there is no room, one of the same caller makes some that
+    /// was made on another connection: that may be closed, and nobody would tell.
     ///
     /// # Errors
     ///
@@ -139,22 +165,31 @@ impl<'a> Contracts<'a> {
             return Err(NotMade::TooLong);
         }
         let Contract { agent, origin, bound, method, path, .. } = contract;
-        let more = format!("{agent} {} {} {method} {path}", origin.word(), bound.mark());
+        let mark = bound.mark();
+        let more = format!("{agent} {} {mark} {method} {path}", origin.word());
         for _ in 0..TRIES {
             let now = seconds();
             let mut mine = List::read(self.records, list_of(&contract.holder), now).await?;
+            let mut all = List::read(self.records, ALL.to_owned(), now).await?;
+            let mut changes = Vec::with_capacity(5);
+            if (mine.lines.len() >= MOST_OF_ONE || all.lines.len() >= MOST)
+                && let Some(id) = mine.gives_way(agent, &mark)
+            {
+                mine.drop(&id);
+                all.drop(&id);
+                changes.push(Change { key: key(&id), expect: Expect::Anything, put: Put::Nothing });
+            }
             if mine.lines.len() >= MOST_OF_ONE {
                 return Err(NotMade::TooManyOfOne);
             }
-            let mut all = List::read(self.records, ALL.to_owned(), now).await?;
             if all.lines.len() >= MOST {
                 return Err(NotMade::TooMany);
             }
             mine.add(contract, &more);
             all.add(contract, "");
             let put = Put::Value(value.clone(), self.kept_for(contract, now));
-            let mut changes =
-                vec![Change { key: key(&contract.id), expect: Expect::Absent, put }, mine.change(now), all.change(now)];
+            changes.push(Change { key: key(&contract.id), expect: Expect::Absent, put });
+            changes.extend([mine.change(now), all.change(now)]);
             if public {
                 let mut public = List::read(self.records, PUBLIC.to_owned(), now).await?;
                 if public.lines.len() >= MOST_PUBLIC {
@@ -166,8 +201,22 @@ impl<'a> Contracts<'a> {
             if let Committed::Done(_) = self.records.commit(&changes).await? {
                 return Ok(());
             }
+            step_aside().await;
         }
-        Err(NotMade::NotKept(NotKept::Away))
+        Err(NotMade::Busy)
+    }
+
+    /// One that there is and that does as well as another that would be made now.
+    pub(super) async fn like(&self, drafted: &Contract) -> Result<Option<Contract>, NotKept> {
+        let mark = drafted.bound.mark();
+        for entry in self.entries(&drafted.holder).await?.iter().rev() {
+            let about = (&*entry.agent, &*entry.origin, &*entry.mark, &*entry.method, &*entry.path);
+            if about == (&*drafted.agent, drafted.origin.word(), &*mark, &*drafted.method, &*drafted.path) {
+                let found = self.find(&entry.id).await?;
+                return Ok(found.filter(|contract| contract.replaces(drafted, seconds())));
+            }
+        }
+        Ok(None)
     }
 
     /// One, whatever has become of it.
@@ -178,13 +227,7 @@ impl<'a> Contracts<'a> {
     /// What a caller has that is not over.
     pub(super) async fn entries(&self, share: &str) -> Result<Vec<Entry>, NotKept> {
         let list = List::read(self.records, list_of(share), seconds()).await?;
-        let entry = |line: &String| {
-            let mut words = line.splitn(7, ' ').map(str::to_owned);
-            let (id, _) = (words.next()?, words.next()?);
-            let (agent, origin, mark) = (words.next()?, words.next()?, words.next()?);
-            Some(Entry { id, agent, origin, mark, method: words.next()?, path: words.next()? })
-        };
-        Ok(list.lines.iter().filter_map(entry).collect())
+        Ok(list.lines.iter().filter_map(|line| Entry::read(line)).collect())
     }
 
     /// Everyone's that are not over.
@@ -207,7 +250,7 @@ impl<'a> Contracts<'a> {
     }
 
     /// Ends one; `None`: without a trace. Whether it was there to be ended.
-    pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, NotKept> {
+    pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, Wrong> {
         for _ in 0..TRIES {
             let now = seconds();
             let Some((mut contract, version)) = self.record(id).await? else { return Ok(false) };
@@ -229,15 +272,16 @@ impl<'a> Contracts<'a> {
             for list in lists {
                 let mut list = List::read(self.records, list, now).await?;
                 if list.ids().any(|other| other == id) {
-                    list.lines.retain(|line| self::id(line) != id);
+                    list.drop(id);
                     changes.push(list.change(now));
                 }
             }
             if let Committed::Done(_) = self.records.commit(&changes).await? {
                 return Ok(true);
             }
+            step_aside().await;
         }
-        Err(NotKept::Away)
+        Err(busy())
     }
 
     async fn those(&self, list: &List) -> Result<Vec<Contract>, NotKept> {

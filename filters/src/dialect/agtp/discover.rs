@@ -13,11 +13,11 @@ use super::{
     path::Asked,
     said::{JSON, Said, Wrong},
     spoken::listed,
+    warning::ENDPOINT_WARNING,
 };
 use crate::{desk::Desk, etag, site::Declaration};
 
 const API_VERSION: HeaderName = HeaderName::from_static("agtp-api-version");
-const ENDPOINT_WARNING: HeaderName = HeaderName::from_static("agtp-endpoint-warning");
 
 /// The lists that do not change, written once.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub(super) async fn discover(
     calling: &Calling<'_>,
     path: &Asked<'_>,
 ) -> Result<Said, Wrong> {
-    let parameters = calling.own_parameters()?;
+    let parameters = calling.given()?;
     let target = parameters.members.get("target").and_then(Value::as_str).map(|target| target.trim_start_matches('/'));
     let asked = path.segments.first().map(|segment| &**segment);
     let list = match (asked, target) {
@@ -90,7 +90,7 @@ pub(super) async fn discover(
         None => root(spoken, desk, calling, &parameters.members).await,
         Some("methods") => Ok(methods(spoken, desk).await),
         Some("agents") => agents(spoken, path, lifecycle::status(spoken, desk).await?.word()),
-        Some("genesis") => genesis(spoken, calling, &parameters.members),
+        Some("genesis") => genesis(spoken, &parameters.members),
         Some("tools") => Ok(tools(spoken)),
         Some("apis") => Ok(Said::text(200, JSON, spoken.lists.apis.clone())),
         Some("patterns") => Ok(patterns(spoken, desk)),
@@ -179,9 +179,8 @@ fn agents(spoken: &Spoken, path: &Asked<'_>, status: &str) -> Result<Said, Wrong
 }
 
 /// The Genesis as it was signed (§5.8.1): of the agent that is addressed, and there is one at most (A2).
-fn genesis(spoken: &Spoken, calling: &Calling<'_>, members: &Map<String, Value>) -> Result<Said, Wrong> {
-    let query = super::path::inputs(calling.query).map_err(Wrong::from)?;
-    let wanted = query.get("agent_id").or_else(|| members.get("agent_id")).and_then(Value::as_str);
+fn genesis(spoken: &Spoken, members: &Map<String, Value>) -> Result<Said, Wrong> {
+    let wanted = members.get("agent_id").and_then(Value::as_str);
     let hosted = spoken.hosted.as_ref().filter(|hosted| wanted.is_none_or(|wanted| wanted == hosted.agent_id));
     let hosted = hosted.ok_or_else(|| Wrong::new(404, "not-found", "No Genesis is loaded for such an agent."))?;
     Ok(Said::text(200, JSON, hosted.document.clone()))

@@ -91,7 +91,8 @@ impl Endpoint {
             template,
             description,
             acts: acts(capability),
-            needs_agent: capability.auth.as_deref() != Some("none"),
+            // What a key stands for is kept for an agent (A31).
+            needs_agent: capability.auth.as_deref() != Some("none") || capability.idempotency_required,
             takes: takes.unwrap_or_default(),
             promises,
             definition,

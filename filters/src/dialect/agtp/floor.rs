@@ -1,21 +1,21 @@
 //! The verbs of the floor at the root that do something: `EXECUTE` an action by its name, `QUERY` in plain words,
 //! `INSPECT` what was done (notes §2).
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::{
     Spoken,
     call::Given,
     calling::{Calling, Parameters},
+    contract::Contract,
     endpoint::Endpoint,
     human, inspect,
-    lifecycle::{self, text},
+    lifecycle::{self, MOST_TOLD, text},
     said::{Body, Said, Wrong},
 };
 use crate::{desk::Desk, dialect::ahp::listed, site::BuiltIn};
-
-/// Entries of a list, unless fewer are asked for.
-const MOST: u64 = 50;
 
 /// `EXECUTE`: one of the endpoints, by the name of what is to be done.
 pub(super) async fn execute(
@@ -26,7 +26,7 @@ pub(super) async fn execute(
 ) -> Result<Said, Wrong> {
     let mut members = given.members;
     let action = human::required(&members, "action")?.to_owned();
-    let endpoint = named(spoken, desk, &action).ok_or_else(|| {
+    let found = find(spoken, desk, &action).await?.ok_or_else(|| {
         let message = "There is no such action. Name an id or a verb and its path, as DISCOVER /methods lists them.";
         Wrong::new(422, "unknown-action", message).with("action", action.chars().take(64).collect::<String>())
     })?;
@@ -45,13 +45,33 @@ pub(super) async fn execute(
             return Err(Wrong::new(422, "schema-validation-failed", message));
         }
     };
-    Ok(spoken.call(desk, calling, &endpoint, Given::Input(input, key)).await)
+    match found {
+        Action::Declared(endpoint) => Ok(spoken.call(desk, calling, &endpoint, Given::Input(input, key, &[])).await),
+        Action::Published(contract) => {
+            spoken.carried_out(desk, calling, &contract, Given::Input(input, key, &contract.places)).await
+        }
+    }
+}
+
+/// What is executed.
+enum Action {
+    Declared(Arc<Endpoint>),
+    Published(Arc<Contract>),
+}
+
+async fn find(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Result<Option<Action>, Wrong> {
+    if let Some(endpoint) = named(spoken, desk, action) {
+        return Ok(Some(Action::Declared(endpoint)));
+    }
+    let Some((method, path)) = action.split_once(' ') else { return Ok(None) };
+    let published = spoken.published(desk).await?;
+    Ok(published.and_then(|published| published.named(method, path)).map(Action::Published))
 }
 
 /// An endpoint by its capability's id, by its name, or by verb and path. What is redirected is called where it leads.
-fn named(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Option<std::sync::Arc<Endpoint>> {
+fn named(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Option<Arc<Endpoint>> {
     let settings = &desk.snapshot.settings;
-    let is_it = |endpoint: &&std::sync::Arc<Endpoint>| {
+    let is_it = |endpoint: &&Arc<Endpoint>| {
         let Some(capability) = endpoint.capability(settings) else { return false };
         capability.id == action
             || listed::name(&capability.id, capability.ahp.name.as_deref()) == action
@@ -84,7 +104,7 @@ pub(super) async fn query(
         .find(|endpoint| endpoint.capability(settings).is_some_and(|c| c.built_in == Some(BuiltIn::ContentSearch)));
     let Some(endpoint) = asked.cloned() else { return Err(super::native::not_here("QUERY")) };
     let input = Map::from_iter([("query".to_owned(), Value::from(intent))]);
-    Ok(spoken.call(desk, calling, &endpoint, Given::Input(input, None)).await)
+    Ok(spoken.call(desk, calling, &endpoint, Given::Input(input, None, &[])).await)
 }
 
 /// `INSPECT`: what is known of what was done, for whoever may know.
@@ -129,9 +149,12 @@ pub(super) async fn inspected(
     Ok(Said::json(200, &told))
 }
 
+/// Entries of a list: all there are, unless fewer are asked for.
 fn limit(given: &Map<String, Value>) -> usize {
-    let limit = given.get("limit").and_then(Value::as_u64).unwrap_or(MOST);
-    usize::try_from(limit.clamp(1, MOST)).unwrap_or(1)
+    // A query has it as text (A32).
+    let read = |limit: &Value| limit.as_u64().or_else(|| limit.as_str()?.parse().ok());
+    let limit = given.get("limit").and_then(read).unwrap_or(MOST_TOLD);
+    usize::try_from(limit.clamp(1, MOST_TOLD)).unwrap_or(1)
 }
 
 /// The answer in the envelope that the request came in (A6).

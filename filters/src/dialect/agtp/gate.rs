@@ -1,6 +1,5 @@
 //! The gates before an endpoint, in their order (A27): the wire, who asks, the verb, the path, what the operator allows.
 
-use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -16,9 +15,6 @@ use super::{
 };
 use crate::serve::Incoming;
 
-/// Told beside every answer to a verb that is on its way out (AGTP-API §4.4).
-const CATALOG_WARNING: HeaderName = HeaderName::from_static("agtp-catalog-warning");
-
 /// A request behind the gates.
 pub(super) struct Gated {
     /// After aliases and redirects.
@@ -33,8 +29,8 @@ pub(super) enum Destination {
     Native,
     /// A declared endpoint, with what stands in its places, and what an HTTP verb adds to the input.
     Endpoint(std::sync::Arc<Endpoint>, Vec<(String, String)>, Map<String, Value>),
-    /// None that is declared: a contract may have it, with what an HTTP verb adds to the input; else this is the answer.
-    Nowhere(Wrong, Map<String, Value>),
+    /// None that is declared: a contract may have it, with what an HTTP verb adds to the input.
+    Nowhere(Map<String, Value>),
 }
 
 /// What is known of a request whether or not it passes.
@@ -46,8 +42,6 @@ pub(super) struct Seen<'a> {
     /// The verb it was read as, and the path; for what is said of it.
     pub(super) method: String,
     pub(super) path: String,
-    /// Warnings that ride on every answer.
-    pub(super) warnings: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Spoken {
@@ -82,7 +76,6 @@ impl Spoken {
             extra.extend(legacy.action().map(|action| ("action".to_owned(), Value::from(action))));
         }
         seen.method.clone_from(&method);
-        self.warn(&method, seen);
         let mut path = read.map_err(Wrong::from)?.alone();
         if matches!(admitted, Admission::Refused) {
             return Err(self.not_allowed(&path, "This server does not take this verb."));
@@ -97,7 +90,6 @@ impl Spoken {
             }
             seen.method.clone_from(&method);
             seen.path = path.path.to_string();
-            self.warn(&method, seen);
             match self.policy.admits(&method, &self.catalog) {
                 Admission::Admitted => {}
                 Admission::Unknown => return Err(self.unknown(&method)),
@@ -112,28 +104,21 @@ impl Spoken {
         if native::is_native(method, path) {
             return Destination::Native;
         }
-        let wrong = match self.routes.find(method, &path.segments) {
-            Found::Endpoint(endpoint, places) => return Destination::Endpoint(endpoint.clone(), places, extra),
-            Found::Nothing if self.allowed(path).is_empty() => {
-                Wrong::new(404, "not-found", "There is nothing at this path. DISCOVER /methods lists what there is.")
-            }
-            Found::Others(_) | Found::Nothing => self.not_allowed(path, "This path is known under other verbs."),
-        };
-        Destination::Nowhere(wrong, extra)
-    }
-
-    fn warn(&self, method: &str, seen: &mut Seen<'_>) {
-        if let Some(warning) = self.catalog_warning(method)
-            && !seen.warnings.contains(&warning)
-        {
-            seen.warnings.push(warning);
+        match self.routes.find(method, &path.segments) {
+            Found::Endpoint(endpoint, places) => Destination::Endpoint(endpoint.clone(), places, extra),
+            Found::Others(_) | Found::Nothing => Destination::Nowhere(extra),
         }
     }
 
-    /// What is told beside an answer to a verb that is on its way out.
-    pub(super) fn catalog_warning(&self, method: &str) -> Option<(HeaderName, HeaderValue)> {
-        let warning = self.catalog.verb(method)?.warning()?;
-        Some((CATALOG_WARNING, HeaderValue::try_from(warning).ok()?))
+    /// What is said of a pair that nobody declared, and that is in no contract: 404 where the path is known under no verb,
+    /// else 405 (§6.1).
+    pub(super) fn nowhere(&self, path: &Asked<'_>) -> Wrong {
+        match self.allowed(path).is_empty() {
+            true => {
+                Wrong::new(404, "not-found", "There is nothing at this path. DISCOVER /methods lists what there is.")
+            }
+            false => self.not_allowed(path, "This path is known under other verbs."),
+        }
     }
 
     /// 459: no such verb (§11).
@@ -155,12 +140,14 @@ impl Spoken {
             .with("redirects_for_path", self.policy.redirects_for(path))
     }
 
-    /// The verbs that are spoken at a path.
+    /// The verbs that are spoken at a path, those of what was published when it was last looked among them.
     fn allowed(&self, path: &Asked<'_>) -> Vec<String> {
         let mut allowed: Vec<String> = match self.routes.find("", &path.segments) {
             Found::Others(others) => others.into_iter().map(str::to_owned).collect(),
             _ => Vec::new(),
         };
+        let published = self.last_published();
+        allowed.extend(published.iter().flat_map(|published| published.verbs_at(&path.segments)));
         let native = FLOOR.iter().filter(|method| native::is_native(method, path));
         allowed.extend(native.filter(|method| native::is_answered(method)).map(|method| (*method).to_owned()));
         allowed.retain(|method| matches!(self.policy.admits(method, &self.catalog), Admission::Admitted));

@@ -19,6 +19,8 @@ const DELEGATION: HeaderName = HeaderName::from_static("delegation-chain");
 
 /// Bytes of a name that is passed through.
 const LONGEST: usize = 128;
+/// What such a name is, in words.
+pub(super) const VISIBLE: &str = "1 to 128 visible characters of ASCII";
 /// Scopes that are claimed, at most.
 const MOST_SCOPES: usize = 64;
 
@@ -58,6 +60,11 @@ impl<'a> Head<'a> {
             let message = "Delegation-Chain is not understood here. Ask without it.";
             return Err(Wrong::new(501, "not-implemented", message));
         }
+        // What is held back is held back by its name: one that nobody could be held to is told of.
+        let session = once(headers, &SESSION_ID)?;
+        if session.is_some() && passed(session).is_none() {
+            return Err(Wrong::new(400, "invalid-session-id", format!("Session-ID has to be {VISIBLE}.")));
+        }
         let scopes = match once(headers, &AUTHORITY_SCOPE)? {
             Some(text) => Some(scopes(text)?),
             None => None,
@@ -69,7 +76,7 @@ impl<'a> Head<'a> {
         Ok(Self {
             agent,
             scopes,
-            session: passed(once(headers, &SESSION_ID)?),
+            session,
             task: passed(once(headers, &TASK_ID)?),
             contract,
             allows_negotiation: !over_http && once(headers, &ALLOW_RCNS)? == Some("true"),
@@ -169,6 +176,15 @@ mod tests {
     fn an_owner_is_optional_and_judged_by_its_grammar() {
         assert_eq!(read(&[("owner-id", "owner:example.test")]), Ok(()));
         assert_eq!(read(&[("owner-id", "a b")]), Err((400, "invalid-owner-id".into())));
+    }
+
+    #[test]
+    fn a_session_has_a_name_that_it_can_be_held_to() {
+        assert_eq!(read(&[("session-id", &"s".repeat(128))]), Ok(()));
+        for id in ["", "a b", "caf\u{e9}", &"s".repeat(129)] {
+            assert_eq!(read(&[("session-id", id)]).unwrap_err().0, 400, "{id}");
+        }
+        assert_eq!(read(&[("task-id", "a b")]), Ok(()), "that one is only echoed");
     }
 
     #[test]

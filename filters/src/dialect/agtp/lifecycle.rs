@@ -11,6 +11,7 @@ use super::{
     Spoken,
     calling::Calling,
     said::{Said, Wrong},
+    tries::{TRIES, busy, step_aside},
 };
 use crate::{
     desk::{Desk, records, rfc3339},
@@ -25,10 +26,10 @@ pub(super) const INSPECT_ALL: &str = "inspect:all";
 const KEPT: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 /// The same of agents that are not hosted here.
 const KEPT_OF_OTHERS: Duration = Duration::from_secs(24 * 3600);
-/// Events that are kept of one agent, the newest.
+/// Changes of its status that are kept of one agent, the newest; and likewise of what else happened to it.
 const MOST_EVENTS: usize = 50;
-/// How often a record is tried to be changed that others change too.
-const TRIES: usize = 8;
+/// All that may be told of one.
+pub(super) const MOST_TOLD: u64 = 2 * MOST_EVENTS as u64;
 /// Bytes of a reason or of an actor's name.
 const LONGEST: usize = 1024;
 
@@ -118,9 +119,11 @@ pub(super) async fn change(
         let before = status_of(&log);
         if before == next {
             // Nothing happened, and nothing is written down.
+            let last =
+                log["events"].as_array().into_iter().flatten().find(|entry| !entry["payload"]["status"].is_null());
             let body = json!({
                 "status": next.word(), "previous_status": before.word(), "event_type": event_type,
-                "audit_id": log["events"][0]["audit_id"], "noop": true,
+                "audit_id": last.map(|entry| &entry["audit_id"]), "noop": true,
             });
             return Ok(Said::json(200, &body));
         }
@@ -153,16 +156,17 @@ pub(super) async fn change(
                 });
                 return Ok(Said { acted: true, ..Said::json(200, &body) });
             }
-            Committed::Conflict(..) => {}
+            Committed::Conflict(..) => step_aside().await,
         }
     }
-    Err(Wrong::new(409, "conflict", "Somebody else is changing this at the same time. Look again."))
+    Err(busy())
 }
 
-/// Adds something that happened to an agent, and is no change of its status. Of an agent that is not hosted here, and
-/// that anybody may say they are, it is kept for a day.
+/// Adds something that happened to an agent, and is no change of its status. Anybody may say they are that agent, and have
+/// it happen as often as they like: it stands in a list of its own, and takes no room from what its operator did. Of an
+/// agent that is not hosted here it is kept for a day.
 pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: Value) -> Result<(), Wrong> {
-    let key = key(agent);
+    let key = key_of_the_rest(agent);
     let hosted = spoken.hosted.as_ref().is_some_and(|hosted| hosted.agent_id == agent);
     let kept = if hosted { KEPT } else { KEPT_OF_OTHERS };
     for _ in 0..TRIES {
@@ -174,19 +178,24 @@ pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: V
         if let Committed::Done(_) = desk.records.commit(&[Change { key: key.clone(), expect, put }]).await? {
             return Ok(());
         }
+        step_aside().await;
     }
-    Err(Wrong::new(409, "conflict", "Somebody else is changing this at the same time. Look again."))
+    Err(busy())
 }
 
 /// What happened to an agent, the newest first.
 pub(super) async fn events(desk: &Desk<'_>, agent: &str, limit: usize) -> Result<Vec<Value>, Wrong> {
-    let Some(record) = desk.records.get(&key(agent)).await? else { return Ok(Vec::new()) };
-    let mut log = log(&record);
-    let events = match log["events"].take() {
-        Value::Array(events) => events,
-        _ => Vec::new(),
-    };
-    Ok(events.into_iter().take(limit).collect())
+    let mut all = Vec::new();
+    for key in [key(agent), key_of_the_rest(agent)] {
+        let record = desk.records.get(&key).await?;
+        if let Some(Value::Array(events)) = record.map(|record| log(&record)["events"].take()) {
+            all.extend(events);
+        }
+    }
+    // Each of the two is in this order already, and stays in its own within a second.
+    all.sort_by(|one, other| other["payload"]["at"].as_str().cmp(&one["payload"]["at"].as_str()));
+    all.truncate(limit);
+    Ok(all)
 }
 
 /// Whether somebody has a credential that grants a scope; a claim is none.
@@ -247,4 +256,8 @@ fn status_of(log: &Value) -> Status {
 
 fn key(agent: &str) -> String {
     format!("v:{}", records::fingerprint(&[agent.as_bytes()]))
+}
+
+fn key_of_the_rest(agent: &str) -> String {
+    format!("v:{}", records::fingerprint(&[agent.as_bytes(), b"besides"]))
 }

@@ -1,8 +1,9 @@
 //! The server manifest (AGTP-API §8): what is offered and under which rules, signed where there is a key.
 
-use std::sync::LazyLock;
+use std::{collections::VecDeque, sync::LazyLock};
 
 use http::HeaderValue;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -25,6 +26,11 @@ pub(super) const VERSION: &str = "1.0";
 
 /// The declaration says nothing of when it was written: the moment is that of the process.
 static STARTED: LazyLock<String> = LazyLock::new(|| rfc3339(std::time::SystemTime::now()));
+
+/// The versions that were rendered last, and when they first were: what is read again and says the same is the same.
+static UPDATED: Mutex<VecDeque<(String, String)>> = Mutex::new(VecDeque::new());
+/// How many of them are known.
+const MOST_KNOWN: usize = 16;
 
 /// What the manifest says that does not change with contracts.
 #[derive(Debug)]
@@ -63,7 +69,6 @@ impl Manifest {
         });
         policies["methods"] = policy.manifest().clone();
         let embedded: Vec<Value> = FLOOR.iter().map(|name| embedded(name)).collect();
-        let now = STARTED.as_str();
         let base = json!({
             "agtp_version": VERSION,
             "agtp_api_version": VERSION,
@@ -75,8 +80,7 @@ impl Manifest {
                 "operator": site.operator.as_ref().or(site.name.as_ref()),
                 "contact": site.contact,
                 "supported_features": features,
-                "issued": now,
-                "updated": now,
+                "issued": STARTED.as_str(),
             },
             "embedded_methods": embedded,
             "custom_methods": policy.custom(),
@@ -108,15 +112,27 @@ impl Manifest {
         let mut timeless = document.clone();
         if let Some(server) = timeless.get_mut("server").and_then(Value::as_object_mut) {
             server.remove("issued");
-            server.remove("updated");
         }
         let version = records::fingerprint(&[Value::Object(timeless).to_string().as_bytes()]);
         document.insert("document_version".into(), version[..16].into());
         let mut document = Value::Object(document);
+        document["server"]["updated"] = updated(&version).into();
         document["manifest_signature"] = sign(&document);
         let body = bytes::Bytes::from(document.to_string());
         Rendered { etag: etag::strong(&body), body }
     }
+}
+
+/// When a version was rendered for the first time.
+fn updated(version: &str) -> String {
+    let mut known = UPDATED.lock();
+    if let Some((_, at)) = known.iter().find(|(known, _)| known == version) {
+        return at.clone();
+    }
+    let at = rfc3339(std::time::SystemTime::now());
+    known.truncate(MOST_KNOWN - 1);
+    known.push_front((version.to_owned(), at.clone()));
+    at
 }
 
 /// The document at [`super::BOOTSTRAP`]: where it is spoken, for whoever has only HTTP.

@@ -45,12 +45,16 @@ pub(crate) mod suggest;
 mod synthesis;
 pub(crate) mod taken;
 pub(crate) mod template;
+#[cfg(test)]
+mod tests;
 mod told;
+mod tries;
+mod warning;
 pub(crate) mod wire;
 
 pub(crate) use catalog::CATEGORIES;
 pub(crate) use error::unread;
-pub(crate) use native::RESERVED;
+pub(crate) use native::{RESERVED, is_native_somewhere};
 pub(crate) use openapi::as_openapi;
 pub(crate) use spoken::Spoken;
 

@@ -8,6 +8,7 @@ use super::{
     path::Asked,
     said::{Said, Wrong},
     session,
+    template::Template,
 };
 use crate::desk::Desk;
 
@@ -27,6 +28,19 @@ pub(super) fn is_native(method: &str, path: &Asked<'_>) -> bool {
         [first, _] if method == "QUERY" => first == PROPOSALS,
         // `/agents/NAME` names the agent that is addressed (A2).
         [first, _] if first == "agents" => matches!(method, "DESCRIBE" | "DISCOVER"),
+        _ => false,
+    }
+}
+
+/// Whether something that begins at such paths, or at any, would stand in front of what is the protocol's own.
+pub(crate) fn is_native_somewhere(method: &str, path: Option<&Template>) -> bool {
+    let Some(path) = path else { return FLOOR.contains(&method) };
+    let may_be = |segment: &Option<&str>, names: &[&str]| segment.is_none_or(|segment| names.contains(&segment));
+    match path.segments().collect::<Vec<_>>().as_slice() {
+        [] => FLOOR.contains(&method),
+        [first] => method == "DISCOVER" && may_be(first, &RESERVED),
+        [first, _] if method == "QUERY" => may_be(first, &[PROPOSALS]),
+        [first, _] => matches!(method, "DESCRIBE" | "DISCOVER") && may_be(first, &["agents"]),
         _ => false,
     }
 }
@@ -59,7 +73,7 @@ impl Spoken {
             "SUMMARIZE" | "PLAN" => return Err(not_here(calling.method)),
             _ => {}
         }
-        let parameters = calling.own_parameters()?;
+        let parameters = calling.given()?;
         let envelope = parameters.envelope.clone();
         let said = match calling.method {
             "DESCRIBE" => describe::describe(self, desk, calling, path, &parameters.members).await,

@@ -7,7 +7,7 @@ use super::{
     Spoken,
     calling::{Calling, Parameters},
     catalog::CATEGORIES,
-    head::{is_scope, passed},
+    head::{VISIBLE, is_scope, passed},
     path,
     policy::Admission,
     said::Wrong,
@@ -103,13 +103,20 @@ impl Spoken {
         let template = self.proposed_path(&path)?;
         semantic(&endpoint)?;
         let inputs = schemas(&endpoint)?;
-        let session = said.get("session_id").or_else(|| envelope.as_ref()?.get("session_id")).and_then(Value::as_str);
+        let around = || envelope.as_ref()?.get("session_id").filter(|session| !session.is_null());
+        let session = match said.get("session_id").or_else(around) {
+            None => None,
+            Some(session) => {
+                let session = passed(session.as_str());
+                Some(session.ok_or_else(|| bad(format!("\"session_id\" has to be {VISIBLE}, as Session-ID is.")))?)
+            }
+        };
         Ok(Proposal {
             scopes: scopes(&endpoint)?,
             persistent: said.flag("persistent")?,
             asynchronous: said.flag("async")?,
             duration: duration(said.get("requested_duration"))?,
-            session: calling.head.session.or_else(|| passed(session)).map(str::to_owned),
+            session: calling.head.session.or(session).map(str::to_owned),
             inputs,
             method,
             path,

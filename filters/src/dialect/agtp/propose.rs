@@ -17,6 +17,7 @@ use super::{
     proposal::Proposal,
     said::{Said, Wrong},
     synthesis::{Made, scope_required, similar},
+    tries::busy,
 };
 use crate::{
     desk::Desk,
@@ -84,9 +85,15 @@ impl Spoken {
         let public = bound == Bound::Anybody && !made.declared;
         let drafted = made.drafted(desk, calling, Origin::Propose, bound, (&method, &path), proposal.duration);
         let contract = drafted?;
-        match Contracts::of(desk).keep(&contract, public).await {
+        let contracts = Contracts::of(desk);
+        // Whoever proposes the same once more gets what they have.
+        if let Some(before) = contracts.like(&contract).await? {
+            return Ok(before);
+        }
+        match contracts.keep(&contract, public).await {
             Ok(()) => Ok(contract),
             Err(NotMade::NotKept(why)) => Err(why.into()),
+            Err(NotMade::Busy) => Err(busy()),
             Err(why) => Err(rejected("policy-refused", no_room(why))),
         }
     }
@@ -187,7 +194,7 @@ pub(super) fn no_room(why: NotMade) -> String {
             format!("You have {MOST_OF_ONE} contracts, which is as many as one may have. SUSPEND some.")
         }
         NotMade::TooLong => "What comes of it is larger than what is kept of a contract.".to_owned(),
-        NotMade::TooMany | NotMade::NotKept(_) => {
+        NotMade::TooMany | NotMade::Busy | NotMade::NotKept(_) => {
             "This server has as many contracts as it keeps. Try again later.".to_owned()
         }
     }

@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 
 use super::{
     Spoken,
-    contract::Contract,
+    contract::{Contract, without},
     contracts::Contracts,
     discover::builtins,
     endpoint::Endpoint,
@@ -52,6 +52,20 @@ impl Overlay {
         let Found::Endpoint(found, places) = self.routes.find(method, segments) else { return None };
         let (_, contract) = self.contracts.iter().find(|(endpoint, _)| Arc::ptr_eq(endpoint, found))?;
         Some((contract.clone(), places))
+    }
+
+    /// The contract of a pair as it is written, places and all.
+    pub(super) fn named(&self, method: &str, path: &str) -> Option<Arc<Contract>> {
+        let is_it = |(endpoint, _): &&(Arc<Endpoint>, _)| endpoint.method == method && endpoint.path == path;
+        self.contracts.iter().find(is_it).map(|(_, contract)| contract.clone())
+    }
+
+    /// The verbs that are spoken at a path.
+    pub(super) fn verbs_at(&self, segments: &[Cow<'_, str>]) -> Vec<String> {
+        match self.routes.find("", segments) {
+            Found::Others(others) => others.into_iter().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -103,12 +117,10 @@ impl Spoken {
         let made_of = self.stock.endpoint(&contract.source, settings, &self.catalog)?;
         let template = Template::parse(&contract.path, &self.catalog).ok()?;
         let capability = made_of.capability(settings)?;
-        Some(Endpoint::new(
-            made_of.behind.clone(),
-            capability,
-            (&contract.method, &contract.path),
-            template,
-            &self.catalog,
-        ))
+        let pair = (contract.method.as_str(), contract.path.as_str());
+        let mut endpoint = Endpoint::new(made_of.behind.clone(), capability, pair, template, &self.catalog);
+        // What the path says is no input, neither here nor where it was agreed on.
+        endpoint.definition = without(&endpoint.definition, &contract.places);
+        Some(endpoint)
     }
 }

@@ -18,6 +18,7 @@ use super::{
     propose::no_room,
     said::{Said, Wrong},
     template::{Places, Template},
+    tries::busy,
 };
 use crate::{
     desk::{Desk, records::seconds},
@@ -84,7 +85,6 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         path: &Asked<'_>,
-        nothing: Wrong,
         extra: Map<String, Value>,
     ) -> Result<Said, Wrong> {
         let rules = &desk.snapshot.settings.agtp.policies;
@@ -98,7 +98,7 @@ impl Spoken {
             }
         }
         if !calling.head.allows_negotiation {
-            return Err(nothing);
+            return Err(self.nowhere(path));
         }
         self.locks(desk, calling).await?;
         let contract = self.negotiated(desk, calling, path).await?;
@@ -185,6 +185,7 @@ impl Spoken {
         match Contracts::of(desk).keep(&drafted, false).await {
             Ok(()) => Ok(drafted),
             Err(NotMade::NotKept(why)) => Err(why.into()),
+            Err(NotMade::Busy) => Err(busy()),
             Err(why) => Err(self.no_contract(desk, calling, NoContract::Failed, no_room(why)).await),
         }
     }
@@ -239,12 +240,23 @@ impl Spoken {
         mut places: Places,
         extra: Map<String, Value>,
     ) -> Result<Said, Wrong> {
+        places.extend(contract.places.iter().cloned());
+        self.carried_out(desk, calling, contract, Given::Sent(&places, extra)).await
+    }
+
+    /// The same with what is given for it, the places of the contract among it.
+    pub(super) async fn carried_out(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        contract: &Contract,
+        given: Given<'_>,
+    ) -> Result<Said, Wrong> {
         let Some(endpoint) = self.stock.endpoint(&contract.source, &desk.snapshot.settings, &self.catalog) else {
             let message = "What this contract is made of is not there any more. Ask for another.";
             return Err(self.no_contract(desk, calling, NoContract::Impossible, message).await);
         };
-        places.extend(contract.places.iter().cloned());
-        let said = self.call(desk, calling, &endpoint, Given::Sent(&places, extra)).await;
+        let said = self.call(desk, calling, &endpoint, given).await;
         Ok(Said { lineage: Some(contract.lineage()), ..said })
     }
 

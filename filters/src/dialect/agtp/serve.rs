@@ -29,7 +29,7 @@ impl Serve for Spoken {
             Err(why) => {
                 let said = Wrong::from(why)
                     .said(request.method.as_str(), request.target.split(['?', '#']).next().unwrap_or_default());
-                return Served { reason: said.reason, ..self.named(told(request, seen, said)).into() };
+                return Served { reason: said.reason, ..self.named(self.told(request, said)).into() };
             }
         };
         let mut said = match self.answer(desk, request, &mut seen).await {
@@ -43,13 +43,14 @@ impl Serve for Spoken {
             upstream_status: account.as_ref().and_then(|account| account.upstream_status),
             contract: said.lineage.take(),
         };
-        let mut reply = told(request, seen, said);
+        let mut reply = self.told(request, said);
         self.attributed(room, request, &mut reply, &more);
         Served { reason, account, ..reply.into() }
     }
 
     /// A refusal that came before anybody looked at verb and path is recorded like any answer.
     async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, mut reply: Reply) -> Reply {
+        self.warn(request, &mut reply);
         // Whoever is told to wait was not looked at any further, and whoever asks on must not cost what others need.
         if reply.status == StatusCode::TOO_MANY_REQUESTS {
             return self.named(reply);
@@ -77,6 +78,24 @@ impl Spoken {
     /// A reply that nothing is recorded of: only whose it is.
     pub(crate) fn named(&self, mut reply: Reply) -> Reply {
         self.signing.name(&mut reply, &fresh_id().to_string());
+        reply
+    }
+
+    /// Puts what is said into a reply.
+    fn told(&self, incoming: &Incoming<'_>, said: Said) -> Reply {
+        let status = StatusCode::from_u16(said.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut reply = Reply::empty(status);
+        reply.headers.extend(said.headers);
+        self.warn(incoming, &mut reply);
+        if incoming.framed.is_none() {
+            // Its numbers are no HTTP's: nobody may keep them for others.
+            reply.headers.retain(|(name, _)| *name != header::CACHE_CONTROL);
+            reply = reply.with(header::CACHE_CONTROL, "no-store");
+        }
+        if let Body::Of(kind, body) = said.body {
+            reply.headers.push((header::CONTENT_TYPE, kind));
+            reply.body = body;
+        }
         reply
     }
 
@@ -109,22 +128,4 @@ fn digest(request: &Incoming<'_>) -> [u8; 32] {
     line.iter().for_each(|part| context.update(part.as_bytes()));
     context.update(&request.body);
     context.finish().as_ref().try_into().unwrap_or_default()
-}
-
-/// Puts what is said into a reply.
-fn told(incoming: &Incoming<'_>, seen: Seen<'_>, said: Said) -> Reply {
-    let status = StatusCode::from_u16(said.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut reply = Reply::empty(status);
-    reply.headers.extend(said.headers);
-    reply.headers.extend(seen.warnings);
-    if incoming.framed.is_none() {
-        // Its numbers are no HTTP's: nobody may keep them for others.
-        reply.headers.retain(|(name, _)| *name != header::CACHE_CONTROL);
-        reply = reply.with(header::CACHE_CONTROL, "no-store");
-    }
-    if let Body::Of(kind, body) = said.body {
-        reply.headers.push((header::CONTENT_TYPE, kind));
-        reply.body = body;
-    }
-    reply
 }

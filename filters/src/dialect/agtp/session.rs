@@ -10,9 +10,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     calling::{Calling, Parameters},
+    head::{VISIBLE, passed},
     human,
     lifecycle::text,
     said::{Said, Wrong},
+    tries::{TRIES, busy, step_aside},
 };
 use crate::{
     desk::{Desk, records, rfc3339},
@@ -24,8 +26,6 @@ use crate::{
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Sessions of one caller that are suspended at a time.
 const MOST: usize = 20;
-/// How often a record is tried to be changed that others change too.
-const TRIES: usize = 8;
 
 /// `SUSPEND` of a session, named among the parameters or in their envelope.
 pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Parameters) -> Result<Said, Wrong> {
@@ -35,6 +35,11 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
         Some(session) => session,
         None => human::required(&given.members, "session_id")?,
     };
+    // Only what Session-ID may be can be held back.
+    if passed(Some(session)).is_none() {
+        let message = format!("session_id has to be {VISIBLE}, as Session-ID is.");
+        return Err(Wrong::new(422, "schema-validation-failed", message));
+    }
     let now = SystemTime::now();
     let latest = rfc3339(now + LONGEST);
     let until = text(&given.members, "resume_by")?.unwrap_or(&latest);
@@ -67,6 +72,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
             });
             return Ok(Said { acted: true, ..Said::json(200, &body) });
         }
+        step_aside().await;
     }
     Err(busy())
 }
@@ -79,18 +85,25 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
 pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
     let (Some(agent), Some(session)) = (calling.head.agent, calling.head.session) else { return Ok(()) };
     let (key, name) = (key(calling), name(agent, session));
-    let Some(record) = desk.records.get(&key).await? else { return Ok(()) };
-    let mut all = suspended(&record);
-    let Some(entry) = all.remove(&name) else { return Ok(()) };
-    if entry["until"].as_str().is_none_or(|until| *until <= *rfc3339(SystemTime::now())) {
-        return Err(Wrong::new(408, "timeout", "This session was to be resumed earlier. Begin a new one."));
+    for _ in 0..TRIES {
+        let Some(record) = desk.records.get(&key).await? else { return Ok(()) };
+        let mut all = suspended(&record);
+        let Some(entry) = all.remove(&name) else { return Ok(()) };
+        if entry["until"].as_str().is_none_or(|until| *until <= *rfc3339(SystemTime::now())) {
+            return Err(Wrong::new(408, "timeout", "This session was to be resumed earlier. Begin a new one."));
+        }
+        let nonce = calling.incoming.headers.get("resumption-nonce").and_then(|nonce| nonce.to_str().ok());
+        if !nonce.is_some_and(|nonce| entry["nonce"] == records::fingerprint(&[nonce.as_bytes()])) {
+            let message =
+                "This session is suspended. Resume it with the header Resumption-Nonce: what SUSPEND gave out.";
+            return Err(Wrong::new(409, "conflict", message).with("reason", "session-suspended"));
+        }
+        if put(desk, &key, Some(record), all).await? {
+            return Ok(());
+        }
+        step_aside().await;
     }
-    let nonce = calling.incoming.headers.get("resumption-nonce").and_then(|nonce| nonce.to_str().ok());
-    if !nonce.is_some_and(|nonce| entry["nonce"] == records::fingerprint(&[nonce.as_bytes()])) {
-        let message = "This session is suspended. Resume it with the header Resumption-Nonce: what SUSPEND gave out.";
-        return Err(Wrong::new(409, "conflict", message).with("reason", "session-suspended"));
-    }
-    if put(desk, &key, Some(record), all).await? { Ok(()) } else { Err(busy()) }
+    Err(busy())
 }
 
 async fn put(desk: &Desk<'_>, key: &str, found: Option<Record>, all: Map<String, Value>) -> Result<bool, Wrong> {
@@ -118,8 +131,4 @@ fn key(calling: &Calling<'_>) -> String {
 /// Whether a text is a moment in UTC, to the second.
 fn is_moment(text: &str) -> bool {
     text.len() == 20 && text.ends_with('Z') && text.parse::<toml::value::Datetime>().is_ok()
-}
-
-fn busy() -> Wrong {
-    Wrong::new(409, "conflict", "Another call changes this at the same time. Try again.")
 }

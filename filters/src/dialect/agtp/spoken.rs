@@ -224,13 +224,13 @@ impl Spoken {
         let calling = Calling { incoming, head: &seen.head, method: &method, path: &path.path, query: &path.query };
         match (to, calling.head.contract) {
             (Destination::Native, _) => self.native(desk, &calling, &path).await,
-            (Destination::Endpoint(_, _, extra) | Destination::Nowhere(_, extra), Some(id)) => {
+            (Destination::Endpoint(_, _, extra) | Destination::Nowhere(extra), Some(id)) => {
                 self.under_contract(desk, &calling, &path, id, extra).await
             }
             (Destination::Endpoint(endpoint, places, extra), None) => {
                 Ok(self.call(desk, &calling, &endpoint, Given::Sent(&places, extra)).await)
             }
-            (Destination::Nowhere(wrong, extra), None) => self.undeclared(desk, &calling, &path, wrong, extra).await,
+            (Destination::Nowhere(extra), None) => self.undeclared(desk, &calling, &path, extra).await,
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{
     call::{authority, covered},
     calling::Calling,
     catalog::Catalog,
-    contract::{Bound, Contract, Origin, hash, holder},
+    contract::{Bound, Contract, Origin, hash, holder, without},
     endpoint::Endpoint,
     error, recipe,
     routes::{Found, Routes},
@@ -158,16 +158,9 @@ fn pick(routes: &Routes, method: &str, path: &Template) -> Option<(Arc<Endpoint>
 impl Made {
     /// The endpoint as it is agreed on, under a pair: what the path says is no input any more.
     pub(super) fn definition(&self, method: &str, path: &str) -> Value {
-        let mut definition = self.endpoint.definition.clone();
+        let mut definition = without(&self.endpoint.definition, &self.places);
         definition["method"] = method.into();
         definition["path"] = path.into();
-        let fixed = |name: &str| self.places.iter().any(|(place, _)| place == name);
-        if let Some(properties) = definition["input_schema"]["properties"].as_object_mut() {
-            properties.retain(|name, _| !fixed(name));
-        }
-        if let Some(required) = definition["input_schema"]["required"].as_array_mut() {
-            required.retain(|name| !name.as_str().is_some_and(fixed));
-        }
         definition
     }
 

@@ -1,0 +1,49 @@
+//! What is remembered of an agent, and cannot be made to be forgotten.
+
+use serde_json::{Value, json};
+
+use super::stall::{HOSTED, Stall, ask, propose};
+
+fn change(method: &str) -> super::stall::Asked {
+    ask(method, "/").operating().body(json!({ "agent_id": HOSTED, "reason": "x" }))
+}
+
+fn history(stall: &Stall) -> Vec<Value> {
+    let told = stall.tell(&ask("INSPECT", "/").operating().body(json!({ "target": "lifecycle" }))).is(200);
+    told["entries"].as_array().unwrap().clone()
+}
+
+#[test]
+fn what_an_agent_lets_go_of_takes_nothing_out_of_its_history() {
+    let stall = Stall::open();
+    let suspended = stall.tell(&change("DEACTIVATE")).is(200);
+    let reinstated = stall.tell(&change("REINSTATE")).is(200);
+    // Whoever says that it is the hosted agent, again and again.
+    for round in 0..60 {
+        let as_hosted = |asked: super::stall::Asked| asked.header("agent-id", HOSTED).on(&format!("c{round}"));
+        let made = stall.tell(&as_hosted(propose("QUERY /stock", &["lamp_id"]))).is(263);
+        let release = ask("SUSPEND", "/").body(json!({ "synthesis_id": made["synthesis_id"] }));
+        stall.tell(&as_hosted(release)).is(200);
+    }
+    let history = history(&stall);
+    for event in [&suspended, &reinstated] {
+        let kept = history.iter().any(|entry| entry["audit_id"] == event["audit_id"]);
+        assert!(kept, "{} is forgotten", event["event_type"]);
+    }
+    let releases = history.iter().filter(|entry| entry["payload"]["event_type"] == "rcns_release");
+    assert_eq!(releases.count(), 50, "they have a bound of their own");
+    let again = stall.tell(&change("REINSTATE")).is(200);
+    assert_eq!((&again["noop"], &again["audit_id"]), (&json!(true), &reinstated["audit_id"]));
+}
+
+#[test]
+fn both_of_what_happened_are_told_with_the_newest_first() {
+    let stall = Stall::open();
+    let made = stall.tell(&propose("QUERY /stock", &["lamp_id"]).header("agent-id", HOSTED)).is(263);
+    let release = json!({ "synthesis_id": made["synthesis_id"] });
+    stall.tell(&ask("SUSPEND", "/").header("agent-id", HOSTED).body(release)).is(200);
+    stall.tell(&change("DEACTIVATE")).is(200);
+    let history = history(&stall);
+    let types: Vec<_> = history.iter().map(|entry| entry["payload"]["event_type"].as_str().unwrap()).collect();
+    assert_eq!(types, ["agent-lifecycle-suspended", "rcns_release"]);
+}

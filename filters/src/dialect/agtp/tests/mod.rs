@@ -1,0 +1,7 @@
+//! What is told to whole requests.
+
+mod bargains;
+mod gates;
+mod lives;
+mod published;
+mod stall;
