@@ -138,7 +138,7 @@ async fn clause_14_a_question_asked_again_comes_from_the_cache() {
 async fn what_the_pages_answer_is_asked_in_words() {
     let (_origin, desk) = desk().await;
     let called = |name: &str, body: &str| {
-        Ask::post(&format!("/capabilities/{name}"), body.to_owned()).header("Content-Type", "application/json")
+        Ask::post(&format!("/capabilities/{name}"), body).header("Content-Type", "application/json")
     };
     for name in ["content_search", "site_info"] {
         for body in [r#"{"q":"bags"}"#, r#"{"input":{"query":"bags"}}"#] {
