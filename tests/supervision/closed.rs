@@ -186,3 +186,23 @@ async fn supervision_waits_no_longer_than_the_smaller_time() {
         "theirs is smaller than ours"
     );
 }
+
+#[tokio::test]
+async fn supervision_that_answers_one_agent_with_errors_goes_on_for_the_others() {
+    let harness = Harness::open().await;
+    let (origin, desk) = open(&harness).await;
+    harness.decides(|message| match message["params"]["payload"]["arguments"]["item"] == "tea" {
+        true => Reply::json(allowed(message)).into(),
+        false => fail("error object")(message),
+    });
+    let other = json!({ "item": "what nobody can read" });
+    for n in 0..8 {
+        assert_eq!(place(&desk, "aicp", &other).await.status, 503, "{n}");
+        assert_eq!(place(&desk, "aicp", &tea()).await.status, 201, "{n}");
+    }
+    for _ in 0..8 {
+        assert_eq!(place(&desk, "aicp", &other).await.status, 503);
+    }
+    assert_eq!(place(&desk, "aicp", &tea()).await.status, 201, "it is there, whatever it says of something else");
+    assert_eq!(orders(&origin).len(), 9);
+}
