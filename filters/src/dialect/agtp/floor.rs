@@ -162,7 +162,13 @@ pub(super) fn enveloped(said: Said, calling: &Calling<'_>, envelope: &Map<String
     let Body::Of(kind, body) = &said.body else { return said };
     let Ok(result) = serde_json::from_slice::<Value>(body) else { return said };
     let task = envelope.get("task_id").cloned().or_else(|| calling.head.task.map(Value::from));
-    let mut whole = json!({ "status": said.status, "task_id": task });
-    whole[if said.reason.is_some() { "error" } else { "result" }] = result;
+    let whole = match (said.reason, result) {
+        // What the texts name stands at the top of a refusal, be it in an envelope or not (A22).
+        (Some(_), Value::Object(mut refusal)) => {
+            refusal.insert("task_id".into(), task.into());
+            Value::Object(refusal)
+        }
+        (_, result) => json!({ "status": said.status, "task_id": task, "result": result }),
+    };
     Said { body: Body::Of(kind.clone(), whole.to_string().into()), ..said }
 }

@@ -99,7 +99,11 @@ pub(super) async fn confirm(
     if ticket.is_some() {
         operator(calling, OPERATE)?;
         let decision = match status {
-            "accepted" => Some(Decision::Approve),
+            "accepted" => Some(match reason {
+                // An approval all the same, and its words reach whoever asked.
+                Some(reason) => Decision::Answer { answer: reason.to_owned(), data: json!({ "decision": "approved" }) },
+                None => Decision::Approve,
+            }),
             "rejected" => Some(Decision::Reject { reason: reason.unwrap_or("Rejected.").to_owned() }),
             _ => None,
         };

@@ -87,7 +87,7 @@ impl Spoken {
         let text = |name: &str| became[name].as_str().unwrap_or_default();
         if let Some(id) = became["contract"].as_str() {
             let contract = Contracts::of(desk).find(id).await?.ok_or_else(unknown)?;
-            return Ok(Said::json(263, &contract.approval(text("method"), text("path"))));
+            return Ok(Said::approved(&contract.approval(text("method"), text("path"))));
         }
         let status = became["refused"]["status"].as_u64().and_then(|status| u16::try_from(status).ok());
         Ok(Said::json(status.ok_or_else(unknown)?, &became["refused"]))

@@ -51,7 +51,7 @@ impl Spoken {
             return later::keep(desk, calling, &proposal, &became).await;
         }
         let contract = became?;
-        Ok(Said { acted: true, ..Said::json(263, &contract.approval(&proposal.method, &proposal.path)) })
+        Ok(Said { acted: true, ..Said::approved(&contract.approval(&proposal.method, &proposal.path)) })
     }
 
     /// The contract that comes of it, kept.

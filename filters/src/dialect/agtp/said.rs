@@ -11,6 +11,9 @@ use crate::desk::Account;
 /// Bodies, unless something more is known of them (notes §1.3).
 pub(super) const JSON: &str = "application/vnd.agtp+json";
 
+/// An endpoint, as it was approved (§17.2).
+const ENDPOINT: &str = "application/vnd.agtp.endpoint+json";
+
 /// An answer.
 #[derive(Debug)]
 pub(super) struct Said {
@@ -48,6 +51,11 @@ impl Said {
     /// A status and a body in JSON.
     pub(super) fn json(status: u16, value: &Value) -> Self {
         Self::text(status, JSON, value.to_string())
+    }
+
+    /// 263: an endpoint that was approved.
+    pub(super) fn approved(approval: &Value) -> Self {
+        Self::text(263, ENDPOINT, approval.to_string())
     }
 
     /// A status and a body that is written already.

@@ -5,6 +5,7 @@
 use async_trait::async_trait;
 use http::{StatusCode, header};
 use ring::digest::{Context, SHA256};
+use serde_json::Value;
 
 use super::{
     Spoken,
@@ -51,6 +52,7 @@ impl Serve for Spoken {
     /// A refusal that came before anybody looked at verb and path is recorded like any answer.
     async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, mut reply: Reply) -> Reply {
         self.warn(request, &mut reply);
+        self.about(request, &mut reply);
         // Whoever is told to wait was not looked at any further, and whoever asks on must not cost what others need.
         if reply.status == StatusCode::TOO_MANY_REQUESTS {
             return self.named(reply);
@@ -79,6 +81,17 @@ impl Spoken {
     pub(crate) fn named(&self, mut reply: Reply) -> Reply {
         self.signing.name(&mut reply, &fresh_id().to_string());
         reply
+    }
+
+    /// Says in a refusal what it is about, where it was written without that being known.
+    fn about(&self, request: &Incoming<'_>, reply: &mut Reply) {
+        let Ok(mut body) = serde_json::from_slice::<Value>(&reply.body) else { return };
+        let Some(error) = body.get_mut("error").and_then(Value::as_object_mut) else { return };
+        if error.get("path").is_some_and(|path| path == "") {
+            error.insert("method".into(), self.policy.resolve(request.method.as_str()).method.into());
+            error.insert("path".into(), request.target.split(['?', '#']).next().unwrap_or_default().into());
+            reply.body = body.to_string().into();
+        }
     }
 
     /// Puts what is said into a reply.

@@ -128,7 +128,10 @@ fn key(calling: &Calling<'_>) -> String {
     format!("u:{}", hex(&calling.incoming.caller.whoever().bytes()))
 }
 
-/// Whether a text is a moment in UTC, to the second.
+/// Whether a text is a moment in UTC, to the second, in the one spelling that is in order as text.
 fn is_moment(text: &str) -> bool {
-    text.len() == 20 && text.ends_with('Z') && text.parse::<toml::value::Datetime>().is_ok()
+    text.len() == 20
+        && text.ends_with('Z')
+        && text.as_bytes()[10] == b'T'
+        && text.parse::<toml::value::Datetime>().is_ok()
 }

@@ -44,6 +44,8 @@ fn the_same_is_agreed_on_once_on_a_connection() {
     let stall = Stall::open();
     let first = id(&stall.tell(&stock(0)));
     assert_eq!(id(&stall.tell(&stock(0))), first);
+    let kind = stall.tell(&stock(0)).header("content-type").map(str::to_owned);
+    assert_eq!(kind.as_deref(), Some("application/vnd.agtp.endpoint+json"));
     assert_ne!(id(&stall.tell(&stock(1))), first);
     let shorter = stall.tell(&stock(0).body(json!({ "requested_duration": 60 })));
     assert_ne!(id(&shorter), first);

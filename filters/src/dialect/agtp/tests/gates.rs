@@ -31,6 +31,8 @@ fn what_is_on_its_way_out_is_told_of_whatever_becomes_of_the_request() {
     // Nor is a refusal another that was written before anybody looked at what was asked for.
     let refused = stall.refused(&gone());
     assert_eq!(refused.header("agtp-endpoint-warning"), Some("deprecated; successor=QUERY /lamps"));
+    let about = |name: &str| refused.body["error"][name].as_str().unwrap();
+    assert_eq!((about("method"), about("path")), ("QUERY", "/catalog"));
 }
 
 #[test]
@@ -98,4 +100,15 @@ fn the_manifest_says_when_it_became_another() {
     let (issued, later) = updated("Another");
     assert_eq!(issued, first.0);
     assert!(later > first.1, "{later}");
+}
+
+#[test]
+fn what_the_texts_name_stands_at_the_top_of_a_refusal_in_an_envelope() {
+    let enveloped = ask("INSPECT", "/").body(json!({ "task_id": "t", "parameters": { "target": "nothing" } }));
+    let told = Stall::open().tell(&enveloped).is(400);
+    assert_eq!((&told["target"], &told["task_id"], &told["status"]), (&json!("nothing"), &json!("t"), &json!(400)));
+    assert_eq!((&told["error"]["code"], &told["error"]["target"]), (&json!("unknown-target"), &json!("nothing")));
+    let enveloped = ask("INSPECT", "/").body(json!({ "task_id": "t", "parameters": { "target": "chain_head" } }));
+    let told = Stall::open().tell(&enveloped).is(200);
+    assert!(told["result"].is_object() && told.get("error").is_none(), "{told}");
 }

@@ -1,8 +1,11 @@
 //! What is remembered of an agent, and cannot be made to be forgotten.
 
+use std::time::{Duration, SystemTime};
+
 use serde_json::{Value, json};
 
 use super::stall::{HOSTED, Stall, ask, propose};
+use crate::desk::rfc3339;
 
 fn change(method: &str) -> super::stall::Asked {
     ask(method, "/").operating().body(json!({ "agent_id": HOSTED, "reason": "x" }))
@@ -46,4 +49,28 @@ fn both_of_what_happened_are_told_with_the_newest_first() {
     let history = history(&stall);
     let types: Vec<_> = history.iter().map(|entry| entry["payload"]["event_type"].as_str().unwrap()).collect();
     assert_eq!(types, ["agent-lifecycle-suspended", "rcns_release"]);
+}
+
+#[test]
+fn a_session_is_resumed_by_a_moment_in_one_spelling() {
+    let stall = Stall::open();
+    let soon = rfc3339(SystemTime::now() + Duration::from_secs(600));
+    let suspend =
+        |by: &str| stall.tell(&ask("SUSPEND", "/").body(json!({ "session_id": "s", "resume_by": by }))).status;
+    assert_eq!(suspend(&soon), 200);
+    // Later and earlier than any of the same day, as text.
+    assert_eq!([suspend(&soon.replace('T', "t")), suspend(&soon.replace('T', " "))], [422, 422]);
+}
+
+#[test]
+fn the_words_of_an_approval_reach_whoever_asked() {
+    let stall = Stall::open();
+    let asked = json!({ "task_id": "t", "reason": "ethical_flag", "context": "x" });
+    let escalated = stall.tell(&ask("ESCALATE", "/").body(asked)).is(202);
+    let id = &escalated["escalation_id"];
+    let word = json!({ "target_id": id, "status": "accepted", "reason": "Go on, with care." });
+    stall.tell(&ask("CONFIRM", "/").operating().body(word)).is(200);
+    let told = stall.tell(&ask("INSPECT", "/").body(json!({ "target": "escalation", "escalation_id": id }))).is(200);
+    assert_eq!((&told["status"], &told["answer"]), (&json!("completed"), &json!("Go on, with care.")), "{told}");
+    assert_eq!(told["result"]["decision"], "approved");
 }
