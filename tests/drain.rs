@@ -61,6 +61,48 @@ async fn drain_lets_answers_under_way_finish() {
     assert!(took < PROMPT, "and ends as soon as they are done: {took:?}");
 }
 
+/// Answers that were handed over to be written are no answers that were read.
+#[tokio::test]
+async fn drain_waits_for_who_reads_slowly_over_http2() {
+    const LENGTH: usize = 96 * 1024;
+    const STREAMS: usize = 8;
+    let origin = Origin::start(|_: &Request| {
+        Reply::new(200).header("Content-Type", "application/octet-stream").body(vec![b'x'; LENGTH])
+    })
+    .await;
+    let tls = Tls::new();
+    let mut desk = Setup::before(&origin).tls(&tls).start().await;
+    let socket = tls.connect(desk.ports.https, &["h2"]).await.expect("a TLS connection");
+    // The window of all of it is the smallest there is: the rest waits in the desk.
+    let (sender, connection) = h2::client::handshake(socket).await.expect("HTTP/2");
+    let connection = tokio::spawn(connection);
+    let mut answers = Vec::new();
+    for n in 0..STREAMS {
+        let request = http::Request::get(format!("https://site.test/{n}")).body(()).expect("a request");
+        let mut sender = sender.clone().ready().await.expect("room for a stream");
+        answers.push(sender.send_request(request, true).expect("sent").0);
+    }
+    drop(sender);
+    let mut streams = Vec::new();
+    for answer in answers {
+        streams.push(answer.await.expect("a head").into_body());
+    }
+    desk.signal(libc::SIGTERM);
+    let mut read = 0;
+    for stream in &mut streams {
+        while let Some(part) = stream.data().await {
+            let part = part.unwrap_or_else(|e| panic!("{e} after {read} bytes"));
+            read += part.len();
+            tokio::time::sleep(Duration::from_millis(60)).await;
+            stream.flow_control().release_capacity(part.len()).expect("taken");
+        }
+    }
+    assert_eq!(read, STREAMS * LENGTH);
+    drop(streams);
+    connection.abort();
+    assert_eq!(desk.wait_exit(SOON).await.0.code(), Some(0));
+}
+
 #[tokio::test]
 async fn drain_takes_no_new_connections() {
     let gate = Gate::closed();

@@ -225,8 +225,8 @@ impl Drop for Conn {
             return;
         }
         match std::mem::replace(&mut self.io, Io::Gone) {
-            Io::Plain(tcp) => linger::close(tcp),
-            Io::Tls(tls) => linger::close(*tls),
+            Io::Plain(tcp) => linger::close(tcp, self.info.let_go()),
+            Io::Tls(tls) => linger::close(*tls, self.info.let_go()),
             Io::Gone => {}
         }
     }

@@ -32,6 +32,9 @@ const REFUSALS: usize = 32;
 /// How long a client may take to read the last words of a connection.
 pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 
+/// As many bytes are more than what the protocol says by itself.
+const SOMETHING: usize = 1024;
+
 /// Serves streams until the client leaves, or has idled for too long.
 pub(super) async fn http2<A, S>(
     gate: Arc<Gate>,
@@ -62,14 +65,24 @@ pub(super) async fn http2<A, S>(
     };
     let streams = Arc::new(Streams::default());
     let mut refusals = 0;
-    // When we began to leave.
+    // Since when we leave, or since the client last took something after that.
     let mut leaving: Option<Instant> = None;
+    let mut told = 0;
+    // There were answers then that the client had not all of.
+    let mut owes = false;
     let mut alarm = Alarm::default();
     loop {
-        // Idle for as long as is allowed: say goodbye. And do not wait long for a client that does not answer.
+        // Idle for as long as is allowed: say goodbye. And do not wait long for a client that does not answer; what has
+        // been said to its end may not have been written to its end, though.
+        let (so_far, blocked) = info.told_so_far();
+        if so_far - told >= SOMETHING && leaving.is_some() {
+            (told, leaving) = (so_far, Some(Instant::now()));
+        }
         let (since, allowed) = match leaving {
             None => (streams.idle_for(), idle_limit),
-            Some(began) => (streams.idle_for().map(|idle| idle.min(began.elapsed())), FAREWELL),
+            Some(heard) => {
+                (streams.idle_for().map(|idle| idle.min(heard.elapsed())), if blocked { idle_limit } else { FAREWELL })
+            }
         };
         let idle = since.map(|_| gate.idles());
         let wanted = idle.is_some() && gate.is_crowded() && streams.served();
@@ -84,14 +97,15 @@ pub(super) async fn http2<A, S>(
             () = streams.idle.notified() => continue,
             () = gate.room_wanted(), if idle.is_some() && leaving.is_none() => None,
             () = alarm.within(left) => match (leaving, streams.idle_for()) {
-                (Some(_), Some(_)) if since.is_some() => return,
+                (Some(_), Some(_)) if since.is_some() && info.told_so_far().0 - told < SOMETHING => break,
                 (None, Some(idle)) if idle >= allowed => None,
                 _ => continue,
             },
         };
         let Some(accepted) = accepted else {
             h2.graceful_shutdown();
-            leaving = Some(Instant::now());
+            (told, leaving) = (so_far, Some(Instant::now()));
+            owes = streams.idle_for().is_none_or(|idle| idle < FAREWELL) || blocked;
             continue;
         };
         match accepted {
@@ -116,8 +130,11 @@ pub(super) async fn http2<A, S>(
                     return;
                 }
             }
-            Ok(None) | Err(_) => return,
+            Ok(None) | Err(_) => break,
         }
+    }
+    if owes {
+        info.is_read_to_its_end(permit);
     }
 }
 

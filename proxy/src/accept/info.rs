@@ -11,7 +11,7 @@ use std::{
 
 use http::HeaderValue;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use crate::admin::metrics::Metrics;
 
@@ -41,6 +41,12 @@ pub struct ConnInfo {
     late: AtomicBool,
     /// The client may still be sending what nobody will read.
     linger: AtomicBool,
+    /// Bytes that the socket has taken of frames.
+    told: AtomicUsize,
+    /// There are more, and the socket takes none.
+    blocked: AtomicBool,
+    /// What is given back once the client has read the last of its answers.
+    held: Mutex<Option<Arc<OwnedSemaphorePermit>>>,
     /// The request is not worth waiting for any longer.
     abandoned: Notify,
     /// What was found out about the current request before the library read it.
@@ -69,6 +75,9 @@ impl ConnInfo {
             unflushed: AtomicBool::new(false),
             late: AtomicBool::new(false),
             linger: AtomicBool::new(false),
+            told: AtomicUsize::new(0),
+            blocked: AtomicBool::new(false),
+            held: Mutex::default(),
             abandoned: Notify::new(),
             found_out: Mutex::default(),
         }
@@ -77,6 +86,27 @@ impl ConnInfo {
     /// The same for one stream of the connection.
     pub(super) fn for_stream(&self) -> Self {
         Self::told(self.client, self.tls, self.address.clone(), self.metrics.clone())
+    }
+
+    /// The socket has taken so many bytes of frames, or none for now.
+    pub(super) fn tells(&self, bytes: Option<usize>) {
+        self.blocked.store(bytes.is_none(), Ordering::Relaxed);
+        self.told.fetch_add(bytes.unwrap_or_default(), Ordering::Relaxed);
+    }
+
+    /// How many bytes of frames the socket has taken, and whether it takes no more for now.
+    pub(super) fn told_so_far(&self) -> (usize, bool) {
+        (self.told.load(Ordering::Relaxed), self.blocked.load(Ordering::Relaxed))
+    }
+
+    /// The connection is over, and its client still reads: it counts until that is done.
+    pub(super) fn is_read_to_its_end(&self, permit: Arc<OwnedSemaphorePermit>) {
+        *self.held.lock() = Some(permit);
+        self.linger();
+    }
+
+    pub(super) fn let_go(&self) -> Option<Arc<OwnedSemaphorePermit>> {
+        self.held.lock().take()
     }
 
     /// Ends the current request at once, whatever it waits for; there is no answer.

@@ -25,8 +25,15 @@ impl Conn {
     /// Whoever waits for the socket is woken by it, and has no need to look again before.
     fn poll_out(&mut self, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let written = self.poll_socket_write(cx, bufs);
-        if self.framed && written.is_pending() {
-            self.info.leaves_unflushed(false);
+        if self.framed {
+            match &written {
+                Poll::Ready(Ok(bytes)) => self.info.tells(Some(*bytes)),
+                Poll::Ready(Err(_)) => {}
+                Poll::Pending => {
+                    self.info.tells(None);
+                    self.info.leaves_unflushed(false);
+                }
+            }
         }
         written
     }
