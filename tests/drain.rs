@@ -83,22 +83,24 @@ async fn drain_waits_for_who_reads_slowly_over_http2() {
         answers.push(sender.send_request(request, true).expect("sent").0);
     }
     drop(sender);
-    let mut streams = Vec::new();
+    let mut reading = Vec::new();
     for answer in answers {
-        streams.push(answer.await.expect("a head").into_body());
+        let mut stream = answer.await.expect("a head").into_body();
+        reading.push(tokio::spawn(async move {
+            let mut read = 0;
+            while let Some(part) = stream.data().await {
+                let part = part.unwrap_or_else(|e| panic!("{e} after {read} bytes"));
+                read += part.len();
+                tokio::time::sleep(Duration::from_millis(250)).await;
+                stream.flow_control().release_capacity(part.len()).expect("taken");
+            }
+            read
+        }));
     }
     desk.signal(libc::SIGTERM);
-    let mut read = 0;
-    for stream in &mut streams {
-        while let Some(part) = stream.data().await {
-            let part = part.unwrap_or_else(|e| panic!("{e} after {read} bytes"));
-            read += part.len();
-            tokio::time::sleep(Duration::from_millis(60)).await;
-            stream.flow_control().release_capacity(part.len()).expect("taken");
-        }
+    for reading in reading {
+        assert_eq!(reading.await.expect("all of it"), LENGTH);
     }
-    assert_eq!(read, STREAMS * LENGTH);
-    drop(streams);
     connection.abort();
     assert_eq!(desk.wait_exit(SOON).await.0.code(), Some(0));
 }

@@ -33,6 +33,7 @@ fn kind(decision: &str) -> usize {
         | "composition_failed"
         | "unavailable"
         | "store_away"
+        | "store_busy"
         | "desk_full"
         | "site_busy" => 4,
         away if away.ends_with("_away") => 4,

@@ -25,6 +25,7 @@ const LIMITS: [(&str, &str); 12] = [
     ("header_too_large", "protection.max_header"),
     ("too_large", "a body that is too long"),
     ("store_away", "the store was away"),
+    ("store_busy", "too many changes of one record at a time"),
     ("store_full", "the store was full"),
     ("unavailable", "no room for more at the moment"),
 ];
