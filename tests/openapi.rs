@@ -48,12 +48,15 @@ async fn openapi_e1_describes_the_site() {
     assert_eq!((&document["info"]["title"], &document["info"]["version"]), (&json!("Example Travel"), &json!("0.1")));
     assert!(document["info"]["description"].is_string());
     assert_eq!(document["servers"][0]["url"], "https://site.test");
-    assert_eq!(document["components"]["securitySchemes"]["bearerAuth"], json!({ "type": "http", "scheme": "bearer" }));
+    // Keys are all that is known here, and nothing else was written down.
+    let key = json!({ "type": "apiKey", "in": "header", "name": "X-AHP-Key" });
+    assert_eq!(document["components"]["securitySchemes"], json!({ "apiKeyAuth": key }));
     let manifest = desk.get("/.well-known/agent.json").await.json();
+    assert_eq!(manifest["authentication"], "api_key");
     assert_eq!(manifest["integrations"]["openapi"], json!({ "url": "/openapi.json", "version": "3.1.0" }));
     assert_eq!(manifest["integrations"]["mcp"], json!({ "url": "/mcp", "version": "2024-11-05" }));
     let hold = &document["paths"]["/capabilities/holds_asked"]["post"];
-    assert_eq!(hold["security"], json!([{ "bearerAuth": [] }]), "§E.5");
+    assert_eq!(hold["security"], json!([{ "apiKeyAuth": [] }]), "§E.5");
     assert!(hold["description"].as_str().is_some_and(|d| d.contains("confirm")), "{hold}");
     assert_eq!(hold["x-openai-isConsequential"], true);
     let search = &document["paths"]["/capabilities/flights_search"]["post"];
