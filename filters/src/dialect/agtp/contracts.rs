@@ -5,15 +5,18 @@
 //! beside it, which change with it in one step and never grow beyond their bounds. One that has ended stays as long as
 //! one may last, so that whoever comes back with it is told; what a sweep took away is gone (A35).
 
+mod list;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
 use bytes::Bytes;
+pub(super) use list::Entry;
+use list::List;
 
 use super::{
-    contract::{Bound, Contract, Ending, is_of_a_connection},
+    contract::{Bound, Contract, Ending},
     said::Wrong,
     tries::{TRIES, busy, step_aside},
 };
@@ -62,84 +65,6 @@ impl From<NotKept> for NotMade {
     fn from(why: NotKept) -> Self {
         Self::NotKept(why)
     }
-}
-
-/// One line of what a caller has.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
-    pub(super) id: String,
-    pub(super) agent: String,
-    pub(super) origin: String,
-    /// [`Bound::mark`].
-    pub(super) mark: String,
-    pub(super) method: String,
-    pub(super) path: String,
-}
-
-impl Entry {
-    fn read(line: &str) -> Option<Self> {
-        let mut words = line.splitn(7, ' ').map(str::to_owned);
-        let (id, _) = (words.next()?, words.next()?);
-        let (agent, origin, mark) = (words.next()?, words.next()?, words.next()?);
-        Some(Self { id, agent, origin, mark, method: words.next()?, path: words.next()? })
-    }
-}
-
-/// A list, as it was found: a line for each contract, `{id} {until} {more}`.
-struct List {
-    key: String,
-    expect: Expect,
-    lines: Vec<String>,
-}
-
-impl List {
-    async fn read(records: &dyn Records, key: String, now: u64) -> Result<Self, NotKept> {
-        let record = records.get(&key).await?;
-        let expect = record.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
-        let text = record.as_ref().and_then(|record| std::str::from_utf8(&record.value).ok()).unwrap_or_default();
-        let lines = text.lines().filter(|line| until(line) > now).map(str::to_owned).collect();
-        Ok(Self { key, expect, lines })
-    }
-
-    fn add(&mut self, contract: &Contract, more: &str) {
-        self.lines.push(format!("{} {} {more}", contract.id, contract.until));
-    }
-
-    fn ids(&self) -> impl Iterator<Item = &str> {
-        self.lines.iter().map(|line| id(line))
-    }
-
-    fn drop(&mut self, id: &str) {
-        self.lines.retain(|line| self::id(line) != id);
-    }
-
-    /// The oldest that was made on another connection than this one is of: that of the same agent first.
-    fn gives_way(&self, agent: &str, mark: &str) -> Option<String> {
-        let of_another = |entry: &Entry| is_of_a_connection(&entry.mark) && entry.mark != mark;
-        let mut there: Vec<Entry> = self.lines.iter().filter_map(|line| Entry::read(line)).filter(of_another).collect();
-        there.sort_by_key(|entry| entry.agent != agent);
-        there.into_iter().next().map(|entry| entry.id)
-    }
-
-    /// Kept until the last of its contracts is over.
-    fn change(self, now: u64) -> Change {
-        let last = self.lines.iter().map(|line| until(line)).max();
-        let put = match last {
-            Some(last) => {
-                Put::Value(self.lines.join("\n").into(), Duration::from_secs(last.saturating_sub(now)) + ENDED)
-            }
-            None => Put::Nothing,
-        };
-        Change { key: self.key, expect: self.expect, put }
-    }
-}
-
-fn id(line: &str) -> &str {
-    line.split(' ').next().unwrap_or_default()
-}
-
-fn until(line: &str) -> u64 {
-    line.split(' ').nth(1).and_then(|until| until.parse().ok()).unwrap_or(0)
 }
 
 impl<'a> Contracts<'a> {

@@ -1,5 +1,6 @@
 //! What is told to whole requests.
 
+mod around;
 mod bargains;
 mod gates;
 mod lives;

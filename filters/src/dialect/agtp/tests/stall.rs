@@ -2,17 +2,16 @@
 
 use std::{net::Ipv4Addr, path::Path};
 
-use async_trait::async_trait;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, Method, StatusCode};
-use parking_lot::Mutex;
+use http::{HeaderMap, HeaderName, Method};
 use serde_json::{Value, json};
 
+use super::around::Around;
 use crate::{
     caller::{Caller, Granted, Proof},
     chain::Chains,
     concierge::Library,
-    desk::{Answer, Background, Busy, Call, Carried, Desk, Errand, Failed, Finish, Holders, Kept, Outside, Upstream},
+    desk::{Desk, Kept},
     dialect::agtp::{attribution::testing::CALLER, genesis::testing::GENESIS},
     fault::Fault,
     reply::Reply,
@@ -275,48 +274,4 @@ impl Told {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
-}
-
-/// A site that has everything, and nothing else.
-#[derive(Default)]
-struct Around {
-    asked: Mutex<Vec<String>>,
-}
-
-#[async_trait]
-impl Upstream for Around {
-    async fn call(&self, call: Call<'_>) -> Result<Answer, Failed> {
-        self.asked.lock().push(format!("{} {}", call.method, call.target));
-        Ok(Answer { status: StatusCode::OK, headers: HeaderMap::new(), body: Bytes::from_static(b"{\"left\":3}") })
-    }
-}
-
-impl Holders for Around {
-    fn name(&self) -> &str {
-        "here"
-    }
-
-    fn is_gone(&self, _: &str) -> bool {
-        false
-    }
-}
-
-#[async_trait]
-impl Background for Around {
-    async fn run(&self, _: Errand, _: Box<dyn Finish>) -> Result<Option<Carried>, Busy> {
-        Err(Busy)
-    }
-}
-
-#[async_trait]
-impl Outside for Around {
-    fn check(&self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    async fn deliver(&self, _: &str, _: Bytes) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn undelivered(&self, _: &str, _: &str) {}
 }
