@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Refusals that are a limit's doing.
-const LIMITS: [(&str, &str); 12] = [
+const LIMITS: [(&str, &str); 13] = [
     ("rate_limited", "[rate_limits]: too many requests"),
     ("session_tokens", "[token_budget]: a session's tokens"),
     ("daily_tokens", "[token_budget]: a day's tokens"),
