@@ -4,10 +4,13 @@
 //! no more escapes than JSON needs. Blanks, and escapes that could be left out, are taken out. What is not plain is not
 //! therefore wrong: `None` means that this module does not judge it.
 
+mod reduced;
 #[cfg(test)]
 mod tests;
 
 use std::{borrow::Cow, ops::Range};
+
+use reduced::{escape, reduced};
 
 /// Deeper than that is not plain; the library itself takes 127.
 const DEEPEST: usize = 64;
@@ -319,50 +322,4 @@ fn unmarked(text: &[u8]) -> usize {
     }
     let is_mark = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..b' ');
     at + text[at..].iter().position(is_mark).unwrap_or(text.len() - at)
-}
-
-/// The length of an escape, and whether it has to be one; `None` where the library has to look.
-fn escape(text: &[u8]) -> Option<(usize, bool)> {
-    match text.get(1)? {
-        b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't' => Some((2, true)),
-        b'/' => Some((2, false)),
-        b'u' => escaped(text).map(|_| (6, false)),
-        _ => None,
-    }
-}
-
-/// The character of an escape such as `\u00e9`, where it can stand for itself.
-fn escaped(text: &[u8]) -> Option<char> {
-    let digits = std::str::from_utf8(text.get(2..6)?).ok().filter(|digits| !digits.starts_with('+'))?;
-    let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
-    (c >= ' ' && !matches!(c, '"' | '\\')).then_some(c)
-}
-
-/// A plain text without what can be left out.
-fn reduced(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(json.len());
-    let (mut at, mut quoted) = (0, false);
-    while let Some(byte) = json.get(at) {
-        match byte {
-            b'"' => quoted = !quoted,
-            b' ' | b'\n' | b'\r' | b'\t' if !quoted => {
-                at += 1;
-                continue;
-            }
-            b'\\' => {
-                let (length, needed) = escape(&json[at..]).unwrap_or((1, true));
-                match escaped(&json[at..]).filter(|_| length == 6) {
-                    Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-                    None if needed => out.extend_from_slice(&json[at..at + length]),
-                    None => out.push(b'/'),
-                }
-                at += length;
-                continue;
-            }
-            _ => {}
-        }
-        out.push(*byte);
-        at += 1;
-    }
-    out
 }
