@@ -1,7 +1,7 @@
 //! Promise: SIGTERM lets what is under way finish, takes no longer than it must, and never longer than shutdown_timeout.
 
 use crate::support::page::{PAGE, assert_rewritten};
-use crate::support::{Ask, Gate, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};
+use crate::support::{Ask, Gate, Origin, Reply, Request, SOON, Setup, SlowReaders, Tls, Via, eventually};
 use std::time::Duration;
 
 const PROMPT: Duration = Duration::from_secs(4);
@@ -65,43 +65,12 @@ async fn drain_lets_answers_under_way_finish() {
 #[tokio::test]
 async fn drain_waits_for_who_reads_slowly_over_http2() {
     const LENGTH: usize = 96 * 1024;
-    const STREAMS: usize = 8;
-    let origin = Origin::start(|_: &Request| {
-        Reply::new(200).header("Content-Type", "application/octet-stream").body(vec![b'x'; LENGTH])
-    })
-    .await;
+    let origin = SlowReaders::origin(LENGTH).await;
     let tls = Tls::new();
     let mut desk = Setup::before(&origin).tls(&tls).start().await;
-    let socket = tls.connect(desk.ports.https, &["h2"]).await.expect("a TLS connection");
-    // The window of all of it is the smallest there is: the rest waits in the desk.
-    let (sender, connection) = h2::client::handshake(socket).await.expect("HTTP/2");
-    let connection = tokio::spawn(connection);
-    let mut answers = Vec::new();
-    for n in 0..STREAMS {
-        let request = http::Request::get(format!("https://site.test/{n}")).body(()).expect("a request");
-        let mut sender = sender.clone().ready().await.expect("room for a stream");
-        answers.push(sender.send_request(request, true).expect("sent").0);
-    }
-    drop(sender);
-    let mut reading = Vec::new();
-    for answer in answers {
-        let mut stream = answer.await.expect("a head").into_body();
-        reading.push(tokio::spawn(async move {
-            let mut read = 0;
-            while let Some(part) = stream.data().await {
-                let part = part.unwrap_or_else(|e| panic!("{e} after {read} bytes"));
-                read += part.len();
-                tokio::time::sleep(Duration::from_millis(250)).await;
-                stream.flow_control().release_capacity(part.len()).expect("taken");
-            }
-            read
-        }));
-    }
+    let readers = SlowReaders::begin(desk.ports.https, &tls, LENGTH, Duration::from_millis(250)).await;
     desk.signal(libc::SIGTERM);
-    for reading in reading {
-        assert_eq!(reading.await.expect("all of it"), LENGTH);
-    }
-    connection.abort();
+    readers.read_all().await;
     assert_eq!(desk.wait_exit(SOON).await.0.code(), Some(0));
 }
 

@@ -191,6 +191,9 @@ async fn firewall_blocks_in_the_callers_words_and_says_nothing_of_the_value() {
         assert!(response.text().contains("took this call"), "{}", response.text());
         assert_clean(&response.text(), "an action");
     }
+    // The caller is told no rule, the operator is.
+    let found = desk.metric("frontdesk_firewall_total{rule=\"github-token\"}").await;
+    assert!(found >= Some(5.0), "{found:?}");
 }
 
 #[tokio::test]

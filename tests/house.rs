@@ -73,6 +73,26 @@ fn house_the_proxy_knows_no_protocols_word() {
     }
 }
 
+/// What a capability is and how it is carried out is the same for every dialect; only tables of the configuration are
+/// called what a dialect calls itself.
+#[test]
+fn house_the_desk_names_no_dialect() {
+    for (path, text) in sources("filters/src/desk") {
+        for line in text.to_lowercase().lines().filter(|line| !line.trim_start().starts_with("//")) {
+            assert!(!line.contains("dialect::"), "{}: {line}", path.display());
+            for word in ["ahp", "aicp", "agtp", "aahp", "aom", "mcp", "openapi"] {
+                let named = line.match_indices(word).any(|(at, _)| {
+                    let before = line[..at].chars().last();
+                    let after = line[at + word.len()..].chars().next();
+                    let letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+                    !letter(before) && !letter(after) && before != Some('.')
+                });
+                assert!(!named, "{} names {word}: {line}", path.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn house_one_file_does_what_has_no_safe_form() {
     let forbidden = "#![forbid(unsafe_code)]";

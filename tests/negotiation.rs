@@ -27,6 +27,8 @@ async fn negotiation_gives_the_manifest_to_who_prefers_it() {
         assert!(!control.iter().any(|c| c.starts_with("max-age")), "{control:?}");
         assert!(response.headers.tokens("vary").contains(&"accept".to_owned()), "{accept}");
     }
+    let lines = Ask::get("/any/page").accept("text/html;q=0.5").accept("application/agent+json");
+    assert_eq!(desk.ask(Via::H1, lines).await.json(), manifest.json(), "what several lines say counts as one list");
     assert!(origin.asked().is_empty());
 }
 

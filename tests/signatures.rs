@@ -1,5 +1,6 @@
 //! Promise: an agent that signs its requests is known by its key, and by nothing that anybody could copy.
 
+use crate::support::calls::{call, query};
 use crate::support::jwks::now;
 use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, api_key, assert_limited, assert_refused, converse, is_let_through, rate};
@@ -9,7 +10,8 @@ use crate::support::{Ask, Desk, Origin, Reply, Request, Response, Setup, Tls, Vi
 const AGENT: &str = "https://bot.example";
 
 async fn desk_with(bot: &Bot, more: impl FnOnce(Setup) -> Setup) -> (Origin, Desk) {
-    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let answer = |r: &Request| if r.target.starts_with("/api/") { Reply::json("[]") } else { Reply::html(PAGE) };
+    let origin = Origin::start(answer).await;
     let rates = [("anonymous", "100/minute"), ("authenticated", "40/minute")];
     let setup = Setup::before(&origin).limits(&rates).tls(&Tls::new()).tail(&bot.known());
     let desk = more(setup).start().await;
@@ -201,6 +203,19 @@ async fn signatures_with_a_nonce_are_good_once_for_64_at_once() {
     let responses = at_once(&[&desk], vec![signed; 64]).await;
     assert_eq!(responses.iter().filter(|r| r.status == LET_THROUGH).count(), 1);
     assert!(responses.iter().all(|r| [LET_THROUGH, 401].contains(&r.status)));
+}
+
+/// A cache between them would give it to whoever asks next, signed or not.
+#[tokio::test]
+async fn signatures_keep_what_is_answered_private() {
+    let bot = Bot::new(AGENT);
+    let lines = "\ndata_sensitivity = \"public\"\ncache_ttl_seconds = 60\nupstream = { method = \"GET\", path = \"/api/items\" }";
+    let (_origin, desk) = desk_with(&bot, |setup| setup.tail(&query("items.search", lines))).await;
+    let ask = || call("/agent/items/search", &serde_json::json!({}));
+    for (asked, whose) in [(ask(), "public"), (bot.sign(ask()), "private")] {
+        let response = desk.ask(Via::H1, asked).await;
+        assert_eq!(response.headers.tokens("cache-control"), [whose, "max-age=60"], "{}", response.text());
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,16 @@
 //!
 //! Works on the header's bytes without allocating; it runs on every page request.
 
-use crate::text::{parts, unquoted};
+use std::borrow::Cow;
+
+use http::{HeaderMap, header};
+
+use crate::text::{joined, parts, unquoted};
+
+/// What a client takes: the value of `Accept`, of all its lines where there are several.
+pub fn of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+    joined(headers, header::ACCEPT)
+}
 
 /// One member of an `Accept` header.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,6 +91,11 @@ pub fn prefers_explicitly(accept: &str, media: &str) -> bool {
 /// Whether a media type is named with a weight above zero, wildcards apart.
 pub fn names(accept: &str, media: &str) -> bool {
     members(accept).any(|m| m.weight > 0 && m.media.eq_ignore_ascii_case(media))
+}
+
+/// Whether a media type is named as not wanted.
+pub fn rules_out(accept: &str, media: &str) -> bool {
+    members(accept).any(|m| m.weight == 0 && m.media.eq_ignore_ascii_case(media))
 }
 
 /// The weight of a media type by its most specific member, 0 when nothing admits it.

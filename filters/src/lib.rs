@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accept;
+mod boxed;
 pub mod caller;
 pub mod chain;
 pub mod concierge;
@@ -26,6 +27,7 @@ mod id;
 pub mod import;
 pub mod inspect;
 pub mod limits;
+pub mod media;
 pub mod openapi;
 pub mod page;
 pub mod path;
@@ -38,6 +40,7 @@ pub mod state;
 mod strict;
 pub mod text;
 
+pub use boxed::boxed;
 pub use decide::{
     Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, decide_spoken, decide_unread, make,
 };

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
+
 /// The canonical form of a request path: percent-decoded once, backslashes as slashes, `;parameters` cut from each
 /// segment and blanks from its end, empty, `.` and `..` segments collapsed, no trailing slash (but for the root), query and fragment cut.
 ///
@@ -15,7 +17,8 @@ pub fn canonical(path: &str) -> Cow<'_, str> {
     if is_canonical(path) {
         return Cow::Borrowed(path);
     }
-    let decoded = decode(path.as_bytes());
+    // Once; what is not valid UTF-8 afterwards is replaced, which no endpoint of ours contains.
+    let decoded = percent_decode_str(path).decode_utf8_lossy();
     // A site that is written in C may read no further.
     let decoded = decoded.split('\0').next().unwrap_or_default();
     let mut kept: Vec<&str> = Vec::new();
@@ -56,10 +59,7 @@ fn segments(path: &str, backslash: bool, semicolon: bool) -> Vec<Cow<'_, str>> {
     let mut kept: Vec<Cow<'_, str>> = Vec::new();
     for segment in path.split(|c| c == '/' || backslash && c == '\\') {
         let segment = if semicolon { segment.split(';').next().unwrap_or("") } else { segment };
-        let segment = match segment.contains('%') {
-            true => Cow::Owned(decode(segment.as_bytes())),
-            false => Cow::Borrowed(segment),
-        };
+        let segment = percent_decode_str(segment).decode_utf8_lossy();
         match segment.as_ref() {
             "" | "." => {}
             ".." => drop(kept.pop()),
@@ -72,7 +72,7 @@ fn segments(path: &str, backslash: bool, semicolon: bool) -> Vec<Cow<'_, str>> {
 /// The value that stands in a place of a path, decoded; `None` where it is spelled in a way that a site might read
 /// otherwise.
 pub(crate) fn value(sent: &str) -> Option<String> {
-    let decoded = percent_encoding::percent_decode_str(sent).decode_utf8().ok()?;
+    let decoded = percent_decode_str(sent).decode_utf8().ok()?;
     let escapes = sent.match_indices('%').all(|(at, _)| {
         sent.as_bytes().get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     });
@@ -114,26 +114,6 @@ fn is_canonical(path: &str) -> bool {
         }
     }
     true
-}
-
-/// Decodes `%XX` once; what is not valid UTF-8 afterwards is replaced, which no endpoint of ours contains.
-fn decode(path: &[u8]) -> String {
-    let mut out = Vec::with_capacity(path.len());
-    let mut i = 0;
-    while i < path.len() {
-        let hex = |b: u8| (b as char).to_digit(16);
-        match (path[i], path.get(i + 1).copied().and_then(hex), path.get(i + 2).copied().and_then(hex)) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                i += 3;
-            }
-            (b, _, _) => {
-                out.push(b);
-                i += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! A call of an agent endpoint, once it is known who calls and that they are within limits: what a dialect makes of it.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{borrow::Cow, fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use crate::{
+    accept,
     caller::Caller,
     desk::{Account, Desk},
     dialect::Explain,
@@ -14,6 +15,7 @@ use crate::{
     firewall::{self, Flags},
     reply::Reply,
     site::{Settings, Snapshot},
+    text,
 };
 
 /// From where a browser asks (W3C Fetch Metadata).
@@ -66,10 +68,9 @@ impl Incoming<'_> {
     ///
     /// It is not; without it a retry would be a second call.
     pub(crate) fn idempotency_key(&self) -> Result<Option<&str>, Refusal> {
-        let mut values = self.headers.get_all(IDEMPOTENCY_KEY).iter();
-        let Some(value) = values.next() else { return Ok(None) };
-        let value = value.to_str().ok().filter(|_| values.next().is_none()).map(str::trim);
-        let value = value.ok_or_else(|| Refusal::from(Fault::BadRequest).saying(NO_KEY))?;
+        let value = text::once(self.headers, &IDEMPOTENCY_KEY);
+        let value = value.map_err(|_| Refusal::from(Fault::BadRequest).saying(NO_KEY))?;
+        let Some(value) = value else { return Ok(None) };
         let unquoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
         checked_key(unquoted).map(Some)
     }
@@ -83,8 +84,8 @@ impl Incoming<'_> {
     }
 
     /// What the client takes.
-    pub(crate) fn accept(&self) -> Option<&str> {
-        self.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok())
+    pub(crate) fn accept(&self) -> Option<Cow<'_, str>> {
+        accept::of(self.headers)
     }
 }
 

@@ -1,5 +1,41 @@
 //! How bytes and texts are shown, and header fields taken apart: what many places need in the same way.
 
+use std::borrow::Cow;
+
+use http::{HeaderMap, HeaderName};
+
+/// All lines of a list field as one (RFC 9110 §5.3). A line that is not text says nothing.
+pub fn joined(headers: &HeaderMap, name: HeaderName) -> Option<Cow<'_, str>> {
+    let mut lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
+    let first = lines.next()?;
+    let Some(second) = lines.next() else { return Some(first.into()) };
+    Some([first, second].into_iter().chain(lines).collect::<Vec<_>>().join(", ").into())
+}
+
+/// The value of a field that may be there once, trimmed.
+///
+/// # Errors
+///
+/// It is there more than once, or is no text.
+pub(crate) fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, NotOnce> {
+    let mut lines = headers.get_all(name).iter();
+    match (lines.next().map(|line| line.to_str()), lines.next()) {
+        (None, _) => Ok(None),
+        (Some(Ok(line)), None) => Ok(Some(line.trim())),
+        _ => Err(NotOnce(name.clone())),
+    }
+}
+
+/// A field that has to be there once, as text, and is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotOnce(pub(crate) HeaderName);
+
+impl std::fmt::Display for NotOnce {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "The header {} has to be there once, as text.", self.0)
+    }
+}
+
 /// In small hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -40,6 +40,7 @@ pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Re
                 // Most bodies come in one piece.
                 Ok(Some(chunk)) if body.is_empty() && session.is_body_done() => return Ok(chunk),
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Err(e) if *e.etype() == ErrorType::ReadTimedout => return Err(Some(Fault::RequestTimeout.into())),
                 Err(e) if is_gone(&e) => return Err(None),
                 Err(_) => {
                     let detail =
@@ -57,8 +58,5 @@ pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Re
 
 /// Whether there is nobody to tell.
 fn is_gone(e: &Error) -> bool {
-    matches!(
-        e.etype(),
-        ErrorType::ConnectionClosed | ErrorType::ReadError | ErrorType::ReadTimedout | ErrorType::H2Error
-    )
+    matches!(e.etype(), ErrorType::ConnectionClosed | ErrorType::ReadError | ErrorType::H2Error)
 }

@@ -17,6 +17,7 @@ mod front;
 mod handoff;
 mod intake;
 mod jobs;
+mod label;
 mod lane;
 mod live;
 mod logs;

@@ -43,6 +43,7 @@ async fn firewall_looks_through_markdown_llms_txt_and_the_concierge() {
     let response = desk.call(Ask::get("/tea").accept("text/markdown")).await;
     assert_eq!(response.status, 502, "{}", response.text());
     assert_clean(&response.text(), "a page that is blocked");
+    assert!(desk.metric("frontdesk_firewall_total{rule=\"github-token\"}").await >= Some(1.0));
 }
 
 #[tokio::test]

@@ -106,6 +106,27 @@ async fn supervision_changes_arguments_and_nothing_else() {
     assert_eq!(orders(&origin).len(), before, "and none of them got there");
 }
 
+/// The schema takes them, the site's address does not: that is the harness's doing, not of who called.
+#[tokio::test]
+async fn supervision_that_makes_arguments_which_cannot_be_sent_blocks() {
+    let harness = Harness::open().await;
+    let origin = shop().await;
+    let wrap = action(
+        "orders.wrap",
+        "\ninput_schema = { type = \"object\", properties = { item = { type = \"string\" } } }\nupstream = { method = \"POST\", path = \"/api/wrap/{item}\" }",
+    );
+    let desk = before(&origin, &[harness.url()], "").tail(&wrap).start().await;
+    reachable(&desk).await;
+    let ask = || desk.call(call("/agent/orders/wrap", &json!({ "item": "tea" })).bearer(FULL));
+    assert_eq!(ask().await.status, 200);
+    let arguments = json!({ "item": "../orders" });
+    harness.says(json!({ "decision": "modify", "modified_payload": { "arguments": arguments } }));
+    let (status, text) = refused("aicp", &ask().await);
+    assert_eq!(status, 403, "{text}");
+    assert!(text.contains("harness_blocked"), "{text}");
+    assert_eq!(upstream_calls(&origin).len(), 1);
+}
+
 #[tokio::test]
 async fn supervision_defers_for_as_long_as_it_says() {
     let harness = Harness::open().await;

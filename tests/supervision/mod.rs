@@ -7,6 +7,7 @@ mod people;
 mod told;
 mod transports;
 
+use crate::support::calls::{action, upstream_calls};
 use crate::support::supervisor::{
     ALL, DIALECTS, Harness, TOKEN, answer, before, is_done, open, order, orders, place, reachable, refused, shop,
 };

@@ -36,6 +36,7 @@ pub mod rpc;
 pub mod setup;
 pub mod shop;
 pub mod signer;
+mod slow_readers;
 pub mod supervisor;
 pub mod tls;
 pub mod trips;
@@ -54,6 +55,7 @@ pub use message::{Framing, Headers, Request, Response};
 pub use origin::Origin;
 pub use reply::{Answer, Reply, Step};
 pub use setup::{Ports, Setup};
+pub use slow_readers::SlowReaders;
 pub use tls::Tls;
 
 use std::time::{Duration, Instant};

@@ -141,6 +141,7 @@ pub async fn shop() -> Origin {
     Origin::start(|request: &Request| match path(request) {
         "/api/orders" => Reply::new(201).header("Content-Type", "application/json").body(r#"{"order":"o-1"}"#),
         "/api/items" => Reply::json(r#"{"items":["tea"]}"#),
+        path if path.starts_with("/api/wrap/") => Reply::json("{}"),
         "/api/broken" => Reply::new(500).body("no"),
         _ => Reply::html("<!doctype html><html><head><title>Shop</title></head><body><p>Tea.</p></body></html>"),
     })

@@ -11,8 +11,7 @@ use crate::{
     caller::Caller,
     content,
     desk::Answer,
-    fault::{Fault, Refusal},
-    firewall::MUST_NOT_LEAVE,
+    firewall::blocked,
     limits::Counted,
     page::markdown::{self, By, Written},
     path, problem,
@@ -128,10 +127,12 @@ impl Desk<'_> {
         answer: &Answer,
         standing: Vec<(HeaderName, HeaderValue)>,
     ) -> Made {
-        let Some(flags) = written.passed() else {
-            let refusal = Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() }.saying(MUST_NOT_LEAVE);
-            let told = self.told(Caller::at(self.request.address), Err(refusal.into()), problem::reply, None);
-            return Made::of(told.decision, "blocked");
+        let flags = match written.passed() {
+            Ok(flags) => flags,
+            Err(flags) => {
+                let told = self.told(Caller::at(self.request.address), Err(blocked().into()), problem::reply, None);
+                return Made { decision: told.decision, what: "blocked", flags: flags.clone() };
+            }
         };
         let signals = self.snapshot.signals.as_ref();
         let mut reply = written.reply(by, page, &answer.headers, self.request.headers, signals);

@@ -187,7 +187,8 @@ impl Desk<'_> {
         }
         // A doubt about a page's visitor is no reason to refuse the page.
         let (caller, _) = self.identified(true).await;
-        let preferred = self.reads().then(|| accept_of(self.request.headers).and_then(accept::preferred)).flatten();
+        let accept = accept::of(self.request.headers);
+        let preferred = accept.as_deref().filter(|_| self.reads()).and_then(accept::preferred);
         let instead = preferred.is_some_and(|media| media.eq_ignore_ascii_case(ahp::MEDIA_TYPE));
         let making = if self.reads() && !instead { self.making(preferred) } else { None };
         let policies = &self.snapshot.policies;
@@ -249,7 +250,7 @@ impl Desk<'_> {
             }
             Err(refusal) => {
                 let insertion = self.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
-                let mut reply = explain(&refusal, accept_of(self.request.headers), insertion);
+                let mut reply = explain(&refusal, accept::of(self.request.headers).as_deref(), insertion);
                 if refusal.fault == Fault::Unauthenticated
                     && let Some(how) = self.snapshot.callers.signature_challenge()
                 {
@@ -292,8 +293,4 @@ impl Decided {
             near: None,
         }
     }
-}
-
-fn accept_of(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::ACCEPT).and_then(|v| v.to_str().ok())
 }

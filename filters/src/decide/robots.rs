@@ -9,13 +9,9 @@ use super::{
 };
 use crate::{
     desk::Answer,
-    etag,
-    page::{kind, robots},
+    etag, media,
+    page::{kind, robots, validators::OF_BYTES},
 };
-
-/// What is true of bytes that are no longer these.
-const OF_BYTES: [&str; 7] =
-    ["etag", "last-modified", "accept-ranges", "content-md5", "digest", "content-digest", "repr-digest"];
 
 impl Desk<'_> {
     pub(super) async fn robots(&self, site: &dyn Site) -> Option<Made> {
@@ -25,7 +21,7 @@ impl Desk<'_> {
         let mut answer = got.whole()?;
         let cache_control = answer.headers.get_all(header::CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok());
         let plain = answer.headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok());
-        let plain = plain.is_some_and(|kind| kind.split(';').next().unwrap_or("").trim() == "text/plain");
+        let plain = plain.is_some_and(|kind| media::essence(kind).eq_ignore_ascii_case("text/plain"));
         let file = match answer.status {
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 answer = Answer {
@@ -51,7 +47,7 @@ impl Desk<'_> {
             return Some(Made::of(Decision::Answer(self.relayed(answer)), "robots_own"));
         };
         answer.body = file.into();
-        for name in OF_BYTES {
+        for name in OF_BYTES.iter().chain(&[header::ETAG, header::LAST_MODIFIED]) {
             answer.headers.remove(name);
         }
         let tag = etag::strong(&answer.body);

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::{Raw, Told, seen::Seen, step::Step};
 use crate::{
-    fault::{Fault, Refusal},
-    firewall::{Firewall, Flags, Form, MUST_NOT_LEAVE},
+    fault::Refusal,
+    firewall::{Firewall, Flags, Form, blocked},
 };
 
 /// What was found in what is told, as whoever reads it hears of it.
@@ -51,12 +51,12 @@ impl Step<'_> {
         if self.depth > 0 {
             return Ok(told);
         }
-        let Some((told, flags)) = self.passed(told) else {
-            let refusal = Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() };
-            return Err(refusal.saying(MUST_NOT_LEAVE));
+        let (told, flags) = match self.passed(told) {
+            Ok((told, flags)) => (Ok(told), flags),
+            Err(flags) => (Err(blocked()), flags),
         };
         self.account.flags.merge(&flags);
-        Ok(told)
+        told
     }
 
     /// What may be kept of what was [`shown`](Self::shown).
@@ -65,12 +65,12 @@ impl Step<'_> {
             return Cow::Borrowed(told);
         }
         Cow::Owned(match self.passed(told.clone()) {
-            Some((told, _)) => told,
-            None => Told { data: Value::Null.into(), raw: None, omitted: true, ..told.clone() },
+            Ok((told, _)) => told,
+            Err(_) => Told { data: Value::Null.into(), raw: None, omitted: true, ..told.clone() },
         })
     }
 
-    fn passed(&self, told: Told) -> Option<(Told, Flags)> {
+    fn passed(&self, told: Told) -> Result<(Told, Flags), Flags> {
         let snapshot = self.desk.snapshot;
         passed(&snapshot.firewall, &snapshot.seen, told)
     }
@@ -98,10 +98,14 @@ pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<Value> 
     if passed.flags.is_empty() { Some(value.clone()) } else { serde_json::from_slice(&passed.body).ok() }
 }
 
-/// The same without what must not leave, and what was found; `None`: nothing of it may.
-fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Option<(Told, Flags)> {
+/// The same without what must not leave, and what was found.
+///
+/// # Errors
+///
+/// Nothing of it may, for what was found.
+fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Result<(Told, Flags), Flags> {
     if firewall.is_off() {
-        return Some((told, Flags::default()));
+        return Ok((told, Flags::default()));
     }
     let mut flags = Flags::default();
     let mut changed = false;
@@ -109,19 +113,19 @@ fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Option<(Told, Fla
     if text.len() > 4 && !told.data.is_seen() {
         let passed = firewall.pass(text.clone(), Form::Json);
         if passed.blocked {
-            return None;
+            return Err(passed.flags);
         }
         // The same bytes are the same text: nothing was taken out.
         if passed.body.as_ptr() != text.as_ptr() {
             changed = true;
-            told.data = super::Data::read(passed.body).ok()?.unremembered();
+            told.data = super::Data::read(passed.body).map_err(|_| passed.flags.clone())?.unremembered();
         } else if let Some(sent) = told.data.sent().filter(|_| passed.flags.is_empty()) {
             seen.remember(sent);
         }
         flags.merge(&passed.flags);
     }
     if let Some(raw) = &mut told.raw {
-        let passed = firewall.pass_raw(&raw.content_type, &raw.body)?;
+        let passed = firewall.pass_raw(&raw.content_type, &raw.body).map_err(|found| flags.merged(&found))?;
         changed |= passed.is_changed;
         flags.merge(&passed.flags);
         *raw = Raw { content_type: passed.content_type, body: passed.body };
@@ -133,7 +137,7 @@ fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Option<(Told, Fla
         }
     }
     told.flags = Flagged::new(words, told.flags.changed() || changed);
-    Some((told, flags))
+    Ok((told, flags))
 }
 
 #[cfg(test)]
@@ -170,7 +174,7 @@ mod tests {
         assert_eq!(body("image/png"), format!("x {TOKEN}"), "what is no text is not looked into");
 
         let wall = Firewall::new(Modes { secrets: Mode::Block, ..modes }, [], Vec::new());
-        assert!(passed(&wall, &Seen::default(), told).is_none());
+        assert_eq!(passed(&wall, &Seen::default(), told).unwrap_err().counts().count(), 1);
     }
 
     #[test]

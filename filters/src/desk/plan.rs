@@ -104,8 +104,8 @@ impl Plan {
         }
     }
 
-    /// What was declared, within what the policies allow and for as long as the answer is said to hold. What is about somebody is kept only where the declaration says
-    /// what for and for how long (AICP §12.7).
+    /// What was declared, within what the policies allow and for as long as the answer is said to hold. What is about
+    /// somebody is kept only where the declaration says what for and for how long (AICP §12.7).
     pub(crate) fn ttl(capability: &Capability, settings: &Settings) -> Duration {
         let privacy = &capability.privacy;
         if !capability.kind.is_read()

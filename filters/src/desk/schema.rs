@@ -68,7 +68,7 @@ impl Violation {
 /// Everything that schemas may refer to.
 pub struct Referred {
     named: Map<String, Value>,
-    openapi: Option<Value>,
+    document: Option<Value>,
     counted: Counted,
 }
 
@@ -76,15 +76,15 @@ impl Named for Referred {
     fn find(&self, reference: &str) -> Option<&Value> {
         match reference.strip_prefix("#/schemas/") {
             Some(name) => self.named.get(name),
-            None => self.openapi.as_ref()?.pointer(reference.strip_prefix('#')?),
+            None => self.document.as_ref()?.pointer(reference.strip_prefix('#')?),
         }
     }
 }
 
 impl Referred {
     /// Schemas by name, and an OpenAPI document whose components are JSON Schemas.
-    pub fn new(named: Map<String, Value>, openapi: Option<Value>) -> Self {
-        Self { named, openapi, counted: Counted::default() }
+    pub fn new(named: Map<String, Value>, document: Option<Value>) -> Self {
+        Self { named, document, counted: Counted::default() }
     }
 
     /// A schema that says what it means by itself, for a document that the others are not in. Where references go round

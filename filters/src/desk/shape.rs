@@ -17,6 +17,7 @@ use super::{
 use crate::{
     fault::{Fault, Refusal},
     firewall::Utf16,
+    media,
     site::ResponseKind,
 };
 
@@ -140,8 +141,7 @@ fn has_few_parts(json: &[u8]) -> bool {
 
 /// Anything at all, as JSON.
 fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
-    let media = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let is_json = has_few_parts(body) && (media.ends_with("/json") || media.ends_with("+json"));
+    let is_json = has_few_parts(body) && media::is_json(kind);
     let mut data = json!({ "content_type": kind, "status": status.as_u16() });
     if let Some(spelled) = Utf16::of(kind, body) {
         // As it reads: whoever looks for what must not leave has to see it.

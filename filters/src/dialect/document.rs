@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use crate::{etag, firewall::Flags, page::signals::Signals, reply::Reply};
+use crate::{accept, etag, firewall::Flags, page::signals::Signals, reply::Reply};
 
 /// One representation of a document.
 #[derive(Debug, Clone)]
@@ -79,12 +79,14 @@ impl Document {
     /// Answers a request for this document: GET, HEAD and OPTIONS, conditional requests included. `None` for methods
     /// that it does not take.
     pub fn respond(&self, method: &Method, headers: &HeaderMap) -> Option<Reply> {
-        let accept = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
+        let accept = accept::of(headers);
         Some(match *method {
-            Method::GET | Method::HEAD => match self.negotiate.map_or(Ok(0), |choose| choose(accept, self)) {
-                Ok(variant) => self.variants[variant].answer(headers),
-                Err(refusal) => refusal,
-            },
+            Method::GET | Method::HEAD => {
+                match self.negotiate.map_or(Ok(0), |choose| choose(accept.as_deref(), self)) {
+                    Ok(variant) => self.variants[variant].answer(headers),
+                    Err(refusal) => refusal,
+                }
+            }
             Method::OPTIONS => Reply::empty(StatusCode::NO_CONTENT)
                 .with(header::ALLOW, ALLOW)
                 .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")

@@ -26,6 +26,7 @@ use crate::{
     desk::ticket::Ticket,
     endpoint::Endpoint,
     fault::Refusal,
+    media,
     page::Insertion,
     reply::Reply,
     site::{AgentPath, Declaration, Paths, Snapshot},
@@ -147,18 +148,13 @@ impl Occupied {
     }
 }
 
-fn media(seen: &Seen) -> String {
-    seen.kind.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
-}
-
 fn is_json(there: &Seen, nowhere: &Seen) -> bool {
-    let media = media(there);
-    there.status == StatusCode::OK && there != nowhere && (media.ends_with("/json") || media.ends_with("+json"))
+    there.status == StatusCode::OK && there != nowhere && media::is_json(&there.kind)
 }
 
 /// A site that answers every path with its start page has no document there.
 fn is_not_page(there: &Seen, nowhere: &Seen) -> bool {
-    let media = media(there);
+    let media = media::essence(&there.kind).to_ascii_lowercase();
     let page = media.is_empty() || media == "text/html" || media == "application/xhtml+xml";
     there.status == StatusCode::OK && there != nowhere && !page
 }

@@ -28,6 +28,7 @@ mod words;
 
 use std::borrow::Cow;
 
+use crate::fault::{Fault, Refusal};
 use anchors::Anchor;
 use escapes::Plain;
 pub use finding::{Finding, Kind, Rule};
@@ -43,6 +44,11 @@ pub(crate) use utf16::Utf16;
 
 /// What whoever asked is told of an answer that is blocked: nothing of what is in it.
 pub(crate) const MUST_NOT_LEAVE: &str = "The site's answer holds something that must not leave, and is not passed on.";
+
+/// The refusal that says so.
+pub(crate) fn blocked() -> Refusal {
+    Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() }.saying(MUST_NOT_LEAVE)
+}
 
 /// What becomes of what is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 
 use super::{Finding, Firewall, Kind, Mode, Rule, json};
+use crate::media;
 
 /// How a text is read, and what may stand in the place of something in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +17,9 @@ pub enum Form {
 impl Form {
     /// The form of what has this media type; `None` for what is no text, which nobody looks into.
     pub fn of(content_type: &str) -> Option<Self> {
-        let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let media = media::essence(content_type).to_ascii_lowercase();
         match media.as_str() {
-            json if json.ends_with("/json") || json.ends_with("+json") => Some(Self::Json),
+            json if media::is_json(json) => Some(Self::Json),
             text if text.starts_with("text/") || text.ends_with("+xml") || text.ends_with("+yaml") => Some(Self::Text),
             ""
             | "application/xml"
@@ -155,6 +156,13 @@ impl Flags {
         for seen in &other.seen {
             self.add(&seen.rule, seen.kind, seen.mode, seen.count);
         }
+    }
+
+    /// These and those, where nothing comes of either.
+    pub(crate) fn merged(&self, other: &Self) -> Self {
+        let mut all = self.clone();
+        all.merge(other);
+        all
     }
 
     pub(super) fn add(&mut self, rule: &Rule, kind: Kind, mode: Mode, count: usize) {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::de::IgnoredAny;
 
 use super::{Firewall, Flags, Form, Passed, utf16::Utf16};
+use crate::media::essence;
 
 /// What a type becomes that must not be told itself.
 const UNNAMED: &str = "application/octet-stream";
@@ -32,31 +33,35 @@ pub(crate) struct PassedRaw {
 }
 
 impl Firewall {
-    /// Looks a body through, and the type that the site gives it; `None`: they must not leave.
-    pub(crate) fn pass_raw(&self, content_type: &str, body: &Bytes) -> Option<PassedRaw> {
+    /// Looks a body through, and the type that the site gives it.
+    ///
+    /// # Errors
+    ///
+    /// They must not leave, for what was found.
+    pub(crate) fn pass_raw(&self, content_type: &str, body: &Bytes) -> Result<PassedRaw, Flags> {
         let (kept, mut flags) = self.pass_type(content_type)?;
         let passed = self.pass_body(content_type, body);
-        if passed.blocked {
-            return None;
-        }
         flags.merge(&passed.flags);
+        if passed.blocked {
+            return Err(flags);
+        }
         let is_changed = passed.body.as_ptr() != body.as_ptr() || kept != content_type;
-        Some(PassedRaw { content_type: kept, body: passed.body, flags, is_changed })
+        Ok(PassedRaw { content_type: kept, body: passed.body, flags, is_changed })
     }
 
     /// A type without the parameters, where something in them must not leave.
-    fn pass_type(&self, content_type: &str) -> Option<(String, Flags)> {
+    fn pass_type(&self, content_type: &str) -> Result<(String, Flags), Flags> {
         let look = |text: &str| self.pass(Bytes::copy_from_slice(text.as_bytes()), Form::Text);
         let passed = look(content_type);
         if passed.blocked {
-            return None;
+            return Err(passed.flags);
         }
         if passed.body == content_type {
-            return Some((content_type.to_owned(), passed.flags));
+            return Ok((content_type.to_owned(), passed.flags));
         }
-        let media = content_type.split(';').next().unwrap_or_default().trim();
+        let media = essence(content_type);
         let kept = if look(media).body == media { media } else { UNNAMED };
-        Some((kept.to_owned(), passed.flags))
+        Ok((kept.to_owned(), passed.flags))
     }
 
     fn pass_body(&self, content_type: &str, body: &Bytes) -> Passed {
@@ -79,7 +84,7 @@ impl Firewall {
 }
 
 fn media(content_type: &str) -> String {
-    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    essence(content_type).to_ascii_lowercase()
 }
 
 /// Whether a type is that of something to be seen or heard rather than read.
@@ -169,7 +174,7 @@ mod tests {
         }
         let body = Bytes::from(spelled("\u{feff}nothing"));
         assert_eq!(wall(Mode::Redact).pass_raw("text/plain", &body).unwrap().body.as_ptr(), body.as_ptr());
-        assert!(wall(Mode::Block).pass_raw("text/plain", &spelled(&said).into()).is_none());
+        assert!(wall(Mode::Block).pass_raw("text/plain", &spelled(&said).into()).is_err());
     }
 
     #[test]
@@ -181,7 +186,7 @@ mod tests {
         assert_eq!(passed.flags.told(), ["secret-redacted;rules=github-token"]);
         assert_eq!(pass(Mode::Redact, &format!("a/{TOKEN}")).unwrap().content_type, UNNAMED);
         assert_eq!(pass(Mode::Report, &kind).unwrap().content_type, kind);
-        assert!(pass(Mode::Block, &kind).is_none());
+        assert_eq!(pass(Mode::Block, &kind).err().unwrap().counts().count(), 1);
         let plain = pass(Mode::Redact, "text/csv; header=present").unwrap();
         assert_eq!((plain.content_type.as_str(), plain.is_changed), ("text/csv; header=present", false));
     }

@@ -2,10 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::{
-    fault::{Fault, Refusal},
-    firewall::{Firewall, Flags, Form, MUST_NOT_LEAVE},
-};
+use crate::firewall::{Firewall, Flags, Form};
 
 /// What is left of an answer.
 pub(super) struct Left {
@@ -20,12 +17,11 @@ pub(super) struct Left {
 ///
 /// # Errors
 ///
-/// There is something in it that must not leave.
-pub(super) fn leave(firewall: &Firewall, kind: &'static str, body: Bytes) -> Result<Left, Refusal> {
+/// There is something in it that must not leave: what was found.
+pub(super) fn leave(firewall: &Firewall, kind: &'static str, body: Bytes) -> Result<Left, Flags> {
     let passed = firewall.pass(body.clone(), Form::of(kind).unwrap_or(Form::Text));
     if passed.blocked {
-        let refusal = Refusal::from(Fault::Malformed).saying(MUST_NOT_LEAVE);
-        return Err(Refusal { reason: "firewall_blocked", ..refusal });
+        return Err(passed.flags);
     }
     Ok(Left { is_changed: passed.body != body, body: passed.body, flags: passed.flags })
 }

@@ -18,7 +18,7 @@ use crate::{
     endpoint::Endpoint,
     etag,
     fault::{Fault, Refusal},
-    firewall::Flags,
+    firewall::{Flags, blocked},
     problem,
     reply::Reply,
     serve::{Incoming, Serve, Served},
@@ -53,17 +53,17 @@ struct Service {
 #[async_trait]
 impl Serve for Service {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
-        let mut state = None;
+        let (mut state, mut flags) = (None, Flags::default());
         let firewall = &desk.snapshot.firewall;
-        let (reply, flags, reason) = match self.look(desk, request, places, &mut state).await {
-            Ok((reply, flags)) => (reply, flags, None),
+        let (reply, reason) = match self.look(desk, request, places, &mut state, &mut flags).await {
+            Ok(reply) => (reply, None),
             Err(mut refusal) => {
                 // Some of it may be words of a file.
                 let details =
                     refusal.details.take().map(|details| leaving::leave(firewall, JSON, details.to_string().into()));
                 refusal.details = details.and_then(|left| serde_json::from_slice(&left.ok()?.body).ok());
                 let insertion = desk.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
-                (problem::reply(&refusal, request.accept(), insertion), Flags::default(), Some(refusal.reason))
+                (problem::reply(&refusal, request.accept().as_deref(), insertion), Some(refusal.reason))
             }
         };
         let reply = match state {
@@ -81,7 +81,8 @@ impl Service {
         request: &Incoming<'_>,
         places: &[(String, String)],
         state: &mut Option<State>,
-    ) -> Result<(Reply, Flags), Refusal> {
+        found: &mut Flags,
+    ) -> Result<Reply, Refusal> {
         if self.handoff.needs_credential && !request.caller.has_credential() {
             let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
             let detail = "This address needs a credential: an API key or a token of this site.";
@@ -96,7 +97,7 @@ impl Service {
         let view = self.view(desk).await?;
         *state = view.state();
         let answer = answer(&view, &wanted, &self.handoff, SystemTime::now())?;
-        told(desk, request, answer)
+        told(desk, request, answer, found)
     }
 
     async fn view(&self, desk: &Desk<'_>) -> Result<View, Refusal> {
@@ -111,10 +112,12 @@ impl Service {
     }
 }
 
-/// What leaves, with a tag of just these bytes: a file's checksum says nothing of its line ends.
-fn told(desk: &Desk<'_>, request: &Incoming<'_>, answer: Answer) -> Result<(Reply, Flags), Refusal> {
+/// What leaves, with a tag of just these bytes: a file's checksum says nothing of its line ends. `found`: in it.
+fn told(desk: &Desk<'_>, request: &Incoming<'_>, answer: Answer, found: &mut Flags) -> Result<Reply, Refusal> {
     let Answer { kind, body, checksum, mut integrity, mut warnings } = answer;
-    let left = leaving::leave(&desk.snapshot.firewall, kind, body)?;
+    let left = leaving::leave(&desk.snapshot.firewall, kind, body);
+    found.merge(left.as_ref().map_or_else(|found| found, |left| &left.flags));
+    let left = left.map_err(|_| blocked())?;
     if left.is_changed {
         warnings.insert("redacted");
         integrity = integrity.map(|known| if known == Integrity::Verified { Integrity::Assumed } else { known });
@@ -138,5 +141,5 @@ fn told(desk: &Desk<'_>, request: &Incoming<'_>, answer: Answer) -> Result<(Repl
     if let (false, Ok(warnings)) = (warnings.is_empty(), HeaderValue::try_from(warnings.join(", "))) {
         reply = reply.with_value(WARNING, warnings);
     }
-    Ok((reply, left.flags))
+    Ok(reply)
 }

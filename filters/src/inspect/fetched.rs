@@ -5,6 +5,7 @@ use http::{HeaderMap, StatusCode, header};
 use url::Url;
 
 use super::contract::Contract;
+use crate::media::essence;
 
 /// What a site answered.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ impl Answer {
     /// Something that is not a page: a site that answers every path with its start page has no document there.
     pub(super) fn is_document(&self) -> bool {
         let kind = self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let media = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let media = essence(kind).to_ascii_lowercase();
         let page = media == "text/html" || media == "application/xhtml+xml" || self.body.trim_ascii().starts_with(b"<");
         self.status == StatusCode::OK && !page
     }

@@ -51,7 +51,7 @@ impl Input {
                 _ => input.body(body, &at.key("requestBody"), schemas),
             }
         }
-        if operation.method != "GET" && operation.method != "HEAD" && !input.in_query.is_empty() {
+        if !matches!(operation.method, "GET" | "HEAD" | "DELETE") && !input.in_query.is_empty() {
             let what = format!("the site expects {} in the query; say so in upstream.path", input.in_query.join(", "));
             input.notes.push(what);
         }

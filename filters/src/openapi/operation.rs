@@ -11,7 +11,7 @@ use super::{
     security::{self, Needs},
     verbs::{Spoken, Verbs},
 };
-use crate::site::PATHS;
+use crate::{media::essence, site::PATHS};
 
 /// The methods that a path may have, in the order in which people think of them.
 const METHODS: [(&str, &str); 6] =
@@ -194,9 +194,6 @@ pub(super) fn in_form(content: &Map<String, Value>) -> Option<(&str, &Value)> {
 
 fn media(content: &Map<String, Value>, fits: impl Fn(&str) -> bool) -> Option<(&str, &Value)> {
     let mut each = content.iter();
-    let found = each.find(|(kind, _)| {
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        fits(&kind)
-    });
+    let found = each.find(|(kind, _)| fits(&essence(kind).to_ascii_lowercase()));
     found.map(|(kind, media)| (kind.as_str(), media))
 }

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 /// A place, one step at a time on the stack of whoever visits.
@@ -51,7 +52,7 @@ pub(super) fn follow<'d>(document: &'d Value, reference: &str) -> Result<(String
     if !fragment.starts_with('/') {
         return Err(format!("$ref {shown} is not a JSON pointer; write one, as in \"#/components/schemas/Pet\""));
     }
-    let mut pointer = percent_decoded(fragment);
+    let mut pointer = percent_decode_str(fragment).decode_utf8_lossy().into_owned();
     if pointer.ends_with('/') {
         pointer.truncate(pointer.trim_end_matches('/').len());
     }
@@ -70,23 +71,6 @@ pub(super) fn last(pointer: &str) -> String {
 pub(super) fn shown(text: &str) -> String {
     let short: String = text.chars().take(200).collect();
     format!("\"{}\"", short.escape_debug())
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        let mut ahead = bytes.clone();
-        let digit = |byte: Option<u8>| byte.and_then(|byte| (byte as char).to_digit(16));
-        match (byte, digit(ahead.next()), digit(ahead.next())) {
-            (b'%', Some(high), Some(low)) => {
-                out.push((high * 16 + low) as u8);
-                bytes = ahead;
-            }
-            _ => out.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

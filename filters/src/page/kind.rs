@@ -1,5 +1,7 @@
 //! Which responses are pages that may be touched, decided from header values alone.
 
+use crate::media::essence;
+
 /// Charsets, or beginnings of their names, in which every byte of markup is the ASCII one.
 const ASCII_COMPATIBLE: [&str; 25] = [
     "utf-8",
@@ -34,8 +36,7 @@ const ASCII_COMPATIBLE: [&str; 25] = [
 /// XHTML is XML, which has rules of its own and no forgiveness, so it is left alone; so is a charset that is not known
 /// to keep ASCII in its place.
 pub fn is_page(content_type: &str) -> bool {
-    let kind = content_type.split(';').next().unwrap_or_default();
-    kind.trim().eq_ignore_ascii_case("text/html")
+    essence(content_type).eq_ignore_ascii_case("text/html")
         && charset(content_type).is_none_or(|charset| charset.is_empty() || ascii_compatible(charset))
 }
 

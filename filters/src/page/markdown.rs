@@ -4,11 +4,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use url::Url;
 
-use super::{coding::Coding, kind, signals::Signals, whole};
+use super::{coding::Coding, kind, signals::Signals, validators::OF_BYTES, whole};
 use crate::{
     content, etag,
     firewall::{Firewall, Flags, Form},
     limits::tokens,
+    media,
     reply::Reply,
 };
 
@@ -19,8 +20,8 @@ pub(crate) const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xht
 /// How much text an agent is about to read, by the tokenizer of the budgets.
 const X_MARKDOWN_TOKENS: HeaderName = HeaderName::from_static("x-markdown-tokens");
 
-/// What is true of the page's bytes, or of showing it, and not of its Markdown.
-const UNTRUE: [HeaderName; 17] = [
+/// What is true of the page, or of showing it, and not of its Markdown; besides what is true of its bytes.
+const UNTRUE: [HeaderName; 12] = [
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
     header::CONTENT_ENCODING,
@@ -31,13 +32,8 @@ const UNTRUE: [HeaderName; 17] = [
     header::TRAILER,
     header::ETAG,
     header::LAST_MODIFIED,
-    header::ACCEPT_RANGES,
     header::LINK,
     header::REFRESH,
-    HeaderName::from_static("content-md5"),
-    HeaderName::from_static("digest"),
-    HeaderName::from_static("content-digest"),
-    HeaderName::from_static("repr-digest"),
 ];
 /// How long the page may be kept.
 const FRESHNESS: [HeaderName; 4] = [header::CACHE_CONTROL, header::EXPIRES, header::PRAGMA, header::AGE];
@@ -91,7 +87,7 @@ pub(crate) fn is_html(headers: &HeaderMap) -> bool {
 }
 
 fn media_type(headers: &HeaderMap) -> &str {
-    content_type(headers).split(';').next().unwrap_or_default().trim()
+    media::essence(content_type(headers))
 }
 
 fn content_type(headers: &HeaderMap) -> &str {
@@ -107,7 +103,7 @@ pub struct Written {
     /// Where the page says that it belongs.
     canonical: Option<String>,
     /// What was found in it; `None`: it must not leave.
-    flags: Option<Flags>,
+    flags: Result<Flags, Flags>,
 }
 
 /// Whether an answer of the site's is a page that may be written otherwise, by its head.
@@ -140,7 +136,7 @@ pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url, firewall: &Firew
         etag: etag::strong(&passed.body),
         markdown: passed.body,
         canonical: page.canonical,
-        flags: (!passed.blocked).then_some(passed.flags),
+        flags: if passed.blocked { Err(passed.flags) } else { Ok(passed.flags) },
     })
 }
 
@@ -154,8 +150,12 @@ pub(crate) enum By {
 }
 
 impl Written {
-    /// What was found in it; `None`: it must not leave.
-    pub(crate) fn passed(&self) -> Option<&Flags> {
+    /// What was found in it.
+    ///
+    /// # Errors
+    ///
+    /// It must not leave, for what was found.
+    pub(crate) fn passed(&self) -> Result<&Flags, &Flags> {
         self.flags.as_ref()
     }
 
@@ -169,7 +169,8 @@ impl Written {
         signals: Option<&Signals>,
     ) -> Reply {
         let mut headers = HeaderMap::with_capacity(site.len() + 8);
-        for (name, value) in site.iter().filter(|(name, _)| !UNTRUE.contains(name)) {
+        let is_true = |name: &HeaderName| !UNTRUE.contains(name) && !OF_BYTES.contains(name);
+        for (name, value) in site.iter().filter(|(name, _)| is_true(name)) {
             headers.append(name.clone(), value.clone());
         }
         if by == By::Accept {

@@ -7,6 +7,17 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use http::{HeaderName, header};
+
+/// What promises something about the very bytes of a body, and is not true of others.
+pub static OF_BYTES: [HeaderName; 5] = [
+    header::ACCEPT_RANGES,
+    HeaderName::from_static("content-md5"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("repr-digest"),
+];
+
 /// Between the site's opaque tag and our hash.
 const MARK: &str = ";fd=";
 

@@ -15,6 +15,8 @@ use super::{
 
 /// Words in `[policies]` that leave it to whoever reads them; the others are enforced.
 const ENFORCED: [&str; 3] = ["anonymous_access", "automated_monitoring", "cache"];
+/// Of two things that are published as they are written, and said to agents alone.
+const BOTH: &str = "agents are told both, and are to keep to the stricter one; say the same in both";
 /// From here on data is about somebody.
 const PERSONAL: [&str; 4] = ["personal", "confidential", "special_category", "regulated"];
 
@@ -31,6 +33,7 @@ pub(super) fn is_contract_alone(root: &Item) -> bool {
 pub(super) fn remarks(root: &Item, alone: bool, found: &mut Findings) {
     let every = root.get("capabilities").map(Item::items).unwrap_or_default();
     let published: Vec<Published> = every.iter().filter_map(Published::of).collect();
+    versions(root, found);
     not_enforced(root, &published, found);
     anonymous_access(root, &published, found);
     monitoring(root, &published, found);
@@ -73,6 +76,24 @@ impl<'a> Published<'a> {
 
     fn line(&self, key: &str) -> usize {
         self.item.get(key).unwrap_or(self.item).line
+    }
+}
+
+/// Whoever reads a contract compares its versions (AICP §6.5): what is none compares with nothing.
+fn versions(root: &Item, found: &mut Findings) {
+    let is_version = |text: &str| {
+        let (major, minor) = text.split_once('.').unwrap_or(("", ""));
+        [major, minor].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let of = |key: &'static str| root.get(key).into_iter().map(move |item| (key, item));
+    let each = ["aicp_version", "min_supported_version", "recommended_version"].into_iter().flat_map(of);
+    let listed = root.get("supported_versions").map(Item::items).unwrap_or_default();
+    let listed = listed.iter().map(|item| ("supported_versions", item));
+    for (key, item) in each.chain(listed).filter(|(_, item)| item.str().is_some_and(|text| !is_version(text))) {
+        found.warning(item.line, key, format!("{} is no version", item.shown())).hint("versions are like \"0.1\"");
+    }
+    if let Some(item) = root.get("supported_versions").filter(|item| item.items().is_empty()) {
+        found.warning(item.line, "supported_versions", "empty: no agent can speak a version that is offered");
     }
 }
 
@@ -122,12 +143,14 @@ fn monitoring(root: &Item, published: &[Published], found: &mut Findings) {
     let Some(item) = root.at(&["policies", "automated_monitoring"]) else { return };
     let monitors = published.iter().filter(|capability| capability.kind == CapabilityKind::Monitor);
     let (against, what, holds) = match item.str() {
-        Some("disallowed") => {
-            (ids(monitors), "disallowed, and yet there is", "the policy holds: nobody may call what only monitors")
-        }
-        Some("requires_auth") => (
+        Some("disallowed") => (
+            ids(monitors),
+            "disallowed, and yet there is".to_owned(),
+            "the policy holds: nobody may call what only monitors",
+        ),
+        Some(word @ ("requires_auth" | "allowed_with_auth")) => (
             ids(monitors.filter(|capability| capability.open())),
-            "requires_auth, but auth says that anyone may call",
+            format!("{word}, but auth says that anyone may call"),
             "the policy holds: a credential is asked for",
         ),
         _ => return,
@@ -175,15 +198,14 @@ fn signals(root: &Item, found: &mut Findings) {
                 if allowed { "allowed" } else { "disallowed" },
                 !allowed
             );
-            let holds = if allowed { format!("content_signals.{signal}") } else { "the policy".into() };
-            found.warning(line, format_args!("policies.{key}"), what).hint(format!("{holds} holds: it is not allowed"));
+            found.warning(line, format_args!("policies.{key}"), what).hint(BOTH);
         }
     }
     if let Some(item) = policy("citation_required").filter(|item| item.bool() == Some(true))
         && !said("attribution_required", true)
     {
         let what = "true, but content_signals.attribution_required is false";
-        found.warning(item.line, "policies.citation_required", what).hint("the policy holds: a source is named");
+        found.warning(item.line, "policies.citation_required", what).hint(BOTH);
     }
 }
 

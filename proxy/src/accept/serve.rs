@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use frontdesk_filters::boxed;
 use pingora::{
     apps::{HttpPersistentSettings, HttpServerApp},
     protocols::{
@@ -110,7 +111,7 @@ where
         conn.begin_head(due);
         if !hidden {
             // Boxed: an idle connection holds nothing of it.
-            match Box::pin(shortcut.serve(conn, gate.drains())).await {
+            match boxed(|| shortcut.serve(conn, gate.drains())).await {
                 Way::Library(left) => conn = left,
                 Way::Next(served) => {
                     conn = served;

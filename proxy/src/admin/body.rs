@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use frontdesk_filters::media::essence;
 use http::{StatusCode, header};
 use pingora::protocols::http::ServerSession;
 
@@ -47,8 +48,7 @@ impl Form {
     pub(super) async fn read(session: &mut ServerSession) -> Result<Self, Box<Answer>> {
         const HOW: &str = "This takes a form: Content-Type application/x-www-form-urlencoded.";
         let kind = session.req_header().headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
-        if !kind.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        if !essence(kind.unwrap_or_default()).eq_ignore_ascii_case("application/x-www-form-urlencoded") {
             return Err(Box::new(problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, HOW)));
         }
         let body = read(session, HOW).await?;

@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use frontdesk_filters::media::essence;
 use http::{Method, Request, Response, StatusCode, header};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -121,8 +122,7 @@ fn json_body(request: &Request<Bytes>) -> Result<Map<String, Value>, Reply> {
         return Ok(Map::new());
     }
     let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case("application/json") {
+    if !essence(content_type.unwrap_or_default()).eq_ignore_ascii_case("application/json") {
         let message = "Please send application/json.";
         return Err(Reply::error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", message));
     }
@@ -185,30 +185,10 @@ impl<'a> Query<'a> {
 
     /// A field's first value; one that was left empty is as good as none.
     fn get(&self, name: &str) -> Option<Cow<'a, str>> {
-        let mut pairs = self.0.split('&').filter_map(|pair| pair.split_once('='));
-        let (_, value) = pairs.find(|(key, _)| *key == name)?;
-        let value = decoded(value);
+        let mut pairs = url::form_urlencoded::parse(self.0.as_bytes());
+        let (_, value) = pairs.find(|(key, _)| key == name)?;
         if value.trim().is_empty() { None } else { Some(value) }
     }
-}
-
-/// Undoes `+` and `%41`. A percent sign that is none of that stays.
-fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains(['+', '%']) {
-        return Cow::Borrowed(text);
-    }
-    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
-    while let Some((first, after)) = rest.split_first() {
-        let escaped = after.first_chunk::<2>().filter(|_| *first == b'%').and_then(|pair| hex(*pair));
-        bytes.push(escaped.unwrap_or(if *first == b'+' { b' ' } else { *first }));
-        rest = if escaped.is_some() { &after[2..] } else { after };
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn hex(pair: [u8; 2]) -> Option<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! One request, from its frame to its reply: decided and carried out as over HTTP.
 
 use std::{
+    borrow::Cow,
     net::IpAddr,
     sync::Arc,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use frontdesk_filters::{
-    About, Decision, Fault, Framed, Incoming, Refusal, Reply, Request, Serve, Serving,
+    About, Decision, Fault, Framed, Incoming, Refusal, Reply, Request, Serve, Serving, accept,
     caller::Caller,
     decide_spoken, decide_unread,
     frames::{Frame, Refused, TOKEN},
@@ -66,8 +67,8 @@ impl Asked {
         }
     }
 
-    fn accept(&self) -> Option<&str> {
-        self.frame.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok())
+    fn accept(&self) -> Option<Cow<'_, str>> {
+        accept::of(&self.frame.headers)
     }
 }
 
@@ -98,7 +99,7 @@ impl Frames {
             Decision::Serve(serving) => match too_long(asked, &serving) {
                 None => return self.call(on, asked, Work::Serve(serving)).await,
                 Some(refusal) => {
-                    let reply = serving.refused(&running.snapshot, &refusal, asked.accept());
+                    let reply = serving.refused(&running.snapshot, &refusal, asked.accept().as_deref());
                     (reply, refusal.reason, serving.about())
                 }
             },
@@ -106,7 +107,7 @@ impl Frames {
             // Nothing that comes over this socket is the site's to answer.
             Decision::Pass | Decision::Make(_) => {
                 let refusal = Refusal::from(Fault::Internal);
-                (problem::reply(&refusal, asked.accept(), None), refusal.reason, None)
+                (problem::reply(&refusal, asked.accept().as_deref(), None), refusal.reason, None)
             }
         };
         self.refuse(on, asked, refused, decided.finish).await

@@ -17,11 +17,15 @@ use crate::{
 };
 
 impl Front {
-    /// Tells the operator about a request that an upstream failed. Clients that leave are not news.
+    /// Tells the operator about a request that an upstream failed. What clients do, or leave undone, is not news.
     pub(crate) fn report(&self, ctx: &Ctx, e: &Error, failure: failure::Failure) {
         let upstream = ctx.upstream_label();
         match failure {
             failure::Failure::Client => tracing::debug!(error = %e, "a client left"),
+            failure::Failure::Fault(fault) if fault.status().is_client_error() => {
+                self.metrics.rejected(fault.reason());
+                tracing::debug!(reason = fault.reason(), error = %e, "a client's request could not be carried out");
+            }
             failure::Failure::Fault(fault) => {
                 self.metrics.upstream_errors.with_label_values(&[fault.reason()]).inc();
                 tracing::warn!(upstream, reason = fault.reason(), error = %e, "a request failed");

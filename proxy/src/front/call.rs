@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use frontdesk_filters::{
-    About, Incoming, Reply, Serve, Served, Serving,
+    About, Incoming, Reply, Serve, Served, Serving, accept,
     caller::Caller,
     desk::{Account, Turned, audit::Audit},
     fresh_id,
 };
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, HeaderName};
 
 use super::{
     Front,
@@ -17,12 +17,13 @@ use super::{
     whence::{Whence, value},
 };
 use crate::{
+    label::Fixed,
     live::Running,
     outbound::Carrier,
     traces::{Place, Span},
 };
 
-pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) static REQUEST_ID: Fixed = Fixed::new(HeaderName::from_static("x-request-id"), "X-Request-Id");
 /// The longest name of a request that is taken from a client, in bytes.
 const LONGEST_ID: usize = 128;
 
@@ -46,11 +47,11 @@ impl Front {
         if let (None, Work::Serve(serving)) = (&inside, &work) {
             let refusal = Entry::refusal();
             self.metrics.rejected(refusal.reason);
-            let accept = incoming.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-            let reply = serving.refused(&running.snapshot, &refusal, accept);
+            let accept = accept::of(incoming.headers);
+            let reply = serving.refused(&running.snapshot, &refusal, accept.as_deref());
             return Served { reason: Some(refusal.reason), ..reply.into() };
         }
-        let told = || whence.told(running, (REQUEST_ID, value(incoming.request_id)?));
+        let told = || whence.told(running, (&REQUEST_ID, value(incoming.request_id)?));
         let span = whence.trace.filter(|_| matches!(work, Work::Serve(_))).map(Place::desk);
         let trace = span.as_ref().map(Span::place);
         let carrier = Carrier { outbound: &self.outbound, running, told: &told, trace };
@@ -121,7 +122,7 @@ impl Front {
 
 /// The client's name for its request, or one of ours.
 pub(crate) fn request_id(headers: &HeaderMap) -> String {
-    let theirs = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
+    let theirs = headers.get(&REQUEST_ID.name).and_then(|value| value.to_str().ok());
     let fits = |id: &&str| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|b| b.is_ascii_graphic());
     theirs.filter(fits).map_or_else(|| fresh_id().hyphenated().encode_lower(&mut [0; 36]).to_owned(), str::to_owned)
 }

@@ -5,8 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use frontdesk_filters::{Decision, Refusal, Reply, Request, caller::forwarded, decide};
-use http::header;
+use frontdesk_filters::{Decision, Refusal, Reply, Request, accept, caller::forwarded, decide};
 use pingora::http::RequestHeader;
 
 use super::{Front, ctx::Ctx, head};
@@ -63,9 +62,9 @@ impl Front {
     pub(crate) fn explained(&self, head: &RequestHeader, ctx: &mut Ctx, refusal: &Refusal) -> Reply {
         ctx.error = Some(refusal.reason);
         let running = ctx.running(&self.live);
-        let accept = head.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
+        let accept = accept::of(&head.headers);
         let insertion = running.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
-        running.snapshot.explain(&head.method, &head::target(head))(refusal, accept, insertion)
+        running.snapshot.explain(&head.method, &head::target(head))(refusal, accept.as_deref(), insertion)
     }
 }
 

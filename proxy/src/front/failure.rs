@@ -35,8 +35,9 @@ impl Failure {
     }
 }
 
-/// One total function from the library's error to ours.
-pub fn of(e: &Error) -> Failure {
+/// One total function from the library's error to ours. `sending`: the client had yet to send some of its body, and the
+/// site was waiting for nothing else.
+pub fn of(e: &Error, sending: bool) -> Failure {
     let fault = match (e.esource(), e.etype()) {
         (_, HTTPStatus(503)) => Fault::Unavailable,
         (ErrorSource::Downstream, ReadTimedout) => Fault::RequestTimeout,
@@ -44,6 +45,7 @@ pub fn of(e: &Error) -> Failure {
             return Failure::Client;
         }
         (ErrorSource::Downstream, _) => Fault::BadRequest,
+        (ErrorSource::Upstream, ReadTimedout) if sending => Fault::RequestTimeout,
         (ErrorSource::Upstream, ReadTimedout | WriteTimedout | ConnectTimedout | TLSHandshakeTimedout) => {
             Fault::GatewayTimeout
         }

@@ -44,9 +44,9 @@ pub fn may_be_silent(session: &mut Session) -> bool {
         return false;
     }
     let request = session.req_header();
-    let accept = request.headers.get(header::ACCEPT).and_then(|v| v.to_str().ok());
+    let accept = accept::of(&request.headers);
     session.is_upgrade_req()
-        || request.method == Method::GET && accept.is_some_and(|a| accept::prefers_explicitly(a, "text/event-stream"))
+        || request.method == Method::GET && accept.is_some_and(|a| accept::prefers_explicitly(&a, "text/event-stream"))
 }
 
 /// What makes a request ambiguous or too large. The library has already refused what it could not parse.

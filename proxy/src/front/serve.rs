@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use frontdesk_filters::{Incoming, Reply, Serving};
-use http::{HeaderValue, header};
+use frontdesk_filters::{Incoming, Reply, Serving, accept};
+use http::HeaderValue;
 use pingora::{Result, http::RequestHeader, proxy::Session};
 
 use super::{
@@ -18,13 +18,12 @@ use crate::{answer, intake, live::Running};
 impl Front {
     pub(super) async fn serve(&self, session: &mut Session, ctx: &mut Ctx, serving: Serving) -> Result<()> {
         let running = ctx.running(&self.live);
-        let accept = session.req_header().headers.get(header::ACCEPT).cloned();
         let body = match intake::read(session, serving.most(&running.snapshot.settings)).await {
             Ok(body) => body,
             Err(Some(refusal)) => {
                 session.set_keepalive(None);
-                let accept = accept.as_ref().and_then(|value| value.to_str().ok());
-                let reply = serving.refused(&running.snapshot, &refusal, accept);
+                let accept = accept::of(&session.req_header().headers);
+                let reply = serving.refused(&running.snapshot, &refusal, accept.as_deref());
                 if let (Some(about), Some(caller)) = (serving.about(), &ctx.caller) {
                     self.record(&session.req_header().headers, &running, caller, about, refusal.reason);
                 }
@@ -92,7 +91,7 @@ impl Front {
         }
         ctx.error = served.reason.or(ctx.error);
         Ok(match HeaderValue::try_from(request_id) {
-            Ok(id) if !refused => served.reply.with_value(REQUEST_ID, id),
+            Ok(id) if !refused => served.reply.with_value(REQUEST_ID.name.clone(), id),
             _ => served.reply,
         })
     }

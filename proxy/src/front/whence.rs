@@ -6,27 +6,24 @@ use frontdesk_filters::caller::forwarded::{self, Meaning};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::{Result, http::RequestHeader};
 
-use crate::{accept::ConnInfo, live::Running, outbound::Told, traces::Place};
+use crate::{
+    accept::ConnInfo,
+    label::{Fixed, Label},
+    live::Running,
+    outbound::Told,
+    traces::Place,
+};
 
-/// A header that says where a request came from.
-pub struct Saying {
-    /// To be compared.
-    pub name: HeaderName,
-    /// As people are used to read it.
-    pub cased: &'static str,
+static X_FORWARDED_FOR: Fixed = fixed("x-forwarded-for", "X-Forwarded-For");
+pub(super) static X_FORWARDED_PROTO: Fixed = fixed("x-forwarded-proto", "X-Forwarded-Proto");
+static X_FORWARDED_HOST: Fixed = fixed("x-forwarded-host", "X-Forwarded-Host");
+static X_REAL_IP: Fixed = fixed("x-real-ip", "X-Real-IP");
+static FORWARDED: Fixed = fixed("forwarded", "Forwarded");
+static VIA: Fixed = Fixed::new(header::VIA, "Via");
+
+const fn fixed(name: &'static str, cased: &'static str) -> Fixed {
+    Fixed::new(HeaderName::from_static(name), cased)
 }
-
-impl Saying {
-    const fn new(name: &'static str, cased: &'static str) -> Self {
-        Self { name: HeaderName::from_static(name), cased }
-    }
-}
-
-static X_FORWARDED_FOR: Saying = Saying::new("x-forwarded-for", "X-Forwarded-For");
-pub(super) static X_FORWARDED_PROTO: Saying = Saying::new("x-forwarded-proto", "X-Forwarded-Proto");
-static X_FORWARDED_HOST: Saying = Saying::new("x-forwarded-host", "X-Forwarded-Host");
-static X_REAL_IP: Saying = Saying::new("x-real-ip", "X-Real-IP");
-static FORWARDED: Saying = Saying::new("forwarded", "Forwarded");
 
 /// What goes on to the site besides what is said of the client: how the operator follows a request.
 const FOLLOWED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
@@ -50,7 +47,7 @@ pub struct Whence<'a> {
 
 impl Whence<'_> {
     /// What the site is told of a call, as it is of every request that passes; and nothing of what was sent.
-    pub fn told(&self, running: &Running, request_id: (HeaderName, HeaderValue)) -> Result<Told> {
+    pub fn told(&self, running: &Running, request_id: (&'static Fixed, HeaderValue)) -> Result<Told> {
         let nothing = HeaderMap::new();
         let before = if self.proxied { self.headers } else { &nothing };
         let said = self.says(before, running)?;
@@ -58,15 +55,15 @@ impl Whence<'_> {
         // Of anybody else nothing goes on.
         for (name, value) in before.iter().filter(|_| said.trusted) {
             if is_forwarding(name) && !said.replaces(name.as_ref()) {
-                lines.push((name.clone(), value.clone()));
+                lines.push((Label::Other(name.clone()), value.clone()));
             }
         }
         for name in FOLLOWED {
-            lines.extend(self.headers.get_all(&name).iter().map(|value| (name.clone(), value.clone())));
+            let followed = self.headers.get_all(&name).iter();
+            lines.extend(followed.map(|value| (Label::Other(name.clone()), value.clone())));
         }
-        lines.push(request_id);
-        lines.extend(said.lines.into_iter().map(|(saying, value)| (saying.name.clone(), value)));
-        lines.push((header::VIA, said.via));
+        let ours = [request_id].into_iter().chain(said.lines).chain([(&VIA, said.via)]);
+        lines.extend(ours.map(|(label, value)| (Label::Fixed(label), value)));
         Ok(Told { host: self.host.clone(), lines })
     }
 
@@ -78,10 +75,10 @@ impl Whence<'_> {
         for name in &unwelcome {
             request.remove_header(name);
         }
-        for (saying, value) in said.lines {
-            request.append_header(saying.cased, value)?;
+        for (label, value) in said.lines {
+            request.append_header(label.cased, value)?;
         }
-        request.append_header("Via", said.via)?;
+        request.append_header(VIA.cased, said.via)?;
         Ok(())
     }
 
@@ -129,7 +126,7 @@ pub struct Said {
     /// It came from a proxy that may say such things itself.
     trusted: bool,
     /// In place of whatever was sent under these names.
-    pub lines: Vec<(&'static Saying, HeaderValue)>,
+    pub lines: Vec<(&'static Fixed, HeaderValue)>,
     /// Besides what was sent.
     pub via: HeaderValue,
 }
@@ -137,10 +134,10 @@ pub struct Said {
 impl Said {
     /// Whether a header that was sent does not go on to the site: it is said anew, or nobody may say it.
     pub fn replaces(&self, name: &[u8]) -> bool {
-        let says = |saying: &Saying| saying.cased.as_bytes().eq_ignore_ascii_case(name);
+        let says = |label: &Fixed| label.cased.as_bytes().eq_ignore_ascii_case(name);
         match forwarded::meaning(name) {
             Meaning::Ours | Meaning::Disguised => true,
-            Meaning::Forwarding => !self.trusted || self.lines.iter().any(|(saying, _)| says(saying)),
+            Meaning::Forwarding => !self.trusted || self.lines.iter().any(|(label, _)| says(label)),
             Meaning::Plain => false,
         }
     }

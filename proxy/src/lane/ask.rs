@@ -72,8 +72,8 @@ fn as_sent(wire: &mut Vec<u8>, sent: &Sent, ctx: &Ctx, running: &Running, backen
         }
     }
     if let Some(said) = &said {
-        for (saying, value) in &said.lines {
-            line::put(wire, saying.cased.as_bytes(), value.as_bytes());
+        for (label, value) in &said.lines {
+            line::put(wire, label.cased.as_bytes(), value.as_bytes());
         }
         line::put(wire, b"Via", said.via.as_bytes());
     }

@@ -21,7 +21,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use frontdesk_filters::{Decision, Reply as Answer};
+use frontdesk_filters::{Decision, Reply as Answer, boxed};
 use http::{Method, Request};
 use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
@@ -153,7 +153,7 @@ impl Served<'_> {
     async fn run(&mut self, decision: Decision, body: Bytes, reply: &mut Reply<'_>) -> bool {
         let Err(e) = self.carry_out(decision, body, reply).await else { return true };
         reply.ends();
-        let failure = failure::of(&e);
+        let failure = failure::of(&e, false);
         self.ctx.error = Some(failure.reason());
         self.front.report(&self.ctx, &e, failure);
         if let (Some(fault), false) = (failure.fault(), reply.seen) {
@@ -176,7 +176,7 @@ impl Served<'_> {
             Decision::Serve(serving) => {
                 let work = Work::Serve(serving);
                 // Boxed: most requests are no calls.
-                let told = Box::pin(front.at_desk(&self.sent.request, &mut self.ctx, work, self.running, body)).await?;
+                let told = boxed(|| front.at_desk(&self.sent.request, &mut self.ctx, work, self.running, body)).await?;
                 self.answer(told, reply).await
             }
             Decision::Pass | Decision::Make(_) => {

@@ -3,7 +3,10 @@
 use std::time::Instant;
 
 use async_trait::async_trait;
-use frontdesk_filters::desk::{Answer, Call, Failed, Upstream};
+use frontdesk_filters::{
+    boxed,
+    desk::{Answer, Call, Failed, Upstream},
+};
 use http::{HeaderName, HeaderValue};
 use pingora::{Error, ErrorSource, ErrorType, upstreams::peer::HttpPeer};
 use tokio::time::timeout;
@@ -15,6 +18,7 @@ use super::{
     named::Named,
 };
 use crate::{
+    label::Label,
     live::Running,
     traces::{Place, Span},
     upstream::{Backend, UNRESOLVED},
@@ -33,7 +37,7 @@ pub struct Told {
     /// Whom the client asked for.
     pub host: Option<HeaderValue>,
     /// In the order in which they leave; a name may come more than once.
-    pub lines: Vec<(HeaderName, HeaderValue)>,
+    pub lines: Vec<(Label, HeaderValue)>,
 }
 
 /// Carries the calls of one request.
@@ -50,11 +54,18 @@ pub struct Carrier<'a> {
 #[async_trait]
 impl Upstream for Carrier<'_> {
     async fn call(&self, call: Call<'_>) -> Result<Answer, Failed> {
+        boxed(|| self.carried(&call)).await
+    }
+}
+
+impl Carrier<'_> {
+    /// Carries a call, and says what became of it.
+    async fn carried(&self, call: &Call<'_>) -> Result<Answer, Failed> {
         let mut sent = false;
         // Not which path: inputs are in that.
         let at = call.elsewhere.map(|url| url.origin().ascii_serialization());
         let span = self.trace.map(|place| place.question(call.method, at.as_deref(), ""));
-        let result = match timeout(call.limit, self.carry(&call, span.as_ref().map(Span::place), &mut sent)).await {
+        let result = match timeout(call.limit, self.carry(call, span.as_ref().map(Span::place), &mut sent)).await {
             Ok(result) => result,
             Err(_) if sent => Err(Failed::TimedOut),
             Err(_) => {
@@ -75,9 +86,7 @@ impl Upstream for Carrier<'_> {
         }
         result
     }
-}
 
-impl Carrier<'_> {
     async fn carry(&self, call: &Call<'_>, span: Option<&Place>, sent: &mut bool) -> Result<Answer, Failed> {
         // Another service is not the site.
         let _place = match call.elsewhere {
@@ -110,9 +119,11 @@ impl Carrier<'_> {
             let host = host.filter(|_| self.running.snapshot.settings.upstream.preserve_host);
             let host = host.unwrap_or_else(|| backend.authority.clone());
             match call.caller {
-                Some(caller) if call.named => lines.extend(caller.told()),
+                Some(caller) if call.named => {
+                    lines.extend(caller.told().map(|(name, value)| (Label::Other(name), value)));
+                }
                 Some(_) => {}
-                None => lines.retain(|(name, _)| OF_THE_SITE.contains(name)),
+                None => lines.retain(|(label, _)| OF_THE_SITE.contains(label.name())),
             }
             // Another service is not told: a trace is this operator's.
             if let Some(span) = span {

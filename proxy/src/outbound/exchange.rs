@@ -10,6 +10,7 @@ use pingora::{Error, ErrorType, http::RequestHeader, protocols::http::client::Ht
 use super::{Outbound, answered};
 use crate::{
     answer::cased,
+    label::{Fixed, Label},
     upstream::{Backend, Head, Plain, Site, digits},
 };
 
@@ -21,17 +22,18 @@ const HEAD: usize = 1024;
 /// What is not the operator's to say.
 const OURS: [HeaderName; 3] = [header::HOST, header::ACCEPT_ENCODING, header::CONTENT_LENGTH];
 
-static HOST: HeaderName = header::HOST;
-static LENGTH: HeaderName = header::CONTENT_LENGTH;
+static HOST: Fixed = Fixed::new(header::HOST, "Host");
+static LENGTH: Fixed = Fixed::new(header::CONTENT_LENGTH, "Content-Length");
+static CODING: Fixed = Fixed::new(header::ACCEPT_ENCODING, "Accept-Encoding");
 /// An answer is asked for as it is.
-static NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+static NONE: HeaderValue = HeaderValue::from_static("identity");
 
 /// The head of a call on its way. A name stands in it once, where it is ours to say what it says.
 pub(super) struct Asking<'c> {
     call: &'c Call<'c>,
     target: PathAndQuery,
     host: HeaderValue,
-    told: Vec<(HeaderName, HeaderValue)>,
+    told: Vec<(Label, HeaderValue)>,
     /// Of the body.
     length: Option<HeaderValue>,
 }
@@ -41,7 +43,7 @@ impl<'c> Asking<'c> {
     pub(super) fn new(
         call: &'c Call<'c>,
         host: HeaderValue,
-        told: Vec<(HeaderName, HeaderValue)>,
+        told: Vec<(Label, HeaderValue)>,
     ) -> Result<Self, http::Error> {
         // Told twice they would frame or route a request in two ways.
         debug_assert!(call.headers.iter().all(|(name, _)| !OURS.contains(name)), "{:?}", call.headers);
@@ -52,12 +54,16 @@ impl<'c> Asking<'c> {
     }
 
     /// Its lines, in the order in which they leave.
-    fn lines(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+    fn lines(&self) -> impl Iterator<Item = (&HeaderName, &str, &HeaderValue)> {
+        fn fixed<'v>(label: &'static Fixed, value: &'v HeaderValue) -> (&'v HeaderName, &'v str, &'v HeaderValue) {
+            (&label.name, label.cased, value)
+        }
         let own = self.call.headers;
-        let told = self.told.iter().filter(|(name, _)| own.iter().all(|(own, _)| own != name));
-        let rest = told.chain(own).chain([&NO_CODING]).map(|(name, value)| (name, value));
-        let length = self.length.iter().map(|length| (&LENGTH, length));
-        [(&HOST, &self.host)].into_iter().chain(rest).chain(length)
+        let told = self.told.iter().filter(|(label, _)| own.iter().all(|(own, _)| own != label.name()));
+        let told = told.map(|(label, value)| (label.name(), label.cased(), value));
+        let own = own.iter().map(|(name, value)| (name, cased(name).unwrap_or(name.as_str()), value));
+        let length = self.length.iter().map(|length| fixed(&LENGTH, length));
+        [fixed(&HOST, &self.host)].into_iter().chain(told).chain(own).chain([fixed(&CODING, &NONE)]).chain(length)
     }
 
     /// As the library has it: its names go out as it writes them.
@@ -65,7 +71,7 @@ impl<'c> Asking<'c> {
         let (mut head, ()) = Request::new(()).into_parts();
         head.method = self.call.method.clone();
         head.uri = Uri::from(self.target.clone());
-        self.lines().for_each(|(name, value)| _ = head.headers.append(name, value.clone()));
+        self.lines().for_each(|(name, _, value)| _ = head.headers.append(name, value.clone()));
         head.into()
     }
 
@@ -75,9 +81,8 @@ impl<'c> Asking<'c> {
         for part in [self.call.method.as_str(), " ", self.target.as_str(), " HTTP/1.1\r\n"] {
             wire.extend_from_slice(part.as_bytes());
         }
-        self.lines().for_each(|(name, value)| {
-            let name = cased(name).unwrap_or(name.as_str());
-            for part in [name.as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+        self.lines().for_each(|(_, cased, value)| {
+            for part in [cased.as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
                 wire.extend_from_slice(part);
             }
         });

@@ -1,5 +1,6 @@
 //! What changes of a response's head with its body; told apart from how, for a head may be a map or lines that go by.
 
+use frontdesk_filters::page::validators::OF_BYTES;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::http::ResponseHeader;
 
@@ -39,16 +40,6 @@ impl Fields for Head {
     }
 }
 
-/// Validators and promises about bytes that are no longer true of a rewritten page.
-const UNTRUE: [HeaderName; 6] = [
-    header::CONTENT_LENGTH,
-    header::ACCEPT_RANGES,
-    HeaderName::from_static("content-md5"),
-    HeaderName::from_static("digest"),
-    HeaderName::from_static("content-digest"),
-    HeaderName::from_static("repr-digest"),
-];
-
 /// What changes.
 #[derive(Debug, Default)]
 pub struct Changes {
@@ -67,12 +58,14 @@ impl Changes {
     /// Whether a line of the site's is not passed.
     pub fn remove(&self, name: &[u8]) -> bool {
         let is = |other: &HeaderName| name.eq_ignore_ascii_case(other.as_str().as_bytes());
-        self.rewritten && UNTRUE.iter().any(|other| is(other) && self.is_untrue(other))
-            || self.tag.is_some() && is(&header::ETAG)
+        self.untrue().any(is) || self.tag.is_some() && is(&header::ETAG)
     }
 
-    fn is_untrue(&self, name: &HeaderName) -> bool {
-        !self.empty || *name != header::CONTENT_LENGTH
+    /// What is not true of a page that is rewritten.
+    fn untrue(&self) -> impl Iterator<Item = &'static HeaderName> {
+        static LENGTH: HeaderName = header::CONTENT_LENGTH;
+        let promises = if self.rewritten { &OF_BYTES[..] } else { &[] };
+        promises.iter().chain((self.rewritten && !self.empty).then_some(&LENGTH))
     }
 
     /// What comes to those that are left.
@@ -86,7 +79,7 @@ impl Changes {
 
     /// The same for a map.
     pub fn apply(&self, head: &mut ResponseHeader) -> pingora::Result<()> {
-        for name in UNTRUE.iter().filter(|name| self.rewritten && self.is_untrue(name)) {
+        for name in self.untrue() {
             head.remove_header(name);
         }
         if self.tag.is_some() {

@@ -4,6 +4,7 @@ use frontdesk_filters::{
     accept,
     page::validators::{self, Conditions},
     site::Snapshot,
+    text::joined,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use pingora::http::RequestHeader;
@@ -110,7 +111,7 @@ fn cut_codings(request: &mut RequestHeader) -> pingora::Result<()> {
 fn is_navigation(headers: &HeaderMap) -> bool {
     match text(headers, HeaderName::from_static("sec-fetch-dest")) {
         Some(destination) => matches!(destination, "document" | "iframe" | "frame" | "embed" | "object"),
-        None => text(headers, header::ACCEPT).is_some_and(|a| accept::names(a, "text/html")),
+        None => accept::of(headers).is_some_and(|a| accept::names(&a, "text/html")),
     }
 }
 
@@ -125,7 +126,7 @@ fn may_be_page(request: &RequestHeader) -> bool {
     if request.headers.contains_key("sec-fetch-dest") {
         return false;
     }
-    let takes_html = text(&request.headers, header::ACCEPT).is_none_or(|a| accept::weight_of(a, "text/html") > 0);
+    let takes_html = accept::of(&request.headers).is_none_or(|a| accept::weight_of(&a, "text/html") > 0);
     let last = request.uri.path().rsplit('/').next().unwrap_or("");
     let page = match last.rsplit_once('.') {
         Some((_, extension)) => {
@@ -134,12 +135,6 @@ fn may_be_page(request: &RequestHeader) -> bool {
         None => true,
     };
     takes_html && page
-}
-
-/// All lines of a list header as one.
-fn joined(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    let lines: Vec<&str> = headers.get_all(name).iter().filter_map(|v| v.to_str().ok()).collect();
-    (!lines.is_empty()).then(|| lines.join(", "))
 }
 
 fn set(request: &mut RequestHeader, name: HeaderName, value: Option<String>) -> pingora::Result<()> {

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use frontdesk_filters::desk::Account;
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderValue, Method};
 use opentelemetry::{
     Context, KeyValue,
     trace::{Span as _, SpanContext, SpanKind, Status, TraceContextExt, Tracer},
@@ -18,6 +18,7 @@ use super::{
 use crate::{
     access::{LONGEST, Line},
     admin::metrics::METHODS,
+    label::Label,
 };
 
 /// A place in a trace that other spans may be hung below.
@@ -56,11 +57,11 @@ impl Place {
     }
 
     /// Says to whoever is asked which trace it belongs to, in place of what was said to us.
-    pub fn tell(&self, lines: &mut Vec<(HeaderName, HeaderValue)>) {
+    pub fn tell(&self, lines: &mut Vec<(Label, HeaderValue)>) {
         let (parent, state) = context::outgoing(&self.context);
-        lines.retain(|(name, _)| ![TRACEPARENT, TRACESTATE].contains(name));
+        lines.retain(|(label, _)| ![TRACEPARENT, TRACESTATE].contains(label.name()));
         let said = [(TRACEPARENT, parent), (TRACESTATE, state)];
-        lines.extend(said.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        lines.extend(said.into_iter().filter_map(|(name, value)| Some((Label::Other(name), value?))));
     }
 
     /// The same to a request of the library's, which keeps more than the headers.

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
-use html5ever::{parse_document, tendril::TendrilSink};
+use html5ever::{ParseOpts, parse_document, tendril::TendrilSink, tokenizer::TokenizerOpts};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
 use super::page::{Coding, Insertion, Link, Outcome, Rewriter, Why};
@@ -136,7 +136,11 @@ struct Tree {
 
 impl Tree {
     fn of(page: &[u8]) -> Tree {
-        let dom: RcDom = parse_document(RcDom::default(), Default::default()).from_utf8().one(page);
+        // The parser would take a mark of the byte order for the beginning of the text wherever it goes on.
+        let page = page.strip_prefix(b"\xef\xbb\xbf").unwrap_or(page);
+        let tokenizer = TokenizerOpts { discard_bom: false, ..TokenizerOpts::default() };
+        let options = ParseOpts { tokenizer, ..ParseOpts::default() };
+        let dom: RcDom = parse_document(RcDom::default(), options).from_utf8().one(page);
         let mut tree = Tree::default();
         tree.lines.push(format!("{:?}", dom.quirks_mode.get()));
         tree.walk(&dom.document, 0, "");

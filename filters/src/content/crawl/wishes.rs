@@ -3,6 +3,7 @@
 use http::{HeaderMap, HeaderName, header};
 
 use super::robots::TOKEN;
+use crate::media::essence;
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// Rules that have a value of their own after a colon; before any other colon stands the name of a crawler.
@@ -56,7 +57,7 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) fn of(headers: &HeaderMap, target: &str) -> Self {
         let value = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or("");
-        let media = value.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
+        let media = essence(value).to_ascii_lowercase();
         let path = target.split('?').next().unwrap_or(target);
         match media.as_str() {
             "text/html" | "application/xhtml+xml" => Self::Html,

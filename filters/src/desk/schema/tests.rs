@@ -3,8 +3,8 @@
 use super::*;
 use serde_json::json;
 
-fn referred(named: Value, openapi: Option<Value>) -> Referred {
-    Referred::new(named.as_object().cloned().unwrap(), openapi)
+fn referred(named: Value, document: Option<Value>) -> Referred {
+    Referred::new(named.as_object().cloned().unwrap(), document)
 }
 
 fn compiled(schema: Value) -> Schema {
@@ -17,11 +17,11 @@ fn both_drafts_and_references_are_understood() {
         "Money": { "type": "object", "required": ["amount"], "properties": { "amount": { "type": "number" } } },
         "a b/c": { "type": "string", "$defs": { "x": { "type": "boolean" } } },
     });
-    let openapi = json!({ "components": { "schemas": {
+    let document = json!({ "components": { "schemas": {
         "Pet": { "type": "object", "properties": { "owner": { "$ref": "#/components/schemas/Owner" } } },
         "Owner": { "type": "string", "minLength": 2 },
     } } });
-    let referred = referred(named, Some(openapi));
+    let referred = referred(named, Some(document));
     let schema = json!({ "type": "object", "properties": {
         "price": { "$ref": "#/schemas/Money" }, "pet": { "$ref": "#/components/schemas/Pet" },
         "n": { "$ref": "#/$defs/n" },

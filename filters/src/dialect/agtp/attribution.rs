@@ -20,7 +20,7 @@ use crate::{
     desk::rfc3339,
     reply::Reply,
     site::Settings,
-    text::hex,
+    text::{self, hex},
 };
 
 const SERVER_ID: HeaderName = HeaderName::from_static("server-id");
@@ -133,8 +133,7 @@ pub(crate) fn assurance(caller: &Caller) -> &'static str {
 
 /// A value of a request that can be said again as it is: there once, 1 to 128 visible ASCII characters.
 fn echoed<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next().filter(|_| values.next().is_none())?.to_str().ok()?;
+    let value = text::once(headers, name).ok()??;
     ((1..=LONGEST_ECHO).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic())).then_some(value)
 }
 

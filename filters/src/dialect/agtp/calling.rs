@@ -1,6 +1,5 @@
 //! A request behind the gates, and what it sends along: a body, bare or in its envelope (A6).
 
-use http::header;
 use serde_json::{Map, Value};
 
 use super::{
@@ -9,7 +8,7 @@ use super::{
     path,
     said::{JSON, Wrong},
 };
-use crate::{desk::body_of, serve::Incoming};
+use crate::{desk::body_of, media, serve::Incoming};
 
 /// What the members of an envelope are called (notes §1.3).
 const ENVELOPE: [&str; 6] = ["method", "task_id", "session_id", "parameters", "context", "agent_id"];
@@ -37,23 +36,7 @@ impl Calling<'_> {
     ///
     /// It is no JSON object, is compressed, or names another method than the request line (A6).
     pub(super) fn parameters(&self, enveloped: bool) -> Result<Parameters, Wrong> {
-        let headers = self.incoming.headers;
-        let bad = |message: &'static str| Wrong::new(400, "bad-request", message);
-        if headers
-            .get(header::CONTENT_ENCODING)
-            .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
-        {
-            return Err(bad("A compressed body is not taken here. Send it as it is."));
-        }
-        let kind = headers.get(header::CONTENT_TYPE).map(|kind| kind.to_str().unwrap_or("?"));
-        let media = kind.unwrap_or(JSON).split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let over_http = self.incoming.framed.is_none();
-        // A page can send a type that browsers ask nobody's leave for.
-        let unsaid = kind.is_none() && over_http && self.incoming.is_from_a_page();
-        let is_json = media == "application/json" || media.ends_with("+json");
-        if !self.incoming.body.is_empty() && (unsaid || !is_json) {
-            return Err(bad("The body has to be JSON. Send Content-Type: application/vnd.agtp+json."));
-        }
+        media::takes_json(self.incoming).map_err(|unfit| Wrong::new(400, "bad-request", unfit.detail(JSON)))?;
         let members = body_of(&self.incoming.body).map_err(|refusal| error::wrong(&refusal, None, 455))?;
         Ok(if enveloped { unwrapped(members) } else { Parameters { members, envelope: None } })
     }

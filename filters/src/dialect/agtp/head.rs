@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use http::{HeaderMap, HeaderName};
 
 use super::{attribution::is_owner, said::Wrong};
+use crate::text;
 
 const AGENT_ID: HeaderName = HeaderName::from_static("agent-id");
 const OWNER_ID: HeaderName = HeaderName::from_static("owner-id");
@@ -140,13 +141,7 @@ pub(super) fn is_scope(token: &str) -> bool {
 
 /// The value of a header that may be there once.
 fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Wrong> {
-    let mut values = headers.get_all(name).iter();
-    let (first, second) = (values.next(), values.next());
-    match (first.map(|value| value.to_str().map(str::trim)), second) {
-        (None, _) => Ok(None),
-        (Some(Ok(value)), None) => Ok(Some(value)),
-        _ => Err(Wrong::new(400, "bad-request", format!("The header {name} has to be there once, as text."))),
-    }
+    text::once(headers, name).map_err(|twice| Wrong::new(400, "bad-request", twice.to_string()))
 }
 
 #[cfg(test)]

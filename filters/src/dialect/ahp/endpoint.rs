@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use http::header;
 use serde_json::{Map, Value};
 
 use super::{DIALECT, later, question::Question, said::Said};
@@ -13,6 +12,7 @@ use crate::{
         ticket::{Ticket, Tickets},
     },
     fault::{Fault, Refusal},
+    media,
     serve::{Incoming, Serve, Served},
     site::Settings,
     strict,
@@ -36,27 +36,17 @@ impl Serve for Asked {
     }
 }
 
-/// The object that was sent, where it says that it is JSON, or says nothing and no page sent it.
+/// The object that was sent.
 ///
 /// # Errors
 ///
 /// What is wrong with it.
 pub(crate) fn body(request: &Incoming<'_>) -> Result<Map<String, Value>, Box<Said>> {
-    let text = |name| request.headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
-    let unsaid = if request.is_from_a_page() { "" } else { "application/json" };
-    let declared = request.headers.get(header::CONTENT_TYPE);
-    let media = declared.map_or(unsaid, |value| value.to_str().unwrap_or_default());
-    let media = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if media != "application/json" && !media.ends_with("+json") {
-        let mut said = Said::wrong("The body has to be JSON. Send Content-Type: application/json.");
+    media::takes_json(request).map_err(|unfit| {
+        let mut said = Said::wrong(&unfit.detail("application/json"));
         said.status = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(said);
-    }
-    if text(header::CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
-        let mut said = Said::wrong("A compressed body is not taken here. Send it as it is.");
-        said.status = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(said);
-    }
+        said
+    })?;
     strict::object(&request.body).map_err(|why| Said::wrong(&why))
 }
 

@@ -11,12 +11,15 @@ use super::{
     error::{self, Form},
 };
 use crate::{
+    boxed,
     caller::{Caller, Proof},
     desk::{Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
     fault::{Fault, Refusal},
+    media,
     reply::Reply,
     serve::{About, Incoming, Serve, Served},
     site::Capability,
+    text::once,
 };
 
 /// The token of a confirmation (design, decision 10).
@@ -48,6 +51,16 @@ pub(super) struct AtEndpoint {
 #[async_trait]
 impl Serve for AtEndpoint {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
+        boxed(|| self.called(desk, request, places)).await
+    }
+
+    fn about(&self) -> Option<About> {
+        Some(About { capability: self.index, dialect: DIALECT })
+    }
+}
+
+impl AtEndpoint {
+    async fn called(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
         let Some(capability) = desk.snapshot.settings.capabilities.get(self.index) else {
             return self.refused(&Fault::NotFound.into(), request, None).into();
         };
@@ -77,12 +90,6 @@ impl Serve for AtEndpoint {
         Served { reason, account: Some(account), ..reply.into() }
     }
 
-    fn about(&self) -> Option<About> {
-        Some(About { capability: self.index, dialect: DIALECT })
-    }
-}
-
-impl AtEndpoint {
     fn ask<'r>(
         &self,
         capability: &Capability,
@@ -91,7 +98,7 @@ impl AtEndpoint {
         places: &'r [(String, String)],
     ) -> Result<Ask<'r>, Refusal> {
         // What could not be told is not done.
-        if Form::of(request.accept()).is_none() && !is_raw(capability) {
+        if Form::of(request.accept().as_deref()).is_none() && !is_raw(capability) {
             return Err(Fault::NotAcceptable.into());
         }
         if let Some(claimed) = text(request.headers, &CAPABILITY)?
@@ -135,7 +142,7 @@ impl AtEndpoint {
             let kind = kind.unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
             reply.with_value(header::CONTENT_TYPE, kind).with(NOSNIFF, "nosniff")
         } else {
-            let form = Form::of(request.accept()).unwrap_or(Form::Aom);
+            let form = Form::of(request.accept().as_deref()).unwrap_or(Form::Aom);
             let body = match form {
                 Form::Bare => done.told.data.text(),
                 Form::Aom => {
@@ -171,12 +178,12 @@ impl AtEndpoint {
             "input": asked.input,
         });
         let more = Map::from_iter([("confirmation".to_owned(), confirmation)]);
-        error::told(&asked.refusal, request.accept(), Some(capability.risk()), more, vec![again])
+        error::told(&asked.refusal, request.accept().as_deref(), Some(capability.risk()), more, vec![again])
     }
 
     fn refused(&self, refusal: &Refusal, request: &Incoming<'_>, capability: Option<&Capability>) -> Reply {
         let risk = capability.map(Capability::risk);
-        error::told(refusal, request.accept(), risk, Map::new(), self.helping(refusal, capability))
+        error::told(refusal, request.accept().as_deref(), risk, Map::new(), self.helping(refusal, capability))
     }
 
     /// What can be done about a refusal.
@@ -233,34 +240,16 @@ fn has_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// The body, where it says that it is JSON, or says nothing and no page sent it.
-fn json_body<'r>(request: &'r Incoming<'_>) -> Result<&'r [u8], Refusal> {
-    let coded = text(request.headers, &header::CONTENT_ENCODING)?;
-    if coded.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
-        return Err(Refusal::from(Fault::BadRequest).saying("A compressed body is not taken here. Send it as it is."));
-    }
-    let unsaid = if request.is_from_a_page() { "" } else { "application/json" };
-    let kind = text(request.headers, &header::CONTENT_TYPE)?.unwrap_or(unsaid);
-    if kind == "application/json" || request.body.is_empty() {
-        return Ok(&request.body);
-    }
-    let media = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if media == "application/json" || media.ends_with("+json") {
-        return Ok(&request.body);
-    }
-    Err(Refusal::from(Fault::BadRequest).saying("The body has to be JSON. Send Content-Type: application/json."))
+/// The value of a header of this protocol.
+fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Refusal> {
+    once(headers, name).map_err(|twice| Refusal::from(Fault::BadRequest).saying(twice.to_string()))
 }
 
-/// The value of a header that may be there once.
-fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Refusal> {
-    let mut values = headers.get_all(name).iter();
-    let (first, second) = (values.next(), values.next());
-    let read = first.map(|value| value.to_str().map(str::trim));
-    match (read, second) {
-        (None, _) => Ok(None),
-        (Some(Ok(value)), None) => Ok(Some(value)),
-        _ => Err(Refusal::from(Fault::BadRequest).saying(format!("The header {name} has to be there once, as text."))),
-    }
+/// The body, as JSON.
+fn json_body<'r>(request: &'r Incoming<'_>) -> Result<&'r [u8], Refusal> {
+    media::takes_json(request)
+        .map_err(|unfit| Refusal::from(Fault::BadRequest).saying(unfit.detail("application/json")))?;
+    Ok(&request.body)
 }
 
 /// The endpoints of every capability that has one.

@@ -30,10 +30,10 @@ impl Serve for Interface {
         if !caller.has_credential() {
             let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
             let refusal = Refusal { challenge, ..Fault::Unauthenticated.into() };
-            let reply = error::told(&refusal, request.accept(), None, Map::new(), Vec::new());
+            let reply = error::told(&refusal, request.accept().as_deref(), None, Map::new(), Vec::new());
             return Served { reason: Some(refusal.reason), ..reply.into() };
         }
-        let as_toml = match super::negotiate(request.accept(), &self.versions) {
+        let as_toml = match super::negotiate(request.accept().as_deref(), &self.versions) {
             Ok(variant) => variant == 0,
             Err(reply) => return reply.into(),
         };

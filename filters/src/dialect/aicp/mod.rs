@@ -154,11 +154,12 @@ fn negotiate(accept: Option<&str>, versions: &[String]) -> Result<usize, Reply> 
             _ => {}
         }
     }
+    let anything = accept::members(accept).any(|m| m.media == "*/*" && m.weight > 0);
     match refused {
-        Some(version) if best.0 == 0 && accept::members(accept).all(|m| m.media != "*/*") => {
-            Err(unsupported(version, versions))
-        }
-        _ => Ok(best.1),
+        _ if best.0 > 0 => Ok(best.1),
+        Some(version) if !anything => Err(unsupported(version, versions)),
+        // What is not named by itself is given in the form that was not ruled out.
+        _ => Ok(usize::from(accept::rules_out(accept, TOML) && !accept::rules_out(accept, JSON))),
     }
 }
 
@@ -198,6 +199,8 @@ mod tests {
         assert_eq!(chosen("text/html"), Ok(0));
         assert_eq!(chosen("application/aicp+toml;q=0.5, application/aicp+json"), Ok(1));
         assert_eq!(chosen("application/aicp+json;version=0.2"), Ok(1));
+        assert_eq!(chosen("application/aicp+toml;q=0, */*"), Ok(1));
+        assert_eq!(chosen("application/aicp+toml;q=0, application/aicp+json;q=0"), Ok(0));
     }
 
     #[test]
@@ -206,5 +209,6 @@ mod tests {
         assert_eq!(chosen("application/aicp+toml; version=\"9.9\", application/aicp+json;version=9.8"), Err(406));
         assert_eq!(chosen("application/aicp+toml;version=9.9, application/aicp+json"), Ok(1));
         assert_eq!(chosen("application/aicp+toml;version=9.9, */*;q=0.1"), Ok(0));
+        assert_eq!(chosen("application/aicp+toml;version=9.9, */*;q=0"), Err(406));
     }
 }

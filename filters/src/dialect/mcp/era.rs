@@ -9,6 +9,7 @@ use super::{
     envelope::{INVALID_PARAMS, MISMATCH, NO_VERSION, Problem},
     message::Request,
 };
+use crate::text;
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -86,12 +87,7 @@ fn named(request: &Request) -> Option<&str> {
 
 /// The value of a header that may be there once: of two, two readers would believe another each.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Problem> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next().map(|value| value.to_str()), values.next()) {
-        (None, _) => Ok(None),
-        (Some(Ok(value)), None) => Ok(Some(value.trim())),
-        _ => Err(Problem::new(MISMATCH, format!("The header {name} has to be there once, as text."))),
-    }
+    text::once(headers, name).map_err(|twice| Problem::new(MISMATCH, twice.to_string()))
 }
 
 /// What a header cannot hold comes as `=?base64?…?=`.

@@ -1,10 +1,10 @@
 //! A message of a client's: JSON-RPC 2.0, one in a body.
 
-use http::{StatusCode, header};
+use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::envelope::{INVALID_PARAMS, INVALID_REQUEST, PARSE, Problem};
-use crate::{serve::Incoming, strict};
+use crate::{media, serve::Incoming, strict};
 
 /// Bytes of a text that names a request; it is sent back.
 const LONGEST_ID: usize = 256;
@@ -88,27 +88,11 @@ fn is_id(id: &Value) -> bool {
     }
 }
 
-/// JSON, as it is: what a page of another site may send without asking is text.
 fn typed(request: &Incoming<'_>) -> Result<(), Problem> {
-    let refused =
-        |why: &str| Problem::new(INVALID_REQUEST, why.to_owned()).with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE);
-    let text = |name| {
-        let mut values = request.headers.get_all(name).iter();
-        match (values.next().map(http::HeaderValue::to_str), values.next()) {
-            (None, _) => Ok(None),
-            (Some(Ok(value)), None) => Ok(Some(value.trim().to_ascii_lowercase())),
-            _ => Err(refused("Send Content-Type: application/json, once.")),
-        }
-    };
-    let kind = text(&header::CONTENT_TYPE)?;
-    let media = kind.as_deref().map(|kind| kind.split(';').next().unwrap_or_default().trim());
-    if media.is_some_and(|media| media != "application/json") {
-        return Err(refused("Send Content-Type: application/json."));
-    }
-    match text(&header::CONTENT_ENCODING)?.as_deref() {
-        None | Some("identity") => Ok(()),
-        Some(_) => Err(refused("A compressed body is not taken here. Send it as it is.")),
-    }
+    media::takes_json(request).map_err(|unfit| {
+        let problem = Problem::new(INVALID_REQUEST, unfit.detail("application/json"));
+        problem.with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! What comes in and what goes back: one JSON-RPC message in each request, with a string for an id, and errors that name
 //! the message they answer.
 
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::super::wire::{HANDLER_FAILED, NO_MESSAGE};
 use crate::{
     fault::{Fault, Refusal},
+    media,
     page::Insertion,
     problem,
     reply::Reply,
@@ -59,22 +60,7 @@ pub(super) fn result(id: &str, result: &Value) -> Reply {
 ///
 /// A 415.
 pub(super) fn typed(headers: &HeaderMap) -> Result<(), Refusal> {
-    let once = |name| {
-        let mut values = headers.get_all(name).iter();
-        (values.next().map(HeaderValue::to_str), values.next())
-    };
-    let is_json = match once(header::CONTENT_TYPE) {
-        (Some(Ok(kind)), None) => {
-            kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-        }
-        _ => false,
-    };
-    let is_plain = match once(header::CONTENT_ENCODING) {
-        (None, _) => true,
-        (Some(Ok(coding)), None) => coding.trim().eq_ignore_ascii_case("identity"),
-        _ => false,
-    };
-    if is_json && is_plain {
+    if media::said_json(headers) == Ok(true) {
         return Ok(());
     }
     let fault = Fault::Named(StatusCode::UNSUPPORTED_MEDIA_TYPE);
@@ -133,6 +119,8 @@ pub(super) fn refused(refusal: &Refusal, accept: Option<&str>, insertion: Option
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]

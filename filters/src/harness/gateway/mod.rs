@@ -12,7 +12,7 @@ mod payload;
 mod record;
 mod shape;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
 use http::{HeaderName, HeaderValue, Method};
@@ -27,6 +27,7 @@ use crate::{
     fault::{Fault, Refusal},
     serve::{Incoming, Serve, Served},
     site::Settings,
+    text,
 };
 pub use record::Passed;
 
@@ -50,7 +51,7 @@ impl Serve for Gateway {
     async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let refused = |refusal: &Refusal| Served {
             reason: Some(refusal.reason),
-            ..envelope::refused(refusal, incoming.accept(), None).into()
+            ..envelope::refused(refusal, incoming.accept().as_deref(), None).into()
         };
         let presented = match presented(incoming) {
             Ok(presented) => presented,
@@ -98,10 +99,7 @@ async fn passed(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Served {
 
 /// The key that this protocol's clients send in a header of its own.
 fn presented<'r>(incoming: &'r Incoming<'_>) -> Result<Option<&'r str>, Refusal> {
-    let mut values = incoming.headers.get_all(X_API_KEY).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let value = value.to_str().ok().filter(|_| values.next().is_none());
-    value.map(Some).ok_or_else(|| unknown("x-api-key has to be there once, as text."))
+    text::once(incoming.headers, &X_API_KEY).map_err(|twice| unknown(twice.to_string()))
 }
 
 /// Whether it is known who sends it, by a credential.
@@ -112,7 +110,7 @@ fn known(caller: &Caller) -> Result<(), Refusal> {
     Err(unknown("Whoever asks here has to say who they are. Send an API key in x-api-key, or a credential as Bearer."))
 }
 
-fn unknown(detail: &'static str) -> Refusal {
+fn unknown(detail: impl Into<Cow<'static, str>>) -> Refusal {
     let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
     Refusal { challenge, ..Fault::Unauthenticated.into() }.saying(detail)
 }

@@ -45,6 +45,14 @@ fn what_cannot_be_enforced_is_one_line() {
 }
 
 #[test]
+fn versions_that_are_none() {
+    remarks_one("aicp_version = 'zzz'\n", "\"zzz\" is no version");
+    remarks_one("supported_versions = ['0.1', '1.']\n", "\"1.\" is no version");
+    remarks_one("supported_versions = []\n", "empty");
+    quiet("aicp_version = '0.1'\nrecommended_version = '0.12'\nsupported_versions = ['0.1', '10.0']\n");
+}
+
+#[test]
 fn policies_that_disagree_and_which_one_holds() {
     let auth = |policy: &str, kind: &str, auth: &str| {
         format!("[policies]\n{policy}\n{}", of(kind, &format!("auth = '{auth}'\n")))
@@ -55,6 +63,7 @@ fn policies_that_disagree_and_which_one_holds() {
     );
     quiet(&auth("anonymous_access = false", "query", "required"));
     remarks_one(&auth("automated_monitoring = 'requires_auth'", "monitor", "none"), "requires_auth, but");
+    remarks_one(&auth("automated_monitoring = 'allowed_with_auth'", "monitor", "none"), "allowed_with_auth, but");
     quiet(&auth("automated_monitoring = 'requires_auth'", "monitor", "required"));
     quiet(&auth("automated_monitoring = 'requires_auth'", "query", "none"));
     remarks_one(&auth("automated_monitoring = 'disallowed'", "monitor", "required"), "nobody may call");
@@ -72,9 +81,9 @@ fn policies_that_disagree_and_which_one_holds() {
 fn signals_and_policies_say_the_same() {
     let said = |text| remarks(text).iter().filter(|line| !line.contains("can enforce")).cloned().collect::<Vec<_>>();
     let training = said("[policies]\ntraining_use = 'allowed'\n");
-    assert!(training[0].contains("content_signals.ai_train is false; content_signals.ai_train holds"), "{training:?}");
+    assert!(training[0].contains("content_signals.ai_train is false; agents are told both"), "{training:?}");
     let training = said("[policies]\ntraining_use = 'disallowed'\n[content_signals]\nai_train = true\n");
-    assert!(training[0].ends_with("the policy holds: it is not allowed"), "{training:?}");
+    assert!(training[0].contains("content_signals.ai_train is true; agents are told both"), "{training:?}");
     assert_eq!(said("[policies]\ntraining_use = 'disallowed'\nsummarization = 'allowed'\n").len(), 0);
     assert_eq!(said("[policies]\ntraining_use = 'contract'\n").len(), 0);
     assert_eq!(

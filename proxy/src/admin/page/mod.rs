@@ -18,6 +18,7 @@ mod view;
 
 use std::time::Instant;
 
+use frontdesk_filters::accept;
 use http::{HeaderValue, Method, StatusCode, header};
 use pingora::{http::RequestHeader, protocols::http::ServerSession};
 
@@ -44,9 +45,7 @@ pub struct Page {
 
 /// Whether a client would rather see a page than the list of addresses: a browser says so, command lines do not.
 pub(super) fn is_wanted(request: &RequestHeader) -> bool {
-    let accept = request.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let kinds = accept.split(',').map(|kind| kind.split(';').next().unwrap_or_default().trim());
-    kinds.into_iter().any(|kind| kind.eq_ignore_ascii_case("text/html"))
+    accept::of(&request.headers).is_some_and(|accept| accept::names(&accept, "text/html"))
 }
 
 /// Somebody who has logged in.

@@ -1,0 +1,45 @@
+//! Names of the header lines that we write ourselves.
+
+use http::HeaderName;
+
+use crate::answer::cased;
+
+/// A name that is always the same.
+#[derive(Debug)]
+pub struct Fixed {
+    /// To be compared.
+    pub name: HeaderName,
+    /// As people are used to read it.
+    pub cased: &'static str,
+}
+
+impl Fixed {
+    pub const fn new(name: HeaderName, cased: &'static str) -> Self {
+        Self { name, cased }
+    }
+}
+
+/// What a line is called. Of most it is known beforehand, and nothing is made or looked up.
+#[derive(Debug, Clone)]
+pub enum Label {
+    Fixed(&'static Fixed),
+    /// As somebody else has it.
+    Other(HeaderName),
+}
+
+impl Label {
+    pub fn name(&self) -> &HeaderName {
+        match self {
+            Self::Fixed(fixed) => &fixed.name,
+            Self::Other(name) => name,
+        }
+    }
+
+    /// As people are used to read it over HTTP/1.
+    pub fn cased(&self) -> &str {
+        match self {
+            Self::Fixed(fixed) => fixed.cased,
+            Self::Other(name) => cased(name).unwrap_or(name.as_str()),
+        }
+    }
+}
