@@ -46,10 +46,16 @@ fn what_cannot_be_enforced_is_one_line() {
 
 #[test]
 fn versions_that_are_none() {
-    remarks_one("aicp_version = 'zzz'\n", "\"zzz\" is no version");
-    remarks_one("supported_versions = ['0.1', '1.']\n", "\"1.\" is no version");
-    remarks_one("supported_versions = []\n", "empty");
-    quiet("aicp_version = '0.1'\nrecommended_version = '0.12'\nsupported_versions = ['0.1', '10.0']\n");
+    let said = |lines: &str| remarks_of(&format!("{lines}\n{}", with_upstream("")), &Pretended::default());
+    let one = |lines: &str, words: &str| {
+        let said = said(lines);
+        assert!(said.len() == 1 && said[0].contains(words), "{said:?}");
+    };
+    one("aicp_version = 'zzz'", "\"zzz\" is no version");
+    one("supported_versions = ['0.1', '1.']", "\"1.\" is no version");
+    one("supported_versions = []", "empty");
+    let fine = "aicp_version = '0.1'\nrecommended_version = '0.12'\nsupported_versions = ['0.1', '10.0']";
+    assert_eq!(said(fine), Vec::<String>::new());
 }
 
 #[test]
