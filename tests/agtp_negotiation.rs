@@ -272,7 +272,10 @@ async fn negotiation_answers_later_where_that_is_wanted() {
     for _ in 2..16 {
         http(&desk, later("LOOKUP /moons")).await.is(261, "room");
     }
-    http(&desk, later("LOOKUP /moons")).await.is(429, "one caller has sixteen at a time");
+    let told = http(&desk, later("LOOKUP /moons")).await;
+    let wait = told.headers.get("retry-after").and_then(|wait| wait.parse::<u64>().ok()).expect("Retry-After");
+    let body = told.is(429, "one caller has sixteen at a time");
+    assert_eq!(body["retry_after"], wait, "{body}");
 }
 
 #[tokio::test]

@@ -135,7 +135,8 @@ async fn rcns_is_tried_so_often_a_minute() {
     let told = framed(&desk, unheard(TARGET)).await;
     let wait: u64 = told.headers.get("retry-after").and_then(|wait| wait.parse().ok()).expect("Retry-After");
     assert!((1..=60).contains(&wait), "{wait}");
-    told.says(429, "scope", "rcns", "three");
+    let body = told.says(429, "scope", "rcns", "three");
+    assert_eq!((&body["retry_after"], &body["error"]["retry_after"]), (&json!(wait), &json!(wait)), "{body}");
     let other = by(OTHER, "FIND", TARGET).header("Authority-Scope", "rcns:negotiate").header("Allow-RCNS", "true");
     framed(&desk, other).await.is(461, "each agent has its own");
     framed(&desk, unheard(TARGET).bearer(BUYER)).await.is(461, "nor does anybody use up another's");

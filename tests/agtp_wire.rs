@@ -139,11 +139,13 @@ async fn agtp_wire_what_cannot_be_read_counts_by_its_address() {
         let mut conn = desk.agtp().await;
         let said = conn.raw(format!("AGTP/1.0 {line}\r\n\r\n")).await;
         statuses.push(said.status);
-        told = said.header("Retry-After").map(str::to_owned);
+        told = said.header("Retry-After").map(|wait| (wait.to_owned(), said.json()));
     }
     // What can be read counts as well: "Q" is a method, and none of the catalog's.
     assert_eq!(statuses, [400, 400, 400, 400, 459, 429, 429]);
-    assert!(told.is_some(), "and is told when to try again");
+    let (wait, body) = told.expect("and is told when to try again");
+    assert_eq!(body["retry_after"].to_string(), wait, "in the body as well: {body}");
+    assert_eq!(body["retry_after"], body["error"]["retry_after"], "{body}");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use crate::support::desk::run_to_end;
 use crate::support::page::{LINK, PAGE, assert_rewritten};
-use crate::support::{Desk, Dir, Origin, Reply, Request};
+use crate::support::{Desk, Dir, Origin, Reply, Request, SOON};
 
 #[tokio::test]
 async fn command_run_upstream_needs_no_file() {
@@ -37,6 +37,21 @@ async fn command_demo_brings_a_site_of_its_own() {
     let manifest = desk.get("/.well-known/agent.json").await.json();
     assert!(manifest["capabilities"].as_array().is_some_and(|c| !c.is_empty()), "{manifest}");
     assert_eq!(desk.get("/.well-known/agent-interface.toml").await.status, 200);
+}
+
+#[tokio::test]
+async fn command_demo_leaves_nothing_behind() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let mut desk = Desk::with_args(&["demo"]).await;
+        desk.says("Ctrl-C ends it").await;
+        let said = desk.stderr();
+        let audit = said.split_once("tail -f ").and_then(|(_, rest)| rest.split_whitespace().next());
+        let audit = std::path::PathBuf::from(audit.expect("where its audit log is"));
+        assert!(audit.is_file(), "while it runs: {}", audit.display());
+        desk.signal(signal);
+        let (status, _) = desk.wait_exit(SOON).await;
+        assert!(status.success() && !audit.exists(), "{status}: {}", audit.display());
+    }
 }
 
 #[tokio::test]

@@ -191,6 +191,25 @@ async fn confirmed_shows_values_as_values() {
 }
 
 #[tokio::test]
+async fn confirmed_shows_apart_what_is_not_the_same() {
+    let (_origin, desk, _) = with_letter("Send {{ input.text }} now.", "").await;
+    let mut seen = HashSet::new();
+    for (text, shown) in [
+        ("ab", r"ab"),
+        ("a\nb", r"a\nb"),
+        ("a\u{202e}b", r"a\u{202e}b"),
+        ("a\u{200b}b", r"a\u{200b}b"),
+        (r"a\nb", r"a\\nb"),
+        (r"a\u{202e}b", r"a\\u{202e}b"),
+    ] {
+        let said = summary(&desk, json!({ "text": text })).await;
+        assert_eq!(said, format!("Send \"{shown}\" now."), "{text:?}");
+        seen.insert(said);
+    }
+    assert_eq!(seen.len(), 6, "a token holds for one of them alone");
+}
+
+#[tokio::test]
 async fn confirmed_consent_names_purpose_data_and_recipients() {
     let privacy = "[capabilities.privacy]\nrequires_explicit_consent = true\npurpose = \"letter_delivery\"\n\
         personal_data_required = [\"full_name\", \"home_address\"]\n";

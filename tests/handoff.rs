@@ -264,6 +264,9 @@ async fn handoff_secrets_do_not_leave() {
             answer.json();
         }
     }
+    let files = get(&desk, "/?view=core").await.json()["files"].clone();
+    assert_eq!(files["STATUS.md"]["integrity"], "assumed", "something was taken out of it");
+    assert_eq!(files["NEXT_ACTIONS.md"]["integrity"], "verified", "nothing was taken out of this one");
     assert_eq!(marks(&get(&desk, "/LOG.md").await), ["ok", "verified", "-"]);
 }
 

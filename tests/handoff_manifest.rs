@@ -121,6 +121,27 @@ fn handoff_manifest_leaves_alone_what_it_must_not_touch() {
 }
 
 #[test]
+fn handoff_manifest_repeats_no_secret() {
+    let handoff = Handoff::genuine();
+    let secret = ["ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].concat();
+    let text = format!("deploy with {secret} until May\n");
+    handoff.write("STATUS.md", &text);
+    let (code, out, err) = manifest(&handoff, &[]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(
+        err,
+        "frontdesk: a secret was left out of MANIFEST.json, from STATUS.md; revoke it, then remove it there\n"
+    );
+    let made = handoff.manifest();
+    assert_eq!(made["files"]["STATUS.md"]["summary"], "deploy with [redacted:github-token] until May");
+    assert_eq!(made["files"]["STATUS.md"]["checksum"], checksum(&text), "of the file as it is");
+    let context = made["quick_context"].as_str().expect("a text");
+    assert!(context.starts_with("deploy with [redacted:github-token] until May"), "{context}");
+    assert!(!handoff.read("MANIFEST.json").contains(&secret[..12]));
+    assert_eq!(handoff.read("STATUS.md"), text, "the file is the agents'");
+}
+
+#[test]
 fn handoff_manifest_writes_through_no_link() {
     let handoff = Handoff::genuine();
     let elsewhere = handoff.beside("elsewhere.json");

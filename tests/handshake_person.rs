@@ -70,6 +70,23 @@ async fn clause_27_what_a_person_says_is_the_answer() {
 }
 
 #[tokio::test]
+async fn clause_27_what_waits_is_listed_before_what_was_answered() {
+    let (_origin, desk) = agency::open().await;
+    promised(&desk, asking(&quote()).bearer(FULL)).await;
+    let first = id_of_the_only_one(&desk).await;
+    for _ in 0..2 {
+        promised(&desk, asking(&quote()).bearer(FULL)).await;
+    }
+    let asked: Vec<Value> = waiting(&desk).await.iter().map(|ticket| ticket["id"].clone()).collect();
+    assert_eq!((asked.len(), asked[0].as_str()), (3, Some(first.as_str())), "the oldest first");
+    assert_eq!(decide(&desk, &first, &json!({ "answer": "590 euro each." })).await.status, 200);
+    let told: Vec<_> = waiting(&desk).await.iter().map(|t| (t["id"].clone(), t["status"].clone())).collect();
+    let expected =
+        [(1, "waiting"), (2, "waiting"), (0, "answered")].map(|(at, status)| (asked[at].clone(), json!(status)));
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
 async fn clause_27_a_person_may_approve_or_reject() {
     let (_origin, desk) = agency::open().await;
     let reply = promised(&desk, asking(&quote()).bearer(FULL)).await;

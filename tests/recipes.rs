@@ -171,7 +171,8 @@ async fn recipe_is_confirmed_once_with_every_step_that_acts() {
     let mut sly = trip();
     sly["who"] = json!("\u{e000}from step 0\u{e001}");
     let sly = desk.call(book_call(&sly)).await.json()["confirmation"]["summary"].clone();
-    assert!(sly.as_str().is_some_and(|s| s.contains("with \"from step 0\". Your card")), "{sly}");
+    let quoted = r#"with "\u{e000}from step 0\u{e001}". Your card"#;
+    assert!(sly.as_str().is_some_and(|s| s.contains(quoted)), "{sly}");
     // The token is for this input.
     let other = book_call(&json!({ "origin": "LIS" })).header("AICP-Confirmation", &token);
     assert_fault(&desk.call(other).await, 428, "confirmation_invalid", "another input");

@@ -124,6 +124,33 @@ async fn reload_of_a_bad_file_keeps_the_running_one_and_is_seen_everywhere() {
 }
 
 #[tokio::test]
+async fn reload_of_a_bad_file_tells_warnings_apart() {
+    let origin = site().await;
+    let desk = Setup::before(&origin).start().await;
+    // A table that is published may have any key, so that one is only worth a look.
+    let odd = Setup::before(&origin).set("site", "origins = \"https://site.test\"");
+    let bad = odd.set("discovery", "notise = false");
+    desk.replace_config(&bad.text(&desk.ports));
+    let answer = desk.reload().await;
+    assert_eq!(answer.status, 422);
+    for told in [answer.json(), desk.admin_get("/config").await.json()["last_error"].clone()] {
+        let one = |name: &str, what: &str| {
+            let lines = told[name].as_array().unwrap_or_else(|| panic!("{name} of {told}"));
+            assert!(lines.len() == 1 && lines[0].as_str().is_some_and(|l| l.contains(what)), "{name} of {told}");
+        };
+        one("mistakes", "notise");
+        one("warnings", "warning: site.origins: ");
+    }
+    let ready = desk.admin_get("/readyz?verbose").await.text();
+    assert!(ready.contains("notise") && !ready.contains("warning: "), "{ready}");
+    desk.says("was not taken into use").await;
+    let said = desk.stderr();
+    let line = |what: &str| said.lines().find(|l| l.contains(what)).unwrap_or_else(|| panic!("{what} in {said}"));
+    assert!(line("warning: site.origins: ").contains("WARN"), "{said}");
+    assert!(line("notise").contains("ERROR") && line("was not taken into use").contains("mistakes=1"), "{said}");
+}
+
+#[tokio::test]
 async fn reload_of_a_bad_file_noticed_by_itself_is_seen_too() {
     let origin = site().await;
     let desk = Setup::before(&origin).start().await;

@@ -1,9 +1,10 @@
 //! Promise: whatever the site sends, a caller gets well-formed JSON with the right code, soon, and nothing of its insides.
 
 use crate::support::calls::{AOM, FULL, action, assert_fault, call, query, site};
-use crate::support::{Desk, Origin, Reply, Request, Response, Step};
+use crate::support::{Answer, Desk, Origin, Reply, Request, Response, Step};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::Duration;
 
 const READ: &str = "\n[capabilities.upstream]\nmethod = \"GET\"\npath = \"/api/read\"";
 const DO: &str = "\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/do\"";
@@ -55,8 +56,8 @@ async fn upstream_answers_that_are_not_json_are_malformed() {
 #[tokio::test]
 async fn upstream_answers_that_break_off_are_not_passed_on() {
     let cut = || Reply::json("{\"a\":[1,2,").header("X-Internal", "SECRET");
-    type Answer = Arc<dyn Fn() -> Reply + Send + Sync>;
-    let ways: [(&str, Answer); 3] = [
+    type Way = Arc<dyn Fn() -> Reply + Send + Sync>;
+    let ways: [(&str, Way); 3] = [
         ("a short body", Arc::new(move || cut().header("Content-Length", "900").verbatim())),
         ("a chunk that never ends", Arc::new(move || cut().chunked().hang_up())),
         ("a whole value and no end", Arc::new(|| Reply::json("{\"a\":1}").chunked().hang_up())),
@@ -176,6 +177,51 @@ async fn upstream_answers_that_send_elsewhere_are_not_followed() {
         }
     }
     assert!(elsewhere.requests().is_empty());
+}
+
+/// How most sites answer a form.
+#[tokio::test]
+async fn upstream_answers_that_send_elsewhere_may_have_been_carried_out() {
+    let origin = Origin::start(|_: &Request| Reply::new(303).header("Location", "/done?n=1")).await;
+    let form = "\nupstream = { method = \"POST\", path = \"/api/do\", body = \"form\", response = \"wrap\" }";
+    let read = "\nupstream = { method = \"GET\", path = \"/api/read\", response = \"wrap\" }";
+    let declared = action("do", DO) + &action("form", form) + &query("read", read);
+    let desk = site(&origin, &declared).start().await;
+    let taken = desk.call(call("/agent/form", &json!({ "a": 1 })).bearer(FULL)).await;
+    assert_eq!(taken.status, 200, "{}", taken.text());
+    let data = taken.json()["data"].clone();
+    assert_eq!((&data["status"], &data["location"]), (&json!(303), &json!("/done?n=1")), "{data}");
+    assert!(taken.header("location").is_none());
+    // What is not declared to be anything at all is no success, and no failure that invites to try again.
+    for endpoint in ["/agent/do", "/agent/read"] {
+        let told = desk.call(call(endpoint, &json!({})).bearer(FULL)).await;
+        let error = assert_fault(&told, 502, "upstream_error", endpoint)["error"].clone();
+        assert!(error["message"].as_str().is_some_and(|text| text.contains("may have carried this out")), "{error}");
+        assert_eq!(error["details"]["location"], "/done?n=1", "{error}");
+    }
+}
+
+/// Bytes that a site sends after its answer are nobody's answer.
+#[tokio::test]
+async fn upstream_answers_do_not_come_after_an_answer_without_a_body() {
+    let stray = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"SECRET\":1}";
+    let origin = Origin::start(move |r: &Request| -> Answer {
+        if !r.target.contains("204") {
+            return Reply::json("{\"own\":1}").into();
+        }
+        let head = format!("HTTP/1.1 204 No Content\r\nContent-Length: {}\r\n\r\n", stray.len());
+        let late = Duration::from_millis(30);
+        vec![Step::Write(head.into_bytes()), Step::Pause(late), Step::Write(stray.into()), Step::KeepAlive].into()
+    })
+    .await;
+    let empty = "\nupstream = { method = \"GET\", path = \"/api/204\" }";
+    let desk = site(&origin, &(query("read", READ) + &query("empty", empty))).start().await;
+    for _ in 0..3 {
+        assert_eq!(desk.get("/204").await.status, 204);
+        assert_eq!(desk.get("/ok").await.text(), "{\"own\":1}", "passed on");
+        assert_eq!(desk.call(call("/agent/empty", &json!({}))).await.status, 200);
+        assert!(desk.call(call("/agent/read", &json!({}))).await.text().contains("own"), "called");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 //! the metrics.
 
 mod apart;
+mod failure;
 mod learned;
 mod next;
 mod running;
@@ -35,18 +36,10 @@ use crate::{
 
 pub use apart::apart;
 use apart::take_apart;
-use next::{Unusable, open_audit, open_harness};
+pub use failure::Failure;
+use next::{open_audit, open_harness};
 use running::Homes;
 pub use running::Running;
-
-/// Why the last reload failed.
-#[derive(Debug, Clone)]
-pub struct Failure {
-    pub at: SystemTime,
-    pub mistakes: Vec<String>,
-    /// The hash of the declaration, where it could be read but not be used.
-    tried: Option<String>,
-}
 
 /// The running configuration and the way to the next.
 pub struct Live {
@@ -169,11 +162,11 @@ impl Live {
         match self.source.declare() {
             Ok(declaration) => match self.failure() {
                 // Tried, and it could not be used: only something else is news.
-                Some(failure) => failure.tried.as_ref() != Some(&declaration.hash),
+                Some(failure) => !failure.is_of(&declaration),
                 None => declaration.hash != self.current().snapshot.hash,
             },
             // Said once; a file that is still wrong in the same way is no news.
-            Err(refused) => self.failure().is_none_or(|f| f.mistakes != told(&refused)),
+            Err(refused) => self.failure().is_none_or(|failure| !failure.says(&refused)),
         }
     }
 
@@ -212,9 +205,9 @@ impl Live {
         self.state.lock().not_swapped.clone()
     }
 
-    /// Reads everything anew and swaps it in. `Err` holds the mistakes; the running configuration stays.
+    /// Reads everything anew and swaps it in. `Err` says why not; the running configuration stays.
     /// Blocks on files: not for a worker thread.
-    pub fn reload(&self) -> Result<(), Vec<String>> {
+    pub fn reload(&self) -> Result<(), Failure> {
         let _one = self.reloading.lock();
         match self.next() {
             Ok(running) => {
@@ -247,15 +240,11 @@ impl Live {
                 self.swapped.send_replace(());
                 Ok(())
             }
-            Err(Unusable { mistakes, tried }) => {
-                for mistake in &mistakes {
-                    tracing::error!("{mistake}");
-                }
-                let count = mistakes.len();
-                tracing::error!(mistakes = count, "the configuration was not taken into use; the running one stays");
+            Err(failure) => {
+                failure.log();
                 self.metrics.reloaded(false, 0.0);
-                self.state.lock().failure = Some(Failure { at: SystemTime::now(), mistakes: mistakes.clone(), tried });
-                Err(mistakes)
+                self.state.lock().failure = Some(failure.clone());
+                Err(failure)
             }
         }
     }

@@ -167,6 +167,27 @@ async fn a08_the_floor_is_tier_a_at_the_root_and_an_endpoint_elsewhere() {
     }
 }
 
+/// The concierge answers in a conversation, too, and there it is charged for.
+#[tokio::test]
+async fn a08_what_the_pages_answer_is_charged_to_the_budget() {
+    let budget = "anonymous = \"100/session\"\ndaily = \"150/day\"";
+    let (_origin, desk) = with(|setup| setup.set("token_budget", budget)).await;
+    let ask = || verb("QUERY", "/").json(&json!({ "intent": "a lamp for my desk" }));
+    let mut answered = 0;
+    let refused = loop {
+        let response = desk.call(ask()).await;
+        if response.status != 200 {
+            break response;
+        }
+        answered += 1;
+        assert!(answered < 20, "each costs more than eight tokens");
+    };
+    assert!(answered > 0, "{}", refused.text());
+    assert_code(&refused, 429, "rate-limited", "used up");
+    assert_eq!(desk.speak(ask()).await.status, 429, "on its own socket as well");
+    assert_told(&desk.call(verb("QUERY", "/catalog")).await, 200, "what the site itself answers costs nothing");
+}
+
 #[tokio::test]
 async fn a09_names_of_methods_are_strict() {
     let (_origin, desk) = open().await;

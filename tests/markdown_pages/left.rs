@@ -85,6 +85,22 @@ async fn markdown_that_cannot_be_made_leads_to_the_page() {
 }
 
 #[tokio::test]
+async fn markdown_of_what_is_excluded_is_not_made() {
+    let origin = Origin::start(tea).await;
+    let desk = Setup::before(&origin).set("content", "exclude = [\"/private/*\"]").start().await;
+    for path in ["/private", "/private/tea", "/%70rivate/tea"] {
+        let page = asked(&desk, path).await;
+        assert_eq!((page.status, page.media_type().as_str()), (200, "text/html"), "{path}");
+        assert_eq!(origin.last().header("accept"), Some(MARKDOWN), "{path}: it passes as it was asked for");
+        assert!(!page.headers.has("x-markdown-tokens"), "{path}");
+        assert!(!page.page().contains("text/markdown"), "{path}: nothing is announced either");
+    }
+    assert_eq!(desk.get("/private/tea.md").await.text(), "no", "the site's own answer");
+    assert_markdown(&asked(&desk, "/privateer").await, "the next one");
+    assert!(desk.get("/privateer").await.page().contains("text/markdown"));
+}
+
+#[tokio::test]
 async fn markdown_can_be_switched_off() {
     let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
     let desk = Setup::before(&origin).set("content", "markdown = false").start().await;

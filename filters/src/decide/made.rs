@@ -121,7 +121,10 @@ impl Desk<'_> {
             if markdown::is_path(target) {
                 return (!self.is_for_people(preferred)).then_some(Making::MarkdownByPath);
             }
-            if preferred.is_some_and(|media| media.eq_ignore_ascii_case(markdown::MEDIA_TYPE)) {
+            // What nobody is to read has no Markdown at its own address either.
+            if preferred.is_some_and(|media| media.eq_ignore_ascii_case(markdown::MEDIA_TYPE))
+                && !self.snapshot.excludes(target)
+            {
                 return Some(Making::MarkdownByAccept);
             }
         }

@@ -52,7 +52,7 @@ impl Desk<'_> {
         // What is ours has no Markdown, and what nobody is to read has none by any of its names.
         let endpoints = &self.snapshot.endpoints;
         let mut pages = markdown::pages_of(target);
-        if pages.iter().any(|page| self.snapshot.excluded.covers(page) || self.snapshot.hides(page)) {
+        if pages.iter().any(|page| self.snapshot.excludes(page) || self.snapshot.hides(page)) {
             pages.clear();
         }
         pages.retain(|page| endpoints.find(page, &path::canonical(page), &http::Method::GET).is_none());

@@ -125,6 +125,11 @@ enum Leftover {
 }
 
 impl CallPlan {
+    /// Whether the request is one that changes something at the site, by its method.
+    pub(super) fn acts(&self) -> bool {
+        !self.method.is_safe()
+    }
+
     /// `None` where the capability has no address on the site.
     pub(super) fn new(capability: &Capability, settings: &Settings) -> Option<Self> {
         let own = site::Call::default();

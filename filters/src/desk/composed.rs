@@ -225,11 +225,11 @@ impl Step<'_> {
     }
 
     /// A call within a call has a future of unknown size.
-    fn all_of_it<'f>(self) -> Pin<Box<dyn Future<Output = (Carried, Reached)> + Send + 'f>>
+    fn all_of_it<'f>(mut self) -> Pin<Box<dyn Future<Output = (Carried, Reached)> + Send + 'f>>
     where
         Self: 'f,
     {
-        Box::pin(self.carry_out())
+        Box::pin(async move { self.carry_out().await })
     }
 
     fn all_steps(&mut self) -> Pin<Box<dyn Future<Output = Result<Done, Stop>> + Send + '_>> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{
     pattern::{Pattern, Reference},
     plan::{Plan, Way},
-    summary::{Summary, from_step, unmarked},
+    summary::{Summary, from_step, marks_escaped},
 };
 use crate::site::{self, Capability, Recipe, Settings};
 
@@ -114,7 +114,7 @@ impl Composition {
     /// first is carried out.
     pub(super) fn say(&self, whole: &Summary, input: &Value) -> String {
         let mut said = whole.say(input);
-        self.list(&unmarked(input), "", &mut said);
+        self.list(&marks_escaped(input), "", &mut said);
         said
     }
 

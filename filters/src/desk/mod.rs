@@ -220,12 +220,18 @@ impl Desk<'_> {
     }
 
     /// Carries out a call.
-    pub async fn carry_out(&self, ask: Ask<'_>) -> Carried {
-        let Some((capability, plan)) = self.snapshot.called(ask.capability) else {
+    ///
+    /// No `async fn`: that would hold a call twice, as it came and as it is carried out.
+    pub fn carry_out<'c>(&'c self, ask: Ask<'c>) -> impl Future<Output = Carried> {
+        let called = self.snapshot.called(ask.capability);
+        let mut step = called.map(|(capability, plan)| Step::new(self, ask, capability, plan));
+        async move {
+            if let Some(step) = &mut step {
+                return step.carry_out().await.0;
+            }
             let refusal = Refusal::from(Fault::NotFound);
             let account = Account { decision: refusal.reason, ..Account::nothing() };
-            return Carried { outcome: Outcome::Fault(Box::new(refusal)), replayed: false, account };
-        };
-        Step::new(self, ask, capability, plan).carry_out().await.0
+            Carried { outcome: Outcome::Fault(Box::new(refusal)), replayed: false, account }
+        }
     }
 }

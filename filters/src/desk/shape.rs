@@ -57,6 +57,10 @@ pub(super) enum Ending {
     Unknown,
 }
 
+/// What is told of a redirect, which says neither that something was done nor that it was not.
+const SENT_ON: &str = "The site answered with a redirect, which is not followed here. It may have carried this out: find \
+                       out before you try again.";
+
 /// A failure that the operator named is known for what it is.
 pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
     let status = answer.status.as_u16();
@@ -75,11 +79,18 @@ pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
 /// It is a failure, named or not, or not what was declared. Nothing of it is told: it may speak of the inside.
 pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen>) -> Result<Told, Refusal> {
     let Answer { status, headers, body } = answer;
-    if !status.is_success() {
+    // A form is answered with the address of a page that says so: whoever takes anything takes that for the answer.
+    let sends_on = status.is_redirection() && plan.response == ResponseKind::Wrap && plan.acts();
+    let named = plan.errors.contains_key(&status.as_u16());
+    if !status.is_success() && (named || !sends_on) {
         let retry_after = headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
         return Err(match plan.errors.get(&status.as_u16()) {
             Some(name) => Refusal { name: Some(name.clone()), retry_after, ..Fault::Named(status).into() },
-            None => Refusal { retry_after, details: elsewhere(status, &headers), ..Fault::SiteFailed.into() },
+            None if status.is_redirection() => {
+                let details = elsewhere(&headers).map(|location| json!({ "location": location }));
+                Refusal { retry_after, details, ..Fault::SiteFailed.into() }.saying(SENT_ON)
+            }
+            None => Refusal { retry_after, ..Fault::SiteFailed.into() },
         });
     }
     let coded = headers
@@ -95,18 +106,26 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen
     let status = if silent { StatusCode::NO_CONTENT } else { status };
     let (data, raw) = match plan.response {
         ResponseKind::Json => (json(body, seen.filter(|_| is_storable(&headers)))?, None),
-        ResponseKind::Wrap => (wrapped(kind, status, &body).into(), None),
+        ResponseKind::Wrap => {
+            let mut data = wrapped(kind, status, &body);
+            if let Some(location) = elsewhere(&headers).filter(|_| sends_on) {
+                data["location"] = location.into();
+            }
+            (data.into(), None)
+        }
         ResponseKind::Raw => (Value::Null.into(), Some(Raw { content_type: kind.to_owned(), body })),
     };
+    // To whoever called it is an answer, and no way to somewhere else.
+    let status = if sends_on { StatusCode::OK } else { status };
     let data = if plan.output.is_empty() { data } else { renamed(data.into_value(), &plan.output).into() };
     Ok(Told { raw, at: now, fresh: freshness(&headers), ..Told::of(status, data) })
 }
 
 /// Where on the site it sends us: never followed, and told only where it says nothing of the inside.
-fn elsewhere(status: StatusCode, headers: &HeaderMap) -> Option<Value> {
-    let location = headers.get(header::LOCATION).filter(|_| status.is_redirection())?.to_str().ok()?;
+fn elsewhere(headers: &HeaderMap) -> Option<&str> {
+    let location = headers.get(header::LOCATION)?.to_str().ok()?;
     let own = location.starts_with('/') && !location.starts_with("//") && location.len() <= 1024;
-    own.then(|| json!({ "location": location }))
+    own.then_some(location)
 }
 
 fn json(mut body: Bytes, seen: Option<&Seen>) -> Result<Data, Refusal> {

@@ -127,7 +127,7 @@ impl<'a> Step<'a> {
     }
 
     /// All of it, and what is written down of it.
-    pub(super) async fn carry_out(mut self) -> (Carried, Reached) {
+    pub(super) async fn carry_out(&mut self) -> (Carried, Reached) {
         let began = Instant::now();
         let result = self.steps().await;
         let replayed = matches!(result, Err(Stop::Replayed(_)));
@@ -154,7 +154,8 @@ impl<'a> Step<'a> {
             Outcome::Fault(refusal) => Some(refusal),
         });
         self.write_down().await;
-        (Carried { outcome, replayed, account: self.account }, self.reached)
+        let account = std::mem::replace(&mut self.account, Account::nothing());
+        (Carried { outcome, replayed, account }, self.reached)
     }
 
     /// The whole way. Limits by address and credential, and reading the body with its bound, lie before it.

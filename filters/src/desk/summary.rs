@@ -1,7 +1,7 @@
 //! What a person is asked to confirm, in words (AICP §8.6).
 //!
 //! The words are the operator's; the values in them are the agent's, and must not be able to say anything else than
-//! themselves: quoted, short, and without characters that a screen shows as something other than they are.
+//! themselves: quoted, short, and with an escape for each character that a screen shows as something other than it is.
 
 mod quoted;
 #[cfg(test)]
@@ -9,13 +9,16 @@ mod tests;
 
 use std::{fmt::Write, sync::LazyLock};
 
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, value::Serde};
+use minijinja::{
+    AutoEscape, Environment, UndefinedBehavior, context,
+    value::{Serde, ValueKind},
+};
 use serde_json::Value;
 
-pub(super) use quoted::{from_step, unmarked};
+pub(super) use quoted::{from_step, marks_escaped};
 
 use crate::site::{Capability, Settings};
-use quoted::{plain, quoted, quoted_within};
+use quoted::{plain, quoted, quoted_json, quoted_within};
 
 /// Characters of the whole.
 const LONGEST: usize = 2000;
@@ -39,18 +42,25 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     templates.set_auto_escape_callback(|_| AutoEscape::None);
     templates.set_fuel(Some(FUEL));
     templates.set_recursion_limit(20);
-    templates.set_formatter(|out, _, value| {
-        let text = match value.as_str() {
-            Some(text) => quoted(text),
-            None => match value.to_string() {
-                number if value.is_number() && number.len() <= LONGEST_NUMBER => number,
-                other => quoted(&other),
-            },
-        };
-        out.write_str(&text).map_err(minijinja::Error::from)
-    });
+    templates.set_formatter(|out, _, value| out.write_str(&formatted(value)).map_err(minijinja::Error::from));
     templates
 });
+
+/// What a template shows for a value.
+fn formatted(value: &minijinja::Value) -> String {
+    if let Some(text) = value.as_str() {
+        return quoted(text);
+    }
+    if matches!(value.kind(), ValueKind::Seq | ValueKind::Map)
+        && let Ok(json) = serde_json::to_string(value)
+    {
+        return quoted_json(&json);
+    }
+    match value.to_string() {
+        number if value.is_number() && number.len() <= LONGEST_NUMBER => number,
+        other => quoted(&other),
+    }
+}
 
 /// A summary of calls of one capability.
 #[derive(Debug, Clone)]
@@ -97,7 +107,7 @@ impl Summary {
     /// sentence not worth a confirmation: the whole input is listed instead. What the operator did not foresee in an
     /// input is always listed, so that nothing is confirmed unseen.
     pub(super) fn say(&self, input: &Value) -> String {
-        self.said(&unmarked(input), LONGEST)
+        self.said(&marks_escaped(input), LONGEST)
     }
 
     /// The summary of one step of several; its input may have marks in it where nothing is known yet.
@@ -164,9 +174,9 @@ impl Summary {
         let (mut list, count) = (String::new(), known.len() + unknown.len());
         for (at, (way, value)) in known.into_iter().chain(unknown).take(MOST_LISTED).enumerate() {
             let name = way.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(".");
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let text = value.as_str().map_or_else(|| quoted_json(&value.to_string()), quoted);
             let comma = if at == 0 { "" } else { ", " };
-            let _ = write!(list, "{comma}{}: {}", quoted_within(&name, LONGEST_NAME), quoted(&text));
+            let _ = write!(list, "{comma}{}: {text}", quoted_within(&name, LONGEST_NAME));
         }
         if count > MOST_LISTED {
             let _ = write!(list, " and {} more that are not shown", count - MOST_LISTED);

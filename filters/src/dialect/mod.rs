@@ -11,7 +11,7 @@ mod json;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt};
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -148,6 +148,16 @@ impl Occupied {
     }
 }
 
+/// The paths, for a person.
+impl fmt::Display for Occupied {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut paths: Vec<&str> = self.0.iter().map(String::as_str).collect();
+        paths.sort_unstable();
+        out.write_str(if paths.is_empty() { "nothing" } else { "" })?;
+        out.write_str(&paths.join(", "))
+    }
+}
+
 fn is_json(there: &Seen, nowhere: &Seen) -> bool {
     there.status == StatusCode::OK && there != nowhere && media::is_json(&there.kind)
 }
@@ -217,6 +227,16 @@ mod tests {
         );
         assert!(is_there(&seen(405, "text/plain"), &nothing) && is_there(&seen(200, "text/html"), &nothing));
         assert!(!is_there(&nothing, &nothing) && !is_there(&seen(401, ""), &seen(401, "")));
+    }
+
+    #[test]
+    fn what_is_occupied_reads_as_a_list() {
+        let mut occupied = Occupied::default();
+        assert_eq!(occupied.to_string(), "nothing");
+        for path in ["/mcp", "/openapi.json", "/agent/converse"] {
+            occupied.insert(path.into());
+        }
+        assert_eq!(occupied.to_string(), "/agent/converse, /mcp, /openapi.json");
     }
 
     #[test]

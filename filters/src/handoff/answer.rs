@@ -40,6 +40,8 @@ pub(super) struct Answer {
     pub(super) checksum: Option<String>,
     pub(super) integrity: Option<Integrity>,
     pub(super) warnings: BTreeSet<&'static str>,
+    /// It holds files, each with how far it can be believed.
+    pub(super) is_core: bool,
 }
 
 const MISMATCH: &str = "checksum-mismatch";
@@ -121,7 +123,7 @@ impl Shown<'_> {
                 Value::Object(all).to_string().into()
             }
         };
-        Ok(Answer { kind: JSON, body, checksum: None, integrity: None, warnings })
+        Ok(Answer { kind: JSON, body, checksum: None, integrity: None, warnings, is_core: core })
     }
 
     /// What is around the manifest (notes §2.1).
@@ -217,7 +219,8 @@ impl Shown<'_> {
             }
         };
         let kind = if name.ends_with(".json") { JSON } else { MARKDOWN };
-        Ok(Answer { kind, body, checksum: self.checksum(name), integrity: Some(integrity), warnings })
+        let (checksum, integrity) = (self.checksum(name), Some(integrity));
+        Ok(Answer { kind, body, checksum, integrity, warnings, is_core: false })
     }
 
     /// What is written meanwhile is not believed, whatever its checksum says.

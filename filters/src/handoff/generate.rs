@@ -17,6 +17,7 @@ use super::{
     manifest::{self, LONGEST_CONTEXT, LONGEST_TEXT, MANIFEST},
     ordered::{Members, Node},
     sections::Markers,
+    withheld::Withheld,
 };
 use crate::{desk::rfc3339, id::fresh_id, strict};
 
@@ -62,7 +63,7 @@ pub struct Generated {
     pub manifest: Vec<u8>,
     /// Files that it lists.
     pub files: usize,
-    /// What was left out, a sentence each.
+    /// What was left out, a sentence each; never what a secret says.
     pub notes: Vec<String>,
 }
 
@@ -78,8 +79,11 @@ pub fn generate(directory: &dyn Directory, session: &Session, now: SystemTime) -
         ));
     }
     let before = before(directory)?;
-    let (files, notes) = files(directory, &before)?;
-    let manifest = document(session, &before, &files, now)?;
+    let mut withheld = Withheld::new();
+    let (files, mut notes) = files(directory, &before, &mut withheld)?;
+    let context = session.context.as_deref().map(|context| withheld.told("--context", context, str::to_owned));
+    notes.extend(withheld.note());
+    let manifest = document(session, context, &before, &files, now)?;
     let unchanged = files.iter().all(|file| directory.stamp(&file.name).as_ref() == Ok(&file.stamp));
     if !unchanged {
         return Err("the files changed while they were read; run it again".into());
@@ -120,7 +124,11 @@ struct File {
     summary: String,
 }
 
-fn files(directory: &dyn Directory, before: &Map<String, Value>) -> Result<(Vec<File>, Vec<String>), String> {
+fn files(
+    directory: &dyn Directory,
+    before: &Map<String, Value>,
+    withheld: &mut Withheld,
+) -> Result<(Vec<File>, Vec<String>), String> {
     let mut names = directory.names().map_err(|why| format!("the directory {why}"))?;
     names.retain(|name| manifest::is_listable(name));
     let place = |name: &String| FIRST.iter().position(|first| first == name).unwrap_or(FIRST.len());
@@ -142,7 +150,7 @@ fn files(directory: &dyn Directory, before: &Map<String, Value>) -> Result<(Vec<
             checksum,
             lines: text.lines().count(),
             words: text.split_whitespace().count(),
-            summary: if name.ends_with(".md") { summary(&text) } else { String::new() },
+            summary: if name.ends_with(".md") { withheld.told(&name, &text, summary) } else { String::new() },
             name,
             stamp,
         });
@@ -176,12 +184,13 @@ fn cut(text: &str, most: usize) -> String {
 
 fn document(
     session: &Session,
+    context: Option<String>,
     before: &Map<String, Value>,
     files: &[File],
     now: SystemTime,
 ) -> Result<Vec<u8>, String> {
     let of = |name: &str| files.iter().find(|file| file.name == name);
-    let context = session.context.clone().unwrap_or_else(|| {
+    let context = context.unwrap_or_else(|| {
         let said: Vec<&str> = CORE.iter().filter_map(|name| Some(of(name)?.summary.as_str())).collect();
         cut(said.join(" ").trim(), LONGEST_CONTEXT)
     });

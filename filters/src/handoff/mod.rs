@@ -25,6 +25,7 @@ mod tasks;
 #[cfg(test)]
 mod testing;
 mod trust;
+mod withheld;
 
 pub use directory::{Directory, Kind, NAMES, Stamp, Unread};
 pub use generate::{Generated, Session, generate, is_free};

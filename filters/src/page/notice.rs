@@ -50,12 +50,18 @@ impl Insertion {
         Bytes::from(["<link rel=\"alternate\" href=\"", &path, "\" type=\"", kind, "\">"].concat())
     }
 
-    /// Eight characters that change with what is inserted, to be a part of the page's ETag.
-    pub fn tag(&self) -> String {
+    /// Eight characters that change with what is inserted, to be a part of the page's ETag. `excluded`: as written, the
+    /// pages that have no Markdown.
+    pub fn tag(&self, excluded: &[String]) -> String {
         let mut hash = digest::Context::new(&digest::SHA256);
         hash.update(&self.notice);
-        // The link to a page's Markdown follows from the page's path, which is what the tag stands for anyway.
+        // The link to a page's Markdown follows from the page's path, which is what the tag stands for anyway, and from
+        // what is excluded.
         hash.update(if self.markdown { b"markdown" } else { b"" });
+        for written in excluded.iter().filter(|_| self.markdown) {
+            hash.update(&(written.len() as u64).to_be_bytes());
+            hash.update(written.as_bytes());
+        }
         for link in &self.links {
             // The lengths keep two different insertions from running together into the same bytes.
             hash.update(&(link.html.len() as u64).to_be_bytes());
@@ -105,14 +111,15 @@ mod tests {
         assert_eq!(link("http://elsewhere.example/"), "");
         assert_eq!(link("//elsewhere.example/x"), "");
         assert!(Insertion::standard("/a", "/b", false).link_of("/x").is_empty());
-        assert_ne!(Insertion::standard("/a", "/b", false).tag(), Insertion::standard("/a", "/b", true).tag());
+        assert_ne!(Insertion::standard("/a", "/b", false).tag(&[]), Insertion::standard("/a", "/b", true).tag(&[]));
     }
 
     #[test]
     fn the_tag_follows_what_is_inserted() {
         let one = Insertion::standard("/a", "/b", true);
-        assert_eq!(one.tag(), Insertion::standard("/a", "/b", true).tag());
-        assert_ne!(one.tag(), Insertion::standard("/a", "/c", true).tag());
-        assert_eq!(one.tag().len(), 8);
+        assert_eq!(one.tag(&[]), Insertion::standard("/a", "/b", true).tag(&[]));
+        assert_ne!(one.tag(&[]), Insertion::standard("/a", "/c", true).tag(&[]));
+        assert_ne!(one.tag(&[]), one.tag(&["/no/*".into()]), "those pages are told nothing of Markdown");
+        assert_eq!(one.tag(&[]).len(), 8);
     }
 }

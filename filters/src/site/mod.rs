@@ -31,6 +31,7 @@ mod rules_agtp_policy;
 mod rules_capability;
 mod rules_firewall;
 mod rules_identity;
+mod rules_network;
 mod rules_policy;
 mod schema;
 mod schemas;
@@ -243,7 +244,7 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, review: bool) -> Result
     };
     let mut remarks = mistake::Findings::new(path.into());
     if review {
-        rules_policy::remarks(&raw.root, contract_alone, &mut remarks);
+        rules_policy::remarks(&raw.root, &declaration.settings, contract_alone, &mut remarks);
     }
     Ok(Review { declaration, contract_alone, remarks: remarks.into_sorted() })
 }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::{
-    CapabilityKind,
+    CapabilityKind, Settings,
     keys::ROOT,
     lower_capability::capability_kind,
     mistake::Findings,
@@ -29,8 +29,8 @@ pub(super) fn is_contract_alone(root: &Item) -> bool {
         && !root.get("capabilities").map(Item::items).unwrap_or_default().iter().any(called)
 }
 
-/// Everything there is to remark.
-pub(super) fn remarks(root: &Item, alone: bool, found: &mut Findings) {
+/// Everything there is to remark. `settings`: as they hold, with what recipes take from their steps.
+pub(super) fn remarks(root: &Item, settings: &Settings, alone: bool, found: &mut Findings) {
     let every = root.get("capabilities").map(Item::items).unwrap_or_default();
     let published: Vec<Published> = every.iter().filter_map(Published::of).collect();
     versions(root, found);
@@ -44,7 +44,7 @@ pub(super) fn remarks(root: &Item, alone: bool, found: &mut Findings) {
     for capability in &published {
         scopes(capability, found);
         personal_data(root, capability, found);
-        idempotency(capability, found);
+        idempotency(capability, settings, found);
         next_actions(every, capability, found);
     }
     freshness(&published, found);
@@ -233,11 +233,11 @@ fn personal_data(root: &Item, capability: &Published, found: &mut Findings) {
     }
 }
 
-fn idempotency(capability: &Published, found: &mut Findings) {
-    let grave = matches!(capability.text("risk_level"), None | Some("high" | "critical"));
-    let required = capability.item.get("idempotency_required").and_then(Item::bool) == Some(true);
-    if capability.kind.is_action() && grave && !required {
-        let risk = capability.text("risk_level").unwrap_or("high");
+/// What holds and is published counts, and not what was written: a recipe is as strict as its steps.
+fn idempotency(capability: &Published, settings: &Settings, found: &mut Findings) {
+    let Some(holds) = settings.capabilities.iter().find(|holds| holds.id == capability.id) else { return };
+    let risk = holds.risk();
+    if holds.kind.is_action() && matches!(risk, "high" | "critical") && !holds.idempotency_required {
         let what = format!("{} is a {risk}-risk action without idempotency_required", capability.id.escape_debug());
         let line = capability.line("idempotency_required");
         found.warning(line, "", what).hint("a retry could carry it out twice");

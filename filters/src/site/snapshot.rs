@@ -39,7 +39,7 @@ pub struct Snapshot {
     /// What may be done with the site's words; `None` when the operator wrote nothing about it.
     pub signals: Option<Signals>,
     /// What nobody is to read in another form.
-    pub(crate) excluded: Excluded,
+    excluded: Excluded,
     /// What looks through everything that leaves for an agent.
     pub(crate) firewall: Arc<Firewall>,
     /// In which of the site's answers it found nothing: learned on the way, and gone with this configuration.
@@ -117,7 +117,7 @@ impl Snapshot {
                 path("agent-interface"),
                 declaration.settings.content.markdown,
             );
-            let tag = insertion.tag();
+            let tag = insertion.tag(&declaration.settings.content.exclude);
             (Arc::new(insertion), tag)
         });
         let link = discovery.link_header.then(|| link_header(&announcements, discovery.legacy_link_rel)).flatten();
@@ -165,6 +165,11 @@ impl Snapshot {
     /// Whether a target is one of those that nobody is served, whoever asks.
     pub(crate) fn hides(&self, target: &str) -> bool {
         self.settings.firewall.hide && firewall::is_hidden(target)
+    }
+
+    /// Whether a target is one of those that nobody is to read in another form (`content.exclude`).
+    pub fn excludes(&self, target: &str) -> bool {
+        self.excluded.covers(target)
     }
 
     /// Whether a GET of a target is answered here, and not by the site.

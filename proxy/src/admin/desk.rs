@@ -1,9 +1,9 @@
-//! The desk where a person answers what agents have asked: what waits, and the answer, once.
+//! The desk where a person answers what agents have asked: what waits, before what was answered, and the answer, once.
 
 use frontdesk_filters::{
     desk::{
         Outside,
-        ticket::{Decision, Ticket, Tickets, Undecided},
+        ticket::{Decision, State, Ticket, Tickets, Undecided},
     },
     dialect,
     state::NotKept,
@@ -19,11 +19,15 @@ const HOW: &str = "Send {\"answer\": \"…\", \"data\": {…}}, {\"decision\": \
                    {\"decision\": \"reject\", \"reason\": \"…\"}.";
 
 impl Admin {
-    /// What agents have asked a person.
+    /// What agents have asked a person: what waits first, and each in the order in which it was asked.
     pub(super) async fn asked(&self) -> Answer {
         let running = self.live.current();
         match self.tickets(&running).asked().await {
-            Ok(tickets) => json_answer(StatusCode::OK, &tickets.iter().map(Ticket::shown).collect::<Value>()),
+            Ok(mut tickets) => {
+                // Whoever looks comes for what waits; the rest is kept so that it can be looked up.
+                tickets.sort_by_key(|ticket| ticket.state != State::Waiting);
+                json_answer(StatusCode::OK, &tickets.iter().map(Ticket::shown).collect::<Value>())
+            }
             Err(why) => problem(StatusCode::SERVICE_UNAVAILABLE, unkept(why)),
         }
     }

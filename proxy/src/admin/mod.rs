@@ -184,10 +184,11 @@ impl Admin {
                 });
                 json_answer(StatusCode::OK, &body)
             }
-            Ok(Err(mistakes)) => {
+            Ok(Err(failure)) => {
                 let body = json!({
                     "title": "The configuration was not taken into use; the running one stays.",
-                    "mistakes": mistakes,
+                    "mistakes": failure.mistakes,
+                    "warnings": failure.warnings,
                 });
                 json_answer(StatusCode::UNPROCESSABLE_ENTITY, &body)
             }

@@ -16,7 +16,8 @@ pub(super) fn config(live: &Live) -> Value {
         .map(|b| json!({ "url": b.label, "up": b.is_up(), "addresses": *b.addresses() }))
         .collect();
     let store = &running.store;
-    let failure = live.failure().map(|f| json!({ "at": when(f.at), "mistakes": f.mistakes }));
+    let told = |f: live::Failure| json!({ "at": when(f.at), "mistakes": f.mistakes, "warnings": f.warnings });
+    let failure = live.failure().map(told);
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "uptime_seconds": live::started().elapsed().as_secs(),

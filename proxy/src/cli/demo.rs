@@ -52,7 +52,10 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
             accept::listen(gate, Arc::new(listener), Manner::plain(), server).await;
         });
     });
-    match boot::run(source, false, Some(site)) {
+    let ended = boot::run(source, false, Some(site));
+    // Nobody looks for it under the number of a process that is gone. What is not there needs no removing.
+    let _ = std::fs::remove_file(&audit);
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(not_started) => not_started.tell(),
     }

@@ -27,7 +27,7 @@ impl Live {
         {
             return;
         }
-        tracing::info!(?occupied, "where the site has something of its own has changed; ours follows");
+        tracing::info!(%occupied, "where the site has something of its own has changed; ours follows");
         self.learn(|learned| learned.occupied = occupied);
     }
 

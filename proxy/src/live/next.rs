@@ -5,28 +5,19 @@ use std::sync::Arc;
 use frontdesk_filters::{harness::Harness, site::Declaration};
 use tokio::sync::watch;
 
-use super::{Live, Running, running::Homes};
+use super::{Failure, Live, Running, running::Homes};
 use crate::{
     audit,
     handoff::Handoff,
     outbound::{Outbound, lines},
-    source::lines as told,
     store::Store,
     upstream::Pool,
 };
 
-/// A declaration that was not taken into use.
-pub(super) struct Unusable {
-    pub(super) mistakes: Vec<String>,
-    /// Its hash, if it could be read.
-    pub(super) tried: Option<String>,
-}
-
 impl Live {
-    pub(super) fn next(&self) -> Result<Running, Unusable> {
-        let declaration =
-            self.source.declare().map_err(|refused| Unusable { mistakes: told(&refused), tried: None })?;
-        let unusable = |mistake| Unusable { mistakes: vec![mistake], tried: Some(declaration.hash.clone()) };
+    pub(super) fn next(&self) -> Result<Running, Failure> {
+        let declaration = self.source.declare().map_err(|refused| Failure::refused(&refused))?;
+        let unusable = |mistake| Failure::unusable(mistake, &declaration);
         let settings = &declaration.settings;
         let current = self.current();
         let pool = if *current.pool.settings() == settings.upstream && same_files(&current, &declaration) {

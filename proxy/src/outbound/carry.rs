@@ -95,7 +95,7 @@ impl Carrier<'_> {
         };
         let (line, asking) = self.connected(call, span).await?;
         *sent = true;
-        line.exchange(self.outbound, asking).await.map_err(|cut| match cut {
+        line.exchange(self.outbound, &asking).await.map_err(|cut| match cut {
             Cut::Broken(e) => broken(&e),
             Cut::Headless => Failed::Broken,
             Cut::TooLong(status) => Failed::TooLong(status),
@@ -103,12 +103,9 @@ impl Carrier<'_> {
     }
 
     async fn connected<'c>(&self, call: &'c Call<'_>, span: Option<&Place>) -> Result<(Line<'_>, Asking<'c>), Failed> {
+        // Boxed, as what follows is: most calls go to the site, past the library, and make no room for anything else.
         if let Some(url) = call.elsewhere {
-            let (peer, host) = Box::pin(elsewhere(url)).await.map_err(|why| not_sent(url.as_str(), &why))?;
-            let asking = Asking::new(call, host, Vec::new()).map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
-            let session = Box::pin(self.outbound.connected(&peer)).await;
-            let session = session.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
-            return Ok((Line::library(session, peer), asking));
+            return Box::pin(self.connected_elsewhere(call, url)).await;
         }
         let pool = &self.running.pool;
         let mut tried = None;
@@ -145,13 +142,23 @@ impl Carrier<'_> {
         Err(Failed::NotSent)
     }
 
+    async fn connected_elsewhere<'c>(&self, call: &'c Call<'c>, url: &Url) -> Result<(Line<'_>, Asking<'c>), Failed> {
+        let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(url.as_str(), &why))?;
+        let asking = Asking::new(call, host, Vec::new()).map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
+        let session = self.outbound.connected(&peer).await.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
+        Ok((Line::library(session, peer), asking))
+    }
+
     /// A connection to an upstream of the site, kept or new.
     async fn line<'a>(&self, backend: &'a Backend) -> pingora::Result<Line<'a>> {
         if backend.is_plain() {
             return backend.connect(Instant::now()).await.map(|plain| Line::Plain(plain, backend));
         }
-        let peer = Box::pin(backend.peer()).await?;
-        Box::pin(self.outbound.connected(&peer)).await.map(|session| Line::library(session, peer))
+        let by_library = async {
+            let peer = backend.peer().await?;
+            self.outbound.connected(&peer).await.map(|session| Line::library(session, peer))
+        };
+        Box::pin(by_library).await
     }
 }
 

@@ -105,13 +105,13 @@ impl Line<'_> {
     }
 
     /// Sends a call and reads the whole answer; then the connection is kept for the next, or closed.
-    pub(super) async fn exchange(self, outbound: &Outbound, asking: Asking<'_>) -> Result<Answer, Cut> {
+    pub(super) async fn exchange(self, outbound: &Outbound, asking: &Asking<'_>) -> Result<Answer, Cut> {
         let call = asking.call;
         match self {
             Self::Plain(plain, backend) => {
                 // However long the site is silent: what bounds it is how long the whole call may take.
                 let mut site = Site::new(plain, call.limit);
-                let answer = exchange_plainly(&mut site, &asking).await?;
+                let answer = exchange_plainly(&mut site, asking).await?;
                 if let Some(plain) = site.kept() {
                     backend.keep(plain, Instant::now());
                 }
@@ -121,9 +121,9 @@ impl Line<'_> {
                 let by_library = async {
                     let (mut session, peer) = *line;
                     let answer = exchange(&mut session, asking.request(), &call.body, call.most).await;
-                    match answer {
-                        Ok(_) => outbound.keep(session, &peer).await,
-                        Err(_) => session.shutdown().await,
+                    match &answer {
+                        Ok(answer) if !is_stray(answer) => outbound.keep(session, &peer).await,
+                        _ => session.shutdown().await,
                     }
                     answer
                 };
@@ -132,6 +132,13 @@ impl Line<'_> {
             }
         }
     }
+}
+
+/// Whether an answer that has no body announces one, which may come as the answer to the next request.
+fn is_stray(answer: &Answer) -> bool {
+    let promises = announced(&answer.headers).is_some_and(|length| length > 0)
+        || answer.headers.contains_key(header::TRANSFER_ENCODING);
+    answer.status == StatusCode::NO_CONTENT && promises
 }
 
 /// Why there is no whole answer.

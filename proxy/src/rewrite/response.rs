@@ -92,7 +92,9 @@ pub fn prepare(
         && let Some(body) = body
     {
         let is_page = status == StatusCode::OK && *method == Method::GET;
-        let of_page = std::str::from_utf8(request.raw_path()).ok().filter(|_| is_page);
+        let of_page = std::str::from_utf8(request.raw_path()).ok();
+        // What is excluded has no Markdown that could be announced.
+        let of_page = of_page.filter(|target| is_page && !snapshot.excludes(target));
         let of_page = of_page.map(|target| insertion.link_of(target)).unwrap_or_default();
         body.arm(coding, insertion.clone(), of_page, place, metrics.clone());
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::Method;
+use http::{Method, StatusCode};
 use pingora::{Error, ErrorType, OrErr, Result};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -77,7 +77,10 @@ impl Site {
     pub fn expect(&mut self, method: &Method, head: &Head) -> Result<()> {
         let framing = head.framing()?;
         let bodiless = *method == Method::HEAD || is_bodiless(head.status);
-        self.keeps = head.is_kept(&framing, bodiless);
+        // A 204 has no body (RFC 9112 §6.3); one that announces a body is likely to send it, as the next one's answer.
+        let promises = !matches!(framing, Framing::Length(0) | Framing::Close);
+        let stray = head.status == StatusCode::NO_CONTENT && promises;
+        self.keeps = head.is_kept(&framing, bodiless) && !stray;
         self.body = match framing {
             _ if bodiless => Body::Length(0),
             Framing::Length(length) => Body::Length(length),

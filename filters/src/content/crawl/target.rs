@@ -38,6 +38,9 @@ impl Excluded {
 
     /// Whether it is kept from being read, in whatever spelling.
     pub fn covers(&self, target: &str) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
         let canonical = path::canonical(target);
         let ends = canonical.match_indices('/').map(|(at, _)| at).filter(|at| *at > 0).chain([canonical.len()]);
         let mut above = ends.map(|end| &canonical[..end]);

@@ -113,6 +113,18 @@ fn another_address_leads_no_further_than_the_pages_own() {
 }
 
 #[test]
+fn what_nobody_is_to_read_is_no_markdown_at_its_own_address() {
+    let settings = "[content]\nexclude = ['/inner/*']\n";
+    let by_accept = |target| made(settings, target, &[("accept", "text/markdown")], |_| only("", "")).0;
+    for target in ["/inner", "/inner/", "/inner/x", "/inner/x?y=1", "/%69nner/x", "/a/../inner/x"] {
+        assert_eq!(by_accept(target), "not asked", "{target}: it passes");
+    }
+    for target in ["/", "/outer", "/innermost"] {
+        assert_eq!(by_accept(target), "markdown", "{target}");
+    }
+}
+
+#[test]
 fn people_get_what_the_site_has() {
     for sent in [("sec-fetch-mode", "navigate"), ("accept", "text/html,application/xhtml+xml,*/*;q=0.8")] {
         assert_eq!(made("", "/x.md", &[sent], |target| only("/x", target)).0, "not asked", "{sent:?}");

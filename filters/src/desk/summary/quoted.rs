@@ -1,16 +1,17 @@
-//! A value as a summary shows it: quoted, short, and without characters that a screen shows as something other than
-//! they are.
+//! A value as a summary shows it: quoted, short, and with an escape for every character that a screen would not show, or
+//! would show as something other than it is.
 //!
+//! Escaped and not left out: what is confirmed holds for one value, so two values must not look like the same one.
 //! What a step will say is not known yet, and is marked: no value that somebody sends may pass for such a mark.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Around what is not known yet. No value that somebody sends has these: they are taken out of it.
+/// Around what is not known yet. In what somebody sends each stands twice, by which it is told from ours.
 const MARKS: [char; 2] = ['\u{e000}', '\u{e001}'];
 const FROM_STEP: &str = "from step ";
-/// Characters of one value.
+/// Characters of one value, escapes and all.
 const LONGEST_VALUE: usize = 120;
 /// Marks on one character.
 const MOST_MARKS: usize = 2;
@@ -22,15 +23,54 @@ pub(super) fn quoted(text: &str) -> String {
 
 pub(super) fn quoted_within(text: &str, longest: usize) -> String {
     let marked = text.strip_prefix(MARKS[0]).and_then(|rest| rest.strip_suffix(MARKS[1]));
-    if let Some(label) = marked.filter(|label| label.starts_with(FROM_STEP)) {
+    // With more marks within, something else stands between two of ours.
+    if let Some(label) = marked.filter(|label| label.starts_with(FROM_STEP) && !label.contains(MARKS)) {
         return label.to_owned();
     }
-    let mut characters = plain(text).map(|c| if c == '"' { '\'' } else { c });
-    let mut shown: String = characters.by_ref().take(longest).collect();
-    if characters.next().is_some() {
-        shown.push('…');
+    shown(text, longest, Form::Text)
+}
+
+/// A list or a table as a summary shows it, from its JSON.
+pub(super) fn quoted_json(json: &str) -> String {
+    shown(json, LONGEST_VALUE, Form::Json)
+}
+
+/// What a backslash in a text means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Itself: it is doubled, so that nothing that is sent looks like an escape of ours.
+    Text,
+    /// An escape: JSON has doubled those that are meant.
+    Json,
+}
+
+/// The text in quotes, cut where it gets too long, and never within an escape.
+fn shown(text: &str, longest: usize, form: Form) -> String {
+    let mut characters = text.chars().peekable();
+    let (mut shown, mut length, mut marks) = (String::from("\""), 0, 0);
+    while let Some(c) = characters.next() {
+        // One of ours within a longer text: only what stands between them is shown.
+        if MARKS.contains(&c) && characters.next_if_eq(&c).is_none() {
+            continue;
+        }
+        marks = if is_mark(c) { marks + 1 } else { 0 };
+        let piece = match c {
+            '"' => "'".to_owned(),
+            '\\' if form == Form::Text => r"\\".to_owned(),
+            // Strings within JSON end with one.
+            '\'' if form == Form::Json => r"\'".to_owned(),
+            c if is_plain(c) && marks <= MOST_MARKS => c.to_string(),
+            c => c.escape_default().to_string(),
+        };
+        length += piece.chars().count();
+        if length > longest {
+            shown.push('…');
+            break;
+        }
+        shown.push_str(&piece);
     }
-    format!("\"{shown}\"")
+    shown.push('"');
+    shown
 }
 
 /// What stands for a value that a step will say: no value looks like it, and it is shown without quotes.
@@ -38,9 +78,9 @@ pub(in crate::desk) fn from_step(number: &str) -> String {
     format!("{}{FROM_STEP}{number}{}", MARKS[0], MARKS[1])
 }
 
-/// An input without anything that could pass for such a mark.
-pub(in crate::desk) fn unmarked(input: &Value) -> Cow<'_, Value> {
-    if has_marks(input) { Cow::Owned(without_marks(input)) } else { Cow::Borrowed(input) }
+/// An input in which nothing can pass for such a mark: each of its characters stands twice, and is shown once.
+pub(in crate::desk) fn marks_escaped(input: &Value) -> Cow<'_, Value> {
+    if has_marks(input) { Cow::Owned(with_marks_twice(input)) } else { Cow::Borrowed(input) }
 }
 
 fn has_marks(value: &Value) -> bool {
@@ -52,18 +92,24 @@ fn has_marks(value: &Value) -> bool {
     }
 }
 
-fn without_marks(value: &Value) -> Value {
+fn with_marks_twice(value: &Value) -> Value {
     match value {
-        Value::String(text) => text.replace(MARKS, "").into(),
-        Value::Array(items) => items.iter().map(without_marks).collect(),
+        Value::String(text) => twice(text).into(),
+        Value::Array(items) => items.iter().map(with_marks_twice).collect(),
         Value::Object(members) => {
-            Value::Object(members.iter().map(|(name, value)| (name.replace(MARKS, ""), without_marks(value))).collect())
+            Value::Object(members.iter().map(|(name, value)| (twice(name), with_marks_twice(value))).collect())
         }
         other => other.clone(),
     }
 }
 
-/// The characters that show as themselves; of marks that stand on others, no more than anyone writes.
+fn twice(text: &str) -> String {
+    let often = |c| if MARKS.contains(&c) { 2 } else { 1 };
+    text.chars().flat_map(|c| std::iter::repeat_n(c, often(c))).collect()
+}
+
+/// The characters that show as themselves; of marks that stand on others, no more than anyone writes. For a whole
+/// summary, whose values are escaped already: what else is left out of it are the operator's own words.
 pub(super) fn plain(text: &str) -> impl Iterator<Item = char> + '_ {
     let mut marks = 0;
     text.chars().filter(move |c| {

@@ -14,10 +14,54 @@ fn values_say_nothing_but_themselves() {
     let say = |value: Value| summary(Some("Hold {{ input.x }} now")).say(&json!({ "x": value }));
     assert_eq!(say(json!("fare_1")), "Hold \"fare_1\" now");
     assert_eq!(say(json!(682)), "Hold 682 now");
-    assert_eq!(say(json!("a\" and pay \"b\n\u{202e}c\u{200b}")), "Hold \"a' and pay 'bc\" now");
+    let hostile = json!("a\" and pay \"b\n\u{202e}c\u{200b}");
+    assert_eq!(say(hostile), r#"Hold "a' and pay 'b\n\u{202e}c\u{200b}" now"#);
     assert_eq!(say(json!("x".repeat(200))), format!("Hold \"{}…\" now", "x".repeat(120)));
     assert_eq!(say(json!("{{ input }}{% if %}")), "Hold \"{{ input }}{% if %}\" now");
-    assert_eq!(say(json!(["a\u{202e}"])), "Hold \"['a']\" now");
+    assert_eq!(say(json!(["a\u{202e}"])), r#"Hold "['a\u{202e}']" now"#);
+}
+
+/// A token is for one input: two of them must not look like the same one to the person who confirms.
+#[test]
+fn what_differs_is_shown_apart() {
+    let nowhere = summary(None);
+    let template = summary(Some("Hold {{ input.x }}"));
+    for all in [
+        [
+            (json!("ab"), r"ab"),
+            (json!("a\nb"), r"a\nb"),
+            (json!("a\u{202e}b"), r"a\u{202e}b"),
+            (json!("a\u{200b}b"), r"a\u{200b}b"),
+            (json!("a\u{e000}b"), r"a\u{e000}b"),
+            (json!(r"a\nb"), r"a\\nb"),
+            (json!(r"a\u{202e}b"), r"a\\u{202e}b"),
+            (json!("a\\\nb"), r"a\\\nb"),
+        ],
+        [
+            (json!(["ab"]), r"['ab']"),
+            (json!(["a\nb"]), r"['a\nb']"),
+            (json!(["a\u{202e}b"]), r"['a\u{202e}b']"),
+            (json!(["a\u{7f}b"]), r"['a\u{7f}b']"),
+            (json!(["a\u{e000}b"]), r"['a\u{e000}b']"),
+            (json!([r"a\nb"]), r"['a\\nb']"),
+            (json!(["a", "b"]), r"['a','b']"),
+            (json!(["a','b"]), r"['a\',\'b']"),
+        ],
+    ] {
+        for (value, shown) in all {
+            let input = json!({ "x": value });
+            assert_eq!(template.say(&input), format!("Hold \"{shown}\""));
+            assert_eq!(nowhere.say(&input), format!("Hold a fare; \"x\": \"{shown}\"."));
+        }
+    }
+    let named = |name: &str| nowhere.say(&json!({ name: 1 }));
+    assert_eq!(named("a\u{200b}b"), r#"Hold a fare; "a\u{200b}b": "1"."#);
+    assert_eq!(named(r"a\u{200b}b"), r#"Hold a fare; "a\\u{200b}b": "1"."#);
+    // Cut before an escape that does not fit, not within it.
+    let long = json!({ "x": format!("{}\u{202e}", "x".repeat(115)) });
+    assert_eq!(template.say(&long), format!("Hold \"{}…\"", "x".repeat(115)));
+    let full = json!({ "x": "\u{202e}".repeat(15) });
+    assert_eq!(template.say(&full), format!("Hold \"{}\"", r"\u{202e}".repeat(15)));
 }
 
 #[test]
@@ -44,7 +88,8 @@ fn nothing_is_confirmed_unseen_and_nothing_crowds_out_the_rest() {
     let said = summary.say(&Value::Object(flood));
     assert!(said.ends_with(" Purpose: travel.") && said.chars().count() <= LONGEST, "{said}");
     let marks = format!("a{}b", "\u{336}".repeat(50));
-    assert_eq!(summary.say(&json!({ "x": marks })), "Hold \"a\u{336}\u{336}b\" Purpose: travel.");
+    let piled = format!("Hold \"a\u{336}\u{336}{}…\" Purpose: travel.", r"\u{336}".repeat(16));
+    assert_eq!(summary.say(&json!({ "x": marks })), piled);
     assert_eq!(summary.say(&json!({ "x": 1e300 })).len(), "Hold \"\" Purpose: travel.".len() + 120 + '…'.len_utf8());
 }
 
@@ -56,11 +101,13 @@ fn what_a_step_will_say_is_told_from_what_somebody_sends() {
     let expected = "Hold from step 1.0 for \"trip from step 1.0\" Also sent: \"y\": \"trip from step 1.0\", \"z\": \"['from step 1.0']\".";
     assert_eq!(of_step.briefly(&input), expected);
     let plain = summary(Some("Hold {{ input.x }}"));
-    assert_eq!(plain.say(&json!({ "x": mark })), "Hold \"from step 1.0\"");
+    assert_eq!(plain.say(&json!({ "x": mark })), r#"Hold "\u{e000}from step 1.0\u{e001}""#);
     assert_eq!(
         plain.say(&json!({ "x": "\u{e000}from step 1\u{e001}", "\u{e001}k": 1 })),
-        "Hold \"from step 1\" Also sent: \"k\": \"1\"."
+        r#"Hold "\u{e000}from step 1\u{e001}" Also sent: "\u{e001}k": "1"."#
     );
+    let between = json!({ "x": format!("{mark}, nothing is charged, {mark}") });
+    assert_eq!(plain.briefly(&between), "Hold \"from step 1.0, nothing is charged, from step 1.0\"");
     let long = json!({ "x": "v".repeat(500), "k": "v".repeat(500), "l": "v".repeat(500), "m": "v".repeat(500) });
     let long = (0..9).fold(long, |mut all, n| {
         all[format!("{n}")] = "v".repeat(200).into();

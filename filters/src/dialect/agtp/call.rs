@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Spoken,
+    Spoken, budget,
     calling::Calling,
     endpoint::Endpoint,
     error,
@@ -58,8 +58,18 @@ impl Spoken {
         endpoint: &Endpoint,
         given: Given<'_>,
     ) -> Said {
-        let mut said = match self.open(desk, calling, endpoint).await {
-            Ok(()) => self.called(desk, calling, endpoint, given).await,
+        let reserved = match self.open(desk, calling, endpoint).await {
+            Ok(()) => self.reserve(desk, calling, endpoint, &given).await,
+            Err(wrong) => Err(wrong),
+        };
+        let mut said = match reserved {
+            Ok(reserved) => {
+                let said = self.called(desk, calling, endpoint, given).await;
+                if let Some(reserved) = reserved {
+                    budget::settle(desk, reserved, &said).await;
+                }
+                said
+            }
             Err(wrong) => wrong.said(calling.method, calling.path),
         };
         // It may be called by another way than its verb and its path.

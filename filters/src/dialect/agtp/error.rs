@@ -122,7 +122,10 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
         wrong.details = Some(details.into());
     }
     if let Some(seconds) = refusal.retry_after {
-        wrong.headers.push((header::RETRY_AFTER, seconds.max(1).into()));
+        wrong = wrong.after(seconds.max(1));
+        if refusal.never {
+            wrong = wrong.with("retry_after", Value::Null);
+        }
     }
     if let Some(challenge) = &refusal.challenge {
         wrong.headers.push((header::WWW_AUTHENTICATE, challenge.clone()));
@@ -184,6 +187,13 @@ mod tests {
         assert_eq!(of(Fault::ConfirmationRequired, None), (262, "confirmation-required".into()));
         let header: HeaderValue = 7.into();
         let limited = Refusal { retry_after: Some(7), ..Fault::RateLimited.into() };
-        assert_eq!(wrong(&limited, None, 455).headers, [(header::RETRY_AFTER, header)]);
+        let told = wrong(&limited, None, 455);
+        assert_eq!(told.headers, [(header::RETRY_AFTER, header)]);
+        let body = told.body("QUERY", "/search");
+        assert_eq!((&body["retry_after"], &body["error"]["retry_after"]), (&json!(7), &json!(7)));
+        let soon = Refusal { retry_after: Some(0), ..limited.clone() };
+        assert_eq!(wrong(&soon, None, 455).members["retry_after"], 1, "as the header");
+        let never = wrong(&Refusal { never: true, ..limited }, None, 455);
+        assert_eq!((&never.members["retry_after"], never.headers.len()), (&Value::Null, 1));
     }
 }

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use http::header;
 use serde_json::{Value, json};
 
 use super::{
@@ -59,9 +58,8 @@ pub(super) async fn keep(
         }
     }
     let message = "Too many proposals of yours wait to be asked after. Ask after them, and try again in some minutes.";
-    let mut wrong = Wrong::new(429, "rate-limited", message).with("scope", "proposals");
+    let mut wrong = Wrong::new(429, "rate-limited", message).with("scope", "proposals").after(KEPT.as_secs());
     wrong.reason = "rate_limited";
-    wrong.headers.push((header::RETRY_AFTER, KEPT.as_secs().into()));
     Err(wrong)
 }
 

@@ -4,6 +4,7 @@
 mod ascii;
 mod attempts;
 mod attribution;
+mod budget;
 mod call;
 mod calling;
 pub(crate) mod catalog;

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, time::Duration};
 
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -150,9 +150,9 @@ impl Spoken {
         }
         let wait = taken.levels[0].resets_in.as_millis().div_ceil(1000).max(1);
         let message = format!("More than {} attempts in a minute. Try again in {wait} seconds.", limit.most);
-        let mut wrong = Wrong::new(429, "rate-limited", message).with("scope", "rcns");
+        let wrong = Wrong::new(429, "rate-limited", message).with("scope", "rcns");
+        let mut wrong = wrong.after(u64::try_from(wait).unwrap_or(60));
         wrong.reason = "rate_limited";
-        wrong.headers.push((header::RETRY_AFTER, u64::try_from(wait).unwrap_or(60).into()));
         Err(wrong)
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, header};
 use serde_json::{Map, Value, json};
 
 use crate::desk::Account;
@@ -113,6 +113,12 @@ impl Wrong {
         self
     }
 
+    /// Says after how many seconds it is worth trying again: in the header, and in the body like every other dialect.
+    pub(super) fn after(mut self, seconds: u64) -> Self {
+        self.headers.push((header::RETRY_AFTER, seconds.into()));
+        self.with("retry_after", seconds)
+    }
+
     /// Something that has to be there first (262): `type` says what.
     pub(super) fn required(kind: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(262, kind, message).with("type", kind)
@@ -153,5 +159,9 @@ mod tests {
         let body = Wrong::new(460, "endpoint-violation", "No.").with("segment", "search").body("QUERY", "/search");
         assert_eq!((&body["segment"], &body["error"]["segment"]), (&json!("search"), &json!("search")));
         assert_eq!((&body["status"], &body["error"]["path"]), (&json!(460), &json!("/search")));
+        let later = Wrong::new(429, "rate-limited", "Later.").after(7);
+        let body = later.body("QUERY", "/search");
+        assert_eq!((&body["retry_after"], &body["error"]["retry_after"]), (&json!(7), &json!(7)));
+        assert_eq!(later.headers, [(header::RETRY_AFTER, HeaderValue::from(7_u64))]);
     }
 }

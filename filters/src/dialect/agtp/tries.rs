@@ -2,8 +2,6 @@
 
 use std::{future::poll_fn, task::Poll};
 
-use http::header;
-
 use super::said::Wrong;
 use crate::desk::records::random;
 
@@ -31,8 +29,7 @@ pub(super) async fn step_aside() {
 /// 503: the others were always faster, and the store is well.
 pub(super) fn busy() -> Wrong {
     let message = "Too many change the same at this moment. Nothing was done; try again.";
-    let mut wrong = Wrong::new(503, "unavailable", message).with("reason", "store_busy");
+    let mut wrong = Wrong::new(503, "unavailable", message).with("reason", "store_busy").after(1);
     wrong.reason = "store_busy";
-    wrong.headers.push((header::RETRY_AFTER, 1.into()));
     wrong
 }

@@ -78,6 +78,30 @@ fn nothing_is_made_where_something_could_be_lost() {
 }
 
 #[test]
+fn a_secret_is_not_repeated() {
+    let token = ["ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].concat();
+    let directory = Pretend::default();
+    // Cut after 200 characters, it would be no token any more.
+    directory.write("STATUS.md", &format!("# S\n{}{token} holds\n", "word ".repeat(36)));
+    directory.write("NEXT_ACTIONS.md", &format!("Nothing.\nLater: {token}\n"));
+    let told = |context: Option<&str>| {
+        let session = Session { context: context.map(str::to_owned), ..session() };
+        let generated = generate(&directory, &session, directory.now()).unwrap();
+        (String::from_utf8(generated.manifest).unwrap(), generated.notes)
+    };
+    let (manifest, notes) = told(None);
+    assert!(!manifest.contains("ghp_") && manifest.contains("[redacted:github"), "{manifest}");
+    let note = "a secret was left out of MANIFEST.json, from STATUS.md; revoke it, then remove it there";
+    assert_eq!(notes, [note], "one line, and what is not repeated is not told of");
+    let (manifest, notes) = told(Some(&format!("use {token}")));
+    assert!(!manifest.contains("ghp_") && manifest.contains("\"use [redacted:github-token]\""), "{manifest}");
+    assert!(notes.len() == 1 && notes[0].contains("from STATUS.md, --context;"), "{notes:?}");
+    directory.write("STATUS.md", "all is well");
+    assert_eq!(told(None).1, [""; 0]);
+    assert_eq!(made(&directory)["files"]["STATUS.md"]["summary"], "all is well");
+}
+
+#[test]
 fn a_summary_says_something() {
     for (text, expected) in [
         ("# T\n> quote\n---\n| a |\n\n<!-- SECTION: x -->\n```\ncode\n```\nwords here\n", "words here"),

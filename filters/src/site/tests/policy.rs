@@ -110,6 +110,26 @@ fn personal_data_and_grave_actions() {
 }
 
 #[test]
+fn what_a_recipe_takes_from_its_steps_counts() {
+    let all = |own: &str, step: &str| {
+        let capability = |id: &str, more: &str| {
+            format!("[[capabilities]]\nid = '{id}'\ntype = 'prepare_action'\nendpoint = '/{id}'\n{more}\n")
+        };
+        let text = capability("whole", &format!("upstream = {{ recipe = 'r' }}\n{own}"))
+            + &capability("step", &format!("exposed = false\n{step}"))
+            + "[[agtp.recipes]]\nname = 'r'\nsteps = [{ capability = 'step' }]\n";
+        let said = remarks(&text);
+        said.into_iter().filter(|line| line.contains("idempotency_required")).collect::<Vec<_>>()
+    };
+    assert_eq!(all("risk_level = 'high'", "idempotency_required = true"), [""; 0]);
+    assert_eq!(all("risk_level = 'low'", "idempotency_required = true"), [""; 0]);
+    for own in ["risk_level = 'high'", "risk_level = 'low'", "idempotency_required = false\nrisk_level = 'high'"] {
+        let said = all(own, "");
+        assert!(said.len() == 1 && said[0].contains("whole is a high-risk action without"), "{own}: {said:?}");
+    }
+}
+
+#[test]
 fn what_is_committed_to_still_holds() {
     let buy = of("commit_action", "");
     remarks_one(&buy, ": warning: a.b has no freshness revalidation rule.");

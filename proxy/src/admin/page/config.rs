@@ -32,8 +32,12 @@ pub(super) fn config(html: &mut Html, view: &View<'_>) {
             html.raw("<p class=\"told wrong\"><span class=\"dot bad\"></span> The file was not taken into use, ");
             when(html, view, failure.at);
             html.raw("; what runs stays.</p>");
-            // What is said of the one that runs as well is not why the other does not.
-            list(html, "Its mistakes", failure.mistakes.iter().filter(|mistake| !warnings.contains(mistake)));
+            list(html, "Its mistakes", failure.mistakes.iter());
+            // What is said of the one that runs as well has been said.
+            let mut others = failure.warnings.iter().filter(|warning| !warnings.contains(warning)).peekable();
+            if others.peek().is_some() {
+                list(html, "Its warnings", others);
+            }
             differences(html, view);
         }
     }
