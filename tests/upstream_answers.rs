@@ -192,6 +192,13 @@ async fn upstream_answers_that_send_elsewhere_may_have_been_carried_out() {
     let data = taken.json()["data"].clone();
     assert_eq!((&data["status"], &data["location"]), (&json!(303), &json!("/done?n=1")), "{data}");
     assert!(taken.header("location").is_none());
+    for (status, location) in [(302, "https://idp.test/login"), (302, "/\\\\idp.test"), (307, "/there"), (304, "/x")] {
+        let origin = Origin::start(move |_: &Request| Reply::new(status).header("Location", location)).await;
+        let desk = site(&origin, &action("form", form)).start().await;
+        let told = desk.call(call("/agent/form", &json!({})).bearer(FULL)).await;
+        assert_fault(&told, 502, "upstream_error", location);
+        assert!(!told.text().contains("idp.test"), "{}", told.text());
+    }
     // What is not declared to be anything at all is no success, and no failure that invites to try again.
     for endpoint in ["/agent/do", "/agent/read"] {
         let told = desk.call(call(endpoint, &json!({})).bearer(FULL)).await;

@@ -289,7 +289,7 @@ impl ProxyHttp for Front {
     }
 
     async fn fail_to_proxy(&self, session: &mut Session, e: &Error, ctx: &mut Ctx) -> FailToProxy {
-        let failure = failure::of(e, is_sending(session));
+        let failure = failure::of(e, answered(session).is_none() && is_sending(session));
         ctx.error = Some(failure.reason());
         self.report(ctx, e, failure);
         let mut code = 0;

@@ -79,8 +79,10 @@ pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
 /// It is a failure, named or not, or not what was declared. Nothing of it is told: it may speak of the inside.
 pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen>) -> Result<Told, Refusal> {
     let Answer { status, headers, body } = answer;
-    // A form is answered with the address of a page that says so: whoever takes anything takes that for the answer.
-    let sends_on = status.is_redirection() && plan.response == ResponseKind::Wrap && plan.acts();
+    // A form is answered with the address of a page of the site that says so: whoever takes anything takes that for the
+    // answer. Any other redirect says that it is to be done elsewhere, or somebody is to log in first.
+    let says_where = matches!(status, StatusCode::FOUND | StatusCode::SEE_OTHER) && elsewhere(&headers).is_some();
+    let sends_on = says_where && plan.response == ResponseKind::Wrap && plan.acts();
     let named = plan.errors.contains_key(&status.as_u16());
     if !status.is_success() && (named || !sends_on) {
         let retry_after = headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
@@ -124,7 +126,8 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen
 /// Where on the site it sends us: never followed, and told only where it says nothing of the inside.
 fn elsewhere(headers: &HeaderMap) -> Option<&str> {
     let location = headers.get(header::LOCATION)?.to_str().ok()?;
-    let own = location.starts_with('/') && !location.starts_with("//") && location.len() <= 1024;
+    let own =
+        location.starts_with('/') && !location.starts_with("//") && !location.contains('\\') && location.len() <= 1024;
     own.then_some(location)
 }
 

@@ -1,8 +1,6 @@
-//! Where Frontdesk listens and where the site is: addresses that exclude each other, or lead round in a circle.
+//! Where Frontdesk listens and where the site is: addresses that exclude each other, and what has no effect there.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-
-use url::{Host, Url};
+use std::net::SocketAddr;
 
 use super::{
     forms, lower,
@@ -10,9 +8,6 @@ use super::{
     raw::Item,
     rules::{is_true, one_of_url_and_urls, one_or_list},
 };
-
-/// What listens, and where if nothing is written.
-const LISTENERS: [(&str, &str); 4] = [("http", lower::HTTP), ("https", ""), ("agtp", ""), ("admin", lower::ADMIN)];
 
 pub(super) fn listen(root: &Item, found: &mut Findings) {
     let line = |key| root.at(&["listen", key]).map_or(0, |item| item.line);
@@ -50,7 +45,7 @@ pub(super) fn listen(root: &Item, found: &mut Findings) {
     }
 
     let mut taken: Vec<(&str, SocketAddr)> = Vec::new();
-    for (key, default) in LISTENERS {
+    for (key, default) in [("http", lower::HTTP), ("https", ""), ("agtp", ""), ("admin", lower::ADMIN)] {
         for address in addresses(root, key, default) {
             if let Some((other, _)) = taken.iter().find(|(_, taken)| clash(*taken, address)) {
                 let what = format!("{address} is already taken by listen.{other}");
@@ -82,13 +77,6 @@ pub(super) fn upstream(root: &Item, contract_alone: bool, found: &mut Findings) 
     one_of_url_and_urls(root, "upstream", "where is the site?", found);
 
     let urls: Vec<_> = one_or_list(upstream.get("url").or(upstream.get("urls")));
-    for item in &urls {
-        if let Some(key) = item.str().and_then(|url| listens_at(root, url)) {
-            let what =
-                format!("{} is Frontdesk itself (listen.{key}): every request would go round for ever", item.shown());
-            found.mistake(item.line, "upstream.url", what).hint("name the address of the site");
-        }
-    }
     let tls = |item: &&Item| item.str().is_some_and(|url| url.starts_with("https:"));
     if let Some(item) = upstream.get("http2").filter(|item| item.str() == Some("prior-knowledge"))
         && urls.iter().any(tls)
@@ -116,27 +104,6 @@ pub(super) fn upstream(root: &Item, contract_alone: bool, found: &mut Findings) 
     if let Some(item) = upstream.get("health_interval").filter(|_| upstream.get("health_path").is_none()) {
         found.warning(item.line, "upstream.health_interval", "has no effect without upstream.health_path");
     }
-}
-
-/// Which of our listeners an address leads to; a name other than `localhost` is not looked up.
-fn listens_at(root: &Item, url: &str) -> Option<&'static str> {
-    let url = Url::parse(url).ok()?;
-    let port = url.port_or_known_default()?;
-    let hosts = match url.host()? {
-        Host::Ipv4(ip) => vec![IpAddr::from(ip)],
-        Host::Ipv6(ip) => vec![IpAddr::from(ip)],
-        Host::Domain(name) if name.eq_ignore_ascii_case("localhost") => {
-            vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
-        }
-        Host::Domain(_) => return None,
-    };
-    let here = |own: SocketAddr| {
-        let meant = |host: &IpAddr| {
-            *host == own.ip() || own.ip().is_unspecified() && host.is_loopback() && host.is_ipv4() == own.is_ipv4()
-        };
-        own.port() == port && hosts.iter().any(meant)
-    };
-    LISTENERS.into_iter().find_map(|(key, default)| addresses(root, key, default).into_iter().any(here).then_some(key))
 }
 
 pub(super) fn admin(root: &Item, found: &mut Findings) {

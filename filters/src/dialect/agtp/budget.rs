@@ -22,7 +22,7 @@ const LEAST: u64 = 16;
 
 impl Spoken {
     /// Reserves what a question and its answer may take; `None`: nothing of this endpoint is charged. What a session may
-    /// spend is counted by what the agent calls its session, else by its id.
+    /// spend is counted by what the agent calls its session, else by its id, and by where it calls from.
     ///
     /// # Errors
     ///
@@ -43,11 +43,14 @@ impl Spoken {
                 input.values().filter_map(|value| value.as_str()).map(|text| u64::from(tokens::count(text))).sum()
             }
         };
-        let session = calling.head.session.or(calling.head.agent).unwrap_or_default();
+        // Anybody can claim a name: what is spent under it is spent by who calls from there.
+        let caller = calling.incoming.caller;
+        let named = calling.head.session.or(calling.head.agent).unwrap_or_default();
+        let session = format!("{} {named}", caller.address);
         let budgets = &desk.snapshot.budgets;
         let answer = budgets.ceiling(None);
         let wanted = (asked, answer, LEAST.min(answer));
-        match budgets.reserve(desk.counters, calling.incoming.caller, session, wanted).await {
+        match budgets.reserve(desk.counters, caller, &session, wanted).await {
             Ok(reserved) => Ok(Some((reserved, asked))),
             Err(NotReserved::Exhausted(refusal)) => Err(error::wrong(&refusal, None, self.scope_violation)),
             Err(NotReserved::Away) => Err(error::wrong(&store_away(), None, self.scope_violation)),
@@ -55,12 +58,13 @@ impl Spoken {
     }
 }
 
-/// Charges what was spent.
+/// Charges what was spent; a refusal costs nothing.
 pub(super) async fn settle(desk: &Desk<'_>, (reserved, asked): (Reserved, u64), said: &Said) {
-    let answered = match &said.body {
-        Body::Of(_, body) if said.reason.is_none() => u64::from(tokens::count(&String::from_utf8_lossy(body))),
-        Body::Of(..) | Body::Nothing => 0,
+    let spent = match &said.body {
+        _ if said.reason.is_some() => 0,
+        Body::Of(_, body) => asked + u64::from(tokens::count(&String::from_utf8_lossy(body))),
+        Body::Nothing => asked,
     };
     // Who cannot be counted with now has what was reserved charged.
-    let _ = reserved.settle(desk.counters, asked + answered).await;
+    let _ = reserved.settle(desk.counters, spent).await;
 }

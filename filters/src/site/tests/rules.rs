@@ -3,25 +3,6 @@
 use super::{super::Audit, *};
 
 #[test]
-fn a_site_that_is_frontdesk_itself() {
-    let before = |url: &str, more: &str| refused(&format!("[upstream]\nurl = '{url}'\n{more}"));
-    for (url, more, key) in [
-        ("http://127.0.0.1:8080", "", "http"),
-        ("http://localhost:8080/", "[listen]\nhttp = '127.0.0.1:8080'\n", "http"),
-        ("http://[::1]:81", "[listen]\nhttp = '[::]:81'\n", "http"),
-        ("http://10.0.0.1", "[listen]\nhttp = ['127.0.0.1:9', '10.0.0.1:80']\n", "http"),
-        ("http://127.0.0.1:9901", "", "admin"),
-    ] {
-        let refused = before(url, more);
-        let words = format!("is Frontdesk itself (listen.{key})");
-        assert!(refused.len() == 1 && refused[0].contains(&words), "{url}: {refused:?}");
-    }
-    for url in ["http://10.0.0.1:8080", "http://127.0.0.1:8081", "http://site.test:8080", "https://127.0.0.1"] {
-        assert_eq!(before(url, ""), Vec::<String>::new(), "{url}");
-    }
-}
-
-#[test]
 fn listeners() {
     refuses("[listen]\nhttps = ':8443'\n", ":4: listen.https: needs [tls] with cert and key");
     refuses("[listen]\nagtp = ':4480'\n", "listen.agtp: needs [tls], or a loopback address");
