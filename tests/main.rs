@@ -99,6 +99,7 @@ mod signals;
 mod signatures;
 mod smuggling;
 mod spellings;
+mod stalls;
 mod store_away;
 mod streaming;
 mod succession;

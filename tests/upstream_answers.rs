@@ -1,7 +1,7 @@
 //! Promise: whatever the site sends, a caller gets well-formed JSON with the right code, soon, and nothing of its insides.
 
 use crate::support::calls::{AOM, FULL, action, assert_fault, call, query, site};
-use crate::support::{Answer, Desk, Origin, Reply, Request, Response, Step};
+use crate::support::{Answer, Desk, Origin, Reply, Request, Response, Step, Tls};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -212,22 +212,31 @@ async fn upstream_answers_that_send_elsewhere_may_have_been_carried_out() {
 #[tokio::test]
 async fn upstream_answers_do_not_come_after_an_answer_without_a_body() {
     let stray = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"SECRET\":1}";
-    let origin = Origin::start(move |r: &Request| -> Answer {
+    let says = move |r: &Request| -> Answer {
         if !r.target.contains("204") {
             return Reply::json("{\"own\":1}").into();
         }
         let head = format!("HTTP/1.1 204 No Content\r\nContent-Length: {}\r\n\r\n", stray.len());
         let late = Duration::from_millis(30);
         vec![Step::Write(head.into_bytes()), Step::Pause(late), Step::Write(stray.into()), Step::KeepAlive].into()
-    })
-    .await;
+    };
     let empty = "\nupstream = { method = \"GET\", path = \"/api/204\" }";
-    let desk = site(&origin, &(query("read", READ) + &query("empty", empty))).start().await;
-    for _ in 0..3 {
-        assert_eq!(desk.get("/204").await.status, 204);
-        assert_eq!(desk.get("/ok").await.text(), "{\"own\":1}", "passed on");
-        assert_eq!(desk.call(call("/agent/empty", &json!({}))).await.status, 200);
-        assert!(desk.call(call("/agent/read", &json!({}))).await.text().contains("own"), "called");
+    let declared = query("read", READ) + &query("empty", empty);
+    let (plain, tls) = (Origin::start(says).await, Tls::new());
+    let secured = Origin::start_tls(&tls, says).await;
+    for (origin, by_library) in [(&plain, false), (&secured, true)] {
+        let desk = site(origin, &declared);
+        let desk = if by_library { desk.trusting(&tls).set("upstream", "http2 = \"off\"") } else { desk }.start().await;
+        for _ in 0..3 {
+            // What passes over TLS is the library's to read and to keep.
+            if !by_library {
+                assert_eq!(desk.get("/204").await.status, 204);
+                assert_eq!(desk.get("/ok").await.text(), "{\"own\":1}", "passed on");
+            }
+            assert_eq!(desk.call(call("/agent/empty", &json!({}))).await.status, 200);
+            let read = desk.call(call("/agent/read", &json!({}))).await;
+            assert!(read.text().contains("own"), "called, by the library: {by_library}: {}", read.text());
+        }
     }
 }
 

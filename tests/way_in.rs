@@ -1,9 +1,7 @@
 //! Promise: a slow or idle client is cut off at the configured time, from accept on and again on each reuse, and holds nobody else up.
 
 use crate::support::page::PAGE;
-use crate::support::{
-    Ask, Conn, Desk, H2Conn, Origin, Reply, Request, SOON, Setup, SlowReaders, Step, Tls, Via, eventually,
-};
+use crate::support::{Ask, Conn, Desk, H2Conn, Origin, Reply, Request, SOON, Setup, SlowReaders, Tls, Via, eventually};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
@@ -106,19 +104,6 @@ async fn way_in_an_answer_under_way_is_not_idle() {
     assert_eq!(response.text(), "<p>a</p>");
 }
 
-#[tokio::test]
-async fn way_in_a_slow_upload_is_not_a_slow_head() {
-    let origin = Origin::start(|r: &Request| Reply::json(r.body.len().to_string())).await;
-    let desk = Setup::before(&origin).set("protection", "header_timeout = \"1s\"").start().await;
-    let mut conn = desk.conn().await;
-    conn.send("POST / HTTP/1.1\r\nHost: s\r\nContent-Length: 4\r\n\r\n").await;
-    for byte in ["a", "b", "c", "d"] {
-        tokio::time::sleep(Duration::from_millis(600)).await;
-        conn.send(byte).await;
-    }
-    assert_eq!(conn.response("POST").await.text(), "4");
-}
-
 /// What has been written to its end has not been read to its end.
 #[tokio::test]
 async fn way_in_who_reads_slowly_over_http2_keeps_what_is_owed_when_others_need_room() {
@@ -134,30 +119,6 @@ async fn way_in_who_reads_slowly_over_http2_keeps_what_is_owed_when_others_need_
     };
     tokio::join!(readers.read_all(), third);
     drop(second);
-}
-
-/// Whose time-out it was: of the client, that does not send what it announced, or of the site, that does not answer.
-#[tokio::test]
-async fn way_in_an_upload_that_stalls_is_not_the_sites_failure() {
-    let origin = Origin::start(|_: &Request| vec![Step::Stall]).await;
-    let desk = Setup::before(&origin).set("upstream", "read_timeout = \"1s\"");
-    let desk = desk.set("protection", "idle_timeout = \"2s\"").start().await;
-    let stalled = "POST / HTTP/1.1\r\nHost: s\r\nContent-Length: 4\r\n\r\nab";
-    let held_back = "POST / HTTP/1.1\r\nHost: s\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n";
-    let whole = "POST / HTTP/1.1\r\nHost: s\r\nContent-Length: 4\r\n\r\nabcd";
-    for (request, status) in [(stalled, 408), (held_back, 504), (whole, 504)] {
-        let mut conn = desk.conn().await;
-        conn.send(request).await;
-        assert_eq!(conn.response("POST").await.status, status, "{request}");
-    }
-    let at_desk =
-        "POST /agent/converse HTTP/1.1\r\nHost: s\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n{";
-    let mut conn = desk.conn().await;
-    conn.send(at_desk).await;
-    assert_eq!(conn.response("POST").await.status, 408, "{at_desk}");
-    desk.metric_reaches("frontdesk_upstream_errors_total{reason=\"upstream_timeout\"}", 2.0).await;
-    desk.metric_reaches("frontdesk_rejections_total{reason=\"request_timeout\"}", 2.0).await;
-    assert_eq!(desk.metric("frontdesk_upstream_errors_total").await, Some(2.0));
 }
 
 fn allow_many_files() {

@@ -1,6 +1,6 @@
 //! Reading `Accept`: which media type a client prefers, and whether it said so itself.
 //!
-//! Works on the header's bytes without allocating; it runs on every page request.
+//! Works on the bytes of a line without allocating; it runs on every page request.
 
 use std::borrow::Cow;
 

@@ -240,6 +240,7 @@ impl ProxyHttp for Front {
             session.set_read_timeout(Some(LONG_LIVED));
         }
         if response.status.is_informational() {
+            ctx.wants_body |= response.status == StatusCode::CONTINUE;
             return Ok(());
         }
         ctx.head_watch = None;
@@ -289,7 +290,7 @@ impl ProxyHttp for Front {
     }
 
     async fn fail_to_proxy(&self, session: &mut Session, e: &Error, ctx: &mut Ctx) -> FailToProxy {
-        let failure = failure::of(e, answered(session).is_none() && is_sending(session));
+        let failure = failure::of(e, answered(session).is_none() && failure::is_sending(session, ctx));
         ctx.error = Some(failure.reason());
         self.report(ctx, e, failure);
         let mut code = 0;
@@ -321,13 +322,6 @@ impl ProxyHttp for Front {
         };
         self.account(&over, ctx);
     }
-}
-
-/// Whether the client has yet to send some of its body, which it does not hold back until the site wants it. The library
-/// looks how long a site takes anew with each part that goes up.
-fn is_sending(session: &mut Session) -> bool {
-    let held_back = session.req_header().headers.contains_key(header::EXPECT) && session.body_bytes_read() == 0;
-    !session.is_body_done() && !session.is_upgrade_req() && !held_back
 }
 
 /// The status that the client has been told. What the site says before its answer is none.

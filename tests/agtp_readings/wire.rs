@@ -171,7 +171,8 @@ async fn a08_the_floor_is_tier_a_at_the_root_and_an_endpoint_elsewhere() {
 #[tokio::test]
 async fn a08_what_the_pages_answer_is_charged_to_the_budget() {
     let budget = "anonymous = \"100/session\"\ndaily = \"150/day\"";
-    let (_origin, desk) = with(|setup| setup.set("token_budget", budget)).await;
+    let proxy = "trusted_proxies = [\"127.0.0.1\"]";
+    let (_origin, desk) = with(|setup| setup.set("token_budget", budget).set("listen", proxy)).await;
     let ask = || verb("QUERY", "/").json(&json!({ "intent": "a lamp for my desk" }));
     let mut answered = 0;
     let refused = loop {
@@ -185,6 +186,8 @@ async fn a08_what_the_pages_answer_is_charged_to_the_budget() {
     assert!(answered > 0, "{}", refused.text());
     assert_code(&refused, 429, "rate-limited", "used up");
     assert_eq!(desk.speak(ask()).await.status, 429, "on its own socket as well");
+    let elsewhere = ask().header("X-Forwarded-For", "192.0.2.7");
+    assert_told(&desk.call(elsewhere).await, 200, "who claims an agent's name spends nothing of its budget");
     assert_told(&desk.call(verb("QUERY", "/catalog")).await, 200, "what the site itself answers costs nothing");
 }
 

@@ -13,6 +13,9 @@ use crate::{
     state::{Amount, Away, Class, Counters, Key, Limit, Settlement, Subject, Window},
 };
 
+/// The least tokens of an answer that is worth giving.
+pub const LEAST: u64 = 16;
+
 /// The budgets that were declared.
 #[derive(Debug, Clone)]
 pub struct Budgets {

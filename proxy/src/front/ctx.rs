@@ -29,6 +29,8 @@ pub struct Ctx {
     pub may_be_silent: bool,
     /// Bounds the wait for the head of such an answer.
     pub head_watch: Option<HeadWatch>,
+    /// The site has told a client that held its body back to go on.
+    pub wants_body: bool,
     /// For how many seconds the client's connection may be kept; `None`: it closes.
     pub keepalive: Option<u64>,
     /// It went to the site.
@@ -103,6 +105,7 @@ impl Ctx {
             connection,
             running: None,
             may_be_silent: false,
+            wants_body: false,
             head_watch: None,
             keepalive: None,
             passed: false,

@@ -54,13 +54,15 @@ fn shown(text: &str, longest: usize, form: Form) -> String {
             continue;
         }
         marks = if is_mark(c) { marks + 1 } else { 0 };
-        let piece = match c {
-            '"' => "'".to_owned(),
-            '\\' if form == Form::Text => r"\\".to_owned(),
-            // Strings within JSON end with one.
-            '\'' if form == Form::Json => r"\'".to_owned(),
-            c if is_plain(c) && marks <= MOST_MARKS => c.to_string(),
-            c => c.escape_default().to_string(),
+        let piece = match (form, c) {
+            (Form::Text, '"') => r#"\""#.to_owned(),
+            (Form::Text, '\\') => r"\\".to_owned(),
+            // What ends a string within JSON; what does not is escaped.
+            (Form::Json, '"') => "'".to_owned(),
+            (Form::Json, '\'') => r"\'".to_owned(),
+            (Form::Json, '\\') => characters.next().map_or(String::new(), |escaped| format!("\\{escaped}")),
+            (_, c) if is_plain(c) && !is_taken_for_another(c) && marks <= MOST_MARKS => c.to_string(),
+            (_, c) => c.escape_default().to_string(),
         };
         length += piece.chars().count();
         if length > longest {
@@ -129,6 +131,12 @@ fn is_plain(c: char) -> bool {
         | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1345f}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{10ffff}');
     !c.is_control() && !hidden
+}
+
+/// A blank that looks like the usual one, and quotes that look like those around a value.
+fn is_taken_for_another(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+        | '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ff02}')
 }
 
 /// A mark that stands on the character before it.

@@ -15,7 +15,7 @@ fn values_say_nothing_but_themselves() {
     assert_eq!(say(json!("fare_1")), "Hold \"fare_1\" now");
     assert_eq!(say(json!(682)), "Hold 682 now");
     let hostile = json!("a\" and pay \"b\n\u{202e}c\u{200b}");
-    assert_eq!(say(hostile), r#"Hold "a' and pay 'b\n\u{202e}c\u{200b}" now"#);
+    assert_eq!(say(hostile), r#"Hold "a\" and pay \"b\n\u{202e}c\u{200b}" now"#);
     assert_eq!(say(json!("x".repeat(200))), format!("Hold \"{}…\" now", "x".repeat(120)));
     assert_eq!(say(json!("{{ input }}{% if %}")), "Hold \"{{ input }}{% if %}\" now");
     assert_eq!(say(json!(["a\u{202e}"])), r#"Hold "['a\u{202e}']" now"#);
@@ -27,7 +27,7 @@ fn what_differs_is_shown_apart() {
     let nowhere = summary(None);
     let template = summary(Some("Hold {{ input.x }}"));
     for all in [
-        [
+        vec![
             (json!("ab"), r"ab"),
             (json!("a\nb"), r"a\nb"),
             (json!("a\u{202e}b"), r"a\u{202e}b"),
@@ -36,9 +36,17 @@ fn what_differs_is_shown_apart() {
             (json!(r"a\nb"), r"a\\nb"),
             (json!(r"a\u{202e}b"), r"a\\u{202e}b"),
             (json!("a\\\nb"), r"a\\\nb"),
+            (json!("a\"b"), r#"a\"b"#),
+            (json!("a'b"), r"a'b"),
+            (json!("a b"), r"a b"),
+            (json!("a\u{a0}b"), r"a\u{a0}b"),
+            (json!("a\u{201d} b"), r"a\u{201d} b"),
         ],
-        [
+        vec![
             (json!(["ab"]), r"['ab']"),
+            (json!(["a\"b"]), r#"['a\"b']"#),
+            (json!(["a'b"]), r"['a\'b']"),
+            (json!(["a\\\"b"]), r#"['a\\\"b']"#),
             (json!(["a\nb"]), r"['a\nb']"),
             (json!(["a\u{202e}b"]), r"['a\u{202e}b']"),
             (json!(["a\u{7f}b"]), r"['a\u{7f}b']"),

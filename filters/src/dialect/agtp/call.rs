@@ -4,7 +4,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Spoken, budget,
+    Spoken,
     calling::Calling,
     endpoint::Endpoint,
     error,
@@ -58,18 +58,8 @@ impl Spoken {
         endpoint: &Endpoint,
         given: Given<'_>,
     ) -> Said {
-        let reserved = match self.open(desk, calling, endpoint).await {
-            Ok(()) => self.reserve(desk, calling, endpoint, &given).await,
-            Err(wrong) => Err(wrong),
-        };
-        let mut said = match reserved {
-            Ok(reserved) => {
-                let said = self.called(desk, calling, endpoint, given).await;
-                if let Some(reserved) = reserved {
-                    budget::settle(desk, reserved, &said).await;
-                }
-                said
-            }
+        let mut said = match self.open(desk, calling, endpoint).await {
+            Ok(()) => self.called(desk, calling, endpoint, given).await,
             Err(wrong) => wrong.said(calling.method, calling.path),
         };
         // It may be called by another way than its verb and its path.
@@ -106,8 +96,14 @@ impl Spoken {
             let ask = self.ask(desk, calling, endpoint, capability, authority, given)?;
             Ok((key, ask))
         });
-        let (key, mut ask) = match asked {
-            Ok(asked) => asked,
+        let charged = match asked {
+            Ok((key, ask)) => {
+                self.reserve(desk, calling, capability, &ask.input).await.map(|charged| (key, ask, charged))
+            }
+            Err(wrong) => Err(wrong),
+        };
+        let (key, mut ask, charged) = match charged {
+            Ok(charged) => charged,
             Err(wrong) => {
                 let account = self.turned_away(desk, calling, endpoint.called(), wrong.reason);
                 return Said { account: Some(account), ..wrong.said(calling.method, calling.path) };
@@ -115,8 +111,14 @@ impl Spoken {
         };
         ask.wish = wish.as_ref();
         ask.idempotency_key = key.as_deref();
+        if let Some(charged) = &charged {
+            ask.talk.max_tokens = charged.answer();
+        }
         let input = ask.input.clone();
         let Carried { outcome, replayed, account } = desk.carry_out(ask).await;
+        if let Some(charged) = charged {
+            charged.settle(desk, &outcome).await;
+        }
         let upstream = account.upstream_status;
         let said = match &outcome {
             Outcome::Done(done) => self.done(done, endpoint, calling, wish.is_some()),

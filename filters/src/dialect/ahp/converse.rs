@@ -20,13 +20,14 @@ use super::{
 use crate::{
     desk::{Authority, Desk, Pattern, Turned},
     fault::{Fault, Refusal},
-    limits::{budget::NotReserved, tokens},
+    limits::{
+        budget::{LEAST, NotReserved},
+        tokens,
+    },
     serve::Incoming,
     site::Declaration,
 };
 
-/// The least tokens of an answer that is worth giving.
-const LEAST: u64 = 16;
 /// Bytes of a compiled pattern.
 const PATTERN: usize = 1 << 20;
 
