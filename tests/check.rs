@@ -72,6 +72,37 @@ fn check_explains_the_trap_of_verbs_in_paths() {
 }
 
 #[test]
+fn check_warns_of_a_site_that_is_frontdesk_itself() {
+    let said = |listen: &str, url: &str| {
+        let checked = check(format!("[listen]\nhttp = \"{listen}\"\n[upstream]\nurl = \"{url}\"\n"));
+        assert_eq!(checked.code, 0, "{}", checked.said);
+        checked.said.contains("where Frontdesk itself listens")
+    };
+    for (listen, url) in [
+        ("127.0.0.1:3000", "http://127.0.0.1:3000"),
+        ("0.0.0.0:3000", "http://127.0.0.1:3000"),
+        ("0.0.0.0:3000", "http://localhost:3000"),
+        ("[::]:3000", "http://127.0.0.1:3000"),
+        ("[::]:3000", "http://[::1]:3000"),
+        ("0.0.0.0:80", "http://127.0.0.2"),
+        ("10.1.2.3:3000", "http://[::ffff:10.1.2.3]:3000"),
+        // The operator's page in front of everybody.
+        ("127.0.0.1:8080", "http://127.0.0.1:9901"),
+    ] {
+        assert!(said(listen, url), "{listen} {url}");
+    }
+    for (listen, url) in [
+        ("127.0.0.1:3000", "http://127.0.0.1:3001"),
+        ("127.0.0.1:3000", "http://127.0.0.2:3000"),
+        ("0.0.0.0:3000", "http://[::1]:3000"),
+        ("0.0.0.0:3000", "http://10.1.2.3:3000"),
+        ("0.0.0.0:3000", "http://shop.example:3000"),
+    ] {
+        assert!(!said(listen, url), "{listen} {url}");
+    }
+}
+
+#[test]
 fn check_wants_an_upstream() {
     let checked = check("[listen]\nhttp = \"127.0.0.1:0\"\n");
     assert_eq!(checked.code, 1, "{}", checked.said);

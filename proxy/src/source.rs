@@ -45,6 +45,7 @@ impl Source {
         if let Some(address) = self.admin {
             listen.admin = address;
         }
+        declaration.warn_of_loops(&self.path);
         Ok(declaration)
     }
 
@@ -55,7 +56,9 @@ impl Source {
 
     /// Reads and checks the file for somebody who does not run it.
     pub fn review(&self) -> Result<Review, Refused> {
-        site::review(&self.path, &Here(&self.variables))
+        let mut review = site::review(&self.path, &Here(&self.variables))?;
+        review.declaration.warn_of_loops(&self.path);
+        Ok(review)
     }
 }
 
@@ -102,5 +105,24 @@ pub fn lines(refused: &Refused) -> Vec<String> {
         Refused::Unreadable(mistakes) | Refused::Mistakes(mistakes) => {
             mistakes.iter().map(Mistake::to_string).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_says_whether_the_site_is_this_process() {
+        let text = "[listen]\nhttp = '127.0.0.1:3000'\n[upstream]\nurl = 'http://127.0.0.1:3000'\n";
+        let warnings = |listen: Option<&str>| {
+            let listen = listen.map(|address| address.parse().unwrap());
+            let text = Some(text.to_owned());
+            let source = Source { listen, text, ..Source::file("x.toml".into()) };
+            source.declare().unwrap().warnings.len()
+        };
+        assert_eq!(warnings(None), 1);
+        assert_eq!(warnings(Some("0.0.0.0:3000")), 1);
+        assert_eq!(warnings(Some("0.0.0.0:8080")), 0);
     }
 }

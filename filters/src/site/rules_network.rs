@@ -1,9 +1,12 @@
 //! Where Frontdesk listens and where the site is: addresses that exclude each other, and what has no effect there.
 
-use std::net::SocketAddr;
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::Path,
+};
 
 use super::{
-    forms, lower,
+    Declaration, UpstreamUrl, forms, lower,
     mistake::Findings,
     raw::Item,
     rules::{is_true, one_of_url_and_urls, one_or_list},
@@ -63,6 +66,36 @@ fn clash(first: SocketAddr, second: SocketAddr) -> bool {
     let same_family = first.is_ipv4() == second.is_ipv4();
     let overlap = first.ip() == second.ip() || first.ip().is_unspecified() || second.ip().is_unspecified();
     first.port() == second.port() && first.port() != 0 && same_family && overlap
+}
+
+impl Declaration {
+    /// Warns of a site that is this very process. To be asked once it is settled where it listens: the command line has
+    /// the last word there. `path` is what the file is called.
+    ///
+    /// Addresses alone are compared: what a name stands for is another thing tomorrow.
+    pub fn warn_of_loops(&mut self, path: &Path) {
+        let mut found = Findings::new(path.into());
+        let listening: Vec<_> = self.settings.listen.addresses().collect();
+        for url in &self.settings.upstream.urls {
+            if let Some(own) = listening.iter().find(|own| is_at(url, **own)) {
+                let what = format!("{} port {} is {own}, where Frontdesk itself listens", url.host, url.port);
+                found.warning(0, "upstream", what).hint("each request would make another; give the site's own address");
+            }
+        }
+        self.warnings.extend(found.into_sorted());
+    }
+}
+
+/// Whether a connection to the site arrives at this listener.
+fn is_at(url: &UpstreamUrl, own: SocketAddr) -> bool {
+    let ip = match url.host.parse::<IpAddr>() {
+        Ok(ip) => ip.to_canonical(),
+        Err(_) if url.host.eq_ignore_ascii_case("localhost") => Ipv4Addr::LOCALHOST.into(),
+        Err(_) => return false,
+    };
+    let here = ip.is_loopback() || ip.is_unspecified();
+    let heard = own.ip().is_ipv6() || ip.is_ipv4();
+    url.port == own.port() && (ip == own.ip().to_canonical() || own.ip().is_unspecified() && here && heard)
 }
 
 pub(super) fn upstream(root: &Item, contract_alone: bool, found: &mut Findings) {
