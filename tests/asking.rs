@@ -238,3 +238,53 @@ async fn what_a_question_says_is_data() {
     assert_eq!((status, body["code"].as_str()), (400, Some("invalid_request")), "{body}");
     assert_eq!(upstream_calls(&origin).len(), before, "no value leaves its place");
 }
+
+#[tokio::test]
+async fn cancel_is_an_answer_where_something_else_was_asked_and_denies_nothing() {
+    let schema = "\ninput_schema = { type = \"object\", required = [\"action\"], properties = { action = { type = \"string\", \
+                  enum = [\"cancel\", \"keep\"] } } }\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/op\"";
+    let plain = "\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/hold\"";
+    let (origin, desk) = desk_with(&(query("op", schema) + &action("hold", plain)), r#"{"ok":true}"#).await;
+    let mut ask = json!({ "capability": "op", "query": "do it" });
+    let (_, asked_back) = asked(&desk, &ask).await;
+    assert_eq!(asked_back["status"], "clarification_needed", "{asked_back}");
+    ask["session_id"] = asked_back["session_id"].clone();
+    ask["clarification"] = "cancel".into();
+    let (_, body) = asked(&desk, &ask).await;
+    assert_eq!((body["status"].as_str(), sent(&origin)), (Some("success"), json!({ "action": "cancel" })), "{body}");
+
+    let mut ask = json!({ "capability": "hold", "query": "hold it", "input": { "n": 1 } });
+    let (_, done) = asked_by_key(&desk, &ask).await;
+    assert_eq!(done["status"], "success", "{done}");
+    ask["session_id"] = done["session_id"].clone();
+    ask["clarification"] = "cancel".into();
+    let (_, body) = asked_by_key(&desk, &ask).await;
+    let words = body["response"]["answer"].as_str().expect("an answer");
+    assert!(words.contains("nothing is done now") && words.contains("stays"), "{words}");
+    assert_eq!(upstream_calls(&origin).len(), 2, "and not done again");
+}
+
+#[tokio::test]
+async fn what_a_concierge_says_besides_is_cut_and_has_the_protocols_form() {
+    let options: Vec<Value> = (0..500).map(|n| json!("x".repeat(300) + &n.to_string())).chain([json!(3)]).collect();
+    let back = json!({ "clarification": { "question": "Which?", "options": options } }).to_string();
+    let told =
+        json!({ "answer": "A.", "sources": [{ "title": "none" }, { "url": "/t" }, 7], "follow_up": 7 }).to_string();
+    let origin = Origin::start(move |request: &Request| {
+        let back_or_told = if request.body.windows(4).any(|w| w == b"back") { &back } else { &told };
+        Reply::json(back_or_told.clone())
+    })
+    .await;
+    let own = "\nahp = { name = \"content_search\" }\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/own\"";
+    let desk = site(&origin, &query("own", own)).set("token_budget", "max_response = 100").start().await;
+    let (_, body) = asked(&desk, &json!({ "capability": "content_search", "query": "back" })).await;
+    let kept = body["clarification"]["options"].as_array().expect("options");
+    assert!(kept.len() <= 1 && kept.iter().all(Value::is_string), "{} options", kept.len());
+    assert!(body.to_string().len() < 2000);
+    let (_, body) =
+        asked(&desk, &json!({ "capability": "content_search", "query": "told", "input": { "lang": "de" } })).await;
+    assert_eq!(body["response"]["sources"], json!([{ "url": "/t" }]), "{body}");
+    assert_eq!(body.pointer("/response/follow_up"), None, "{body}");
+    let heard = sent(&origin);
+    assert_eq!((&heard["query"], &heard["lang"]), (&json!("told"), &json!("de")), "{heard}");
+}

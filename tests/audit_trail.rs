@@ -198,3 +198,19 @@ async fn audit_trail_on_a_full_disk_stops_actions_and_no_reads_until_there_is_ro
     let all = lines(&log);
     assert_eq!(all.iter().filter(|l| l["upstream_status"] == 201).count(), carried_out(&origin).len());
 }
+
+#[tokio::test]
+async fn audit_trail_and_access_log_name_a_request_as_its_answer_does() {
+    let (_origin, desk, log) = shop().await;
+    let buy = item("buy", "x").key("key-1");
+    let (none, wrong) = (buy.clone(), buy.clone().bearer("a-key-that-is-none"));
+    for (count, (ask, what)) in
+        [(none, "nobody"), (wrong, "a wrong key"), (buy.bearer(ADA), "ada")].into_iter().enumerate()
+    {
+        let answer = desk.ask(Via::H1, ask).await;
+        let id = answer.header("x-request-id").unwrap_or_else(|| panic!("{what}: {}", answer.text())).to_owned();
+        let line = lines_of(&log, count + 1).await.pop().expect("a line");
+        assert_eq!(line["request_id"], id, "{what}");
+        eventually("the access line", SOON, async || desk.stdout().contains(&format!("\"request_id\":\"{id}\""))).await;
+    }
+}

@@ -196,3 +196,21 @@ async fn capability_calls_of_what_is_not_exposed_find_nothing() {
         assert!(!desk.get(path).await.text().contains("inner"), "{path}");
     }
 }
+
+#[tokio::test]
+async fn capability_get_takes_its_input_from_the_query_alone() {
+    let origin = Origin::start(|_: &Request| Reply::json("{}")).await;
+    let lines = "\nmethod = \"GET\"\ninput_schema = { type = \"object\", properties = { n = { type = \"integer\" } } }\n\
+                 upstream = { path = \"/api/n\" }";
+    let desk = site(&origin, &query("a.n", lines)).start().await;
+    let body = Ask::new("GET", "/agent/a/n?n=1").header("Content-Type", "application/json").body("{\"n\":2}");
+    let refused = desk.call(body).await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert!(refused.text().contains("in the query") && upstream_calls(&origin).is_empty(), "{}", refused.text());
+    // As an integer is written, however it came.
+    for (asked, sent) in [("3", "3"), ("1e2", "100"), ("-0", "0"), ("5.0", "5")] {
+        let answer = desk.call(Ask::get(&format!("/agent/a/n?n={asked}"))).await;
+        assert_eq!(answer.status, 200, "{asked}: {}", answer.text());
+        assert_eq!(last_upstream(&origin).target, format!("/api/n?n={sent}"), "{asked}");
+    }
+}

@@ -1,6 +1,8 @@
 //! Promise: an answer has the eight planes of the Agent Object Model, each from where it belongs, for this caller.
 
-use crate::support::calls::{BARE, FULL, action, action_ids, assert_answer, call, declare, query, seconds, site};
+use crate::support::calls::{
+    BARE, FULL, action, action_ids, assert_answer, call, declare, query, seconds, site, upstream_calls,
+};
 use crate::support::jwks::now;
 use crate::support::{Ask, Desk, Origin, Reply, Request};
 use serde_json::{Value, json};
@@ -209,4 +211,36 @@ async fn capability_resources_and_events_are_calls_like_others() {
     let methods: Vec<String> =
         crate::support::calls::upstream_calls(&origin).iter().map(|r| r.method.clone()).collect();
     assert_eq!(methods, ["GET", "POST", "POST", "POST", "POST"], "once each, and nobody polls");
+}
+
+#[tokio::test]
+async fn planes_take_what_is_said_of_personal_data_strictly() {
+    let personal = |privacy: &str| {
+        let lines = format!("\ncache_ttl_seconds = 60\nupstream = {{ path = \"/api/x\" }}\nprivacy = {{ {privacy} }}");
+        query("a.b", &lines)
+    };
+    for privacy in
+        ["personal_data_required = [\"name\"]", "data_categories = [\"invoice\"]", "personal_data_included = true"]
+    {
+        let (origin, desk) = desk_answering("{}", &personal(privacy)).await;
+        for _ in 0..2 {
+            let response = desk.call(call("/agent/a/b", &json!({}))).await;
+            assert_eq!(response.header("cache-control"), Some("no-store"), "{privacy}");
+            let body = assert_answer(&response, 200, privacy);
+            let plane = &body["privacy"];
+            assert_eq!(plane["personal_data_included"], true, "{plane}");
+            assert_eq!((&plane["purpose"], &plane["retention"]), (&json!("not_declared"), &json!("session_only")));
+            assert_eq!(body["warnings"].as_array().map(Vec::len), Some(2), "{body}");
+        }
+        assert_eq!(upstream_calls(&origin).len(), 2, "{privacy}: nothing of it was kept");
+    }
+    let said = "personal_data_included = false";
+    let (_origin, desk) = desk_answering("{}", &personal(said)).await;
+    let body = assert_answer(&desk.call(call("/agent/a/b", &json!({}))).await, 200, said);
+    assert_eq!(body["warnings"], json!([]), "about nobody");
+    let some = "data_categories = [\"invoice\"], downstream_use = { summarization = \"allowed\" }";
+    let (_origin, desk) = desk_answering("{}", &personal(some)).await;
+    let body = assert_answer(&desk.call(call("/agent/a/b", &json!({}))).await, 200, some);
+    let uses = json!({ "summarization": "allowed", "training": "disallowed", "third_party_sharing": "disallowed" });
+    assert_eq!(body["privacy"]["downstream_use"], uses);
 }

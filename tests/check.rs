@@ -306,3 +306,49 @@ async fn export_is_what_is_published() {
     assert_eq!((code, out), (0, written));
     assert_eq!(run_to_end(&["export", "aicp", "missing.toml"], desk.dir.path()).0, 2);
 }
+
+#[test]
+fn check_warns_of_what_cannot_mean_what_it_says() {
+    let capability = |lines: &str| {
+        format!(
+            "{SMALLEST}[[capabilities]]\nid = \"a\"\ntype = \"query\"\nrisk_level = \"low\"\nauth = \"none\"\n{lines}"
+        )
+    };
+    let with = |lines: &str| format!("{SMALLEST}{lines}");
+    for (text, said) in [
+        (with("[auth.signed_agents]\nrequire = true\n"), "all of them are turned away"),
+        (with("[policies]\nanonymous_access = false\n"), "every agent is turned away"),
+        (with("[integrity]\nsigned = true\n"), "without a key nothing is signed"),
+        (
+            format!("aicp_version = \"0.2\"\nsupported_versions = [\"0.1\"]\n{SMALLEST}"),
+            "supported_versions: leaves out aicp_version",
+        ),
+        (
+            format!("aicp_version = \"0.2\"\nmin_supported_version = \"0.10\"\n{SMALLEST}"),
+            "min_supported_version: is higher",
+        ),
+        (
+            capability("confirmation = { consequence = \"{{ input.n }} EUR\" }\n"),
+            "confirmation.summary alone is a template",
+        ),
+        (
+            capability("requires_user_confirmation = false\nprivacy = { requires_explicit_consent = true }\n"),
+            "the stricter one holds: a person is asked",
+        ),
+    ] {
+        let checked = check(&text);
+        assert!(checked.code == 0 && checked.said.contains(said), "{said} in:\n{}\n{text}", checked.said);
+    }
+    for (text, said) in [
+        (with("[admin]\nhosts = [\"desk.example:9901\"]\n"), "is no host name"),
+        (with("[admin]\nhosts = [\"https://desk.example\"]\n"), "is no host name"),
+        (with("[admin]\nhosts = [\"*.example\"]\n"), "is no host name"),
+        (with("[token_budget]\ndaily = \"100/session\"\n"), "is not for a day"),
+        ("[upstream]\nurl = \"http://127.0.0.1:0\"\n".to_owned(), "is not where a site can be reached"),
+    ] {
+        let checked = check(&text);
+        assert!(checked.code == 1 && checked.said.contains(said), "{said} in:\n{}\n{text}", checked.said);
+    }
+    let fine = check(with("[admin]\nhosts = [\"desk.example\", \"desk_2\"]\n[token_budget]\ndaily = \"100/day\"\n"));
+    assert!(fine.code == 0 && !fine.said.contains("warning:"), "{}", fine.said);
+}

@@ -226,3 +226,26 @@ fn api_hash(key: &str) -> String {
     let hash = ring::digest::digest(&ring::digest::SHA256, key.as_bytes());
     hash.as_ref().iter().map(|b| format!("{b:02x}")).collect()
 }
+
+#[tokio::test]
+async fn contract_says_what_is_done_and_not_what_was_wished() {
+    let origin = origin().await;
+    let consent = "requires_user_confirmation = false\nprivacy = { requires_explicit_consent = true }";
+    let contract = format!(
+        "aicp_version = \"0.2\"\n[integrity]\nsigned = true\nsignature_url = \"https://t.example/old.sig\"\n{}{}",
+        declare("a.asks", "query", &format!("\nauth = \"none\"\n{consent}")),
+        declare("b.asks", "query", "\nauth = \"none\"\nprivacy = { requires_explicit_consent = true }"),
+    );
+    let desk = desk_with(&origin, &contract).await;
+    let told = as_json(&desk).await;
+    for id in ["a.asks", "b.asks"] {
+        assert_eq!(capability(&told, id)["requires_user_confirmation"], true, "{told}");
+    }
+    let asked = desk.call(call("/agent/a/asks", &json!({}))).await;
+    assert_fault(&asked, 428, "confirmation_required", "as it says");
+    assert_eq!(told.get("integrity"), None, "nobody signs it here");
+    for key in ["min_supported_version", "recommended_version"] {
+        assert_eq!(told[key], "0.2", "{key}");
+    }
+    assert_eq!(told["supported_versions"], json!(["0.2"]));
+}

@@ -166,3 +166,24 @@ async fn drain_is_cut_short_by_a_second_signal() {
         assert!(took < PROMPT, "told to end at once, after a delay of {delay}: {took:?}");
     }
 }
+
+#[tokio::test]
+async fn drain_that_was_asked_for_by_http_is_not_cut_by_the_first_sigterm() {
+    let gate = Gate::closed();
+    let origin = Origin::start(waiting(&gate)).await;
+    let token = crate::support::verbs::sha256("a token");
+    let setup = Setup::before(&origin)
+        .set("protection", "shutdown_timeout = \"30s\"\nshutdown_delay = \"0s\"")
+        .set("admin", &format!("token_sha256 = \"{token}\""));
+    let mut desk = setup.start().await;
+    let mut slow = desk.conn().await;
+    slow.send(Ask::get("/slow").bytes()).await;
+    eventually("it is under way", SOON, async || origin.asked().len() == 1).await;
+    assert_eq!(desk.admin(Ask::post("/shutdown", "").bearer("a token")).await.status, 202);
+    desk.signal(libc::SIGTERM);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(desk.is_running(), "the end of a pod is no impatience");
+    desk.signal(libc::SIGTERM);
+    let (_, took) = desk.wait_exit(SOON).await;
+    assert!(took < PROMPT, "a second one is: {took:?}");
+}

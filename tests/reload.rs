@@ -269,3 +269,34 @@ async fn reload_never_takes_half_a_file() {
         );
     }
 }
+
+#[tokio::test]
+async fn reload_waits_for_no_pipe_and_reads_no_end_of_bytes() {
+    let origin = site().await;
+    let setup = Setup::before(&origin).file("name", "Tea");
+    let named = |file: &str| setup.clone().set("site", &format!("name = \"${{file:{file}}}\""));
+    let desk = named("name").start().await;
+    let made = std::process::Command::new("mkfifo").arg(desk.dir.join("pipe")).status().expect("mkfifo");
+    assert!(made.success());
+    let long = std::fs::File::create(desk.dir.join("long")).expect("a file");
+    long.set_len(17 * 1024 * 1024).expect("a long file");
+    for (file, why) in [("pipe", "it is no regular file"), ("long", "it is longer than 16 MiB")] {
+        desk.replace_config(&named(file).text(&desk.ports));
+        let refused = desk.reload().await;
+        assert!(refused.status == 422 && refused.text().contains(why), "{file}: {}", refused.text());
+    }
+    desk.swap(&named("name")).await;
+}
+
+#[tokio::test]
+async fn reload_says_what_it_cannot_follow_and_what_it_forgets() {
+    let origin = site().await;
+    let setup = Setup::before(&origin);
+    let desk = setup.clone().start().await;
+    desk.replace_config(&setup.clone().set("runtime", "threads = 7").text(&desk.ports));
+    let told = desk.reload().await.json();
+    assert!(told["not_swapped"].to_string().contains("runtime.threads has changed"), "{told}");
+    let home = desk.dir.join("kept");
+    desk.swap(&setup.set("store", &format!("url = \"file:{}\"", home.display()))).await;
+    assert!(desk.stderr().contains("store.url has changed"), "{}", desk.stderr());
+}

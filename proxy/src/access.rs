@@ -55,8 +55,11 @@ impl AccessLog {
     /// Starts the writing thread.
     pub fn start(metrics: Arc<Metrics>) -> std::io::Result<Self> {
         let lines = Arc::<Lines>::default();
-        let waiting = lines.clone();
-        std::thread::Builder::new().name("access-log".into()).spawn(move || waiting.write_all(std::io::stdout()))?;
+        let (waiting, counted) = (lines.clone(), metrics.clone());
+        let dropped = move |lines| counted.log_dropped.inc_by(lines);
+        std::thread::Builder::new()
+            .name("access-log".into())
+            .spawn(move || waiting.write_all(std::io::stdout(), dropped))?;
         Ok(Self { lines, metrics })
     }
 
@@ -104,8 +107,9 @@ impl Lines {
         true
     }
 
-    fn write_all(&self, mut out: impl Write) {
-        let mut taken = Vec::new();
+    /// `dropped` hears of lines that could not be written; how many of them nobody knows: all that were at hand.
+    fn write_all(&self, mut out: impl Write, dropped: impl Fn(u64)) {
+        let (mut taken, mut failing) = (Vec::new(), false);
         loop {
             let mut waiting = self.waiting.lock();
             while waiting.bytes.is_empty() {
@@ -120,7 +124,16 @@ impl Lines {
             std::mem::swap(&mut waiting.bytes, &mut taken);
             waiting.writing = true;
             drop(waiting);
-            let _ = out.write_all(&taken).and_then(|()| out.flush());
+            let written = out.write_all(&taken).and_then(|()| out.flush());
+            if let Err(error) = &written {
+                dropped(taken.iter().filter(|byte| **byte == b'\n').count() as u64);
+                if !failing {
+                    tracing::error!(%error, "the access log cannot be written: its lines are dropped");
+                }
+            } else if failing {
+                tracing::info!("the access log is written again");
+            }
+            failing = written.is_err();
             taken.clear();
             // After a burst its room is given back.
             taken.shrink_to(2 * MANY);
@@ -139,6 +152,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_that_cannot_be_written_are_counted() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+                Err(std::io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let (dropped, counted) = std::sync::mpsc::channel();
+        let lines = Arc::<Lines>::default();
+        let writer = lines.clone();
+        std::thread::spawn(move || writer.write_all(Full, move |lines| dropped.send(lines).unwrap()));
+        for line in ["one\n", "two\n", "three\n"] {
+            assert!(lines.add(line.as_bytes()));
+        }
+        let mut lost = 0;
+        while lost < 3 {
+            lost += counted.recv_timeout(Duration::from_secs(20)).unwrap();
+        }
+        assert_eq!(lost, 3);
+    }
+
+    #[test]
     fn lines_are_written_whole_and_in_order_and_a_stuck_reader_costs_only_lines() {
         struct Pipe(std::sync::mpsc::SyncSender<Vec<u8>>);
         impl Write for Pipe {
@@ -152,7 +190,7 @@ mod tests {
         let (pipe, reader) = std::sync::mpsc::sync_channel(0);
         let lines = Arc::<Lines>::default();
         let writer = lines.clone();
-        std::thread::spawn(move || writer.write_all(Pipe(pipe)));
+        std::thread::spawn(move || writer.write_all(Pipe(pipe), |_| {}));
         let line = |number: usize| format!("{number:0>999}\n").into_bytes();
         // Nobody reads yet.
         let taken = (0..).take_while(|number| lines.add(&line(*number))).count();

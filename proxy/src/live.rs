@@ -19,7 +19,7 @@ use std::{
 use arc_swap::ArcSwap;
 use frontdesk_filters::concierge::Library;
 use frontdesk_filters::dialect::Occupied;
-use frontdesk_filters::site::{Learned, Listen, Outline};
+use frontdesk_filters::site::{Learned, Listen, Outline, Settings};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -50,6 +50,8 @@ pub struct Live {
     outbound: Arc<Outbound>,
     /// What the process listens on; it stays as it was at the start.
     bound: Listen,
+    /// Worker threads, as they were asked for at the start.
+    threads: usize,
     /// One reload at a time, files and all; never taken by a request.
     reloading: Mutex<()>,
     /// What the last reload learned; held only to read or write it.
@@ -89,7 +91,7 @@ impl Live {
         }
         let pool = Pool::new(&declaration.settings.upstream, metrics.clone()).map_err(|e| vec![e])?;
         let store = Store::open(&declaration.settings.store).map_err(|e| vec![e])?;
-        let bound = declaration.settings.listen.clone();
+        let (bound, threads) = (declaration.settings.listen.clone(), declaration.settings.threads);
         let audit = open_audit(&declaration, None).map_err(|e| vec![e])?;
         let noted = Arc::new(watch::Sender::new(()));
         let harness = open_harness(&declaration, None, &outbound, &noted).map_err(|e| vec![e])?;
@@ -107,6 +109,7 @@ impl Live {
             certificate,
             outbound,
             bound,
+            threads,
             reloading: Mutex::new(()),
             state: Mutex::default(),
             swapped: watch::Sender::new(()),
@@ -211,13 +214,19 @@ impl Live {
         let _one = self.reloading.lock();
         match self.next() {
             Ok(running) => {
-                let not_swapped = unswappable(&self.bound, &running.snapshot.settings.listen);
+                let not_swapped = self.unswappable(&running.snapshot.settings);
                 for what in &not_swapped {
                     tracing::warn!("{what}");
                 }
                 tracing::info!(hash = running.short_hash(), "a new configuration is in use");
                 self.metrics.reloaded(true, seconds(running.since));
                 let before = self.current.swap(Arc::new(running));
+                if before.snapshot.settings.store.home != self.current().snapshot.settings.store.home {
+                    tracing::warn!(
+                        "store.url has changed: what was promised and kept in the old store is not known in the new one, and \
+                         an action that is repeated with its key may be carried out again"
+                    );
+                }
                 declare(&self.metrics, &self.current());
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {
@@ -248,13 +257,14 @@ impl Live {
             }
         }
     }
-}
 
-/// What cannot follow a swap, one sentence each.
-fn unswappable(bound: &Listen, wanted: &Listen) -> Vec<String> {
-    let sentence =
-        |key| format!("listen.{key} has changed in the file, which takes a restart; the old one stays in use");
-    bound.bound_differently(wanted).into_iter().map(sentence).collect()
+    /// What cannot follow a swap, one sentence each.
+    fn unswappable(&self, wanted: &Settings) -> Vec<String> {
+        let listen = self.bound.bound_differently(&wanted.listen).into_iter().map(|key| format!("listen.{key}"));
+        let threads = (self.threads != wanted.threads).then(|| "runtime.threads".to_owned());
+        let sentence = |key| format!("{key} has changed in the file, which takes a restart; the old one stays in use");
+        listen.chain(threads).map(sentence).collect()
+    }
 }
 
 /// Tells the metrics what can be called.

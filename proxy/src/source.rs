@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    io,
+    io::{self, Read},
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -33,7 +33,7 @@ impl Source {
 
     /// Reads and checks the declaration.
     pub fn declare(&self) -> Result<Declaration, Refused> {
-        let outside = Here(&self.variables);
+        let outside = Here(self);
         let mut declaration = match &self.text {
             Some(text) => site::declare_text(&self.path, text, &outside)?,
             None => site::declare(&self.path, &outside)?,
@@ -51,31 +51,52 @@ impl Source {
 
     /// What the file says, however wrong it is. `None`: there is no file. Blocks on it.
     pub fn outline(&self) -> Option<io::Result<Outline>> {
-        self.text.is_none().then(|| site::outline(&self.path, &Here(&self.variables)))
+        self.text.is_none().then(|| site::outline(&self.path, &Here(self)))
     }
 
     /// Reads and checks the file for somebody who does not run it.
     pub fn review(&self) -> Result<Review, Refused> {
-        let mut review = site::review(&self.path, &Here(&self.variables))?;
+        let mut review = site::review(&self.path, &Here(self))?;
         review.declaration.warn_of_loops(&self.path);
         Ok(review)
     }
 }
 
 /// The environment and the file system, with some variables laid over.
-struct Here<'a>(&'a HashMap<String, String>);
+struct Here<'a>(&'a Source);
+
+/// The longest file that is read, in bytes.
+const LONGEST: u64 = 16 * 1024 * 1024;
 
 impl Outside for Here<'_> {
     fn var(&self, name: &str) -> Option<String> {
-        self.0.get(name).cloned().or_else(|| std::env::var(name).ok())
+        self.0.variables.get(name).cloned().or_else(|| std::env::var(name).ok())
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        // The file itself may well be a pipe.
+        if path == self.0.path { bounded(path) } else { regular(path) }
     }
 
     fn is_dir(&self, path: &Path) -> bool {
         path.is_dir()
+    }
+}
+
+/// A file that is referred to. A pipe that nobody writes to would hold up every later reload.
+pub fn regular(path: &Path) -> io::Result<Vec<u8>> {
+    match std::fs::metadata(path)?.is_file() {
+        true => bounded(path),
+        false => Err(io::Error::other("it is no regular file")),
+    }
+}
+
+fn bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > LONGEST {
+        true => Err(io::Error::other("it is longer than 16 MiB")),
+        false => Ok(bytes),
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::live::Live;
+use crate::{live::Live, source};
 
 /// Remembers what was seen last.
 pub struct Watch {
@@ -55,8 +55,9 @@ impl Watch {
 /// A digest of the bytes of all files, and of which could not be read.
 fn fingerprint(file: &Path, references: &[PathBuf]) -> Vec<u8> {
     let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
-    for path in std::iter::once(file).chain(references.iter().map(PathBuf::as_path)) {
-        match std::fs::read(path) {
+    let read = std::iter::once(std::fs::read(file)).chain(references.iter().map(|path| source::regular(path)));
+    for read in read {
+        match read {
             Ok(bytes) => {
                 digest.update(&(bytes.len() as u64).to_be_bytes());
                 digest.update(&bytes);

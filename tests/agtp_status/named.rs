@@ -253,3 +253,14 @@ async fn status_refusals_leave_the_site_alone() {
     let asked: Vec<Request> = origin.asked();
     assert!(asked.is_empty(), "{asked:?}");
 }
+
+#[tokio::test]
+async fn status_400_of_a_line_whose_verb_can_be_read_is_on_record() {
+    let (_origin, desk) = with(hosting).await;
+    for line in ["QUERY /a#b", "QUERY ?x=1", "QUERY /a b"] {
+        let frame = format!("AGTP/1.0 {line}\r\nAgent-ID: {}\r\nContent-Length: 0\r\n\r\n", "a0".repeat(32));
+        let said = desk.frames(frame).await;
+        assert_eq!(said.status, 400, "{line}: {}", said.text());
+        assert_eq!(record(&said, line)["method"], "QUERY", "{line}");
+    }
+}

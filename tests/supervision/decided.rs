@@ -195,6 +195,27 @@ async fn supervision_follows_a_swap_of_the_configuration() {
 }
 
 #[tokio::test]
+async fn supervision_has_no_gap_while_another_harness_is_greeted() {
+    let harness = Harness::open().await;
+    let origin = shop().await;
+    harness.says(json!({ "decision": "block", "reason": "no" }));
+    let setup =
+        |min_risk: &str| before(&origin, &[harness.url()], &format!("on_error = \"allow\"\nmin_risk = \"{min_risk}\""));
+    let desk = setup("medium").start().await;
+    reachable(&desk).await;
+    harness.greets_after(Duration::from_millis(400));
+    let calling = async {
+        for _ in 0..30 {
+            assert_eq!(place(&desk, "aicp", &tea()).await.status, 403);
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+    };
+    let other = setup("low");
+    tokio::join!(desk.swap(&other), calling);
+    assert_eq!(sent(&origin), Vec::<Value>::new());
+}
+
+#[tokio::test]
 async fn supervision_is_asked_of_each_step_that_acts() {
     let harness = Harness::offering(&["pre_action", "planning", "task_list"]).await;
     let origin = shop().await;

@@ -13,6 +13,7 @@ use crate::support::supervisor::{
 };
 use crate::support::{Answer, Ask, Desk, Origin, Reply, SOON, Setup, Via, eventually};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 fn tea() -> Value {
     json!({ "item": "tea", "qty": 2 })

@@ -11,7 +11,10 @@ use super::rpc;
 use super::setup::Setup;
 use super::{SOON, eventually};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 /// The token that the harness is sent.
 pub const TOKEN: &str = "token-of-the-harness";
@@ -44,6 +47,7 @@ pub type Decide = dyn Fn(&Value) -> Answer + Send + Sync;
 pub struct Harness {
     pub origin: Origin,
     decide: Arc<Mutex<Arc<Decide>>>,
+    greets_after: Arc<Mutex<Duration>>,
 }
 
 /// An answer with this result, to whatever was asked.
@@ -74,11 +78,16 @@ impl Harness {
         let decide: Arc<Decide> = Arc::new(result(json!({ "decision": "allow" })));
         let decide = Arc::new(Mutex::new(decide));
         let own = decide.clone();
+        let greets_after = Arc::<Mutex<Duration>>::default();
+        let after = greets_after.clone();
         let origin = Origin::start(move |request: &Request| -> Answer {
             let message: Value = serde_json::from_slice(&request.body).expect("a message");
             assert_eq!(message["jsonrpc"], "2.0", "{message}");
             match (message["method"].as_str(), message.get("id")) {
-                (Some("ahp/handshake"), Some(_)) => answer(&message, &greeting),
+                (Some("ahp/handshake"), Some(id)) => {
+                    let text = json!({ "jsonrpc": "2.0", "id": id, "result": greeting }).to_string();
+                    Reply::json("").pause(*after.lock().expect("alone")).then(text).into()
+                }
                 (Some("ahp/event"), None) => Reply::new(204).into(),
                 (Some("ahp/event" | "ahp/batch"), Some(id)) => {
                     assert!(id.is_string(), "an id is a string: {message}");
@@ -89,7 +98,12 @@ impl Harness {
             }
         })
         .await;
-        Harness { origin, decide }
+        Harness { origin, decide, greets_after }
+    }
+
+    /// From now on it takes so long to greet.
+    pub fn greets_after(&self, time: Duration) {
+        *self.greets_after.lock().expect("alone") = time;
     }
 
     /// From now on it answers so.

@@ -30,11 +30,13 @@ pub async fn decide_spoken(snapshot: &Snapshot, counters: &dyn Counters, request
 }
 
 /// Decides about what came over such a socket and is no request: it is told why, and counts like one of its address.
+/// `of_a_frame`: its method could be read, so that its answer is recorded as others are.
 pub async fn decide_unread(
     snapshot: &Snapshot,
     counters: &dyn Counters,
     address: IpAddr,
     refused: &Refused,
+    of_a_frame: bool,
 ) -> Decided {
     let (headers, caller) = (HeaderMap::new(), Caller::at(address));
     let request = Request {
@@ -65,7 +67,7 @@ pub async fn decide_unread(
     };
     // What fails before a method is known is nobody's doing (notes §3.4).
     let Some(spoken) = &snapshot.spoken else { return decided };
-    if refused.frame.is_some() {
+    if of_a_frame {
         return Decided { finish: Some(spoken.clone()), ..decided };
     }
     let decision = match decided.decision {

@@ -116,8 +116,11 @@ fn waits(id: &str) -> Refusal {
     Refusal { reason: ESCALATED, details, ..Refusal::from(Fault::Forbidden).saying(detail) }
 }
 
+/// What a call is refused for that a person did not allow.
+pub(super) const REJECTED: &str = "harness_rejected";
+
 fn refused(ticket: &Ticket) -> Refusal {
     let why = ticket.rejected().unwrap_or("They did not say why.");
     let refusal = Refusal::from(Fault::Forbidden).saying(format!("A person did not allow this call. {why}"));
-    Refusal { reason: "harness_rejected", ..refusal }
+    Refusal { reason: REJECTED, ..refusal }
 }

@@ -22,7 +22,8 @@ pub(super) fn is_storable(headers: &HeaderMap) -> bool {
 pub(super) fn freshness(headers: &HeaderMap) -> Option<u64> {
     let text = |name| headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
     let expires = || {
-        let expires = httpdate::parse_http_date(text(header::EXPIRES)?).ok()?;
+        // What is no date has passed already (RFC 9111 §5.3): many sites say 0.
+        let expires = httpdate::parse_http_date(text(header::EXPIRES)?).unwrap_or(SystemTime::UNIX_EPOCH);
         Some(expires.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).as_secs())
     };
     if !headers.contains_key(header::CACHE_CONTROL) {
@@ -62,7 +63,7 @@ mod tests {
         assert_eq!(fresh(&[("cache-control", "max-age=60, S-MaxAge=\"90\""), ("age", "100")]), Some(0));
         assert_eq!(fresh(&[("cache-control", "no-store, max-age=60")]), Some(0));
         assert_eq!(fresh(&[("cache-control", "max-age=60"), ("cache-control", "no-cache")]), Some(0));
-        assert_eq!(fresh(&[("expires", "0")]), None);
+        assert_eq!(fresh(&[("expires", "0")]), Some(0));
         assert_eq!(fresh(&[("expires", "Thu, 01 Jan 1970 00:00:00 GMT")]), Some(0));
     }
 

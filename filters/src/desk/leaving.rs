@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Raw, Told, seen::Seen, step::Step};
 use crate::{
@@ -77,10 +77,16 @@ impl Step<'_> {
 
     /// A refusal without what must not leave: some of it is the site's own words.
     pub(super) fn scrubbed(&self, mut refusal: Refusal) -> Refusal {
-        if let Some(details) = &refusal.details {
-            let passed = self.desk.snapshot.firewall.pass(details.to_string().into(), Form::Json);
+        if let Some(details) = &mut refusal.details {
+            let pass = |details: &Value| self.desk.snapshot.firewall.pass(details.to_string().into(), Form::Json);
+            let mut passed = pass(details);
+            if let Some(all) = details.as_object_mut().filter(|_| passed.blocked) {
+                // What is ours to say stays: which step it was, and whether it may be gone on with.
+                all.remove("steps");
+                passed = pass(details);
+            }
             if passed.blocked {
-                refusal.details = None;
+                refusal.details = (details["may_go_on"] == true).then(|| json!({ "may_go_on": true }));
             } else if !passed.flags.is_empty() {
                 refusal.details = serde_json::from_slice(&passed.body).ok();
             }

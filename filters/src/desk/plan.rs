@@ -109,6 +109,7 @@ impl Plan {
     pub(crate) fn ttl(capability: &Capability, settings: &Settings) -> Duration {
         let privacy = &capability.privacy;
         if !capability.kind.is_read()
+            || capability.is_confirmed()
             || capability.is_sensitive() && (privacy.purpose.is_none() || privacy.retention.is_none())
         {
             return Duration::ZERO;

@@ -126,6 +126,7 @@ impl Referred {
         }
         let kind = match &schema["type"] {
             Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+            Value::Null => return self.text_of_parts(schema, depth),
             kind => kind.as_str(),
         };
         match kind {
@@ -139,6 +140,26 @@ impl Referred {
             Some("object") => Text::Object,
             _ => Text::String,
         }
+    }
+
+    /// The same where no type is written: the first of its parts that has one (generators write an optional number as
+    /// `anyOf` a number and null), or that of what it may be.
+    fn text_of_parts(&self, schema: &Value, depth: usize) -> Text {
+        let parts = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+        let of_part = parts.map(|part| self.text(part, depth + 1)).find(|kind| *kind != Text::String);
+        let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten().chain(schema.get("const"));
+        of_part.or_else(|| values.map(of_value).find(|kind| *kind != Text::String)).unwrap_or_default()
+    }
+}
+
+/// What a value has to have come as.
+fn of_value(value: &Value) -> Text {
+    match value {
+        Value::Number(number) if number.is_f64() => Text::Number,
+        Value::Number(_) => Text::Integer,
+        Value::Bool(_) => Text::Boolean,
+        Value::Object(_) => Text::Object,
+        _ => Text::String,
     }
 }
 
@@ -200,6 +221,16 @@ pub(crate) fn read_untyped(values: Vec<String>) -> Value {
     read(&Text::String, values)
 }
 
+/// A number as an integer is written, where it is one: sites read `100`, and not `1e2` or `100.0`.
+fn whole(number: Value) -> Option<Value> {
+    let spelled = match number.as_f64().filter(|_| number.is_f64()) {
+        #[expect(clippy::cast_possible_truncation, reason = "whole, and within what a float holds exactly")]
+        Some(float) if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 => (float as i64).into(),
+        _ => number,
+    };
+    spelled.is_number().then_some(spelled)
+}
+
 fn read(kind: &Text, mut values: Vec<String>) -> Value {
     if let Text::List(each) = kind {
         return values.into_iter().map(|value| read(each, vec![value])).collect();
@@ -208,7 +239,8 @@ fn read(kind: &Text, mut values: Vec<String>) -> Value {
     let value = std::mem::take(value);
     let parsed = match kind {
         Text::Integer | Text::Number if !is_exact(value.as_bytes()) => None,
-        Text::Integer | Text::Number => serde_json::from_str(&value).ok().filter(Value::is_number),
+        Text::Integer => serde_json::from_str(&value).ok().and_then(whole),
+        Text::Number => serde_json::from_str(&value).ok().filter(Value::is_number),
         Text::Boolean => value.parse().ok().map(Value::Bool),
         Text::Object => serde_json::from_str(&value).ok().filter(Value::is_object),
         Text::String | Text::List(_) => None,

@@ -7,7 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use ipnet::IpNet;
 use url::Url;
 
-use super::{settings::UpstreamUrl, units};
+use super::{
+    settings::UpstreamUrl,
+    units::{self, Span},
+};
 
 /// Judges a string.
 pub(super) type Form = fn(&str) -> Result<(), String>;
@@ -40,6 +43,21 @@ pub(super) fn rate(text: &str) -> Result<(), String> {
 
 pub(super) fn budget(text: &str) -> Result<(), String> {
     units::budget(text).map(drop)
+}
+
+/// `token_budget.daily`.
+pub(super) fn daily(text: &str) -> Result<(), String> {
+    let per_day = units::budget(text)?.span == Span::Day;
+    if per_day { Ok(()) } else { Err("is not for a day; write \"100000/day\"".into()) }
+}
+
+/// A name as a URL has it between `//` and a port.
+pub(super) fn host(text: &str) -> Result<(), String> {
+    let odd = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'.' | b'_');
+    match text.is_empty() || text.bytes().any(odd) {
+        true => Err("is no host name; write it alone, without a scheme, a port or a \"*\"".into()),
+        false => Ok(()),
+    }
 }
 
 pub(super) fn address(text: &str) -> Result<(), String> {
@@ -160,7 +178,7 @@ pub(super) fn read_origin(text: &str) -> Result<UpstreamUrl, String> {
         url::Host::Ipv4(address) => address.to_string(),
         url::Host::Ipv6(address) => address.to_string(),
     };
-    let port = url.port_or_known_default().ok_or_else(wrong)?;
+    let port = url.port_or_known_default().filter(|port| *port > 0).ok_or_else(wrong)?;
     Ok(UpstreamUrl { tls, host, port })
 }
 

@@ -68,8 +68,7 @@ static LISTEN: Table = closed(&[
     key("upgrade_socket", Text(filled)),
 ]);
 
-static ADMIN: Table =
-    closed(&[key("token_sha256", Text(sha256_or_nothing)).secret(), key("hosts", List(&Text(filled)))]);
+static ADMIN: Table = closed(&[key("token_sha256", Text(sha256_or_nothing)).secret(), key("hosts", List(&Text(host)))]);
 
 static RUNTIME: Table = closed(&[key("threads", Int(0, 1024))]);
 
@@ -83,7 +82,7 @@ static UPSTREAM: Table = closed(&[
     key("preserve_host", Bool),
     key("http2", Word(&["auto", "prior-knowledge", "off"])),
     key("ca", File),
-    key("server_name", Text(filled)),
+    key("server_name", Text(host)),
     key("client_cert", File),
     key("client_key", File),
     key("connect_timeout", Text(duration)),
@@ -183,7 +182,7 @@ static RATE_LIMITS: Table = closed(&[
 static TOKEN_BUDGET: Table = closed(&[
     key("anonymous", Text(budget)),
     key("authenticated", Text(budget)),
-    key("daily", Text(budget)),
+    key("daily", Text(daily)),
     key("max_response", Int(1, BOUNDED)),
 ]);
 

@@ -135,12 +135,23 @@ fn privacy(view: View) -> Privacy {
         personal_data: view.texts("personal_data_required"),
         recipients: view.texts("third_party_sharing"),
         shares: shares(view.get("third_party_sharing")),
-        // Whatever is written but `false` is a wish for consent.
-        explicit_consent: view
-            .get("requires_explicit_consent")
-            .is_some_and(|item| !matches!(item.value, Raw::Boolean(false))),
+        explicit_consent: view.get("requires_explicit_consent").is_some_and(is_wish),
+        is_personal: ["requires_explicit_consent", "personal_data_included"]
+            .iter()
+            .any(|key| view.get(key).is_some_and(is_wish))
+            || ["personal_data_required", "data_categories"].iter().any(|key| shares(view.get(key))),
         forbidden_fields: view.texts("forbidden_fields"),
     }
+}
+
+/// Whether a person is to be asked for consent.
+pub(super) fn wants_consent(capability: &Item) -> bool {
+    capability.at(&["privacy", "requires_explicit_consent"]).is_some_and(is_wish)
+}
+
+/// Whatever is written but `false` is one.
+fn is_wish(item: &Item) -> bool {
+    !matches!(item.value, Raw::Boolean(false))
 }
 
 /// Whatever is written but `false` and an empty list says that something is shared.

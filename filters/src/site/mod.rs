@@ -218,6 +218,7 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, review: bool) -> Result
     let mut settings = lower::lower(&raw.root, base, &files, &schemas);
     let raised = recipes::rules(&raw.root, &mut settings, &mut found);
     rules::signing_key(&raw.root, &settings, &mut found);
+    rules_identity::locked(&raw.root, &settings, &mut found);
     rules_identity::rules(&raw.root, &settings, &mut found);
     rules_firewall::rules(&raw.root, base, &files, &mut found);
     rules_agtp::rules(&raw.root, &settings, &schemas, &mut found);

@@ -161,6 +161,12 @@ pub(super) fn signing_key(root: &Item, settings: &Settings, found: &mut Findings
     if let (Some(item), Some(Err(why))) = (item, settings.integrity.as_ref().map(Signer::new)) {
         found.mistake(item.line, "integrity.key", why);
     }
+    if let Some(item) = root.at(&["integrity", "signed"]).filter(|signed| item.is_none() && signed.bool() == Some(true))
+    {
+        let finding =
+            found.warning(item.line, "integrity.signed", "without a key nothing is signed, and nothing is said of it");
+        finding.hint("name the private key in integrity.key");
+    }
 }
 
 /// Keys that cannot verify anything.

@@ -105,6 +105,19 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
         let finding = found.warning(own.line, trail.key("requires_user_confirmation"), what);
         finding.hint("the stricter one holds: a person is asked");
     }
+    let unasked = |item: &&Item| item.bool() == Some(false);
+    if let Some(item) = own.or(spelled_out).filter(unasked).filter(|_| lower_capability::wants_consent(capability)) {
+        let what = "false, and privacy.requires_explicit_consent asks for one";
+        let finding = found.warning(item.line, trail.key("requires_user_confirmation"), what);
+        finding.hint("the stricter one holds: a person is asked");
+    }
+    if let Some(item) = capability
+        .at(&["confirmation", "consequence"])
+        .filter(|item| item.str().is_some_and(|text| text.contains("{{")))
+    {
+        let finding = found.warning(item.line, trail.key("confirmation.consequence"), "is shown as it is written");
+        finding.hint("confirmation.summary alone is a template");
+    }
     let is_action =
         text(capability, "type").and_then(lower_capability::capability_kind).is_some_and(|kind| kind.is_action());
     if !is_action {

@@ -6,6 +6,24 @@ use crate::dialect::agtp::genesis::Hosted;
 /// Bytes of a name.
 const LONGEST: usize = 128;
 
+/// A credential that is asked of everybody, and that nobody can have.
+pub(super) fn locked(root: &Item, settings: &Settings, found: &mut Findings) {
+    let auth = &settings.auth;
+    let signs = !auth.signed_agents.keys.is_empty();
+    let require = root.at(&["auth", "signed_agents", "require"]).filter(|item| item.bool() == Some(true));
+    if let Some(item) = require.filter(|_| !signs) {
+        let what = "no agent has a key here: all of them are turned away";
+        found.warning(item.line, "auth.signed_agents.require", what).hint("name their keys in auth.signed_agents.keys");
+    }
+    let anonymous = root.at(&["policies", "anonymous_access"]).filter(|item| item.bool() == Some(false));
+    if let Some(item) = anonymous.filter(|_| !signs && auth.api_keys.is_empty() && auth.jwks.is_none()) {
+        let what = "nobody can have a credential here: every agent is turned away";
+        found
+            .warning(item.line, "policies.anonymous_access", what)
+            .hint("declare auth.api_keys, auth.jwks or keys of signed_agents");
+    }
+}
+
 /// The rules of `agtp.agent` and `agtp.server_id`.
 pub(super) fn rules(root: &Item, settings: &Settings, found: &mut Findings) {
     if let Some((item, name)) = root.at(&["agtp", "server_id"]).and_then(|item| Some((item, item.str()?)))

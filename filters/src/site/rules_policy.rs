@@ -92,6 +92,24 @@ fn versions(root: &Item, found: &mut Findings) {
     for (key, item) in each.chain(listed).filter(|(_, item)| item.str().is_some_and(|text| !is_version(text))) {
         found.warning(item.line, key, format!("{} is no version", item.shown())).hint("versions are like \"0.1\"");
     }
+    let number = |item: &Item| {
+        let (major, minor) = item.str()?.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    let own = root.get("aicp_version").and_then(number);
+    if let (Some(own), Some(item)) = (own, root.get("supported_versions"))
+        && !item.items().is_empty()
+        && item.items().iter().all(|item| number(item) != Some(own))
+    {
+        found
+            .warning(item.line, "supported_versions", "leaves out aicp_version")
+            .hint("the contract's own is one of them");
+    }
+    if let (Some(own), Some(item)) = (own, root.get("min_supported_version"))
+        && number(item).is_some_and(|least| least > own)
+    {
+        found.warning(item.line, "min_supported_version", "is higher than aicp_version");
+    }
     if let Some(item) = root.get("supported_versions").filter(|item| item.items().is_empty()) {
         found.warning(item.line, "supported_versions", "empty: no agent can speak a version that is offered");
     }

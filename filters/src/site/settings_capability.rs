@@ -177,9 +177,10 @@ impl Capability {
         self.data_sensitivity.as_deref() == Some("public")
     }
 
-    /// Whether its answers are said to be about somebody or something that is not for everyone.
+    /// Whether its answers are said to be about somebody or something that is not for everyone. Where the sensitivity is
+    /// left out, what is said of personal data is taken strictly (AICP §8.12).
     pub fn is_sensitive(&self) -> bool {
-        self.data_sensitivity.is_some() && !self.is_public()
+        if self.data_sensitivity.is_some() { !self.is_public() } else { self.privacy.is_personal }
     }
 }
 
@@ -261,6 +262,8 @@ pub struct Privacy {
     /// It is shared, whether or not it is said with whom.
     pub shares: bool,
     pub explicit_consent: bool,
+    /// Something that is written says that it is about somebody.
+    pub is_personal: bool,
     pub forbidden_fields: Vec<String>,
 }
 

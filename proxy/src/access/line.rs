@@ -17,6 +17,8 @@ pub const LONGEST: usize = 1024;
 pub struct Line<'a> {
     /// The trace it belongs to, and its place there.
     pub trace: Option<Ids>,
+    /// As the audit log, the site and the agent have it; there where something was asked of the desk.
+    pub request_id: Option<&'a str>,
     pub method: &'a str,
     pub path: &'a str,
     pub host: Option<&'a str>,
@@ -61,6 +63,7 @@ pub(super) fn render(out: &mut Vec<u8>, line: &Line<'_>) {
     if let Some((trace, span)) = line.trace {
         let _ = write!(out, ",\"trace_id\":\"{trace:032x}\",\"span_id\":\"{span:016x}\"");
     }
+    text(out, key!("request_id"), line.request_id);
     text(out, key!("http.request.method"), Some(line.method));
     text(out, key!("url.path"), Some(line.path));
     text(out, key!("server.address"), line.host);
@@ -175,6 +178,7 @@ mod tests {
     #[test]
     fn a_line_is_json_whatever_the_request_held() {
         let line = Line {
+            request_id: None,
             trace: Some((0x4bf9_2f35_u128.into(), 0xb7_u64.into())),
             method: "GET",
             path: "/\"\\\u{1}ä\n\u{9f}",

@@ -70,7 +70,11 @@ impl ServeHttp for Admin {
                 let tries = tries(request);
                 let answer = self.route(session).await;
                 if tries && answer.status() == StatusCode::UNAUTHORIZED {
-                    self.attempts.failed(whoever(), Instant::now());
+                    let from = whoever();
+                    self.attempts.failed(from, Instant::now());
+                    if self.attempts.may_try(from, Instant::now()).is_err() {
+                        tracing::warn!(address = %from, "too many wrong tokens at the operator's address; it has to wait");
+                    }
                 }
                 answer
             }

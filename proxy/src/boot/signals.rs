@@ -29,6 +29,8 @@ pub(super) struct Signals {
     quit: Signal,
     /// The operator's word at the admin address.
     pub(super) stop: Arc<Notify>,
+    /// SIGTERM came before.
+    was_termed: bool,
 }
 
 impl Signals {
@@ -40,6 +42,7 @@ impl Signals {
             hup: on(SignalKind::hangup())?,
             quit: on(SignalKind::quit())?,
             stop: Arc::default(),
+            was_termed: false,
         })
     }
 
@@ -47,7 +50,10 @@ impl Signals {
     pub(super) async fn next(&mut self, live: &Arc<Live>) -> Told {
         loop {
             tokio::select! {
-                _ = self.term.recv() => return Told::End,
+                _ = self.term.recv() => {
+                    self.was_termed = true;
+                    return Told::End;
+                }
                 () = self.stop.notified() => return Told::End,
                 _ = self.int.recv() => return Told::EndAtOnce,
                 _ = self.quit.recv() => return Told::HandOver,
@@ -70,10 +76,18 @@ impl Signals {
     }
 
     /// Returns when somebody who was told to wait for what runs does not want to wait any longer.
+    ///
+    /// Whoever asked for the end by `POST /shutdown` said nothing by a signal yet: the one that comes with the end of a pod
+    /// is the first.
     pub(super) async fn impatience(&mut self) {
-        tokio::select! {
-            _ = self.int.recv() => tracing::warn!("told to end at once"),
-            _ = self.term.recv() => tracing::warn!("told to end a second time: at once"),
+        loop {
+            tokio::select! {
+                _ = self.int.recv() => return tracing::warn!("told to end at once"),
+                _ = self.term.recv() => {}
+            }
+            if std::mem::replace(&mut self.was_termed, true) {
+                return tracing::warn!("told to end a second time by SIGTERM: at once");
+            }
         }
     }
 }

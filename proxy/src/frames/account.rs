@@ -20,7 +20,7 @@ impl Frames {
     /// Counts a request, and says so in one line. `wrote` is false where the client was gone before the answer.
     pub(super) fn account(&self, asked: &mut Asked, reply: &Reply, wrote: bool) {
         let metrics = &self.front.metrics;
-        let Asked { began, frame, running, address, authority, caller, error, called, trace } = asked;
+        let Asked { began, frame, running, address, authority, caller, error, request_id, called, trace } = asked;
         let duration = began.elapsed();
         let status = reply.status.as_u16();
         let sent = if wrote { reply.body.len() } else { 0 };
@@ -35,6 +35,7 @@ impl Frames {
         }
         let line = || Line {
             trace: traces::ids(&frame.headers),
+            request_id: request_id.as_deref(),
             method: frame.method.as_str(),
             path: frame.target.split('?').next().unwrap_or_default(),
             host: Some(authority.as_str()).filter(|host| !host.is_empty()),

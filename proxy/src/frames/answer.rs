@@ -40,6 +40,8 @@ pub(super) struct Asked {
     pub(super) caller: Option<Caller>,
     /// Why it was refused, if it was.
     pub(super) error: Option<&'static str>,
+    /// What the request is called in every record of it, once somebody asked.
+    pub(super) request_id: Option<String>,
     /// The capability that was called and refused, by its id.
     pub(super) called: Option<String>,
     /// Its spans, while traces are made.
@@ -62,6 +64,7 @@ impl Asked {
             authority,
             caller: None,
             error: None,
+            request_id: None,
             called: None,
             trace,
         }
@@ -118,7 +121,7 @@ impl Frames {
         let running = asked.as_ref().map_or_else(|| self.front.live.current(), |asked| asked.running.clone());
         let address = asked.as_ref().map_or_else(|| on.conn.info().client.ip().to_canonical(), |asked| asked.address);
         let counters = running.store.counters.as_ref();
-        let decided = decide_unread(&running.snapshot, counters, address, refused).await;
+        let decided = decide_unread(&running.snapshot, counters, address, refused, asked.is_some()).await;
         let (reply, reason) = match decided.decision {
             Decision::Refuse(reply, reason) => (reply, reason),
             Decision::Answer(reply) => (reply, refused.reason),
@@ -147,7 +150,8 @@ impl Frames {
         self.front.metrics.rejected(reason);
         asked.error = Some(reason);
         if let (Some(about), Some(caller)) = (about, &asked.caller) {
-            self.front.record(&asked.frame.headers, &asked.running, caller, about, reason);
+            let request_id = asked.request_id.get_or_insert_with(|| request_id(&asked.frame.headers));
+            self.front.record(request_id, &asked.running, caller, about, reason);
         }
         match finish {
             Some(finish) => self.call(on, asked, Work::Finish(finish, reply)).await,
@@ -157,7 +161,7 @@ impl Frames {
 
     async fn call(&self, on: &Connection, asked: &mut Asked, work: Work) -> Reply {
         let Some(caller) = &asked.caller else { return problem::reply(&Fault::Internal.into(), None, None) };
-        let request_id = request_id(&asked.frame.headers);
+        let request_id = asked.request_id.get_or_insert_with(|| request_id(&asked.frame.headers)).clone();
         let whence = Whence {
             headers: &asked.frame.headers,
             host: HeaderValue::from_str(&asked.authority).ok().filter(|host| !host.is_empty()),

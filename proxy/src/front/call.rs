@@ -104,16 +104,14 @@ impl Front {
     /// Writes down a call that came no further than to be refused.
     pub(crate) fn record(
         &self,
-        headers: &HeaderMap,
+        request_id: &str,
         running: &Running,
         caller: &Caller,
         about: About,
         reason: &'static str,
     ) {
         let About { capability, dialect } = about;
-        let request_id = request_id(headers);
-        let turned =
-            Turned { capability: capability.into(), caller, idempotency_key: None, request_id: &request_id, dialect };
+        let turned = Turned { capability: capability.into(), caller, idempotency_key: None, request_id, dialect };
         let audit = running.audit.as_deref().map(|log| log as &dyn Audit);
         let account = running.snapshot.turned_away(&turned, reason, audit);
         self.metrics.called(&account.capability, account.decision, account.duration);

@@ -49,6 +49,8 @@ pub struct Ctx {
     pub caller: Option<Caller>,
     /// It asked for what is there for agents.
     pub agents: bool,
+    /// What the request is called in every record of it, once somebody asked.
+    pub request_id: Option<String>,
     /// The capability that was called and refused, by its id.
     pub called: Option<String>,
     /// Who finishes whatever is told, a refusal too.
@@ -119,6 +121,7 @@ impl Ctx {
             client: None,
             caller: None,
             agents: false,
+            request_id: None,
             called: None,
             finish: None,
             decided: None,
@@ -144,6 +147,7 @@ impl Ctx {
         let text = |name| request.headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
         Line {
             trace: traces::ids(&request.headers),
+            request_id: self.request_id.as_deref(),
             method: request.method.as_str(),
             path: request.uri.path(),
             host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),

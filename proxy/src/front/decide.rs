@@ -8,7 +8,7 @@ use std::{
 use frontdesk_filters::{Decision, Refusal, Reply, Request, accept, caller::forwarded, decide};
 use pingora::http::RequestHeader;
 
-use super::{Front, ctx::Ctx, head};
+use super::{Front, call::request_id, ctx::Ctx, head};
 use crate::live::Running;
 
 /// Where a connection has no address: a unix socket, say.
@@ -35,7 +35,8 @@ impl Front {
         }
         if let (Decision::Refuse(_, reason), Some(about)) = (&decided.decision, decided.about) {
             ctx.called = running.snapshot.settings.capability(about.capability).map(|capability| capability.id.clone());
-            self.record(&head.headers, &running, &decided.caller, about, reason);
+            let request_id = ctx.request_id.get_or_insert_with(|| request_id(&head.headers));
+            self.record(request_id, &running, &decided.caller, about, reason);
         }
         if let Some(near) = &decided.near {
             self.metrics.seen.close(near, &decided.caller);

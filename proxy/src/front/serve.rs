@@ -25,7 +25,8 @@ impl Front {
                 let accept = accept::of(&session.req_header().headers);
                 let reply = serving.refused(&running.snapshot, &refusal, accept.as_deref());
                 if let (Some(about), Some(caller)) = (serving.about(), &ctx.caller) {
-                    self.record(&session.req_header().headers, &running, caller, about, refusal.reason);
+                    let request_id = ctx.request_id.get_or_insert_with(|| request_id(&session.req_header().headers));
+                    self.record(request_id, &running, caller, about, refusal.reason);
                 }
                 let reply = self.finished(session.req_header(), ctx, &running, reply, refusal.reason).await?;
                 return answer::send(session, reply, &running).await;
@@ -57,7 +58,10 @@ impl Front {
         ctx.error = Some(reason);
         match ctx.finish.clone() {
             Some(serve) => self.at_desk(head, ctx, Work::Finish(serve, reply), running, Bytes::new()).await,
-            None => Ok(reply),
+            None => {
+                let request_id = ctx.request_id.get_or_insert_with(|| request_id(&head.headers));
+                Ok(named(reply, request_id))
+            }
         }
     }
 
@@ -70,10 +74,10 @@ impl Front {
         running: &Arc<Running>,
         body: Bytes,
     ) -> Result<Reply> {
+        let request_id = ctx.request_id.get_or_insert_with(|| request_id(&head.headers)).clone();
         let (Some(caller), Some(whence)) = (&ctx.caller, head::whence(head, ctx)) else {
             return pingora::Error::e_explain(pingora::ErrorType::InternalError, "nobody calls");
         };
-        let request_id = request_id(&head.headers);
         let incoming = Incoming {
             method: &head.method,
             target: &head::target(head),
@@ -84,15 +88,19 @@ impl Front {
             request_id: &request_id,
             framed: None,
         };
-        let refused = matches!(work, Work::Finish(..));
         let served = self.call(running, &whence, &incoming, work).await;
         if served.reason.is_some() {
             ctx.called = served.account.map(|account| account.capability).or(ctx.called.take());
         }
         ctx.error = served.reason.or(ctx.error);
-        Ok(match HeaderValue::try_from(request_id) {
-            Ok(id) if !refused => served.reply.with_value(REQUEST_ID.name.clone(), id),
-            _ => served.reply,
-        })
+        Ok(named(served.reply, &request_id))
+    }
+}
+
+/// The reply with the name of what it answers.
+fn named(reply: Reply, request_id: &str) -> Reply {
+    match HeaderValue::from_str(request_id) {
+        Ok(id) => reply.with_value(REQUEST_ID.name.clone(), id),
+        Err(_) => reply,
     }
 }

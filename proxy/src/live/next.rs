@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use frontdesk_filters::{harness::Harness, site::Declaration};
-use tokio::sync::watch;
+use tokio::{runtime::Handle, sync::watch};
 
 use super::{Failure, Live, Running, running::Homes};
 use crate::{
@@ -40,6 +40,14 @@ impl Live {
         if !Arc::ptr_eq(&pool, &current.pool) {
             // What was read is of another site.
             learned.contents = None;
+        }
+        // Before anybody asks it something: one that was not greeted yet is as good as away.
+        if let Some(new) =
+            harness.as_ref().filter(|new| current.harness.as_ref().is_none_or(|old| !Arc::ptr_eq(old, new)))
+            && let Ok(runtime) = Handle::try_current()
+        {
+            // Who is away is told of and greeted again by whoever looks after them.
+            drop(runtime.block_on(new.greet(true)));
         }
         let handoff = Handoff::open(settings.handoff.as_ref(), current.handoff.as_ref());
         Ok(Running::new(declaration, &learned, Homes { pool, store, audit, harness, handoff }))

@@ -96,12 +96,12 @@ impl<T: Clone> Breaker<T> {
     /// A probe found the home away still.
     pub fn still_away(&self, why: &str) {
         let mut inside = self.inside.write();
-        let first = inside.why.is_none();
+        let is_news = inside.why.as_deref() != Some(why);
         inside.failures = inside.failures.saturating_add(1);
         inside.why = Some(why.into());
         inside.probe_at = Instant::now() + pause(inside.failures);
         drop(inside);
-        if first {
+        if is_news {
             tracing::warn!("{} cannot be reached: {why}", self.home);
         } else {
             tracing::debug!("{} is still away: {why}", self.home);

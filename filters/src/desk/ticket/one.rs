@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::{
-    desk::{Told, promised::told_again, rfc3339, trouble::not_kept},
+    desk::{Told, escalated::REJECTED, promised::told_again, rfc3339, trouble::not_kept},
     fault::{Fault, Refusal},
     state::NotKept,
 };
@@ -76,7 +76,9 @@ impl Ticket {
     /// What became of it, once it has ended.
     pub(crate) fn told(&self) -> Option<Result<Told, Refusal>> {
         if let Some(reason) = self.rejected() {
-            return Some(Err(Refusal::from(Fault::Forbidden).saying(reason.to_owned())));
+            let refusal = Refusal::from(Fault::Forbidden).saying(reason.to_owned());
+            let word = if self.wish.manner["escalated"] == true { REJECTED } else { refusal.reason };
+            return Some(Err(Refusal { reason: word, ..refusal }));
         }
         told_again(&mut self.value.get("told")?.clone())
     }

@@ -114,7 +114,6 @@ impl Spoken {
         if let Some(charged) = &charged {
             ask.talk.max_tokens = charged.answer();
         }
-        let input = ask.input.clone();
         let Carried { outcome, replayed, account } = desk.carry_out(ask).await;
         if let Some(charged) = charged {
             charged.settle(desk, &outcome).await;
@@ -122,7 +121,7 @@ impl Spoken {
         let upstream = account.upstream_status;
         let said = match &outcome {
             Outcome::Done(done) => self.done(done, endpoint, calling, wish.is_some()),
-            Outcome::NeedsConfirmation(asked) => confirmation(asked, &input).said(calling.method, calling.path),
+            Outcome::NeedsConfirmation(asked) => confirmation(asked).said(calling.method, calling.path),
             Outcome::Fault(refusal) => {
                 let mut wrong = error::wrong(refusal, upstream, self.scope_violation);
                 if let Some(details) = &mut wrong.details {

@@ -52,8 +52,8 @@ impl Spoken {
             _ => 200,
         };
         if let Some(raw) = &done.told.raw {
-            let kind = HeaderValue::try_from(&raw.content_type);
-            let kind = kind.unwrap_or_else(|_| HeaderValue::from_static("application/octet-stream"));
+            let kind = HeaderValue::try_from(&raw.content_type).ok().filter(|kind| !kind.is_empty());
+            let kind = kind.unwrap_or_else(|| HeaderValue::from_static("application/octet-stream"));
             return Said { body: Body::Of(kind, raw.body.clone()), ..Said::json(status, &Value::Null) };
         }
         if status == 204 {
@@ -85,7 +85,7 @@ impl Spoken {
 }
 
 /// 262: a person has to confirm it first (design, decision 10).
-pub(super) fn confirmation(asked: &Asked, input: &Value) -> Wrong {
+pub(super) fn confirmation(asked: &Asked) -> Wrong {
     let expires = UNIX_EPOCH + Duration::from_secs(asked.expires);
     let confirmation = json!({
         "summary": asked.summary,
@@ -93,7 +93,7 @@ pub(super) fn confirmation(asked: &Asked, input: &Value) -> Wrong {
         "expires_at": rfc3339(expires),
         "token": asked.token,
         "header": "AICP-Confirmation",
-        "input": input,
+        "input": asked.input,
     });
     let message =
         "A person has to confirm this. Show them the summary, and send it again with the token in the header.";

@@ -86,7 +86,11 @@ impl Answer {
         let (text, mut tokens) = words::cut(text, most);
         let (mut sources, mut follow_up) = (Value::Null, Value::Null);
         if theirs.is_some() {
-            (sources, follow_up) = (said["sources"].clone(), said["follow_up"].clone());
+            // What has another form than the protocol gives it (§6.2) nobody could read.
+            if let Some(all) = said["sources"].as_array() {
+                sources = all.iter().filter(|source| source["url"].is_string()).cloned().collect();
+            }
+            follow_up = Some(&said["follow_up"]).filter(|next| next.is_object()).cloned().unwrap_or_default();
         }
         // What is told beside the words is read too; four bytes are about a token.
         let beside = [payload.as_ref(), Some(&sources), Some(&follow_up)].into_iter().flatten();

@@ -100,6 +100,9 @@ pub(crate) fn body(refusal: &Refusal) -> Value {
     if let Some(scope) = refusal.scope {
         body["scope"] = scope.word().into();
         body["retry_after"] = refusal.told_retry_after().into();
+    } else if let Some(seconds) = refusal.told_retry_after() {
+        // Over MCP there is no header that could say it.
+        body["retry_after"] = seconds.into();
     }
     if !refusal.violations.is_empty() {
         let violations = refusal.violations.iter();

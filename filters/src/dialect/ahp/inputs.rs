@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
+    listed::Mode,
     question::Question,
     turn::{Asking, clarified},
 };
@@ -27,6 +28,11 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// Something was asked back for, and is not there yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// As a session keeps it; null where there is nothing to keep.
     pub(super) fn to_json(&self) -> Value {
         let found = Value::from(self.found.clone());
@@ -101,8 +107,9 @@ impl Asking<'_> {
         input.extend(found.clone());
         let declared = listed.input_schema.as_ref();
         let knows = |name: &str| declared.is_some_and(|schema| schema["properties"].get(name).is_some());
-        // Where nothing is declared, the words are the input, unless something else was sent as such.
-        let wanted = knows("query") || declared.is_none() && question.input.is_none();
+        // Where nothing is declared, the words are the input, unless something else was sent as such; whoever converses is
+        // told them all the same.
+        let wanted = knows("query") || declared.is_none() && (question.input.is_none() || listed.mode == Mode::Two);
         if wanted && !words.is_empty() && !input.contains_key("query") {
             input.insert("query".to_owned(), words.into());
         }

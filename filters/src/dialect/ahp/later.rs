@@ -216,7 +216,11 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
     let (listed, prepared, told) = match (known, ticket.told()) {
         (Some((listed, prepared)), Some(Ok(told))) => (listed, prepared, told),
         (_, Some(Err(refusal))) => return failed(&refusal),
-        // The declaration has changed since, or what was kept cannot be read.
+        (None, Some(Ok(_))) => {
+            let detail = "It was carried out. The site's declaration has changed since, so that its answer can no longer be told.";
+            return failed(&Refusal::from(Fault::OutcomeUnknown).saying(detail));
+        }
+        // What was kept cannot be read.
         _ => return failed(&Refusal::from(Fault::Internal).saying("Its answer can no longer be told here.")),
     };
     let chosen = Chosen {

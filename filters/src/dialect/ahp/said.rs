@@ -71,7 +71,7 @@ impl Said {
     }
 
     /// Something has to be made clear first (AHP §6.3); both spellings of the question (the notes' C10).
-    pub(super) fn unclear(session: Option<&str>, question: &str, options: Option<&[Value]>, free_form: bool) -> Self {
+    pub(super) fn unclear(session: Option<&str>, question: &str, options: Option<&[&str]>, free_form: bool) -> Self {
         Self::ok(json!({
             "status": "clarification_needed",
             "session_id": session,
@@ -84,7 +84,7 @@ impl Said {
     pub(super) fn asked(session: Option<&str>, asked: &Asked) -> Self {
         let stop = if asked.summary.ends_with(['.', '!', '?']) { "" } else { "." };
         let question = format!("{}{stop} {} Confirm?", asked.summary, asked.consequence);
-        let options = [Value::from(asked.token.as_str()), CANCEL.into()];
+        let options = [asked.token.as_str(), CANCEL];
         let mut said = Self::unclear(session, &question, Some(&options), false);
         let expires = std::time::UNIX_EPOCH + std::time::Duration::from_secs(asked.expires);
         said.body["confirmation"] = json!({

@@ -20,6 +20,7 @@ use crate::{
     fault::Refusal,
     limits::budget::Reserved,
     serve::{Incoming, checked_key},
+    site::Capability,
     text::clip,
 };
 
@@ -101,9 +102,10 @@ impl Asking<'_> {
     async fn told(&self, question: &Question, turn: &mut Turn) -> Told {
         let session = turn.session.id.clone();
         let session = Some(session.as_str());
-        let clarification = question.clarification.as_deref();
-        if clarification == Some(CANCEL) || question.confirmation.as_deref() == Some(CANCEL) {
-            let mut body = self.success(turn, &Answer::words("Cancelled. Nothing was done."));
+        if self.is_cancelled(question, turn) {
+            // What this conversation did before is not known here, and must not be denied.
+            let words = "Cancelled: nothing is done now. What was begun or done before stays.";
+            let mut body = self.success(turn, &Answer::words(words));
             if let Some(meta) = body["meta"].as_object_mut() {
                 meta.remove("tools_used");
             }
@@ -136,6 +138,17 @@ impl Asking<'_> {
         }
         said.account = Some(account);
         (said, spent, remembered)
+    }
+
+    /// Whether a person does not want it. The same word is an answer like any other where something else was asked:
+    /// what an input should be, or what a concierge wants to know.
+    fn is_cancelled(&self, question: &Question, turn: &Turn) -> bool {
+        if question.confirmation.as_deref() == Some(CANCEL) {
+            return true;
+        }
+        let confirmed = self.desk.snapshot.settings.capability(self.listed.index).is_some_and(Capability::is_confirmed);
+        let answers = turn.session.kept.as_ref().is_some_and(Kept::is_open) || !self.listed.is_action && !confirmed;
+        question.clarification.as_deref() == Some(CANCEL) && !answers
     }
 
     pub(super) fn ask<'q>(&'q self, question: &'q Question, turn: &'q Turn, input: Value) -> Ask<'q> {
@@ -181,10 +194,19 @@ impl Asking<'_> {
             let options = data["clarification"]["options"].as_array();
             let free_form = data["clarification"]["free_form"].as_bool().unwrap_or(true);
             let (asked, spent) = words::cut(asked.to_owned(), turn.reserved.answer);
-            let said = Said::unclear(Some(&turn.session.id), &asked, options.map(Vec::as_slice), free_form);
-            let options: Vec<String> =
-                options.into_iter().flatten().filter_map(|o| o.as_str().map(str::to_owned)).collect();
-            return (said, Spent::Answer(spent), Some(self.remembered(question, &asked, &[], &options)));
+            // As many as there are tokens left for: four bytes are about one.
+            let mut left = turn.reserved.answer.saturating_sub(spent) * 4;
+            let fits = |option: &&str| {
+                let fits = left >= option.len() as u64;
+                left = if fits { left - option.len() as u64 } else { 0 };
+                fits
+            };
+            let told: Option<Vec<&str>> =
+                options.map(|all| all.iter().filter_map(Value::as_str).take_while(fits).collect());
+            let spent = spent + told.iter().flatten().map(|option| option.len() as u64).sum::<u64>() / 4;
+            let said = Said::unclear(Some(&turn.session.id), &asked, told.as_deref(), free_form);
+            let told: Vec<String> = told.into_iter().flatten().map(str::to_owned).collect();
+            return (said, Spent::Answer(spent), Some(self.remembered(question, &asked, &[], &told)));
         }
         let told = |chosen: &Chosen| {
             Answer::of(self.converse, (self.listed, self.prepared), chosen, (done, &data), turn.reserved.answer)

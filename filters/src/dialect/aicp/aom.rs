@@ -225,6 +225,7 @@ fn privacy(capability: &Capability, settings: &Settings) -> Value {
         default("special_category_data", json!(sensitivity == "special_category"));
     }
     if sensitive {
+        default("personal_data_included", json!(true));
         default("purpose", json!("not_declared"));
         // As if it were nothing at all: what is unknown is not kept (§12.7).
         default("retention", json!("session_only"));
@@ -234,7 +235,11 @@ fn privacy(capability: &Capability, settings: &Settings) -> Value {
             "summarization": policy("summarization"), "training": policy("training_use"),
             "third_party_sharing": "disallowed",
         });
-        default("downstream_use", downstream);
+        default("downstream_use", json!({}));
+        // Member by member: what is said of one use allows no other.
+        if let (Some(Value::Object(said)), Value::Object(strict)) = (plane.get_mut("downstream_use"), downstream) {
+            strict.into_iter().for_each(|(key, value)| _ = said.entry(key).or_insert(value));
+        }
     }
     Value::Object(plane)
 }

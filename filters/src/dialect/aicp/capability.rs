@@ -109,6 +109,11 @@ impl AtEndpoint {
         }
         let idempotency_key = request.idempotency_key()?;
         let body = if has_body(request.method) { json_body(request)? } else { &[] };
+        if !has_body(request.method) && !request.body.is_empty() {
+            // Whoever keeps the answer keeps it under the address alone.
+            let detail = "A body of GET is not read here: send the input in the query.";
+            return Err(Refusal::from(Fault::BadRequest).saying(detail));
+        }
         let input = Given { body, query: request.query(), places }.merged(capability.input.as_deref())?;
         Ok(Ask {
             capability: self.index.into(),

@@ -20,23 +20,29 @@ pub(super) fn published<'a>(contract: &'a Node, signed: Option<Signed<'a>>) -> N
         Node::Table(entries) => entries,
         other => return other,
     };
+    // What is written of a signature that is not made here, no agent could verify.
+    entries.retain(|(key, _)| *key != "integrity");
     if let Some(Signed { url, key_id, public_key }) = signed {
         let mut integrity = vec![("signed", Node::Boolean(true)), ("signature_url", Node::String(url))];
         integrity.extend(key_id.map(|id| ("key_id", Node::String(id))));
         integrity.extend([("algorithm", Node::String("ed25519")), ("public_key", Node::String(public_key))]);
-        entries.retain(|(key, _)| *key != "integrity");
         // Before the lists of tables, where TOML would take it for a part of the last one.
         let at = entries.iter().position(|(_, value)| matches!(value, Node::Array(_))).unwrap_or(entries.len());
         entries.insert(at, ("integrity", Node::Table(integrity)));
     }
+    let version = entries.iter().find_map(|(key, value)| match value {
+        Node::String(version) if *key == "aicp_version" => Some(*version),
+        _ => None,
+    });
+    let version = version.unwrap_or("0.1");
     let has = |entries: &[(&str, Node<&str>)], key: &str| entries.iter().any(|(k, _)| *k == key);
     for (at, key) in ["aicp_version", "min_supported_version", "recommended_version"].into_iter().enumerate() {
         if !has(&entries, key) {
-            entries.insert(at.min(entries.len()), (key, Node::String("0.1")));
+            entries.insert(at.min(entries.len()), (key, Node::String(version)));
         }
     }
     if !has(&entries, "supported_versions") {
-        entries.insert(3, ("supported_versions", Node::Array(vec![Node::String("0.1")])));
+        entries.insert(3, ("supported_versions", Node::Array(vec![Node::String(version)])));
     }
     if !has(&entries, "formats") {
         let formats = Node::Table(vec![

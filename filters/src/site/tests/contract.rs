@@ -217,9 +217,9 @@ confirmation_text = "Cancel it"
 "##;
     let declared = declare_here(&format!("{contract}\n{UPSTREAM}")).unwrap_or_else(|refused| panic!("{refused}"));
     let warnings: Vec<_> = declared.warnings.iter().map(line).collect();
-    let counts = ["leads nowhere", "store.url", "none is known here"]
+    let counts = ["leads nowhere", "store.url", "none is known here", "integrity.signed"]
         .map(|what| warnings.iter().filter(|w| w.contains(what)).count());
-    assert!(counts == [2, 1, 1] && warnings.len() == 4, "{warnings:#?}");
+    assert!(counts == [2, 1, 1, 1] && warnings.len() == 5, "{warnings:#?}");
 
     // Everything comes back as it was written, but for the confirmation, which is ours.
     let mut syntax = mistake::Findings::new("".into());
