@@ -210,7 +210,10 @@ async fn once_a_call_that_timed_out_is_not_repeated_unless_the_site_takes_it_twi
     .await;
     let desk = desk_before(&origin).start().await;
     let pay = item("pay", "book").key("k-1").bearer(ADA);
+    let doubts = "frontdesk_outcomes_unknown_total{capability=\"shop.pay\"}";
+    assert_eq!(desk.metric(doubts).await, Some(0.0), "from the start");
     assert_fault(&desk.ask(Via::H1, pay.clone()).await, 504, "upstream_timeout", "no answer in time");
+    assert_eq!(desk.metric(doubts).await, Some(1.0), "at once, and not at the retry");
     for _ in 0..2 {
         assert_fault(&desk.ask(Via::H1, pay.clone()).await, 409, "outcome_unknown", "the retry");
     }

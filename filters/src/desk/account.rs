@@ -27,6 +27,8 @@ pub struct Account {
     pub steps: Vec<Account>,
     /// What was promised of it could not be kept: a retry will be told that nobody knows.
     pub unkept: bool,
+    /// It may have been carried out, and nobody knows.
+    pub in_doubt: bool,
     /// What was found in what leaves; not what was found when it was first told.
     pub flags: Flags,
     /// The same, as whoever called hears of it, also of what is told again.
@@ -51,6 +53,7 @@ impl Account {
             duration: Duration::ZERO,
             steps: Vec::new(),
             unkept: false,
+            in_doubt: false,
             flags: Flags::default(),
             flagged: Vec::new(),
             confirmed: false,

@@ -146,6 +146,8 @@ impl<'a> Step<'a> {
             Outcome::Fault(refusal) => refusal.reason,
         };
         self.account.duration = began.elapsed();
+        let unknown = Fault::OutcomeUnknown.reason();
+        self.account.in_doubt = self.reached == Reached::Unknown || self.account.decision == unknown;
         if let Outcome::Fault(refusal) = &outcome {
             self.account.named = refusal.name.as_deref().map(str::to_owned);
         }

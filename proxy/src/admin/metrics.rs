@@ -86,6 +86,7 @@ pub struct Metrics {
     pub store_decided_without: IntCounter,
     pub store_keys: IntGauge,
     calls: IntCounterVec,
+    pub in_doubt: IntCounterVec,
     call_seconds: HistogramVec,
     pub audit_up: IntGauge,
     pub audit_written: IntCounter,
@@ -132,18 +133,23 @@ impl Metrics {
     /// process may live through many swaps, and what it once served must not stay a label for ever.
     pub fn declared<'a>(&self, capabilities: impl Iterator<Item = &'a str>) {
         let declared: HashSet<&str> = capabilities.collect();
-        for family in self.calls.collect().iter().chain(&self.call_seconds.collect()) {
+        for family in [self.calls.collect(), self.call_seconds.collect(), self.in_doubt.collect()].iter().flatten() {
             for sample in family.get_metric() {
                 let of = |name| sample.get_label().iter().find(|label| label.name() == name).map(LabelPair::value);
                 let Some(capability) = of("capability").filter(|id| !declared.contains(id)) else { continue };
                 // Gone already is as good.
                 let _ = match of("decision") {
                     Some(decision) => self.calls.remove_label_values(&[capability, decision]),
-                    None => self.call_seconds.remove_label_values(&[capability]),
+                    None => self
+                        .call_seconds
+                        .remove_label_values(&[capability])
+                        .and(self.in_doubt.remove_label_values(&[capability])),
                 };
             }
         }
         for capability in declared {
+            // From nothing on: the first one is a rise.
+            self.in_doubt.with_label_values(&[capability]);
             self.calls.with_label_values(&[capability, Fault::OutcomeUnknown.reason()]);
         }
     }

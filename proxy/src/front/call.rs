@@ -97,6 +97,9 @@ impl Front {
                 "what became of a call could not be kept; a retry with its key will be told that nobody knows"
             );
         }
+        if account.in_doubt {
+            self.metrics.in_doubt.with_label_values(&[&account.capability]).inc();
+        }
         self.metrics.flagged(&account.flags);
         self.metrics.called(&account.capability, account.decision, account.duration);
     }

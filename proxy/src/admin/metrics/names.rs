@@ -132,6 +132,12 @@ impl Metrics {
                 "Calls of capabilities, and what became of them.",
                 &["capability", "decision"],
             )?,
+            in_doubt: counters(
+                &r,
+                "frontdesk_outcomes_unknown_total",
+                "Calls of which nobody knows whether they were carried out.",
+                &["capability"],
+            )?,
             call_seconds: histograms(
                 &r,
                 "frontdesk_capability_duration_seconds",
