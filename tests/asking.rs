@@ -275,7 +275,7 @@ async fn what_a_concierge_says_besides_is_cut_and_has_the_protocols_form() {
         Reply::json(back_or_told.clone())
     })
     .await;
-    let own = "\nahp = { name = \"content_search\" }\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/own\"";
+    let own = "\nahp = { name = \"content_search\", mode = \"MODE2\" }\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/own\"";
     let desk = site(&origin, &query("own", own)).set("token_budget", "max_response = 100").start().await;
     let (_, body) = asked(&desk, &json!({ "capability": "content_search", "query": "back" })).await;
     let kept = body["clarification"]["options"].as_array().expect("options");

@@ -103,6 +103,16 @@ fn check_warns_of_a_site_that_is_frontdesk_itself() {
 }
 
 #[test]
+fn check_and_the_command_line_take_the_same_addresses() {
+    let dir = Dir::new();
+    dir.write("frontdesk.toml", SMALLEST);
+    let (code, _, said) = run_to_end(&["health", "--admin", ":1"], dir.path());
+    assert!(code == 1 && said.contains("nobody answers at http://0.0.0.0:1/"), "{said}");
+    let (code, _, said) = run_to_end(&["health", "--admin", "somewhere"], dir.path());
+    assert!(code == 2 && said.contains("write \"127.0.0.1:8080\""), "{said}");
+}
+
+#[test]
 fn check_wants_an_upstream() {
     let checked = check("[listen]\nhttp = \"127.0.0.1:0\"\n");
     assert_eq!(checked.code, 1, "{}", checked.said);

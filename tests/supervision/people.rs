@@ -197,3 +197,29 @@ async fn supervision_parks_what_is_answered_later_until_a_person_allows_it() {
     eventually("it is done", SOON, done).await;
     assert_eq!(sent(&origin), [tea()]);
 }
+
+#[tokio::test]
+async fn supervision_that_changes_and_escalates_a_confirmed_call_comes_to_an_end() {
+    let (first, second) = (Harness::open().await, Harness::open().await);
+    first.says(json!({ "decision": "modify", "modified_payload": { "arguments": { "item": "tea", "qty": 1 } } }));
+    second.says(escalate());
+    let origin = shop().await;
+    let setup = before(&origin, &[first.url(), second.url()], "").tail(SELL).set("admin", &operators_token());
+    let desk = setup.start().await;
+    reachable(&desk).await;
+    let asked = desk.ask(Via::H1, sell("k-1")).await;
+    let held = desk.ask(Via::H1, confirmed(sell("k-1"), &asked)).await;
+    assert_eq!(held.status, 403, "{}", held.text());
+    let waiting = desk_of_people(&desk).await;
+    decide(&desk, &waiting[0]["id"], json!({ "decision": "approve" })).await;
+    let anew = desk.ask(Via::H1, confirmed(sell("k-1"), &asked)).await;
+    assert_eq!((anew.status, summary(&anew).as_str()), (428, "Sell 1 of \"tea\""), "{}", anew.text());
+    let done = desk.ask(Via::H1, confirmed(sell("k-1"), &anew)).await;
+    assert_eq!((done.status, sent(&origin)), (201, vec![json!({ "item": "tea", "qty": 1 })]), "{}", done.text());
+    // Nobody is asked about what was not confirmed.
+    let other = desk.ask(Via::H1, sell("k-2").header("AICP-Confirmation", "none")).await;
+    assert_eq!(
+        (other.status, desk_of_people(&desk).await.iter().filter(|t| t["state"] == "waiting").count()),
+        (428, 0)
+    );
+}

@@ -26,10 +26,6 @@ impl Step<'_> {
     ///
     /// There is none yet: somebody was asked for it, under a number that the caller is told.
     pub(super) async fn escalated(&mut self, about: Asked, why: &str) -> Result<(), Stop> {
-        if self.unconfirmed {
-            // Nobody is asked about a call that was not confirmed; whoever calls is told that instead.
-            return Err(Fault::ConfirmationInvalid.into());
-        }
         let tickets = Tickets::of(self.desk);
         let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
         let key = format!("e:{}", records::fingerprint(&[self.binding(&input).as_bytes(), &[about as u8]]));
@@ -39,15 +35,21 @@ impl Step<'_> {
             let version = Expect::Version(record.version);
             let ticket = tickets.any(&String::from_utf8_lossy(&record.value)).await.map_err(not_kept)?;
             match ticket {
-                Some(ticket) if ticket.state == State::Waiting => return Err(waits(&ticket.id).into()),
                 Some(ticket) if ticket.state == State::Ended && ticket.is_approved() => {
                     self.permissions.push(Permission { key, version: record.version, ticket: ticket.id });
                     return Ok(());
                 }
+                _ if self.unconfirmed => {}
+                Some(ticket) if ticket.state == State::Waiting => return Err(waits(&ticket.id).into()),
                 Some(ticket) if ticket.state == State::Ended => return Err(refused(&ticket).into()),
                 // Nobody answered in time: they are asked again.
                 _ => expect = version,
             }
+        }
+        if self.unconfirmed {
+            // Nobody is asked about a call that was not confirmed; whoever calls is told that instead. What was allowed
+            // before may still be what was confirmed since: that is looked at next.
+            return Err(Fault::ConfirmationInvalid.into());
         }
         let mut wish = Wish { id: unguessable().map_err(not_kept)?, ..self.ask.wish.cloned().unwrap_or_default() };
         wish.query = self.plan.say(&self.ask.input);

@@ -65,7 +65,11 @@ pub(super) fn address(text: &str) -> Result<(), String> {
 }
 
 /// `127.0.0.1:8080`, `[::1]:8080`; `localhost:8080` is the IPv4 loopback, `:8080` every IPv4 address.
-pub(super) fn read_address(text: &str) -> Result<SocketAddr, String> {
+///
+/// # Errors
+///
+/// It is none; what to write instead.
+pub fn read_address(text: &str) -> Result<SocketAddr, String> {
     let wrong = || "is not an address to listen on; write \"127.0.0.1:8080\", \"[::1]:8080\" or \":8080\"".to_owned();
     if let Ok(address) = text.parse() {
         return Ok(address);

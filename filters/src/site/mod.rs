@@ -65,6 +65,7 @@ use std::{
 use crate::{caller::Callers, text::hex};
 
 pub use breaks::{Break, breaks};
+pub use forms::read_address;
 pub(crate) use lower::PATHS;
 pub use mistake::{Mistake, Severity};
 pub use node::Node;

@@ -257,4 +257,12 @@ fn without_effect(root: &Item, found: &mut Findings) {
                     exposed = false";
         found.warning(item.line, "agtp.policies.rcns.enabled", what);
     }
+    if let Some(item) = policies(&["rcns", "enabled"])
+        && policies(&["synthesis_enabled"]).is_none()
+    {
+        let what = "has no effect without synthesis_enabled";
+        found
+            .warning(item.line, "agtp.policies.rcns.enabled", what)
+            .hint("write synthesis_enabled = true in agtp.policies");
+    }
 }

@@ -23,7 +23,7 @@ use std::{
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint, builder::PossibleValuesParser};
 use clap_complete::Shell;
-use frontdesk_filters::dialect;
+use frontdesk_filters::{dialect, site::read_address};
 
 use crate::version;
 
@@ -107,7 +107,7 @@ enum Command {
     /// Ask the one that runs here whether it takes requests: 0 it does, 1 it does not. For a container's health check.
     Health {
         /// Where its operator's address is.
-        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9901")]
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9901", value_parser = read_address)]
         admin: SocketAddr,
         /// Only whether it is alive, which it is to its very end.
         #[arg(long)]
@@ -120,10 +120,10 @@ enum Command {
     #[command(verbatim_doc_comment)]
     Demo {
         /// Where to listen.
-        #[arg(long, default_value = "127.0.0.1:8080")]
+        #[arg(long, default_value = "127.0.0.1:8080", value_parser = read_address)]
         listen: SocketAddr,
         /// Where the operator's address is.
-        #[arg(long, default_value = "127.0.0.1:9901")]
+        #[arg(long, default_value = "127.0.0.1:9901", value_parser = read_address)]
         admin: SocketAddr,
     },
     /// Print what a shell needs to complete what you type.
@@ -183,10 +183,10 @@ struct Run {
     #[command(flatten)]
     what: What,
     /// Where to listen; wins over the configuration.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = read_address)]
     listen: Option<SocketAddr>,
     /// Where the operator's address is; wins over the configuration.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = read_address)]
     admin: Option<SocketAddr>,
     /// Take the listeners over from the process that runs: waits at `listen.upgrade_socket` until that one gets SIGQUIT.
     #[arg(long)]

@@ -24,12 +24,17 @@ pub struct Breaker<T> {
     without: AtomicU64,
 }
 
+/// As many reasons are told of one absence.
+const REASONS: usize = 4;
+
 struct Inside<T> {
     held: Option<T>,
     /// Counts closings, so that a failure of a connection from before does not open what was closed since.
     turn: u64,
     /// Why it is open; `None` before the first probe.
     why: Option<String>,
+    /// The reasons that the log has since it is open: each stands there once, and no more than a few.
+    told: Vec<String>,
     since: Instant,
     failures: u32,
     probe_at: Instant,
@@ -47,7 +52,16 @@ impl<T: Clone> Breaker<T> {
     /// Open until somebody closes it.
     pub fn open(home: String) -> Self {
         let now = Instant::now();
-        let inside = Inside { held: None, turn: 0, why: None, since: now, failures: 0, probe_at: now, back_at: None };
+        let inside = Inside {
+            held: None,
+            turn: 0,
+            why: None,
+            told: Vec::new(),
+            since: now,
+            failures: 0,
+            probe_at: now,
+            back_at: None,
+        };
         Self { home, inside: RwLock::new(inside), without: AtomicU64::new(0) }
     }
 
@@ -82,6 +96,7 @@ impl<T: Clone> Breaker<T> {
         let failures = if again { inside.failures + 1 } else { 0 };
         let probe_at = if failures == 0 { now } else { now + pause(failures) };
         (inside.why, inside.since, inside.failures, inside.probe_at) = (Some(why.into()), now, failures, probe_at);
+        inside.told = vec![why.into()];
         drop(inside);
         drop(held);
         tracing::warn!("{} is away: {why}", self.home);
@@ -96,7 +111,10 @@ impl<T: Clone> Breaker<T> {
     /// A probe found the home away still.
     pub fn still_away(&self, why: &str) {
         let mut inside = self.inside.write();
-        let is_news = inside.why.as_deref() != Some(why);
+        let is_news = inside.told.len() < REASONS && !inside.told.iter().any(|told| told == why);
+        if is_news {
+            inside.told.push(why.into());
+        }
         inside.failures = inside.failures.saturating_add(1);
         inside.why = Some(why.into());
         inside.probe_at = Instant::now() + pause(inside.failures);
@@ -129,6 +147,7 @@ impl<T: Clone> Breaker<T> {
     fn close_with(&self, mut inside: RwLockWriteGuard<'_, Inside<T>>, held: T) {
         let (was_away, since) = (inside.why.take().is_some(), inside.since);
         inside.held = Some(held);
+        inside.told.clear();
         inside.turn += 1;
         inside.back_at = was_away.then(Instant::now);
         drop(inside);

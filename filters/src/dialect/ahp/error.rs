@@ -193,8 +193,9 @@ mod tests {
             let limited = (told(429, "rate_limited"), json!("ip"), json!(seconds), seconds.to_string(), "".into());
             assert_eq!(named(429, said), limited);
         }
-        for (status, code, wait) in [(503, "unavailable", "5"), (500, "concierge_error", "")] {
-            assert_eq!(named(status, None), (told(status, code), none.clone(), none.clone(), wait.into(), "".into()));
-        }
+        let away = (told(503, "unavailable"), none.clone(), json!(5), "5".into(), "".into());
+        assert_eq!(named(503, None), away);
+        let failed = (told(500, "concierge_error"), none.clone(), none, "".into(), "".into());
+        assert_eq!(named(500, None), failed);
     }
 }

@@ -268,7 +268,7 @@ impl Asking<'_> {
 /// What was said when asked back: neither a confirmation nor its refusal.
 pub(super) fn clarified(question: &Question) -> Option<&str> {
     let said = question.clarification.as_deref()?;
-    (said != CANCEL && confirmation(question) != Some(said)).then_some(said)
+    (confirmation(question) != Some(said)).then_some(said)
 }
 
 /// What confirms a call: a token by its name, or as what was chosen of what was asked back.

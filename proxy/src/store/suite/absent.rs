@@ -172,7 +172,7 @@ async fn each_settlement_finds_the_count_it_belongs_to() {
 }
 
 #[tokio::test]
-async fn the_operator_is_told_once() {
+async fn the_operator_is_told_once_for_each_reason() {
     let log = Log::default();
     let written = log.clone();
     let subscriber = tracing_subscriber::fmt().with_writer(move || written.clone()).with_ansi(false).finish();
@@ -192,7 +192,7 @@ async fn the_operator_is_told_once() {
         assert_eq!(store.counters.take(&[fixed(&n.to_string(), 5, 60_000)], Amount::ONE).await, Err(Away));
         assert!(store.tend().await.is_err());
     }
-    assert_eq!((said(&format!("{at} is away")), said("WARN")), (1, 1), "{}", log.text());
+    assert_eq!((said(&format!("{at} is away")), said("WARN")), (1, 2), "once for each reason: {}", log.text());
     server.restart_with(&["--requirepass", "tell-nobody", "--maxmemory-policy", "allkeys-lru"]);
     tends_well(&store).await;
     assert_eq!((said(&format!("{at} is back after")), said("maxmemory-policy allkeys-lru")), (1, 1), "{}", log.text());
