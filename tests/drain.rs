@@ -1,7 +1,7 @@
 //! Promise: SIGTERM lets what is under way finish, takes no longer than it must, and never longer than shutdown_timeout.
 
 use crate::support::page::{PAGE, assert_rewritten};
-use crate::support::{Ask, Gate, Origin, Reply, Request, SOON, Setup, SlowReaders, Tls, Via, eventually};
+use crate::support::{Ask, Conn, Desk, Gate, Origin, Reply, Request, SOON, Setup, SlowReaders, Tls, Via, eventually};
 use std::time::Duration;
 
 const PROMPT: Duration = Duration::from_secs(4);
@@ -148,16 +148,22 @@ async fn drain_ends_a_websocket_at_the_latest_at_shutdown_timeout() {
     drop(socket);
 }
 
+/// A desk that would wait half a minute for the request that is under way.
+async fn busy(origin: &Origin, delay: &str, setup: Setup) -> (Desk, Conn) {
+    let protection = format!("shutdown_timeout = \"30s\"\nshutdown_delay = \"{delay}\"");
+    let desk = setup.set("protection", &protection).start().await;
+    let mut slow = desk.conn().await;
+    slow.send(Ask::get("/slow").bytes()).await;
+    eventually("it is under way", SOON, async || origin.asked().len() == 1).await;
+    (desk, slow)
+}
+
 #[tokio::test]
 async fn drain_is_cut_short_by_a_second_signal() {
     for delay in ["0s", "20s"] {
         let gate = Gate::closed();
         let origin = Origin::start(waiting(&gate)).await;
-        let protection = format!("shutdown_timeout = \"30s\"\nshutdown_delay = \"{delay}\"");
-        let mut desk = Setup::before(&origin).set("protection", &protection).start().await;
-        let mut slow = desk.conn().await;
-        slow.send(Ask::get("/slow").bytes()).await;
-        eventually("it is under way", SOON, async || origin.asked().len() == 1).await;
+        let (mut desk, _slow) = busy(&origin, delay, Setup::before(&origin)).await;
         desk.signal(libc::SIGTERM);
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(desk.is_running(), "it waits");
@@ -172,13 +178,8 @@ async fn drain_that_was_asked_for_by_http_is_not_cut_by_the_first_sigterm() {
     let gate = Gate::closed();
     let origin = Origin::start(waiting(&gate)).await;
     let token = crate::support::verbs::sha256("a token");
-    let setup = Setup::before(&origin)
-        .set("protection", "shutdown_timeout = \"30s\"\nshutdown_delay = \"0s\"")
-        .set("admin", &format!("token_sha256 = \"{token}\""));
-    let mut desk = setup.start().await;
-    let mut slow = desk.conn().await;
-    slow.send(Ask::get("/slow").bytes()).await;
-    eventually("it is under way", SOON, async || origin.asked().len() == 1).await;
+    let setup = Setup::before(&origin).set("admin", &format!("token_sha256 = \"{token}\""));
+    let (mut desk, _slow) = busy(&origin, "0s", setup).await;
     assert_eq!(desk.admin(Ask::post("/shutdown", "").bearer("a token")).await.status, 202);
     desk.signal(libc::SIGTERM);
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -212,3 +212,19 @@ async fn clause_27_an_input_is_judged_before_anything_is_promised() {
     assert_error(&response, 400, "invalid_request", "an input that is none");
     assert!(upstream_calls(&origin).is_empty());
 }
+
+#[tokio::test]
+async fn clause_27_what_was_done_is_not_denied_when_its_capability_is_gone() {
+    let gate = Gate::closed();
+    let origin = slow(&gate, Reply::json("{\"pages\":12}")).await;
+    let setup = agency::before(&origin);
+    let desk = setup.clone().start().await;
+    let promised = accepted(&desk).await;
+    gate.open();
+    ended(&desk, &promised).await;
+    desk.replace_config(&setup.text(&desk.ports).replace("report", "paper"));
+    assert_eq!(desk.reload().await.status, 200);
+    let polled = desk.ask(Via::H1, polling(&promised).bearer(FULL)).await.json();
+    assert_eq!((&polled["status"], &polled["reason"]), (&json!("failed"), &json!("outcome_unknown")), "{polled}");
+    assert!(polled["message"].as_str().is_some_and(|words| words.contains("It was carried out")), "{polled}");
+}

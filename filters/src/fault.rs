@@ -242,9 +242,7 @@ pub struct Refusal {
     pub standing: Vec<(HeaderName, HeaderValue)>,
 }
 
-// Kept out of the way of what is fine: a refusal is made in many places, and seldom.
 impl From<Fault> for Refusal {
-    #[cold]
     fn from(fault: Fault) -> Self {
         Self {
             fault,
@@ -267,14 +265,12 @@ impl From<Fault> for Refusal {
 
 impl Refusal {
     /// The site has as many requests as it is given at a time. One more would make those wait who came before.
-    #[cold]
     pub fn busy() -> Self {
         let detail = "The site behind this address has all the requests it can take at the moment. Try again soon.";
         Self { reason: "site_busy", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
     }
 
     /// The same with a sentence of its own.
-    #[cold]
     pub fn saying(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
         self.detail = detail.into();
         self

@@ -91,7 +91,8 @@ pub fn regular(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-fn bounded(path: &Path) -> io::Result<Vec<u8>> {
+/// The file itself, which may be a pipe, or one that is referred to.
+pub fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > LONGEST {

@@ -55,7 +55,7 @@ impl Watch {
 /// A digest of the bytes of all files, and of which could not be read.
 fn fingerprint(file: &Path, references: &[PathBuf]) -> Vec<u8> {
     let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
-    let read = std::iter::once(std::fs::read(file)).chain(references.iter().map(|path| source::regular(path)));
+    let read = std::iter::once(source::bounded(file)).chain(references.iter().map(|path| source::regular(path)));
     for read in read {
         match read {
             Ok(bytes) => {

@@ -11,7 +11,7 @@ use crate::support::calls::{action, upstream_calls};
 use crate::support::supervisor::{
     ALL, DIALECTS, Harness, TOKEN, answer, before, is_done, open, order, orders, place, reachable, refused, shop,
 };
-use crate::support::{Answer, Ask, Desk, Origin, Reply, SOON, Setup, Via, eventually};
+use crate::support::{Answer, Ask, Desk, Origin, Reply, Request, SOON, Setup, Via, eventually};
 use serde_json::{Value, json};
 use std::time::Duration;
 

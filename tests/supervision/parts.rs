@@ -169,3 +169,30 @@ async fn supervision_does_not_use_up_a_permission_for_a_site_that_is_away() {
         assert_eq!(desk.ask(Via::H1, ask()).await.status, 502, "{n}: it is allowed, and still is");
     }
 }
+
+#[tokio::test]
+async fn supervision_lets_a_whole_go_on_of_which_something_must_not_leave() {
+    let harness = Harness::open().await;
+    let origin = Origin::start(|request: &Request| {
+        let secret = request.body.windows(3).any(|w| w == b"one");
+        let order = if secret { "ghp_16C7e42F292c6912E7710c838347Ae178B4a" } else { "o-2" };
+        Reply::new(201).header("Content-Type", "application/json").body(json!({ "order": order }).to_string())
+    })
+    .await;
+    let whole =
+        recipe("two", "risk_level = \"high\"\nrequires_user_confirmation = false", &[&step("one"), &step("two")]);
+    let setup = before(&origin, &[harness.url()], "").set("admin", &operators_token()).tail(&whole);
+    let desk = setup.set("firewall", "secrets = \"block\"").start().await;
+    reachable(&desk).await;
+    about_actions(&harness, |arguments| match arguments["item"] == "two" {
+        true => json!({ "decision": "escalate", "reason": "look" }),
+        false => json!({ "decision": "allow" }),
+    });
+    let keyed = || ask("two").header("Idempotency-Key", "k-1");
+    let held = desk.ask(Via::H1, keyed()).await;
+    assert!(held.text().contains("same idempotency key") && !held.text().contains("ghp_"), "{}", held.text());
+    assert_eq!(allow_all(&desk).await.len(), 1);
+    let done = desk.ask(Via::H1, keyed()).await;
+    assert!(done.status < 300, "{} {}", done.status, done.text());
+    assert_eq!(orders(&origin).len(), 2, "the first is not done again");
+}

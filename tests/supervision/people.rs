@@ -18,6 +18,7 @@ requires_user_confirmation = true
 idempotency_required = true
 input_schema = { type = "object", required = ["item"], properties = { item = { type = "string" }, qty = { type = "integer" } } }
 upstream = { method = "POST", path = "/api/orders" }
+agtp = { method = "BOOK", path = "/sales" }
 ahp = { mode = "MODE3", action_type = "async", eta = "90s" }
 [capabilities.confirmation]
 summary = "Sell {{ input.qty }} of {{ input.item }}"
@@ -60,6 +61,16 @@ async fn supervision_that_changes_a_confirmed_call_has_it_confirmed_anew() {
     assert_eq!((done.status, sent(&origin)), (201, vec![json!({ "item": "tea", "qty": 1 })]), "{}", done.text());
     let again = desk.ask(Via::H1, sell("k-1")).await;
     assert_eq!((again.status, orders(&origin).len()), (201, 1), "a retry is a retry: {}", again.text());
+    // Over AGTP what is asked is what the summary says, too.
+    let book = || {
+        let ask = Ask::new("BOOK", "/sales").body(tea().to_string()).bearer(FULL).header("Idempotency-Key", "k-3");
+        ask.header("Content-Type", "application/vnd.agtp+json").header("Agent-ID", &"a0".repeat(32))
+    };
+    let asked = desk.ask(Via::H1, book()).await.json();
+    let token = asked["confirmation"]["token"].as_str().unwrap_or_else(|| panic!("a token: {asked}")).to_owned();
+    let anew = desk.ask(Via::H1, book().header("AICP-Confirmation", &token)).await.json();
+    assert_eq!(anew["confirmation"]["summary"], "Sell 1 of \"tea\"", "{anew}");
+    assert_eq!(anew["confirmation"]["input"], json!({ "item": "tea", "qty": 1 }), "{anew}");
     // A token for the changed call is none for the call as it was sent.
     harness.says(json!({ "decision": "allow" }));
     let other = desk.ask(Via::H1, sell("k-2")).await;
@@ -196,6 +207,19 @@ async fn supervision_parks_what_is_answered_later_until_a_person_allows_it() {
     let done = async || desk.ask(Via::H1, polling(&accepted).bearer(FULL)).await.json()["status"] == "success";
     eventually("it is done", SOON, done).await;
     assert_eq!(sent(&origin), [tea()]);
+    // What a person did not want is told by the same word as anywhere.
+    let third = json!({ "input": { "item": "tea", "qty": 3 }, "context": { "idempotency_key": "k-10" } });
+    let clarified =
+        desk.ask(Via::H1, asking(&with(question("orders_sell", "Sell it."), third.clone())).bearer(FULL)).await;
+    let token = clarified.json()["clarification"]["options"][0].clone();
+    let third = with(with(question("orders_sell", "Sell it."), third), json!({ "clarification": token }));
+    let accepted = assert_reply(&desk.ask(Via::H1, asking(&third).bearer(FULL)).await, "accepted");
+    let waits = |ticket: &&Value| ticket["input"]["qty"] == 3;
+    let waiting = desk_of_people(&desk).await;
+    let waiting = waiting.iter().find(waits).unwrap_or_else(|| panic!("{waiting:?}"));
+    decide(&desk, &waiting["id"], json!({ "decision": "reject", "reason": "No." })).await;
+    let polled = desk.ask(Via::H1, polling(&accepted).bearer(FULL)).await.json();
+    assert_eq!((&polled["status"], &polled["reason"]), (&json!("failed"), &json!("harness_rejected")), "{polled}");
 }
 
 #[tokio::test]

@@ -16,6 +16,9 @@ pub(super) const TO_READ: usize = 120;
 /// Steps from reference to reference, at most.
 const DEPTHS: [usize; 10] = [64, 24, 12, 8, 6, 5, 4, 3, 2, 1];
 
+/// What a schema or a part of it is called, and the dialect that a document is in.
+const NAMES: [&str; 4] = ["$id", "$anchor", "$dynamicAnchor", "$schema"];
+
 /// What a member of a schema holds.
 enum Part<'v> {
     Reference(&'v str),
@@ -180,6 +183,30 @@ fn put_in(schema: &Value, root: &Value, named: &impl Named, depth: usize) -> Res
     })
 }
 
+/// A schema without the names that it gives itself and its parts, for where it stands more than once: a name may stand
+/// once in a document (JSON Schema core, §8.2). No reference may be left in it.
+pub(crate) fn unnamed(schema: &Value) -> Value {
+    match schema {
+        Value::Object(members) => {
+            let mut whole = Map::new();
+            for (key, value) in members.iter().filter(|(key, _)| !NAMES.contains(&key.as_str())) {
+                let kept = match Part::of(key, value) {
+                    Part::Definitions => continue,
+                    Part::Named(schemas) => {
+                        schemas.iter().map(|(name, schema)| (name.clone(), unnamed(schema))).collect()
+                    }
+                    Part::Values | Part::Reference(_) => value.clone(),
+                    Part::Schema => unnamed(value),
+                };
+                whole.insert(key.clone(), kept);
+            }
+            Value::Object(whole)
+        }
+        Value::Array(items) => items.iter().map(unnamed).collect(),
+        other => other.clone(),
+    }
+}
+
 /// What a reference leads to, and the document that it is in.
 fn lead<'v>(reference: &str, root: &'v Value, named: &'v impl Named) -> Result<(&'v Value, &'v Value), String> {
     if let Some(pointer) = reference.strip_prefix('#') {
@@ -243,6 +270,21 @@ mod tests {
         assert!(
             expanded(&json!({ "$ref": "https://elsewhere.example/x" }), &named, &Counted::default(), TO_JUDGE).is_err()
         );
+    }
+
+    #[test]
+    fn what_stands_twice_has_no_names() {
+        let named = json!({
+            "$id": "https://shop.test/x.json", "type": "object", "$defs": { "n": { "$id": "https://shop.test/n.json" } },
+            "properties": { "$id": { "type": "string", "$anchor": "q" }, "kind": { "const": { "$id": 1 } } },
+            "anyOf": [{ "$schema": "http://json-schema.org/draft-07/schema#", "$dynamicAnchor": "r" }],
+        });
+        let left = json!({
+            "type": "object",
+            "properties": { "$id": { "type": "string" }, "kind": { "const": { "$id": 1 } } },
+            "anyOf": [{}],
+        });
+        assert_eq!(unnamed(&named), left);
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub use composition::{Called, Prepared};
 pub use data::Data;
 pub use date::{date, rfc3339};
 pub(crate) use escalated::ESCALATED;
+pub(crate) use expand::unnamed;
 pub use input::Given;
 pub(crate) use input::body_of;
 pub use kept::Kept;

@@ -114,8 +114,14 @@ impl Referred {
 
     /// The type of a member, by way of references, a few deep: a schema may refer to itself.
     fn text(&self, schema: &Value, depth: usize) -> Text {
+        self.known_text(schema, depth).unwrap_or_default()
+    }
+
+    /// The same, where there is one. Where none is written it is that of the first part that has one (generators write an
+    /// optional number as `anyOf` a number and null), or of the first value that it may have.
+    fn known_text(&self, schema: &Value, depth: usize) -> Option<Text> {
         if depth > 2 {
-            return Text::String;
+            return None;
         }
         let mut schema = schema;
         for _ in 0..8 {
@@ -124,12 +130,11 @@ impl Referred {
                 None => break,
             }
         }
-        let kind = match &schema["type"] {
-            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
-            Value::Null => return self.text_of_parts(schema, depth),
-            kind => kind.as_str(),
+        let kinds = match &schema["type"] {
+            Value::Array(kinds) => kinds.as_slice(),
+            kind => std::slice::from_ref(kind),
         };
-        match kind {
+        Some(match kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null") {
             Some("integer") => Text::Integer,
             Some("number") => Text::Number,
             Some("boolean") => Text::Boolean,
@@ -138,28 +143,25 @@ impl Referred {
                 Text::List(Box::new(each.unwrap_or_default()))
             }
             Some("object") => Text::Object,
-            _ => Text::String,
-        }
-    }
-
-    /// The same where no type is written: the first of its parts that has one (generators write an optional number as
-    /// `anyOf` a number and null), or that of what it may be.
-    fn text_of_parts(&self, schema: &Value, depth: usize) -> Text {
-        let parts = ["allOf", "anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
-        let of_part = parts.map(|part| self.text(part, depth + 1)).find(|kind| *kind != Text::String);
-        let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten().chain(schema.get("const"));
-        of_part.or_else(|| values.map(of_value).find(|kind| *kind != Text::String)).unwrap_or_default()
+            Some(_) => Text::String,
+            None => {
+                let all = |key| schema.get(key).and_then(Value::as_array).into_iter().flatten();
+                let mut parts = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(all);
+                let of_part = parts.find_map(|part| self.known_text(part, depth + 1));
+                return of_part.or_else(|| all("enum").chain(schema.get("const")).find_map(of_value));
+            }
+        })
     }
 }
 
-/// What a value has to have come as.
-fn of_value(value: &Value) -> Text {
+/// What a value has come as.
+fn of_value(value: &Value) -> Option<Text> {
     match value {
-        Value::Number(number) if number.is_f64() => Text::Number,
-        Value::Number(_) => Text::Integer,
-        Value::Bool(_) => Text::Boolean,
-        Value::Object(_) => Text::Object,
-        _ => Text::String,
+        Value::Null | Value::Array(_) => None,
+        Value::Number(number) => Some(if number.is_f64() { Text::Number } else { Text::Integer }),
+        Value::Bool(_) => Some(Text::Boolean),
+        Value::String(_) => Some(Text::String),
+        Value::Object(_) => Some(Text::Object),
     }
 }
 

@@ -33,7 +33,6 @@ pub(super) enum Stop {
 }
 
 impl<R: Into<Refusal>> From<R> for Stop {
-    #[cold]
     fn from(refusal: R) -> Self {
         Self::Refused(Box::new(refusal.into()))
     }

@@ -112,10 +112,11 @@ fn aom(view: View) -> Aom {
 }
 
 /// Whether a person confirms it, as far as that is written: in one word, or as AICP §5.10 spells it out. Where both are
-/// there the stricter one holds (§6.10).
+/// there the stricter one holds (§6.10), and consent is a confirmation too (§9.4).
 pub(super) fn confirmed(capability: &Item) -> Option<bool> {
     let word = |path: &[&str]| capability.at(path).and_then(Item::bool);
-    word(&["requires_user_confirmation"]).max(word(&["confirmation", "required"]))
+    let consents = wants_consent(capability).then_some(true);
+    word(&["requires_user_confirmation"]).max(word(&["confirmation", "required"])).max(consents)
 }
 
 /// AICP §5.10 spells a confirmation out with a reason and a text; they stand in where ours are not written.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{
     keys::ROOT,
-    lower_capability::{confirmed, wants_consent},
+    lower_capability::confirmed,
     node::Node,
     raw::{Item, Value},
     schema::{Kind, Table},
@@ -58,9 +58,7 @@ fn published(table: &Table, item: &Item) -> Vec<(String, Node)> {
 /// A table of a list. What a capability says in a table of ours that others have to know too is told in one word.
 fn one_of_many(table: &Table, item: &Item) -> Node {
     let mut node = Node::Table(published(table, item));
-    // Consent is a confirmation, whatever else is said (AICP §9.4).
-    let consents = wants_consent(item).then_some(true);
-    if let Some(confirmed) = consents.or_else(|| item.get("confirmation").and_then(|_| confirmed(item))) {
+    if let Some(confirmed) = confirmed(item) {
         put(&mut node, "requires_user_confirmation", Some(Node::Boolean(confirmed)));
     }
     node

@@ -105,11 +105,11 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
         let finding = found.warning(own.line, trail.key("requires_user_confirmation"), what);
         finding.hint("the stricter one holds: a person is asked");
     }
+    let key = if own.is_some() { "requires_user_confirmation" } else { "confirmation.required" };
     let unasked = |item: &&Item| item.bool() == Some(false);
     if let Some(item) = own.or(spelled_out).filter(unasked).filter(|_| lower_capability::wants_consent(capability)) {
         let what = "false, and privacy.requires_explicit_consent asks for one";
-        let finding = found.warning(item.line, trail.key("requires_user_confirmation"), what);
-        finding.hint("the stricter one holds: a person is asked");
+        found.warning(item.line, trail.key(key), what).hint("the stricter one holds: a person is asked");
     }
     if let Some(item) = capability
         .at(&["confirmation", "consequence"])
@@ -127,7 +127,6 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
         found.warning(item.line, trail.key("auth"), "an action that anyone may call");
     }
     if let Some(item) = own.or(spelled_out).filter(|_| lower_capability::confirmed(capability) == Some(false)) {
-        let key = if own.is_some() { "requires_user_confirmation" } else { "confirmation.required" };
         found.warning(item.line, trail.key(key), "an action that no person confirms");
     }
 }

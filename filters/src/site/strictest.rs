@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use super::{Capability, CapabilityKind, Node, Settings, keys::RISK, lower_capability::KINDS};
 use crate::desk::Plan;
 
+/// What something is that is said to hold personal data, and no more.
+const PERSONAL: &str = "personal";
 /// From the least to the most; what is said of nobody comes before what says nothing.
-const SENSITIVITIES: [&str; 5] = ["public", "personal", "confidential", "special_category", "regulated"];
+const SENSITIVITIES: [&str; 5] = ["public", PERSONAL, "confidential", "special_category", "regulated"];
 
 /// What became stricter than it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +53,8 @@ pub(crate) fn raise(own: &mut Capability, steps: &[&Capability], settings: &Sett
             raised("risk_level", at);
         }
         if sensitivity(step) > sensitivity(own) {
-            own.data_sensitivity.clone_from(&step.data_sensitivity);
+            own.data_sensitivity =
+                step.data_sensitivity.clone().or_else(|| step.is_sensitive().then(|| PERSONAL.to_owned()));
             raised("data_sensitivity", at);
         }
         if step.auth_need() > own.auth_need() {
@@ -175,6 +178,7 @@ fn place(words: &[&str], word: &str) -> Option<usize> {
 fn sensitivity(capability: &Capability) -> usize {
     match capability.data_sensitivity.as_deref() {
         Some("public") => 0,
+        None if capability.is_sensitive() => place(&SENSITIVITIES, PERSONAL).map_or(2, |place| place + 1),
         None => 1,
         Some(word) => place(&SENSITIVITIES, word).map_or(2, |place| place + 1),
     }

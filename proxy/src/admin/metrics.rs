@@ -138,13 +138,12 @@ impl Metrics {
                 let of = |name| sample.get_label().iter().find(|label| label.name() == name).map(LabelPair::value);
                 let Some(capability) = of("capability").filter(|id| !declared.contains(id)) else { continue };
                 // Gone already is as good.
-                let _ = match of("decision") {
-                    Some(decision) => self.calls.remove_label_values(&[capability, decision]),
-                    None => self
-                        .call_seconds
-                        .remove_label_values(&[capability])
-                        .and(self.in_doubt.remove_label_values(&[capability])),
-                };
+                if let Some(decision) = of("decision") {
+                    let _ = self.calls.remove_label_values(&[capability, decision]);
+                } else {
+                    let _ = self.call_seconds.remove_label_values(&[capability]);
+                    let _ = self.in_doubt.remove_label_values(&[capability]);
+                }
             }
         }
         for capability in declared {

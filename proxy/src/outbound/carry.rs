@@ -169,13 +169,11 @@ async fn elsewhere(url: &Url) -> Result<(HttpPeer, HeaderValue), String> {
     Ok((peer, HeaderValue::try_from(named.authority()).map_err(|e| e.to_string())?))
 }
 
-#[cold]
 fn not_sent(whom: &str, why: &str) -> Failed {
     tracing::warn!(upstream = whom, error = why, "a call of the desk was not sent");
     Failed::NotSent
 }
 
-#[cold]
 fn broken(e: &Error) -> Failed {
     tracing::warn!(error = %e, "a call of the desk got no whole answer");
     match (e.esource(), e.etype()) {

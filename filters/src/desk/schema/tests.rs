@@ -127,3 +127,29 @@ fn not_more_is_said_than_anyone_reads() {
     let input: Map<String, Value> = (0..100).map(|n| (format!("k{n}"), json!(n))).collect();
     assert_eq!(schema.check(&Value::Object(input)).unwrap_err().len(), MOST_VIOLATIONS);
 }
+
+#[test]
+fn a_text_is_what_its_parts_or_its_values_say() {
+    let named = referred(json!({ "Count": { "type": "integer" } }), None);
+    let schema = json!({ "type": "object", "properties": {
+        "limit": { "anyOf": [{ "type": "null" }, { "type": "integer" }] },
+        "page": { "allOf": [{ "minimum": 1 }, { "$ref": "#/schemas/Count" }] },
+        "size": { "enum": [null, 10, 20] }, "on": { "const": true },
+        // The first that is written wins, as in a list of types.
+        "name": { "oneOf": [{ "type": "string" }, { "type": "integer" }] }, "mode": { "enum": ["5", 5] },
+        "open": {}, "nested": { "anyOf": [{ "oneOf": [{ "type": "boolean" }] }] },
+    } });
+    let schema = Schema::compile(&schema, &named).unwrap();
+    for (name, text, read) in [
+        ("limit", "5", json!(5)),
+        ("page", "2", json!(2)),
+        ("size", "20", json!(20)),
+        ("on", "true", json!(true)),
+        ("nested", "false", json!(false)),
+        ("name", "5", json!("5")),
+        ("mode", "5", json!("5")),
+        ("open", "5", json!("5")),
+    ] {
+        assert_eq!(schema.read(name, vec![text.into()]), read, "{name}");
+    }
+}

@@ -28,11 +28,6 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Something was asked back for, and is not there yet.
-    pub(super) fn is_open(&self) -> bool {
-        self.open
-    }
-
     /// As a session keeps it; null where there is nothing to keep.
     pub(super) fn to_json(&self) -> Value {
         let found = Value::from(self.found.clone());

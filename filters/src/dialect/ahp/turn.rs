@@ -102,7 +102,7 @@ impl Asking<'_> {
     async fn told(&self, question: &Question, turn: &mut Turn) -> Told {
         let session = turn.session.id.clone();
         let session = Some(session.as_str());
-        if self.is_cancelled(question, turn) {
+        if self.is_cancelled(question) {
             // What this conversation did before is not known here, and must not be denied.
             let words = "Cancelled: nothing is done now. What was begun or done before stays.";
             let mut body = self.success(turn, &Answer::words(words));
@@ -140,15 +140,12 @@ impl Asking<'_> {
         (said, spent, remembered)
     }
 
-    /// Whether a person does not want it. The same word is an answer like any other where something else was asked:
-    /// what an input should be, or what a concierge wants to know.
-    fn is_cancelled(&self, question: &Question, turn: &Turn) -> bool {
-        if question.confirmation.as_deref() == Some(CANCEL) {
-            return true;
-        }
-        let confirmed = self.desk.snapshot.settings.capability(self.listed.index).is_some_and(Capability::is_confirmed);
-        let answers = turn.session.kept.as_ref().is_some_and(Kept::is_open) || !self.listed.is_action && !confirmed;
-        question.clarification.as_deref() == Some(CANCEL) && !answers
+    /// Whether a person does not want it. Where nothing is done and nobody confirms, the same word is an answer like any
+    /// other; where something may be done it never is: whoever means it as an input sends it as such.
+    fn is_cancelled(&self, question: &Question) -> bool {
+        let capability = self.desk.snapshot.settings.capability(self.listed.index);
+        let may_be = self.listed.is_action || capability.is_some_and(Capability::is_confirmed);
+        question.confirmation.as_deref() == Some(CANCEL) || may_be && question.clarification.as_deref() == Some(CANCEL)
     }
 
     pub(super) fn ask<'q>(&'q self, question: &'q Question, turn: &'q Turn, input: Value) -> Ask<'q> {
@@ -195,12 +192,8 @@ impl Asking<'_> {
             let free_form = data["clarification"]["free_form"].as_bool().unwrap_or(true);
             let (asked, spent) = words::cut(asked.to_owned(), turn.reserved.answer);
             // As many as there are tokens left for: four bytes are about one.
-            let mut left = turn.reserved.answer.saturating_sub(spent) * 4;
-            let fits = |option: &&str| {
-                let fits = left >= option.len() as u64;
-                left = if fits { left - option.len() as u64 } else { 0 };
-                fits
-            };
+            let mut left = turn.reserved.answer.saturating_sub(spent).saturating_mul(4);
+            let fits = |option: &&str| left.checked_sub(option.len() as u64).map(|rest| left = rest).is_some();
             let told: Option<Vec<&str>> =
                 options.map(|all| all.iter().filter_map(Value::as_str).take_while(fits).collect());
             let spent = spent + told.iter().flatten().map(|option| option.len() as u64).sum::<u64>() / 4;

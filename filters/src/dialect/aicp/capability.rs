@@ -163,7 +163,6 @@ impl AtEndpoint {
         reply.with_value(header::VARY, VARY).with_value(header::CACHE_CONTROL, control)
     }
 
-    #[cold]
     fn asked(&self, asked: &Asked, capability: &Capability, request: &Incoming<'_>) -> Reply {
         let expires = std::time::UNIX_EPOCH + std::time::Duration::from_secs(asked.expires);
         let confirmation = json!({
@@ -187,7 +186,6 @@ impl AtEndpoint {
         error::told(&asked.refusal, request.accept().as_deref(), Some(capability.risk()), more, vec![again])
     }
 
-    #[cold]
     fn refused(&self, refusal: &Refusal, request: &Incoming<'_>, capability: Option<&Capability>) -> Reply {
         let risk = capability.map(Capability::risk);
         error::told(refusal, request.accept().as_deref(), risk, Map::new(), self.helping(refusal, capability))

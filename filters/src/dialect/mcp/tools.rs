@@ -9,7 +9,10 @@ use super::{
     envelope::{INVALID_PARAMS, Problem},
     is_tool,
 };
-use crate::site::{CapabilityKind, Declaration};
+use crate::{
+    desk::unnamed,
+    site::{CapabilityKind, Declaration},
+};
 
 /// Tools of one page.
 const PAGE: usize = 100;
@@ -107,38 +110,10 @@ fn hints(listed: &Listed, declaration: &Declaration) -> Value {
     json!({ "readOnlyHint": false, "destructiveHint": lasting, "idempotentHint": repeatable })
 }
 
-/// Takes out what a schema calls itself and its parts. No reference leads there: each was followed before.
-fn unname(schema: &mut Value) {
-    match schema {
-        Value::Object(members) => {
-            for name in ["$id", "$anchor", "$dynamicAnchor", "$schema"] {
-                members.remove(name);
-            }
-            for (name, member) in members {
-                match (name.as_str(), member) {
-                    // Those are names of the data.
-                    (
-                        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
-                        Value::Object(all),
-                    ) => {
-                        all.values_mut().for_each(unname);
-                    }
-                    ("enum" | "const" | "default" | "examples", _) => {}
-                    (_, member) => unname(member),
-                }
-            }
-        }
-        Value::Array(all) => all.iter_mut().for_each(unname),
-        _ => {}
-    }
-}
-
 /// The answer around what the site says. The site's part is described and not demanded: nobody checks it on the way, and
 /// a client that does would throw away what the site said, where the contract is the one that is behind.
 fn answer(output: &Value) -> Value {
-    // It stands there twice, and a name may stand once (JSON Schema core, §8.2).
-    let mut output = output.clone();
-    unname(&mut output);
+    let output = unnamed(output);
     let said = json!({ "description": "What the site says.", "anyOf": [output, {}] });
     // Of a type of the site's own it is whatever the site says, a list perhaps.
     let payload = json!({ "properties": { "data": said, "result": said } });
@@ -155,23 +130,6 @@ fn answer(output: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_stands_nowhere_twice() {
-        let named = json!({
-            "$id": "https://shop.test/x.json", "type": "object",
-            "properties": { "$id": { "type": "string", "$anchor": "q" }, "kind": { "const": { "$id": 1 } } },
-            "anyOf": [{ "$schema": "http://json-schema.org/draft-07/schema#", "$dynamicAnchor": "r" }],
-        });
-        let told =
-            answer(&named)["properties"]["response"]["properties"]["payload"]["properties"]["data"]["anyOf"][0].clone();
-        let left = json!({
-            "type": "object",
-            "properties": { "$id": { "type": "string" }, "kind": { "const": { "$id": 1 } } },
-            "anyOf": [{}],
-        });
-        assert_eq!(told, left);
-    }
 
     #[test]
     fn whatever_the_site_says_is_as_the_schema_has_it() {

@@ -324,3 +324,22 @@ fn what_is_put_together_while_we_run_is_judged_alike() {
     let eleven = (0..11).map(|_| step("search", json!({}))).collect();
     assert!(made(eleven).unwrap_err()[0].contains("comes to 11 steps in all"));
 }
+
+#[test]
+fn a_whole_is_as_personal_as_its_steps_say() {
+    let text = |own: &str, step: &str| {
+        capability("x", &format!("privacy = {{ {step} }}"))
+            + &by_recipe("whole", "r", own)
+            + &recipe("r", "{ capability = 'x' }")
+    };
+    for own in ["", "data_sensitivity = 'public'"] {
+        for step in
+            ["data_categories = ['invoice']", "personal_data_required = ['name']", "personal_data_included = true"]
+        {
+            let text = text(own, step);
+            assert!(of(&settings(&text), "whole").is_sensitive(), "{text}");
+            assert_eq!(published(&text, "whole")["data_sensitivity"], "personal", "{text}");
+        }
+    }
+    assert!(!of(&settings(&text("", "purpose = 'x'")), "whole").is_sensitive());
+}
