@@ -180,6 +180,8 @@ async fn agtp_wire_ends_an_idle_connection_makes_room_for_a_newcomer() {
     }
     // Over HTTP too: it is one bound for all.
     assert_eq!(desk.get("/").await.status, 200);
+    let held_up = desk.metric("frontdesk_rejections_total{reason=\"max_connections\"}").await;
+    assert!(held_up.is_none_or(|held_up| held_up == 0.0), "nobody had to wait: {held_up:?}");
 }
 
 #[tokio::test]

@@ -61,6 +61,48 @@ async fn forwarding_headers_of_trusted_proxies_are_continued() {
     assert_eq!(seen.headers.all("x-forwarded-host"), ["www.site.test"]);
 }
 
+/// A site that reads the names of old is told the same by them.
+#[tokio::test]
+async fn forwarding_by_the_one_header_is_told_by_the_others() {
+    let (origin, desk) = desk("[\"127.0.0.0/8\"]").await;
+    let said = "for=203.0.113.9;proto=https;host=\"www.site.test\"";
+    for via in [Via::H1, Via::H2Tls] {
+        desk.ask(via, Ask::get("/").header("Forwarded", said)).await;
+        let seen = origin.last();
+        assert_eq!(seen.headers.tokens("x-forwarded-for"), ["203.0.113.9", "127.0.0.1"], "{via:?}");
+        assert_eq!(seen.headers.all("x-forwarded-proto"), ["https"], "{via:?}");
+        assert_eq!(seen.headers.all("x-forwarded-host"), ["www.site.test"], "{via:?}");
+        assert_eq!(seen.headers.all("x-real-ip"), ["203.0.113.9"], "{via:?}");
+        assert!(seen.headers.joined("forwarded").starts_with(said), "{via:?}: {:?}", seen.headers);
+    }
+    // What it says besides is more exact, and what is no host names nobody.
+    let ask = Ask::get("/").header("Forwarded", "for=203.0.113.9;host=\"a b\"").header("X-Forwarded-Proto", "https");
+    desk.ask(Via::H1, ask).await;
+    assert_eq!(origin.last().headers.all("x-forwarded-proto"), ["https"]);
+    assert_eq!(origin.last().headers.all("x-forwarded-host"), ["site.test"]);
+}
+
+/// A site is asked by path, whatever a client took us for (RFC 9112 §3.2).
+#[tokio::test]
+async fn forwarding_asks_by_path() {
+    let (origin, desk) = desk("[]").await;
+    for (sent, target) in [
+        ("http://site.test/a//b?q=1", "/a//b?q=1"),
+        ("HTTP://site.test/%61", "/%61"),
+        ("http://site.test", "/"),
+        ("http://site.test?q=http://x/y", "/?q=http://x/y"),
+    ] {
+        let response = desk.ask(Via::H1, Ask::get(sent)).await;
+        let seen = origin.last();
+        assert_eq!((response.status, seen.target.as_str()), (200, target), "{sent}");
+        assert_eq!(seen.headers.all("host"), ["site.test"], "{sent}");
+    }
+    for (sent, target) in [("http://site.test", "*"), ("http://site.test/", "/"), ("*", "*")] {
+        desk.ask(Via::H1, Ask::new("OPTIONS", sent)).await;
+        assert_eq!(origin.last().target, target, "OPTIONS {sent} (RFC 9112 §3.2.4)");
+    }
+}
+
 #[tokio::test]
 async fn forwarding_our_own_headers_cannot_be_forged_in_any_spelling() {
     for trusted in ["[]", "[\"127.0.0.0/8\"]"] {

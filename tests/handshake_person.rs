@@ -69,6 +69,20 @@ async fn clause_27_what_a_person_says_is_the_answer() {
     assert!(waiting(&desk).await.iter().all(|t| t["status"] != "waiting"), "nothing waits any more");
 }
 
+/// A person may paste what must not leave.
+#[tokio::test]
+async fn clause_27_what_is_taken_out_of_what_a_person_says_is_told() {
+    let (_origin, desk) = agency::open().await;
+    let reply = promised(&desk, asking(&quote()).bearer(FULL)).await;
+    let word = json!({ "answer": "Use ghp_16C7e42F292c6912E7710c838347Ae178B4a." });
+    assert_eq!(decide(&desk, &id_of_the_only_one(&desk).await, &word).await.status, 200);
+    let polled = desk.ask(Via::H1, polling(&reply).bearer(FULL)).await;
+    let done = assert_success(&polled, "answered");
+    assert_eq!(done["response"]["answer"], "Use [redacted:github-token].", "{done}");
+    assert_eq!(done["meta"]["flags"], json!(["secret-redacted;rules=github-token"]), "{done}");
+    assert_eq!(polled.header("x-frontdesk-flags"), Some("secret-redacted;rules=github-token"));
+}
+
 #[tokio::test]
 async fn clause_27_what_waits_is_listed_before_what_was_answered() {
     let (_origin, desk) = agency::open().await;

@@ -29,6 +29,32 @@ async fn before(tag: &'static str) -> (Origin, Desk) {
     (origin, desk)
 }
 
+/// A length said twice is one length; strict clients, and those over HTTP/2, take two of them for none.
+#[tokio::test]
+async fn reframed_lengths_are_said_once() {
+    let tls = Tls::new();
+    let says = |request: &Request| {
+        let reply = Reply::json("{}").verbatim();
+        match request.target.as_str() {
+            "/lines" => reply.header("Content-Length", "2").header("Content-Length", "2"),
+            "/list" => reply.header("Content-Length", "2 , 2"),
+            _ => reply.header("Content-Length", "2").header("Content-Length", "3"),
+        }
+    };
+    let (plain, secured) = (Origin::start(says).await, Origin::start_tls(&tls, says).await);
+    for origin in [&plain, &secured] {
+        let desk = Setup::before(origin).tls(&tls).trusting(&tls).set("upstream", "http2 = \"off\"").start().await;
+        for via in [Via::H1, Via::H1Tls, Via::H2Tls] {
+            for path in ["/lines", "/list"] {
+                let response = desk.ask(via, Ask::get(path)).await;
+                assert_eq!((response.status, response.text().as_str()), (200, "{}"), "{path} over {via:?}");
+                assert_eq!(response.headers.all("content-length"), ["2"], "{path} over {via:?}");
+            }
+            assert_eq!(desk.ask(via, Ask::get("/differ")).await.status, 502, "over {via:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn reframed_lengths_are_true() {
     let (tls, origin) = (Tls::new(), Origin::start(|_: &Request| Reply::html(PAGE)).await);

@@ -165,6 +165,42 @@ async fn untouched_is_a_range_request_for_a_download() {
     assert_eq!(response.header("content-range"), Some("bytes 2-5/10"));
 }
 
+/// An address may have a page for some and data for others: who takes no page has what it has without us.
+#[tokio::test]
+async fn untouched_is_what_is_asked_for_by_who_takes_no_page() {
+    let origin = Origin::start(|request: &Request| {
+        if request.header("accept").is_none_or(|accept| accept.contains("text/html")) {
+            return Reply::html(PAGE).header("ETag", "\"page\"");
+        }
+        match (request.header("if-none-match"), request.header("range")) {
+            (Some("\"data\""), _) => Reply::new(304).header("ETag", "\"data\""),
+            (_, Some("bytes=0-3")) => Reply::new(206).header("Content-Range", "bytes 0-3/9").body("{\"a\""),
+            _ => Reply::json("{\"a\": 12}").header("ETag", "\"data\""),
+        }
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    let page = async || assert_eq!(desk.ask(Via::H1, Ask::get("/x").accept("text/html")).await.status, 200);
+    let data = || Ask::get("/x").accept("application/json");
+    let picture = || Ask::get("/x").accept("*/*;q=0.1").header("Sec-Fetch-Dest", "image");
+    for (what, ask) in [("data", data()), ("a picture", picture())] {
+        page().await;
+        let again = desk.ask(Via::H1, ask.clone().header("If-None-Match", "\"data\"")).await;
+        assert_eq!(again.status, 304, "{what}");
+        page().await;
+        assert_eq!(desk.ask(Via::H1, ask.clone().header("Range", "bytes=0-3")).await.status, 206, "{what}");
+        page().await;
+        desk.ask(Via::H1, ask.header("Accept-Encoding", "gzip, dcb")).await;
+        assert_eq!(origin.last().header("accept-encoding"), Some("gzip, dcb"), "{what}");
+    }
+    // What a script fetches may be part of a page.
+    page().await;
+    let part = Ask::get("/x").accept("*/*").header("Sec-Fetch-Dest", "empty").header("If-None-Match", "\"data\"");
+    desk.ask(Via::H1, part.header("Accept-Encoding", "gzip, dcb")).await;
+    assert!(!origin.last().headers.has("if-none-match"));
+    assert_eq!(origin.last().header("accept-encoding"), Some("gzip"));
+}
+
 #[tokio::test]
 async fn untouched_are_204_205_and_304() {
     let origin = Origin::start(|request: &Request| match request.target.as_str() {

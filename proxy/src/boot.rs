@@ -195,7 +195,7 @@ async fn serve(
         page: Page::default(),
         attempts: Attempts::default(),
     };
-    listeners.serve((&gate, &proxy, &frames), (admin_gate, Arc::new(Shortened::long(admin))));
+    listeners.serve((&gate, &proxy, &frames), (admin_gate.clone(), Arc::new(Shortened::long(admin))));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
     let made_with = (settings.protection.max_connections, settings.log.level.clone());
     tokio::spawn(swaps::follow(live.clone(), (gate.clone(), files), logs, kept, made_with));
@@ -220,6 +220,7 @@ async fn serve(
         chains,
         draining,
         drain: drain_sender,
+        admin_gate,
         admin_drain: admin_sender,
         traces,
         access,

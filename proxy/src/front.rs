@@ -245,7 +245,7 @@ impl ProxyHttp for Front {
         }
         ctx.head_watch = None;
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
-        head::end_hop(response);
+        head::end_hop(response)?;
         let running = ctx.running(&self.live);
         let Session { downstream_session, downstream_modules_ctx, .. } = session;
         let (page, changes) = rewrite::prepare_response(

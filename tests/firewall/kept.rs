@@ -24,6 +24,8 @@ async fn firewall_keeps_nothing_secret_for_a_replay_or_a_ticket() {
     let told = ended().await;
     assert_clean(&told.to_string(), "what is told later");
     assert!(told["meta"]["flags"].to_string().contains("injection-suspect"), "{told}");
+    let polled = desk.ask(Via::H1, Ask::get(&poll).bearer(FULL)).await;
+    assert!(polled.headers.joined(FLAGS).contains("injection-suspect"), "{:?}", polled.headers);
 
     for entry in walk(&dir.join("store")) {
         let bytes = std::fs::read(&entry).expect("a file of the store");
@@ -100,4 +102,30 @@ async fn firewall_of_another_configuration_looks_at_the_same_answer_anew() {
         looked(&format!("pii = \"redact\"\nallow = [\"{MAIL}\"]"), (true, true), "").await;
         looked("pii = \"report\"", (true, true), "pii-found;rules=email").await;
     }
+}
+
+/// What a step said is told where a later one fails, and that something is gone from it.
+#[tokio::test]
+async fn firewall_flags_what_steps_said_before_one_failed() {
+    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+        "/api/first" => Reply::json(json!({ "ticket": TOKEN }).to_string()),
+        _ => Reply::new(409).header("Content-Type", "application/json").body("{}"),
+    })
+    .await;
+    let of =
+        |id: &str| action(id, &format!("\nexposed = false\nupstream = {{ method = \"POST\", path = \"/api/{id}\" }}"));
+    let both = declare(
+        "both",
+        "commit_action",
+        "\nrisk_level = \"low\"\nrequires_user_confirmation = false\nupstream = { recipe = \"both\" }",
+    );
+    let recipe = "\n[[agtp.recipes]]\nname = \"both\"\nsteps = [{ capability = \"first\", input = {} }, \
+                  { capability = \"second\", input = {} }]\n";
+    let desk = site(&origin, &(of("first") + &of("second") + &both + recipe)).start().await;
+    let failed = desk.call(call("/agent/both", &json!({})).bearer(FULL).header("Idempotency-Key", "k")).await;
+    assert_eq!(failed.status, 422, "{}", failed.text());
+    let said = &failed.json()["error"]["details"]["steps"][0]["data"]["ticket"];
+    assert_eq!(said, "[redacted:github-token]", "{}", failed.text());
+    assert_eq!(failed.headers.joined(FLAGS), "secret-redacted;rules=github-token");
+    desk.metric_reaches("frontdesk_firewall_total{rule=\"github-token\"}", 1.0).await;
 }

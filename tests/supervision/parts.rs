@@ -196,3 +196,29 @@ async fn supervision_lets_a_whole_go_on_of_which_something_must_not_leave() {
     assert!(done.status < 300, "{} {}", done.status, done.text());
     assert_eq!(orders(&origin).len(), 2, "the first is not done again");
 }
+
+/// What later steps need of what must not be kept is gone when somebody has decided: nobody is told to wait for it.
+#[tokio::test]
+async fn supervision_promises_no_going_on_with_what_is_not_kept() {
+    let harness = Harness::open().await;
+    let origin = Origin::start(|_: &Request| {
+        let order = json!({ "order": "ghp_16C7e42F292c6912E7710c838347Ae178B4a" });
+        Reply::new(201).header("Content-Type", "application/json").body(order.to_string())
+    })
+    .await;
+    let second = "{ capability = \"orders.place\", input = { item = \"{steps.0.data.order}\" } }";
+    let whole = recipe("two", "risk_level = \"high\"\nrequires_user_confirmation = false", &[&step("one"), second]);
+    let setup = before(&origin, &[harness.url()], "").set("admin", &operators_token()).tail(&whole);
+    let desk = setup.set("firewall", "secrets = \"redact\"").start().await;
+    reachable(&desk).await;
+    about_actions(&harness, |arguments| match arguments["item"] == "one" {
+        true => json!({ "decision": "allow" }),
+        false => json!({ "decision": "escalate", "reason": "look" }),
+    });
+    let keyed = || ask("two").header("Idempotency-Key", "k-1");
+    let held = desk.ask(Via::H1, keyed()).await;
+    assert!(held.text().contains("cannot go on from there") && !held.text().contains("ghp_"), "{}", held.text());
+    assert_eq!(held.json()["error"]["details"].get("may_go_on"), None, "{}", held.text());
+    let again = desk.ask(Via::H1, keyed()).await;
+    assert_eq!((again.status, orders(&origin).len()), (held.status, 1), "it stays so: {}", again.text());
+}

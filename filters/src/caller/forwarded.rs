@@ -10,6 +10,9 @@ use ipnet::IpNet;
 
 use crate::text::{parts, unquoted};
 
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+const FORWARDED: &str = "forwarded";
+
 /// Names besides `X-Forwarded-*` that sites read an address from.
 const ADDRESS_NAMES: [&str; 11] = [
     "forwarded",
@@ -70,26 +73,65 @@ pub fn is_trusted(peer: IpAddr, trusted: &[IpNet]) -> bool {
 /// The client's address: the peer itself, or, when the peer is trusted, the rightmost address of `X-Forwarded-For`
 /// (else of `Forwarded`) that is not a trusted proxy. What cannot be read ends the search there.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
-    let mut client = peer.to_canonical();
-    if !is_trusted(client, trusted) {
-        return client;
+    let plain = headers.contains_key(X_FORWARDED_FOR);
+    search(peer, headers, trusted, if plain { List::Plain } else { List::Forwarded }).0
+}
+
+/// What trusted proxies say of the client in `Forwarded`, where they say so nowhere else.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stated<'h> {
+    /// `http` or `https`.
+    pub scheme: Option<&'static str>,
+    /// Whom the client asked for.
+    pub host: Option<&'h str>,
+}
+
+/// What `Forwarded` says besides the address, where the peer is trusted and there is no `X-Forwarded-For`: the element
+/// that [`client_address`] comes to, which the trusted proxy nearest to the client has added (RFC 7239 §4).
+pub fn stated<'h>(peer: IpAddr, headers: &'h HeaderMap, trusted: &[IpNet]) -> Option<Stated<'h>> {
+    if headers.contains_key(X_FORWARDED_FOR) || !headers.contains_key(FORWARDED) {
+        return None;
     }
-    let plain = headers.contains_key("x-forwarded-for");
-    let lines = headers.get_all(if plain { "x-forwarded-for" } else { "forwarded" }).iter();
+    let element = search(peer, headers, trusted, List::Forwarded).1?;
+    let proto = only(element, "proto");
+    let is = |scheme: &&str| proto.is_some_and(|proto| proto.eq_ignore_ascii_case(scheme));
+    Some(Stated { scheme: ["http", "https"].into_iter().find(is), host: only(element, "host") })
+}
+
+/// Where proxies list whom they were asked by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum List {
+    /// `X-Forwarded-For`.
+    Plain,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+}
+
+/// The client's address, and the element that tells of it. Whatever element is looked at was added by somebody who is
+/// trusted, even if the address in it cannot be read.
+fn search<'h>(peer: IpAddr, headers: &'h HeaderMap, trusted: &[IpNet], list: List) -> (IpAddr, Option<&'h str>) {
+    let mut client = peer.to_canonical();
+    let mut told = None;
+    if !is_trusted(client, trusted) {
+        return (client, told);
+    }
+    let lines = headers.get_all(if list == List::Plain { X_FORWARDED_FOR } else { FORWARDED }).iter();
     for line in lines.rev() {
         let mut rest = Some(line.as_bytes());
         while let Some(line) = rest {
             let element;
-            (rest, element) = last_element(line, !plain);
-            let Ok(text) = std::str::from_utf8(element) else { return client };
-            let Some(address) = (if plain { parse_address(text) } else { forwarded_for(text) }) else { return client };
+            (rest, element) = last_element(line, list == List::Forwarded);
+            let Ok(text) = std::str::from_utf8(element) else { return (client, told) };
+            told = Some(text);
+            let address = if list == List::Plain { parse_address(text) } else { forwarded_for(text) };
+            let Some(address) = address else { return (client, told) };
             client = address;
             if !is_trusted(address, trusted) {
-                return client;
+                return (client, told);
             }
         }
     }
-    client
+    (client, told)
 }
 
 /// The last element of a list, and what is before it. Read from the right, because that end is the proxy's own: no quote
@@ -130,14 +172,17 @@ fn is_port(text: &str) -> bool {
     }
 }
 
-/// The `for=` of one `Forwarded` element (RFC 7239 §4); there is only one.
 fn forwarded_for(element: &str) -> Option<IpAddr> {
+    parse_address(only(element, "for")?)
+}
+
+/// A parameter of one `Forwarded` element (RFC 7239 §4); there is only one of a name.
+fn only<'e>(element: &'e str, name: &str) -> Option<&'e str> {
     let mut named = parts(element, b';').filter_map(|pair| {
         let (key, value) = pair.split_once('=')?;
-        key.trim().eq_ignore_ascii_case("for").then(|| unquoted(value.trim()))
+        key.trim().eq_ignore_ascii_case(name).then(|| unquoted(value.trim()))
     });
-    let address = parse_address(named.next()?);
-    if named.next().is_none() { address } else { None }
+    named.next().filter(|_| named.next().is_none())
 }
 
 #[cfg(test)]
@@ -186,6 +231,27 @@ mod tests {
         assert_eq!(client("for=192.0.2.66;for=198.51.100.7"), ip("10.0.0.1"));
         // A port that is hidden (RFC 7239 §6.3).
         assert_eq!(client("for=\"198.51.100.7:_a.b\""), ip("198.51.100.7"));
+    }
+
+    #[test]
+    fn what_else_a_trusted_proxy_states_is_of_the_element_it_added() {
+        let trusted: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap()];
+        let proxy = "10.0.0.1".parse().unwrap();
+        let said = |line: &'static str| {
+            let headers = headers(&[("forwarded", line)]);
+            stated(proxy, &headers, &trusted).map(|s| (s.scheme, s.host.map(str::to_owned)))
+        };
+        let all = |scheme, host: &str| Some((scheme, Some(host.to_owned())));
+        assert_eq!(said("for=192.0.2.7;proto=HTTPS;host=\"www.test:8\""), all(Some("https"), "www.test:8"));
+        assert_eq!(said("for=6.6.6.6;proto=http;host=evil, for=192.0.2.7;proto=https;host=w"), all(Some("https"), "w"));
+        assert_eq!(said("for=192.0.2.7;proto=https;host=w, for=10.2.2.2;proto=http"), all(Some("https"), "w"));
+        assert_eq!(said("for=unknown;proto=https"), Some((Some("https"), None)));
+        assert_eq!(said("proto=gopher"), Some((None, None)));
+        assert_eq!(said("proto=http;proto=https"), Some((None, None)));
+        let both = headers(&[("forwarded", "proto=https"), ("x-forwarded-for", "192.0.2.7")]);
+        assert_eq!(stated(proxy, &both, &trusted), None, "what it says elsewhere is enough");
+        let one = headers(&[("forwarded", "proto=https")]);
+        assert_eq!(stated("192.0.2.1".parse().unwrap(), &one, &trusted), None, "a stranger");
     }
 
     #[test]

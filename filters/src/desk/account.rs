@@ -64,6 +64,16 @@ impl Account {
         }
     }
 
+    /// Takes note of what was found in what leaves, in whose words whoever called hears of it.
+    pub(super) fn found(&mut self, flags: &Flags, words: Vec<String>) {
+        self.flags.merge(flags);
+        for word in words {
+            if !self.flagged.contains(&word) {
+                self.flagged.push(word);
+            }
+        }
+    }
+
     /// Of a call that goes on in the background: whoever carries it out writes it down.
     pub(crate) fn accepted(snapshot: &Snapshot, index: usize) -> Self {
         let capability = snapshot.settings.capability(index).map(|capability| capability.id.clone());

@@ -4,12 +4,12 @@
 //! the whole is told again what was done and does not do it twice; what was done before a step failed stays done, and
 //! whoever called hears of it.
 
-use std::{future::Future, pin::Pin};
+use std::{future::Future, mem::take, pin::Pin};
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    Ask, Called, Carried, Data, Done, Outcome, Talk, Told,
+    Ask, Called, Carried, Done, Outcome, Talk, Told,
     composition::{Composition, Part},
     promised::kept,
     records::{self, Begin, Promises},
@@ -46,7 +46,7 @@ struct Ended {
 #[derive(Default)]
 struct Progress {
     /// What each step said, by its place.
-    said: Vec<Data>,
+    said: Vec<Told>,
     /// Those that were carried out and act.
     done: Vec<usize>,
     /// Somebody began it before, and nobody knows how far that came.
@@ -102,7 +102,6 @@ impl Step<'_> {
     pub(super) async fn parts(&mut self, all: &Composition, key: Option<(&str, bool)>) -> Result<Told, Broken> {
         let mut progress = Progress { is_resumed: key.is_some_and(|(_, resumed)| resumed), ..Progress::default() };
         let mut steps = Value::Array(Vec::with_capacity(all.parts.len()));
-        let mut last = None;
         for (at, part) in all.parts.iter().enumerate() {
             self.tell_steps(all, at, false);
             let roots = [("input", &self.ask.input), ("steps", &steps)];
@@ -130,11 +129,10 @@ impl Step<'_> {
             if let Some(steps) = steps.as_array_mut() {
                 steps.push(json!({ "data": data }));
             }
-            progress.said.push(told.data.clone());
-            last = Some(told);
+            progress.said.push(told);
         }
         self.tell_steps(all, all.parts.len(), false);
-        let Some(Told { status, data, at, fresh, omitted, flags, .. }) = last else {
+        let Some(Told { status, data, at, fresh, omitted, flags, .. }) = progress.said.pop() else {
             return Err(Broken { refusal: Fault::NotImplemented.into(), reached: Reached::Nothing });
         };
         let data = if all.output.is_empty() { data } else { renamed(data.into_value(), &all.output).into() };
@@ -186,7 +184,10 @@ impl Step<'_> {
                 Outcome::Fault(refusal) => Err(*refusal),
             };
             let status = account.upstream_status;
-            let within = std::mem::take(&mut account.steps);
+            let within = take(&mut account.steps);
+            if result.is_err() {
+                self.account.found(&account.flags, account.flagged.clone());
+            }
             self.account.steps.push(account);
             self.account.steps.extend(within);
             (result, reached, status)
@@ -197,6 +198,9 @@ impl Step<'_> {
                 Err(Stop::Refused(refusal) | Stop::Replayed(refusal)) => Err(*refusal),
             };
             self.account.unkept |= step.account.unkept;
+            if result.is_err() {
+                self.account.found(&step.account.flags, take(&mut step.account.flagged));
+            }
             step.tell_outcome(result.as_ref().err());
             if step.account.supervision == OPEN {
                 // Nobody was asked of a part, and so of the whole.
@@ -219,8 +223,17 @@ impl Step<'_> {
     }
 
     /// Which step failed and why, without what must not leave of what the steps said.
-    fn broken(&self, all: &Composition, at: usize, refusal: Refusal, reached: Reached, progress: &Progress) -> Broken {
-        let Broken { refusal, reached } = broken(all, at, refusal, reached, progress);
+    fn broken(
+        &mut self,
+        all: &Composition,
+        at: usize,
+        refusal: Refusal,
+        reached: Reached,
+        progress: &Progress,
+    ) -> Broken {
+        let mut needed = progress.done.iter().filter(|at| all.parts.get(**at).is_some_and(|part| part.is_needed));
+        let goes_on = needed.all(|at| progress.said.get(*at).is_some_and(|told| self.keeps_whole(told)));
+        let Broken { refusal, reached } = broken(all, at, refusal, reached, (progress, goes_on));
         Broken { refusal: self.scrubbed(refusal), reached }
     }
 
@@ -237,8 +250,15 @@ impl Step<'_> {
     }
 }
 
-/// Says which step failed and why, what those before it said, and what has been carried out.
-fn broken(all: &Composition, at: usize, refusal: Refusal, reached: Reached, progress: &Progress) -> Broken {
+/// Says which step failed and why, what those before it said, and what has been carried out; and whether it could go on
+/// from there, with what is kept of what those said.
+fn broken(
+    all: &Composition,
+    at: usize,
+    refusal: Refusal,
+    reached: Reached,
+    (progress, goes_on): (&Progress, bool),
+) -> Broken {
     if refusal.fault == Fault::InFlight {
         return Broken { refusal, reached: Reached::Unknown };
     }
@@ -260,9 +280,15 @@ fn broken(all: &Composition, at: usize, refusal: Refusal, reached: Reached, prog
     } else if reached == Reached::Nothing {
         detail.push_str(" Nothing was carried out.");
     }
-    let may_go_on = may_be_allowed_later(&refusal);
+    let may_be_allowed = may_be_allowed_later(&refusal);
+    let may_go_on = may_be_allowed && goes_on;
     if may_go_on && reached != Reached::Nothing {
         detail.push_str(" Repeat the call with the same idempotency key to go on from there.");
+    } else if may_be_allowed && !goes_on {
+        detail.push_str(
+            " It cannot go on from there: of what a step before it said, and later ones need, not everything may be kept. \
+             Make the remaining calls one by one.",
+        );
     }
     let mut details = details(all, at, &refusal, reached, progress);
     if may_go_on {
@@ -277,13 +303,13 @@ fn broken(all: &Composition, at: usize, refusal: Refusal, reached: Reached, prog
 fn details(all: &Composition, at: usize, refusal: &Refusal, reached: Reached, progress: &Progress) -> Value {
     let id = |at: usize| all.parts.get(at).map_or("", |part| part.called.capability.id.as_str());
     let mut room = LONGEST_ALL;
-    let said = progress.said.iter().enumerate().map(|(at, data)| {
-        let text = data.text();
+    let said = progress.said.iter().enumerate().map(|(at, told)| {
+        let text = told.data.text();
         if text.len() > LONGEST_SAID.min(room) {
             return json!({ "step": at, "capability": id(at), "omitted": true });
         }
         room -= text.len();
-        json!({ "step": at, "capability": id(at), "data": data.value() })
+        json!({ "step": at, "capability": id(at), "data": told.data.value() })
     });
     let said: Vec<Value> = said.collect();
     let done: Vec<Value> = progress.done.iter().map(|at| json!({ "step": at, "capability": id(*at) })).collect();

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::{Raw, Told, seen::Seen, step::Step};
+use super::{Raw, Told, promised::kept, records::is_kept_whole, seen::Seen, step::Step};
 use crate::{
     fault::Refusal,
     firewall::{Firewall, Flags, Form, blocked},
@@ -33,6 +33,13 @@ impl Flagged {
     /// As [`Flags::told`] has it.
     pub fn told(&self) -> &[String] {
         self.0.as_ref().map_or(&[], |found| &found.told)
+    }
+
+    /// Puts it into what is kept of an answer, where there is something.
+    pub(super) fn keep(&self, kept: &mut Value) {
+        if !self.told().is_empty() {
+            kept["flags"] = json!({ "told": self.told(), "changed": self.changed() });
+        }
     }
 
     /// Whether something was taken out.
@@ -70,13 +77,18 @@ impl Step<'_> {
         })
     }
 
+    /// Whether what a step said is kept as it was said, so that steps after it can be gone on with later.
+    pub(super) fn keeps_whole(&self, told: &Told) -> bool {
+        self.passed(told.clone()).is_ok_and(|(told, _)| !told.flags.changed() && is_kept_whole(&kept(Ok(&told))))
+    }
+
     fn passed(&self, told: Told) -> Result<(Told, Flags), Flags> {
         let snapshot = self.desk.snapshot;
         passed(&snapshot.firewall, &snapshot.seen, told)
     }
 
     /// A refusal without what must not leave: some of it is the site's own words.
-    pub(super) fn scrubbed(&self, mut refusal: Refusal) -> Refusal {
+    pub(super) fn scrubbed(&mut self, mut refusal: Refusal) -> Refusal {
         if let Some(details) = &mut refusal.details {
             let pass = |details: &Value| self.desk.snapshot.firewall.pass(details.to_string().into(), Form::Json);
             let mut passed = pass(details);
@@ -85,6 +97,8 @@ impl Step<'_> {
                 all.remove("steps");
                 passed = pass(details);
             }
+            let words = if passed.blocked { Vec::new() } else { passed.flags.told() };
+            self.account.found(&passed.flags, words);
             if passed.blocked {
                 refusal.details = (details["may_go_on"] == true).then(|| json!({ "may_go_on": true }));
             } else if !passed.flags.is_empty() {
@@ -95,13 +109,18 @@ impl Step<'_> {
     }
 }
 
-/// A person's answer as it may leave; `None`: it must not.
-pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<Value> {
+/// A person's answer as it may leave, and what was found in it; `None`: it must not.
+pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<(Value, Flagged)> {
     let passed = firewall.pass(value.to_string().into(), Form::Json);
-    if passed.blocked {
-        return None;
+    match passed.blocked {
+        true => None,
+        false if passed.flags.is_empty() => Some((value.clone(), Flagged::default())),
+        false => {
+            let leaving = serde_json::from_slice(&passed.body).ok()?;
+            let changed = leaving != *value;
+            Some((leaving, Flagged::new(passed.flags.told(), changed)))
+        }
     }
-    if passed.flags.is_empty() { Some(value.clone()) } else { serde_json::from_slice(&passed.body).ok() }
 }
 
 /// The same without what must not leave, and what was found.

@@ -257,9 +257,14 @@ pub(crate) fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
+/// Whether an answer is short enough to be kept with what it says.
+pub(super) fn is_kept_whole(told: &Value) -> bool {
+    told.to_string().len() <= LONGEST_KEPT
+}
+
 /// What of an answer is kept.
 fn bounded(told: &Value) -> Value {
-    if told.to_string().len() <= LONGEST_KEPT {
+    if is_kept_whole(told) {
         return told.clone();
     }
     let mut short = told.clone();

@@ -217,9 +217,7 @@ impl Told {
         if self.omitted {
             kept["omitted"] = true.into();
         }
-        if !self.flags.told().is_empty() {
-            kept["flags"] = json!({ "told": self.flags.told(), "changed": self.flags.changed() });
-        }
+        self.flags.keep(&mut kept);
         kept
     }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{
     Ask, Desk, Told,
-    leaving::passed_value,
+    leaving::{Flagged, passed_value},
     records::{self, seconds},
 };
 use crate::{
@@ -178,17 +178,24 @@ impl<'a> Tickets<'a> {
         if ticket.state != State::Waiting {
             return Err(Undecided::Already(ticket.state));
         }
-        let ok = |data: &Value| json!({ "ok": { "status": 200, "data": data, "at": seconds() } });
+        let ok = |data: &Value, flagged: &Flagged| {
+            let mut ok = json!({ "status": 200, "data": data, "at": seconds() });
+            flagged.keep(&mut ok);
+            json!({ "ok": ok })
+        };
         let firewall = &self.snapshot.firewall;
         let said = match decision {
             Decision::Answer { answer, data } => {
                 let leaving = passed_value(firewall, &json!({ "answer": answer, "data": data }));
-                let leaving = leaving.ok_or(Undecided::Blocked)?;
-                json!({ "answer": leaving["answer"], "told": ok(&leaving["data"]) })
+                let (leaving, flagged) = leaving.ok_or(Undecided::Blocked)?;
+                json!({ "answer": leaving["answer"], "told": ok(&leaving["data"], &flagged) })
             }
-            Decision::Approve => json!({ "answer": "Approved.", "told": ok(&json!({ "decision": "approved" })) }),
+            Decision::Approve => {
+                json!({ "answer": "Approved.", "told": ok(&json!({ "decision": "approved" }), &Flagged::default()) })
+            }
             Decision::Reject { reason } => {
-                json!({ "rejected": passed_value(firewall, &json!(reason)).ok_or(Undecided::Blocked)? })
+                let (reason, _) = passed_value(firewall, &json!(reason)).ok_or(Undecided::Blocked)?;
+                json!({ "rejected": reason })
             }
         };
         self.ended(ticket, &said).await?.ok_or(Undecided::Already(State::Ended))

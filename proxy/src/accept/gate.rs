@@ -22,6 +22,9 @@ use crate::{admin::metrics::Metrics, alarm::Alarm, live::Live};
 /// How long after it was opened or served last a connection may bring one more request once the process is to end.
 const LAST_CALL: Duration = Duration::from_secs(1);
 
+/// How long an idle connection may take to make room for a newcomer, before that one counts as held up.
+const MAKES_ROOM: Duration = Duration::from_millis(100);
+
 /// What all listeners of a kind share: the bound on connections, the drain.
 pub struct Gate {
     pub(super) live: Arc<Live>,
@@ -120,12 +123,18 @@ impl Gate {
         if let Ok(permit) = self.permits.clone().try_acquire_owned() {
             return Some(permit);
         }
-        self.metrics.rejected("max_connections");
         let _waiting = Counted::one(&self.waiting);
+        let permit = self.permits.clone().acquire_owned();
+        tokio::pin!(permit);
         if self.idle.load(Ordering::SeqCst) > 0 {
             self.room.notify_one();
+            // A client that lets its connection be reused loses nothing by this, and nobody has to hear of it.
+            if let Ok(permit) = timeout(MAKES_ROOM, &mut permit).await {
+                return permit.ok();
+            }
         }
-        self.permits.clone().acquire_owned().await.ok()
+        self.metrics.rejected("max_connections");
+        permit.await.ok()
     }
 
     /// Waits, with nothing but the socket held, until the client begins a request, and says when its head has to be

@@ -33,6 +33,9 @@ const LAST_SPANS: Duration = Duration::from_secs(3);
 /// How long the last access lines may take.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
+/// How long the operator's last answers may take.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
 /// What is brought to its end.
 pub(super) struct Ending {
     pub(super) live: Arc<Live>,
@@ -43,7 +46,9 @@ pub(super) struct Ending {
     pub(super) draining: Arc<AtomicBool>,
     /// Says that nobody is accepted any more.
     pub(super) drain: watch::Sender<bool>,
-    /// The same for the operator's address.
+    /// Those of the operator's address.
+    pub(super) admin_gate: Arc<Gate>,
+    /// The same for them.
     pub(super) admin_drain: watch::Sender<bool>,
     pub(super) traces: Option<Arc<Traces>>,
     pub(super) access: Arc<AccessLog>,
@@ -116,7 +121,7 @@ impl Ending {
 
     /// What has been noted and not yet written is.
     async fn close(self) {
-        drop(self.admin_drain);
+        let _ = self.admin_drain.send(true);
         if tokio::time::timeout(LAST_RECORDS, jobs::flush(&self.live, &self.chains)).await.is_err() {
             tracing::error!(lost = self.chains.waiting(), "signed records could not be stored before the end");
         }
@@ -127,6 +132,8 @@ impl Ending {
         if let Some(audit) = self.live.current().audit.clone() {
             let _ = tokio::task::spawn_blocking(move || audit.close()).await;
         }
+        // Whoever asked for the end by `POST /shutdown` is told that it comes.
+        let _ = tokio::time::timeout(LAST_ANSWERS, self.admin_gate.emptied()).await;
         tracing::info!("ended");
     }
 }

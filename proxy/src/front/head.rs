@@ -8,7 +8,11 @@ use frontdesk_filters::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use ipnet::IpNet;
-use pingora::{Result, http::RequestHeader, proxy::Session};
+use pingora::{
+    ErrorType, OrErr, Result,
+    http::{RequestHeader, ResponseHeader},
+    proxy::Session,
+};
 
 use super::{
     ctx::Ctx,
@@ -32,9 +36,12 @@ pub fn authority(request: &RequestHeader) -> &str {
 
 /// Whether a trusted proxy says that the client spoke TLS to it.
 pub fn said_to_be_tls(request: &RequestHeader, connection: Option<&ConnInfo>, trusted: &[IpNet]) -> bool {
-    let says = || request.headers.get(&X_FORWARDED_PROTO.name).and_then(|v| v.to_str().ok());
-    connection.is_some_and(|c| forwarded::is_trusted(c.client.ip(), trusted))
-        && says().is_some_and(|proto| proto.trim().eq_ignore_ascii_case("https"))
+    let Some(connection) = connection.filter(|c| forwarded::is_trusted(c.client.ip(), trusted)) else { return false };
+    let said = match request.headers.get(&X_FORWARDED_PROTO.name) {
+        Some(said) => said.to_str().ok(),
+        None => forwarded::stated(connection.client.ip(), &request.headers, trusted).and_then(|said| said.scheme),
+    };
+    said.is_some_and(|proto| proto.trim().eq_ignore_ascii_case("https"))
 }
 
 /// Whether what is asked for may be silent once it has begun: a protocol upgrade, or a stream of events and nothing else.
@@ -146,6 +153,7 @@ pub fn forward(incoming: &RequestHeader, request: &mut RequestHeader, ctx: &Ctx,
     if let Some(whence) = whence(incoming, ctx) {
         whence.forward(request, running)?;
         as_http1(request)?;
+        in_origin_form(request)?;
         // An HTTP/1.0 client may not have named a host; what goes up speaks HTTP/1.1, which must.
         if (!running.snapshot.settings.upstream.preserve_host || whence.host.is_none())
             && let Some(backend) = ctx.upstream.and_then(|i| running.pool.backends().get(i))
@@ -189,6 +197,23 @@ fn as_http1(request: &mut RequestHeader) -> Result<()> {
     Ok(())
 }
 
+/// A client may send a whole URL, as to a proxy of its own; a site is asked by path (RFC 9112 §3.2.1, §3.2.4).
+fn in_origin_form(request: &mut RequestHeader) -> Result<()> {
+    let sent = request.raw_path();
+    if sent.starts_with(b"/") || sent == b"*" {
+        return Ok(());
+    }
+    let authority = sent.windows(3).position(|at| at == b"://").map_or(sent.len(), |at| at + 3);
+    let rest = &sent[authority.min(sent.len())..];
+    let path = rest.iter().position(|b| matches!(b, b'/' | b'?')).map_or(&b""[..], |at| &rest[at..]);
+    let path = match path.first() {
+        Some(b'/') => path.to_owned(),
+        None if request.method == Method::OPTIONS => b"*".to_vec(),
+        _ => [b"/", path].concat(),
+    };
+    request.set_raw_path(&path)
+}
+
 /// Gives the request the upstream's own name. The target must agree, or the library refuses it.
 fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
     if request.uri.authority().is_some() {
@@ -207,10 +232,10 @@ pub fn nominated(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> {
     lists.flat_map(|v| v.split(',')).filter_map(|name| name.trim().parse().ok())
 }
 
-/// Removes from a response what belongs to one hop only. An upgrade keeps its handshake.
-pub fn end_hop(response: &mut pingora::http::ResponseHeader) {
+/// Removes from a response what belongs to one hop only, and says its length once. An upgrade keeps its handshake.
+pub fn end_hop(response: &mut ResponseHeader) -> Result<()> {
     if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
-        return;
+        return Ok(());
     }
     let nominated: Vec<HeaderName> = nominated(&response.headers)
         // What frames the response is not for a site to take away.
@@ -222,6 +247,21 @@ pub fn end_hop(response: &mut pingora::http::ResponseHeader) {
             response.remove_header(name);
         }
     }
+    say_length_once(response)
+}
+
+/// A length that a site says twice, and the same each time, is one to us (RFC 9110 §8.6); to strict clients, and over
+/// HTTP/2, two of them are none. Where they differ the answer has been refused already.
+fn say_length_once(response: &mut ResponseHeader) -> Result<()> {
+    let mut lengths = response.headers.get_all(header::CONTENT_LENGTH).iter();
+    let Some(first) = lengths.next() else { return Ok(()) };
+    let comma = first.as_bytes().iter().position(|b| *b == b',');
+    if lengths.next().is_none() && comma.is_none() {
+        return Ok(());
+    }
+    let length = first.as_bytes()[..comma.unwrap_or(first.len())].trim_ascii();
+    let length = HeaderValue::from_bytes(length).or_err(ErrorType::InvalidHTTPHeader, "a length that is none")?;
+    response.insert_header(header::CONTENT_LENGTH, length)
 }
 
 const HOP_BY_HOP: [HeaderName; 4] = [

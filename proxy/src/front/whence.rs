@@ -6,6 +6,7 @@ use frontdesk_filters::caller::forwarded::{self, Meaning};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::{Result, http::RequestHeader};
 
+use super::head::is_authority;
 use crate::{
     accept::ConnInfo,
     label::{Fixed, Label},
@@ -88,14 +89,20 @@ impl Whence<'_> {
         // With the PROXY protocol it is the named client that speaks, and it is no proxy of ours.
         let trusted = forwarded::is_trusted(peer, &running.snapshot.settings.listen.trusted_proxies);
         let before = |name: &HeaderName| if trusted { joined(sent, name) } else { None };
-        let (scheme, stated) = match self.connection.tls {
+        let (scheme, spoken) = match self.connection.tls {
             true => ("https", const { HeaderValue::from_static("https") }),
             false => ("http", const { HeaderValue::from_static("http") }),
         };
         let told = &self.connection.address;
         let mut lines = Vec::with_capacity(5);
+        // A site that reads none but the other names is not to be told otherwise in them.
+        let stated = match trusted {
+            true => forwarded::stated(peer, sent, &running.snapshot.settings.listen.trusted_proxies),
+            false => None,
+        };
         let all = match before(&X_FORWARDED_FOR.name) {
             Some(before) => value(format!("{before}, {peer}"))?,
+            None if stated.is_some() && self.client != peer => value(format!("{}, {peer}", self.client))?,
             None => told.clone(),
         };
         lines.push((&X_FORWARDED_FOR, all));
@@ -105,9 +112,11 @@ impl Whence<'_> {
         }
         let said_before = |name: &HeaderName| trusted && sent.contains_key(name);
         if !said_before(&X_FORWARDED_PROTO.name) {
-            lines.push((&X_FORWARDED_PROTO, stated));
+            let scheme = stated.as_ref().and_then(|stated| stated.scheme);
+            lines.push((&X_FORWARDED_PROTO, scheme.map_or(spoken, HeaderValue::from_static)));
         }
-        if let (false, Some(host)) = (said_before(&X_FORWARDED_HOST.name), &self.host) {
+        let host = stated.and_then(|stated| HeaderValue::try_from(stated.host?).ok()).filter(is_authority);
+        if let (false, Some(host)) = (said_before(&X_FORWARDED_HOST.name), host.as_ref().or(self.host.as_ref())) {
             lines.push((&X_FORWARDED_HOST, host.clone()));
         }
         let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };

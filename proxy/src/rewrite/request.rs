@@ -11,6 +11,8 @@ use pingora::http::RequestHeader;
 
 use super::{known, text};
 
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
 /// What is remembered of the request until its response comes.
 #[derive(Debug, Default)]
 pub struct Asked {
@@ -28,12 +30,13 @@ pub fn prepare(snapshot: &Snapshot, request: &mut RequestHeader, version: Versio
         return Ok(asked);
     }
     let hash = snapshot.insertion.as_ref().map(|(_, hash)| hash.as_str()).filter(|_| version != Version::HTTP_10);
-    if hash.is_some() {
+    let takes_page = hash.is_some() && !rules_out_page(&request.headers);
+    if takes_page {
         cut_codings(request)?;
     }
     // A range of a page as we sent it is not a range of the page as the site has it.
     let of_ours = text(&request.headers, header::IF_RANGE).is_some_and(|v| validators::ours(v).is_some());
-    let of_page = hash.is_some()
+    let of_page = takes_page
         && request.headers.contains_key(header::RANGE)
         && known::was_page(request.raw_path()).unwrap_or_else(|| is_navigation(&request.headers));
     if of_ours || of_page {
@@ -45,7 +48,7 @@ pub fn prepare(snapshot: &Snapshot, request: &mut RequestHeader, version: Versio
     let conditions = match tags.map(|tags| validators::if_none_match(tags, hash)) {
         // What the client holds may never have gone through us: if it is a page, it is one without the notice.
         None | Some(Conditions::AsSent)
-            if hash.is_some()
+            if takes_page
                 && tags != Some("*")
                 && (tags.is_some() || request.headers.contains_key(header::IF_MODIFIED_SINCE))
                 && may_be_page(request) =>
@@ -109,10 +112,17 @@ fn cut_codings(request: &mut RequestHeader) -> pingora::Result<()> {
 
 /// Somebody goes to a page: a browser's navigation, or a client that names HTML.
 fn is_navigation(headers: &HeaderMap) -> bool {
-    match text(headers, HeaderName::from_static("sec-fetch-dest")) {
+    match text(headers, SEC_FETCH_DEST) {
         Some(destination) => matches!(destination, "document" | "iframe" | "frame" | "embed" | "object"),
         None => accept::of(headers).is_some_and(|a| accept::names(&a, "text/html")),
     }
+}
+
+/// Whether the request says itself that its answer is no page, whatever others get at its address: a browser fetches a
+/// picture or a script, or the client does not take HTML.
+fn rules_out_page(headers: &HeaderMap) -> bool {
+    let for_else = || text(headers, SEC_FETCH_DEST).is_some_and(|to| to != "empty" && !is_navigation(headers));
+    for_else() || accept::of(headers).is_some_and(|a| accept::weight_of(&a, "text/html") == 0)
 }
 
 /// Whether the answer may be a page: by what it was the last time, else by the little that a request tells.
@@ -123,18 +133,16 @@ fn may_be_page(request: &RequestHeader) -> bool {
     if is_navigation(&request.headers) {
         return true;
     }
-    if request.headers.contains_key("sec-fetch-dest") {
+    if request.headers.contains_key(SEC_FETCH_DEST) {
         return false;
     }
-    let takes_html = accept::of(&request.headers).is_none_or(|a| accept::weight_of(&a, "text/html") > 0);
     let last = request.uri.path().rsplit('/').next().unwrap_or("");
-    let page = match last.rsplit_once('.') {
+    match last.rsplit_once('.') {
         Some((_, extension)) => {
             matches!(extension, "html" | "htm" | "php" | "asp" | "aspx" | "jsp" | "do" | "cgi" | "pl" | "shtml")
         }
         None => true,
-    };
-    takes_html && page
+    }
 }
 
 fn set(request: &mut RequestHeader, name: HeaderName, value: Option<String>) -> pingora::Result<()> {

@@ -12,7 +12,7 @@ use crate::{
         ticket::{Ticket, Tickets},
     },
     fault::{Fault, Refusal},
-    media,
+    firewall, media,
     serve::{Incoming, Serve, Served},
     site::Settings,
     strict,
@@ -64,10 +64,16 @@ pub(super) struct Status;
 impl Serve for Status {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
         let id = places.first().map(|(_, id)| id.as_str()).unwrap_or_default();
-        served(match look(desk, request, id).await {
-            Ok(ticket) => Said::ok(later::polled(&desk.snapshot.converse, &ticket)),
-            Err(refusal) => Said::refused(&refusal),
-        })
+        match look(desk, request, id).await {
+            Ok(ticket) => {
+                let polled = later::polled(&desk.snapshot.converse, &ticket);
+                let told: Vec<String> = serde_json::from_value(polled["meta"]["flags"].clone()).unwrap_or_default();
+                let mut served = served(Said::ok(polled));
+                served.reply.headers.extend(firewall::header(&told));
+                served
+            }
+            Err(refusal) => served(Said::refused(&refusal)),
+        }
     }
 }
 
