@@ -21,6 +21,7 @@ fn exempt(request: &Request) -> Reply {
             reply.status = 206;
             reply
         }
+        "/file" => Reply::html(PAGE).header("Content-Disposition", "Attachment; filename=page.html"),
         "/no-transform" => Reply::html(PAGE).header("Cache-Control", "public, no-transform"),
         "/utf16" => of_type("text/html; charset=utf-16le"),
         "/utf16-quoted" => of_type("text/html; Charset=\"UTF-16\""),
@@ -39,7 +40,7 @@ fn exempt(request: &Request) -> Reply {
     }
 }
 
-const PATHS: [&str; 17] = [
+const PATHS: [&str; 18] = [
     "/json",
     "/png",
     "/svg",
@@ -48,6 +49,7 @@ const PATHS: [&str; 17] = [
     "/css",
     "/untyped",
     "/part",
+    "/file",
     "/no-transform",
     "/utf16",
     "/utf16-quoted",

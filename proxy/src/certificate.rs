@@ -11,6 +11,8 @@ use rustls::{
     sign::CertifiedKey,
 };
 
+use crate::source::regular;
+
 /// The certificate in use. Handshakes read it; a reload replaces it.
 #[derive(Debug, Default)]
 pub struct Certificate(ArcSwapOption<CertifiedKey>);
@@ -32,18 +34,33 @@ impl ResolvesServerCert for Certificate {
 /// Reads a PEM chain and its key, and checks that they belong together.
 pub fn certified_key(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
     let chain = chain(cert)?;
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|e| format!("{}: no private key: {e}", key.display()))?;
-    CertifiedKey::from_der(chain, private, &ring::default_provider())
-        .map_err(|e| format!("{} and {} do not fit together: {e}", cert.display(), key.display()))
+    CertifiedKey::from_der(chain, private_key(key)?, &ring::default_provider()).map_err(|e| {
+        let (cert, key) = (cert.display(), key.display());
+        format!("{cert} and {key} do not fit together: {e}; the first certificate has to be the one that was made for the key")
+    })
+}
+
+/// Reads the private key in a PEM file.
+pub fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
+    PrivateKeyDer::from_pem_slice(&read(file)?).map_err(|e| {
+        let file = file.display();
+        format!("{file}: no private key: {e}; write it as PEM, without a passphrase (-----BEGIN PRIVATE KEY-----)")
+    })
 }
 
 /// Reads a PEM file with one certificate or more.
 pub fn chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let certificates: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(file).map_err(|e| format!("{}: {e}", file.display()))?.collect();
+    let bytes = read(file)?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match certificates {
         Ok(chain) if !chain.is_empty() => Ok(chain),
-        Ok(_) => Err(format!("{}: holds no certificate", file.display())),
+        Ok(_) => {
+            Err(format!("{}: holds no certificate; write it as PEM (-----BEGIN CERTIFICATE-----)", file.display()))
+        }
         Err(e) => Err(format!("{}: {e}", file.display())),
     }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    regular(file).map_err(|e| format!("{}: {e}", file.display()))
 }

@@ -130,12 +130,37 @@ fn sounds_secret(key: &str) -> bool {
         || ["token", "secret", "password", "passwd", "api_key", "private_key"].iter().any(ends_with)
 }
 
-/// A URL without the user and password in it.
+/// A URL without the user and password in it, and without what its query calls a secret.
 pub(super) fn without_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    match authority.rfind('@') {
-        Some(at) => format!("{scheme}://{REDACTED}{}", &rest[at..]),
-        None => text.into(),
+    let (user, rest) = authority.rfind('@').map_or(("", rest), |at| (REDACTED, &rest[at..]));
+    let Some((path, query)) = rest.split_once('?') else { return format!("{scheme}://{user}{rest}") };
+    let pair = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if sounds_secret(name) || name.to_ascii_lowercase().ends_with("key") => {
+            format!("{name}={REDACTED}")
+        }
+        _ => pair.to_owned(),
+    };
+    let query: Vec<String> = query.split('&').map(pair).collect();
+    format!("{scheme}://{user}{path}?{}", query.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_shown_without_what_opens_them() {
+        let same = ["http://a/b?c=d&e", "unix:/run/x", "https://a", "a:b", "http://a/?monkeys=1"];
+        for text in same {
+            assert_eq!(without_password(text), text);
+        }
+        assert_eq!(without_password("redis://:pw@a:1/0"), "redis://[redacted]@a:1/0");
+        assert_eq!(
+            without_password("ws://u:p@a/?x=1&api_key=s&Token=t"),
+            "ws://[redacted]@a/?x=1&api_key=[redacted]&Token=[redacted]"
+        );
+        assert_eq!(without_password("http://a/?key=s&"), "http://a/?key=[redacted]&");
     }
 }

@@ -118,6 +118,12 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
         let finding = found.warning(item.line, trail.key("confirmation.consequence"), "is shown as it is written");
         finding.hint("confirmation.summary alone is a template");
     }
+    let types = capability.at(&["ahp", "response_types"]).map(Item::items).unwrap_or_default();
+    for item in types.iter().filter(|item| item.str().is_some_and(|kind| !ahp::is_type(kind))) {
+        let what = format!("{} is no type that a manifest takes; clients that check it refuse all of it", item.shown());
+        let finding = found.warning(item.line, trail.key("ahp").key("response_types"), what);
+        finding.hint("text/NAME, application/NAME, media/NAME, file/NAME or x-OWN/NAME, without dots and plus signs");
+    }
     let is_action =
         text(capability, "type").and_then(lower_capability::capability_kind).is_some_and(|kind| kind.is_action());
     if !is_action {

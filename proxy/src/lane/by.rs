@@ -116,7 +116,7 @@ enum Matters {
     Date,
     Length,
     Coding,
-    /// It belongs to the hop from the site to here.
+    /// It belongs to the hop from the site to here, as trailers do that are passed over.
     Hop,
 }
 
@@ -124,6 +124,7 @@ impl Matters {
     fn of(name: &[u8]) -> Option<Self> {
         let (lower, what): (&[u8], Self) = match name.len() {
             4 => (b"date", Self::Date),
+            7 if name[0].eq_ignore_ascii_case(&b't') => (b"trailer", Self::Hop),
             7 => (b"upgrade", Self::Hop),
             10 if name[0].eq_ignore_ascii_case(&b'c') => (b"connection", Self::Connection),
             10 => (b"keep-alive", Self::Hop),

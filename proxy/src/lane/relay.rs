@@ -113,6 +113,8 @@ impl<'r> Relay<'_, 'r> {
         }
         let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
         front_head::end_hop(&mut head).map_err(Error::into_up)?;
+        // What it announces is passed over here.
+        head.remove_header(&header::TRAILER);
         let sent = (head.status, &head.headers);
         let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
         self.ctx.page = page;

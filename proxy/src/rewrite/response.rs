@@ -63,7 +63,7 @@ pub fn prepare(
     }
     let coding = left_alone(status, sent, version);
     // A page that stays as it is has its 304 like anything else; one that only this client gets so may be another's.
-    let touched = html && !matches!(coding, Err("no_transform" | "charset" | "coding"));
+    let touched = html && !matches!(coding, Err("no_transform" | "attachment" | "charset" | "coding"));
     if status == StatusCode::OK && *method != Method::POST {
         known::learn(request.raw_path(), touched);
     }
@@ -115,6 +115,10 @@ fn left_alone(status: StatusCode, sent: &impl Fields, version: Version) -> Resul
     if kind::no_transform(sent.all(&header::CACHE_CONTROL).filter_map(text)) {
         return Err("no_transform");
     }
+    if sent.all(&header::CONTENT_DISPOSITION).any(is_attachment) {
+        // Somebody's file: it is stored, and is to be what the site has.
+        return Err("attachment");
+    }
     if !sent.text(&header::CONTENT_TYPE).is_some_and(kind::is_page) {
         return Err("charset");
     }
@@ -124,6 +128,11 @@ fn left_alone(status: StatusCode, sent: &impl Fields, version: Version) -> Resul
         (Some(one), None) => text(one).and_then(Coding::parse).ok_or("coding"),
         _ => Err("coding"),
     }
+}
+
+fn is_attachment(disposition: &[u8]) -> bool {
+    let kind = disposition.split(|byte| *byte == b';').next().unwrap_or_default();
+    kind.trim_ascii().eq_ignore_ascii_case(b"attachment")
 }
 
 /// Whatever its charset.

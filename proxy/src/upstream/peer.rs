@@ -8,9 +8,8 @@ use pingora::{
     upstreams::peer::HttpPeer,
     utils::tls::{CertKey, WrappedX509, parse_x509},
 };
-use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 
-use crate::certificate::{certified_key, chain};
+use crate::certificate::{certified_key, chain, private_key};
 
 /// How long an idle connection is kept, to an upstream or to somebody else.
 pub const KEPT: Duration = Duration::from_secs(55);
@@ -65,7 +64,7 @@ fn authorities(file: &Path) -> Result<Arc<[WrappedX509]>, String> {
 fn client_certificate(cert: &Path, key: &Path) -> Result<Arc<CertKey>, String> {
     certified_key(cert, key)?;
     let chain = chain(cert)?.iter().map(|c| c.to_vec()).collect();
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|e| format!("{}: {e}", key.display()))?;
+    let private = private_key(key)?;
     let made = catch_unwind(|| CertKey::new(chain, private.secret_der().to_vec()));
     made.map(Arc::new).map_err(|_| format!("{}: a certificate that cannot be read", cert.display()))
 }

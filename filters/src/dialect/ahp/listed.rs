@@ -169,6 +169,18 @@ pub(crate) fn can_be_named(name: &str) -> Result<(), String> {
     Err(format!("is no name that agents can call; write at most {NAME} {how}, as in \"flights_search\""))
 }
 
+/// Whether a type can stand in a manifest (§5.5), in any case.
+pub(crate) fn is_type(kind: &str) -> bool {
+    let word = |text: &str, more: &[u8]| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || more.contains(&b))
+    };
+    kind.to_ascii_lowercase().split_once('/').is_some_and(|(class, name)| {
+        let own = class.strip_prefix("x-").is_some_and(|own| word(own, b"-"));
+        (own || ["text", "application", "media", "file"].contains(&class)) && word(name, b"_-")
+    })
+}
+
 /// `flights.search` → `flights_search`: lower case, no dots or hyphens, begins with a letter.
 fn name_from_id(id: &str) -> String {
     let name: String =
@@ -192,6 +204,18 @@ mod tests {
         assert!(can_be_named("a").is_ok() && can_be_named(&"a".repeat(64)).is_ok() && can_be_named("a1_b").is_ok());
         for wrong in ["", "A", "1a", "_a", "a-b", "a b", "a/b", "a{b}", "ä", "a.b", &"a".repeat(65)] {
             assert!(can_be_named(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn types_have_the_form_that_a_manifest_takes() {
+        for fits in ["text/answer", "application/data", "X-Shop/price-list_2", "media/image"] {
+            assert!(is_type(fits), "{fits}");
+        }
+        for wrong in
+            ["", "text", "text/", "application/ld+json", "application/vnd.a", "x-/a", "x-1/a", "image/png", "text/1"]
+        {
+            assert!(!is_type(wrong), "{wrong}");
         }
     }
 

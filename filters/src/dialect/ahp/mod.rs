@@ -22,6 +22,7 @@ mod words;
 pub(crate) use converse::{Converse, pattern};
 pub(crate) use endpoint::{body, served};
 pub(crate) use later::delivery;
+pub(crate) use listed::is_type;
 pub(crate) use question::Question;
 pub(crate) use said::Said;
 pub(crate) use words::compile as answer_template;
