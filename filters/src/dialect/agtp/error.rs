@@ -74,7 +74,8 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
             scopes(Wrong::required("scope-required", refusal.detail.clone()), refusal)
         }
         Fault::MissingScope => scopes(said(455, "scope-violation"), refusal),
-        Fault::Forbidden => said(403, "forbidden"),
+        Fault::Forbidden if refusal.reason == Fault::Forbidden.reason() => said(403, "forbidden"),
+        Fault::Forbidden => said(403, "forbidden").with("reason", refusal.reason),
         Fault::RateLimited => said(429, "rate-limited"),
         Fault::NotImplemented => said(501, "not-implemented"),
         Fault::InvalidInput => said(422, "schema-validation-failed"),
@@ -182,6 +183,10 @@ mod tests {
         assert_eq!(of(Fault::Unauthenticated, None), (262, "credentials-missing".into()));
         let rejected = Refusal { reason: "token_expired", ..Fault::Unauthenticated.into() };
         assert_eq!(of(rejected, None), (401, "unauthorized".into()));
+        let blocked = Refusal { reason: "harness_blocked", ..Fault::Forbidden.into() };
+        let (plain, blocked) = (wrong(&Fault::Forbidden.into(), None, 455), wrong(&blocked, None, 455));
+        assert_eq!((blocked.status, blocked.members.get("reason")), (403, Some(&json!("harness_blocked"))));
+        assert_eq!((plain.status, plain.members.get("reason")), (403, None));
         assert_eq!(of(Fault::MissingScope, None).0, 455);
         assert_eq!(wrong(&Fault::MissingScope.into(), None, 262).members["type"], "scope-required");
         assert_eq!(of(Fault::ConfirmationRequired, None), (262, "confirmation-required".into()));
