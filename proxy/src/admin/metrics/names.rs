@@ -202,7 +202,8 @@ impl Metrics {
         for result in ["success", "failure"] {
             self.reloads.with_label_values(&[result]);
         }
-        for reason in REFUSED_AT_THE_DOOR {
+        // The first one of the last is worth an alert.
+        for reason in REFUSED_AT_THE_DOOR.into_iter().chain(["store_full"]) {
             self.rejections.with_label_values(&[reason]);
         }
         for fault in [Fault::Unreachable, Fault::BadGateway, Fault::GatewayTimeout, Fault::Unavailable, Fault::Internal]
