@@ -224,6 +224,19 @@ fn check_finds_mistakes_about_callers_and_stores() {
     }
 }
 
+/// The server itself is not asked: it may be out of reach from where a file is checked.
+#[test]
+fn check_reads_the_url_of_redis_to_its_end() {
+    let checked = |url: &str| check(format!("{SMALLEST}[store]\nurl = \"{url}\"\n"));
+    for wrong in ["redis://:hunter2@h:port/0", "redis://h:1/first", "rediss://h/#insecure"] {
+        let checked = checked(wrong);
+        assert_eq!(checked.code, 1, "{wrong}: {}", checked.said);
+        assert!(checked.said.contains("store.url: ") && checked.said.contains("host:6379/0\""), "{}", checked.said);
+        assert!(!checked.said.contains("hunter2"), "{}", checked.said);
+    }
+    assert_eq!(checked("redis://127.0.0.1:1/0").code, 0);
+}
+
 #[test]
 fn check_refuses_an_agents_key_that_can_never_verify() {
     for jwk in [

@@ -7,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use frontdesk_filters::site::{self, Declaration, Mistake, Outline, Outside, Refused, Review};
+use frontdesk_filters::site::{self, Declaration, Mistake, Outline, Outside, Refused, Review, StoreHome};
 
-use crate::{certificate::Certificate, outbound::lines, upstream};
+use crate::{certificate::Certificate, outbound::lines, store::Store, upstream};
 
 /// Where the configuration comes from.
 #[derive(Debug, Clone)]
@@ -112,6 +112,12 @@ pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
     }
     if let Err(e) = upstream::prove(&settings.upstream) {
         mistakes.push(format!("upstream: {e}"));
+    }
+    // A file is there where it runs; Redis is not asked for.
+    if let StoreHome::Redis(_) = &settings.store.home
+        && let Err(e) = Store::open(&settings.store)
+    {
+        mistakes.push(e);
     }
     if let Some(harness) = &settings.harness {
         let token = Some(harness.token.as_str());
