@@ -75,11 +75,16 @@ async fn forwarding_by_the_one_header_is_told_by_the_others() {
         assert_eq!(seen.headers.all("x-real-ip"), ["203.0.113.9"], "{via:?}");
         assert!(seen.headers.joined("forwarded").starts_with(said), "{via:?}: {:?}", seen.headers);
     }
-    // What it says besides is more exact, and what is no host names nobody.
-    let ask = Ask::get("/").header("Forwarded", "for=203.0.113.9;host=\"a b\"").header("X-Forwarded-Proto", "https");
-    desk.ask(Via::H1, ask).await;
-    assert_eq!(origin.last().headers.all("x-forwarded-proto"), ["https"]);
+    // What is no host names nobody.
+    desk.ask(Via::H1, Ask::get("/").header("Forwarded", "for=203.0.113.9;host=\"a b\"")).await;
     assert_eq!(origin.last().headers.all("x-forwarded-host"), ["site.test"]);
+    // Who speaks by another name may have passed on what a client wrote.
+    let strangers = || Ask::get("/").header("Forwarded", "for=203.0.113.9;proto=https;host=evil.test");
+    for (name, value) in [("X-Real-IP", "203.0.113.9"), ("X-Forwarded-Proto", "http")] {
+        desk.ask(Via::H1, strangers().header(name, value)).await;
+        assert_eq!(origin.last().headers.all("x-forwarded-proto"), ["http"], "{name}");
+        assert_eq!(origin.last().headers.all("x-forwarded-host"), ["site.test"], "{name}");
+    }
 }
 
 /// A site is asked by path, whatever a client took us for (RFC 9112 §3.2).

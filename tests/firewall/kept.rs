@@ -128,4 +128,11 @@ async fn firewall_flags_what_steps_said_before_one_failed() {
     assert_eq!(said, "[redacted:github-token]", "{}", failed.text());
     assert_eq!(failed.headers.joined(FLAGS), "secret-redacted;rules=github-token");
     desk.metric_reaches("frontdesk_firewall_total{rule=\"github-token\"}", 1.0).await;
+    assert_eq!(desk.metric("frontdesk_firewall_total{rule=\"github-token\"}").await, Some(1.0), "once");
+    // What may not leave at all is counted too.
+    let desk = site(&origin, &(of("first") + &of("second") + &both + recipe)).set("firewall", "secrets = \"block\"");
+    let desk = desk.start().await;
+    let failed = desk.call(call("/agent/both", &json!({})).bearer(FULL).header("Idempotency-Key", "k")).await;
+    assert!(failed.json()["error"]["details"].get("steps").is_none(), "{}", failed.text());
+    desk.metric_reaches("frontdesk_firewall_total{rule=\"github-token\"}", 1.0).await;
 }

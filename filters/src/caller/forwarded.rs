@@ -86,10 +86,12 @@ pub struct Stated<'h> {
     pub host: Option<&'h str>,
 }
 
-/// What `Forwarded` says besides the address, where the peer is trusted and there is no `X-Forwarded-For`: the element
-/// that [`client_address`] comes to, which the trusted proxy nearest to the client has added (RFC 7239 §4).
+/// What `Forwarded` says besides the address, where the peer is trusted and speaks in no other way: the element that
+/// [`client_address`] comes to, which the trusted proxy nearest to the client has added (RFC 7239 §4). A proxy that says
+/// such things under another name may know nothing of `Forwarded`, and have passed on what a client wrote.
 pub fn stated<'h>(peer: IpAddr, headers: &'h HeaderMap, trusted: &[IpNet]) -> Option<Stated<'h>> {
-    if headers.contains_key(X_FORWARDED_FOR) || !headers.contains_key(FORWARDED) {
+    let elsewhere = [X_FORWARDED_FOR, "x-forwarded-proto", "x-forwarded-host", "x-real-ip"];
+    if !headers.contains_key(FORWARDED) || elsewhere.iter().any(|name| headers.contains_key(*name)) {
         return None;
     }
     let element = search(peer, headers, trusted, List::Forwarded).1?;
@@ -248,8 +250,10 @@ mod tests {
         assert_eq!(said("for=unknown;proto=https"), Some((Some("https"), None)));
         assert_eq!(said("proto=gopher"), Some((None, None)));
         assert_eq!(said("proto=http;proto=https"), Some((None, None)));
-        let both = headers(&[("forwarded", "proto=https"), ("x-forwarded-for", "192.0.2.7")]);
-        assert_eq!(stated(proxy, &both, &trusted), None, "what it says elsewhere is enough");
+        for name in ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-real-ip"] {
+            let both = headers(&[("forwarded", "proto=https;host=evil"), (name, "192.0.2.7")]);
+            assert_eq!(stated(proxy, &both, &trusted), None, "it speaks by {name}");
+        }
         let one = headers(&[("forwarded", "proto=https")]);
         assert_eq!(stated("192.0.2.1".parse().unwrap(), &one, &trusted), None, "a stranger");
     }

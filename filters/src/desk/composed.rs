@@ -21,6 +21,7 @@ use super::{
 use crate::{
     desk::Violation,
     fault::{Fault, Refusal},
+    firewall::Flags,
     site,
 };
 
@@ -186,7 +187,8 @@ impl Step<'_> {
             let status = account.upstream_status;
             let within = take(&mut account.steps);
             if result.is_err() {
-                self.account.found(&account.flags, account.flagged.clone());
+                // They are counted with the step.
+                self.account.found(&Flags::default(), account.flagged.clone());
             }
             self.account.steps.push(account);
             self.account.steps.extend(within);

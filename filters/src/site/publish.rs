@@ -122,12 +122,15 @@ fn shown(item: &Item, table: Option<&Table>, secret: bool) -> Json {
 /// Whether a key that the table of keys does not describe is likely to hold a secret; the short ones are the private
 /// members of a JWK.
 fn sounds_secret(key: &str) -> bool {
+    ["d", "p", "q", "dp", "dq", "qi", "k"].iter().any(|name| key.eq_ignore_ascii_case(name)) || ends_like_a_secret(key)
+}
+
+fn ends_like_a_secret(key: &str) -> bool {
     let ends_with = |end: &&str| {
         let tail = key.len().checked_sub(end.len()).and_then(|at| key.as_bytes().get(at..));
         tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
     };
-    ["d", "p", "q", "dp", "dq", "qi", "k"].iter().any(|name| key.eq_ignore_ascii_case(name))
-        || ["token", "secret", "password", "passwd", "api_key", "private_key"].iter().any(ends_with)
+    ["token", "secret", "password", "passwd", "api_key", "private_key"].iter().any(ends_with)
 }
 
 /// A URL without the user and password in it, and without what its query calls a secret.
@@ -137,7 +140,7 @@ pub(super) fn without_password(text: &str) -> String {
     let (user, rest) = authority.rfind('@').map_or(("", rest), |at| (REDACTED, &rest[at..]));
     let Some((path, query)) = rest.split_once('?') else { return format!("{scheme}://{user}{rest}") };
     let pair = |pair: &str| match pair.split_once('=') {
-        Some((name, _)) if sounds_secret(name) || name.to_ascii_lowercase().ends_with("key") => {
+        Some((name, _)) if ends_like_a_secret(name) || name.to_ascii_lowercase().ends_with("key") => {
             format!("{name}={REDACTED}")
         }
         _ => pair.to_owned(),
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn urls_are_shown_without_what_opens_them() {
-        let same = ["http://a/b?c=d&e", "unix:/run/x", "https://a", "a:b", "http://a/?monkeys=1"];
+        let same = ["http://a/b?q=d&p=2&e", "unix:/run/x", "https://a", "a:b", "http://a/?monkeys=1"];
         for text in same {
             assert_eq!(without_password(text), text);
         }

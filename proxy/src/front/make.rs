@@ -138,6 +138,8 @@ impl Site for Fetching<'_> {
         }
         let (mut head, body) = answered?;
         head::end_hop(&mut head).ok()?;
+        // Of trailers nothing is kept here.
+        head.remove_header(&header::TRAILER);
         let (status, headers) = (head.status, head.headers.clone());
         Some(match body {
             Body::Whole(body) => Got::Whole(Answer { status, headers, body }),

@@ -120,7 +120,7 @@ fn is_navigation(headers: &HeaderMap) -> bool {
 
 /// Whether the request says itself that its answer is no page, whatever others get at its address: a browser fetches a
 /// picture or a script, or the client does not take HTML.
-fn rules_out_page(headers: &HeaderMap) -> bool {
+pub(super) fn rules_out_page(headers: &HeaderMap) -> bool {
     let for_else = || text(headers, SEC_FETCH_DEST).is_some_and(|to| to != "empty" && !is_navigation(headers));
     for_else() || accept::of(headers).is_some_and(|a| accept::weight_of(&a, "text/html") == 0)
 }

@@ -14,6 +14,7 @@ use super::{
     body::{PageBody, Place},
     changes::{Changes, Fields, text},
     known,
+    request::rules_out_page,
 };
 use crate::admin::metrics::Metrics;
 
@@ -64,7 +65,9 @@ pub fn prepare(
     let coding = left_alone(status, sent, version);
     // A page that stays as it is has its 304 like anything else; one that only this client gets so may be another's.
     let touched = html && !matches!(coding, Err("no_transform" | "attachment" | "charset" | "coding"));
-    if status == StatusCode::OK && *method != Method::POST {
+    // The coding may be what this client alone is offered, whose offer went up as it was.
+    let of_this_client = matches!(coding, Err("coding")) && rules_out_page(&request.headers);
+    if status == StatusCode::OK && *method != Method::POST && !of_this_client {
         known::learn(request.raw_path(), touched);
     }
     if !html {
