@@ -184,12 +184,22 @@ fn put_in(schema: &Value, root: &Value, named: &impl Named, depth: usize) -> Res
 }
 
 /// A schema without the names that it gives itself and its parts, for where it stands more than once: a name may stand
-/// once in a document (JSON Schema core, §8.2). No reference may be left in it.
+/// once in a document (JSON Schema core, §8.2). No reference may be left in it. It names no draft then, so the tuples of
+/// the one before are written as they are today (2020-12 core, §10.3.1).
 pub(crate) fn unnamed(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
             let mut whole = Map::new();
+            let is_tuple = members.get("items").is_some_and(Value::is_array);
             for (key, value) in members.iter().filter(|(key, _)| !NAMES.contains(&key.as_str())) {
+                let key = match key.as_str() {
+                    "items" if is_tuple => "prefixItems",
+                    "additionalItems" if is_tuple => "items",
+                    key => key,
+                };
+                if key == "prefixItems" && value.as_array().is_some_and(Vec::is_empty) {
+                    continue;
+                }
                 let kept = match Part::of(key, value) {
                     Part::Definitions => continue,
                     Part::Named(schemas) => {
@@ -198,7 +208,7 @@ pub(crate) fn unnamed(schema: &Value) -> Value {
                     Part::Values | Part::Reference(_) => value.clone(),
                     Part::Schema => unnamed(value),
                 };
-                whole.insert(key.clone(), kept);
+                whole.insert(key.to_owned(), kept);
             }
             Value::Object(whole)
         }
@@ -285,6 +295,10 @@ mod tests {
             "anyOf": [{}],
         });
         assert_eq!(unnamed(&named), left);
+        let before = json!({ "items": [{ "$id": "a", "type": "null" }], "additionalItems": false });
+        assert_eq!(unnamed(&before), json!({ "prefixItems": [{ "type": "null" }], "items": false }));
+        assert_eq!(unnamed(&json!({ "items": [], "additionalItems": true })), json!({ "items": true }));
+        assert_eq!(unnamed(&json!({ "properties": { "items": {} } })), json!({ "properties": { "items": {} } }));
     }
 
     #[test]
