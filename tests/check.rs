@@ -224,6 +224,23 @@ fn check_finds_mistakes_about_callers_and_stores() {
     }
 }
 
+#[test]
+fn check_says_what_to_write_into_a_certificates_file() {
+    let dir = Dir::new();
+    let tls = "[listen]\nhttps = \"127.0.0.1:0\"\n[tls]\ncert = \"tls.crt\"\nkey = \"tls.key\"\n";
+    dir.write("frontdesk.toml", format!("{SMALLEST}{tls}"));
+    dir.write("tls.key", "none");
+    for (held, says) in [
+        ("none".to_owned(), "holds no certificate; write it as PEM"),
+        (" ".repeat(16 * 1024 * 1024 + 1), "it is longer than 16 MiB"),
+    ] {
+        dir.write("tls.crt", held);
+        let checked = check_in(&dir);
+        assert_eq!(checked.code, 1, "{}", checked.said);
+        assert!(checked.said.contains("tls.crt: ") && checked.said.contains(says), "{}", checked.said);
+    }
+}
+
 /// The server itself is not asked: it may be out of reach from where a file is checked.
 #[test]
 fn check_reads_the_url_of_redis_to_its_end() {

@@ -203,6 +203,27 @@ async fn untouched_is_what_is_asked_for_by_who_takes_no_page() {
     assert_eq!(origin.last().header("accept-encoding"), Some("gzip"));
 }
 
+/// A coding that one client alone is offered says nothing of what others get.
+#[tokio::test]
+async fn untouched_in_a_coding_for_one_is_a_page_for_others() {
+    let origin = Origin::start(|request: &Request| {
+        let dictionary = request.header("accept-encoding").is_some_and(|offered| offered.contains("dcz"));
+        match (request.header("if-none-match"), dictionary) {
+            (Some("\"a\""), _) => Reply::new(304).header("ETag", "\"a\""),
+            (_, true) => Reply::html("coded").header("Content-Encoding", "dcz"),
+            _ => Reply::html(PAGE).header("ETag", "\"a\""),
+        }
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    let page = || Ask::get("/").accept("text/html");
+    assert_eq!(desk.ask(Via::H1, page()).await.status, 200);
+    let data = Ask::get("/").accept("application/json").header("Accept-Encoding", "dcz");
+    assert_eq!(desk.ask(Via::H1, data).await.text(), "coded");
+    let sent_before_us = desk.ask(Via::H1, page().header("If-None-Match", "\"a\"")).await;
+    assert_eq!(sent_before_us.status, 200, "it has no notice yet");
+}
+
 #[tokio::test]
 async fn untouched_are_204_205_and_304() {
     let origin = Origin::start(|request: &Request| match request.target.as_str() {

@@ -245,11 +245,9 @@ impl ProxyHttp for Front {
         }
         ctx.head_watch = None;
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
-        head::end_hop(response)?;
-        if response.version != Version::HTTP_2 || session.req_header().version != Version::HTTP_2 {
-            // The library passes trailers over then; nobody is to wait for them.
-            response.remove_header(&header::TRAILER);
-        }
+        // The library passes them on from frames to frames, and over anywhere else.
+        let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
+        head::end_hop(response, has_trailers)?;
         let running = ctx.running(&self.live);
         let Session { downstream_session, downstream_modules_ctx, .. } = session;
         let (page, changes) = rewrite::prepare_response(

@@ -64,9 +64,8 @@ impl Account {
         }
     }
 
-    /// Takes note of what was found in what leaves, in whose words whoever called hears of it.
-    pub(super) fn found(&mut self, flags: &Flags, words: Vec<String>) {
-        self.flags.merge(flags);
+    /// Takes note of the words in which whoever called hears of what was found.
+    pub(super) fn told_of(&mut self, words: Vec<String>) {
         for word in words {
             if !self.flagged.contains(&word) {
                 self.flagged.push(word);

@@ -21,7 +21,6 @@ use super::{
 use crate::{
     desk::Violation,
     fault::{Fault, Refusal},
-    firewall::Flags,
     site,
 };
 
@@ -187,8 +186,8 @@ impl Step<'_> {
             let status = account.upstream_status;
             let within = take(&mut account.steps);
             if result.is_err() {
-                // They are counted with the step.
-                self.account.found(&Flags::default(), account.flagged.clone());
+                // What was found is counted with the step.
+                self.account.told_of(account.flagged.clone());
             }
             self.account.steps.push(account);
             self.account.steps.extend(within);
@@ -201,7 +200,8 @@ impl Step<'_> {
             };
             self.account.unkept |= step.account.unkept;
             if result.is_err() {
-                self.account.found(&step.account.flags, take(&mut step.account.flagged));
+                self.account.flags.merge(&step.account.flags);
+                self.account.told_of(take(&mut step.account.flagged));
             }
             step.tell_outcome(result.as_ref().err());
             if step.account.supervision == OPEN {
@@ -234,7 +234,9 @@ impl Step<'_> {
         progress: &Progress,
     ) -> Broken {
         let mut needed = progress.done.iter().filter(|at| all.parts.get(**at).is_some_and(|part| part.is_needed));
-        let goes_on = needed.all(|at| progress.said.get(*at).is_some_and(|told| self.keeps_whole(told)));
+        // Looked at only where it matters.
+        let goes_on = !may_be_allowed_later(&refusal)
+            || needed.all(|at| progress.said.get(*at).is_some_and(|told| self.keeps_whole(told)));
         let Broken { refusal, reached } = broken(all, at, refusal, reached, (progress, goes_on));
         Broken { refusal: self.scrubbed(refusal), reached }
     }

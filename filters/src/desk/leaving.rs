@@ -91,15 +91,16 @@ impl Step<'_> {
     pub(super) fn scrubbed(&mut self, mut refusal: Refusal) -> Refusal {
         if let Some(details) = &mut refusal.details {
             let pass = |details: &Value| self.desk.snapshot.firewall.pass(details.to_string().into(), Form::Json);
-            let (mut passed, mut blocked) = (pass(details), Flags::default());
+            let mut passed = pass(details);
             if let Some(all) = details.as_object_mut().filter(|_| passed.blocked) {
                 // What is ours to say stays: which step it was, and whether it may be gone on with.
                 all.remove("steps");
-                blocked.merge(&passed.flags);
+                self.account.flags.merge(&passed.flags);
                 passed = pass(details);
             }
             let words = if passed.blocked { Vec::new() } else { passed.flags.told() };
-            self.account.found(&blocked.merged(&passed.flags), words);
+            self.account.flags.merge(&passed.flags);
+            self.account.told_of(words);
             if passed.blocked {
                 refusal.details = (details["may_go_on"] == true).then(|| json!({ "may_go_on": true }));
             } else if !passed.flags.is_empty() {

@@ -40,15 +40,15 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 pub(super) struct Ending {
     pub(super) live: Arc<Live>,
     pub(super) gate: Arc<Gate>,
+    /// The same for the operator's address.
+    pub(super) admin_gate: Arc<Gate>,
     pub(super) entry: Arc<Entry>,
     pub(super) errands: Errands,
     pub(super) chains: Arc<Chains>,
     pub(super) draining: Arc<AtomicBool>,
     /// Says that nobody is accepted any more.
     pub(super) drain: watch::Sender<bool>,
-    /// Those of the operator's address.
-    pub(super) admin_gate: Arc<Gate>,
-    /// The same for them.
+    /// The same for the operator's address.
     pub(super) admin_drain: watch::Sender<bool>,
     pub(super) traces: Option<Arc<Traces>>,
     pub(super) access: Arc<AccessLog>,

@@ -233,7 +233,8 @@ pub fn nominated(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> {
 }
 
 /// Removes from a response what belongs to one hop only, and says its length once. An upgrade keeps its handshake.
-pub fn end_hop(response: &mut ResponseHeader) -> Result<()> {
+/// `has_trailers`: they are passed on; where they are not, nobody is to wait for what announces them.
+pub fn end_hop(response: &mut ResponseHeader, has_trailers: bool) -> Result<()> {
     if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
         return Ok(());
     }
@@ -246,6 +247,9 @@ pub fn end_hop(response: &mut ResponseHeader) -> Result<()> {
         if response.headers.contains_key(name) {
             response.remove_header(name);
         }
+    }
+    if !has_trailers && response.headers.contains_key(header::TRAILER) {
+        response.remove_header(&header::TRAILER);
     }
     say_length_once(response)
 }

@@ -112,9 +112,7 @@ impl<'r> Relay<'_, 'r> {
             return Ok(());
         }
         let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
-        front_head::end_hop(&mut head).map_err(Error::into_up)?;
-        // What it announces is passed over here.
-        head.remove_header(&header::TRAILER);
+        front_head::end_hop(&mut head, false).map_err(Error::into_up)?;
         let sent = (head.status, &head.headers);
         let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
         self.ctx.page = page;

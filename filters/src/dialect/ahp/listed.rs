@@ -169,7 +169,7 @@ pub(crate) fn can_be_named(name: &str) -> Result<(), String> {
     Err(format!("is no name that agents can call; write at most {NAME} {how}, as in \"flights_search\""))
 }
 
-/// Whether a type can stand in a manifest (§5.5), in any case.
+/// Whether a type can stand in a manifest, by the schema of manifests (§4.1), in any case.
 pub(crate) fn is_type(kind: &str) -> bool {
     let word = |text: &str, more: &[u8]| {
         text.starts_with(|c: char| c.is_ascii_alphabetic())

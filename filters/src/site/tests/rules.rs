@@ -52,10 +52,6 @@ fn upstreams() {
     refuses("health_path = 'healthz'\n", "upstream.health_path: \"healthz\" must begin with \"/\"");
     refuses("connect_timeout = '0s'\n", "must be longer than nothing");
     warns("server_name = 'a'\n", "upstream.server_name: has no effect");
-    warns(
-        "[[capabilities]]\nid = 'a'\ntype = 'query'\n[capabilities.ahp]\nresponse_types = ['application/ld+json']\n",
-        "ahp.response_types: \"application/ld+json\" is no type that a manifest takes",
-    );
     warns("health_interval = '1s'\n", "has no effect without upstream.health_path");
     let two = declare_here("[upstream]\nurls = ['http://a', 'https://b']\n").unwrap().settings.upstream;
     assert_eq!(two.urls.iter().map(|url| url.port).collect::<Vec<_>>(), [80, 443]);
@@ -63,6 +59,10 @@ fn upstreams() {
 
 #[test]
 fn capabilities() {
+    warns(
+        "[[capabilities]]\nid = 'a'\ntype = 'query'\n[capabilities.ahp]\nresponse_types = ['application/ld+json']\n",
+        "ahp.response_types: \"application/ld+json\" is no type that a manifest takes",
+    );
     accepts(&capability(""));
     refuses("[[capabilities]]\ntype = 'query'\n", ":3: capabilities[0].id: missing");
     refuses("[[capabilities]]\nid = 'a'\n", "capabilities[0].type: missing");
