@@ -232,12 +232,15 @@ async fn supervision_that_changes_and_escalates_a_confirmed_call_comes_to_an_end
     let desk = setup.start().await;
     reachable(&desk).await;
     let asked = desk.ask(Via::H1, sell("k-1")).await;
-    let held = desk.ask(Via::H1, confirmed(sell("k-1"), &asked)).await;
-    assert_eq!(held.status, 403, "{}", held.text());
-    let waiting = desk_of_people(&desk).await;
-    decide(&desk, &waiting[0]["id"], json!({ "decision": "approve" })).await;
+    // The operator's people come last: they are asked about what the user confirmed, and not before.
     let anew = desk.ask(Via::H1, confirmed(sell("k-1"), &asked)).await;
     assert_eq!((anew.status, summary(&anew).as_str()), (428, "Sell 1 of \"tea\""), "{}", anew.text());
+    assert_eq!(desk_of_people(&desk).await, Vec::<Value>::new());
+    let held = desk.ask(Via::H1, confirmed(sell("k-1"), &anew)).await;
+    assert_eq!(held.status, 403, "{}", held.text());
+    let waiting = desk_of_people(&desk).await;
+    assert_eq!(waiting[0]["input"], json!({ "item": "tea", "qty": 1 }), "{waiting:?}");
+    decide(&desk, &waiting[0]["id"], json!({ "decision": "approve" })).await;
     let done = desk.ask(Via::H1, confirmed(sell("k-1"), &anew)).await;
     assert_eq!((done.status, sent(&origin)), (201, vec![json!({ "item": "tea", "qty": 1 })]), "{}", done.text());
     // Nobody is asked about what was not confirmed.

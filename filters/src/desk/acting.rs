@@ -68,7 +68,6 @@ impl<'a> Step<'a> {
                     }
                     // Or it is for what whoever supervises makes of the call.
                     self.ask.input = asked.input.clone();
-                    self.unconfirmed = true;
                     unconfirmed = Some(asked);
                 }
                 Err(stop) => return Err(stop),
@@ -85,6 +84,7 @@ impl<'a> Step<'a> {
         if changed && (self.capability.is_confirmed() || self.is_confirmed) {
             token = Some(self.confirmed_anew(&promises, now).await?);
         }
+        self.permitted().await?;
         let before = self.is_confirmed || after.is_some();
         self.account.confirmed = token.is_some() || before && self.capability.is_confirmed();
 

@@ -39,17 +39,11 @@ impl Step<'_> {
                     self.permissions.push(Permission { key, version: record.version, ticket: ticket.id });
                     return Ok(());
                 }
-                _ if self.unconfirmed => {}
                 Some(ticket) if ticket.state == State::Waiting => return Err(waits(&ticket.id).into()),
                 Some(ticket) if ticket.state == State::Ended => return Err(refused(&ticket).into()),
                 // Nobody answered in time: they are asked again.
                 _ => expect = version,
             }
-        }
-        if self.unconfirmed {
-            // Nobody is asked about a call that was not confirmed; whoever calls is told that instead. What was allowed
-            // before may still be what was confirmed since: that is looked at next.
-            return Err(Fault::ConfirmationInvalid.into());
         }
         let mut wish = Wish { id: unguessable().map_err(not_kept)?, ..self.ask.wish.cloned().unwrap_or_default() };
         wish.query = self.plan.say(&self.ask.input);

@@ -66,6 +66,9 @@ impl<'a> Step<'a> {
             return Ok(self.done(told, Some(left)));
         }
         let (doing, changed) = self.allowed(doing).await?;
+        if !self.owed.is_empty() {
+            Box::pin(self.permitted()).await?;
+        }
         // What was asked for is not what is answered, or a person allowed it once: nobody else is told that.
         let alone = changed || !self.permissions.is_empty();
         let key = key.filter(|_| !alone);

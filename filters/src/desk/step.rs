@@ -18,7 +18,7 @@ use super::{
     escalated::Permission,
     input,
     plan::{Plan, Way},
-    supervised::blocked,
+    supervised::{Owed, blocked},
 };
 use crate::{
     fault::{Fault, Refusal},
@@ -97,8 +97,8 @@ pub(super) struct Step<'a> {
     pub(super) risk: &'a str,
     /// What people allowed, each for one call.
     pub(super) permissions: Vec<Permission>,
-    /// It has to be confirmed, and what was presented does not confirm it as it was sent.
-    pub(super) unconfirmed: bool,
+    /// What they have yet to allow.
+    pub(super) owed: Vec<Owed>,
     /// From here on only the site could stand in the way.
     pub(super) has_begun: bool,
 }
@@ -107,7 +107,7 @@ impl<'a> Step<'a> {
     pub(super) fn new(desk: &'a Desk<'a>, ask: Ask<'a>, capability: &'a Capability, plan: &'a Plan) -> Self {
         let account = Account { dialect: ask.dialect, ..Account::of(capability) };
         let (place, alone, is_confirmed, reached) = (None, true, false, Reached::Nothing);
-        let (depth, risk, permissions) = (0, capability.risk(), Vec::new());
+        let (depth, risk, permissions, owed) = (0, capability.risk(), Vec::new(), Vec::new());
         Self {
             desk,
             ask,
@@ -121,7 +121,7 @@ impl<'a> Step<'a> {
             depth,
             risk,
             permissions,
-            unconfirmed: false,
+            owed,
             has_begun: false,
         }
     }

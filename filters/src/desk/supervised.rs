@@ -4,7 +4,7 @@
 //! What may be changed is the arguments, and they are checked again as if the caller had sent them. Whatever is not a
 //! decision is none: the site hears nothing.
 
-use std::mem::replace;
+use std::mem::{replace, take};
 
 use serde_json::{Value, json};
 
@@ -34,6 +34,15 @@ pub(super) enum About {
     Action,
     Prompt,
     Confirmation,
+}
+
+/// A permission that the operator's people have yet to give.
+pub(super) struct Owed {
+    about: About,
+    /// In the words of whoever wants them asked.
+    why: String,
+    /// Somebody else should have decided, and did not.
+    unasked: bool,
 }
 
 impl Step<'_> {
@@ -68,17 +77,17 @@ impl Step<'_> {
         let mut changed = false;
         if let Some(harness) = self.supervisor() {
             let decided = harness.decide(&self.action(&session)).await;
-            changed = self.follow(decided, About::Action).await?;
+            changed = self.follow(decided, About::Action)?;
         }
         if let Some(harness) = self.desk.harness.filter(|_| self.plan.is_concierge)
             && let Some(decided) = harness.decide_prompt(&self.action(&session)).await
         {
-            changed |= self.follow(decided, About::Prompt).await?;
+            changed |= self.follow(decided, About::Prompt)?;
         }
         Ok(changed)
     }
 
-    async fn follow(&mut self, decided: Decided, about: About) -> Result<bool, Stop> {
+    fn follow(&mut self, decided: Decided, about: About) -> Result<bool, Stop> {
         // A plain yes to one question hides nothing of what came of another.
         if self.account.supervision.is_empty() || decided.word() != ALLOWED {
             self.account.supervision = decided.word();
@@ -102,14 +111,23 @@ impl Step<'_> {
                 Err(refusal.saying(detail).into())
             }
             Verdict::Escalated(why) => {
-                self.escalated(about, &why).await?;
-                // That somebody else gave no decision is not made good by it.
-                self.account.supervision = if decided.unasked { OPEN } else { "approved" };
+                self.owed.push(Owed { about, why, unasked: decided.unasked });
                 Ok(changed)
             }
             Verdict::Blocked => Err(blocked().into()),
             Verdict::Undecided => Err(undecided().into()),
         }
+    }
+
+    /// Has the operator's people asked where somebody wants them to be. They come last: what they allow is the call as it
+    /// would be carried out, and as its user confirmed it.
+    pub(super) async fn permitted(&mut self) -> Result<(), Stop> {
+        for owed in take(&mut self.owed) {
+            self.escalated(owed.about, &owed.why).await?;
+            // That somebody else gave no decision is not made good by it.
+            self.account.supervision = if owed.unasked { OPEN } else { "approved" };
+        }
+        Ok(())
     }
 
     /// Whether a person may be asked for a confirmation at all.
