@@ -36,7 +36,7 @@ pub(super) fn rules(root: &Item, settings: &Settings, schemas: &Schemas, found: 
     if !agtp.spoken {
         return;
     }
-    let catalog = match agtp.catalog.as_deref().map(Catalog::read) {
+    let catalog = match agtp.catalog.as_deref().map(Catalog::of_operator) {
         None => Catalog::built_in(),
         Some(Ok(catalog)) => Arc::new(catalog),
         Some(Err(why)) => {

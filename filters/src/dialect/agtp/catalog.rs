@@ -57,7 +57,7 @@ static BUILT_IN: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
 pub(crate) struct Catalog {
     pub(crate) version: String,
     verbs: HashMap<String, Verb>,
-    /// Listed, and gone by this version (§4.5); what took its place.
+    /// Gone by this version (§4.5); what took its place.
     removed: HashMap<String, Option<String>>,
     /// An HTTP verb, and what is meant by it.
     legacy: HashMap<String, String>,
@@ -154,6 +154,23 @@ impl Catalog {
             catalog.legacy.insert(name, preferred);
         }
         Ok(catalog)
+    }
+
+    /// Reads the operator's own. A later MAJOR than the built-in one's may leave out a verb instead of listing it as
+    /// removed: it was removed all the same (§4.1), and what names it is skipped, where a verb that never was is a mistake.
+    ///
+    /// # Errors
+    ///
+    /// As [`Catalog::read`].
+    pub(crate) fn of_operator(bytes: &[u8]) -> Result<Self, String> {
+        let (mut own, built_in) = (Self::read(bytes)?, Self::built_in());
+        let major = |catalog: &Self| Version::parse(&catalog.version).map_or(0, |version| version.major);
+        if major(&own) > major(&built_in) {
+            for name in built_in.verbs.keys().filter(|name| !own.verbs.contains_key(*name)) {
+                own.removed.entry(name.clone()).or_default();
+            }
+        }
+        Ok(own)
     }
 
     /// A verb that may be spoken; one that is only deprecated may.

@@ -258,7 +258,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 
 /// The catalog that the operator chose, which was read at load.
 pub(super) fn catalog(agtp: &Agtp) -> Arc<Catalog> {
-    let own = agtp.catalog.as_ref().and_then(|bytes| Catalog::read(bytes).ok());
+    let own = agtp.catalog.as_ref().and_then(|bytes| Catalog::of_operator(bytes).ok());
     own.map_or_else(Catalog::built_in, Arc::new)
 }
 

@@ -81,6 +81,20 @@ fn a_verb_is_deprecated_and_then_removed() {
 }
 
 #[test]
+fn what_a_later_major_leaves_out_was_removed() {
+    let without = |version: &str| {
+        let mut document: Value = serde_json::from_slice(DOCUMENT).unwrap();
+        document["version"] = version.into();
+        document["verbs"].as_array_mut().unwrap().retain(|verb| verb["name"] != "BOOK");
+        Catalog::of_operator(document.to_string().as_bytes()).unwrap()
+    };
+    let later = without("2.0.0");
+    assert!(later.verb("BOOK").is_none() && later.is_removed("BOOK") && later.successor("BOOK").is_none());
+    assert!(!later.is_removed("BOKK") && !later.is_removed("SEARCH"));
+    assert!(!without("1.9.0").is_removed("BOOK"), "nothing is removed within a MAJOR: it is a mistake to name it");
+}
+
+#[test]
 fn a_catalog_that_is_none_is_refused_with_a_reason() {
     type Change = fn(&mut Value);
     let cases: [(&str, Change); 9] = [
