@@ -144,6 +144,14 @@ async fn succession_ends_a_successor_that_is_told_to_end_while_it_waits() {
     let mut successor = desk.successor().await;
     successor.signal(libc::SIGTERM);
     assert_eq!(successor.wait_exit(SOON).await.0.code(), Some(0));
+    // It leaves nothing behind; one that is killed does.
+    desk.signal(libc::SIGQUIT);
+    desk.says("no successor waits").await;
+    let mut killed = desk.successor().await;
+    killed.signal(libc::SIGKILL);
+    killed.wait_exit(SOON).await;
+    desk.signal(libc::SIGQUIT);
+    eventually("it is said again", SOON, async || desk.stderr().matches("no successor waits").count() == 2).await;
     let next = desk.upgraded().await;
     assert_eq!(next.get("/").await.status, 200, "what it left behind is in nobody's way");
 }

@@ -213,6 +213,9 @@ async fn upstream_answers_that_send_elsewhere_may_have_been_carried_out() {
 async fn upstream_answers_do_not_come_after_an_answer_without_a_body() {
     let stray = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"SECRET\":1}";
     let says = move |r: &Request| -> Answer {
+        if r.target == "/page" {
+            return Reply::html("<!doctype html><title>t</title><p>own").into();
+        }
         if !r.target.contains("204") {
             return Reply::json("{\"own\":1}").into();
         }
@@ -236,6 +239,10 @@ async fn upstream_answers_do_not_come_after_an_answer_without_a_body() {
             assert_eq!(desk.call(call("/agent/empty", &json!({}))).await.status, 200);
             let read = desk.call(call("/agent/read", &json!({}))).await;
             assert!(read.text().contains("own"), "called, by the library: {by_library}: {}", read.text());
+            // A page that is told as Markdown is fetched by the library in any case.
+            assert_ne!(desk.get("/204.md").await.status, 200);
+            let page = desk.get("/page.md").await;
+            assert!(page.text().contains("own"), "fetched, over TLS: {by_library}: {}", page.text());
         }
     }
 }

@@ -21,6 +21,19 @@ async fn upstreams_a_dead_one_costs_no_request() {
 }
 
 #[tokio::test]
+async fn upstreams_whose_name_leads_nowhere_are_passed_over() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    // Once it is known that it leads nowhere; at the start nothing is known of either.
+    let urls = [format!("http://localhost:{}", origin.addr.port()), "http://nowhere.invalid".to_owned()];
+    let desk = Setup::before_urls(&urls).start().await;
+    eventually("the other one is known", SOON, async || desk.get("/").await.status == 200).await;
+    for n in 0..20 {
+        assert_eq!(desk.get("/").await.status, 200, "request {n}");
+    }
+    assert!(desk.stderr().matches("cannot be resolved").count() < 20, "nobody waits for its name");
+}
+
+#[tokio::test]
 async fn upstreams_take_turns() {
     let origins =
         [Origin::start(|_: &Request| Reply::json("0")).await, Origin::start(|_: &Request| Reply::json("1")).await];

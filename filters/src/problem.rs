@@ -9,6 +9,7 @@ use crate::{
     fault::{Fault, Refusal},
     page::Insertion,
     reply::Reply,
+    text::escaped,
 };
 
 /// The reply to a request that is refused: `application/problem+json` unless the client prefers HTML. The page carries
@@ -68,12 +69,8 @@ fn page(status: StatusCode, title: &str, detail: &str, insertion: Option<&Insert
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{code} {title}</title>{links}</head>\
          <body>{notice}<h1>{title}</h1><p>{}</p></body></html>\n",
-        escape(detail)
+        escaped(detail)
     )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use frontdesk_filters::Reply;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
 use pingora::{http::ResponseHeader, proxy::Session};
 
-use crate::{accept, live::Running};
+use crate::{accept, framing::announced, live::Running};
 
 /// A request body up to this size is read to its end before answering, so that the connection can be used again.
-const DRAINED: usize = 64 * 1024;
+const DRAINED: u64 = 64 * 1024;
 /// How long that may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -129,8 +129,7 @@ pub fn is_bodiless(status: StatusCode) -> bool {
 /// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.
 async fn drain(session: &mut Session) -> bool {
     let headers = &session.req_header().headers;
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-    if announced.is_none_or(|n: usize| n > DRAINED) || headers.contains_key(header::EXPECT) {
+    if announced(headers).is_none_or(|length| length > DRAINED) || headers.contains_key(header::EXPECT) {
         return false;
     }
     session.set_total_drain_timeout(Some(PATIENCE));

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use frontdesk_filters::{Fault, Refusal};
-use http::{HeaderValue, Version, header};
+use http::Version;
 use pingora::{Error, ErrorType, proxy::Session};
 use tokio::time::timeout;
+
+use crate::framing::{announced, is_held_back};
 
 /// How long a whole body may take, however small its pieces.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,13 +24,11 @@ pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Re
         Some(Refusal::from(Fault::TooLarge).saying(detail))
     };
     let headers = &session.req_header().headers;
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-    if announced.is_some_and(|length: usize| length > most) {
+    if announced(headers).is_some_and(|length| length > most as u64) {
         return Err(too_large());
     }
-    let waits = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
     // Who speaks HTTP/1.0 knows no interim answer.
-    if session.req_header().version != Version::HTTP_10 && headers.get(header::EXPECT).is_some_and(waits) {
+    if session.req_header().version != Version::HTTP_10 && is_held_back(headers) {
         session.write_continue_response().await.map_err(|_| None)?;
     }
     let reading = async {

@@ -13,6 +13,7 @@ mod certificate;
 mod cli;
 mod demo;
 mod frames;
+mod framing;
 mod front;
 mod handoff;
 mod intake;

@@ -93,7 +93,7 @@ impl Place {
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         // What an earlier one left behind is in the way; somebody who waits there now is not to be pushed aside.
         let left = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
-        if left && UnixStream::connect(path).is_err() {
+        if left && !Self::is_taken(path) {
             std::fs::remove_file(path)?;
         }
         let listener = UnixListener::bind(path)?;
@@ -102,27 +102,37 @@ impl Place {
         Ok(Self { listener, path: path.to_owned() })
     }
 
-    /// What the process before this one gives; waits for it.
-    ///
-    /// # Errors
-    ///
-    /// Nobody came in time.
-    pub(super) fn given(self) -> io::Result<Inherited> {
-        let began = Instant::now();
-        loop {
-            match self.listener.accept() {
-                Ok((stream, _)) => match received(&stream) {
-                    Ok(sockets) => return Ok(Inherited { giver: Some(stream), ..Inherited::of(sockets)? }),
-                    Err(e) => tracing::warn!(error = %e, "somebody came who gave no sockets"),
-                },
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                Err(e) => return Err(e),
-            }
-            if began.elapsed() > WAITS {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody gave any sockets in five minutes"));
-            }
-            std::thread::sleep(Duration::from_millis(20));
+    /// What waits here, to be run where it may block. Whoever waits for it may go away: what is on the disk goes with
+    /// this place, and not with what still blocks.
+    pub(super) fn waiting(&self) -> io::Result<impl FnOnce() -> io::Result<Inherited> + Send + use<>> {
+        let listener = self.listener.try_clone()?;
+        Ok(move || given(&listener))
+    }
+
+    /// Whether a successor waits there, or only what one left behind that was killed.
+    pub(super) fn is_taken(path: &Path) -> bool {
+        UnixStream::connect(path).is_ok()
+    }
+}
+
+/// What the process before this one gives; waits for it.
+fn given(listener: &UnixListener) -> io::Result<Inherited> {
+    let began = Instant::now();
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => match received(&stream) {
+                Ok(sockets) => return Ok(Inherited { giver: Some(stream), ..Inherited::of(sockets)? }),
+                // Somebody looks whether anybody is here.
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {}
+                Err(e) => tracing::warn!(error = %e, "somebody came who gave no sockets"),
+            },
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
         }
+        if began.elapsed() > WAITS {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody gave any sockets in five minutes"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -162,6 +172,9 @@ fn received(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     let mut hello = [0; HELLO.len()];
     let sockets = sys::received::<MOST>(stream, &mut hello)?;
+    if hello == [0; HELLO.len()] {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     if hello != HELLO || sockets.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not speak as a process of this kind does"));
     }
@@ -199,7 +212,7 @@ mod tests {
         let (here, there) = (one.local_addr().unwrap(), other.local_addr().unwrap());
         let place = Place::at(&path).unwrap();
         let successor = std::thread::spawn(move || {
-            let mut inherited = place.given().unwrap();
+            let mut inherited = place.waiting().unwrap()().unwrap();
             assert!(inherited.take("127.0.0.1:1".parse().unwrap()).is_none());
             let taken = inherited.take(here).unwrap();
             assert_eq!(taken.local_addr().unwrap(), here);

@@ -35,11 +35,11 @@ pub(super) async fn inherited(
     };
     let shown = place.display();
     let failed = |e: &dyn std::fmt::Display| NotStarted(vec![format!("listen.upgrade_socket: {shown}: {e}")]);
-    let waiting = Place::at(&place).map_err(|e| failed(&e))?;
+    let kept = Place::at(&place).map_err(|e| failed(&e))?;
+    let waiting = kept.waiting().map_err(|e| failed(&e))?;
     tracing::info!("waiting at {shown} for the listeners; send SIGQUIT to the process that has them");
-    let waiting = tokio::task::spawn_blocking(move || waiting.given());
     tokio::select! {
-        given = waiting => match given {
+        given = tokio::task::spawn_blocking(waiting) => match given {
             Ok(Ok(given)) => Ok(Some(given)),
             Ok(Err(e)) => Err(failed(&e)),
             Err(e) => Err(failed(&e)),
@@ -58,7 +58,7 @@ pub(super) async fn hand_over(
     (gate, entry, errands, chains): (&Arc<Gate>, &Entry, &Errands, &Chains),
 ) -> Result<Option<Paused>, String> {
     let place = live.bound().upgrade_socket.clone().ok_or(NO_PLACE)?;
-    if !place.exists() {
+    if !Place::is_taken(&place) {
         return Err(format!(
             "no successor waits at {}; start one first: frontdesk run --upgrade --config FILE",
             place.display()

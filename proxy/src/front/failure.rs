@@ -1,7 +1,6 @@
 //! Whose fault a failed request is, and what the client is told.
 
 use frontdesk_filters::Fault;
-use http::{HeaderValue, header};
 use pingora::{
     Error, ErrorSource,
     ErrorType::{
@@ -12,6 +11,7 @@ use pingora::{
 };
 
 use super::ctx::Ctx;
+use crate::framing::is_held_back;
 
 /// Why a request could not be carried out.
 #[derive(Debug, Clone, Copy)]
@@ -66,9 +66,7 @@ pub fn of(e: &Error, sending: bool) -> Failure {
 /// Whether the client has yet to send some of its body, which it does not hold back until the site wants it. The library
 /// looks how long a site takes anew with each part that goes up.
 pub fn is_sending(session: &mut Session, ctx: &Ctx) -> bool {
-    let waits = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
-    let held_back = session.req_header().headers.get(header::EXPECT).is_some_and(waits)
-        && session.body_bytes_read() == 0
-        && !ctx.wants_body;
+    let held_back =
+        is_held_back(&session.req_header().headers) && session.body_bytes_read() == 0 && !ctx.wants_body;
     !session.is_body_done() && !session.is_upgrade_req() && !held_back
 }

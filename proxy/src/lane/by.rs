@@ -6,8 +6,9 @@ use pingora::{ErrorType, OrErr, Result, http::ResponseHeader};
 use super::http1::{Framing, Http1};
 use crate::{
     answer::is_bodiless,
+    framing::digits,
     rewrite::Changes,
-    upstream::{Head, digits},
+    upstream::Head,
 };
 
 /// What has to be known of an answer that goes by.

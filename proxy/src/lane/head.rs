@@ -12,8 +12,8 @@ use pingora::{
 };
 
 use crate::{
+    framing::digits,
     front::head::{COUNTABLE, FRAMING_FOLDED, is_authority},
-    upstream::digits,
 };
 
 /// Headers of a plain request at most; who sends more is read by the library.

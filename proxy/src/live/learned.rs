@@ -58,15 +58,16 @@ impl Live {
         }
     }
 
-    /// Compiles the running declaration again. The caller holds `reloading`.
+    /// Compiles the running declaration again. The caller holds `reloading`, so that nobody else learns meanwhile.
     fn learn(&self, what: impl FnOnce(&mut Learned)) {
         let current = self.current();
-        let mut state = self.state.lock();
-        what(&mut state.learned);
+        let mut learned = self.state.lock().learned.clone();
+        what(&mut learned);
         let known = current.snapshot.settings.key_urls();
-        state.learned.keys.retain(|url, _| known.contains(&url.as_str()));
-        let mut wiser = Running::new(current.declaration.clone(), &state.learned, current.homes());
+        learned.keys.retain(|url, _| known.contains(&url.as_str()));
+        let mut wiser = Running::new(current.declaration.clone(), &learned, current.homes());
         wiser.since = current.since;
+        self.state.lock().learned = learned;
         drop(current);
         take_apart(self.current.swap(Arc::new(wiser)));
     }

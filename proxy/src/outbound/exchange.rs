@@ -4,14 +4,15 @@ use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
 use frontdesk_filters::desk::{Answer, Call, READ};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header, uri::PathAndQuery};
+use http::{HeaderName, HeaderValue, Request, StatusCode, Uri, header, uri::PathAndQuery};
 use pingora::{Error, ErrorType, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
 
 use super::{Outbound, answered};
 use crate::{
     answer::cased,
+    framing::{announced, digits},
     label::{Fixed, Label},
-    upstream::{Backend, Head, Plain, Site, digits},
+    upstream::{Backend, Head, Plain, Site},
 };
 
 /// A body up to this size leaves with its head.
@@ -122,8 +123,8 @@ impl Line<'_> {
                     let (mut session, peer) = *line;
                     let answer = exchange(&mut session, asking.request(), &call.body, call.most).await;
                     match &answer {
-                        Ok(answer) if !is_stray(answer) => outbound.keep(session, &peer).await,
-                        _ => session.shutdown().await,
+                        Ok(_) => outbound.keep(session, &peer).await,
+                        Err(_) => session.shutdown().await,
                     }
                     answer
                 };
@@ -132,13 +133,6 @@ impl Line<'_> {
             }
         }
     }
-}
-
-/// Whether an answer that has no body announces one, which may come as the answer to the next request.
-fn is_stray(answer: &Answer) -> bool {
-    let promises = announced(&answer.headers).is_some_and(|length| length > 0)
-        || answer.headers.contains_key(header::TRANSFER_ENCODING);
-    answer.status == StatusCode::NO_CONTENT && promises
 }
 
 /// Why there is no whole answer.
@@ -164,7 +158,7 @@ pub(super) async fn exchange(
 ) -> Result<Answer, Cut> {
     let head = answered(session, request, body.clone()).await?.ok_or(Cut::Headless)?;
     let (status, headers) = (head.status, head.headers.clone());
-    if announced(&headers).is_some_and(|length| length > most) {
+    if announced(&headers).is_some_and(|length| length > most as u64) {
         return Err(Cut::TooLong(status));
     }
     let mut body = BytesMut::new();
@@ -228,8 +222,4 @@ async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer
 fn announced_by(head: &Head) -> Option<u64> {
     let chunked = head.values(b"transfer-encoding").next().is_some();
     digits(head.values(b"content-length").next().filter(|_| !chunked)?)
-}
-
-fn announced(headers: &HeaderMap) -> Option<usize> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

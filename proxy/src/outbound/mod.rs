@@ -109,12 +109,23 @@ impl Outbound {
     }
 
     /// Keeps a connection for the next call, where it can have one.
-    async fn keep(&self, session: HttpSession, peer: &HttpPeer) {
+    async fn keep(&self, mut session: HttpSession, peer: &HttpPeer) {
+        if is_stray(&session) {
+            return session.shutdown().await;
+        }
         match session {
             HttpSession::H1(session) if is_plain(peer) => {
                 self.plain.release_http_session(session, peer, Some(KEPT)).await;
             }
             session => self.connector.release_http_session(session, peer, Some(KEPT)).await,
+        }
+    }
+
+    /// The same for whoever had it from the connector of pages.
+    async fn release(&self, mut session: HttpSession, peer: &HttpPeer, lasts: Duration) {
+        match is_stray(&session) {
+            true => session.shutdown().await,
+            false => self.connector.release_http_session(session, peer, Some(lasts)).await,
         }
     }
 
@@ -179,6 +190,15 @@ impl Outbound {
         session.shutdown().await;
         result
     }
+}
+
+/// Whether an answer over HTTP/1 that has no body announces one, which may come as the answer to the next question.
+fn is_stray(session: &HttpSession) -> bool {
+    let HttpSession::H1(session) = session else { return false };
+    session.resp_header().is_some_and(|head| {
+        let length = head.headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
+        head.status == StatusCode::NO_CONTENT && (length || head.headers.contains_key(header::TRANSFER_ENCODING))
+    })
 }
 
 /// Whether a server is asked for HTTP/1 and nothing else.

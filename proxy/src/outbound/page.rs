@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Outbound, answered, headless};
 use crate::{
+    framing::announced,
     live::Running,
     upstream::{KEPT, Place},
 };
@@ -75,7 +76,7 @@ impl Outbound {
         let (mut session, peer, head) = timeout_at(until, self.tried(running, request)).await.ok()??;
         let body = match whole(&mut session, most(head.status, &head.headers), until).await {
             Ok(body) => {
-                self.connector.release_http_session(session, &peer, Some(KEPT)).await;
+                self.release(session, &peer, KEPT).await;
                 Body::Whole(body)
             }
             Err((begun, broken)) => Body::Rest(Box::new(Rest { session, begun, broken, _place: place })),
@@ -130,9 +131,8 @@ async fn whole(
     until: Instant,
 ) -> Result<Bytes, (Bytes, Option<Box<pingora::Error>>)> {
     let Some(most) = most else { return Err((Bytes::new(), None)) };
-    let announced = session.response_header().and_then(|head| head.headers.get(header::CONTENT_LENGTH));
-    let announced = announced.and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
-    if announced.is_some_and(|length: usize| length > most) {
+    let announced = session.response_header().and_then(|head| announced(&head.headers));
+    if announced.is_some_and(|length| length > most as u64) {
         return Err((Bytes::new(), None));
     }
     let mut body = BytesMut::new();

@@ -43,7 +43,7 @@ impl Outbound {
                         return Ok(whole);
                     }
                     Ok(whole) => {
-                        self.connector.release_http_session(session, &peer, Some(KEPT)).await;
+                        self.release(session, &peer, KEPT).await;
                         return Ok(whole);
                     }
                     // The site may have closed it in the meantime; a GET may be sent again.

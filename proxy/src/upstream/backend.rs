@@ -141,6 +141,11 @@ impl Backend {
         self.up.load(Ordering::Relaxed)
     }
 
+    /// Whether it has an address to be reached at.
+    pub(super) fn is_resolved(&self) -> bool {
+        !self.addresses.load().is_empty()
+    }
+
     /// The addresses it has at the moment.
     pub fn addresses(&self) -> Arc<Vec<SocketAddr>> {
         self.addresses.load_full()

@@ -12,6 +12,8 @@ use pingora::{
     http::{ResponseHeader, header_value_from_raw},
 };
 
+use crate::framing::digits;
+
 /// Headers of an answer at most.
 const MOST: usize = 256;
 /// As many are looked at without room being made for them.
@@ -161,12 +163,4 @@ fn parse_into<'b>(
         version: if read.version == Some(1) { Version::HTTP_11 } else { Version::HTTP_10 },
     };
     Ok(Some((length, head)))
-}
-
-/// A length as it may be written: digits, and nothing else.
-pub fn digits(text: &[u8]) -> Option<u64> {
-    let text = text.trim_ascii();
-    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
-    let value = |so_far: u64, byte: &u8| so_far.checked_mul(10)?.checked_add(digit(byte)?);
-    (!text.is_empty()).then(|| text.iter().try_fold(0, value))?
 }

@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::admin::metrics::Metrics;
 pub use backend::{Backend, UNRESOLVED};
-pub use head::{Head, digits};
+pub use head::Head;
 pub use kept::Plain;
 pub use peer::KEPT;
 pub use site::Site;
@@ -103,7 +103,7 @@ impl Pool {
     }
 
     /// The next upstream in turn among the healthy, the one just tried excepted; with none healthy, any: an answer
-    /// that fails is no worse than none.
+    /// that fails is no worse than none. One whose name was never resolved is not well: who asks it waits for its name.
     pub fn choose(&self, tried: Option<usize>) -> usize {
         let count = self.backends.len();
         let start = self.next.fetch_add(1, Ordering::Relaxed);
@@ -111,7 +111,9 @@ impl Pool {
         let cools = |until: u64| until > 0 && until > self.clock(Duration::ZERO);
         let well = |i: &usize| {
             let backend = &self.backends[*i];
-            backend.up.load(Ordering::Relaxed) && !cools(backend.cooling_until.load(Ordering::Relaxed))
+            backend.up.load(Ordering::Relaxed)
+                && !cools(backend.cooling_until.load(Ordering::Relaxed))
+                && backend.is_resolved()
         };
         in_turn().find(|i| Some(*i) != tried && well(i)).or_else(|| in_turn().find(|i| Some(*i) != tried)).unwrap_or(0)
     }

@@ -12,6 +12,7 @@ use frontdesk_filters::{
     dialect::{Occupied, Probe, Seen},
     text::hex,
 };
+use futures_util::future::join_all;
 use http::{Method, StatusCode};
 
 use crate::{
@@ -37,28 +38,33 @@ pub(super) fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
         run: Box::new(move || {
             let (running, outbound) = (live.current(), outbound.clone());
             Box::pin(async move {
-                let upstream = &running.snapshot.settings.upstream;
-                let Some(path) = &upstream.health_path else { return Ok(()) };
-                let mut sick = Vec::new();
-                for (index, backend) in running.pool.backends().iter().enumerate() {
-                    let asked = Asked::at(&running, index);
-                    let limit = upstream.connect_timeout + QUESTION;
-                    let well = match backend.peer().await {
-                        Ok(peer) => outbound
-                            .head_of(peer, &asked, path, limit)
-                            .await
-                            .is_ok_and(|head| head.status.is_success() || head.status.is_redirection()),
-                        Err(_) => false,
-                    };
-                    running.pool.checked(index, well);
-                    if !well {
-                        sick.push(backend.label.clone());
-                    }
+                if running.snapshot.settings.upstream.health_path.is_none() {
+                    return Ok(());
                 }
+                // All at once: one that is silent must not keep the others waiting.
+                let checks = (0..running.pool.backends().len()).map(|index| checked(&running, &outbound, index));
+                let sick: Vec<String> = join_all(checks).await.into_iter().flatten().collect();
                 if sick.is_empty() { Ok(()) } else { Err(sick.join(", ")) }
             })
         }),
     }
+}
+
+/// Checks one upstream, and takes note of how it is; what comes back is its name, if it is not well.
+async fn checked(running: &Running, outbound: &Outbound, index: usize) -> Option<String> {
+    let upstream = &running.snapshot.settings.upstream;
+    let backend = &running.pool.backends()[index];
+    let limit = upstream.connect_timeout + QUESTION;
+    let head = match backend.peer().await {
+        Ok(peer) => {
+            let path = upstream.health_path.as_deref()?;
+            outbound.head_of(peer, &Asked::at(running, index), path, limit).await.ok()
+        }
+        Err(_) => None,
+    };
+    let well = head.is_some_and(|head| head.status.is_success() || head.status.is_redirection());
+    running.pool.checked(index, well);
+    (!well).then(|| backend.label.clone())
 }
 
 /// Whether the site has something of its own where ours would be (decision 14).
