@@ -15,7 +15,7 @@ async fn desk() -> (Origin, Desk) {
 #[tokio::test]
 async fn admin_probes_answer() {
     let (_origin, desk) = desk().await;
-    for path in ["/livez", "/healthz", "/readyz", "/readyz?verbose"] {
+    for path in ["/livez", "/healthz", "/live", "/readyz", "/readyz?verbose", "/ready"] {
         assert_eq!(desk.admin_get(path).await.status, 200, "{path}");
         assert_eq!(desk.admin(Ask::head(path)).await.status, 200, "HEAD {path}");
     }

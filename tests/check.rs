@@ -25,6 +25,12 @@ const SMALLEST: &str = "[upstream]\nurl = \"http://127.0.0.1:3000\"\n";
 fn check_passes_the_smallest_file() {
     let checked = check(SMALLEST);
     assert_eq!(checked.code, 0, "{}", checked.said);
+    let dir = Dir::new();
+    dir.write("frontdesk.toml", SMALLEST);
+    for named in [["check", "--config", "frontdesk.toml"], ["check", "-c", "frontdesk.toml"]] {
+        assert_eq!(run_to_end(&named, dir.path()).0, 0, "as `run` takes it");
+    }
+    assert_eq!(run_to_end(&["check"], dir.path()).0, 2, "some file has to be named");
 }
 
 #[test]

@@ -68,9 +68,18 @@ async fn conflict_of_the_contract_moves_that_one() {
 
 #[tokio::test]
 async fn conflict_is_ours_if_the_operator_says_frontdesk() {
-    let origin = site_with_a_card().await;
+    let answer = |r: &Request| match r.target.as_str() {
+        "/llms.txt" => Reply::new(200).header("Content-Type", "text/plain").body("the site's own words"),
+        "/.well-known/agent.json" => Reply::json(CARD),
+        "/" => Reply::html(PAGE),
+        _ => Reply::new(404).body("none"),
+    };
+    let origin = Origin::start(answer).await.owns_well_known();
     let desk = Setup::before(&origin).set("discovery", "on_conflict = \"frontdesk\"").start().await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    eventually("what is no well-known document stays the site's", Duration::from_secs(20), async || {
+        desk.get("/llms.txt").await.text() == "the site's own words"
+    })
+    .await;
     assert!(desk.get("/.well-known/agent.json").await.json()["ahp"].is_string());
     assert!(link_of(&desk).await.contains("</.well-known/agent.json>; rel=\"ahp-manifest\""));
 }

@@ -296,6 +296,12 @@ async fn reload_says_what_it_cannot_follow_and_what_it_forgets() {
     desk.replace_config(&setup.clone().set("runtime", "threads = 7").text(&desk.ports));
     let told = desk.reload().await.json();
     assert!(told["not_swapped"].to_string().contains("runtime.threads has changed"), "{told}");
+    let elsewhere = format!("\"{}\"", crate::support::setup::dead_address());
+    let moved = setup.text(&desk.ports).replacen(&format!("\"{}\"", desk.ports.http), &elsewhere, 1);
+    desk.replace_config(&moved);
+    assert!(desk.reload().await.json()["not_swapped"].to_string().contains("listen.http has changed"));
+    let shown = desk.admin_get("/config").await.json();
+    assert_eq!(shown["listening"]["http"], serde_json::json!([desk.ports.http.to_string()]), "where it does listen");
     let home = desk.dir.join("kept");
     desk.swap(&setup.set("store", &format!("url = \"file:{}\"", home.display()))).await;
     assert!(desk.stderr().contains("store.url has changed"), "{}", desk.stderr());

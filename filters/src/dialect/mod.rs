@@ -118,6 +118,11 @@ impl Occupied {
         self.0.contains(path)
     }
 
+    /// The same where ours are served at the well-known paths whatever the site has there (`discovery.on_conflict`).
+    pub(crate) fn but_for_documents(&self) -> Self {
+        Self(self.0.iter().filter(|path| !path.starts_with("/.well-known/")).cloned().collect())
+    }
+
     /// What the site is asked. A path that the operator chose is ours whatever the site has there.
     pub fn probes(paths: &Paths) -> Vec<Probe> {
         let documents: [(&str, IsOwn); 5] = [

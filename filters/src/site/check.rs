@@ -12,7 +12,7 @@ use super::{
     Outside,
     forms::{self, Form},
     keys::ROOT,
-    mistake::{Findings, nearest},
+    mistake::{Findings, nearest, slips},
     publish,
     raw::{Entry, Item, Value},
     schema::{Kind, Table},
@@ -60,7 +60,7 @@ impl Walk<'_> {
     fn unknown(&mut self, table: &Table, entry: &Entry, trail: &Trail) {
         let near = nearest(&entry.key, table.names());
         if table.open {
-            let near = near.filter(|near| strsim::damerau_levenshtein(near, &entry.key) <= 2);
+            let near = near.filter(|near| slips(near, &entry.key) <= 2);
             if let Some(near) = near.filter(|near| table.keys.iter().any(|key| key.name == *near && key.private)) {
                 // Published as written, it would tell what was meant to stay here.
                 let finding = self.found.mistake(entry.line, trail, "looks like a key that is never published");

@@ -129,11 +129,21 @@ pub(super) fn method(text: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err("is not a method; write it in capitals, as in \"POST\"".into()) }
 }
 
-/// 64 hex digits.
+/// 64 hex digits, of something.
 pub(super) fn sha256(text: &str) -> Result<(), String> {
     let fits = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if fits { Ok(()) } else { Err("is not a SHA-256: 64 hex digits, as `sha256sum` prints them".into()) }
+    match fits {
+        false => Err("is not a SHA-256: 64 hex digits, as `sha256sum` prints them".into()),
+        // What a shell makes of a variable that is not set.
+        true if text.eq_ignore_ascii_case(OF_NOTHING) => {
+            Err("is the SHA-256 of nothing: what it was made of was empty; make it of the secret".into())
+        }
+        true => Ok(()),
+    }
 }
+
+/// The SHA-256 of no bytes at all.
+const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 pub(super) fn sha256_or_nothing(text: &str) -> Result<(), String> {
     if text.is_empty() { Ok(()) } else { sha256(text) }
@@ -269,6 +279,7 @@ mod tests {
         assert!(path("/a/{id}/.well-known/*").is_ok());
         assert!(path_and_query("/a?b=c").is_ok() && path_and_query("a?b").is_err());
         assert!(method("POST").is_ok() && method("post").is_err() && method("").is_err());
+        assert!(sha256(OF_NOTHING).is_err() && sha256(&OF_NOTHING.to_uppercase()).is_err());
         assert!(sha256(&"aB".repeat(32)).is_ok() && sha256("abc").is_err() && sha256(&"g".repeat(64)).is_err());
         assert!(sha256_or_nothing("").is_ok());
     }

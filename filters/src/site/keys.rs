@@ -9,6 +9,7 @@ use super::{
     keys_capability::CAPABILITY,
     schema::{Kind::*, Table, closed, key, open},
 };
+use crate::dialect::aicp::{AOM, JSON, TOML};
 
 pub(super) const RISK: &[&str] = &["low", "medium", "high", "critical"];
 /// Numbers that end up in a `usize` or a count of seconds.
@@ -233,8 +234,11 @@ static AUDIT: Table = open(&[
     key("deletion_policy", Any),
 ]);
 
-static FORMATS: Table =
-    open(&[key("canonical", Text(filled)), key("json", Text(filled)), key("runtime_response", Text(filled))]);
+static FORMATS: Table = open(&[
+    key("canonical", Usually(&[TOML])),
+    key("json", Usually(&[JSON])),
+    key("runtime_response", Usually(&[AOM])),
+]);
 
 static CACHE: Table =
     open(&[key("max_age_seconds", Int(0, BOUNDED)), key("stale_while_revalidate_seconds", Int(0, BOUNDED))]);

@@ -106,17 +106,29 @@ impl Mistake {
     }
 }
 
-/// The known word that was probably meant: a slip of the fingers, or a close variant.
+/// The known word that was probably meant: a slip of the fingers, or a close variant. Capitals make no difference, nor
+/// what stands between its parts.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = folded(word);
     known
         .into_iter()
         .map(|candidate| {
-            (candidate, strsim::damerau_levenshtein(word, candidate), strsim::jaro_winkler(word, candidate))
+            let plain = folded(candidate);
+            (candidate, strsim::damerau_levenshtein(&word, &plain), strsim::jaro_winkler(&word, &plain))
         })
         // Two edits turn any word of three letters into any other, so short words need to be closer.
         .filter(|(candidate, edits, similar)| *edits <= 2.min(candidate.len() / 2) || *similar > 0.8)
         .min_by(|a, b| a.1.cmp(&b.1).then(b.2.total_cmp(&a.2)))
         .map(|(candidate, ..)| candidate)
+}
+
+/// How many slips of the fingers lie between two words.
+pub(super) fn slips(word: &str, other: &str) -> usize {
+    strsim::damerau_levenshtein(&folded(word), &folded(other))
+}
+
+fn folded(word: &str) -> String {
+    word.to_lowercase().replace('-', "_")
 }
 
 #[cfg(test)]
@@ -140,5 +152,7 @@ mod tests {
         assert_eq!(nearest("helth_path", ["ca", "health_path", "health_interval"]), Some("health_path"));
         assert_eq!(nearest("ip", ["ca", "id", "origin"]), Some("id"));
         assert_eq!(nearest("xyz", ["url", "ca"]), None);
+        assert_eq!(nearest("UPSTREAM", ["auth", "upstream"]), Some("upstream"));
+        assert_eq!(nearest("max-age-seconds", ["max_age_seconds", "max_ttl_seconds"]), Some("max_age_seconds"));
     }
 }

@@ -158,8 +158,14 @@ fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
         let what = format!("has no effect beside upstream.{}", way.map_or("", |(way, _)| way));
         found.warning(item.line, trail.key("upstream").key(key), what);
     }
-    let called = !matches!(text(capability, "type"), Some("event" | "policy"))
-        && capability.get("exposed").and_then(Item::bool) != Some(false);
+    let hidden = capability.get("exposed").filter(|item| item.bool() == Some(false));
+    if let (Some(item), None, Some(_)) = (hidden, way, capability.get("endpoint")) {
+        let what = "its endpoint is the site's own, and is the site's alone: nothing declared here holds there";
+        found.warning(item.line, trail.key("exposed"), what).hint(
+            "an agent that knows the address can call it as any client can; have the site refuse it, or expose it",
+        );
+    }
+    let called = !matches!(text(capability, "type"), Some("event" | "policy")) && hidden.is_none();
     if called && way.is_none() && capability.get("endpoint").is_none() {
         found
             .warning(capability.line, trail.key("endpoint"), "missing, and nothing in upstream takes its place")

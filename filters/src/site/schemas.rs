@@ -59,7 +59,16 @@ impl Schemas {
                 _ => {}
             }
         }
-        let referred = Referred::new(named.clone(), openapi.clone());
+        let mut referred = Referred::new(named.clone(), openapi.clone());
+        if let Some(openapi) = &openapi {
+            // Published by that name, it has to stand on its own: the document that it is from is not.
+            let told = of_openapi(root, openapi).map(|(name, schema)| (name, referred.alone(schema)));
+            let told: Vec<_> = told.filter(|(name, _)| !named.contains_key(name)).collect();
+            if !told.is_empty() {
+                named.extend(told);
+                referred = Referred::new(named.clone(), Some(openapi.clone()));
+            }
+        }
         Self { named, openapi, referred, compiled: RefCell::default() }
     }
 
@@ -96,4 +105,16 @@ impl Schemas {
             _ => Ok(None),
         }
     }
+}
+
+/// What capabilities name as `#/schemas/NAME` that the OpenAPI document has.
+fn of_openapi<'a>(root: &'a Item, openapi: &'a Json) -> impl Iterator<Item = (String, Json)> + 'a {
+    let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
+    let named = capabilities.iter().flat_map(|capability| {
+        ["input_schema", "output_schema"].into_iter().filter_map(|key| capability.get(key)?.str())
+    });
+    named.filter_map(|reference| {
+        let name = reference.strip_prefix("#/schemas/")?;
+        Some((name.to_owned(), openapi["components"]["schemas"].get(name)?.clone()))
+    })
 }

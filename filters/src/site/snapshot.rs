@@ -76,8 +76,8 @@ pub struct Learned {
 impl Snapshot {
     /// Compiles a declaration that has passed every check.
     pub fn compile(declaration: &Declaration, learned: &Learned) -> Self {
-        let nothing = Occupied::default();
-        let occupied = if declaration.settings.discovery.ours_wins { &nothing } else { &learned.occupied };
+        let elsewhere = declaration.settings.discovery.ours_wins.then(|| learned.occupied.but_for_documents());
+        let occupied = elsewhere.as_ref().unwrap_or(&learned.occupied);
         let mut announcements = Vec::new();
         let mut endpoints = Endpoints::default();
         let mut manifest = Bytes::new();

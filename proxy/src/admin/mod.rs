@@ -127,12 +127,12 @@ impl Admin {
         let reads = matches!(request.method, Method::GET | Method::HEAD);
         let operator = || guard::check_operator(request, &self.live);
         match (path, reads, &request.method) {
-            ("/livez" | "/healthz", true, _) => text(StatusCode::OK, "ok\n"),
-            ("/readyz", true, _) if is_verbose(query) => match operator() {
+            ("/livez" | "/healthz" | "/live", true, _) => text(StatusCode::OK, "ok\n"),
+            ("/readyz" | "/ready", true, _) if is_verbose(query) => match operator() {
                 Ok(()) => self.ready(true),
                 Err(refusal) => *refusal,
             },
-            ("/readyz", true, _) => self.ready(false),
+            ("/readyz" | "/ready", true, _) => self.ready(false),
             ("/metrics", true, _) => {
                 let mut answer = Response::new(self.metrics.text());
                 let kind = header::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -156,9 +156,11 @@ impl Admin {
             ("/log", _, &Method::PUT | &Method::POST) => operator().map_or_else(|r| *r, |()| self.set_level(query)),
             ("/", true, _) if page::is_wanted(request) => self.front_page(request).await,
             ("/", true, _) => text(StatusCode::OK, INDEX),
-            ("/livez" | "/healthz" | "/readyz" | "/metrics" | "/config" | "/desk" | "/", false, _) => {
-                not_allowed("GET, HEAD")
-            }
+            (
+                "/livez" | "/healthz" | "/live" | "/readyz" | "/ready" | "/metrics" | "/config" | "/desk" | "/",
+                false,
+                _,
+            ) => not_allowed("GET, HEAD"),
             ("/reload" | "/shutdown", ..) => not_allowed("POST"),
             ("/log", ..) => not_allowed("PUT, POST"),
             _ => problem(StatusCode::NOT_FOUND, "There is nothing here. GET / lists what there is."),

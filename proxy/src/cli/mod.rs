@@ -51,7 +51,11 @@ enum Command {
     #[command(verbatim_doc_comment)]
     Check {
         /// The file to check.
-        file: PathBuf,
+        #[arg(required_unless_present = "config")]
+        file: Option<PathBuf>,
+        /// The same, as `run` takes it.
+        #[arg(short, long, value_name = "FILE", conflicts_with = "file")]
+        config: Option<PathBuf>,
     },
     /// See what a site has for agents, and what it would have with Frontdesk in front of it.
     ///
@@ -217,7 +221,7 @@ pub fn main() -> ExitCode {
     }
     match asked {
         Command::Run(args) => run::run(args),
-        Command::Check { file } => check::check(file),
+        Command::Check { file, config } => check::check(file.or(config).unwrap_or_default()),
         Command::Inspect { url, json } => inspect::inspect(&url, json),
         Command::Export { what, file, json, form, out } => export::export(&what, file, json, form.as_deref(), out),
         Command::Import(args) => import::import(args),

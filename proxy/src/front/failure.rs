@@ -66,7 +66,6 @@ pub fn of(e: &Error, sending: bool) -> Failure {
 /// Whether the client has yet to send some of its body, which it does not hold back until the site wants it. The library
 /// looks how long a site takes anew with each part that goes up.
 pub fn is_sending(session: &mut Session, ctx: &Ctx) -> bool {
-    let held_back =
-        is_held_back(&session.req_header().headers) && session.body_bytes_read() == 0 && !ctx.wants_body;
+    let held_back = is_held_back(&session.req_header().headers) && session.body_bytes_read() == 0 && !ctx.wants_body;
     !session.is_body_done() && !session.is_upgrade_req() && !held_back
 }

@@ -4,12 +4,7 @@ use http::{HeaderName, HeaderValue, Method, Response, header};
 use pingora::{ErrorType, OrErr, Result, http::ResponseHeader};
 
 use super::http1::{Framing, Http1};
-use crate::{
-    answer::is_bodiless,
-    framing::digits,
-    rewrite::Changes,
-    upstream::Head,
-};
+use crate::{answer::is_bodiless, framing::digits, rewrite::Changes, upstream::Head};
 
 /// What has to be known of an answer that goes by.
 #[derive(Default)]

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderValue, Method, StatusCode};
 
+pub(crate) use self::error::AOM;
 pub use self::summary::summary;
 use self::{aom::Planes, capability::AtEndpoint, interface::Interface};
 use super::{Announcement, Dialect, Document, Occupied, Publication, Variant, json};
@@ -26,8 +27,8 @@ pub const NEGOTIATED: &str = "/.well-known/agent-interface";
 /// Where the TOML is when the site has a document of its own there.
 pub(super) const MOVED: &str = "/.well-known/aicp.toml";
 
-const TOML: &str = "application/aicp+toml";
-const JSON: &str = "application/aicp+json";
+pub(crate) const TOML: &str = "application/aicp+toml";
+pub(crate) const JSON: &str = "application/aicp+json";
 
 /// Where the contract's signature is (AICP §8.11).
 const SIGNATURE: &str = "/.well-known/agent-interface.sig";

@@ -24,6 +24,15 @@ fn schemas_inline_and_from_a_file() {
     let there = elsewhere.replace("#/schemas/B", "https://a/o.json#/components/schemas/B");
     let declared = declare_in(&with_upstream(&there), &outside(components)).unwrap();
     assert_eq!((declared.warnings, declared.settings.capabilities[0].input.is_some()), (vec![], true));
+    // By a name as any other: what is published stands alone, as the document that it is from is not published.
+    let components =
+        r##"{"components": {"schemas": {"B": {"$ref": "#/components/schemas/C"}, "C": {"type": "object"}}}}"##;
+    let declared = declare_in(&with_upstream(&elsewhere), &outside(components)).unwrap();
+    assert!(declared.settings.capabilities[0].input.is_some());
+    assert_eq!(declared.warnings, vec![]);
+    let contract = declared.contract.to_json();
+    assert!(contract["schemas"]["B"].is_object() && contract["schemas"].get("C").is_none(), "{contract}");
+    assert!(!contract["schemas"].to_string().contains("#/components"), "{contract}");
 }
 
 #[test]

@@ -105,6 +105,11 @@ fn bounds_words_and_digests() {
     refuses("[protection]\nmax_header = '0KB'\n", "must be more than nothing");
     refuses("[token_budget]\nmax_response = 0\n", "expected a whole number from 1");
     refuses("[admin]\ntoken_sha256 = 'abc'\n", "is not a SHA-256");
+    let of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    refuses(
+        &format!("[[auth.api_keys]]\nname = 'a'\nsha256 = '{of_nothing}'\n"),
+        "auth.api_keys[0].sha256: what is written here is the SHA-256 of nothing: what it was made of was empty; make it of the secret",
+    );
     accepts("[admin]\ntoken_sha256 = ''\n");
     refuses("[rate_limits]\nanonymous = '30/min'\n", "rate_limits.anonymous: \"30/min\" is not a rate; write N/second");
     refuses("[agtp]\nscope_violation = 403\n", "expected one of 455, 262, got 403");

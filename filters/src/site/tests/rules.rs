@@ -149,7 +149,7 @@ fn what_needs_a_credential_needs_somebody_who_has_one() {
         warns(&capability(needing), needs);
         assert_eq!(warned(&with_upstream(&(key.clone() + &capability(needing)))), Vec::<String>::new(), "{needing}");
     }
-    let hidden = capability("auth = 'required'\nexposed = false\n");
+    let hidden = capability("auth = 'required'\nexposed = false\nupstream.path = '/x'\n");
     assert_eq!(warned(&with_upstream(&hidden)), Vec::<String>::new());
     let none = key.replace("[auth]\n", "[auth]\ntype = 'none'\n");
     warns(&(none.clone() + &capability("auth = 'required'\n")), "auth.type: \"none\", but a.b needs a credential");
@@ -214,6 +214,13 @@ fn what_is_written_against_the_safe_default_is_obeyed_with_a_warning() {
     assert_eq!(warned(&with_upstream(&read)), Vec::<String>::new());
     warns("[[capabilities]]\nid = 'a'\ntype = 'query'\n", "capabilities[0].endpoint: missing");
     warns(&capability("data_sensitivity = 'internal'\n"), "\"internal\" is published as written; known are public");
+    warns(
+        "[formats]\njson = 'text/x'\n",
+        "formats.json: \"text/x\" is published as written; known are application/aicp+json",
+    );
+    let own = "[[capabilities]]\nid = 'a'\ntype = 'query'\nrisk_level = 'low'\nendpoint = '/api/a'\nexposed = false\n";
+    warns(own, "capabilities[0].exposed: its endpoint is the site's own, and is the site's alone");
+    assert_eq!(warned(&with_upstream(&format!("{own}upstream = {{ path = '/b' }}\n"))), Vec::<String>::new());
 }
 
 #[test]
@@ -221,4 +228,10 @@ fn a_near_miss_of_what_is_never_published_is_a_mistake() {
     let with = |line: &str| format!("[[capabilities]]\nid = 'a.b'\ntype = 'query'\n{line}\n");
     refuses(&with("expossed = false"), "looks like a key that is never published");
     refuses(&with("upsteam = { path = '/in' }"), "did you mean \"upstream\"?");
+    refuses(&with("UPSTREAM = { path = '/in' }"), "did you mean \"upstream\"?");
+    warns(
+        &with("AUTH = 'required'"),
+        "capabilities[0].AUTH: not a known key; it is published as written; did you mean \"auth\"?",
+    );
+    warns("[cache]\nmax-age-seconds = 1\n", "did you mean \"max_age_seconds\"?");
 }
