@@ -2,7 +2,7 @@
 
 use crate::support::rates::at_once;
 use crate::support::shop::{ADA, assert_fault, call, carried_out, desk_before, item, open, order, token};
-use crate::support::{Desk, Dir, Origin, SOON, Via, eventually};
+use crate::support::{Ask, Desk, Dir, Origin, SOON, Via, eventually};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -213,4 +213,11 @@ async fn audit_trail_and_access_log_name_a_request_as_its_answer_does() {
         assert_eq!(line["request_id"], id, "{what}");
         eventually("the access line", SOON, async || desk.stdout().contains(&format!("\"request_id\":\"{id}\""))).await;
     }
+    // What passes is named as its client names it, and else by nobody.
+    desk.ask(Via::H1, Ask::get("/named").header("X-Request-Id", "abc-1")).await;
+    desk.ask(Via::H1, Ask::get("/unnamed").header("X-Request-Id", "a b")).await;
+    let line_of = |path: &str| desk.access_log().into_iter().find(|line| line["url.path"] == path);
+    eventually("both", SOON, async || line_of("/named").is_some() && line_of("/unnamed").is_some()).await;
+    assert_eq!(line_of("/named").expect("it")["request_id"], "abc-1");
+    assert_eq!(line_of("/unnamed").expect("it")["request_id"], Value::Null);
 }

@@ -17,7 +17,7 @@ pub const LONGEST: usize = 1024;
 pub struct Line<'a> {
     /// The trace it belongs to, and its place there.
     pub trace: Option<Ids>,
-    /// As the audit log, the site and the agent have it; there where something was asked of the desk.
+    /// As the audit log, the site and the agent have it; there where something was asked of the desk, or the client said one.
     pub request_id: Option<&'a str>,
     pub method: &'a str,
     pub path: &'a str,

@@ -123,7 +123,11 @@ impl Front {
 
 /// The client's name for its request, or one of ours.
 pub(crate) fn request_id(headers: &HeaderMap) -> String {
-    let theirs = headers.get(&REQUEST_ID.name).and_then(|value| value.to_str().ok());
+    theirs(headers).map_or_else(|| fresh_id().hyphenated().encode_lower(&mut [0; 36]).to_owned(), str::to_owned)
+}
+
+/// The client's name for its request, where it can be taken as it is.
+pub(crate) fn theirs(headers: &HeaderMap) -> Option<&str> {
     let fits = |id: &&str| !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(|b| b.is_ascii_graphic());
-    theirs.filter(fits).map_or_else(|| fresh_id().hyphenated().encode_lower(&mut [0; 36]).to_owned(), str::to_owned)
+    headers.get(&REQUEST_ID.name).and_then(|value| value.to_str().ok()).filter(fits)
 }

@@ -10,6 +10,7 @@ use http::{Version, header};
 use pingora::http::RequestHeader;
 use tokio::task::AbortHandle;
 
+use super::call;
 use crate::{
     accept::ConnInfo,
     access::Line,
@@ -147,7 +148,8 @@ impl Ctx {
         let text = |name| request.headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
         Line {
             trace: traces::ids(&request.headers),
-            request_id: self.request_id.as_deref(),
+            // The site is told it as the client said it.
+            request_id: self.request_id.as_deref().or_else(|| call::theirs(&request.headers)),
             method: request.method.as_str(),
             path: request.uri.path(),
             host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),
