@@ -106,6 +106,44 @@ async fn supervision_of_several_keeps_what_one_changed_when_another_escalates() 
     assert_eq!((done.status, sent(&origin)), (201, vec![one]), "{}", done.text());
 }
 
+/// `on_error = "allow"` is about those who say nothing, and not about what the others say.
+#[tokio::test]
+async fn supervision_of_several_holds_a_no_beside_somebody_who_says_nothing() {
+    let kinds = ["pre_action", "confirmation", "planning"];
+    let (first, second) = (Harness::offering(&kinds).await, Harness::offering(&kinds).await);
+    let origin = shop().await;
+    let of = |id: &str, confirmed: bool| {
+        recipe(id, &format!("risk_level = \"high\"\nrequires_user_confirmation = {confirmed}"), &[&step("one")])
+    };
+    let setup = before(&origin, &[first.url(), second.url()], "on_error = \"allow\"").set("admin", &operators_token());
+    let desk = setup.tail(&(of("pair", false) + &of("sure", true))).start().await;
+    reachable(&desk).await;
+    let says = |harness: &Harness, confirmation: Value, planning: Value| {
+        harness.decides(move |message| match message["params"]["event_type"].as_str() {
+            Some("confirmation") => answer(message, &confirmation),
+            Some("planning") => answer(message, &planning),
+            _ => answer(message, &json!({ "decision": "allow" })),
+        });
+    };
+    let block = json!({ "decision": "block", "reason": "no" });
+    for (no, silent) in [(&first, &second), (&second, &first)] {
+        says(no, json!({ "decision": "reject", "reason": "no" }), block.clone());
+        says(silent, json!({}), json!({}));
+        for id in ["sure", "pair"] {
+            let refused = desk.ask(Via::H1, ask(id)).await;
+            assert_eq!(refused.status, 403, "{id}: {}", refused.text());
+        }
+    }
+    // Whoever is to be asked is asked, and that somebody said nothing is written down all the same.
+    says(&first, json!({}), block.clone());
+    says(&second, json!({ "decision": "escalate" }), block);
+    let waits = desk.ask(Via::H1, ask("sure")).await;
+    assert_eq!((waits.status, allow_all(&desk).await.len()), (403, 1), "{}", waits.text());
+    assert_eq!(desk.ask(Via::H1, ask("sure")).await.status, 428);
+    desk.metric_reaches("frontdesk_supervised_total{decision=\"open_on_error\"}", 1.0).await;
+    assert_eq!(orders(&origin).len(), 0);
+}
+
 #[tokio::test]
 async fn supervision_that_holds_a_later_step_lets_the_whole_go_on_from_there() {
     let harness = Harness::open().await;

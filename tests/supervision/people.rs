@@ -105,6 +105,32 @@ async fn supervision_may_refuse_a_confirmation_and_never_gives_one() {
     assert_eq!(desk.ask(Via::H1, confirmed(sell("k-1"), &asked)).await.status, 201);
 }
 
+#[tokio::test]
+async fn supervision_that_escalates_a_confirmation_lets_one_confirmed_call_through() {
+    let harness = Harness::offering(&["pre_action", "confirmation"]).await;
+    let (origin, desk) = selling(&harness).await;
+    harness.decides(|message| match message["params"]["event_type"] == "confirmation" {
+        true => answer(message, &escalate()),
+        false => answer(message, &json!({ "decision": "allow" })),
+    });
+    assert_eq!(desk.ask(Via::H1, sell("k-1")).await.status, 403);
+    for waits in desk_of_people(&desk).await {
+        decide(&desk, &waits["id"], json!({ "decision": "approve" })).await;
+    }
+    // An answer may be lost: until one call is confirmed its user may be asked again.
+    let (one, other) = (desk.ask(Via::H1, sell("k-1")).await, desk.ask(Via::H1, sell("k-2")).await);
+    desk.metric_reaches("frontdesk_supervised_total{decision=\"approved\"}", 2.0).await;
+    let answers = at_once(&[&desk], vec![confirmed(sell("k-1"), &one), confirmed(sell("k-2"), &other)]).await;
+    let done = answers.iter().filter(|answer| answer.status == 201).count();
+    assert_eq!((done, orders(&origin).len()), (1, 1), "{:?}", answers.iter().map(|a| a.text()).collect::<Vec<_>>());
+    for late in [confirmed(sell("k-3"), &one), confirmed(sell("k-4"), &other), sell("k-5")] {
+        let refused = desk.ask(Via::H1, late).await;
+        assert_eq!((refused.status, orders(&origin).len()), (403, 1), "{}", refused.text());
+    }
+    let waiting = desk_of_people(&desk).await;
+    assert_eq!(waiting.iter().filter(|w| w["status"] == "waiting").count(), 1, "they are asked anew: {waiting:?}");
+}
+
 async fn desk_of_people(desk: &Desk) -> Vec<Value> {
     let response = desk.admin(Ask::get("/desk").bearer(OPERATOR)).await;
     response.json().as_array().unwrap_or_else(|| panic!("a list: {}", response.text())).clone()

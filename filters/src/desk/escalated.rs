@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    records::{self, unguessable},
+    records::{self, Promises, Token, unguessable},
     step::{Step, Stop},
     supervised::About as Asked,
     ticket::{About, State, Ticket, Tickets, Wish},
@@ -16,33 +16,26 @@ use super::{
 };
 use crate::{
     fault::{Fault, Refusal},
-    state::{Change, Committed, Expect, Put},
+    state::{Change, Committed, Expect, NotKept, Put},
 };
 
 impl Step<'_> {
-    /// Takes the permission with it, where there is one: it is used up when the call begins.
+    /// The permission, where there is one; it is used up when the call begins.
     ///
     /// # Errors
     ///
     /// There is none yet: somebody was asked for it, under a number that the caller is told.
-    pub(super) async fn escalated(&mut self, about: Asked, why: &str) -> Result<(), Stop> {
+    pub(super) async fn escalated(&mut self, about: Asked, why: &str) -> Result<Permission, Stop> {
         let tickets = Tickets::of(self.desk);
-        let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
-        let key = format!("e:{}", records::fingerprint(&[self.binding(&input).as_bytes(), &[about as u8]]));
-        let found = self.desk.records.get(&key).await.map_err(not_kept)?;
+        let key = self.permission_key(about);
         let mut expect = Expect::Absent;
-        if let Some(record) = found {
-            let version = Expect::Version(record.version);
-            let ticket = tickets.any(&String::from_utf8_lossy(&record.value)).await.map_err(not_kept)?;
+        if let Some((version, ticket)) = self.answered(&key).await.map_err(not_kept)? {
             match ticket {
-                Some(ticket) if ticket.state == State::Ended && ticket.is_approved() => {
-                    self.permissions.push(Permission { key, version: record.version, ticket: ticket.id });
-                    return Ok(());
-                }
+                Some(ticket) if is_given(&ticket) => return Ok(Permission { key, version, ticket: ticket.id }),
                 Some(ticket) if ticket.state == State::Waiting => return Err(waits(&ticket.id).into()),
                 Some(ticket) if ticket.state == State::Ended => return Err(refused(&ticket).into()),
                 // Nobody answered in time: they are asked again.
-                _ => expect = version,
+                _ => expect = Expect::Version(version),
             }
         }
         let mut wish = Wish { id: unguessable().map_err(not_kept)?, ..self.ask.wish.cloned().unwrap_or_default() };
@@ -67,6 +60,42 @@ impl Step<'_> {
         }
     }
 
+    /// The confirmation of this very call that its user could be asked for because a person allowed it; that permission
+    /// is used up with it.
+    pub(super) async fn confirmed_as_permitted(
+        &mut self,
+        promises: &Promises<'_>,
+        token: &str,
+        binding: &str,
+        now: u64,
+    ) -> Result<Option<Token>, Stop> {
+        if self.desk.harness.is_none() {
+            return Ok(None);
+        }
+        let key = self.permission_key(Asked::Confirmation);
+        let Some((version, Some(ticket))) = self.answered(&key).await.map_err(not_kept)? else { return Ok(None) };
+        if !is_given(&ticket) {
+            return Ok(None);
+        }
+        let permission = Permission { key, version, ticket: ticket.id };
+        let token = promises.confirmed(token, &permission.binding(binding), now).await.map_err(not_kept)?;
+        self.permissions.extend(token.is_some().then_some(permission));
+        Ok(token)
+    }
+
+    /// Where it is written down what a person was asked about this call.
+    fn permission_key(&self, about: Asked) -> String {
+        let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
+        format!("e:{}", records::fingerprint(&[self.binding(&input).as_bytes(), &[about as u8]]))
+    }
+
+    /// The version of that, and what became of the question.
+    async fn answered(&self, key: &str) -> Result<Option<(u64, Option<Ticket>)>, NotKept> {
+        let Some(record) = self.desk.records.get(key).await? else { return Ok(None) };
+        let ticket = Tickets::of(self.desk).any(&String::from_utf8_lossy(&record.value)).await?;
+        Ok(Some((record.version, ticket)))
+    }
+
     /// Uses up what was permitted, where nothing else is promised.
     pub(super) async fn use_permissions(&mut self) -> Result<(), Stop> {
         let used: Vec<Change> = self.permissions.iter().map(Permission::used).collect();
@@ -80,6 +109,10 @@ impl Step<'_> {
     }
 }
 
+fn is_given(ticket: &Ticket) -> bool {
+    ticket.state == State::Ended && ticket.is_approved()
+}
+
 /// A permission that a person gave, for one call.
 #[derive(Debug, Clone)]
 pub(super) struct Permission {
@@ -89,6 +122,11 @@ pub(super) struct Permission {
 }
 
 impl Permission {
+    /// What a confirmation holds for that is asked for with it, where that is `binding` without.
+    pub(super) fn binding(&self, binding: &str) -> String {
+        records::fingerprint(&[binding.as_bytes(), self.ticket.as_bytes()])
+    }
+
     /// It is used up; of two calls that come with it one is too late.
     pub(super) fn used(&self) -> Change {
         Change { key: self.key.clone(), expect: Expect::Version(self.version), put: Put::Nothing }

@@ -59,10 +59,13 @@ impl Step<'_> {
             None => Fault::ConfirmationRequired,
             Some(token) => {
                 let binding = self.binding(input);
-                match promises.confirmed(token, &binding, now).await.map_err(not_kept)? {
-                    Some(token) => return Ok(token),
-                    None => Fault::ConfirmationInvalid,
+                if let Some(token) = promises.confirmed(token, &binding, now).await.map_err(not_kept)? {
+                    return Ok(token);
                 }
+                if let Some(token) = self.confirmed_as_permitted(promises, token, &binding, now).await? {
+                    return Ok(token);
+                }
+                Fault::ConfirmationInvalid
             }
         };
         Err(self.asked(promises, input, now, fault).await)
@@ -87,11 +90,15 @@ impl Step<'_> {
 
     pub(super) async fn asked(&mut self, promises: &Promises<'_>, input: &str, now: u64, fault: Fault) -> Stop {
         let summary = self.plan.say(&self.ask.input);
-        if let Err(stop) = self.may_be_confirmed(&summary).await {
-            return stop;
+        let mut binding = self.binding(input);
+        match self.may_be_confirmed(&summary).await {
+            // It is used up by the call, and not by asking for its confirmation: an answer may be lost.
+            Ok(Some(permission)) => binding = permission.binding(&binding),
+            Ok(None) => {}
+            Err(stop) => return stop,
         }
         let lasts = self.capability.confirmation.expires;
-        match promises.offer(&self.binding(input), lasts, now).await {
+        match promises.offer(&binding, lasts, now).await {
             Ok(token) => Stop::Asked(Box::new(Asked {
                 refusal: fault.into(),
                 summary,

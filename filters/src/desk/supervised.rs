@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use super::{
     composition::Composition,
-    escalated::ESCALATED,
+    escalated::{ESCALATED, Permission},
     plan::Way,
     step::{Step, Stop},
 };
 use crate::{
     fault::{Fault, Refusal},
-    harness::{ALLOWED, Action, Decided, Harness, Verdict, decision::Approval, kinds::Kind},
+    harness::{ALLOWED, Action, Decided, Harness, Verdict, kinds::Kind},
 };
 
 /// What is written down of what went on though nobody decided.
@@ -123,30 +123,30 @@ impl Step<'_> {
     /// would be carried out, and as its user confirmed it.
     pub(super) async fn permitted(&mut self) -> Result<(), Stop> {
         for owed in take(&mut self.owed) {
-            self.escalated(owed.about, &owed.why).await?;
-            // That somebody else gave no decision is not made good by it.
-            self.account.supervision = if owed.unasked { OPEN } else { "approved" };
+            let permission = self.given(owed).await?;
+            self.permissions.push(permission);
         }
         Ok(())
     }
 
-    /// Whether a person may be asked for a confirmation at all.
-    pub(super) async fn may_be_confirmed(&mut self, summary: &str) -> Result<(), Stop> {
-        let Some(harness) = self.harness() else { return Ok(()) };
+    async fn given(&mut self, owed: Owed) -> Result<Permission, Stop> {
+        let permission = self.escalated(owed.about, &owed.why).await?;
+        // That somebody else gave no decision is not made good by it.
+        self.account.supervision = if owed.unasked { OPEN } else { "approved" };
+        Ok(permission)
+    }
+
+    /// Whether its user may be asked to confirm the call at all, and what the operator's people said where they were asked
+    /// that. The user still has to.
+    pub(super) async fn may_be_confirmed(&mut self, summary: &str) -> Result<Option<Permission>, Stop> {
+        let Some(harness) = self.harness() else { return Ok(None) };
         let session = Harness::session(self.ask.caller);
-        match harness.approve(summary, &self.action(&session)).await {
-            // The person still has to confirm it.
-            Ok(Approval::Approve) => Ok(()),
-            Ok(Approval::Reject(_)) => {
-                self.account.supervision = "reject";
-                Err(blocked().into())
-            }
-            Ok(Approval::Escalate) => {
-                self.account.supervision = "escalate";
-                self.escalated(About::Confirmation, "").await
-            }
-            Err(_) => self.unasked(),
+        let decided = harness.approve(summary, &self.action(&session)).await;
+        if let Verdict::Escalated(why) = decided.verdict {
+            self.account.supervision = "escalate";
+            return self.given(Owed { about: About::Confirmation, why, unasked: decided.unasked }).await.map(Some);
         }
+        self.heed(&decided, "reject").map(|()| None)
     }
 
     /// Whether several steps may be carried out as one.
@@ -155,21 +155,28 @@ impl Step<'_> {
         let session = Harness::session(self.ask.caller);
         let steps: Vec<&str> = all.parts.iter().map(|part| part.called.capability().id.as_str()).collect();
         let task = format!("{}: {}", self.capability.id, steps.join(", then "));
-        match harness.may_plan(&task, &self.action(&session)).await {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                self.account.supervision = "block";
-                Err(blocked().into())
-            }
-            Err(_) => self.unasked(),
-        }
+        let decided = harness.may_plan(&task, &self.action(&session)).await;
+        self.heed(&decided, "block")
     }
 
-    /// Nobody decided: it goes on only where the operator chose so.
-    fn unasked(&mut self) -> Result<(), Stop> {
-        let goes_on = self.desk.harness.is_some_and(|harness| harness.declared().goes_on);
-        self.account.supervision = if goes_on { OPEN } else { "closed" };
-        if goes_on { Ok(()) } else { Err(undecided().into()) }
+    /// Does as was decided on what is no call by itself. `no`: how a no is written down; of a plain yes nothing is.
+    fn heed(&mut self, decided: &Decided, no: &'static str) -> Result<(), Stop> {
+        match decided.verdict {
+            Verdict::Go => {
+                if decided.unasked {
+                    self.account.supervision = OPEN;
+                }
+                Ok(())
+            }
+            Verdict::Undecided => {
+                self.account.supervision = decided.word();
+                Err(undecided().into())
+            }
+            _ => {
+                self.account.supervision = no;
+                Err(blocked().into())
+            }
+        }
     }
 
     /// Tells how far the steps have come (`task_list`): so many are done, and the next is under way or failed.

@@ -65,6 +65,16 @@ impl Link {
         let state = State::Away { why: "it has not been greeted yet".into(), since: Instant::now() };
         Self { name, way, timeout, state: Mutex::new(state), known: Mutex::default(), lost: AtomicU32::new(0) }
     }
+impl NoAnswer {
+    /// Why, for a log.
+    pub(super) fn words(self) -> String {
+        match self {
+            Self::Away(why) | Self::Broken(why) => why,
+            Self::NotOffered => "it does not offer this".into(),
+        }
+    }
+}
+
 
     /// Whether somebody should greet it: it is away, or it is doubtful whether it is there.
     pub fn wants_greeting(&self) -> bool {

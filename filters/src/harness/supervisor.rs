@@ -106,14 +106,11 @@ impl Harness {
         self.met(action);
         let metadata = action.metadata();
         let mut payload = action.payload();
-        let mut decided = Decided { verdict: Verdict::Go, arguments: None, unasked: false };
+        let mut decided = Decided::default();
         for link in self.links.iter().filter(|link| kind == Kind::PreAction || link.offers(kind)) {
             let event = wire::event(kind, &action.around(&self.agent_id, &metadata), &payload);
-            let decision = match link.ask(kind, &event).await {
-                Ok(result) => Decision::read(&result),
-                Err(NoAnswer::NotOffered) => Err("it does not offer this".to_owned()),
-                Err(NoAnswer::Away(why) | NoAnswer::Broken(why)) => Err(why),
-            };
+            let decision = link.ask(kind, &event).await.map_err(NoAnswer::words);
+            let decision = decision.and_then(|result| Decision::read(&result));
             let verdict = match decision {
                 Ok(Decision::Allow(None)) => Verdict::Go,
                 Ok(Decision::Allow(Some(theirs)) | Decision::Modify(theirs)) => match arguments(&payload, &theirs) {
@@ -135,47 +132,48 @@ impl Harness {
                     None => reason,
                 }),
                 Ok(Decision::Block(_)) => Verdict::Blocked,
-                Err(why) => {
-                    self.telemetry.trouble(&link.name, &why);
-                    decided.unasked = true;
-                    if self.declared.goes_on { Verdict::Go } else { Verdict::Undecided }
-                }
+                Err(why) => self.without(link, &why, &mut decided),
             };
             decided.verdict = decided.verdict.or_stricter(verdict);
-            if matches!(decided.verdict, Verdict::Blocked | Verdict::Undecided) {
+            if decided.is_settled() {
                 break;
             }
         }
         decided
     }
 
+    /// What follows where a harness gave no decision.
+    fn without(&self, link: &Link, why: &str, decided: &mut Decided) -> Verdict {
+        self.telemetry.trouble(&link.name, why);
+        decided.unasked = true;
+        if self.declared.goes_on { Verdict::Go } else { Verdict::Undecided }
+    }
+
     /// Asks whether a question to a person may be asked at all. It never stands in for the person.
-    ///
-    /// # Errors
-    ///
-    /// There is no decision, and nothing goes on without one.
-    pub async fn approve(&self, message: &str, action: &Action<'_>) -> Result<Approval, NoAnswer> {
+    pub async fn approve(&self, message: &str, action: &Action<'_>) -> Decided {
         let payload = json!({
             "session_id": action.session, "confirmation_type": "user_confirm", "message": message,
         });
-        let Some(result) = self.special(Kind::Confirmation, action, &payload).await? else {
-            return Ok(Approval::Approve);
+        let read = |said: &Value| {
+            Approval::read(said).map(|approval| match approval {
+                Approval::Approve => Verdict::Go,
+                Approval::Escalate => Verdict::Escalated(String::new()),
+                Approval::Reject(_) => Verdict::Blocked,
+            })
         };
-        Approval::read(&result).map_err(NoAnswer::Broken)
+        self.special(Kind::Confirmation, action, &payload, read).await
     }
 
-    /// Asks whether several steps may be carried out as one. `false`: it may not.
-    ///
-    /// # Errors
-    ///
-    /// There is no decision, and nothing goes on without one.
-    pub async fn may_plan(&self, task: &str, action: &Action<'_>) -> Result<bool, NoAnswer> {
+    /// Asks whether several steps may be carried out as one.
+    pub async fn may_plan(&self, task: &str, action: &Action<'_>) -> Decided {
         let payload = json!({
             "session_id": action.session, "task_description": task, "available_strategies": ["step_by_step"],
         });
-        let result = self.special(Kind::Planning, action, &payload).await?;
         // Another task is not the one that was declared.
-        Ok(result.is_none_or(|result| result["decision"] == "allow"))
+        let read = |said: &Value| {
+            strictness(Family::Planning, said).map(|rank| if rank == 0 { Verdict::Go } else { Verdict::Blocked })
+        };
+        self.special(Kind::Planning, action, &payload, read).await
     }
 
     /// Asks how long somebody who is over a limit has to wait; seconds, where it says so. It is only ever longer.
@@ -220,19 +218,28 @@ impl Harness {
         self.links.iter().any(|link| link.offers(kind))
     }
 
-    /// The strictest decision of those who offer to make it; `None`: nobody does.
-    async fn special(&self, kind: Kind, action: &Action<'_>, payload: &Value) -> Result<Option<Value>, NoAnswer> {
-        debug_assert!(kind.family() > Family::Generic);
+    /// What those say together who offer to decide on such an event; each of them hears the same.
+    async fn special(
+        &self,
+        kind: Kind,
+        action: &Action<'_>,
+        payload: &Value,
+        read: impl Fn(&Value) -> Result<Verdict, String>,
+    ) -> Decided {
         let metadata = action.metadata();
-        let mut strictest: Option<(usize, Value)> = None;
+        let mut decided = Decided::default();
         for link in self.links.iter().filter(|link| link.offers(kind)) {
             let event = wire::event(kind, &action.around(&self.agent_id, &metadata), payload);
-            let result = link.ask(kind, &event).await?;
-            let rank = strictness(kind.family(), &result).map_err(NoAnswer::Broken)?;
-            if strictest.as_ref().is_none_or(|(least, _)| rank > *least) {
-                strictest = Some((rank, result));
+            let said = link.ask(kind, &event).await.map_err(NoAnswer::words);
+            let verdict = match said.and_then(|result| read(&result)) {
+                Ok(verdict) => verdict,
+                Err(why) => self.without(link, &why, &mut decided),
+            };
+            decided.verdict = decided.verdict.or_stricter(verdict);
+            if decided.is_settled() {
+                break;
             }
         }
-        Ok(strictest.map(|(_, result)| result))
+        decided
     }
 }

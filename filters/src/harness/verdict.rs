@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(crate) const ALLOWED: &str = "allow";
 
 /// What the harnesses say of an action, all of them together.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decided {
     pub verdict: Verdict,
     /// What they made of the arguments, where that is something else.
@@ -16,6 +16,11 @@ pub struct Decided {
 }
 
 impl Decided {
+    /// Whether nobody else has to be asked: it does not go on, whatever they say.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.verdict, Verdict::Blocked | Verdict::Undecided)
+    }
+
     /// As it is written down and counted.
     pub fn word(&self) -> &'static str {
         match self.verdict {
@@ -31,8 +36,9 @@ impl Decided {
 }
 
 /// Whether an action goes on, from the least strict to the strictest.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum Verdict {
+    #[default]
     Go,
     /// Seconds until it may be tried again.
     Deferred(u64),

@@ -102,7 +102,7 @@ impl<'a> Passing<'a> {
         let mut event = Event::new(kind, params);
         let tool_name = event.tool_name().map(str::to_owned);
         for link in self.asked(kind) {
-            let said = link.call(wire::EVENT, &Value::Object(event.params.clone())).await.map_err(words);
+            let said = link.call(wire::EVENT, &Value::Object(event.params.clone())).await.map_err(NoAnswer::words);
             self.trouble(link, event.hear(&link.name, said));
             if event.is_settled() {
                 break;
@@ -198,7 +198,7 @@ impl<'a> Passing<'a> {
         for link in &self.harness.links {
             match link.forward(&params).await {
                 Ok(()) => heard = true,
-                Err(why) => self.harness.telemetry.trouble(&link.name, &words(why)),
+                Err(why) => self.harness.telemetry.trouble(&link.name, &why.words()),
             }
         }
         self.record.note(&self.line(kind.name(), None, if heard { "told" } else { "unheard" }, ""));
@@ -253,7 +253,7 @@ impl<'a> Passing<'a> {
 
 /// Asks one harness about several events.
 async fn decisions(link: &Link, params: &Value, events: usize) -> Result<Vec<Value>, String> {
-    let mut result = link.call(wire::BATCH, params).await.map_err(words)?;
+    let mut result = link.call(wire::BATCH, params).await.map_err(NoAnswer::words)?;
     match result.get_mut("decisions").map(Value::take) {
         Some(Value::Array(decisions)) if decisions.len() == events => Ok(decisions),
         _ => Err("it did not decide on each event of a batch".into()),
@@ -278,12 +278,4 @@ fn event(params: Value, at: &str, max_depth: u64) -> Result<(Kind, Map<String, V
 
 fn checked(shape: &Shape, params: &Value) -> Result<(), Problem> {
     shape.check(params, "params").map_err(|why| Problem::new(BAD_PARAMS, why))
-}
-
-/// Why there is no decision, for a log.
-fn words(why: NoAnswer) -> String {
-    match why {
-        NoAnswer::Away(why) | NoAnswer::Broken(why) => why,
-        NoAnswer::NotOffered => "it does not offer this".into(),
-    }
 }
