@@ -76,6 +76,7 @@ async fn page_allows_an_escalated_call_once_and_rejects_another() {
     assert!(page.contains("wants leave for one call") && page.contains("needs a person"), "{page}");
     assert!(!page.contains("value=\"answer\""), "leave is given or not: {page}");
     let id = waiting_id(&desk).await;
+    assert_eq!(tab.answer(&desk, &[("id", &id), ("word", "answer"), ("said", "ok")]).await.status, 400);
     assert_eq!(tab.answer(&desk, &[("id", &id), ("word", "approve")]).await.status, 303);
     assert_eq!((desk.ask(Via::H1, tea(2)).await.status, orders(&origin).len()), (201, 1));
     assert_eq!(desk.ask(Via::H1, tea(3)).await.status, 403);

@@ -191,6 +191,12 @@ async fn supervision_hands_a_call_to_a_person_who_does_not_want_it() {
     harness.says(escalate());
     place(&desk, "aicp", &tea()).await;
     let waiting = desk_of_people(&desk).await;
+    let path = format!("/desk/{}", waiting[0]["id"].as_str().expect("an id"));
+    for answer in [json!({ "answer": "ok" }), json!({ "answer": "ok", "data": { "decision": "approved" } })] {
+        let ask = Ask::post(&path, answer.to_string()).header("Content-Type", "application/json").bearer(OPERATOR);
+        let wrong = desk.admin(ask).await;
+        assert!(wrong.status == 400 && wrong.text().contains("approve"), "{} {}", wrong.status, wrong.text());
+    }
     decide(&desk, &waiting[0]["id"], json!({ "decision": "reject", "reason": "Too much tea." })).await;
     let refused = place(&desk, "aicp", &tea()).await;
     assert_eq!((refused.status, orders(&origin).len()), (403, 0));

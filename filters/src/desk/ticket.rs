@@ -172,7 +172,7 @@ impl<'a> Tickets<'a> {
     ///
     /// # Errors
     ///
-    /// It is not known, or somebody has decided already.
+    /// It is not known, somebody has decided already, or this is no word on it.
     pub async fn decide(&self, id: &str, decision: &Decision) -> Result<Ticket, Undecided> {
         let ticket = self.find(id).await?.ok_or(Undecided::Unknown)?;
         if ticket.state != State::Waiting {
@@ -185,13 +185,16 @@ impl<'a> Tickets<'a> {
         };
         let firewall = &self.snapshot.firewall;
         let said = match decision {
+            Decision::Answer { .. } if ticket.is_permission() => return Err(Undecided::NoAnswer),
             Decision::Answer { answer, data } => {
                 let leaving = passed_value(firewall, &json!({ "answer": answer, "data": data }));
                 let (leaving, flagged) = leaving.ok_or(Undecided::Blocked)?;
                 json!({ "answer": leaving["answer"], "told": ok(&leaving["data"], &flagged) })
             }
-            Decision::Approve => {
-                json!({ "answer": "Approved.", "told": ok(&json!({ "decision": "approved" }), &Flagged::default()) })
+            Decision::Approve(words) => {
+                let words = json!(words.as_deref().unwrap_or("Approved."));
+                let (words, flagged) = passed_value(firewall, &words).ok_or(Undecided::Blocked)?;
+                json!({ "answer": words, "told": ok(&json!({ "decision": "approved" }), &flagged) })
             }
             Decision::Reject { reason } => {
                 let (reason, _) = passed_value(firewall, &json!(reason)).ok_or(Undecided::Blocked)?;

@@ -18,6 +18,10 @@ use crate::live::Running;
 const HOW: &str = "Send {\"answer\": \"…\", \"data\": {…}}, {\"decision\": \"approve\"}, or \
                    {\"decision\": \"reject\", \"reason\": \"…\"}.";
 
+/// What is said to whoever answers a call that waits to be allowed.
+const PERMISSION: &str = "This is a call that waits to be allowed, and takes no answer. Nothing was decided; send \
+                          {\"decision\": \"approve\"}, or {\"decision\": \"reject\", \"reason\": \"…\"}.";
+
 impl Admin {
     /// What agents have asked a person: what waits first, and each in the order in which it was asked.
     pub(super) async fn asked(&self) -> Answer {
@@ -94,6 +98,7 @@ pub(super) fn told_of(why: Undecided) -> (StatusCode, String) {
         Undecided::Already(state) => {
             (StatusCode::CONFLICT, format!("This is {} already; the first word stands.", state.word()))
         }
+        Undecided::NoAnswer => (StatusCode::BAD_REQUEST, PERMISSION.into()),
         Undecided::Blocked => (
             StatusCode::UNPROCESSABLE_ENTITY,
             "This answer holds something that must not leave for an agent (firewall). Send it without that.".into(),
@@ -113,7 +118,7 @@ async fn decision(session: &mut ServerSession) -> Result<Decision, Box<Answer>> 
             let data = body.get("data").filter(|data| !data.is_null()).cloned().unwrap_or_else(|| json!({}));
             Ok(Decision::Answer { answer, data })
         }
-        (None, Some("approve")) => Ok(Decision::Approve),
+        (None, Some("approve")) => Ok(Decision::Approve(None)),
         (None, Some("reject")) => Ok(Decision::Reject { reason: text("reason").unwrap_or_else(|| "Rejected.".into()) }),
         _ => Err(wrong()),
     }

@@ -77,7 +77,7 @@ impl Ticket {
     pub(crate) fn told(&self) -> Option<Result<Told, Refusal>> {
         if let Some(reason) = self.rejected() {
             let refusal = Refusal::from(Fault::Forbidden).saying(reason.to_owned());
-            let word = if self.wish.manner["escalated"] == true { REJECTED } else { refusal.reason };
+            let word = if self.is_permission() { REJECTED } else { refusal.reason };
             return Some(Err(Refusal { reason: word, ..refusal }));
         }
         told_again(&mut self.value.get("told")?.clone())
@@ -96,6 +96,11 @@ impl Ticket {
     /// A person did not want it.
     pub fn is_rejected(&self) -> bool {
         self.rejected().is_some()
+    }
+
+    /// A call waits to be allowed; nobody waits for an answer.
+    pub fn is_permission(&self) -> bool {
+        self.wish.manner["escalated"] == true
     }
 
     /// When it was asked, in seconds since 1970.
@@ -127,9 +132,15 @@ impl Ticket {
 /// What a person says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    Answer { answer: String, data: Value },
-    Approve,
-    Reject { reason: String },
+    Answer {
+        answer: String,
+        data: Value,
+    },
+    /// In these words, where there are some.
+    Approve(Option<String>),
+    Reject {
+        reason: String,
+    },
 }
 
 /// Why nothing was opened.
@@ -167,6 +178,8 @@ pub enum Undecided {
     Already(State),
     /// It says what must not leave.
     Blocked,
+    /// A call waits to be allowed, and an answer neither allows nor rejects it.
+    NoAnswer,
     NotKept(NotKept),
 }
 

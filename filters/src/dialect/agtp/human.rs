@@ -99,11 +99,7 @@ pub(super) async fn confirm(
     if ticket.is_some() {
         operator(calling, OPERATE)?;
         let decision = match status {
-            "accepted" => Some(match reason {
-                // An approval all the same, and its words reach whoever asked.
-                Some(reason) => Decision::Answer { answer: reason.to_owned(), data: json!({ "decision": "approved" }) },
-                None => Decision::Approve,
-            }),
+            "accepted" => Some(Decision::Approve(reason.map(str::to_owned))),
             "rejected" => Some(Decision::Reject { reason: reason.unwrap_or("Rejected.").to_owned() }),
             _ => None,
         };
@@ -196,6 +192,7 @@ fn undecided(why: Undecided) -> Wrong {
         Undecided::Already(state) => {
             Wrong::new(409, "conflict", format!("This is {} already; the first word stands.", state.word()))
         }
+        Undecided::NoAnswer => Wrong::new(400, "invalid-parameter", "Accept or reject this; it takes no answer."),
         Undecided::Blocked => Wrong::new(422, "forbidden-field", "This answer holds something that must not leave."),
         Undecided::NotKept(why) => why.into(),
     }

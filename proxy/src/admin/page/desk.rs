@@ -52,7 +52,7 @@ impl Admin {
 fn decision(form: &Form) -> Result<Decision, &'static str> {
     let (said, data) = (form.field("said"), form.field("data"));
     match form.field("word").as_str() {
-        "approve" => Ok(Decision::Approve),
+        "approve" => Ok(Decision::Approve(None)),
         "reject" if said.trim().is_empty() => Ok(Decision::Reject { reason: "Rejected.".into() }),
         "reject" => Ok(Decision::Reject { reason: said }),
         "answer" if said.trim().is_empty() => Err("An answer has words. Nothing was sent; write some."),
@@ -115,7 +115,7 @@ fn became(ticket: &Ticket) -> &'static str {
 fn waits(html: &mut Html, view: &View<'_>, ticket: &Ticket) {
     let shown = ticket.shown();
     // A permission for one call: there is nothing to answer but yes or no.
-    let permission = ticket.wish.manner["escalated"] == true;
+    let permission = ticket.is_permission();
     html.raw("<article class=\"ticket\" id=\"t-").text(&ticket.id).raw("\"><div><h3><code>");
     html.text(&ticket.capability).raw("</code> ");
     html.raw(if permission {
