@@ -55,10 +55,14 @@ pub(super) fn one_of_url_and_urls(root: &Item, table: &str, asked: &str, found: 
     }
 }
 
-/// Nobody gets through the gateway without a credential.
+/// Nobody gets through the gateway without a credential, and it is not in the place of the site.
 fn gateway(root: &Item, found: &mut Findings) {
-    let known = ["api_keys", "jwks"].iter().any(|key| root.at(&["auth", key]).is_some());
-    if let Some(item) = root.at(&["harness", "gateway_path"]).filter(|_| !known) {
+    let Some(item) = root.at(&["harness", "gateway_path"]) else { return };
+    if item.str().is_some_and(|path| path.trim_end_matches('/').is_empty()) {
+        let finding = found.mistake(item.line, "harness.gateway_path", "\"/\" is all of the site");
+        finding.hint("write a path such as \"/harness\"");
+    }
+    if !["api_keys", "jwks"].iter().any(|key| root.at(&["auth", key]).is_some()) {
         let what = "nobody can use it, as no credential is known here";
         found.warning(item.line, "harness.gateway_path", what).hint("declare [[auth.api_keys]] or auth.jwks");
     }

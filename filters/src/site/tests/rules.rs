@@ -167,6 +167,8 @@ fn a_path_is_taken_once() {
         refuses(&capability("").replace("/a'", &format!("{unmet}'")), "would never be met");
     }
     refuses("[paths]\nmcp = '/openapi.json'\n", ":4: paths.openapi: /openapi.json is already taken by paths.mcp");
+    let gateway = "[harness]\nurl = 'http://a'\ngateway_path = '/'\n";
+    refuses(gateway, "harness.gateway_path: \"/\" is all of the site; write a path such as");
     refuses("[harness]\nurl = 'http://a'\ngateway_path = '/mcp'\n", "harness.gateway_path: /mcp is already taken");
     refuses(&capability("").replace("/a'", "/mcp'"), "capabilities[0].endpoint: /mcp is already taken by paths.mcp");
     accepts(&(capability("") + &capability("").replace("a.b", "c").replace("GET", "POST")));
