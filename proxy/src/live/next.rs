@@ -66,7 +66,8 @@ pub(super) fn open_harness(
         return Ok(Some(current.clone()));
     }
     let token = Some(declared.token.as_str()).filter(|token| !token.is_empty());
-    let ways = declared.urls.iter().map(|url| Ok((lines::name(url), lines::way(outbound, url, token)?)));
+    let named = lines::names(&declared.urls).into_iter().zip(&declared.urls);
+    let ways = named.map(|(name, url)| Ok((name, lines::way(outbound, url, token)?)));
     let harness = Harness::new(declared.clone(), ways.collect::<Result<_, String>>()?);
     let noted = noted.clone();
     harness.telemetry.on_put(move || noted.send_replace(()));

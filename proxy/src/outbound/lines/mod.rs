@@ -14,7 +14,7 @@ mod ws;
 #[cfg(test)]
 mod tests;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{iter, path::PathBuf, sync::Arc, time::Duration};
 
 use ::http::HeaderValue;
 use frontdesk_filters::harness::{Lost, Way};
@@ -79,8 +79,19 @@ impl Leads {
     }
 }
 
-/// What a place is called in logs and metrics: its URL without what may be a secret in it.
-pub fn name(url: &str) -> String {
+/// What places are called in logs and metrics, in their order: each otherwise than those before it.
+pub fn names(urls: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(urls.len());
+    for name in urls.iter().map(|url| name(url)) {
+        let others = (2..).map(|number| format!("{name} ({number})"));
+        let free = iter::once(name.clone()).chain(others).find(|name| !names.contains(name));
+        names.extend(free);
+    }
+    names
+}
+
+/// A URL without what may be a secret in it.
+fn name(url: &str) -> String {
     if let Some(command) = url.strip_prefix("stdio:") {
         return format!("stdio:{}", command.split_whitespace().next().unwrap_or_default());
     }

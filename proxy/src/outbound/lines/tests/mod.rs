@@ -67,3 +67,10 @@ fn what_leads_nowhere_is_refused() {
     assert!(super::way(&outbound, "http://h/", Some("a\nb")).is_err());
     assert!(super::way(&outbound, "http://h/", Some("")).is_ok());
 }
+
+#[test]
+fn each_place_has_a_name_of_its_own_without_a_secret() {
+    let urls = ["stdio:a --key=S1", "stdio:a --key=S2", "http://h:1/p?token=S3", "unix:/run/x", "stdio:a"];
+    let names = super::names(&urls.map(str::to_owned));
+    assert_eq!(names, ["stdio:a", "stdio:a (2)", "http://h:1/p", "unix:/run/x", "stdio:a (3)"]);
+}
