@@ -4,6 +4,7 @@
 //! the metrics.
 
 mod apart;
+mod earlier;
 mod failure;
 mod learned;
 mod next;
@@ -36,6 +37,7 @@ use crate::{
 
 pub use apart::apart;
 use apart::take_apart;
+use earlier::Earlier;
 pub use failure::Failure;
 use next::{open_audit, open_harness};
 use running::Homes;
@@ -66,6 +68,7 @@ pub struct Live {
     wanted: Mutex<Option<Instant>>,
     /// Told when there is something to tell a harness.
     noted: Arc<watch::Sender<()>>,
+    earlier: Earlier,
     /// Outlives a swap.
     library: ArcSwap<Library>,
 }
@@ -117,6 +120,7 @@ impl Live {
             keys_wanted: watch::Sender::new(()),
             wanted: Mutex::default(),
             noted,
+            earlier: Earlier::default(),
             library: ArcSwap::from_pointee(Library::empty()),
         }))
     }
@@ -241,6 +245,7 @@ impl Live {
                 if before.snapshot.settings.key_urls() != self.current().snapshot.settings.key_urls() {
                     self.keys_wanted.send_replace(());
                 }
+                self.earlier.swapped(&before, &self.current());
                 take_apart(before);
                 let mut state = self.state.lock();
                 state.not_swapped = not_swapped;

@@ -1,8 +1,10 @@
 //! What a harness hears without being asked, and what else it is asked where it offers it.
 
 use super::*;
+use crate::support::Gate;
 use crate::support::calls::{FULL, call};
 use crate::support::rates::api_key;
+use crate::support::setup::dead_address;
 
 async fn open_to_all() -> (Harness, Origin, Desk) {
     let harness = Harness::offering(&ALL).await;
@@ -172,4 +174,46 @@ async fn supervision_tells_the_concierge_what_it_knows() {
     harness.says(json!({ "decision": "block", "reason": "no" }));
     let without = desk.ask(Via::H1, ask()).await;
     assert!(without.status == 200 && !without.text().contains("Sundays"), "{}", without.text());
+}
+
+/// It was asked about the call: it is told what became of it, whoever is declared by then.
+#[tokio::test]
+async fn supervision_hears_of_a_call_that_a_swap_overtakes() {
+    let (harness, other, gate) = (Harness::offering(&ALL).await, Harness::offering(&ALL).await, Gate::closed());
+    let wait = gate.clone();
+    let origin = Origin::start(move |_: &Request| {
+        Reply::new(201).header("Content-Type", "application/json").body("").wait(&wait).then("{}")
+    })
+    .await;
+    let desk = before(&origin, &[harness.url()], "").start().await;
+    reachable(&desk).await;
+    let swapping = async {
+        eventually("it is under way", SOON, async || !orders(&origin).is_empty()).await;
+        desk.swap(&before(&origin, &[other.url()], "")).await;
+        reachable(&desk).await;
+        other.event("verification").await;
+        gate.open();
+    };
+    let tea = tea();
+    let (done, ()) = tokio::join!(place(&desk, "aicp", &tea), swapping);
+    assert_eq!(done.status, 201, "{}", done.text());
+    assert_eq!(harness.event("post_action").await["payload"]["status"], "ok");
+    assert!(other.events("post_action").is_empty());
+}
+
+#[tokio::test]
+async fn supervision_that_takes_nothing_or_is_away_keeps_nothing_from_the_others() {
+    let (harness, slow) = (Harness::offering(&ALL).await, Harness::offering(&ALL).await);
+    let origin = shop().await;
+    slow.hears_nothing();
+    let nobody = format!("http://{}/ahp", dead_address());
+    let urls = [slow.url(), harness.url(), nobody];
+    let desk = before(&origin, &urls, "on_error = \"allow\"").start().await;
+    harness.event("verification").await;
+    for n in 0..20 {
+        assert_eq!(place(&desk, "aicp", &json!({ "item": format!("t{n}") })).await.status, 201);
+    }
+    eventually("all of it is told", SOON, async || harness.events("post_action").len() == 20).await;
+    assert_eq!(harness.events("verification").len(), 1, "once");
+    desk.metric_reaches("frontdesk_harness_events_dropped_total", 2.0).await;
 }

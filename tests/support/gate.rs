@@ -16,6 +16,11 @@ impl Gate {
         self.0.send_replace(true);
     }
 
+    /// Nobody goes on from now on.
+    pub fn close(&self) {
+        self.0.send_replace(false);
+    }
+
     pub async fn wait(&self) {
         let mut seen = self.0.subscribe();
         // The sender lives in self, so this ends only when the gate is open.

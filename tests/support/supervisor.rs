@@ -3,6 +3,7 @@
 use super::ask::{Ask, Via};
 use super::calls::{FULL, action, call, query, site, upstream_calls};
 use super::desk::Desk;
+use super::gate::Gate;
 use super::handshake;
 use super::message::{Request, Response};
 use super::origin::Origin;
@@ -48,6 +49,7 @@ pub struct Harness {
     pub origin: Origin,
     decide: Arc<Mutex<Arc<Decide>>>,
     greets_after: Arc<Mutex<Duration>>,
+    hears: Gate,
 }
 
 /// An answer with this result, to whatever was asked.
@@ -80,6 +82,9 @@ impl Harness {
         let own = decide.clone();
         let greets_after = Arc::<Mutex<Duration>>::default();
         let after = greets_after.clone();
+        let hears = Gate::closed();
+        hears.open();
+        let heard = hears.clone();
         let origin = Origin::start(move |request: &Request| -> Answer {
             let message: Value = serde_json::from_slice(&request.body).expect("a message");
             assert_eq!(message["jsonrpc"], "2.0", "{message}");
@@ -88,7 +93,7 @@ impl Harness {
                     let text = json!({ "jsonrpc": "2.0", "id": id, "result": greeting }).to_string();
                     Reply::json("").pause(*after.lock().expect("alone")).then(text).into()
                 }
-                (Some("ahp/event"), None) => Reply::new(204).into(),
+                (Some("ahp/event"), None) => Reply::json("").wait(&heard).then("{}").into(),
                 (Some("ahp/event" | "ahp/batch"), Some(id)) => {
                     assert!(id.is_string(), "an id is a string: {message}");
                     let decide = own.lock().expect("alone").clone();
@@ -98,12 +103,17 @@ impl Harness {
             }
         })
         .await;
-        Harness { origin, decide, greets_after }
+        Harness { origin, decide, greets_after, hears }
     }
 
     /// From now on it takes so long to greet.
     pub fn greets_after(&self, time: Duration) {
         *self.greets_after.lock().expect("alone") = time;
+    }
+
+    /// From now on it takes nothing that it is told.
+    pub fn hears_nothing(&self) {
+        self.hears.close();
     }
 
     /// From now on it answers so.

@@ -21,6 +21,7 @@ use super::{
     greeting::{Greeted, Hello},
     kinds::Kind,
     line::{Line, Lost, Way},
+    queue::Queue,
     wire::{self, Question},
 };
 
@@ -29,6 +30,8 @@ const GREETING: Duration = Duration::from_secs(5);
 /// So many questions without a decision in a row, and it is greeted again: it may be gone, or have begun anew and know of
 /// no greeting.
 const MOST_LOST: u32 = 3;
+/// For taking what waits for no answer.
+const TAKEN: Duration = Duration::from_secs(5);
 /// A harness, as long as it is declared.
 pub struct Link {
     /// Without what is secret in its address.
@@ -41,6 +44,9 @@ pub struct Link {
     known: Mutex<Option<Arc<Greeted>>>,
     /// Answers to our own questions that were lost or none, one after the other.
     lost: AtomicU32,
+    pub(super) queue: Queue,
+    /// The configuration that it was told of last.
+    told: Mutex<String>,
 }
 
 enum State {
@@ -59,12 +65,6 @@ pub enum NoAnswer {
     NotOffered,
 }
 
-impl Link {
-    /// A harness that nobody has greeted yet.
-    pub fn new(name: String, way: Arc<dyn Way>, timeout: Duration) -> Self {
-        let state = State::Away { why: "it has not been greeted yet".into(), since: Instant::now() };
-        Self { name, way, timeout, state: Mutex::new(state), known: Mutex::default(), lost: AtomicU32::new(0) }
-    }
 impl NoAnswer {
     /// Why, for a log.
     pub(super) fn words(self) -> String {
@@ -75,6 +75,13 @@ impl NoAnswer {
     }
 }
 
+impl Link {
+    /// A harness that nobody has greeted yet.
+    pub fn new(name: String, way: Arc<dyn Way>, timeout: Duration) -> Self {
+        let state = State::Away { why: "it has not been greeted yet".into(), since: Instant::now() };
+        let (known, lost, queue, told) = Default::default();
+        Self { name, way, timeout, state: Mutex::new(state), known, lost, queue, told }
+    }
 
     /// Whether somebody should greet it: it is away, or it is doubtful whether it is there.
     pub fn wants_greeting(&self) -> bool {
@@ -197,17 +204,28 @@ impl NoAnswer {
         question.answer(&answer).map_err(NoAnswer::Broken)
     }
 
+    /// Whether it is there and was not told of this configuration; it is now.
+    pub(super) fn is_news(&self, hash: &str) -> bool {
+        let mut told = self.told.lock();
+        let news = *told != hash && self.greeted().is_some();
+        if news {
+            hash.clone_into(&mut told);
+        }
+        news
+    }
+
     /// Tells of an event, where it offers to hear of it.
     ///
     /// # Errors
     ///
     /// It could not be told.
-    pub async fn tell(&self, kind: Kind, params: &Value) -> Result<(), NoAnswer> {
+    pub(super) async fn tell(&self, kind: Kind, params: &Value) -> Result<(), NoAnswer> {
         let (line, greeted) = self.here()?;
         if !greeted.capabilities.contains(kind.name()) {
             return Err(NoAnswer::NotOffered);
         }
-        line.tell(wire::notification(params), greeted.timeout).await.map_err(|Lost(why)| NoAnswer::Broken(why))
+        let within = greeted.timeout.min(TAKEN);
+        line.tell(wire::notification(params), within).await.map_err(|Lost(why)| NoAnswer::Broken(why))
     }
 
     /// Passes an event on that somebody else has to tell, whatever it offers to hear.

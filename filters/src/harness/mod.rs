@@ -11,6 +11,7 @@ mod link;
 mod notes;
 mod pressure;
 mod question;
+mod queue;
 mod sessions;
 mod supervisor;
 mod telemetry;

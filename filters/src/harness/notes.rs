@@ -1,37 +1,64 @@
 //! What the harnesses are told without being asked anything: sessions, configurations, that we are still here.
 //!
-//! It is noted, and sent when there is time for it; nobody waits.
+//! It is noted for each that offers to hear it, and sent when there is time for it; nobody waits.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
 use super::{
-    Harness,
+    Harness, Link, NoAnswer,
     kinds::Kind,
     question::{Action, agent},
     wire::{self, Around},
 };
 
+/// How long one is told things at a time.
+const TURN: Duration = Duration::from_secs(1);
+
 impl Harness {
     /// Tells all of them of an event, when there is time for it.
     pub fn note(&self, kind: Kind, session: &str, payload: Value) {
-        if !self.links.is_empty() {
-            let around = Around { session_id: session, agent_id: &self.agent_id, depth: 0, metadata: None };
-            self.telemetry.put(kind, wire::event(kind, &around, &payload));
-        }
+        self.note_for(|_| true, kind, session, &payload);
     }
 
     /// Tells of an event of the process.
-    pub fn note_own(&self, kind: Kind, mut payload: Value) {
+    pub fn note_own(&self, kind: Kind, payload: Value) {
+        self.note_own_for(|_| true, kind, payload);
+    }
+
+    fn note_own_for(&self, whom: impl Fn(&Link) -> bool, kind: Kind, mut payload: Value) {
         if payload.get("session_id").is_some() {
             payload["session_id"] = self.session_id.as_str().into();
         }
-        self.note(kind, &self.session_id, payload);
+        self.note_for(whom, kind, &self.session_id, &payload);
     }
 
-    /// Tells that a configuration was checked and taken into use, and what is to be said against it.
-    pub fn checked(&self, hash: &str, warnings: &[String]) {
+    fn note_for(&self, whom: impl Fn(&Link) -> bool, kind: Kind, session: &str, payload: &Value) {
+        let mut hearing = self.links.iter().filter(|link| link.offers(kind) && whom(link)).peekable();
+        if hearing.peek().is_none() {
+            return;
+        }
+        let around = Around { session_id: session, agent_id: &self.agent_id, depth: 0, metadata: None };
+        let event = Arc::new(wire::event(kind, &around, payload));
+        hearing.for_each(|link| link.queue.put(kind, event.clone()));
+        self.telemetry.put();
+    }
+
+    /// Tells that a configuration was checked and taken into use, and what is to be said against it: each of them once,
+    /// and as soon as it is there.
+    pub fn checked(&self, hash: &str, warnings: impl FnOnce() -> Vec<String>) {
+        let news: Vec<&Arc<Link>> = self.links.iter().filter(|link| link.is_news(hash)).collect();
+        if news.is_empty() {
+            return;
+        }
+        let warnings = warnings();
         let status = if warnings.is_empty() { "passed" } else { "needs_review" };
-        self.note_own(
+        self.note_own_for(
+            |link| news.iter().any(|new| std::ptr::eq(&***new, link)),
             Kind::Verification,
             json!({
                 "run_id": hash, "session_id": "", "status": status, "updated_at": wire::now(),
@@ -41,14 +68,9 @@ impl Harness {
         );
     }
 
-    /// Sends what was noted.
-    pub async fn send(&self) {
-        while let Some((kind, event)) = self.telemetry.take() {
-            for link in &self.links {
-                // A harness that is away has missed it: nobody waits, and nothing is kept for it.
-                let _ = link.tell(kind, &event).await;
-            }
-        }
+    /// How many events some of them were not told of since the last time this was asked: they did not fit, or were not taken.
+    pub fn dropped(&self) -> u64 {
+        self.links.iter().map(|link| link.queue.dropped()).sum()
     }
 
     pub(super) fn met(&self, action: &Action<'_>) {
@@ -62,7 +84,22 @@ impl Harness {
         for session in self.sessions.over() {
             self.note(Kind::SessionEnd, &session, json!({ "reason": "idle" }));
         }
-        let beat = self.telemetry.heartbeat();
-        self.note_own(Kind::Heartbeat, beat);
+        let waiting = self.links.iter().map(|link| link.queue.len()).max().unwrap_or(0);
+        self.note_own(Kind::Heartbeat, self.telemetry.heartbeat(waiting));
+    }
+}
+
+impl Link {
+    /// Sends what was noted for it, for a while; the rest is for the next time.
+    pub async fn send(&self) {
+        let began = Instant::now();
+        while began.elapsed() < TURN
+            && let Some((kind, event)) = self.queue.take()
+        {
+            // A harness that is away has missed it: nobody waits, and nothing is kept for it.
+            if let Err(NoAnswer::Broken(_)) = self.tell(kind, &event).await {
+                self.queue.lost();
+            }
+        }
     }
 }

@@ -173,7 +173,7 @@ impl Metrics {
             harness_dropped: counter(
                 &r,
                 "frontdesk_harness_events_dropped_total",
-                "Events that a harness was not told of, as too many waited.",
+                "Events that a harness was not told of: too many waited, or it did not take them.",
             )?,
             content_pages: gauge(&r, "frontdesk_content_pages", "Pages of the site that are known.")?,
             content_bytes: gauge(&r, "frontdesk_content_bytes", "What the index of the site's pages takes.")?,

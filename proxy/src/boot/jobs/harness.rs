@@ -9,6 +9,7 @@ use std::{
 
 use frontdesk_filters::harness::Harness;
 use parking_lot::Mutex;
+use tokio::task::JoinSet;
 
 use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
 
@@ -21,9 +22,8 @@ const BEAT: Duration = Duration::from_secs(30);
 #[derive(Default)]
 struct Known {
     away: Vec<String>,
-    /// The configuration, and the one that they were told of.
+    /// The configuration.
     hash: String,
-    told: String,
     beat: Option<Instant>,
 }
 
@@ -51,13 +51,9 @@ pub(super) fn greet(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                 }
                 let away = harness.greet(beats).await.err().unwrap_or_default();
                 show(harness, &metrics, &known, &away);
-                let mut known = known.lock();
-                if away.is_empty() && known.told != running.snapshot.hash {
-                    known.told.clone_from(&running.snapshot.hash);
-                    harness.checked(&running.snapshot.hash, &running.warnings());
-                }
+                harness.checked(&running.snapshot.hash, || running.warnings());
                 if beats {
-                    known.beat = Some(Instant::now());
+                    known.lock().beat = Some(Instant::now());
                     harness.beat();
                 }
                 if away.is_empty() { Ok(()) } else { Err(away.join("; ")) }
@@ -72,10 +68,6 @@ fn show(harness: &Harness, metrics: &Metrics, known: &Mutex<Known>, away: &[Stri
         let up = link.greeted().is_some();
         metrics.harness_up.with_label_values(&[&link.name]).set(up.into());
     }
-    metrics.harness_dropped.inc_by(harness.telemetry.dropped());
-    for ((event, decision), count) in harness.passed.take() {
-        metrics.harness_passed.with_label_values(&[event, &decision]).inc_by(count);
-    }
     let mut known = known.lock();
     for why in away.iter().filter(|why| !known.away.contains(why)) {
         tracing::error!(why, "a harness cannot be asked; what it has to decide on is closed");
@@ -86,9 +78,10 @@ fn show(harness: &Harness, metrics: &Metrics, known: &Mutex<Known>, away: &[Stri
     known.away = away.to_vec();
 }
 
-/// Tells what there is to tell, as soon as there is something.
-pub(super) fn tell(live: &Arc<Live>) -> Job {
-    let live = live.clone();
+/// Tells what there is to tell, as soon as there is something, and counts what came of it: also what began under an earlier
+/// configuration.
+pub(super) fn tell(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
+    let (live, metrics) = (live.clone(), metrics.clone());
     Job {
         name: "harness-events",
         to_the_end: true,
@@ -96,13 +89,21 @@ pub(super) fn tell(live: &Arc<Live>) -> Job {
         interval: Box::new(|| LOOK),
         bound: Duration::from_secs(60),
         run: Box::new(move || {
-            let harness = live.current().harness.clone();
+            let (harnesses, metrics) = (live.harnesses(), metrics.clone());
             Box::pin(async move {
-                if let Some(harness) = harness {
-                    harness.send().await;
-                }
+                let links = harnesses.iter().flat_map(|harness| &harness.links).cloned();
+                // All at a time: none waits for another.
+                links.map(|link| async move { link.send().await }).collect::<JoinSet<()>>().join_all().await;
+                harnesses.iter().for_each(|harness| count(harness, &metrics));
                 Ok(())
             })
         }),
+    }
+}
+
+fn count(harness: &Harness, metrics: &Metrics) {
+    metrics.harness_dropped.inc_by(harness.dropped());
+    for ((event, decision), count) in harness.passed.take() {
+        metrics.harness_passed.with_label_values(&[event, &decision]).inc_by(count);
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn start(
         chains::store(live, metrics, chains),
         handoff::look(live),
         harness::greet(live, metrics),
-        harness::tell(live),
+        harness::tell(live, metrics),
         seen::sample(metrics),
         read::read(live, Reader::new(live, outbound, metrics, drain)),
     ];

@@ -1,0 +1,31 @@
+//! Harnesses of earlier configurations, as long as something that began under one of those may have something to tell them.
+
+use std::sync::Arc;
+
+use frontdesk_filters::harness::Harness;
+use parking_lot::Mutex;
+
+use super::{Live, Running};
+
+/// Those that are declared no more.
+#[derive(Default)]
+pub(super) struct Earlier(Mutex<Vec<Arc<Harness>>>);
+
+impl Earlier {
+    /// A swap took place.
+    pub(super) fn swapped(&self, before: &Running, now: &Running) {
+        let stays = |harness: &Arc<Harness>| now.harness.as_ref().is_some_and(|now| Arc::ptr_eq(now, harness));
+        self.0.lock().extend(before.harness.clone().filter(|harness| !stays(harness)));
+    }
+}
+
+impl Live {
+    /// Every harness that may have something to be told. One that nothing runs on any more is given for the last time.
+    pub fn harnesses(&self) -> Vec<Arc<Harness>> {
+        let mut earlier = self.earlier.0.lock();
+        let mut all: Vec<Arc<Harness>> = earlier.extract_if(.., |harness| Arc::strong_count(harness) == 1).collect();
+        all.extend(earlier.iter().cloned());
+        all.extend(self.current().harness.clone());
+        all
+    }
+}
