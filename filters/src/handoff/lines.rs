@@ -11,42 +11,94 @@ pub(super) struct Line<'t> {
     pub(super) end: usize,
     /// Without its end.
     pub(super) text: &'t str,
-    /// It is fenced code, or a fence.
+    /// It is code, or a fence.
     pub(super) is_code: bool,
 }
 
-/// The lines of a text. A fence that nobody closes reaches to the end (CommonMark §4.5).
+/// The lines of a text. A fence that nobody closes reaches to the end (CommonMark §4.5), or to that of the item that it
+/// stands in. What is indented by four columns or more is code, wherever else it may be a paragraph's.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut start = 0;
-    let mut fence: Option<(u8, usize)> = None;
+    let mut open = Open::default();
     text.split_inclusive('\n').enumerate().map(move |(index, whole)| {
         let line = whole.trim_end_matches(['\n', '\r']);
-        let is_code = match (fence, fence_of(line)) {
-            (Some((mark, length)), Some((closing, long, bare))) if closing == mark && long >= length && bare => {
-                fence = None;
-                true
-            }
-            (Some(_), _) => true,
-            (None, Some((mark, length, _))) => {
-                fence = Some((mark, length));
-                true
-            }
-            (None, None) => false,
-        };
-        let line = Line { number: index + 1, start, end: start + whole.len(), text: line, is_code };
+        let line = Line { number: index + 1, start, end: start + whole.len(), text: line, is_code: open.is_code(line) };
         start += whole.len();
         line
     })
 }
 
+/// What is open where a line begins.
+#[derive(Default)]
+struct Open {
+    /// The columns in which the text of items begins (§5.2), each of them within the one before.
+    items: Vec<usize>,
+    /// What it is made of, and how long it is. It stands in the innermost item.
+    fence: Option<(u8, usize)>,
+}
+
+impl Open {
+    /// Takes the next line. Returns whether it is code.
+    fn is_code(&mut self, line: &str) -> bool {
+        let (mut at, mut text) = indented(line);
+        if text.is_empty() {
+            return self.fence.is_some();
+        }
+        while self.items.pop_if(|begins| at < *begins).is_some() {
+            self.fence = None;
+        }
+        if let Some((mark, length)) = self.fence {
+            let closes = |(closing, long, bare)| closing == mark && long >= length && bare;
+            if !self.is_deep(at) && fence(text).is_some_and(closes) {
+                self.fence = None;
+            }
+            return true;
+        }
+        while !self.is_deep(at)
+            && let Some(marker) = marker(text)
+        {
+            let (blanks, rest) = indented(&text[marker..]);
+            // An item that begins with code, or with nothing, begins behind one blank.
+            let own = if rest.is_empty() || blanks > 4 { 1 } else { blanks };
+            self.items.push(at + marker + own);
+            if rest.is_empty() {
+                return false;
+            }
+            (at, text) = (at + marker + blanks, rest);
+        }
+        if !self.is_deep(at) {
+            self.fence = fence(text).map(|(mark, length, _)| (mark, length));
+        }
+        self.is_deep(at) || self.fence.is_some()
+    }
+
+    fn is_deep(&self, at: usize) -> bool {
+        at - self.items.last().copied().unwrap_or(0) > 3
+    }
+}
+
+/// How many columns a text is indented by, and what follows.
+fn indented(text: &str) -> (usize, &str) {
+    let rest = text.trim_start_matches([' ', '\t']);
+    let blanks = text[..text.len() - rest.len()].bytes();
+    (blanks.fold(0, |column, blank| if blank == b'\t' { (column / 4 + 1) * 4 } else { column + 1 }), rest)
+}
+
+/// The length of the marker that an item of a list begins with.
+fn marker(text: &str) -> Option<usize> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let marks: &[u8] = if digits == 0 { b"-*+" } else { b".)" };
+    let marked = digits <= 9 && text.as_bytes().get(digits).is_some_and(|mark| marks.contains(mark));
+    let alone = text.as_bytes().get(digits + 1).is_none_or(|next| matches!(next, b' ' | b'\t'));
+    (marked && alone).then_some(digits + 1)
+}
+
 /// What a fence is made of, how long it is, and whether nothing follows it.
-fn fence_of(line: &str) -> Option<(u8, usize, bool)> {
-    let text = line.trim_start_matches(' ');
+fn fence(text: &str) -> Option<(u8, usize, bool)> {
     let mark = *text.as_bytes().first().filter(|mark| matches!(mark, b'`' | b'~'))?;
     let length = text.bytes().take_while(|byte| *byte == mark).count();
     let rest = &text[length..];
-    let opens = length >= 3 && line.len() - text.len() <= 3 && !(mark == b'`' && rest.contains('`'));
-    opens.then(|| (mark, length, rest.trim().is_empty()))
+    (length >= 3 && !(mark == b'`' && rest.contains('`'))).then(|| (mark, length, rest.trim().is_empty()))
 }
 
 #[cfg(test)]
@@ -59,8 +111,25 @@ mod tests {
         let code: Vec<bool> = lines(text).map(|line| line.is_code).collect();
         assert_eq!(code, [false, true, true, true, true, false, true, true, true, false]);
         assert_eq!(lines(text).last().map(|line| (line.number, line.text, line.end)), Some((10, "d", text.len())));
-        assert!(lines("    ```\nx").all(|line| !line.is_code), "indented too far");
         assert!(lines("``` a`b\nx").all(|line| !line.is_code), "that is code within a line");
         assert_eq!(lines("").count(), 0);
+    }
+
+    #[test]
+    fn what_is_indented_too_far_is_code_and_in_items_of_lists_that_is_further() {
+        let code = |text: &str| -> String { lines(text).map(|line| if line.is_code { 'c' } else { '.' }).collect() };
+        for (text, which) in [
+            ("    ```\nx\n\tx\n   x", "c.c."),
+            ("- a\n  b\n    c\n\n      d\n  e\nf\n    g", "....c..c"),
+            ("- a\n\n  ```\n  b\n\n  ```\nc", "..cccc."),
+            ("- ```\n  a\nb", "cc."),
+            ("12) a\n\n    ```\n    b\n    ```\n    c\nd", "..ccc.."),
+            ("- a\n  - b\n\n    ~~~\n    c\n    ~~~\n    d\n  e", "...ccc.."),
+            ("- a\n\n      ```\n      b\n      ```", "..ccc"),
+            ("-     a\n  b\n-\n  ```\n  c", "c..cc"),
+            ("-a\n    b\n1.a\n1234567890. a\n    b", ".c..c"),
+        ] {
+            assert_eq!(code(text), which, "{text}");
+        }
     }
 }

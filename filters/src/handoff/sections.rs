@@ -112,6 +112,15 @@ mod tests {
     }
 
     #[test]
+    fn markers_in_code_are_none() {
+        let text = "# S\n\n    <!-- SECTION: indented -->\n\t<!-- SECTION: tab -->\n\n- a\n\n  ```\n  <!-- SECTION: fenced -->\n  ```\n\n\
+            1.  b\n\n        <!-- SECTION: deep -->\n\n    ```\n    <!-- SECTION: fence -->\n    ```\n    <!-- SECTION: item -->\n    c\n";
+        let markers = Markers::of(text);
+        assert_eq!((markers.names(), markers.section("item")), (vec!["item"], Some(("    c\n", false))));
+        assert!(markers.stray.is_empty(), "{:?}", markers.stray);
+    }
+
+    #[test]
     fn what_only_looks_like_a_marker_is_none() {
         let text = "x <!-- SECTION: a -->\n<!-- SECTION: A -->\n<!-- SECTION: -->\n<!-- see SECTION: a -->\n\
             SECTION: a\n<!-- SECTION: a --> y\n<!-- /SECTION: a b -->\n";
