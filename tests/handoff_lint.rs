@@ -77,7 +77,7 @@ fn handoff_lint_judges_the_manifest_by_its_schema() {
         ("\"2026-02-18T08:00:00Z\"", "\"[ISO-8601]\"", "MANIFEST.json:", "is no date and time"),
         ("\"next_task_id\": 8", "\"next_task_id\": 7", "MANIFEST.json:", "is 7, but there is a task 7 already"),
         ("\"T-005\": {", "\"T-5\": {", "MANIFEST.json:", "is no name of a task"),
-        ("\"aahp_version\"", "\"aahp_version\" \"", "MANIFEST.json:2", "is not JSON"),
+        ("\"aahp_version\"", "\"aahp_version\" \"", "MANIFEST.json:2", "is not JSON; put it right, or remove it"),
         ("\"blocked_by\": \"W", "\"status\": \"ready\", \"blocked_by\": \"W", "MANIFEST.json:", "stands twice"),
     ] {
         let handoff = clean();

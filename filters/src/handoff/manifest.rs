@@ -77,7 +77,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Manifest, Vec<Wrong>), Vec<Wrong>> {
     let value = strict::read(bytes).map_err(|e| {
         let what = match e.classify() {
             serde_json::error::Category::Data => e.to_string().split(" at line").next().unwrap_or("wrong").to_owned(),
-            _ => "is not JSON; have it generated anew".to_owned(),
+            _ => "is not JSON; put it right, or remove it and have it generated anew".to_owned(),
         };
         vec![Wrong { path: Vec::new(), what, is_minor: false, line: Some(e.line()) }]
     })?;
