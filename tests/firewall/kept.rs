@@ -136,3 +136,24 @@ async fn firewall_flags_what_steps_said_before_one_failed() {
     assert!(failed.json()["error"]["details"].get("steps").is_none(), "{}", failed.text());
     desk.metric_reaches("frontdesk_firewall_total{rule=\"github-token\"}", 1.0).await;
 }
+
+/// What the site sends somebody on to stands in the failure of a step and in that of the whole.
+#[tokio::test]
+async fn firewall_counts_once_what_a_failed_step_and_the_whole_tell() {
+    let location = format!("/ask?of={MAIL}");
+    let origin = Origin::start(move |_: &Request| Reply::new(302).header("Location", &location)).await;
+    for kind in ["query", "commit_action"] {
+        let of = |id: &str, lines: &str| declare(id, kind, &format!("\nrisk_level = \"low\"\n{lines}"));
+        let part =
+            of("part", "upstream = { method = \"POST\", path = \"/api/part\" }\nrequires_user_confirmation = false");
+        let whole = of("whole", "requires_user_confirmation = false\nupstream = { recipe = \"whole\" }");
+        let recipe = "\n[[agtp.recipes]]\nname = \"whole\"\nsteps = [{ capability = \"part\", input = {} }]\n";
+        let desk = site(&origin, &(part + &whole + recipe)).start().await;
+        let failed = desk.call(call("/agent/whole", &json!({})).bearer(FULL).header("Idempotency-Key", "k")).await;
+        let within = &failed.json()["error"]["details"]["details"]["location"];
+        assert!(within.as_str().is_some_and(|at| at.contains(MAIL)), "{kind}: {}", failed.text());
+        assert_eq!(failed.headers.joined(FLAGS), "pii-found;rules=email", "{kind}");
+        desk.metric_reaches("frontdesk_firewall_total{rule=\"email\"}", 1.0).await;
+        assert_eq!(desk.metric("frontdesk_firewall_total{rule=\"email\"}").await, Some(1.0), "{kind}");
+    }
+}

@@ -237,8 +237,14 @@ impl Step<'_> {
         // Looked at only where it matters.
         let goes_on = !may_be_allowed_later(&refusal)
             || needed.all(|at| progress.said.get(*at).is_some_and(|told| self.keeps_whole(told)));
-        let Broken { refusal, reached } = broken(all, at, refusal, reached, (progress, goes_on));
-        Broken { refusal: self.scrubbed(refusal), reached }
+        let Broken { mut refusal, reached } = broken(all, at, refusal, reached, (progress, goes_on));
+        // What the step told of its failure was looked through, and counted, with the step.
+        let within = refusal.details.as_mut().and_then(Value::as_object_mut).and_then(|all| all.remove("details"));
+        let mut refusal = self.scrubbed(refusal);
+        if let (Some(within), Some(details)) = (within, &mut refusal.details) {
+            details["details"] = within;
+        }
+        Broken { refusal, reached }
     }
 
     /// A call within a call has a future of unknown size.
