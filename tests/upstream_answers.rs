@@ -1,7 +1,7 @@
 //! Promise: whatever the site sends, a caller gets well-formed JSON with the right code, soon, and nothing of its insides.
 
 use crate::support::calls::{AOM, FULL, action, assert_fault, call, query, site};
-use crate::support::{Answer, Desk, Origin, Reply, Request, Response, Step, Tls};
+use crate::support::{Answer, Ask, Desk, Origin, Reply, Request, Response, Step, Tls};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -274,4 +274,25 @@ async fn upstream_answers_in_a_coding_are_read_or_refused() {
             assert_fault(&response, 502, "upstream_malformed_response", "gzip that nobody asked for");
         }
     }
+}
+
+#[tokio::test]
+async fn upstream_answers_never_lead_to_another_id() {
+    let id = "18446744073709551617";
+    let origin = Origin::start(move |_: &Request| Reply::json(format!("{{\"id\":{id},\"price\":0.1}}"))).await;
+    let next = "\n[[capabilities.aom.actions]]\nid = \"do\"\ninput = { id = \"{data.id}\", price = \"{data.price}\" }";
+    let renamed = query("renamed", &format!("{READ}\nrename_output = {{ own = \"id\" }}"));
+    let desk = site(&origin, &(query("read", &format!("{READ}{next}")) + &renamed + &action("do", DO))).start().await;
+    let read = desk.call(call("/agent/read", &json!({})).bearer(FULL)).await.json();
+    assert_eq!((&read["data"], &read["actions"][0]["input"]), (&json!({ "id": id, "price": 0.1 }), &read["data"]));
+    assert_eq!(desk.call(call("/agent/renamed", &json!({}))).await.json()["data"]["own"], id);
+    for (endpoint, input) in
+        [("/agent/do", format!("{{\"id\":{id}}}")), ("/agent/do", "{\"n\":0.12345678901234567890}".into())]
+    {
+        let ask = Ask::post(endpoint, input).header("Content-Type", "application/json").bearer(FULL);
+        let told = assert_fault(&desk.call(ask).await, 422, "invalid_input", "sent back as a number");
+        assert!(told.to_string().contains("Send it as a string"), "{told}");
+    }
+    let ask = call("/agent/do", &read["actions"][0]["input"]).bearer(FULL);
+    assert_eq!(desk.call(ask).await.status, 200, "sent back as it was told");
 }

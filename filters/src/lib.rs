@@ -18,6 +18,7 @@ pub mod desk;
 pub mod dialect;
 mod endpoint;
 mod etag;
+mod exact;
 mod fault;
 pub mod firewall;
 pub mod frames;

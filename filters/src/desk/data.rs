@@ -9,6 +9,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::plain;
+use crate::exact;
 
 /// A JSON value. What is written of it has no blanks, and no member twice.
 #[derive(Debug, Clone)]
@@ -33,7 +34,7 @@ enum Known {
 }
 
 impl Data {
-    /// Reads a JSON text.
+    /// Reads a JSON text. A whole number of more than 64 bits, which no tree of values holds, becomes a string.
     ///
     /// # Errors
     ///
@@ -42,7 +43,7 @@ impl Data {
         match plain::text(&json) {
             Some(Cow::Borrowed(_)) => Ok(Self(Form::Text(json, Known::Sent))),
             Some(Cow::Owned(text)) => Ok(Self(Form::Text(text.into(), Known::Made))),
-            None => serde_json::from_slice::<Value>(&json).map(Self::from),
+            None => serde_json::from_slice::<Value>(&exact::quoted(&json)).map(Self::from),
         }
     }
 
@@ -162,6 +163,7 @@ mod tests {
         let read = |json: &'static str| Data::read(Bytes::from_static(json.as_bytes()));
         assert_eq!(read("{\"a\":1,\"a\":2}").unwrap().text(), "{\"a\":2}");
         assert_eq!(read("[\"\\ud83d\\ude00\"]").unwrap().text(), "[\"😀\"]");
+        assert_eq!(read("[18446744073709551617]").unwrap().text(), "[\"18446744073709551617\"]");
         for wrong in ["", "{\"a\":1e400}", "[\"\\ud83d\"]", "[1,]", "{} {}", "[01]", "nul"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
-    schema::{MOST_VIOLATIONS, Schema, Violation, is_exact, read_untyped},
+    schema::{MOST_VIOLATIONS, Schema, Violation, read_untyped},
     target::escaped,
 };
 use crate::{
+    exact::ROUNDED,
     fault::{Fault, Refusal},
     strict,
 };
@@ -71,13 +72,10 @@ impl Given<'_> {
 pub(crate) fn body_of(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
     match body.trim_ascii() {
         [] => Ok(Map::new()),
-        body if !is_exact(body) => {
-            let message = "A whole number in this input is too large to be passed on as it is. Send it as a string.";
-            Err(wrong(vec![violation("", message)]))
-        }
         body => match strict::value(body) {
             Ok(Value::Object(members)) => Ok(members),
             Ok(_) => Err(wrong(vec![violation("", "The input has to be a JSON object.")])),
+            Err(why) if why == ROUNDED => Err(wrong(vec![violation("", ROUNDED)])),
             Err(why) => Err(Refusal::from(Fault::BadRequest).saying(why)),
         },
     }
@@ -182,6 +180,11 @@ mod tests {
             assert_eq!((refusal.fault, refusal.violations[0].pointer.as_str()), (Fault::InvalidInput, "/a"), "{body}");
         }
         assert_eq!(merged("[1]", "", &[]).unwrap_err().fault, Fault::InvalidInput);
+        for rounded in ["1e400", "-9223372036854775809", "12345678901234567.89"] {
+            let refusal = merged(&format!("{{\"a\":{rounded}}}"), "", &[]).unwrap_err();
+            assert_eq!((refusal.fault, &*refusal.violations[0].message), (Fault::InvalidInput, ROUNDED), "{rounded}");
+        }
+        assert_eq!(merged("{\"a\":1e20}", "", &[]).unwrap(), json!({ "a": 1e20 }));
         assert_eq!(merged("{\"a\":1,\"a\":1}", "", &[]).unwrap_err().fault, Fault::BadRequest, "as in every dialect");
         for body in ["{", "x", "{\"a\":1}{", "\u{feff}{}", &"[".repeat(100_000)] {
             assert_eq!(merged(body, "", &[]).unwrap_err().fault, Fault::BadRequest);

@@ -15,6 +15,7 @@ use super::{
     expand::{Counted, Named, TO_JUDGE, TO_READ, expanded},
     target::escaped,
 };
+use crate::{exact, strict};
 
 /// The most that is said of one input.
 pub(super) const MOST_VIOLATIONS: usize = 20;
@@ -240,39 +241,12 @@ fn read(kind: &Text, mut values: Vec<String>) -> Value {
     let [value] = &mut values[..] else { return values.into_iter().collect() };
     let value = std::mem::take(value);
     let parsed = match kind {
-        Text::Integer | Text::Number if !is_exact(value.as_bytes()) => None,
+        Text::Integer | Text::Number if !exact::is_exact(value.as_bytes()) => None,
         Text::Integer => serde_json::from_str(&value).ok().and_then(whole),
         Text::Number => serde_json::from_str(&value).ok().filter(Value::is_number),
         Text::Boolean => value.parse().ok().map(Value::Bool),
-        Text::Object => serde_json::from_str(&value).ok().filter(Value::is_object),
+        Text::Object => strict::read(value.as_bytes()).ok().filter(Value::is_object),
         Text::String | Text::List(_) => None,
     };
     parsed.unwrap_or(Value::String(value))
-}
-
-/// Whether every whole number in a JSON text is one that is kept as it is written; a longer one would silently become
-/// another.
-pub(super) fn is_exact(json: &[u8]) -> bool {
-    let (mut in_string, mut escaped, mut at) = (false, false, 0);
-    while let Some(byte) = json.get(at) {
-        at += 1;
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'0'..=b'9' if !in_string => {
-                let rest = &json[at - 1..];
-                let end = rest.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-                let number = &rest[..end.unwrap_or(rest.len())];
-                at += number.len() - 1;
-                // Nineteen digits always fit.
-                let whole = number.len() > 19 && number.iter().all(u8::is_ascii_digit);
-                if whole && std::str::from_utf8(number).is_ok_and(|digits| digits.parse::<u64>().is_err()) {
-                    return false;
-                }
-            }
-            _ => {}
-        }
-    }
-    true
 }

@@ -15,6 +15,7 @@ use super::{
     seen::Seen,
 };
 use crate::{
+    exact,
     fault::{Fault, Refusal},
     firewall::Utf16,
     media,
@@ -170,7 +171,10 @@ fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
         data["body"] = spelled.read(body).trim_start_matches('\u{feff}').into();
         return data;
     }
-    match (is_json.then(|| serde_json::from_slice::<Value>(body).ok()).flatten(), std::str::from_utf8(body)) {
+    match (
+        is_json.then(|| serde_json::from_slice::<Value>(&exact::quoted(body)).ok()).flatten(),
+        std::str::from_utf8(body),
+    ) {
         (Some(value), _) => data["body"] = value,
         (None, Ok(text)) => data["body"] = text.into(),
         (None, Err(_)) => {
@@ -269,6 +273,7 @@ mod tests {
         assert_eq!(wrapped("text/html", ok, b"<p>")["body"], "<p>");
         assert_eq!(wrapped("application/json; charset=utf-8", ok, b"[1]")["body"], json!([1]));
         assert_eq!(wrapped("application/json", ok, b"[1")["body"], "[1");
+        assert_eq!(wrapped("application/json", ok, b"[18446744073709551617]")["body"], json!(["18446744073709551617"]));
         assert_eq!(wrapped("text/plain", ok, b"\xff\xfea\0b\0")["body"], "ab");
         assert_eq!(wrapped("text/plain; charset=utf-16be", ok, b"\0a\0b")["body"], "ab");
         assert_eq!(

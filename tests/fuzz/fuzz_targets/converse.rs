@@ -8,6 +8,8 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "../invariants/dice.rs"]
 mod dice;
+#[path = "../../../filters/src/exact.rs"]
+mod exact;
 #[path = "../invariants/converse.rs"]
 mod invariants;
 #[path = "../../../filters/src/dialect/ahp/question.rs"]
