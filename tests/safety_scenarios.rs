@@ -237,3 +237,19 @@ async fn safety_unknown_retention_policy_for_personal_data() {
     assert!(downstream.is_null() || downstream["training"] != "allowed", "{answer}");
     assert_ne!(answer["policies"]["training_use"], "allowed", "{answer}");
 }
+
+#[tokio::test]
+async fn safety_nobody_confirms_what_is_not_shown() {
+    let origin = origin().await;
+    let schema = "\ninput_schema = { type = \"object\", properties = { items = { type = \"array\", items = { type = \"object\", \
+        properties = { sku = { type = \"string\" } } } } } }";
+    let sent = json!({ "items": [{ "sku": "a", "gift_to": "evil", "qty": 1000 }] });
+    for template in ["Order", "Order {{ input.items[0].sku }}", "{% for i in input.items %}{{ i.sku }}{% endfor %}"] {
+        let asked = format!("{schema}{POST}\n[capabilities.confirmation]\nsummary = \"{template}\"");
+        let desk = site(&origin, &purchase("").replace(POST, &asked)).start().await;
+        let response = desk.call(buy(&sent, "k1")).await;
+        let summary = response.json()["confirmation"]["summary"].as_str().expect("a summary").to_owned();
+        let rest = r#" Also sent: "items.0.gift_to": "evil", "items.0.qty": "1000"."#;
+        assert!(summary.ends_with(rest), "{template}: {summary}");
+    }
+}

@@ -39,6 +39,7 @@ mod signer;
 pub mod site;
 pub mod state;
 mod strict;
+mod templates;
 pub mod text;
 
 pub use boxed::boxed;

@@ -4,21 +4,28 @@
 //! themselves: quoted, short, and with an escape for each character that a screen shows as something other than it is.
 
 mod quoted;
+mod shown;
 #[cfg(test)]
 mod tests;
+mod unforeseen;
 
 use std::{fmt::Write, sync::LazyLock};
 
 use minijinja::{
-    AutoEscape, Environment, UndefinedBehavior, context,
+    Environment, context,
     value::{Serde, ValueKind},
 };
 use serde_json::Value;
 
 pub(super) use quoted::{from_step, marks_escaped};
 
-use crate::site::{Capability, Settings};
+use crate::{
+    site::{Capability, Settings},
+    templates,
+};
 use quoted::{plain, quoted, quoted_json, quoted_within};
+use shown::Marked;
+use unforeseen::{Known, Sent, members, unforeseen};
 
 /// Characters of the whole.
 const LONGEST: usize = 2000;
@@ -30,18 +37,12 @@ const LONGEST_NUMBER: usize = 24;
 const LONGEST_NAME: usize = 40;
 /// Members of an input that are listed where the operator wrote no summary.
 const MOST_LISTED: usize = 12;
-/// How deep a schema is looked into; what is deeper is known with what it is in.
-const DEEPEST: usize = 16;
 /// Steps of one rendering.
 const FUEL: u64 = 20_000;
 
-/// Templates without files, without includes, and with a bound on what they do.
+/// They show values as [`formatted`] has them.
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    templates.set_auto_escape_callback(|_| AutoEscape::None);
-    templates.set_fuel(Some(FUEL));
-    templates.set_recursion_limit(20);
+    let mut templates = templates::environment(FUEL);
     templates.set_formatter(|out, _, value| out.write_str(&formatted(value)).map_err(minijinja::Error::from));
     templates
 });
@@ -65,11 +66,9 @@ fn formatted(value: &minijinja::Value) -> String {
 /// A summary of calls of one capability.
 #[derive(Debug, Clone)]
 pub struct Summary {
-    template: Option<String>,
-    /// The inputs that the template names, each by the way to it.
-    named: Vec<Vec<String>>,
-    /// The inputs that the schema knows, down to those of which it says no more.
-    known: Vec<Vec<String>>,
+    template: Option<Marked>,
+    /// The inputs that the schema names.
+    known: Known,
     /// Says what is done, where there is no template.
     description: String,
     /// What is used for what, and who gets it (AICP §9.4).
@@ -88,16 +87,9 @@ impl Summary {
 
     pub(super) fn of(capability: &Capability, settings: &Settings) -> Self {
         let description = capability.description.clone().unwrap_or_else(|| capability.id.clone());
-        let template = capability.confirmation.summary.clone();
-        let compiled = template.as_deref().and_then(|t| TEMPLATES.template_from_named_str("summary", t).ok());
-        let named = compiled.map(|template| template.undeclared_variables(true)).unwrap_or_default();
-        let way = |name: String| Some(name.strip_prefix("input.")?.split('.').map(str::to_owned).collect());
-        let mut known = Vec::new();
-        capability.input_schema.iter().for_each(|schema| ways(schema, &[], &mut known));
         Self {
-            template,
-            named: named.into_iter().filter_map(way).collect(),
-            known,
+            template: capability.confirmation.summary.as_deref().map(Marked::new),
+            known: capability.input_schema.as_ref().map(Known::by).unwrap_or_default(),
             description: description.trim_end_matches('.').to_owned(),
             consent: consent(capability, settings),
         }
@@ -121,59 +113,38 @@ impl Summary {
     }
 
     fn said(&self, input: &Value, longest: usize) -> String {
-        let rendered = self.template.as_deref().and_then(|template| {
-            let template = TEMPLATES.template_from_named_str("summary", template).ok()?;
-            template.render(context! { input => Serde(input) }).ok()
+        let rendered = self.template.as_ref().and_then(|marked| {
+            let template = TEMPLATES.template_from_named_str("summary", &marked.template).ok()?;
+            Some((marked, template.render(context! { input => Serde(input) }).ok()?))
         });
         let mut summary = match rendered {
-            Some(rendered) => {
-                let mut others = Vec::new();
-                self.unforeseen(input, &mut Vec::new(), &mut others);
-                let others = self.listed(others);
+            Some((marked, mut rendered)) => {
+                let shown = marked.shown(&mut rendered);
+                let others = self.listed(unforeseen(input, &self.known, &shown));
                 if others.is_empty() { rendered } else { format!("{rendered} Also sent: {others}.") }
             }
-            None => match self.listed(members(input).map(|(name, value)| (vec![name], value)).collect()) {
+            None => match self.listed(members(input).map(|(name, value)| (vec![name.into()], value)).collect()) {
                 listed if listed.is_empty() => format!("{}.", self.description),
                 listed => format!("{}; {listed}.", self.description),
             },
         };
         // The operator's own words about what is used for what are never what is cut.
         let room = longest.saturating_sub(self.consent.chars().count());
-        if let Some((end, _)) = summary.char_indices().nth(room) {
+        if summary.chars().nth(room).is_some() {
+            let end = summary.char_indices().nth(room.saturating_sub(1)).map_or(0, |(end, _)| end);
             summary.truncate(end);
+            summary.push('…');
         }
         summary.push_str(&self.consent);
         plain(&summary).take(longest).collect()
     }
 
-    /// What of an input neither the template nor the schema names; of an object of which they name some, the rest.
-    fn unforeseen<'v>(
-        &self,
-        value: &'v Value,
-        way: &mut Vec<&'v String>,
-        found: &mut Vec<(Vec<&'v String>, &'v Value)>,
-    ) {
-        for (name, value) in members(value) {
-            way.push(name);
-            let ways = || self.named.iter().chain(&self.known);
-            if !ways().any(|known| known.iter().eq(way.iter().copied())) {
-                match ways().any(|known| known.len() > way.len() && known.iter().zip(way.iter()).all(|(a, b)| a == *b))
-                {
-                    true if value.is_object() => self.unforeseen(value, way, found),
-                    _ => found.push((way.clone(), value)),
-                }
-            }
-            way.pop();
-        }
-    }
-
     /// Inputs, those that the schema knows first.
-    fn listed(&self, all: Vec<(Vec<&String>, &Value)>) -> String {
-        let knows = |way: &[&String]| self.known.iter().any(|known| known.first() == way.first().copied());
-        let (known, unknown): (Vec<_>, Vec<_>) = all.into_iter().partition(|(way, _)| knows(way));
+    fn listed(&self, all: Vec<Sent<'_>>) -> String {
+        let (known, unknown): (Vec<_>, Vec<_>) = all.into_iter().partition(|(way, _)| self.known.begins(way));
         let (mut list, count) = (String::new(), known.len() + unknown.len());
         for (at, (way, value)) in known.into_iter().chain(unknown).take(MOST_LISTED).enumerate() {
-            let name = way.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(".");
+            let name = way.join(".");
             let text = value.as_str().map_or_else(|| quoted_json(&value.to_string()), quoted);
             let comma = if at == 0 { "" } else { ", " };
             let _ = write!(list, "{comma}{}: {text}", quoted_within(&name, LONGEST_NAME));
@@ -182,21 +153,6 @@ impl Summary {
             let _ = write!(list, " and {} more that are not shown", count - MOST_LISTED);
         }
         list
-    }
-}
-
-fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    value.as_object().into_iter().flatten()
-}
-
-/// The ways to everything that a schema names.
-fn ways(schema: &Value, way: &[String], found: &mut Vec<Vec<String>>) {
-    for (name, schema) in schema.get("properties").into_iter().flat_map(members) {
-        let way = [way, std::slice::from_ref(name)].concat();
-        match schema.get("properties").is_some_and(Value::is_object) && way.len() < DEEPEST {
-            true => ways(schema, &way, found),
-            false => found.push(way),
-        }
     }
 }
 

@@ -4,9 +4,8 @@ use super::*;
 use serde_json::{Map, json};
 
 fn summary(template: Option<&str>) -> Summary {
-    let template = template.map(str::to_owned);
-    let named = vec![vec!["x".into()], vec!["amount".into()]];
-    Summary { template, named, known: Vec::new(), description: "Hold a fare".into(), consent: String::new() }
+    let template = template.map(Marked::new);
+    Summary { template, known: Known::default(), description: "Hold a fare".into(), consent: String::new() }
 }
 
 #[test]
@@ -86,7 +85,7 @@ fn what_a_template_lacks_is_listed() {
 #[test]
 fn nothing_is_confirmed_unseen_and_nothing_crowds_out_the_rest() {
     let mut summary = summary(Some("Hold {{ input.x }}"));
-    summary.known = vec![vec!["y".into()]];
+    summary.known = Known::by(&json!({ "properties": { "y": {} } }));
     summary.consent = " Purpose: travel.".into();
     let input = json!({ "x": "f", "y": "known", ". Nothing is charged": 1 });
     let expected = "Hold \"f\" Also sent: \". Nothing is charged\": \"1\". Purpose: travel.";
@@ -106,7 +105,7 @@ fn what_a_step_will_say_is_told_from_what_somebody_sends() {
     let of_step = summary(Some("Hold {{ input.x }} for {{ input.y }}"));
     let mark = from_step("1.0");
     let input = json!({ "x": mark, "y": format!("trip {mark}"), "z": [mark] });
-    let expected = "Hold from step 1.0 for \"trip from step 1.0\" Also sent: \"y\": \"trip from step 1.0\", \"z\": \"['from step 1.0']\".";
+    let expected = "Hold from step 1.0 for \"trip from step 1.0\" Also sent: \"z\": \"['from step 1.0']\".";
     assert_eq!(of_step.briefly(&input), expected);
     let plain = summary(Some("Hold {{ input.x }}"));
     assert_eq!(plain.say(&json!({ "x": mark })), r#"Hold "\u{e000}from step 1.0\u{e001}""#);
@@ -136,19 +135,78 @@ fn templates_are_judged_at_load() {
 
 #[test]
 fn what_nobody_foresaw_within_an_object_is_listed() {
-    let mut summary = summary(Some("Pay {{ input.amount }} to {{ input.payee.name }}"));
-    summary.named.push(vec!["payee".into(), "name".into()]);
+    let mut paid = summary(Some("Pay {{ input.amount }} to {{ input.payee.name }}"));
     let input = json!({ "amount": 5, "payee": { "name": "Bob", "iban": "X", "bank": { "a": 1 } }, "payee.name": 1 });
     let expected =
         "Pay 5 to \"Bob\" Also sent: \"payee.bank\": \"{'a':1}\", \"payee.iban\": \"X\", \"payee.name\": \"1\".";
-    assert_eq!(summary.say(&input), expected);
-    let schema =
-        json!({ "properties": { "payee": { "properties": { "iban": {}, "bank": { "type": "object" } } }, "b": {} } });
-    ways(&schema, &[], &mut summary.known);
-    assert_eq!(summary.known, [vec!["b"], vec!["payee", "bank"], vec!["payee", "iban"]]);
-    assert_eq!(summary.say(&input), "Pay 5 to \"Bob\" Also sent: \"payee.name\": \"1\".");
-    summary.named.push(vec!["payee".into()]);
-    assert_eq!(summary.say(&json!({ "amount": 5, "payee": { "name": "Bob", "x": 1 } })), "Pay 5 to \"Bob\"");
+    assert_eq!(paid.say(&input), expected);
+    paid.known = Known::by(
+        &json!({ "properties": { "payee": { "properties": { "iban": {}, "bank": { "type": "object" } } }, "b": {} } }),
+    );
+    let expected = "Pay 5 to \"Bob\" Also sent: \"payee.bank.a\": \"1\", \"payee.name\": \"1\".";
+    assert_eq!(paid.say(&input), expected);
+    let whole = summary(Some("Pay {{ input.payee }}"));
+    assert_eq!(whole.say(&json!({ "payee": { "x": 1 } })), "Pay \"{'x':1}\"");
+}
+
+#[test]
+fn what_a_schema_names_within_its_parts_is_known_and_the_rest_is_listed() {
+    let object = json!({ "type": "object", "properties": { "k": {} } });
+    let said = |schema: Value, input: Value| {
+        let order = Summary { known: Known::by(&schema), ..summary(Some("Order")) };
+        order.say(&input)
+    };
+    let items = json!({ "properties": { "items": { "type": "array", "items": { "properties": { "sku": {} } } } } });
+    let sent = json!({ "items": [{ "sku": "a" }, { "sku": "b", "gift_to": "evil", "qty": 1000 }] });
+    let expected = r#"Order Also sent: "items.1.gift_to": "evil", "items.1.qty": "1000"."#;
+    assert_eq!(said(items, sent), expected);
+    for part in ["anyOf", "oneOf", "allOf"] {
+        let schema = json!({ "properties": { "o": { part: [object, { "type": "null" }] } } });
+        let sent = json!({ "o": { "k": "v", "z": "hidden" } });
+        assert_eq!(said(schema.clone(), sent), r#"Order Also sent: "o.z": "hidden"."#, "{part}");
+        assert_eq!(said(schema, json!({ "o": { "k": "v" } })), "Order", "{part}");
+    }
+    let names = json!({ "properties": { "names": { "type": "array" } } });
+    assert_eq!(said(names.clone(), json!({ "names": ["a", "b"] })), "Order");
+    assert_eq!(said(names, json!({ "names": [{ "a": 1 }] })), r#"Order Also sent: "names.0.a": "1"."#);
+    let deep = |leaf: Value| (0..20).fold(leaf, |inner, _| json!({ "o": inner }));
+    let schema = (0..20).fold(json!({}), |inner, _| json!({ "properties": { "o": inner } }));
+    assert!(said(schema, deep(json!(1))).contains("'o':1"), "what is too deep to be known");
+}
+
+#[test]
+fn what_a_template_looks_at_without_showing_it_is_listed() {
+    let say = |template: &str, input: Value| summary(Some(template)).say(&input);
+    let sent = json!({ "o": [{ "sku": "a", "gift_to": "evil" }] });
+    let listed = |said: &str| format!(r#"{said} Also sent: "o": "[{{'gift_to':'evil','sku':'a'}}]"."#);
+    for (template, said) in [
+        ("{% if input.o %}Order{% endif %}", "Order"),
+        ("Order {{ input.o | length }}", "Order 1"),
+        ("Order{% for i in input.o %} {{ i.sku }}{% endfor %}", "Order \"a\""),
+        ("{% raw %}{{ input.o }}{% endraw %}", "{{ input.o }}"),
+        ("{% if not input.o %}{{ input.o }}{% endif %}Order", "Order"),
+    ] {
+        assert_eq!(say(template, sent.clone()), listed(said), "{template}");
+    }
+    let first = r#"Order "a" Also sent: "o.0.gift_to": "evil"."#;
+    assert_eq!(say("Order {{ input.o[0].sku }}", sent.clone()), first);
+    assert_eq!(say("Order {{- input.o -}} !", sent), r#"Order"[{'gift_to':'evil','sku':'a'}]"!"#);
+}
+
+#[test]
+fn what_was_left_out_can_be_asked_for_and_not_shown() {
+    let say = |template: &str, input: Value| summary(Some(template)).say(&input);
+    let optional = "Pay{% if input.note %} ({{ input.note }}){% endif %}";
+    assert_eq!(say(optional, json!({})), "Pay");
+    assert_eq!(say(optional, json!({ "note": "x" })), r#"Pay ("x")"#);
+    assert_eq!(say(optional, json!({ "note": "" })), r#"Pay Also sent: "note": ""."#);
+    assert_eq!(say("Pay {{ input.note }}", json!({ "a": 1 })), r#"Hold a fare; "a": "1"."#);
+}
+
+#[test]
+fn what_is_cut_says_so() {
+    let long = summary(Some(&"x".repeat(3000))).say(&json!({ "hidden": 1 }));
+    assert!(long.ends_with("x…") && long.chars().count() == LONGEST, "{long}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! An answer in words: by the operator's template, or the data itself where there is none.
 
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context, value::Serde};
+use minijinja::{Environment, context, value::Serde};
 use serde_json::Value;
 
 use super::listed::Listed;
-use crate::{desk::Told, limits::tokens, site::Settings};
+use crate::{desk::Told, limits::tokens, site::Settings, templates};
 
 /// Steps of one rendering.
 const FUEL: u64 = 50_000;
@@ -18,7 +18,7 @@ pub(super) struct Words(Environment<'static>);
 impl Words {
     /// Compiles what passed the checks.
     pub(super) fn new(settings: &Settings, listed: &[Listed]) -> Self {
-        let mut templates = environment();
+        let mut templates = templates::environment(FUEL);
         for listed in listed {
             let declared = settings.capability(listed.index).and_then(|capability| capability.ahp.answer.clone());
             if let Some(template) = declared {
@@ -63,17 +63,7 @@ impl Words {
 ///
 /// What is wrong with it.
 pub(crate) fn compile(template: &str) -> Result<(), String> {
-    environment().template_from_str(template).map(drop).map_err(|e| e.to_string())
-}
-
-/// Without files, without includes, and with a bound on what a template does.
-fn environment() -> Environment<'static> {
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(UndefinedBehavior::Strict);
-    templates.set_auto_escape_callback(|_| AutoEscape::None);
-    templates.set_fuel(Some(FUEL));
-    templates.set_recursion_limit(20);
-    templates
+    templates::environment(FUEL).template_from_str(template).map(drop).map_err(|e| e.to_string())
 }
 
 /// The beginning of a text, of at most so many tokens, ending with a word; what it takes of tokens.
