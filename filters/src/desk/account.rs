@@ -114,7 +114,8 @@ impl Account {
         });
         let mut line = line.to_string().into_bytes();
         if line.len() >= LONGEST {
-            // Only scopes can be so many; who and what stays.
+            // What a declaration and a caller name has no bound (scopes), and escapes make names longer; who, what and how
+            // it ended stays.
             line = json!({
                 "timestamp": rfc3339(SystemTime::now()), "request_id": short(ask.request_id),
                 "caller": caller.name.as_deref().map(short), "capability": short(&capability.id),

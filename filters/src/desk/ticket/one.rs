@@ -151,6 +151,8 @@ pub(in crate::desk) enum NotOpened {
     NotKept(NotKept),
     /// Too much waits already.
     TooMany,
+    /// Others were always faster.
+    Contended,
     /// More than a person is asked to read.
     TooLong,
 }
@@ -166,6 +168,8 @@ impl NotOpened {
             }
             Self::TooMany => Refusal { reason: "desk_full", retry_after: Some(60), ..Fault::Unavailable.into() }
                 .saying("Too many questions wait for a person at the moment. Try again later."),
+            Self::Contended => Refusal { reason: "store_busy", retry_after: Some(1), ..Fault::Unavailable.into() }
+                .saying("Too many ask at this moment. Nothing was done; try again."),
         }
     }
 }
