@@ -1,6 +1,6 @@
 //! Promise: a read's answer is kept as long as declared, for the same input and nobody else, and an action's never.
 
-use crate::support::calls::{BARE, FULL, action, assert_answer, call, query, site, upstream_calls};
+use crate::support::calls::{BARE, FULL, action, assert_answer, call, declare, query, seconds, site, upstream_calls};
 use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, eventually};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -172,4 +172,57 @@ async fn capability_answers_kept_end_with_the_declaration_they_were_made_under()
     desk.swap(&site(&origin, &lines("\nrename_output = { count = \"n\" }"))).await;
     let answer = assert_answer(&desk.call(ask(json!({}))).await, 200, "after the swap");
     assert_eq!(answer["data"], json!({ "count": 1 }));
+}
+
+#[tokio::test]
+async fn capability_answers_are_kept_no_longer_than_the_site_says_that_they_hold() {
+    for (site_says, lasts) in [("max-age=2", 2), ("max-age=600", 60), ("no-store", 60), ("max-age=0, private", 60)] {
+        let count = AtomicU64::new(0);
+        let origin = Origin::start(move |_: &Request| {
+            let n = count.fetch_add(1, Ordering::Relaxed);
+            Reply::json(format!("{{\"n\":{n}}}")).header("Cache-Control", site_says)
+        })
+        .await;
+        let lines = format!("\ndata_sensitivity = \"public\"\ncache_ttl_seconds = 60{READ}");
+        let desk = site(&origin, &query("read", &lines)).start().await;
+        let response = desk.call(ask(json!({}))).await;
+        assert!(response.headers.tokens("cache-control").contains(&format!("max-age={lasts}")), "{site_says}");
+        let freshness = assert_answer(&response, 200, site_says)["freshness"].clone();
+        let holds = seconds(&freshness["valid_until"]) - seconds(&freshness["retrieved_at"]);
+        assert!(holds >= lasts, "{site_says}: {freshness}");
+        if lasts == 2 {
+            eventually("a new answer", SOON, async || read(&desk, ask(json!({}))).await != 0).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn capability_answers_that_nobody_may_store_say_so_in_their_policies() {
+    let origin = counting().await;
+    let watch = "\nrisk_level = \"low\"\nauth = \"required\"\nrequires_user_confirmation = false";
+    let all = query("open", &format!("\ndata_sensitivity = \"public\"\ncache_ttl_seconds = 60{READ}"))
+        + &query("secret", &format!("\ndata_sensitivity = \"special_category\"\ncache_ttl_seconds = 60{READ}"))
+        + &query(
+            "told",
+            &format!("\ndata_sensitivity = \"personal\"\nprivacy = {{ data_sensitivity = \"public\" }}{READ}"),
+        )
+        + &query(
+            "meant",
+            &format!("\ndata_sensitivity = \"public\"\nprivacy = {{ data_sensitivity = \"personal\" }}{READ}"),
+        )
+        + &declare("watch", "monitor", &format!("{watch}{READ}"))
+        + &action("do", READ);
+    let policies = "allowed = true\nmax_ttl_seconds = 300";
+    let desk = site(&origin, &all).set("policies.cache", policies).start().await;
+    for (name, allowed) in
+        [("open", true), ("secret", false), ("told", false), ("meant", false), ("watch", false), ("do", false)]
+    {
+        let response = desk.call(call(&format!("/agent/{name}"), &json!({})).bearer(FULL)).await;
+        assert_eq!(response.header("cache-control") == Some("no-store"), !allowed, "{name}");
+        let answer = assert_answer(&response, 200, name);
+        assert_eq!(answer["policies"]["cache"]["allowed"], allowed, "{name}: {answer}");
+        if ["told", "meant"].contains(&name) {
+            assert_eq!(answer["privacy"]["data_sensitivity"], "personal", "{name}: the stricter one");
+        }
+    }
 }

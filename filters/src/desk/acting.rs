@@ -34,10 +34,13 @@ impl<'a> Step<'a> {
             _ => records::fingerprint(&[input.as_bytes()]),
         };
         let site = self.site();
-        let key = self.ask.idempotency_key.map(|key| records::key_of(holder, &site, &self.capability.id, key));
-        if self.capability.idempotency_required && key.is_none() {
+        if self.capability.idempotency_required && self.ask.idempotency_key.is_none() {
             return Err(Fault::KeyRequired.into());
         }
+        // A read may be done again. Where its answer must not be kept it is: a key would keep it.
+        let keeps = !(self.capability.kind.is_read() && self.capability.is_unkept());
+        let key = self.ask.idempotency_key.filter(|_| keeps);
+        let key = key.map(|key| records::key_of(holder, &site, &self.capability.id, key));
 
         // Was it promised before?
         let mut after = None;

@@ -107,11 +107,7 @@ impl Plan {
     /// What was declared, within what the policies allow and for as long as the answer is said to hold. What is about
     /// somebody is kept only where the declaration says what for and for how long (AICP §12.7).
     pub(crate) fn ttl(capability: &Capability, settings: &Settings) -> Duration {
-        let privacy = &capability.privacy;
-        if !capability.kind.is_read()
-            || capability.is_confirmed()
-            || capability.is_sensitive() && (privacy.purpose.is_none() || privacy.retention.is_none())
-        {
+        if !capability.kind.is_read() || capability.is_confirmed() || capability.is_unkept() {
             return Duration::ZERO;
         }
         let holds = capability.aom.max_age.unwrap_or(Duration::MAX);

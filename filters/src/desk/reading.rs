@@ -1,5 +1,7 @@
 //! What leaves everything as it was: told from the contract, the pages, what was kept, or the site.
 
+use std::time::Duration;
+
 use http::StatusCode;
 use serde_json::Value;
 
@@ -86,7 +88,8 @@ impl<'a> Step<'a> {
             Doing::Composition(all) => Box::pin(self.parts(all, None)).await.map_err(|broken| broken.refusal)?,
             Doing::Person => return Err(Fault::NotImplemented.into()),
         };
-        let told = self.shown(told)?;
+        let mut told = self.shown(told)?;
+        let ttl = if alone { ttl } else { self.holds(&mut told, ttl) };
         if let Some(key) = key {
             let kept = self.keepable(&told);
             if !kept.omitted {
@@ -94,6 +97,20 @@ impl<'a> Step<'a> {
             }
         }
         Ok(self.done(told, (!ttl.is_zero() && !alone).then_some(ttl)))
+    }
+
+    /// For how long an answer is kept that may be: no longer than the site says that it holds. Where the site says that it
+    /// holds for no time at all the declaration counts, also in what is told.
+    fn holds(&self, told: &mut Told, ttl: Duration) -> Duration {
+        match told.fresh {
+            _ if self.capability.aom.max_age.is_some() || ttl.is_zero() => ttl,
+            Some(0) => {
+                told.fresh = Some(ttl.as_secs());
+                ttl
+            }
+            Some(seconds) => ttl.min(Duration::from_secs(seconds)),
+            None => ttl,
+        }
     }
 
     /// Site, capability, input, configuration, and the caller unless the answer is for anybody.

@@ -7,6 +7,7 @@ use super::{
     raw::{Item, Value as Raw},
     schemas::{Pointed, Schemas},
     settings::*,
+    strictest::sensitivity_rank,
     view::View,
 };
 
@@ -24,7 +25,7 @@ pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
         method: view.text("method"),
         endpoint: view.text("endpoint"),
         risk_level: view.text("risk_level"),
-        data_sensitivity: view.text("data_sensitivity"),
+        data_sensitivity: sensitivity(view.text("data_sensitivity"), table("privacy").text("data_sensitivity")),
         auth: view.text("auth"),
         required_scopes: view.texts("required_scopes"),
         requires_user_confirmation: view.item.and_then(confirmed),
@@ -126,6 +127,14 @@ fn confirmation(view: View) -> Confirmation {
         summary: view.text("summary").or_else(|| view.text("confirmation_text")),
         consequence: view.text("consequence").or_else(|| view.text("reason")),
     }
+}
+
+/// A capability's own, unless what is said of its privacy is stricter (AICP §6.10).
+fn sensitivity(own: Option<String>, of_privacy: Option<String>) -> Option<String> {
+    let rank = |word: &String| sensitivity_rank(word);
+    // What says nothing at all is stricter than what says that it is about nobody.
+    let least = own.as_ref().map_or(1, rank);
+    of_privacy.filter(|word| rank(word) > least).or(own)
 }
 
 fn privacy(view: View) -> Privacy {

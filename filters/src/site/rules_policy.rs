@@ -43,6 +43,7 @@ pub(super) fn remarks(root: &Item, settings: &Settings, alone: bool, found: &mut
     }
     for capability in &published {
         scopes(capability, found);
+        sensitivity(capability, found);
         personal_data(root, capability, found);
         idempotency(capability, settings, found);
         next_actions(every, capability, found);
@@ -232,6 +233,17 @@ fn scopes(capability: &Published, found: &mut Findings) {
     if wanted && capability.text("auth") == Some("none") {
         let what = format!("{} has auth = \"none\" and required_scopes", capability.id.escape_debug());
         found.warning(capability.line("auth"), "", what).hint("the scopes hold; write auth = \"required\"");
+    }
+}
+
+/// The stricter one holds, but for one that takes back what was not said.
+fn sensitivity(capability: &Published, found: &mut Findings) {
+    let (own, of_privacy) = (capability.text("data_sensitivity"), capability.item.at(&["privacy", "data_sensitivity"]));
+    if let (Some(own), Some(item)) = (own, of_privacy)
+        && item.str() != Some(own)
+    {
+        let what = format!("{}, and data_sensitivity is \"{}\"", item.shown(), own.escape_debug());
+        found.warning(item.line, "privacy.data_sensitivity", what).hint("the stricter one holds; say the same in both");
     }
 }
 

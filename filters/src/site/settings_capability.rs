@@ -182,6 +182,11 @@ impl Capability {
     pub fn is_sensitive(&self) -> bool {
         if self.data_sensitivity.is_some() { !self.is_public() } else { self.privacy.is_personal }
     }
+
+    /// Whether nobody may keep what its answers say of somebody: it is not said what for, or for how long (AICP §12.7).
+    pub fn is_unkept(&self) -> bool {
+        self.is_sensitive() && (self.privacy.purpose.is_none() || self.privacy.retention.is_none())
+    }
 }
 
 /// `[capabilities.upstream]`: how the unmodified site is called.

@@ -13,6 +13,9 @@ const PERSONAL: &str = "personal";
 /// From the least to the most; what is said of nobody comes before what says nothing.
 const SENSITIVITIES: [&str; 5] = ["public", PERSONAL, "confidential", "special_category", "regulated"];
 
+/// How strict it is where nothing is said.
+const UNSAID: usize = 1;
+
 /// What became stricter than it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Raised {
@@ -174,13 +177,20 @@ fn place(words: &[&str], word: &str) -> Option<usize> {
     words.iter().position(|known| *known == word)
 }
 
-/// What is said to be about nobody is less than what is not said; a word that nobody knows is about somebody.
+/// What is said to be about nobody is less than what is not said.
 fn sensitivity(capability: &Capability) -> usize {
     match capability.data_sensitivity.as_deref() {
-        Some("public") => 0,
-        None if capability.is_sensitive() => place(&SENSITIVITIES, PERSONAL).map_or(2, |place| place + 1),
-        None => 1,
-        Some(word) => place(&SENSITIVITIES, word).map_or(2, |place| place + 1),
+        None if capability.is_sensitive() => sensitivity_rank(PERSONAL),
+        None => UNSAID,
+        Some(word) => sensitivity_rank(word),
+    }
+}
+
+/// How strict a `data_sensitivity` is; a word that nobody knows is about somebody.
+pub(super) fn sensitivity_rank(word: &str) -> usize {
+    match word {
+        "public" => 0,
+        word => place(&SENSITIVITIES, word).map_or(UNSAID + 1, |place| place + UNSAID),
     }
 }
 

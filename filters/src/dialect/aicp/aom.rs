@@ -202,11 +202,21 @@ fn policies(capability: &Capability, settings: &Settings) -> Value {
     if !settings.signals.ai_train {
         plane.entry("training_use").or_insert_with(|| "disallowed".into());
     }
-    plane.entry("cache").or_insert_with(|| match Plan::ttl(capability, settings).as_secs() {
-        0 => json!({ "allowed": false }),
-        seconds => json!({ "allowed": true, "max_ttl_seconds": seconds }),
-    });
+    let nothing = json!({ "allowed": false });
+    if is_no_caches(capability) {
+        plane.insert("cache".to_owned(), nothing);
+    } else {
+        plane.entry("cache").or_insert_with(|| match Plan::ttl(capability, settings).as_secs() {
+            0 => nothing,
+            seconds => json!({ "allowed": true, "max_ttl_seconds": seconds }),
+        });
+    }
     Value::Object(plane)
+}
+
+/// Whether its responses are for nobody to store: they say what was done, or something about somebody.
+pub(super) fn is_no_caches(capability: &Capability) -> bool {
+    !capability.kind.is_read() || capability.is_sensitive()
 }
 
 /// What was declared of personal data, and what follows from it (§7.6).
@@ -216,11 +226,14 @@ fn privacy(capability: &Capability, settings: &Settings) -> Value {
         _ => Map::new(),
     };
     let sensitive = capability.is_sensitive();
+    if let Some(sensitivity) = &capability.data_sensitivity {
+        // The stricter one, where the table says something else.
+        plane.insert("data_sensitivity".to_owned(), json!(sensitivity));
+    }
     let mut default = |key: &str, value: Value| {
         plane.entry(key).or_insert(value);
     };
     if let Some(sensitivity) = &capability.data_sensitivity {
-        default("data_sensitivity", json!(sensitivity));
         default("personal_data_included", json!(sensitive));
         default("special_category_data", json!(sensitivity == "special_category"));
     }

@@ -102,6 +102,8 @@ fn signals_and_policies_say_the_same() {
 fn personal_data_and_grave_actions() {
     let personal = "data_sensitivity = 'personal'\n";
     remarks_one(&of("query", personal), "a.b handles personal data without privacy.purpose or privacy.retention");
+    let less = "data_sensitivity = 'public'\nprivacy = { data_sensitivity = 'personal' }\n";
+    remarks_one(&of("query", less), "privacy.data_sensitivity: \"personal\", and data_sensitivity is \"public\"");
     let kept = format!("[data_processing]\nretention = 'x'\n{}", of("query", personal));
     assert!(remarks(&kept).iter().any(|line| line.ends_with("without privacy.purpose")));
     let hold = |more: &str| of("prepare_action", more).replace("'low'", "'critical'");
