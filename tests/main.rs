@@ -106,6 +106,7 @@ mod succession;
 mod supervision;
 mod swap;
 mod tokens;
+mod told_again;
 mod traces;
 mod untouched;
 mod upstream_answers;

@@ -48,6 +48,8 @@ struct Call {
     method: Method,
     /// It changes something.
     action: bool,
+    /// Its head alone may be asked for.
+    heads: bool,
     /// `None`: nothing is behind it yet.
     serve: Option<Arc<dyn Serve>>,
     explain: Explain,
@@ -69,9 +71,18 @@ impl Endpoint {
 
     /// Something that is called.
     pub(crate) fn call(path: &str, method: Method, action: bool, explain: Explain) -> Self {
-        let calls = What::Calls(vec![Call { declared: path.to_owned(), method, action, serve: None, explain }]);
-        let declared = path.to_owned();
+        let heads = method == Method::GET && !action;
+        let calls = vec![Call { declared: path.to_owned(), method, action, heads, serve: None, explain }];
+        let (declared, calls) = (path.to_owned(), What::Calls(calls));
         Self { declared, below: false, slashed: false, yields: false, later: false, what: calls, explain }
+    }
+
+    /// The same, but not for its head alone: it counts as no action, and leaves a mark all the same.
+    pub(crate) fn headless(mut self) -> Self {
+        if let What::Calls(calls) = &mut self.what {
+            calls.iter_mut().for_each(|call| call.heads = false);
+        }
+        self
     }
 
     /// The same, answered.
@@ -181,8 +192,7 @@ impl Endpoint {
         let What::Calls(calls) = &self.what else { return HeaderValue::from_static(document::ALLOW) };
         let mut methods: Vec<&str> = Vec::new();
         for call in calls {
-            let with_head: &[&str] =
-                if call.method == Method::GET && !call.action { &["GET", "HEAD"] } else { &[call.method.as_str()] };
+            let with_head: &[&str] = if call.heads { &["GET", "HEAD"] } else { &[call.method.as_str()] };
             methods.extend(with_head);
         }
         methods.push("OPTIONS");
@@ -203,7 +213,7 @@ impl Endpoint {
 impl Call {
     /// Who asks for a head alone wants nothing done.
     fn takes(&self, method: &Method) -> bool {
-        self.method == *method || self.method == Method::GET && *method == Method::HEAD && !self.action
+        self.method == *method || self.heads && *method == Method::HEAD
     }
 }
 
@@ -224,6 +234,7 @@ mod tests {
         let said = |endpoint: Endpoint| (endpoint.takes(&Method::HEAD), endpoint.allow());
         assert_eq!(said(at(false)), (true, HeaderValue::from_static("GET, HEAD, OPTIONS")));
         assert_eq!(said(at(true)), (false, HeaderValue::from_static("GET, OPTIONS")));
+        assert_eq!(said(at(false).headless()), (false, HeaderValue::from_static("GET, OPTIONS")));
     }
 
     #[test]

@@ -93,6 +93,13 @@ impl Fault {
             Self::ConfirmationRequired | Self::ConfirmationInvalid => StatusCode::PRECONDITION_REQUIRED,
             Self::KeyRequired => StatusCode::BAD_REQUEST,
             Self::InFlight | Self::OutcomeUnknown => StatusCode::CONFLICT,
+            // They have no body, or a header that is the site's alone.
+            Self::Named(
+                StatusCode::NOT_MODIFIED
+                | StatusCode::METHOD_NOT_ALLOWED
+                | StatusCode::PROXY_AUTHENTICATION_REQUIRED
+                | StatusCode::UPGRADE_REQUIRED,
+            ) => StatusCode::BAD_GATEWAY,
             Self::Named(status) => status,
             Self::Malformed | Self::SiteFailed | Self::BadGateway | Self::Unreachable => StatusCode::BAD_GATEWAY,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
@@ -188,6 +195,9 @@ impl Fault {
         }
     }
 }
+
+/// How to prove who one is, where no more is known.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"agents\"");
 
 /// Whose limit was reached (AHP §11.3, §11.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -287,7 +297,10 @@ impl Refusal {
         if let Some(seconds) = self.retry_after {
             reply = reply.with_value(header::RETRY_AFTER, seconds.max(1).into());
         }
-        let optional = [(header::ALLOW, &self.allow), (header::WWW_AUTHENTICATE, &self.challenge)];
+        // A 401 has one (RFC 9110 §15.5.2), also where it is the site's.
+        let named = || (self.fault == Fault::Named(StatusCode::UNAUTHORIZED)).then_some(CHALLENGE);
+        let challenge = self.challenge.clone().or_else(named);
+        let optional = [(header::ALLOW, &self.allow), (header::WWW_AUTHENTICATE, &challenge)];
         for (name, value) in optional {
             if let Some(value) = value {
                 reply = reply.with_value(name, value.clone());

@@ -113,6 +113,12 @@ pub trait Serve: Send + Sync + Debug {
         settings.protection.max_input
     }
 
+    /// A refusal in words, before anybody served it, where more is known here than what is refused; `None`: it is not.
+    fn refused(&self, snapshot: &Snapshot, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
+        let _ = (snapshot, refusal, accept);
+        None
+    }
+
     /// Finishes a refusal that was put into words before anybody served it.
     async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, reply: Reply) -> Reply {
         let _ = (desk, request);

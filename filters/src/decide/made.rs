@@ -95,7 +95,7 @@ pub async fn make(
     making: Making,
     site: &dyn Site,
 ) -> Made {
-    let desk = Desk { snapshot, counters, request };
+    let desk = Desk { snapshot, counters, request, serve: None };
     let made = match making {
         Making::MarkdownByAccept => desk.markdown_by_accept(caller, site).await,
         Making::MarkdownByPath => desk.markdown_by_path(caller, site).await,

@@ -105,7 +105,7 @@ impl From<Reply> for Says {
 /// Decides by the request's head alone. Only the counters may be waited for.
 pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
     let canonical = path::canonical(request.target);
-    let desk = Desk { snapshot, counters, request };
+    let desk = Desk { snapshot, counters, request, serve: None };
     if let Some(spoken) = &snapshot.spoken
         && spoken.claims(request.method, request.headers)
     {
@@ -113,8 +113,9 @@ pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Requ
     }
     match snapshot.endpoints.find(request.target, &canonical, request.method) {
         Some(endpoint) => {
-            let about = endpoint.server(request.method).flatten().and_then(|serve| serve.about());
-            Decided { about, ..desk.endpoint(endpoint, &canonical).await }
+            let serve = endpoint.server(request.method).flatten();
+            let about = serve.as_ref().and_then(|serve| serve.about());
+            Decided { about, ..Desk { serve: serve.as_deref(), ..desk }.endpoint(endpoint, &canonical).await }
         }
         None => desk.page().await,
     }
@@ -125,6 +126,8 @@ struct Desk<'a> {
     snapshot: &'a Snapshot,
     counters: &'a dyn Counters,
     request: &'a Request<'a>,
+    /// Who is behind the endpoint that was found.
+    serve: Option<&'a dyn Serve>,
 }
 
 impl Desk<'_> {
@@ -250,7 +253,9 @@ impl Desk<'_> {
             }
             Err(refusal) => {
                 let insertion = self.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
-                let mut reply = explain(&refusal, accept::of(self.request.headers).as_deref(), insertion);
+                let accept = accept::of(self.request.headers);
+                let by_server = self.serve.and_then(|serve| serve.refused(self.snapshot, &refusal, accept.as_deref()));
+                let mut reply = by_server.unwrap_or_else(|| explain(&refusal, accept.as_deref(), insertion));
                 if refusal.fault == Fault::Unauthenticated
                     && let Some(how) = self.snapshot.callers.signature_challenge()
                 {

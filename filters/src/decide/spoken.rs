@@ -21,7 +21,7 @@ use crate::{
 
 /// Decides about a request that came over the socket of a protocol of verbs.
 pub async fn decide_spoken(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
-    let desk = Desk { snapshot, counters, request };
+    let desk = Desk { snapshot, counters, request, serve: None };
     match &snapshot.spoken {
         Some(spoken) => desk.spoken(spoken).await,
         // The operator has just taken it away.
@@ -49,7 +49,7 @@ pub async fn decide_unread(
         now: 0,
         harness: None,
     };
-    let desk = Desk { snapshot, counters, request: &request };
+    let desk = Desk { snapshot, counters, request: &request, serve: None };
     let held = snapshot.policies.held(Counted::Call { action: false }, &caller);
     let decided = match desk.take(&held, Amount::ONE).await {
         Ok(taken) if taken.granted.is_none() => {

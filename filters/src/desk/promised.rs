@@ -128,10 +128,17 @@ pub(super) fn kept(told: Result<&Told, &Refusal>) -> Value {
     match told {
         Ok(told) => json!({ "ok": told.kept() }),
         Err(refusal) => json!({
-            "fault": refusal.fault.reason(), "status": refusal.fault.status().as_u16(), "name": refusal.name.as_deref(),
+            "fault": refusal.fault.reason(), "status": status(refusal.fault), "name": refusal.name.as_deref(),
             "detail": refusal.detail, "details": refusal.details, "too_long": refusal.reason == TOO_LONG,
+            "retry_after": refusal.retry_after,
         }),
     }
+}
+
+/// A named failure is put into words by the site's own status.
+fn status(fault: Fault) -> u16 {
+    let Fault::Named(status) = fault else { return fault.status().as_u16() };
+    status.as_u16()
 }
 
 pub(super) fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
@@ -143,12 +150,11 @@ pub(super) fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
         Some(name) => Refusal { name: Some(name.into()), ..Fault::Named(status()?).into() },
         None if kept["too_long"] == true => Refusal { reason: TOO_LONG, ..Fault::Malformed.into() },
         None if kept["fault"] == Fault::Malformed.reason() => Fault::Malformed.into(),
-        None if kept["fault"] == Fault::CompositionFailed.reason() => {
-            let details = Some(kept["details"].take()).filter(|details| !details.is_null());
-            Refusal { details, ..Fault::CompositionFailed.into() }
-        }
+        None if kept["fault"] == Fault::CompositionFailed.reason() => Fault::CompositionFailed.into(),
         None => Fault::SiteFailed.into(),
     };
+    let details = Some(kept["details"].take()).filter(|details| !details.is_null());
+    let refusal = Refusal { details, retry_after: kept["retry_after"].as_u64().or(refusal.retry_after), ..refusal };
     let detail = kept["detail"].as_str().map(str::to_owned);
     Some(Err(match detail {
         Some(detail) => Refusal::saying(refusal, detail),

@@ -62,12 +62,12 @@ pub(super) enum Ending {
 const SENT_ON: &str = "The site answered with a redirect, which is not followed here. It may have carried this out: find \
                        out before you try again.";
 
-/// A failure that the operator named is known for what it is.
+/// A failure that the operator named is known for what it is, unless the site says when to come back.
 pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
     let status = answer.status.as_u16();
     match status {
-        _ if plan.errors.contains_key(&status) => Ending::Known,
         429 | 503 if answer.headers.contains_key(header::RETRY_AFTER) => Ending::NotDone,
+        _ if plan.errors.contains_key(&status) => Ending::Known,
         408 | 499 | 502..=504 | 520..=527 => Ending::Unknown,
         _ => Ending::Known,
     }

@@ -5,6 +5,8 @@ use std::{
     fmt,
 };
 
+use http::StatusCode;
+
 use super::{
     lower_capability,
     mistake::Findings,
@@ -16,6 +18,7 @@ use super::{
 use crate::{
     desk::{Summary, Target, static_header},
     dialect::{ahp, documents},
+    fault::Fault,
     path,
 };
 
@@ -219,9 +222,16 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
         found.mistake(item.line, trail.key("ahp").key("answer"), format!("is no template that can be used: {why}"));
     }
     for entry in capability.at(&["upstream", "errors"]).map(Item::entries).unwrap_or_default() {
-        if !entry.key.parse::<u16>().is_ok_and(|status| (300..600).contains(&status)) {
+        let status = entry.key.parse().ok().filter(|status| (300..600).contains(status));
+        let Some(status) = status.and_then(|status| StatusCode::from_u16(status).ok()) else {
             let what = "is no status of a failure; write one from 300 to 599, as in \"404\"";
             found.mistake(entry.line, trail.key("upstream").key("errors").key(&entry.key), what);
+            continue;
+        };
+        let told = Fault::Named(status).status();
+        if told != status {
+            let what = format!("agents get this name with {}; HTTP asks more of {}", told.as_u16(), status.as_u16());
+            found.warning(entry.line, trail.key("upstream").key("errors").key(&entry.key), what);
         }
     }
     for entry in capability.at(&["upstream", "headers"]).map(Item::entries).unwrap_or_default() {

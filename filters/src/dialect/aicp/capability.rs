@@ -7,18 +7,18 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde_json::{Map, Value, json};
 
 use super::{
-    aom::Planes,
-    error::{self, Form},
+    aom::{Planes, is_no_caches},
+    error::{self, ASK_THE_USER, AUTHORIZE, Form},
 };
 use crate::{
     boxed,
     caller::{Caller, Proof},
     desk::{Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
     fault::{Fault, Refusal},
-    media,
+    media, problem,
     reply::Reply,
     serve::{About, Incoming, Serve, Served},
-    site::Capability,
+    site::{Capability, Snapshot},
     text::once,
 };
 
@@ -57,12 +57,22 @@ impl Serve for AtEndpoint {
     fn about(&self) -> Option<About> {
         Some(About { capability: self.index, dialect: DIALECT })
     }
+
+    /// Whoever has to prove who they are is told for what.
+    fn refused(&self, snapshot: &Snapshot, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
+        let capability = snapshot.settings.capability(self.index)?;
+        if refusal.fault != Fault::Unauthenticated || accept.is_some_and(problem::prefers_html) {
+            return None;
+        }
+        let refusal = Refusal { required_scopes: capability.required_scopes.clone(), ..refusal.clone() };
+        Some(self.told(&refusal, accept, Some(capability)))
+    }
 }
 
 impl AtEndpoint {
     async fn called(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
         let Some(capability) = desk.snapshot.settings.capabilities.get(self.index) else {
-            return self.refused(&Fault::NotFound.into(), request, None).into();
+            return self.told(&Fault::NotFound.into(), request.accept().as_deref(), None).into();
         };
         let authority = Authority::of(request.caller);
         let admitted = desk.admit(self.index, &authority);
@@ -74,7 +84,7 @@ impl AtEndpoint {
                 let turned =
                     Turned { capability: self.index.into(), caller, idempotency_key, request_id, dialect: DIALECT };
                 let account = desk.snapshot.turned_away(&turned, refusal.reason, desk.audit);
-                let reply = self.refused(&refusal, request, Some(capability));
+                let reply = self.told(&refusal, request.accept().as_deref(), Some(capability));
                 return Served { reason: Some(refusal.reason), account: Some(account), ..reply.into() };
             }
         };
@@ -82,7 +92,9 @@ impl AtEndpoint {
         let (mut reply, reason) = match &outcome {
             Outcome::Done(done) => (self.done(done, capability, desk, request), None),
             Outcome::NeedsConfirmation(asked) => (self.asked(asked, capability, request), Some(asked.refusal.reason)),
-            Outcome::Fault(refusal) => (self.refused(refusal, request, Some(capability)), Some(refusal.reason)),
+            Outcome::Fault(refusal) => {
+                (self.told(refusal, request.accept().as_deref(), Some(capability)), Some(refusal.reason))
+            }
         };
         if replayed || matches!(&outcome, Outcome::Done(Done { replayed: true, .. })) {
             reply = reply.with(REPLAYED, "true");
@@ -149,8 +161,9 @@ impl AtEndpoint {
         } else {
             let form = Form::of(request.accept().as_deref()).unwrap_or(Form::Aom);
             let body = match form {
-                Form::Bare => done.told.data.text(),
-                Form::Aom => {
+                // That the data are not there any more is said beside them.
+                Form::Bare if !done.told.omitted => done.told.data.text(),
+                _ => {
                     let settings = &desk.snapshot.settings;
                     let reads = matches!(*request.method, Method::GET | Method::HEAD);
                     let address = if reads { request.address() } else { request.path() };
@@ -186,34 +199,27 @@ impl AtEndpoint {
         error::told(&asked.refusal, request.accept().as_deref(), Some(capability.risk()), more, vec![again])
     }
 
-    fn refused(&self, refusal: &Refusal, request: &Incoming<'_>, capability: Option<&Capability>) -> Reply {
+    fn told(&self, refusal: &Refusal, accept: Option<&str>, capability: Option<&Capability>) -> Reply {
         let risk = capability.map(Capability::risk);
-        error::told(refusal, request.accept().as_deref(), risk, Map::new(), self.helping(refusal, capability))
+        error::told(refusal, accept, risk, Map::new(), self.helping(refusal, capability))
     }
 
     /// What can be done about a refusal.
     fn helping(&self, refusal: &Refusal, capability: Option<&Capability>) -> Vec<Value> {
-        let permission = |id: &str, label: &str, input: Value| {
-            let endpoint = self.authorization_url.as_ref()?;
-            Some(json!({
-                "id": id, "label": label, "method": "GET", "endpoint": endpoint, "risk_level": "medium",
-                "requires_user_confirmation": true, "input": input,
-            }))
-        };
+        let permission =
+            |id, label, input| Some(error::permission(self.authorization_url.as_deref()?, id, label, &input));
         let scope = || refusal.required_scopes.join(" ");
         let action = match refusal.fault {
             Fault::MissingScope => {
                 permission("auth.request_scope", "Request additional permission", json!({ "scope": scope() }))
             }
             Fault::Unauthenticated if refusal.required_scopes.is_empty() => {
-                permission("auth.authorize", "Ask the user for permission", json!({}))
+                permission(AUTHORIZE, ASK_THE_USER, json!({}))
             }
-            Fault::Unauthenticated => {
-                permission("auth.authorize", "Ask the user for permission", json!({ "scope": scope() }))
-            }
+            Fault::Unauthenticated => permission(AUTHORIZE, ASK_THE_USER, json!({ "scope": scope() })),
             Fault::WeakAuthentication => {
                 let input = json!({ "acr_values": self.strong_acr.join(" ") });
-                permission("auth.authorize", "Ask the user to authenticate more strongly", input)
+                permission(AUTHORIZE, "Ask the user to authenticate more strongly", input)
             }
             Fault::InvalidInput | Fault::ForbiddenField | Fault::BadRequest | Fault::KeyRequired => Some(json!({
                 "id": "contract.read", "label": "Read what this capability takes", "method": "GET",
@@ -231,7 +237,7 @@ fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> Heade
     // A signature says who asks as well as a credential does.
     let whose = if capability.is_public() && caller.proof == Proof::None { "public" } else { "private" };
     match done.keeps.map(|keeps| keeps.as_secs()) {
-        _ if !capability.kind.is_read() || capability.is_sensitive() => NO_STORE,
+        _ if is_no_caches(capability) => NO_STORE,
         Some(seconds) => HeaderValue::try_from(format!("{whose}, max-age={seconds}")).unwrap_or(NO_STORE),
         None => ASKED_EACH_TIME,
     }

@@ -76,6 +76,18 @@ pub(super) fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&
     told(refusal, accept, None, Map::new(), Vec::new())
 }
 
+/// What an agent can do where somebody has to be asked for permission, and what it is told to ask.
+pub(super) const AUTHORIZE: &str = "auth.authorize";
+pub(super) const ASK_THE_USER: &str = "Ask the user for permission";
+
+/// The way to a person's permission.
+pub(super) fn permission(authorization_url: &str, id: &str, label: &str, input: &Value) -> Value {
+    json!({
+        "id": id, "label": label, "method": "GET", "endpoint": authorization_url, "risk_level": "medium",
+        "requires_user_confirmation": true, "input": input,
+    })
+}
+
 /// The reply with everything that is known: the risk of what was asked for, other members, and what can be done next.
 pub(super) fn told(
     refusal: &Refusal,

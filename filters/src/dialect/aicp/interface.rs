@@ -4,16 +4,22 @@ use std::{collections::HashSet, sync::Arc};
 
 use async_trait::async_trait;
 use http::{HeaderValue, StatusCode, header};
-use serde_json::Map;
+use serde_json::{Map, json};
 
-use super::{super::json, JSON, TOML, contract, error, toml};
+use super::{
+    super::json,
+    JSON, TOML, contract,
+    error::{self, ASK_THE_USER, AUTHORIZE},
+    toml,
+};
 use crate::{
     caller::{Caller, Proof},
     desk::{Authority, Desk},
     fault::{Fault, Refusal},
+    problem,
     reply::Reply,
     serve::{Incoming, Serve, Served},
-    site::Node,
+    site::{Node, Snapshot},
 };
 
 /// The contract before anybody asks.
@@ -21,6 +27,8 @@ use crate::{
 pub(super) struct Interface {
     pub(super) contract: Arc<Node>,
     pub(super) versions: Vec<String>,
+    /// Where somebody is asked to grant something.
+    pub(super) authorization_url: Option<String>,
 }
 
 #[async_trait]
@@ -30,7 +38,7 @@ impl Serve for Interface {
         if !caller.has_credential() {
             let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
             let refusal = Refusal { challenge, ..Fault::Unauthenticated.into() };
-            let reply = error::told(&refusal, request.accept().as_deref(), None, Map::new(), Vec::new());
+            let reply = self.told(&refusal, request.accept().as_deref());
             return Served { reason: Some(refusal.reason), ..reply.into() };
         }
         let as_toml = match super::negotiate(request.accept().as_deref(), &self.versions) {
@@ -57,9 +65,20 @@ impl Serve for Interface {
             .with(header::VARY, "Accept, Authorization, X-AHP-Key")
             .into()
     }
+
+    fn refused(&self, _: &Snapshot, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
+        let is_ours = refusal.fault == Fault::Unauthenticated && !accept.is_some_and(problem::prefers_html);
+        is_ours.then(|| self.told(refusal, accept))
+    }
 }
 
 impl Interface {
+    fn told(&self, refusal: &Refusal, accept: Option<&str>) -> Reply {
+        let url = self.authorization_url.as_deref();
+        let action = url.map(|url| error::permission(url, AUTHORIZE, ASK_THE_USER, &json!({})));
+        error::told(refusal, accept, None, Map::new(), action.into_iter().collect())
+    }
+
     fn as_used_by<'c>(&'c self, caller: &'c Caller, open: &HashSet<&str>) -> Node<&'c str> {
         // Not signed: it is another document for everyone.
         let Node::Table(mut entries) = contract::published(&self.contract, None) else {

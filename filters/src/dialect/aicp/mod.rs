@@ -110,11 +110,14 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied, contract: &str, ver
             contract: contract.to_owned(),
         };
         let endpoint = Endpoint::call(path, method, declared.kind.is_action(), error::reply);
+        // A watch does not end with the answer.
+        let endpoint = if declared.kind.is_read() { endpoint } else { endpoint.headless() };
         endpoints.push(endpoint.served(Arc::new(serve)));
     }
     let somebody_may_ask = !endpoints.is_empty() || settings.auth.jwks.is_some() || !settings.auth.api_keys.is_empty();
     if somebody_may_ask && !occupied.contains(INTERFACE) {
-        let interface = Interface { contract: declaration.contract.clone(), versions };
+        let authorization_url = settings.auth.authorization_url.clone();
+        let interface = Interface { contract: declaration.contract.clone(), versions, authorization_url };
         let endpoint = Endpoint::call(INTERFACE, Method::GET, false, error::reply);
         endpoints.push(endpoint.served(Arc::new(interface)));
     }
@@ -141,26 +144,30 @@ fn toml_or_json(accept: Option<&str>, document: &Document) -> Result<usize, Repl
 /// TOML is the canonical representation and the default; JSON for whoever prefers it (AICP §5.3).
 fn negotiate(accept: Option<&str>, versions: &[String]) -> Result<usize, Reply> {
     let Some(accept) = accept else { return Ok(0) };
-    let mut best = (0u16, 0usize);
+    // By name; what is not named has the weight of a wildcard.
+    let mut weights = [None; 2];
     let mut refused = None;
-    for member in accept::members(accept).filter(|m| m.weight > 0) {
+    for member in accept::members(accept) {
         let variant = match member.media.to_ascii_lowercase().as_str() {
             TOML | "application/toml" => 0,
             JSON | "application/json" => 1,
             _ => continue,
         };
         match member.parameter("version") {
-            Some(version) if !versions.iter().any(|v| v == version) => refused = Some(version),
-            _ if member.weight > best.0 => best = (member.weight, variant),
-            _ => {}
+            Some(version) if !versions.iter().any(|v| v == version) => {
+                refused = Some(version).filter(|_| member.weight > 0).or(refused);
+            }
+            _ => weights[variant] = weights[variant].max(Some(member.weight)),
         }
     }
-    let anything = accept::members(accept).any(|m| m.media == "*/*" && m.weight > 0);
-    match refused {
-        _ if best.0 > 0 => Ok(best.1),
-        Some(version) if !anything => Err(unsupported(version, versions)),
-        // What is not named by itself is given in the form that was not ruled out.
-        _ => Ok(usize::from(accept::rules_out(accept, TOML) && !accept::rules_out(accept, JSON))),
+    let anything = accept::weight_of(accept, "application/*");
+    match weights.map(|weight| weight.unwrap_or(anything)) {
+        [0, 0] => match refused {
+            Some(version) => Err(unsupported(version, versions)),
+            // Neither will do: the form that was not ruled out.
+            None => Ok(usize::from(accept::rules_out(accept, TOML) && !accept::rules_out(accept, JSON))),
+        },
+        [toml, json] => Ok(usize::from(json > toml)),
     }
 }
 
@@ -201,6 +208,10 @@ mod tests {
         assert_eq!(chosen("application/aicp+toml;q=0.5, application/aicp+json"), Ok(1));
         assert_eq!(chosen("application/aicp+json;version=0.2"), Ok(1));
         assert_eq!(chosen("application/aicp+toml;q=0, */*"), Ok(1));
+        assert_eq!(chosen("application/aicp+json;q=0.1, */*"), Ok(0));
+        assert_eq!(chosen("application/aicp+json;q=0.5, */*;q=0.1"), Ok(1));
+        assert_eq!(chosen("application/aicp+toml;q=0.1, application/*;q=0.5, */*;q=0"), Ok(1));
+        assert_eq!(chosen("application/json;q=0, application/*"), Ok(0));
         assert_eq!(chosen("application/aicp+toml;q=0, application/aicp+json;q=0"), Ok(0));
     }
 

@@ -188,6 +188,7 @@ fn what_a_capability_refers_to() {
     refuses(&capability("input_schema = { type = 'objekt' }\n"), "input_schema: is no JSON Schema that can be used");
     refuses(&capability("upstream = { path = '/x/{' }\n"), "upstream.path: has an opening brace without");
     refuses(&capability("upstream = { errors = { '200' = 'x' } }\n"), "is no status of a failure");
+    warns(&capability("upstream = { errors = { '304' = 'x' } }\n"), "errors.304: agents get this name with 502");
     refuses(&capability("upstream = { headers = { Host = 'x' } }\n"), "is set by Frontdesk itself");
     refuses(&capability("upstream = { rename_input = { a = 'x', b = 'x' } }\n"), "is what another input is called");
     refuses(&capability("confirmation = { summary = '{{ input.x' }\n"), "summary: is no template that can be used");
