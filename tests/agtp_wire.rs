@@ -216,8 +216,17 @@ async fn agtp_wire_what_is_too_large_is_refused_unread() {
     let fits =
         Ask::new("QUERY", "/lamps").header("A", &"x".repeat(1800)).body(format!("{{\"n\":\"{}\"}}", "y".repeat(900)));
     assert_eq!(desk.say(fits).await.status, 200, "below the bounds it is taken");
+    // Who asks for what is known all the same: it is told, and goes on record.
+    let agent = "a0".repeat(32);
+    let head = format!("AGTP/1.0 QUERY /lamps?n=1\r\nAgent-ID: {agent}\r\nContent-Length: 1025\r\n\r\n");
+    let said = desk.agtp().await.raw(head).await;
+    assert_eq!(said.status, 400, "{}", said.text());
+    assert_eq!(said.headers.get("agent-id"), Some(&*agent));
+    assert!(said.headers.has("attribution-record") && said.headers.has("audit-id"), "{:?}", said.headers);
+    let (json, about) = (said.json(), |json: &serde_json::Value, name: &str| json["error"][name].clone());
+    assert_eq!((about(&json, "method"), about(&json, "path")), (json!("QUERY"), json!("/lamps")));
     desk.metric_reaches("frontdesk_rejections_total{reason=\"header_too_large\"}", 3.0).await;
-    desk.metric_reaches("frontdesk_rejections_total{reason=\"too_large\"}", 2.0).await;
+    desk.metric_reaches("frontdesk_rejections_total{reason=\"too_large\"}", 3.0).await;
 }
 
 #[tokio::test]

@@ -149,7 +149,7 @@ impl Connection {
                 Ok(Ok(1..)) => {}
                 // It ends where nothing more comes, be it with a word or without.
                 Ok(_) => return Sent::Gone,
-                Err(_) if body_by.is_some() => return Sent::Refused(Refused::late()),
+                Err(_) if body_by.is_some() => return Sent::Refused(self.reader.late()),
                 Err(_) => {
                     gate.metrics().rejected("header_timeout");
                     return Sent::Gone;

@@ -7,37 +7,40 @@ use super::{BEGINNING, refused::Refused};
 /// Headers of one request.
 const MOST_HEADERS: usize = 256;
 
-/// A head whose end is known, and that of its body.
+/// A head whose end is known.
 pub(super) struct Head {
     /// What is asked: the target, the path with the query, is as it was sent. Or what is wrong with the request line,
     /// with the method, where that at least can be read.
     pub(super) line: Result<(Method, String), (Refused, Option<Method>)>,
     pub(super) headers: HeaderMap,
-    /// Bytes of the body.
-    pub(super) body: usize,
 }
+
+/// The bytes of a body; or why the request is not read to its end, which closes, though what it asks is known.
+type Body = Result<usize, Refused>;
 
 /// Reads a head, from the first byte of its line to the empty line, each line ended by CRLF.
 ///
 /// # Errors
 ///
-/// What closes: something that leaves in doubt where the request ends, or a body of more than `most_body` bytes.
-pub(super) fn read(head: &[u8], most_body: usize) -> Result<Head, Refused> {
+/// What closes: something that leaves in doubt where the request ends.
+pub(super) fn read(head: &[u8], most_body: usize) -> Result<(Head, Body), Refused> {
     let mut lines = head.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let first = lines.next().unwrap_or_default();
     if first.contains(&b'\r') {
         return Err(Refused::framing(BARE_RETURN));
     }
+    let line = request_line(first.get(BEGINNING.len()..).unwrap_or_default());
     let mut headers = HeaderMap::with_capacity(16);
-    for line in lines.filter(|line| !line.is_empty()) {
-        let (name, value) = field(line)?;
+    for header in lines.filter(|line| !line.is_empty()) {
+        let (name, value) = field(header)?;
         if headers.len() == MOST_HEADERS {
-            return Err(Refused::too_many_headers(MOST_HEADERS));
+            return Ok((Head { line, headers }, Err(Refused::too_many_headers(MOST_HEADERS))));
         }
         headers.append(name, value);
     }
-    let body = length(&headers, most_body)?;
-    Ok(Head { line: request_line(first.get(BEGINNING.len()..).unwrap_or_default()), headers, body })
+    let length = length(&headers)?;
+    let body = if length <= most_body { Ok(length) } else { Err(Refused::body_too_large(most_body)) };
+    Ok((Head { line, headers }, body))
 }
 
 const BARE_RETURN: &str =
@@ -88,7 +91,7 @@ fn field(line: &[u8]) -> Result<(HeaderName, HeaderValue), Refused> {
 const NO_FIELD: &str = "A line is no header. Write a name, a colon and a value, and no blank before the colon.";
 
 /// What the body's length is said to be; nothing is said of no body.
-fn length(headers: &HeaderMap, most: usize) -> Result<usize, Refused> {
+fn length(headers: &HeaderMap) -> Result<usize, Refused> {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         return Err(Refused::framing("Transfer-Encoding does not exist here. Frame the body with Content-Length."));
     }
@@ -102,8 +105,7 @@ fn length(headers: &HeaderMap, most: usize) -> Result<usize, Refused> {
         return Err(Refused::framing("Content-Length is not a number of bytes. Write it in digits."));
     }
     // A number that is longer than any of ours is too large as well.
-    let length = length.to_str().ok().and_then(|digits| digits.parse().ok()).filter(|length| *length <= most);
-    length.ok_or_else(|| Refused::body_too_large(most))
+    Ok(length.to_str().ok().and_then(|digits| digits.parse().ok()).unwrap_or(usize::MAX))
 }
 
 /// Without the blanks around it.

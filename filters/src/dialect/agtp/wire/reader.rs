@@ -29,7 +29,8 @@ pub struct Frame {
     pub target: String,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// SHA-256 of its bytes, from the first of the request line to the last of the body.
+    /// SHA-256 of its bytes, from the first of the request line to the last of the body; to that of the head where the
+    /// body was not read.
     pub digest: [u8; 32],
 }
 
@@ -60,8 +61,8 @@ enum Stage {
         line: usize,
         seen: usize,
     },
-    /// Within a body, after a head of so many bytes.
-    Body(Box<Head>, usize),
+    /// Within a body of so many bytes, after a head of so many.
+    Body(Box<Head>, usize, usize),
     Over,
 }
 
@@ -73,7 +74,7 @@ impl Reader {
         Self { bounds, bytes: BytesMut::new(), stage: FIRST }
     }
 
-    /// From now on these bounds hold. A body is held to those that held when its head was read.
+    /// From now on these bounds hold, for a head that has begun too. A body is held to those that held when its head was read.
     pub fn hold_to(&mut self, bounds: Bounds) {
         self.bounds = bounds;
     }
@@ -110,16 +111,29 @@ impl Reader {
         next
     }
 
+    /// What is told where the rest of a body does not come in time: the last answer.
+    pub fn late(&mut self) -> Refused {
+        let refused = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Body(head, _, start) => cut_off(*head, self.bytes.split_to(start).freeze(), Refused::late()),
+            _ => Refused::late(),
+        };
+        self.bytes = BytesMut::new();
+        refused
+    }
+
     fn advance(&mut self) -> Result<Option<Frame>, Refused> {
         if let Stage::Head { .. } = self.stage {
             let Some(end) = self.end_of_head()? else { return Ok(None) };
-            let head = head::read(&self.bytes[..end], self.bounds.body)?;
-            self.stage = Stage::Body(Box::new(head), end);
+            let (head, body) = head::read(&self.bytes[..end], self.bounds.body)?;
+            match body {
+                Ok(length) => self.stage = Stage::Body(Box::new(head), length, end),
+                Err(refused) => return Err(cut_off(head, self.bytes.split_to(end).freeze(), refused)),
+            }
         }
         match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Body(head, start) if self.bytes.len() - start >= head.body => {
+            Stage::Body(head, length, start) if self.bytes.len() - start >= length => {
                 self.stage = FIRST;
-                let frame = self.bytes.split_to(start + head.body).freeze();
+                let frame = self.bytes.split_to(start + length).freeze();
                 taken(*head, frame, start).map(Some)
             }
             waiting => {
@@ -138,7 +152,7 @@ impl Reader {
         if within[..beginning] != BEGINNING[..beginning] {
             return Err(Refused::other_protocol());
         }
-        while let Some(at) = memchr::memchr(b'\n', &within[*seen..]) {
+        while let Some(at) = memchr::memchr(b'\n', within.get(*seen..).unwrap_or_default()) {
             let end = *seen + at;
             match end.checked_sub(1) {
                 Some(before) if within[before] == b'\r' && before == *line => return Ok(Some(end + 1)),
@@ -149,6 +163,13 @@ impl Reader {
         *seen = within.len();
         if within.len() < self.bounds.head { Ok(None) } else { Err(Refused::head_too_large(self.bounds.head)) }
     }
+}
+
+/// A refusal of what is not read any further than its head, with what that asks.
+fn cut_off(head: Head, bytes: Bytes, refused: Refused) -> Refused {
+    let start = bytes.len();
+    let frame = taken(head, bytes, start).map_or_else(|line| line.frame, |frame| Some(Box::new(frame)));
+    Refused { frame, ..refused }
 }
 
 /// The request that these bytes are, of which `start` are the head.

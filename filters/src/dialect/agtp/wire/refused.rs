@@ -59,7 +59,7 @@ impl Refused {
     }
 
     /// The body did not come in time. Not status 408, which this protocol keeps for a time to live that a request declares.
-    pub fn late() -> Self {
+    pub(super) fn late() -> Self {
         let detail = "The request's body did not arrive in time. Send it again.";
         Self { code: TIMEOUT, reason: "request_timeout", ..Self::framing(detail) }
     }

@@ -53,7 +53,7 @@ fn closes(bytes: impl AsRef<[u8]>, code: &str, said: &str) {
     let refused = reader.next_frame().expect_err(&shown);
     assert_eq!((refused.code, refused.closes), (code, true), "{shown:?}: {}", refused.detail);
     assert!(refused.detail.contains(said), "{shown:?}: {}", refused.detail);
-    assert!(refused.frame.is_none());
+    assert_eq!(refused.frame.is_some(), code == "request-too-large" && shown.ends_with("\r\n\r\n"), "{shown:?}");
     assert_eq!(reader.wants(), Wants::Nothing);
     reader.buffer().extend_from_slice(b"AGTP/1.0 QUERY /\r\n\r\n");
     assert!(reader.next_frame().unwrap().is_none(), "{shown:?}: nothing is read behind it");
@@ -128,6 +128,35 @@ fn what_is_too_large_is_refused_before_it_is_read() {
     let refused = reader.next_frame().unwrap_err();
     assert_eq!((refused.code, refused.closes), ("request-too-large", true));
     assert!(refused.detail.contains("256 headers"), "{}", refused.detail);
+    assert_eq!(refused.frame.unwrap().headers.len(), 256);
+}
+
+#[test]
+fn what_is_not_read_to_its_end_says_all_the_same_what_it_asks() {
+    let head = "AGTP/1.0 QUERY /a\r\nAgent-ID: x\r\nContent-Length: 64\r\n\r\n";
+    let mut waits = fed(format!("{head}ab"));
+    assert!(waits.next_frame().unwrap().is_none());
+    let late = waits.late();
+    assert_eq!((late.code, late.closes, waits.wants()), ("request-timeout", true, Wants::Nothing));
+    let large = head.replace("64", "65");
+    for (refused, head) in [(late, head), (refused(format!("{large}ab")), &large)] {
+        let frame = refused.frame.unwrap();
+        assert_eq!((frame.method.as_str(), frame.target.as_str()), ("QUERY", "/a"));
+        assert_eq!(frame.headers["agent-id"], "x");
+        assert!(frame.body.is_empty());
+        assert_eq!(frame.digest, ring::digest::digest(&ring::digest::SHA256, head.as_bytes()).as_ref());
+    }
+    let unread = refused("AGTP/1.0 QUERY /#\r\nContent-Length: 65\r\n\r\n");
+    assert_eq!((unread.code, unread.frame.unwrap().target.as_str()), ("request-too-large", "/"));
+    assert!(refused("AGTP/1.0 QU(RY /\r\nContent-Length: 65\r\n\r\n").frame.is_none());
+}
+
+#[test]
+fn a_bound_that_shrinks_within_a_head_holds() {
+    let mut reader = fed(format!("AGTP/1.0 QUERY /{}", "x".repeat(100)));
+    assert!(reader.next_frame().unwrap().is_none());
+    reader.hold_to(Bounds { head: 32, body: 0 });
+    assert_eq!(reader.next_frame().unwrap_err().code, "request-too-large");
 }
 
 #[test]
