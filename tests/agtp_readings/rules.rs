@@ -224,3 +224,21 @@ async fn a33_a_plus_is_a_plus() {
         assert!(target.ends_with(upstream) || target.ends_with(&upstream.replace("%20", "+")), "{query}: {target}");
     }
 }
+
+#[tokio::test]
+async fn a31_what_failed_half_way_is_told_again_in_the_same_words() {
+    let recipe = "\n[[agtp.recipes]]\nname = \"two\"\nversion = \"1\"\nsteps = [\n\
+        { capability = \"wishes.add\", input = { lamp_id = \"L1\" } },\n{ capability = \"lamps.broken\" },\n]\n";
+    let two = "\n[[capabilities]]\nid = \"lamps.two\"\ntype = \"prepare_action\"\ndescription = \"Wishes, and looks.\"\n\
+        risk_level = \"low\"\nauth = \"optional\"\nrequires_user_confirmation = false\n\
+        upstream = { recipe = \"two\" }\nagtp = { method = \"BOOK\", path = \"/two\" }\n";
+    let broken = lookup("lamps.broken", "FETCH /broken", "path = \"/api/status/500\"", "");
+    let (_origin, desk) = with(|setup| setup.tail(recipe).tail(two).tail(&broken)).await;
+    let call = || verb("BOOK", "/two").key("k-1");
+    let failed = desk.call(call()).await;
+    let body = assert_code(&failed, 422, "composition_failed", "the second step");
+    assert_eq!(body["error"]["details"]["upstream_status"], 500, "{body}");
+    let again = desk.call(call()).await;
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(again.json(), body);
+}

@@ -191,11 +191,7 @@ impl<'a> Step<'a> {
         // Where it cannot be kept, a retry is told that nobody knows; the caller who waits is told.
         let record = match &told {
             Ok(told) => kept(Ok(&self.keepable(told))),
-            Err(refusal) => {
-                let mut record = kept(Err(refusal));
-                record["upstream_status"] = self.account.upstream_status.into();
-                record
-            }
+            Err(refusal) => self.kept_failure(refusal),
         };
         self.account.unkept |= promises.end(begin, Some(&record)).await.is_err();
         Ok(self.done(told?, None))

@@ -77,7 +77,7 @@ impl Step<'_> {
                 let told = self.shown(told).map_err(carried_out_all_the_same);
                 let record = match &told {
                     Ok(told) => kept(Ok(&self.keepable(told))),
-                    Err(refusal) => kept(Err(refusal)),
+                    Err(refusal) => self.kept_failure(refusal),
                 };
                 self.account.unkept |= promises.end(begin, Some(&record)).await.is_err();
                 Ok(self.done(told?, None))
@@ -90,7 +90,7 @@ impl Step<'_> {
                     // Somebody else is at it, and knows better; or it is repeated when somebody has allowed the rest.
                     (Fault::InFlight, _) => promises.end(begin, None).await.is_err(),
                     _ if may_go_on => promises.end(begin, None).await.is_err(),
-                    _ => promises.end(begin, Some(&kept(Err(&refusal)))).await.is_err(),
+                    _ => promises.end(begin, Some(&self.kept_failure(&refusal))).await.is_err(),
                 };
                 Err(refusal.into())
             }

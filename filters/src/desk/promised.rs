@@ -41,6 +41,13 @@ impl Step<'_> {
         }
     }
 
+    /// What a record keeps of a failure: some words depend on what the site said.
+    pub(super) fn kept_failure(&self, refusal: &Refusal) -> Value {
+        let mut record = kept(Err(refusal));
+        record["upstream_status"] = self.account.upstream_status.into();
+        record
+    }
+
     /// Somebody else was first with this key, or this token.
     pub(super) async fn beaten(&mut self, promises: &Promises<'_>, begin: &Begin<'_>) -> Result<Done, Stop> {
         let known = match begin.key {
