@@ -196,7 +196,7 @@ async fn http_answers_are_nobodys_to_keep() {
         ("invalid", verb("QUERY", "/catalog?colour=red"), 422),
         ("no scope", verb("FETCH", "/hours").scopes("a:b"), 455),
         ("a verb in it", verb("BOOK", "/search"), 460),
-        ("no proposal", verb("PROPOSE", "/").json(&json!({})), 400),
+        ("no proposal", verb("PROPOSE", "/").json(&json!({})), 463),
     ] {
         let response = desk.call(ask).await;
         assert_eq!(response.status, status, "{what}: {}", response.text());

@@ -135,10 +135,11 @@ pub(super) fn holder(calling: &Calling<'_>) -> String {
 pub(super) fn without(definition: &Value, places: &Places) -> Value {
     let mut definition = definition.clone();
     let fixed = |name: &str| places.iter().any(|(place, _)| place == name);
-    if let Some(properties) = definition["input_schema"]["properties"].as_object_mut() {
+    // What is not there stays so: indexing would put a null in its place.
+    if let Some(properties) = definition.pointer_mut("/input_schema/properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| !fixed(name));
     }
-    if let Some(required) = definition["input_schema"]["required"].as_array_mut() {
+    if let Some(required) = definition.pointer_mut("/input_schema/required").and_then(Value::as_array_mut) {
         required.retain(|name| !name.as_str().is_some_and(fixed));
     }
     definition
@@ -222,17 +223,21 @@ impl Contract {
         })
     }
 
-    /// All that is shown of it (INSPECT target=contract).
-    pub(super) fn whole(&self, now: u64) -> Value {
-        let mut whole = self.listing();
-        whole["endpoint"] = self.endpoint.clone();
-        whole["status"] = match self.ended {
+    /// How it is doing.
+    pub(super) fn status(&self, now: u64) -> &'static str {
+        match self.ended {
             Some(Ending::Released) => "released",
             Some(Ending::Revoked) => "revoked",
             None if self.until <= now => "expired",
             None => "active",
         }
-        .into();
+    }
+
+    /// All that is shown of it (INSPECT target=contract).
+    pub(super) fn whole(&self, now: u64) -> Value {
+        let mut whole = self.listing();
+        whole["endpoint"] = self.endpoint.clone();
+        whole["status"] = self.status(now).into();
         whole["bound_to"] = match self.bound {
             Bound::Agent => "agent",
             Bound::Session(_) => "session",

@@ -1,21 +1,26 @@
 //! A capability as this protocol exposes it: a verb on a path, what it means, what it takes and what comes back
 //! (AGTP-API §6, §7). Written once for each Snapshot.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use http::HeaderValue;
 use serde_json::{Map, Value, json};
 
-use super::{catalog::Catalog, error::UPSTREAM, template::Template};
+use super::{
+    catalog::Catalog,
+    error::UPSTREAM,
+    inputs::{Inputs, input_schema},
+    template::Template,
+};
 use crate::{
     desk::{Called, Prepared, Violation},
-    site::{BuiltIn, Capability, CapabilityKind, DeprecatedEndpoint, Settings},
+    site::{Capability, CapabilityKind, DeprecatedEndpoint, Settings},
 };
 
 /// The error of whatever is put together from steps (§12.1).
 pub(super) const COMPOSITION_FAILED: &str = "composition_failed";
 /// The dialect of JSON Schema (§6.4).
-const SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
+pub(super) const SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// What is called behind an endpoint.
 #[derive(Debug, Clone)]
@@ -39,8 +44,7 @@ pub(super) struct Endpoint {
     pub(super) acts: bool,
     /// Nobody without an Agent-ID may call it.
     pub(super) needs_agent: bool,
-    /// The inputs that there are; nothing else is taken (§13.3).
-    takes: BTreeSet<String>,
+    inputs: Inputs,
     /// What an answer has at least, where one is described (A37).
     promises: Vec<String>,
     /// As the manifest has it (§8.9).
@@ -59,7 +63,7 @@ impl Endpoint {
         catalog: &Catalog,
     ) -> Self {
         let input = input_schema(capability, &template);
-        let takes = input["properties"].as_object().map(|members| members.keys().cloned().collect());
+        let inputs = Inputs::new(&input);
         let output = output_schema(capability);
         let promised = output["required"].as_array().into_iter().flatten();
         let promises = promised.filter_map(|name| name.as_str().map(str::to_owned)).collect();
@@ -93,7 +97,7 @@ impl Endpoint {
             acts: acts(capability),
             // What a key stands for is kept for an agent (A31).
             needs_agent: capability.auth.as_deref() != Some("none") || capability.idempotency_required,
-            takes: takes.unwrap_or_default(),
+            inputs,
             promises,
             definition,
             warning: own.deprecated.as_ref().and_then(|gone| HeaderValue::try_from(warning(gone)).ok()),
@@ -118,12 +122,12 @@ impl Endpoint {
 
     /// Whether there is an input of this name.
     pub(super) fn takes(&self, name: &str) -> bool {
-        self.takes.contains(name)
+        self.inputs.has(name)
     }
 
     /// Inputs that there are none of.
     pub(super) fn strange(&self, input: &Map<String, Value>) -> Vec<Violation> {
-        let strange = input.keys().filter(|name| !self.takes.contains(*name)).take(20);
+        let strange = input.keys().filter(|name| !self.takes(name)).take(20);
         strange.map(|name| Violation::of(name, "There is no such input.")).collect()
     }
 
@@ -207,57 +211,6 @@ fn semantic(capability: &Capability, method: &str, catalog: &Catalog) -> Value {
         "impact": own.impact.as_deref().unwrap_or(impact),
         "is_idempotent": own.is_idempotent.unwrap_or(capability.kind.is_read() || repeatable),
     })
-}
-
-/// An object with nothing in it but what is described (§6.4): what a schema is put together from is gathered at the top,
-/// and judged where it was written.
-fn input_schema(capability: &Capability, path: &Template) -> Value {
-    let mut schema = match (&capability.input_schema, capability.built_in) {
-        (Some(Value::Object(schema)), _) => schema.clone(),
-        (_, Some(BuiltIn::SiteInfo | BuiltIn::ContentSearch)) => question(),
-        _ => Map::new(),
-    };
-    let mut properties = Map::new();
-    gather(&Value::Object(schema.clone()), &mut properties, 0);
-    for name in path.names() {
-        properties.entry(name.to_owned()).or_insert_with(|| json!({ "type": "string" }));
-    }
-    schema.insert("$schema".into(), SCHEMA.into());
-    schema.insert("type".into(), "object".into());
-    schema.insert("properties".into(), properties.into());
-    schema.insert("additionalProperties".into(), false.into());
-    Value::Object(schema)
-}
-
-/// A question in words.
-fn question() -> Map<String, Value> {
-    let query = json!({ "type": "string", "minLength": 1, "maxLength": 2000, "description": "What is wanted, in plain words." });
-    Map::from_iter([("properties".to_owned(), json!({ "query": query })), ("required".to_owned(), json!(["query"]))])
-}
-
-/// The members of an object, by way of what its schema is put together from.
-fn gather(schema: &Value, found: &mut Map<String, Value>, depth: usize) {
-    if depth > 8 {
-        return;
-    }
-    for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        // What is described further down is judged there.
-        let member = if depth == 0 { member.clone() } else { Value::Object(Map::new()) };
-        found.entry(name.clone()).or_insert(member);
-    }
-    for key in ["allOf", "anyOf", "oneOf"] {
-        for part in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
-            gather(part, found, depth + 1);
-        }
-    }
-    for key in ["if", "then", "else"] {
-        schema.get(key).into_iter().for_each(|part| gather(part, found, depth + 1));
-    }
-    if let Some(part) = schema.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix("#/$defs/"))
-        && let Some(part) = schema.get("$defs").and_then(|defs| defs.get(part))
-    {
-        gather(part, found, depth + 1);
-    }
 }
 
 /// What was declared; where nothing was, any object.

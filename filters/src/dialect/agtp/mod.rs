@@ -20,6 +20,7 @@ mod gate;
 pub(crate) mod genesis;
 mod head;
 mod human;
+mod inputs;
 mod inspect;
 mod jws;
 mod later;

@@ -35,12 +35,13 @@ impl Spoken {
     ///
     /// Whatever is in its way.
     pub(super) async fn propose(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<Said, Wrong> {
-        human::agent(calling)?;
-        let proposal = self.proposal(calling)?;
+        // Whatever is proposed, and by whomever (§8.7).
         if !desk.snapshot.settings.agtp.policies.synthesis_enabled {
             let message = "This server puts no endpoints together. DISCOVER /methods lists those that there are.";
             return Err(rejected("synthesis-disabled", message));
         }
+        human::agent(calling)?;
+        let proposal = self.proposal(calling)?;
         let bound = bound(calling, &proposal);
         let became = match self.approved(desk, calling, &proposal, bound).await {
             Err(wrong) if wrong.status == 463 => Err(self.turned_down(desk, calling, &proposal, wrong).await),
@@ -171,13 +172,12 @@ fn bound(calling: &Calling<'_>, proposal: &Proposal) -> Bound {
 /// In which inputs a proposal is something else than what it would get.
 fn differs(made: &Made, proposal: &Proposal) -> Option<String> {
     let proposed = proposal.inputs.as_ref()?;
-    let (takes, mut needs) = made.inputs();
-    if let Some(strange) = proposed.iter().find(|name| takes.is_none_or(|takes| !takes.contains_key(*name))) {
+    if let Some(strange) = proposed.iter().find(|name| !made.endpoint.takes(name)) {
         let strange: String = strange.chars().take(64).collect();
         return Some(format!("There is something at hand for this pair, but it has no input \"{strange}\"."));
     }
     let placed = |name: &str| made.places.iter().any(|(place, _)| place == name);
-    let lacks = needs.find(|name| !placed(name) && !proposed.iter().any(|proposed| proposed == name))?;
+    let lacks = made.needs().find(|name| !placed(name) && !proposed.iter().any(|proposed| proposed == name))?;
     Some(format!("There is something at hand for this pair, but it needs the input \"{lacks}\" too."))
 }
 

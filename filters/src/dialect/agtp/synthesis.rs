@@ -11,7 +11,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{
     Spoken,
@@ -199,11 +199,10 @@ impl Made {
         })
     }
 
-    /// The inputs that it takes and those that it needs, as its schema has them.
-    pub(super) fn inputs(&self) -> (Option<&Map<String, Value>>, impl Iterator<Item = &str>) {
-        let schema = &self.endpoint.definition["input_schema"];
-        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        (schema["properties"].as_object(), required)
+    /// The inputs that it needs, as its schema has them.
+    pub(super) fn needs(&self) -> impl Iterator<Item = &str> {
+        let required = &self.endpoint.definition["input_schema"]["required"];
+        required.as_array().into_iter().flatten().filter_map(Value::as_str)
     }
 }
 

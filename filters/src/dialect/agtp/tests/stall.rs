@@ -235,6 +235,12 @@ impl Asked {
         self
     }
 
+    /// With another verb.
+    pub(super) fn method(mut self, method: &str) -> Self {
+        self.method = method.to_owned();
+        self
+    }
+
     /// Of nobody.
     pub(super) fn anonymous(mut self) -> Self {
         self.headers.remove("agent-id");
