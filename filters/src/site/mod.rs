@@ -27,6 +27,7 @@ mod recipes;
 mod replace;
 mod rules;
 mod rules_agtp;
+mod rules_agtp_capability;
 mod rules_agtp_policy;
 mod rules_capability;
 mod rules_firewall;

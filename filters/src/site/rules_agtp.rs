@@ -16,7 +16,7 @@ use super::{
     lower_capability::capability_kind,
     mistake::Findings,
     raw::Item,
-    rules_agtp_policy as policy,
+    rules_agtp_capability as capabilities, rules_agtp_policy as policy,
     schemas::{Pointed, Schemas},
     verbs::{Named, Placed, Role, paths, tables, verbs},
 };
@@ -91,6 +91,7 @@ pub(super) fn rules(root: &Item, settings: &Settings, schemas: &Schemas, found: 
         }
     }
     claims(root, found);
+    capabilities::rules(root, schemas, found);
     without_effect(root, found);
 }
 

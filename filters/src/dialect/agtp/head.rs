@@ -130,7 +130,7 @@ fn scopes(text: &str) -> Result<Vec<&str>, Wrong> {
 }
 
 /// Whether it is written as a scope is: at least two parts.
-pub(super) fn is_scope(token: &str) -> bool {
+pub(crate) fn is_scope(token: &str) -> bool {
     let part = |part: &str| {
         part == "*"
             || !part.is_empty()

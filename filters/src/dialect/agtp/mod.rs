@@ -56,6 +56,7 @@ pub(crate) mod wire;
 
 pub(crate) use catalog::CATEGORIES;
 pub(crate) use error::unread;
+pub(crate) use head::is_scope;
 pub(crate) use native::{RESERVED, is_native_somewhere};
 pub(crate) use openapi::as_openapi;
 pub(crate) use spoken::Spoken;

@@ -275,3 +275,30 @@ fn what_has_no_effect_is_told() {
     let steps = "steps = [{ capability = 'rooms.find' }]\n";
     accepts(&(rcns + "[[agtp.recipes]]\nname = 'r'\nmethod = 'BOOK'\npath = '/r'\n" + steps));
 }
+
+#[test]
+fn what_verbs_cannot_call_or_tell_of_is_found() {
+    for scope in ["room", "X Y", "Rooms:read"] {
+        let text = spoken("", "", &format!("required_scopes = ['{scope}']"));
+        warns(
+            &text,
+            &format!("capabilities[1].required_scopes: \"{scope}\" is no scope that a caller of verbs can claim"),
+        );
+        let unspoken = warned(&with_upstream(&text.replace("[agtp]\n", "")));
+        assert!(!unspoken.iter().any(|line| line.contains("claim")), "{unspoken:#?}");
+    }
+    accepts(&spoken("", "", "required_scopes = ['rooms:read', 'a:b:c']"));
+    let upstream = |method: &str| spoken("", &format!("upstream = {{ method = '{method}', path = '/a' }}"), "");
+    let upstream = |method: &str| upstream(method).replace("endpoint = '/a'\n", "");
+    warns(&upstream("REPORT"), "capabilities[0].upstream.method: \"REPORT\" is nothing that a site is asked with");
+    accepts(&upstream("OPTIONS"));
+    let input = |kind: &str| spoken("", "", &format!("input_schema = {{ type = {kind} }}"));
+    refuses(&input("'array'"), "capabilities[1].input_schema: describes no object");
+    for kind in ["'object'", "['object', 'null']"] {
+        accepts(&input(kind));
+    }
+    warns(&first("deprecated = { removed_in = '2' }"), "agtp.deprecated: does not say since when");
+    accepts(&first("deprecated = { deprecated_in = '1', removed_in = '2' }"));
+    let broken = first("deprecated = { deprecated_in = '1', removed_in = \"2\\r\\nX: y\" }");
+    refuses(&broken, "agtp.deprecated.removed_in: holds a character that no header can");
+}
