@@ -125,6 +125,16 @@ async fn rcns_does_it_at_once_where_the_operator_is_an_optimist() {
     assert_eq!(told.headers.get("idempotency-replayed"), Some("true"));
     told.is(200, "the same");
     assert_eq!(asked(&origin).iter().filter(|call| call.starts_with("POST")).count(), 1);
+    // However often the gate was tried.
+    let (origin, desk) = open("mode = \"optimistic\"\nrate_limit_per_minute = 1").await;
+    framed(&desk, wish()).await.is(200, "a wish");
+    let told = framed(&desk, wish()).await;
+    assert_eq!(told.headers.get("idempotency-replayed"), Some("true"));
+    told.is(200, "the same");
+    let mut keyless = wish();
+    keyless.headers.retain(|(name, _)| name != "Idempotency-Key");
+    framed(&desk, keyless).await.says(429, "scope", "rcns", "another");
+    assert_eq!(asked(&origin).len(), 1);
 }
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use super::{
     endpoint::Endpoint,
     error,
     head::Head,
-    lifecycle,
+    human, lifecycle,
+    policy::Legacy,
     said::{Said, Wrong},
     session,
     told::confirmation,
@@ -25,12 +26,13 @@ use crate::{
 
 /// The token of a confirmation (design, decision 10).
 const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// On what was told before.
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// What an endpoint is called with.
 pub(super) enum Given<'a> {
-    /// What was sent: a body and a query, what stands in the places of the path, and what an HTTP verb adds.
-    Sent(&'a [(String, String)], Map<String, Value>),
+    /// What was sent: a body and a query, and what stands in the places of the path.
+    Sent(&'a [(String, String)]),
     /// This, under a key, and what stands in the places of the path.
     Input(Map<String, Value>, Option<String>, &'a [(String, String)]),
 }
@@ -94,6 +96,9 @@ impl Spoken {
         let key = self.key(calling, &given);
         let asked = key.and_then(|key| {
             let ask = self.ask(desk, calling, endpoint, capability, authority, given)?;
+            if key.is_none() && calling.legacy == Some(Legacy::Put) {
+                return Err(error::wrong(&Fault::KeyRequired.into(), None, self.scope_violation));
+            }
             Ok((key, ask))
         });
         let charged = match asked {
@@ -161,10 +166,9 @@ impl Spoken {
         given: Given<'_>,
     ) -> Result<Ask<'r>, Wrong> {
         let refused = |refusal: Refusal| error::wrong(&refusal, None, self.scope_violation);
-        if endpoint.needs_agent && calling.head.agent.is_none() {
-            let message = "This is for agents that say who they are. Send Agent-ID, your canonical id.";
-            let wrong = Wrong::new(401, "unauthorized", message).with("reason", "agent-unauthenticated");
-            return Err(Wrong { reason: "agent_unauthenticated", ..wrong });
+        // What a key stands for is kept for an agent (A31), and PUT has one.
+        if endpoint.needs_agent || calling.legacy == Some(Legacy::Put) {
+            human::agent(calling)?;
         }
         desk.admit(endpoint.called(), &authority).map_err(refused)?;
         let input = match given {
@@ -172,12 +176,12 @@ impl Spoken {
                 self.merge(&mut input, "", places, capability)?;
                 input
             }
-            Given::Sent(places, extra) => {
+            Given::Sent(places) => {
                 let mut input = match endpoint.takes("parameters") {
                     true => calling.parameters(false)?.members,
                     false => calling.own_parameters()?.members,
                 };
-                input.extend(extra);
+                input.extend(calling.added());
                 self.merge(&mut input, calling.query, places, capability)?;
                 input
             }

@@ -6,12 +6,13 @@ use super::{
     error,
     head::Head,
     path,
+    policy::Legacy,
     said::{JSON, Wrong},
 };
 use crate::{desk::body_of, media, serve::Incoming};
 
 /// What the members of an envelope are called (notes §1.3).
-const ENVELOPE: [&str; 6] = ["method", "task_id", "session_id", "parameters", "context", "agent_id"];
+const ENVELOPE: [&str; 5] = ["method", "task_id", "session_id", "parameters", "context"];
 
 /// A request that has passed every gate up to its endpoint.
 pub(super) struct Calling<'a> {
@@ -20,6 +21,8 @@ pub(super) struct Calling<'a> {
     pub(super) method: &'a str,
     pub(super) path: &'a str,
     pub(super) query: &'a str,
+    /// The HTTP verb that it was sent with (§3.6).
+    pub(super) legacy: Option<Legacy>,
 }
 
 /// A body, out of its envelope where it came in one (A6).
@@ -47,14 +50,32 @@ impl Calling<'_> {
     ///
     /// As above, or the query cannot be read.
     pub(super) fn given(&self) -> Result<Parameters, Wrong> {
+        self.given_as(|_, text| text.into())
+    }
+
+    /// The same, where the query's texts are read as what is due (A32).
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub(super) fn given_as(&self, read: impl Fn(&str, String) -> Value) -> Result<Parameters, Wrong> {
         let mut parameters = self.own_parameters()?;
-        for (name, value) in path::inputs(self.query)? {
-            parameters.members.entry(name).or_insert(value);
+        for (name, text) in path::inputs(self.query)? {
+            if !parameters.members.contains_key(&name) {
+                let value = read(&name, text.as_str().unwrap_or_default().to_owned());
+                parameters.members.insert(name, value);
+            }
         }
         Ok(parameters)
     }
 
-    /// The same, where the body's `method` is that of the request line or is not there.
+    /// What an HTTP verb says beside what was sent (§3.6).
+    pub(super) fn added(&self) -> Option<(String, Value)> {
+        let action = self.legacy.and_then(Legacy::action)?;
+        Some(("action".to_owned(), action.into()))
+    }
+
+    /// What was sent, where the body's `method` is that of the request line or is not there.
     pub(super) fn own_parameters(&self) -> Result<Parameters, Wrong> {
         let parameters = self.parameters(true)?;
         let named = parameters.envelope.as_ref().and_then(|envelope| envelope.get("method"));

@@ -7,7 +7,7 @@ use super::{
     Spoken,
     calling::Calling,
     describe::SUPPORTED,
-    lifecycle,
+    error, lifecycle,
     manifest::{TYPE, VERSION, apis},
     native::RESERVED,
     path::Asked,
@@ -15,23 +15,71 @@ use super::{
     spoken::listed,
     warning::ENDPOINT_WARNING,
 };
-use crate::{desk::Desk, etag, site::Declaration};
+use crate::{
+    desk::{Desk, Referred, Schema},
+    etag,
+    fault::{Fault, Refusal},
+    site::Declaration,
+};
 
-const API_VERSION: HeaderName = HeaderName::from_static("agtp-api-version");
+/// Of the contract layer (§17.4).
+pub(super) const API_VERSION: HeaderName = HeaderName::from_static("agtp-api-version");
 
-/// The lists that do not change, written once.
+/// The lists that do not change, written once, and what they are asked with.
 #[derive(Debug)]
 pub(super) struct Lists {
     apis: String,
     directory: String,
+    /// At the root, and of a list.
+    inputs: [Option<Schema>; 2],
 }
 
 impl Lists {
     pub(super) fn new(declaration: &Declaration) -> Self {
         let reserved = RESERVED.iter().map(|name| json!({ "path": format!("/{name}"), "tier": "A" }));
         let directory = json!({ "directory": reserved.collect::<Vec<_>>() });
-        Self { apis: Value::from(apis(declaration)).to_string(), directory: directory.to_string() }
+        let inputs =
+            ["/", "/methods"].map(|path| Schema::compile(&input_schema(path), &Referred::new(Map::new(), None)).ok());
+        Self { apis: Value::from(apis(declaration)).to_string(), directory: directory.to_string(), inputs }
     }
+
+    /// What a request says, judged by what is published of it (§13.3).
+    fn given(&self, calling: &Calling<'_>, is_root: bool) -> Result<Map<String, Value>, Wrong> {
+        let schema = self.inputs[usize::from(!is_root)].as_ref();
+        let read = |name: &str, text: String| match schema {
+            Some(schema) => schema.read(name, vec![text]),
+            None => text.into(),
+        };
+        let members = Value::Object(calling.given_as(read)?.members);
+        if let Some(Err(violations)) = schema.map(|schema| schema.check(&members)) {
+            return Err(error::wrong(&Refusal { violations, ..Fault::InvalidInput.into() }, None, 455));
+        }
+        Ok(match members {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        })
+    }
+}
+
+/// What `DISCOVER` takes at a path. The root has the floor's own form too (notes §2).
+fn input_schema(path: &str) -> Value {
+    let mut schema = json!({
+        "type": "object",
+        "properties": {
+            "agent_id": { "type": "string", "description": "The agent that is addressed." },
+            // The form of old (§5.10).
+            "target": { "type": "string", "description": "The same as the path.", "deprecated": true },
+        },
+        "additionalProperties": false,
+    });
+    if path == "/" {
+        schema["properties"]["intent"] = json!({ "type": "string" });
+        schema["properties"]["max_results"] = json!({ "type": "integer", "minimum": 1 });
+        for name in ["criteria", "filter", "context"] {
+            schema["properties"][name] = json!({});
+        }
+    }
+    schema
 }
 
 /// Our own endpoints, as the manifest lists them beside the operator's (§5.8).
@@ -50,22 +98,24 @@ pub(super) fn builtins() -> Vec<Value> {
         ("/patterns", "Lists what would be synthesised here.", "The patterns are returned."),
         ("/contracts", "Lists the contracts that were synthesised for you.", "The contracts are returned."),
     ];
-    described.iter().map(|(path, description, outcome)| {
-        json!({
-            "method": "DISCOVER",
-            "path": path,
-            "description": description,
-            "semantic": {
-                "intent": description, "actor": "agent", "outcome": outcome, "capability": "discovery",
-                "confidence": 1.0, "impact": "informational", "is_idempotent": true,
-            },
-            "input_schema": { "type": "object", "properties": { "agent_id": { "type": "string" } }, "additionalProperties": false },
-            "output_schema": { "type": ["object", "array"], "additionalProperties": true },
-            "errors": [],
-            "handler": { "type": "registered_function" },
+    described
+        .iter()
+        .map(|(path, description, outcome)| {
+            json!({
+                "method": "DISCOVER",
+                "path": path,
+                "description": description,
+                "semantic": {
+                    "intent": description, "actor": "agent", "outcome": outcome, "capability": "discovery",
+                    "confidence": 1.0, "impact": "informational", "is_idempotent": true,
+                },
+                "input_schema": input_schema(path),
+                "output_schema": { "type": ["object", "array"], "additionalProperties": true },
+                "errors": [],
+                "handler": { "type": "registered_function" },
+            })
         })
-    })
-    .collect()
+        .collect()
 }
 
 /// Answers `DISCOVER`.
@@ -75,9 +125,9 @@ pub(super) async fn discover(
     calling: &Calling<'_>,
     path: &Asked<'_>,
 ) -> Result<Said, Wrong> {
-    let parameters = calling.given()?;
-    let target = parameters.members.get("target").and_then(Value::as_str).map(|target| target.trim_start_matches('/'));
     let asked = path.segments.first().map(|segment| &**segment);
+    let members = spoken.lists.given(calling, asked.is_none())?;
+    let target = members.get("target").and_then(Value::as_str).map(|target| target.trim_start_matches('/'));
     let list = match (asked, target) {
         (Some(asked), Some(target)) if asked != target => {
             let message = "The path and the body's target name different things. Send one of them.";
@@ -87,10 +137,10 @@ pub(super) async fn discover(
         (None, target) => target,
     };
     let mut said = match list {
-        None => root(spoken, desk, calling, &parameters.members).await,
+        None => root(spoken, desk, calling, &members).await,
         Some("methods") => Ok(methods(spoken, desk).await),
         Some("agents") => agents(spoken, path, lifecycle::status(spoken, desk).await?.word()),
-        Some("genesis") => genesis(spoken, &parameters.members),
+        Some("genesis") => genesis(spoken, &members),
         Some("tools") => Ok(tools(spoken)),
         Some("apis") => Ok(Said::text(200, JSON, spoken.lists.apis.clone())),
         Some("patterns") => Ok(patterns(spoken, desk)),

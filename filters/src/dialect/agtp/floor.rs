@@ -25,6 +25,7 @@ pub(super) async fn execute(
     given: Parameters,
 ) -> Result<Said, Wrong> {
     let mut members = given.members;
+    members.extend(calling.added());
     let action = human::required(&members, "action")?.to_owned();
     let found = find(spoken, desk, &action).await?.ok_or_else(|| {
         let message = "There is no such action. Name an id or a verb and its path, as DISCOVER /methods lists them.";

@@ -1,6 +1,6 @@
 //! The gates before an endpoint, in their order (A27): the wire, who asks, the verb, the path, what the operator allows.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{
     Spoken,
@@ -9,7 +9,7 @@ use super::{
     head::Head,
     native,
     path::{self, Asked},
-    policy::Admission,
+    policy::{Admission, Legacy},
     routes::Found,
     said::Wrong,
 };
@@ -20,6 +20,8 @@ pub(super) struct Gated {
     /// After aliases and redirects.
     pub(super) method: String,
     pub(super) path: Asked<'static>,
+    /// The HTTP verb that it was read as.
+    pub(super) legacy: Option<Legacy>,
     pub(super) to: Destination,
 }
 
@@ -27,10 +29,10 @@ pub(super) struct Gated {
 pub(super) enum Destination {
     /// The protocol's own: a verb of the floor at the root, or what is reserved.
     Native,
-    /// A declared endpoint, with what stands in its places, and what an HTTP verb adds to the input.
-    Endpoint(std::sync::Arc<Endpoint>, Vec<(String, String)>, Map<String, Value>),
-    /// None that is declared: a contract may have it, with what an HTTP verb adds to the input.
-    Nowhere(Map<String, Value>),
+    /// A declared endpoint, with what stands in its places.
+    Endpoint(std::sync::Arc<Endpoint>, Vec<(String, String)>),
+    /// None that is declared: a contract may have it.
+    Nowhere,
 }
 
 /// What is known of a request whether or not it passes.
@@ -65,15 +67,15 @@ impl Spoken {
         let resolved = self.policy.resolve(asked);
         seen.requested = resolved.requested.map(str::to_owned);
         let mut method = resolved.method.to_owned();
-        let mut extra = Map::new();
+        let mut legacy = None;
         let admitted = self.policy.admits(&method, &self.catalog);
         if matches!(admitted, Admission::Unknown) {
             return Err(self.unknown(&method));
         }
-        if let Admission::Legacy(legacy) = &admitted {
+        if let Admission::Legacy(verb) = admitted {
             seen.requested = Some(method.clone());
-            method = legacy.method().to_owned();
-            extra.extend(legacy.action().map(|action| ("action".to_owned(), Value::from(action))));
+            method = verb.method().to_owned();
+            legacy = Some(verb);
         }
         seen.method.clone_from(&method);
         let mut path = read.map_err(Wrong::from)?.alone();
@@ -96,17 +98,17 @@ impl Spoken {
                 _ => return Err(self.not_allowed(&path, "This server does not take this verb.")),
             }
         }
-        let to = self.destination(&method, &path, extra);
-        Ok(Gated { method, path, to })
+        let to = self.destination(&method, &path);
+        Ok(Gated { method, path, legacy, to })
     }
 
-    fn destination(&self, method: &str, path: &Asked<'_>, extra: Map<String, Value>) -> Destination {
+    fn destination(&self, method: &str, path: &Asked<'_>) -> Destination {
         if native::is_native(method, path) {
             return Destination::Native;
         }
         match self.routes.find(method, &path.segments) {
-            Found::Endpoint(endpoint, places) => Destination::Endpoint(endpoint.clone(), places, extra),
-            Found::Others(_) | Found::Nothing => Destination::Nowhere(extra),
+            Found::Endpoint(endpoint, places) => Destination::Endpoint(endpoint.clone(), places),
+            Found::Others(_) | Found::Nothing => Destination::Nowhere,
         }
     }
 

@@ -27,7 +27,8 @@ pub(super) const VERSION: &str = "1.0";
 /// The declaration says nothing of when it was written: the moment is that of the process.
 static STARTED: LazyLock<String> = LazyLock::new(|| rfc3339(std::time::SystemTime::now()));
 
-/// The versions that were rendered last, and when they first were: what is read again and says the same is the same.
+/// The newest versions, and when they were rendered first: what is read again and says the same is the same. They outlive
+/// a swap, and are few.
 static UPDATED: Mutex<VecDeque<(String, String)>> = Mutex::new(VecDeque::new());
 /// How many of them are known.
 const MOST_KNOWN: usize = 16;
@@ -57,7 +58,7 @@ impl Manifest {
         if rules.synthesis_enabled {
             features.push("synthesis");
         }
-        if rules.rcns.enabled {
+        if rules.rcns.enabled && rules.synthesis_enabled {
             features.push("rcns");
         }
         let mut policies = json!({
@@ -166,7 +167,7 @@ fn embedded(name: &str) -> Value {
         Some(7..13) => "mechanics",
         _ => "lifecycle",
     };
-    let idempotent = group == "cognitive" && name != "PROPOSE" || matches!(name, "ESCALATE" | "CONFIRM");
+    let idempotent = !matches!(name, "PROPOSE" | "EXECUTE" | "DELEGATE" | "SUSPEND" | "NOTIFY");
     let modifies = !matches!(name, "QUERY" | "DISCOVER" | "DESCRIBE" | "INSPECT" | "SUMMARIZE" | "PLAN");
     json!({ "name": name, "group": group, "idempotent": idempotent, "state_modifying": modifies })
 }

@@ -66,7 +66,7 @@ pub(crate) enum Admission {
 pub(crate) enum Legacy {
     Get,
     Post,
-    /// With an idempotency key.
+    /// With an idempotency key: none is made up, for the same may be put again after something else was.
     Put,
     Delete,
     Patch,

@@ -4,7 +4,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use http::{HeaderName, HeaderValue};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{
     Spoken,
@@ -47,7 +47,6 @@ impl Spoken {
         calling: &Calling<'_>,
         path: &Asked<'_>,
         id: &str,
-        extra: Map<String, Value>,
     ) -> Result<Said, Wrong> {
         let found = Contracts::of(desk).find(id).await?;
         let contract = found.ok_or_else(|| {
@@ -71,7 +70,7 @@ impl Spoken {
                 .with("method", contract.method)
                 .with("path", contract.path));
         };
-        self.fulfil(desk, calling, &contract, places, extra).await
+        self.fulfil(desk, calling, &contract, places).await
     }
 
     /// Answers a pair that nobody declared: under what is published, under what was proposed, or at the gate; else with
@@ -85,28 +84,29 @@ impl Spoken {
         desk: &Desk<'_>,
         calling: &Calling<'_>,
         path: &Asked<'_>,
-        extra: Map<String, Value>,
     ) -> Result<Said, Wrong> {
         let rules = &desk.snapshot.settings.agtp.policies;
         if rules.synthesis_enabled {
             let published = self.published(desk).await?;
             if let Some((contract, places)) = published.and_then(|all| all.find(calling.method, &path.segments)) {
-                return self.fulfil(desk, calling, &contract, places, extra).await;
+                return self.fulfil(desk, calling, &contract, places).await;
             }
             if let Some((contract, places)) = self.agreed(desk, calling, path, Origin::Propose).await? {
-                return self.fulfil(desk, calling, &contract, places, extra).await;
+                return self.fulfil(desk, calling, &contract, places).await;
             }
         }
         if !calling.head.allows_negotiation {
             return Err(self.nowhere(path));
         }
-        self.locks(desk, calling).await?;
-        let contract = self.negotiated(desk, calling, path).await?;
+        let contract = match self.locks(desk, calling).await {
+            Ok(()) => self.negotiated(desk, calling, path).await?,
+            Err(wrong) => self.replayed(desk, calling, path, &wrong).await?.ok_or(wrong)?,
+        };
         if !rules.rcns.optimistic {
             return Ok(Said::json(461, &contract.preview()));
         }
         let said = match self.places(&contract, calling.method, &path.segments) {
-            Some(places) => self.fulfil(desk, calling, &contract, places, extra).await?,
+            Some(places) => self.fulfil(desk, calling, &contract, places).await?,
             None => {
                 return Err(self
                     .no_contract(desk, calling, NoContract::Failed, "The contract does not fit its request.")
@@ -118,6 +118,23 @@ impl Spoken {
             Ok(named) => said.with(CONTRACT, named),
             Err(_) => said,
         })
+    }
+
+    /// What a key stands for is told again however often somebody tried the gate (§10.1.5): the contract that it was made
+    /// under, which may be called by its own name as often.
+    async fn replayed(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        path: &Asked<'_>,
+        wrong: &Wrong,
+    ) -> Result<Option<Contract>, Wrong> {
+        let keyed = || calling.incoming.idempotency_key().is_ok_and(|key| key.is_some());
+        if wrong.status != 429 || !desk.snapshot.settings.agtp.policies.rcns.optimistic || !keyed() {
+            return Ok(None);
+        }
+        let agreed = self.agreed(desk, calling, path, Origin::Gate).await?;
+        Ok(agreed.map(|(contract, _)| contract))
     }
 
     /// The four locks in their order (A14), and how often somebody may try them.
@@ -238,10 +255,9 @@ impl Spoken {
         calling: &Calling<'_>,
         contract: &Contract,
         mut places: Places,
-        extra: Map<String, Value>,
     ) -> Result<Said, Wrong> {
         places.extend(contract.places.iter().cloned());
-        self.carried_out(desk, calling, contract, Given::Sent(&places, extra)).await
+        self.carried_out(desk, calling, contract, Given::Sent(&places)).await
     }
 
     /// The same with what is given for it, the places of the contract among it.

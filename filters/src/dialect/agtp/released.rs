@@ -186,13 +186,17 @@ impl Spoken {
         reason: &'static str,
         actor: Option<&str>,
     ) -> Result<Said, Wrong> {
-        let status = if how == Ending::Released { "released" } else { "revoked" };
-        let mut body = json!({ "synthesis_id": contract.id, "status": status, "event_type": "rcns_release" });
-        if !Contracts::of(desk).end(&contract.id, Some(how)).await? {
-            // It was over already: nothing new has happened.
+        let contracts = Contracts::of(desk);
+        let told =
+            |status: &str| json!({ "synthesis_id": contract.id, "status": status, "event_type": "rcns_release" });
+        if !contracts.end(&contract.id, Some(how)).await? {
+            // It was over already, as it is told: nothing new has happened.
+            let over = contracts.find(&contract.id).await?.ok_or_else(unknown)?;
+            let mut body = told(over.status(seconds()));
             body["noop"] = true.into();
             return Ok(Said::json(200, &body));
         }
+        let body = told(if how == Ending::Released { "released" } else { "revoked" });
         self.note(desk, contract, reason, actor).await;
         Ok(Said { acted: true, ..Said::json(200, &body) })
     }

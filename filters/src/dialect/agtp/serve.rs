@@ -3,14 +3,16 @@
 //! Room for the record is taken before anything is done, so that nothing is done that cannot be recorded.
 
 use async_trait::async_trait;
-use http::{StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 use ring::digest::{Context, SHA256};
 use serde_json::Value;
 
 use super::{
     Spoken,
     attribution::{Contract, Record},
+    discover::API_VERSION,
     gate::Seen,
+    manifest::VERSION,
     said::{Body, Lineage, Said, Wrong},
 };
 use crate::{
@@ -52,6 +54,7 @@ impl Serve for Spoken {
     /// A refusal that came before anybody looked at verb and path is recorded like any answer.
     async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, mut reply: Reply) -> Reply {
         self.warn(request, &mut reply);
+        self.version(&mut reply);
         self.about(request, &mut reply);
         // Whoever is told to wait was not looked at any further, and whoever asks on must not cost what others need.
         if reply.status == StatusCode::TOO_MANY_REQUESTS {
@@ -94,12 +97,20 @@ impl Spoken {
         }
     }
 
+    /// Says by which version it may be negotiated, where anything may; the manifest says it everywhere.
+    fn version(&self, reply: &mut Reply) {
+        if self.negotiable && reply.headers.iter().all(|(name, _)| *name != API_VERSION) {
+            reply.headers.push((API_VERSION, HeaderValue::from_static(VERSION)));
+        }
+    }
+
     /// Puts what is said into a reply.
     fn told(&self, incoming: &Incoming<'_>, said: Said) -> Reply {
         let status = StatusCode::from_u16(said.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = Reply::empty(status);
         reply.headers.extend(said.headers);
         self.warn(incoming, &mut reply);
+        self.version(&mut reply);
         if incoming.framed.is_none() {
             // Its numbers are no HTTP's: nobody may keep them for others.
             reply.headers.retain(|(name, _)| *name != header::CACHE_CONTROL);

@@ -108,6 +108,8 @@ pub(crate) struct Spoken {
     pub(super) signing: Signing,
     /// Every call of an endpoint claims scopes.
     pub(super) scope_required: bool,
+    /// What there is may be negotiated: every answer says by which version (notes §3.3).
+    pub(super) negotiable: bool,
     /// Verbs of the operator's own.
     custom: HashSet<String>,
     /// The agent that is hosted here.
@@ -159,6 +161,7 @@ impl Spoken {
                 routes,
                 scope_violation: agtp.scope_violation,
                 scope_required: agtp.policies.scope_required_for_invocation,
+                negotiable: agtp.policies.synthesis_enabled,
                 custom,
             };
             spoken.identity = describe::identity(declaration, &spoken);
@@ -220,17 +223,16 @@ impl Spoken {
         incoming: &'a Incoming<'_>,
         seen: &mut Seen<'a>,
     ) -> Result<Said, Wrong> {
-        let Gated { method, path, to } = self.gate(incoming, seen)?;
-        let calling = Calling { incoming, head: &seen.head, method: &method, path: &path.path, query: &path.query };
+        let Gated { method, path, legacy, to } = self.gate(incoming, seen)?;
+        let (method, head) = (method.as_str(), &seen.head);
+        let calling = Calling { incoming, head, method, path: &path.path, query: &path.query, legacy };
         match (to, calling.head.contract) {
             (Destination::Native, _) => self.native(desk, &calling, &path).await,
-            (Destination::Endpoint(_, _, extra) | Destination::Nowhere(extra), Some(id)) => {
-                self.under_contract(desk, &calling, &path, id, extra).await
+            (_, Some(id)) => self.under_contract(desk, &calling, &path, id).await,
+            (Destination::Endpoint(endpoint, places), None) => {
+                Ok(self.call(desk, &calling, &endpoint, Given::Sent(&places)).await)
             }
-            (Destination::Endpoint(endpoint, places, extra), None) => {
-                Ok(self.call(desk, &calling, &endpoint, Given::Sent(&places, extra)).await)
-            }
-            (Destination::Nowhere(extra), None) => self.undeclared(desk, &calling, &path, extra).await,
+            (Destination::Nowhere, None) => self.undeclared(desk, &calling, &path).await,
         }
     }
 }

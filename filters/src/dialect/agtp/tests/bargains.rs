@@ -143,3 +143,48 @@ fn many_at_once_get_all_that_they_ask_for() {
     let listed = stall.tell(&ask("DISCOVER", "/contracts").operating()).is(200);
     assert_eq!(listed.as_array().unwrap().len(), 24);
 }
+
+#[test]
+fn what_is_handed_out_is_a_schema_that_can_be_sent_back() {
+    let stall = Stall::open();
+    let made = stall.tell(&propose("QUERY /catalog", &["category"])).is(263);
+    let schema = &made["endpoint"]["input_schema"];
+    assert!(schema["properties"]["category"].is_object() && schema.get("required").is_none(), "{schema}");
+    stall.tell(&ask("PROPOSE", "/").body(json!({ "endpoint": made["endpoint"] }))).is(263);
+}
+
+#[test]
+fn nothing_is_judged_where_nothing_is_put_together() {
+    let stall = Stall::with("[agtp]\nserver_id = 'stall.test'");
+    let mut bare = propose("QUERY /stock", &[]);
+    bare = bare.body(json!({ "endpoint": { "method": "QUERY", "path": "/stock" } }));
+    let of_no_verb = propose("FROBNICATE /stock", &[]);
+    for asked in [bare, of_no_verb, ask("PROPOSE", "/"), propose("QUERY /stock", &[]).anonymous()] {
+        assert_eq!(stall.tell(&asked).is(463)["reason"], "synthesis-disabled");
+    }
+}
+
+#[test]
+fn what_is_over_is_told_as_it_ended() {
+    let stall = Stall::open();
+    let release = ask("SUSPEND", "/").body(json!({ "synthesis_id": id(&stall.tell(&stock(0))) }));
+    assert_eq!(stall.tell(&release).is(200)["status"], "released");
+    let revoke = release.clone().body(json!({ "target": "contract" })).operating();
+    let told = stall.tell(&revoke.method("REVOKE")).is(200);
+    assert_eq!((&told["status"], &told["noop"]), (&json!("released"), &json!(true)));
+}
+
+#[test]
+fn where_something_may_be_negotiated_every_answer_says_by_which_version() {
+    let stall = Stall::open();
+    for asked in [stock(0), ask("QUERY", "/catalog"), ask("QUERY", "/nowhere"), ask("DISCOVER", "/").anonymous()] {
+        assert_eq!(stall.tell(&asked).header("agtp-api-version"), Some("1.0"));
+    }
+    assert_eq!(stall.refused(&stock(0)).header("agtp-api-version"), Some("1.0"));
+    let settled = Stall::with("[agtp]\n[agtp.policies.rcns]\nenabled = true");
+    assert_eq!(settled.tell(&ask("QUERY", "/catalog")).header("agtp-api-version"), None);
+    let manifest = settled.tell(&ask("DISCOVER", "/").anonymous());
+    assert_eq!(manifest.header("agtp-api-version"), Some("1.0"));
+    let features = manifest.body["server"]["supported_features"].to_string();
+    assert!(!features.contains("rcns"), "every gate is closed: {features}");
+}

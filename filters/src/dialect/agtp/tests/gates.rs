@@ -112,3 +112,78 @@ fn what_the_texts_name_stands_at_the_top_of_a_refusal_in_an_envelope() {
     let told = Stall::open().tell(&enveloped).is(200);
     assert!(told["result"].is_object() && told.get("error").is_none(), "{told}");
 }
+
+#[test]
+fn what_is_published_of_an_input_is_taken() {
+    let stall = Stall::with(
+        "[[capabilities]]\nid = 'lamps.tags'\ntype = 'query'\nrisk_level = 'low'\nauth = 'none'\n\
+         input_schema = { type = 'object', patternProperties = { '^x-[0-9]+$' = { type = 'string' } }, \
+         allOf = [{ patternProperties = { '^y-' = {} } }] }\n\
+         upstream = { method = 'GET', path = '/api/tags' }\nagtp = { method = 'QUERY', path = '/tags' }",
+    );
+    stall.tell(&ask("QUERY", "/tags?x-7=red&y-a=b")).is(200);
+    for other in ["x-a=red", "red=7", "xx-7=red"] {
+        let told = stall.tell(&ask("QUERY", &format!("/tags?{other}"))).is(422);
+        assert_eq!(told["error"]["details"]["violations"][0]["message"], "There is no such input.");
+    }
+    stall.tell(&ask("QUERY", "/tags").body(json!({ "x-7": 7 }))).is(422);
+    let manifest = stall.tell(&ask("DISCOVER", "/").anonymous()).is(200);
+    let tags = manifest["endpoints"].as_array().unwrap().iter().find(|endpoint| endpoint["path"] == "/tags").unwrap();
+    assert!(tags["input_schema"]["patternProperties"]["^y-"].is_object(), "{tags}");
+}
+
+#[test]
+fn what_is_built_in_takes_what_is_published_of_it() {
+    let stall = Stall::open();
+    for (path, body) in [
+        ("/methods", json!({ "bogus": 1 })),
+        ("/methods?bogus=1", json!({})),
+        ("/methods", json!({ "agent_id": 5 })),
+        ("/methods", json!({ "target": 5 })),
+        ("/methods", json!({ "max_results": 5 })),
+        ("/", json!({ "max_results": "many" })),
+        ("/genesis", json!({ "agent_id": 5 })),
+    ] {
+        stall.tell(&ask("DISCOVER", path).body(body)).is(422);
+    }
+    let floor = json!({ "criteria": { "skill": "lamps" }, "filter": "x", "context": {}, "intent": "a lamp" });
+    assert!(stall.tell(&ask("DISCOVER", "/?max_results=5").body(floor)).is(200)["results"].is_array());
+    let manifest = stall.tell(&ask("DISCOVER", "/").anonymous()).is(200);
+    let of = |path: &str| {
+        let is_it = |endpoint: &&serde_json::Value| endpoint["method"] == "DISCOVER" && endpoint["path"] == path;
+        manifest["endpoints"].as_array().unwrap().iter().find(is_it).unwrap()["input_schema"]["properties"].clone()
+    };
+    assert!(of("/")["criteria"].is_object() && of("/methods").get("criteria").is_none());
+}
+
+#[test]
+fn what_stands_beside_parameters_is_not_thrown_away() {
+    let asked = json!({ "agent_id": CALLER, "parameters": { "target": "lifecycle" } });
+    let told = Stall::open().tell(&ask("INSPECT", "/").body(asked)).is(422);
+    assert_eq!(told["code"], "missing-parameter", "it is no envelope, and has no target");
+}
+
+#[test]
+fn a_verb_of_http_means_what_the_text_says() {
+    let stall = Stall::with(
+        "[agtp.policies.methods]\naliases = {}\nlegacy = '*'\n\
+         [[capabilities]]\nid = 'shelf.change'\ntype = 'prepare_action'\nrisk_level = 'low'\nauth = 'none'\n\
+         requires_user_confirmation = false\ninput_schema = { type = 'object', properties = { action = {}, n = {} } }\n\
+         upstream = { method = 'POST', path = '/api/shelf' }\nagtp = { method = 'EXECUTE', path = '/shelf' }",
+    );
+    let put = || ask("PUT", "/shelf").body(json!({ "n": 1 }));
+    assert_eq!(stall.tell(&put()).is(400)["code"], "idempotency-key-required");
+    stall.tell(&put().anonymous().header("idempotency-key", "k")).is(401);
+    stall.tell(&put().header("idempotency-key", "k")).is(200);
+    stall.tell(&put().method("POST")).is(200);
+    stall.tell(&put().method("DELETE")).is(200);
+    // At the root the parameter does.
+    let root = |method: &str, body| stall.tell(&ask(method, "/").body(body));
+    let shelf = json!({ "action": "shelf.change", "parameters": { "n": 1 } });
+    assert_eq!(root("PUT", shelf.clone()).is(400)["code"], "idempotency-key-required");
+    let mut keyed = shelf.clone();
+    keyed["idempotency_key"] = json!("k-2");
+    root("PUT", keyed).is(200);
+    root("POST", shelf.clone()).is(200);
+    assert_eq!(root("DELETE", shelf).is(422)["action"], "delete");
+}
