@@ -133,7 +133,12 @@ pub(super) async fn confirm(
 /// How something is doing that a person was asked (`INSPECT`, targets `escalation` and `task`), for whoever asked.
 pub(super) async fn looked_after(desk: &Desk<'_>, calling: &Calling<'_>, id: &str) -> Result<Value, Wrong> {
     let found = Tickets::of(desk).look(id, calling.incoming.caller).await?;
-    let found = found.filter(|ticket| ticket.dialect == super::NAME);
+    // Of two agents at one address each sees its own.
+    let theirs = |ticket: &Ticket| {
+        let agent = ticket.wish.manner["agent"].as_str();
+        agent.is_none_or(|agent| calling.head.agent == Some(agent))
+    };
+    let found = found.filter(|ticket| ticket.dialect == super::NAME && theirs(ticket));
     let ticket = found.ok_or_else(|| Wrong::new(404, "not-found", "Nothing of yours is known here by this id."))?;
     Ok(told(&ticket))
 }

@@ -28,6 +28,7 @@ mod lifecycle;
 mod manifest;
 pub(crate) mod name;
 mod native;
+mod once;
 mod openapi;
 pub(crate) mod path;
 pub(crate) mod policy;

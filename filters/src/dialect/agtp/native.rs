@@ -5,6 +5,7 @@ use super::{
     calling::{Calling, Parameters},
     catalog::FLOOR,
     describe, discover, floor, human, lifecycle,
+    once::{KEPT, once},
     path::Asked,
     said::{Said, Wrong},
     session,
@@ -97,9 +98,13 @@ impl Spoken {
             "SUSPEND" if given.contains_key("synthesis_id") => self.release(desk, calling, given).await,
             "REVOKE" if given.contains_key("target") => self.revoke(desk, calling, given).await,
             "SUSPEND" => session::suspend(desk, calling, &parameters).await,
-            "ESCALATE" => human::escalate(desk, calling, given).await,
-            "CONFIRM" => human::confirm(self, desk, calling, given).await,
-            "NOTIFY" => human::notify(self, desk, calling, given).await,
+            "ESCALATE" => {
+                // As long as what is brought to a person is kept.
+                let lasts = desk.snapshot.settings.sessions.results;
+                once(desk, calling, given, Some(lasts), human::escalate(desk, calling, given)).await
+            }
+            "CONFIRM" => once(desk, calling, given, Some(KEPT), human::confirm(self, desk, calling, given)).await,
+            "NOTIFY" => once(desk, calling, given, None, human::notify(self, desk, calling, given)).await,
             "ACTIVATE" | "DEACTIVATE" | "REINSTATE" | "REVOKE" | "DEPRECATE" => {
                 lifecycle::change(self, desk, calling, given).await
             }

@@ -74,3 +74,56 @@ fn the_words_of_an_approval_reach_whoever_asked() {
     assert_eq!((&told["status"], &told["answer"]), (&json!("completed"), &json!("Go on, with care.")), "{told}");
     assert_eq!(told["result"]["decision"], "approved");
 }
+
+#[test]
+fn what_is_brought_to_a_person_is_brought_once() {
+    let stall = Stall::open();
+    let doubt =
+        |task: &str| ask("ESCALATE", "/").body(json!({ "task_id": task, "reason": "ethical_flag", "context": "x" }));
+    let first = stall.tell(&doubt("t")).is(202);
+    let again = stall.tell(&doubt("t"));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(again.is(202), first);
+    assert_ne!(stall.tell(&doubt("u")).is(202)["escalation_id"], first["escalation_id"]);
+    let keyed = |task: &str| doubt(task).header("idempotency-key", "k");
+    let under_a_key = stall.tell(&keyed("t")).is(202);
+    assert_ne!(under_a_key, first);
+    assert_eq!(stall.tell(&keyed("t")).is(202), under_a_key);
+    assert_eq!(stall.tell(&keyed("u")).is(409)["reason"], "idempotency_key_reused");
+    // Without a key each message is one.
+    let notice = || ask("NOTIFY", "/").body(json!({ "recipient": "operator", "content": "x" }));
+    let told = [notice(), notice(), notice().header("idempotency-key", "k"), notice().header("idempotency-key", "k")]
+        .map(|notice| stall.tell(&notice).is(200)["notification_id"].clone());
+    assert!(told[0] != told[1] && told[1] != told[2] && told[2] == told[3], "{told:?}");
+    // What was refused stands for nothing.
+    let nobody = || notice().body(json!({ "recipient": "nobody" })).header("idempotency-key", "k-2");
+    stall.tell(&nobody()).is(404);
+    stall.tell(&notice().header("idempotency-key", "k-2")).is(200);
+    // The same word again is the first one.
+    let word = ask("CONFIRM", "/").operating();
+    let word = word.body(json!({ "target_id": first["escalation_id"], "status": "accepted" }));
+    let said = stall.tell(&word).is(200);
+    assert_eq!(stall.tell(&word).is(200), said);
+    stall.tell(&word.clone().body(json!({ "status": "rejected" }))).is(409);
+    // It is published so.
+    let manifest = stall.tell(&ask("DISCOVER", "/").anonymous()).is(200);
+    let floor = manifest["embedded_methods"].as_array().unwrap();
+    let other: Vec<_> = floor.iter().filter(|verb| verb["idempotent"] == false).map(|verb| &verb["name"]).collect();
+    assert_eq!(json!(other), json!(["PROPOSE", "EXECUTE", "DELEGATE", "SUSPEND", "NOTIFY"]));
+}
+
+#[test]
+fn of_two_agents_at_one_address_each_sees_its_own() {
+    let stall = Stall::open();
+    let doubt = json!({ "task_id": "t", "reason": "ethical_flag", "context": "x" });
+    let asked = stall.tell(&ask("ESCALATE", "/").body(doubt)).is(202);
+    for target in ["escalation", "task"] {
+        let inspect = json!({
+            "target": target, "escalation_id": asked["escalation_id"], "task_id": asked["escalation_id"],
+        });
+        let inspect = ask("INSPECT", "/").body(inspect);
+        stall.tell(&inspect).is(200);
+        stall.tell(&inspect.clone().header("agent-id", &"b".repeat(64))).is(404);
+        stall.tell(&inspect.anonymous()).is(404);
+    }
+}

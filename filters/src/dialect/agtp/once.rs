@@ -1,0 +1,101 @@
+//! What is asked of a person is asked once (A31): under its key, or by itself where the protocol says that saying it again
+//! changes nothing (notes §2). Whoever says it again is told what was told.
+
+use std::time::Duration;
+
+use http::HeaderValue;
+use serde_json::{Map, Value, json};
+
+use super::{
+    call::REPLAYED,
+    calling::Calling,
+    contract::holder,
+    error, jws,
+    said::{Body, JSON, Said, Wrong},
+};
+use crate::{
+    desk::{
+        Desk,
+        records::{fingerprint, seconds},
+    },
+    fault::{Fault, Refusal},
+    state::{Change, Committed, Expect, Put, Record},
+};
+
+/// How long a key stands for what was told.
+pub(super) const KEPT: Duration = Duration::from_secs(24 * 3600);
+/// Seconds after which nobody is believed to be at it any more.
+const PATIENCE: u64 = 30;
+
+/// Does the work unless it was done before. `lasts`: how long the same is the same without a key; `None`: never.
+///
+/// # Errors
+///
+/// What is in the way of the work; or the key stands for something else, or for what is under way.
+pub(super) async fn once(
+    desk: &Desk<'_>,
+    calling: &Calling<'_>,
+    given: &Map<String, Value>,
+    lasts: Option<Duration>,
+    work: impl Future<Output = Result<Said, Wrong>>,
+) -> Result<Said, Wrong> {
+    let refused = |refusal: Refusal| error::wrong(&refusal, None, 455);
+    let key = calling.incoming.idempotency_key().map_err(refused)?;
+    // Without an agent there is nobody to keep it for.
+    let Some(agent) = calling.head.agent else { return work.await };
+    let input = jws::hash(&jws::canonical(given));
+    let (about, lasts) = match (key, lasts) {
+        (Some(key), _) => (["key", key], KEPT),
+        (None, Some(lasts)) => (["same", &*input], lasts.max(Duration::from_secs(1))),
+        (None, None) => return work.await,
+    };
+    let whose = holder(calling);
+    let parts = [&*whose, agent, calling.method, about[0], about[1]].map(str::as_bytes);
+    let place = format!("o:{}", fingerprint(&parts));
+    let put =
+        |expect, value: &Value| Change { key: place.clone(), expect, put: Put::Value(value.to_string().into(), lasts) };
+    let begun = json!({ "input": input, "until": seconds() + PATIENCE });
+    let version = match desk.records.commit(&[put(Expect::Absent, &begun)]).await? {
+        Committed::Done(version) => version,
+        Committed::Conflict(_, None) => return Err(refused(Fault::InFlight.into())),
+        Committed::Conflict(_, Some(record)) => {
+            if let Some(said) = again(&record, &input).map_err(refused)? {
+                return Ok(said);
+            }
+            // Whoever began it is gone, and nobody was told anything.
+            match desk.records.commit(&[put(Expect::Version(record.version), &begun)]).await? {
+                Committed::Done(version) => version,
+                Committed::Conflict(..) => return Err(refused(Fault::InFlight.into())),
+            }
+        }
+    };
+    let said = work.await;
+    let ended = match &said {
+        Ok(Said { status, body: Body::Of(_, body), .. }) => {
+            let body = String::from_utf8_lossy(body);
+            put(Expect::Version(version), &json!({ "input": input, "status": status, "body": body }))
+        }
+        // Nothing was done: it may be asked anew.
+        _ => Change { key: place.clone(), expect: Expect::Version(version), put: Put::Nothing },
+    };
+    // It is done, whether or not that can be kept.
+    let _ = desk.records.commit(&[ended]).await;
+    said
+}
+
+/// What was told before; nothing where it was begun, and nobody is at it any more.
+fn again(record: &Record, input: &str) -> Result<Option<Said>, Refusal> {
+    let kept: Value = serde_json::from_slice(&record.value).unwrap_or_default();
+    if kept["input"] != input {
+        return Err(Fault::KeyReused.into());
+    }
+    let status = kept["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+    if let (Some(status), Some(body)) = (status, kept["body"].as_str()) {
+        let said = Said::text(status, JSON, body.to_owned());
+        return Ok(Some(said.with(REPLAYED, HeaderValue::from_static("true"))));
+    }
+    match kept["until"].as_u64().unwrap_or(0).saturating_sub(seconds()) {
+        0 => Ok(None),
+        left => Err(Refusal { retry_after: Some(left.min(5)), ..Fault::InFlight.into() }),
+    }
+}
