@@ -1,6 +1,7 @@
 //! Promise: a question is answered from the site's own pages, with where it stands, and what is not there is not made up (clauses 14, 18, 34).
 
 use crate::support::handshake::{asking, assert_asks_back, assert_error, assert_success, question, session, with};
+use crate::support::rpc;
 use crate::support::{Ask, Desk, Origin, Reply, Request, Setup, Via, eventually};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -146,5 +147,26 @@ async fn what_the_pages_answer_is_asked_in_words() {
             assert_error(&response, 400, "missing_field", body);
         }
         assert_eq!(desk.ask(Via::H1, called(name, r#"{"query":"bags"}"#)).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn clause_34_nobody_is_told_what_the_site_is_called_inside() {
+    let origin = Origin::start(ferry).await;
+    let inside = origin.url().trim_start_matches("http://").to_owned();
+    let desk = Setup::before(&origin).reading("rate = \"1000/second\"").start().await;
+    let read = |uri: &str| rpc::message("resources/read", json!({ "uri": uri }));
+    eventually("the pages are read", Duration::from_secs(30), async || {
+        desk.told(&asks("Where do dogs travel?")).await.to_string().contains("open deck")
+    })
+    .await;
+    let home = desk.result(&read("site:///")).await;
+    let text = home["contents"][0]["text"].as_str().expect("Markdown");
+    assert!(text.contains("[Fares](/fares)"), "{text}");
+    let listed = desk.result(&rpc::message("resources/list", json!({}))).await;
+    let found = desk.told(&with(asks("fares"), json!({ "context": { "accept_types": ["application/feed"] } }))).await;
+    let llms = desk.get("/llms.txt").await.text();
+    for (what, told) in [("a page", home), ("the list", listed), ("what was found", found), ("llms.txt", llms.into())] {
+        assert!(!told.to_string().contains(&inside), "{what}: {told}");
     }
 }

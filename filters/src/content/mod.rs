@@ -21,4 +21,5 @@ mod tidy;
 mod walk;
 
 pub use charset::text;
+use page::read_by_paths;
 pub use page::{MAX_BYTES, Page, read};

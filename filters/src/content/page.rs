@@ -5,7 +5,8 @@ use url::Url;
 use super::{
     facts::{self, path_and_query},
     parse::{self, MAX_DEPTH},
-    prune, select,
+    prune::{self, Links},
+    select,
     tidy::tidy,
     walk,
 };
@@ -46,6 +47,15 @@ pub struct Page {
 /// Takes milliseconds and more, and recurses into a library's code: call it where blocking is allowed, and be ready to
 /// catch a panic.
 pub fn read(html: &str, at: &Url) -> Option<Page> {
+    read_with(html, at, Links::Whole)
+}
+
+/// The same, with the links that stay on the site as paths: for pages of a site whose name nobody has said.
+pub(super) fn read_by_paths(html: &str, at: &Url) -> Option<Page> {
+    read_with(html, at, Links::Paths(at))
+}
+
+fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<Page> {
     if html.len() > MAX_BYTES {
         return None;
     }
@@ -55,7 +65,7 @@ pub fn read(html: &str, at: &Url) -> Option<Page> {
     }
     let facts = facts::collect(&document.root(), at);
     let content = select::content(&document)?;
-    prune::prune(&content, facts.base.as_ref().unwrap_or(at))?;
+    prune::prune(&content, facts.base.as_ref().unwrap_or(at), links)?;
     let markdown = tidy(&content.root.md(Some(&[])), facts.title.as_deref());
     let path = path_and_query(at);
     (1..=MAX_MARKDOWN_BYTES).contains(&markdown.len()).then(|| Page {

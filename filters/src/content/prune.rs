@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use dom_query::NodeRef;
-use url::Url;
+use url::{Position, Url};
 
 use super::{
     code,
@@ -77,12 +77,35 @@ enum Fate {
     Ready,
 }
 
+/// How links are written.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Links<'a> {
+    Whole,
+    /// As paths, where they stay at this address's site.
+    Paths(&'a Url),
+}
+
+impl Links<'_> {
+    /// `None`: there is no way to write it.
+    fn written(self, url: Url) -> Option<String> {
+        match self {
+            Self::Paths(at) if at.origin() == url.origin() => {
+                let path = &url[Position::BeforePath..];
+                // That would be another site's.
+                (!path.starts_with("//")).then(|| path.to_owned())
+            }
+            _ => Some(url.into()),
+        }
+    }
+}
+
 /// Prepares the content of a page whose links are relative to `base`. `None`: its links alone are too much.
-pub(super) fn prune(content: &Content<'_>, base: &Url) -> Option<()> {
+pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Option<()> {
     let mut pruning = Pruning {
         weight: weight(&content.root),
         marked: content.marked,
         base,
+        links,
         links_left: MAX_LINK_BYTES,
         grid: Grid::default(),
     };
@@ -133,6 +156,7 @@ struct Pruning<'a> {
     weight: usize,
     marked: bool,
     base: &'a Url,
+    links: Links<'a>,
     links_left: usize,
     grid: Grid,
 }
@@ -228,13 +252,15 @@ impl Pruning<'_> {
         }
     }
 
-    /// The whole link; nothing where it is none that is written.
+    /// The link as it is written; nothing where it is none that is.
     fn absolute(&mut self, link: &str, schemes: &[&str]) -> Result<Option<String>, TooMuch> {
         if link.len() > MAX_LINK {
             return Ok(None);
         }
-        let url = self.base.join(link).ok().filter(|url| schemes.contains(&url.scheme())).map(String::from);
-        let Some(url) = url.filter(|url| url.len() <= MAX_LINK) else { return Ok(None) };
+        let url = self.base.join(link).ok().filter(|url| schemes.contains(&url.scheme()));
+        let Some(url) = url.and_then(|url| self.links.written(url)).filter(|url| url.len() <= MAX_LINK) else {
+            return Ok(None);
+        };
         self.links_left = self.links_left.checked_sub(url.len()).ok_or(TooMuch)?;
         // The writer writes "&amp;", which is needed only where something might be taken for a character's name.
         Ok(Some(if url.contains(';') { url } else { url.replace('&', AMPERSAND) }))
@@ -248,7 +274,7 @@ mod tests {
     use dom_query::Document;
     use url::Url;
 
-    use super::prune;
+    use super::{Links, prune};
     use crate::content::select;
 
     #[test]
@@ -260,7 +286,7 @@ mod tests {
             let began = Instant::now();
             let content = select::content(&document).unwrap();
             assert!(given_up || content.marked, "{around}");
-            let pruned = prune(&content, &at);
+            let pruned = prune(&content, &at, Links::Whole);
             assert!(began.elapsed() < Duration::from_secs(10), "{around}: {:?}", began.elapsed());
             assert!(given_up == pruned.is_none(), "{around}");
         }

@@ -142,6 +142,15 @@ fn links_and_images_are_absolute_or_gone() {
     ] {
         assert_eq!(markdown(html), expected, "{html}");
     }
+    let by_paths = |html: &str| super::read_by_paths(html, &at()).expect("a page").markdown;
+    let html =
+        "<p><a href='/s?a=1#b'>x</a> <a href=b>y</a><a href=http://shop.example/z>z</a> <a href='.//e.test/'>e</a>";
+    let expected = "[x](/s?a=1#b) [y](/docs/a/b)[z](http://shop.example/z) [e](/docs/a//e.test/)\n";
+    assert_eq!(by_paths(html), expected);
+    assert_eq!(
+        by_paths("<p>a<img src=p.png alt=Pot><a href='https://shop.example//e.test/'>e</a>"),
+        "a![Pot](/docs/a/p.png)e\n"
+    );
     assert_eq!(page("<p>a<a href='http://shop.example/x'>other scheme</a><a href='ftp://a'>b</a>").links, [""; 0]);
 }
 

@@ -217,7 +217,12 @@ impl Crawl {
         let Some(text) = content::text(body, media) else { return Outcome::Other };
         let page = match kind {
             // Whatever a page does to its reader, it does it to itself only.
-            Kind::Html => catch_unwind(AssertUnwindSafe(|| content::read(&text, &at))).ok().flatten(),
+            Kind::Html => catch_unwind(AssertUnwindSafe(|| match self.rules.is_named {
+                true => content::read(&text, &at),
+                false => content::read_by_paths(&text, &at),
+            }))
+            .ok()
+            .flatten(),
             Kind::Markdown => Some(from_markdown(&text, ask)),
             Kind::Text | Kind::Other => None,
         };

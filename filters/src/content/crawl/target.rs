@@ -53,6 +53,8 @@ impl Excluded {
 pub struct Rules {
     /// As links name the site.
     pub origin: Url,
+    /// Somebody said that it goes by that name; else it is the upstream's, which is nobody's business.
+    pub(super) is_named: bool,
     /// Under this name it may link to itself too: what its upstream is called.
     also: Option<Url>,
     /// `content.start`.
@@ -70,6 +72,7 @@ impl Rules {
         let origin = settings.site.origin.as_deref().and_then(|origin| Url::parse(origin).ok());
         Some(Self {
             also: parsed.clone().filter(|_| origin.is_some()),
+            is_named: origin.is_some(),
             origin: origin.or(parsed)?,
             start: content.start.clone(),
             exclude: Excluded::new(&content.exclude),
@@ -79,7 +82,9 @@ impl Rules {
 
     /// What tells the site from others.
     pub fn site(&self) -> String {
-        short(&format!("{:?}", (&self.origin, &self.also)))
+        let name = format!("{:?}", (&self.origin, &self.also));
+        // What was kept before with the upstream's name in it is not used again.
+        short(&if self.is_named { name } else { format!("{name}, by paths") })
     }
 
     /// What tells these rules from others.
