@@ -12,6 +12,13 @@ pub(crate) fn strong(body: &[u8]) -> HeaderValue {
         .unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
 }
 
+/// Whether `If-Match` is there and names another than this strong tag, by strong comparison (RFC 9110 §13.1.1).
+pub(crate) fn fails(headers: &HeaderMap, etag: &HeaderValue) -> bool {
+    let mut wanted =
+        headers.get_all(header::IF_MATCH).iter().flat_map(|v| v.as_bytes().split(|b| *b == b',')).peekable();
+    wanted.peek().is_some() && !wanted.any(|tag| [b"*", etag.as_bytes()].contains(&tag.trim_ascii()))
+}
+
 /// `If-None-Match` against one strong tag, by weak comparison (RFC 9110 §13.1.2).
 pub(crate) fn matches(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let Ok(etag) = etag.to_str() else { return false };

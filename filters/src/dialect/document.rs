@@ -51,6 +51,9 @@ impl Variant {
     }
 
     fn answer(&self, headers: &HeaderMap) -> Reply {
+        if etag::fails(headers, &self.etag) {
+            return Reply::empty(StatusCode::PRECONDITION_FAILED).with(header::CACHE_CONTROL, "no-store");
+        }
         if etag::matches(headers, &self.etag) { self.not_modified.clone() } else { self.reply.clone() }
     }
 
@@ -126,6 +129,22 @@ mod tests {
         let mut other = HeaderMap::new();
         other.insert(header::IF_NONE_MATCH, "\"other\"".parse().unwrap());
         assert_eq!(document.respond(&Method::GET, &other).unwrap().status, 200);
+    }
+
+    #[test]
+    fn a_document_that_is_wanted_as_it_was_is_not_told_as_it_is() {
+        let document = document();
+        let etag = document.variants[0].etag.to_str().unwrap().to_owned();
+        let asked = |value: &str| {
+            let headers = [(header::IF_MATCH, value.parse().unwrap())].into_iter().collect();
+            document.respond(&Method::GET, &headers).unwrap().status.as_u16()
+        };
+        for known in [etag.clone(), format!("\"a\", {etag}"), "*".into()] {
+            assert_eq!(asked(&known), 200, "{known}");
+        }
+        for other in ["\"a\"".to_owned(), format!("W/{etag}"), String::new()] {
+            assert_eq!(asked(&other), 412, "{other}");
+        }
     }
 
     #[test]
