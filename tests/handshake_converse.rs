@@ -1,9 +1,10 @@
 //! Promise: a question is answered in one turn, in the form of section 6, and is never more than a question (clauses 14, 16 to 18, 24, 34).
 
-use crate::support::calls::{last_upstream, upstream_calls};
+use crate::support::calls::{FULL, action, last_upstream, upstream_calls};
 use crate::support::handshake::{
     CONVERSE, asking, assert_asks_back, assert_error, assert_reply, assert_success, question, saying, session, with,
 };
+use crate::support::rpc::{self, failed, result};
 use crate::support::{Ask, Origin, Via, agency};
 use serde_json::{Value, json};
 
@@ -163,4 +164,33 @@ async fn clause_34_a_question_is_data() {
         assert!(!rest.split('&').any(|p| p.starts_with("admin")), "{}", seen.target);
         assert!(!seen.headers.has("x-evil"), "{:?}", seen.headers);
     }
+}
+
+#[tokio::test]
+async fn clause_14_words_are_an_input_where_nothing_is_declared() {
+    let origin = Origin::start(agency::says).await;
+    let pay = action("pay", "\nupstream = { method = \"POST\", path = \"/api/hold\" }");
+    let desk = agency::before(&origin).tail(&pay).start().await;
+    let sent = || serde_json::from_slice::<Value>(&last_upstream(&origin).body).expect("JSON");
+    let asked = |query: &str| {
+        let beside = json!({ "input": { "amount": 5 }, "context": { "idempotency_key": "k" } });
+        saying(with(question("pay", query), beside).to_string()).bearer(FULL)
+    };
+    assert_success(&desk.ask(Via::H1, asked("pay Alice")).await, "the first");
+    assert_eq!(sent(), json!({ "amount": 5, "query": "pay Alice" }));
+    let other = assert_error(&desk.ask(Via::H1, asked("pay Bob")).await, 400, "invalid_request", "under the same key");
+    assert_eq!(other["reason"], "idempotency_key_reused", "{other}");
+    let called = |query: &str| {
+        let params =
+            json!({ "name": "pay", "arguments": { "query": query, "amount": 5 }, "_meta": { "idempotency_key": "l" } });
+        rpc::post(rpc::message("tools/call", params).to_string()).bearer(FULL)
+    };
+    assert_eq!(result(&desk.rpc(called("pay Eve")).await)["isError"], false);
+    assert_eq!(sent(), json!({ "amount": 5, "query": "pay Eve" }));
+    failed(&result(&desk.rpc(called("pay Bob")).await), "invalid_request");
+    let operation = Ask::post("/capabilities/pay", json!({ "query": "pay Bob", "amount": 5 }).to_string());
+    let operation = operation.header("Content-Type", "application/json").bearer(FULL);
+    assert_success(&desk.ask(Via::H1, operation).await, "as an operation");
+    assert_eq!(sent(), json!({ "amount": 5, "query": "pay Bob" }));
+    assert_eq!(upstream_calls(&origin).len(), 3);
 }

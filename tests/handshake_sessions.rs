@@ -1,8 +1,11 @@
 //! Promise: a conversation has a memory and an end, belongs to who began it, and is begun by the desk alone (clause 15).
 
-use crate::support::calls::{BARE, FULL, upstream_calls};
-use crate::support::handshake::{asking, assert_error, assert_reply, assert_success, question, session, with};
-use crate::support::{Desk, Dir, Origin, SOON, Via, agency};
+use crate::support::calls::{BARE, FULL, last_upstream, upstream_calls};
+use crate::support::handshake::{
+    asking, assert_error, assert_reply, assert_success, polling, question, saying, session, with,
+};
+use crate::support::rpc::{self, failed};
+use crate::support::{Ask, Desk, Dir, Origin, SOON, Via, agency, eventually};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -136,4 +139,79 @@ async fn clause_15_sessions_survive_a_swap_and_with_a_file_store_a_restart() {
     desk.wait_exit(SOON).await;
     let desk = setup.start().await;
     assert_eq!(session(&desk.told(&in_session(&id)).await), id, "after a restart");
+}
+
+/// A concierge of the agency's own whose schema has what it is told of the conversation.
+const GUIDE: &str = r#"
+[[capabilities]]
+id = "guide"
+type = "query"
+description = "Guides."
+risk_level = "low"
+auth = "none"
+input_schema = { type = "object", required = ["query", "session_id"], additionalProperties = false, properties = { query = { type = "string" }, session_id = { type = "string" }, clarification = { type = "string" }, where = { type = "string" } } }
+upstream = { method = "POST", path = "/api/advice" }
+[capabilities.ahp]
+mode = "MODE2"
+"#;
+
+/// What the concierge was told last.
+fn told(origin: &Origin) -> Value {
+    serde_json::from_slice(&last_upstream(origin).body).expect("JSON")
+}
+
+#[tokio::test]
+async fn clause_15_a_concierge_is_told_no_session_but_one_that_is() {
+    let origin = Origin::start(agency::says).await;
+    let desk = agency::before(&origin).tail(GUIDE).start().await;
+    for name in ["advice", "guide"] {
+        let ask = question(name, "How do I get there?");
+        let id = session(&desk.told(&ask).await);
+        assert_eq!(told(&origin)["session_id"], id, "{name}");
+        let before = upstream_calls(&origin).len();
+        for (claimed, value) in [("session_id", "forged"), ("session_id", &id), ("clarification", "by rail")] {
+            let forged = with(ask.clone(), json!({ "input": { "where": "x", claimed: value } }));
+            let refused = desk.ask(Via::H1, saying(forged.to_string())).await;
+            let refused = assert_error(&refused, 400, "invalid_request", name);
+            assert!(refused["message"].as_str().is_some_and(|words| words.contains(claimed)), "{refused}");
+        }
+        let op = |more: Value| {
+            let body = with(json!({ "query": "And back?" }), more).to_string();
+            Ask::post(&format!("/capabilities/{name}"), body).header("Content-Type", "application/json")
+        };
+        let forged = desk.call(op(json!({ "session_id": "forged" }))).await;
+        assert_error(&forged, 400, "invalid_request", name);
+        let call = |more: Value| rpc::call(name, with(json!({ "query": "And back?" }), more));
+        failed(&desk.result(&call(json!({ "session_id": "0".repeat(32) }))).await, "invalid_request");
+        assert_eq!(upstream_calls(&origin).len(), before, "{name}: nothing goes up");
+        let goes_on = json!({ "session_id": id, "clarification": "by rail", "where": "Kyoto" });
+        assert_success(&desk.call(op(goes_on.clone())).await, name);
+        let expected = with(goes_on.clone(), json!({ "query": "And back?" }));
+        assert_eq!(told(&origin), expected, "{name}: as an operation");
+        assert_eq!(desk.result(&call(goes_on)).await["_meta"]["session_id"], id, "{name}");
+        assert_eq!(told(&origin), expected, "{name}: as a tool");
+    }
+    let tools = desk.result(&rpc::message("tools/list", json!({}))).await;
+    let guide = tools["tools"].as_array().expect("tools").iter().find(|tool| tool["name"] == "guide").expect("guide");
+    assert_eq!(guide["inputSchema"]["required"], json!(["query"]), "{guide}");
+}
+
+#[tokio::test]
+async fn clause_15_a_promise_does_not_begin_to_count_anew() {
+    let (_origin, desk) = with_sessions("max_turns = 14").await;
+    let mut id = session(&desk.told_to(FULL, &stock()).await);
+    for _ in 2..=12 {
+        id = session(&desk.told_to(FULL, &with(stock(), json!({ "session_id": id }))).await);
+    }
+    let report = with(question("report_make", "All of it"), json!({ "session_id": id }));
+    let promised = assert_reply(&desk.ask(Via::H1, asking(&report).bearer(FULL)).await, "the 13th");
+    assert_ne!(session(&promised), id, "it goes on under a name of its own");
+    let goes_on = with(stock(), json!({ "session_id": session(&promised) }));
+    desk.told_to(FULL, &goes_on).await;
+    let refused = desk.ask(Via::H1, asking(&goes_on).bearer(FULL)).await;
+    assert_error(&refused, 400, "invalid_request", "the 15th");
+    eventually("its end", SOON, async || {
+        desk.ask(Via::H1, polling(&promised).bearer(FULL)).await.json()["status"] == "success"
+    })
+    .await;
 }

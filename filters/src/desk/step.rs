@@ -185,18 +185,22 @@ impl<'a> Step<'a> {
 
     /// The request to the site, with the input as it is now.
     fn calling(&mut self, plan: &'a CallPlan) -> Result<Doing<'a>, Stop> {
-        let beside = &self.ask.beside;
-        let told: Option<Map<String, Value>> = match beside.is_empty() {
-            true => None,
-            false => self.ask.input.as_object().map(|input| beside.clone().into_iter().chain(input.clone()).collect()),
-        };
+        let told = self.told();
         self.alone = told.is_none();
-        let told = told.map(Value::Object);
         let call = plan.call(told.as_ref().unwrap_or(&self.ask.input));
         let mut call = call.map_err(|violation| input::wrong(vec![violation]))?;
         call.caller = Some(self.ask.caller);
         call.named = !self.ask.unnamed;
         Ok(Doing::Call(plan, call))
+    }
+
+    /// The input with what is told beside it, where that is anything. What is told beside it was looked at, and stands
+    /// whatever the input says.
+    fn told(&self) -> Option<Value> {
+        let Ask { input, beside, .. } = &self.ask;
+        let input = input.as_object().filter(|_| !beside.is_empty())?;
+        let told: Map<String, Value> = input.clone().into_iter().chain(beside.clone()).collect();
+        Some(told.into())
     }
 
     /// What is to be done once whoever supervises has had a say, and whether the arguments are others now.
@@ -230,7 +234,7 @@ impl<'a> Step<'a> {
     pub(super) fn validate(&self) -> Result<(), Refusal> {
         self.plan.forbidden.check(&self.ask.input)?;
         match &self.capability.input {
-            Some(schema) => schema.check(&self.ask.input).map_err(input::wrong),
+            Some(schema) => schema.check(self.told().as_ref().unwrap_or(&self.ask.input)).map_err(input::wrong),
             None => Ok(()),
         }
     }

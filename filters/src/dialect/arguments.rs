@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::ahp::listed::Listed;
+use super::ahp::listed::{BESIDE, Listed};
 
 /// What a question has beside inputs.
 const ASKED: [(&str, &str); 4] = [
@@ -46,8 +46,13 @@ impl Function {
         let own = listed.input_schema.as_ref().and_then(Value::as_object);
         let mut parts = Parts::default();
         own.into_iter().for_each(|own| parts.collect(own, true, 0));
-        let taken: Vec<_> =
-            ASKED.iter().map(|(name, _)| *name).filter(|name| parts.properties.contains_key(*name)).collect();
+        // A concierge is told of the conversation, whatever its schema calls it.
+        let told = |name: &str| listed.is_concierge && BESIDE.contains(&name);
+        let taken: Vec<_> = ASKED
+            .iter()
+            .map(|(name, _)| *name)
+            .filter(|name| parts.properties.contains_key(*name) && !told(name))
+            .collect();
         let context_taken = parts.properties.contains_key("context");
         let dropped = AROUND.into_iter().filter(|name| !parts.properties.contains_key(*name)).collect();
         let mut properties: Map<String, Value> = parts.properties.into_iter().collect();
@@ -56,7 +61,7 @@ impl Function {
         }
         // Without words it is called all the same, as long as its inputs are there; the protocol has it otherwise (§D.3,
         // §E.2). What the words hold need not be said twice.
-        parts.required.retain(|name| properties.contains_key(name) && !listed.extracted.contains(name));
+        parts.required.retain(|name| properties.contains_key(name) && !listed.extracted.contains(name) && !told(name));
         if !taken.contains(&"query") {
             parts.required.push("query".to_owned());
         }
@@ -87,6 +92,11 @@ impl Function {
     /// Whether it has inputs of the site's own.
     pub(super) fn is_structured(&self) -> bool {
         self.structured
+    }
+
+    /// The argument that a confirmation is sent back as; `None`: both that could be are inputs here.
+    pub(super) fn confirmed_as(&self) -> Option<&'static str> {
+        ["confirmation", "clarification"].into_iter().find(|name| !self.taken.contains(name))
     }
 
     /// The question that is asked with these arguments, as the members of AHP §6.1.
@@ -165,6 +175,7 @@ mod tests {
             accept_fallback: false,
             needs_auth: false,
             is_action: false,
+            is_concierge: false,
         }
     }
 
@@ -207,6 +218,18 @@ mod tests {
         assert_eq!(schema["required"], json!([]), "a query of the site's own is as it says");
         let given = given(json!({ "query": "q", "session_id": 7 }));
         let expected = json!({ "query": "q", "input": { "query": "q", "session_id": 7 } });
+        assert_eq!(Value::Object(function.asked(given)), expected);
+    }
+
+    #[test]
+    fn what_a_concierge_is_told_is_no_input_of_its_callers() {
+        let own = json!({ "type": "object", "required": ["session_id", "query"], "properties": { "query": {},
+            "session_id": { "type": "string" }, "clarification": {}, "confirmation": {} } });
+        let (function, schema) = Function::new(&Listed { is_concierge: true, ..listed(Some(own)) });
+        assert_eq!(schema["required"], json!(["query"]));
+        let given = given(json!({ "query": "q", "session_id": "s", "clarification": "c", "confirmation": "n" }));
+        let expected = json!({ "query": "q", "session_id": "s", "clarification": "c",
+            "input": { "query": "q", "confirmation": "n" } });
         assert_eq!(Value::Object(function.asked(given)), expected);
     }
 

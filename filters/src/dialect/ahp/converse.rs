@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     super::Occupied,
-    listed::{self, ActionType, Listed, Mode},
+    listed::{self, ActionType, BESIDE, Listed},
     manifest,
     question::Question,
     said::Said,
@@ -19,10 +19,9 @@ use super::{
 };
 use crate::{
     desk::{Authority, Desk, Pattern, Turned},
-    fault::{Fault, Refusal},
     limits::{
         budget::{LEAST, NotReserved},
-        tokens,
+        store_away, tokens,
     },
     serve::Incoming,
     site::Declaration,
@@ -148,6 +147,11 @@ impl Asking<'_> {
         if self.is_built_in() && !in_words && !question.input.as_ref().is_some_and(asks) {
             return Err(Turning::Said(Said::missing("query")));
         }
+        let claims = |name: &&str| question.input.as_ref().is_some_and(|input| input.contains_key(*name));
+        if let Some(name) = BESIDE.into_iter().find(claims).filter(|_| listed.is_concierge) {
+            let what = format!("{name} goes beside input, and not into it; whoever answers is told it from there.");
+            return Err(Turning::Said(Said::wrong(&what)));
+        }
         let context = &question.context;
         let Some(chosen) = types::choose(listed, context.accept_types.as_deref()) else {
             return Err(Turning::Said(Box::new(Said::unsupported_type(&listed.response_types))));
@@ -170,11 +174,7 @@ impl Asking<'_> {
                 Ok(super::turn::Turn { chosen, session, reserved, asked, standing, kept: Default::default() })
             }
             Err(NotReserved::Exhausted(refusal)) => Err(Turning::Refused(refusal)),
-            Err(NotReserved::Away) => {
-                let detail = "Budgets cannot be looked up at the moment. Try again later.";
-                let refusal = Refusal::from(Fault::Unavailable).saying(detail);
-                Err(Turning::Refused(Box::new(Refusal { reason: "store_away", ..refusal })))
-            }
+            Err(NotReserved::Away) => Err(store_away().into()),
         }
     }
 
@@ -186,14 +186,9 @@ impl Asking<'_> {
     /// What an operator's own concierge is told besides, so that it can remember what was said; no part of the question.
     pub(super) fn beside(&self, question: &Question, session: &Session) -> Map<String, Value> {
         let mut beside = Map::new();
-        if self.listed.mode == Mode::Two && !self.is_built_in() {
-            let schema = self.listed.input_schema.as_ref();
-            let takes = |name: &str| schema.is_none_or(|schema| schema["properties"].get(name).is_some());
-            let said = [("session_id", Some(session.id.as_str())), ("clarification", clarified(question))];
-            for (name, value) in said {
-                if let Some(value) = value.filter(|_| takes(name)) {
-                    beside.insert(name.to_owned(), value.into());
-                }
+        for (name, value) in BESIDE.into_iter().zip([Some(session.id.as_str()), clarified(question)]) {
+            if let Some(value) = value.filter(|_| self.listed.takes_beside(name)) {
+                beside.insert(name.to_owned(), value.into());
             }
         }
         beside

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    listed::Mode,
+    listed::BESIDE,
     question::Question,
     turn::{Asking, clarified},
 };
@@ -102,9 +102,8 @@ impl Asking<'_> {
         input.extend(found.clone());
         let declared = listed.input_schema.as_ref();
         let knows = |name: &str| declared.is_some_and(|schema| schema["properties"].get(name).is_some());
-        // Where nothing is declared, the words are the input, unless something else was sent as such; whoever converses is
-        // told them all the same.
-        let wanted = knows("query") || declared.is_none() && (question.input.is_none() || listed.mode == Mode::Two);
+        // Where nothing is declared, the words are an input like any other (§6.1).
+        let wanted = knows("query") || declared.is_none();
         if wanted && !words.is_empty() && !input.contains_key("query") {
             input.insert("query".to_owned(), words.into());
         }
@@ -115,6 +114,7 @@ impl Asking<'_> {
         let lacking: Vec<String> = required
             .filter_map(Value::as_str)
             .filter(|name| in_words && !input.contains_key(*name))
+            .filter(|name| !(BESIDE.contains(name) && listed.takes_beside(name)))
             .map(str::to_owned)
             .collect();
         let open = !lacking.is_empty();

@@ -23,6 +23,10 @@ pub(super) const RESULT: &str = "application/action-result";
 /// A list.
 pub(super) const FEED: &str = "application/feed";
 
+/// What an operator's own concierge is told of the conversation (§6.3, §6.5): said beside its input, and never in it, where
+/// anybody could claim it.
+pub(crate) const BESIDE: [&str; 2] = ["session_id", "clarification"];
+
 /// Somebody without a credential.
 const NOBODY: Authority<'static> =
     Authority { has_credential: false, scopes: &[], authentication: &[], claims: None, demands_credential: false };
@@ -47,6 +51,8 @@ pub(crate) struct Listed {
     pub(crate) needs_auth: bool,
     /// It changes something.
     pub(crate) is_action: bool,
+    /// It is an operator's own concierge, which is told of the conversation.
+    pub(crate) is_concierge: bool,
 }
 
 /// AHP §5.
@@ -137,7 +143,19 @@ impl Listed {
             accept_fallback: c.ahp.accept_fallback.unwrap_or(false),
             needs_auth: needs_auth || !NOBODY.opens(c, settings),
             is_action,
+            is_concierge: mode == Mode::Two && c.built_in.is_none(),
         }
+    }
+
+    /// What it is about, where a sentence goes on.
+    pub(super) fn subject(&self) -> &str {
+        self.description.trim_end_matches('.')
+    }
+
+    /// Whether whoever answers is told this one of [`BESIDE`]: what its schema names, or all of it without one.
+    pub(super) fn takes_beside(&self, name: &str) -> bool {
+        let schema = self.input_schema.as_ref();
+        self.is_concierge && schema.is_none_or(|schema| schema["properties"].get(name).is_some())
     }
 }
 

@@ -6,8 +6,7 @@ use super::{inputs::Kept, said::Said};
 use crate::{
     caller::Caller,
     concierge::Turn,
-    desk::{Desk, records},
-    fault::{Fault, Refusal},
+    desk::{Desk, not_kept, records},
     state::{Change, Committed, Expect, NotKept, Put, Record},
     text::hex,
 };
@@ -23,6 +22,8 @@ pub(super) struct Session {
     pub(super) id: String,
     /// It was there before.
     known: bool,
+    /// Turns that it has had, this one among them.
+    turns: u64,
     /// What was said in it, the latest last.
     pub(super) before: Vec<Turn>,
     /// What is known of the input that was last asked for.
@@ -34,10 +35,10 @@ impl Session {
     pub(super) async fn turn(desk: &Desk<'_>, id: Option<&str>, caller: &Caller) -> Result<Self, Box<Said>> {
         let Some(id) = id else {
             let id = records::unguessable().map_err(|why| Box::new(refused(why)))?;
-            return Ok(Self { id, known: false, before: Vec::new(), kept: None });
+            return Ok(Self { id, known: false, turns: 1, before: Vec::new(), kept: None });
         };
         let unknown = || Said::wrong("There is no such session, or it is over. Leave session_id out to begin one.");
-        if id.len() != 32 || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
+        if !records::is_id(id) {
             return Err(unknown());
         }
         let max_turns = u64::from(desk.snapshot.settings.sessions.max_turns);
@@ -47,17 +48,17 @@ impl Session {
             if state["owner"].as_str() != Some(&owner(caller)) {
                 return Err(unknown());
             }
-            let turns = state["turns"].as_u64().unwrap_or(0);
-            if turns >= max_turns {
+            let turns = state["turns"].as_u64().unwrap_or(0).saturating_add(1);
+            if turns > max_turns {
                 let message =
                     format!("This session has had its {max_turns} turns. Leave session_id out to begin another.");
                 return Err(Said::wrong(&message));
             }
-            state["turns"] = (turns + 1).into();
+            state["turns"] = turns.into();
             let (before, kept) = (said_before(&state), Kept::from_json(&state["inputs"]));
             let expect = Expect::Version(record.map_or(0, |record| record.version));
             if put(desk, id, &state, expect).await.map_err(|why| Box::new(refused(why)))? {
-                return Ok(Self { id: id.to_owned(), known: true, before, kept });
+                return Ok(Self { id: id.to_owned(), known: true, turns, before, kept });
             }
         }
         Err(Said::wrong("Too many questions came in this session at once. Ask one after the other."))
@@ -78,7 +79,9 @@ impl Session {
     pub(super) async fn keep(&self, desk: &Desk<'_>, caller: &Caller, turn: &Turn, kept: &Kept) -> bool {
         if !self.known {
             let said: Vec<Value> = self.before.iter().chain([turn]).map(Turn::to_json).collect();
-            let state = json!({ "owner": owner(caller), "turns": said.len(), "said": said, "inputs": kept.to_json() });
+            let state = json!({
+                "owner": owner(caller), "turns": self.turns, "said": said, "inputs": kept.to_json(),
+            });
             return put(desk, &self.id, &state, Expect::Absent).await.unwrap_or(false);
         }
         for _ in 0..TRIES {
@@ -124,10 +127,5 @@ fn key(id: &str) -> String {
 
 /// Sessions cannot be looked up.
 fn refused(why: NotKept) -> Said {
-    let reason = match why {
-        NotKept::Away => "store_away",
-        NotKept::Full => "store_full",
-    };
-    let refusal = Refusal::from(Fault::Unavailable).saying("Sessions cannot be kept at the moment. Try again later.");
-    Said::refused(&Refusal { reason, ..refusal })
+    Said::refused(&not_kept(why).saying("Sessions cannot be kept at the moment. Try again later."))
 }
