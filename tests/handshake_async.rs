@@ -1,8 +1,8 @@
 //! Promise: an answer that comes later is promised at once, can be asked after by who asked, and ends in one of three ways (clause 27).
 
-use crate::support::calls::{BARE, FULL, upstream_calls};
+use crate::support::calls::{BARE, FULL, last_upstream, upstream_calls};
 use crate::support::handshake::{
-    asking, assert_error, assert_reply, assert_success, polling, question, saying, session, with,
+    asking, assert_asks_back, assert_error, assert_reply, assert_success, polling, question, saying, session, with,
 };
 use crate::support::{Ask, Desk, Dir, Gate, Origin, Reply, Request, SOON, Step, Via, agency, eventually};
 use serde_json::{Value, json};
@@ -227,4 +227,31 @@ async fn clause_27_what_was_done_is_not_denied_when_its_capability_is_gone() {
     let polled = desk.ask(Via::H1, polling(&promised).bearer(FULL)).await.json();
     assert_eq!((&polled["status"], &polled["reason"]), (&json!("failed"), &json!("outcome_unknown")), "{polled}");
     assert!(polled["message"].as_str().is_some_and(|words| words.contains("It was carried out")), "{polled}");
+}
+
+#[tokio::test]
+async fn clause_27_a_concierge_that_takes_its_time_may_ask_back() {
+    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+        "/api/advice" if !String::from_utf8_lossy(&r.body).contains("clarification") => {
+            let asked = json!({ "question": "Which way?", "options": ["by rail", "by sea"], "free_form": false });
+            Reply::json(json!({ "clarification": asked }).to_string()).into()
+        }
+        _ => agency::says(r),
+    })
+    .await;
+    let slow = "[[capabilities]]\nid = \"study\"\ntype = \"query\"\ndescription = \"Looks into it.\"\n\
+                risk_level = \"low\"\nauth = \"required\"\nupstream = { method = \"POST\", path = \"/api/advice\" }\n\
+                ahp = { mode = \"MODE2\", action_type = \"async\" }\n";
+    let desk = agency::before(&origin).tail(slow).start().await;
+    let ask = question("study", "How do I get there?");
+    let promised = assert_reply(&desk.ask(Via::H1, asking(&ask).bearer(FULL)).await, "accepted");
+    ended(&desk, &promised).await;
+    let asked = assert_asks_back(&desk.ask(Via::H1, polling(&promised).bearer(FULL)).await, "a question back");
+    assert_eq!(asked["clarification"]["options"], json!(["by rail", "by sea"]), "{asked}");
+    assert_eq!(asked["clarification"]["free_form"], false, "{asked}");
+    let answered = with(ask, json!({ "session_id": session(&asked), "clarification": "by sea" }));
+    let promised = assert_reply(&desk.ask(Via::H1, asking(&answered).bearer(FULL)).await, "accepted");
+    assert_eq!(ended(&desk, &promised).await["response"]["answer"], "Take the train.");
+    let told: Value = serde_json::from_slice(&last_upstream(&origin).body).expect("JSON");
+    assert_eq!(told["clarification"], "by sea", "{told}");
 }

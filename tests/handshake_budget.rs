@@ -1,7 +1,7 @@
 //! Promise: an agent is told no more text than its budget, and a session that has used it up says so (clause 33).
 
 use crate::support::calls::FULL;
-use crate::support::handshake::{asking, assert_error, question, session, with};
+use crate::support::handshake::{asking, assert_error, assert_reply, polling, question, session, with};
 use crate::support::rates::rate;
 use crate::support::{Desk, Origin, Reply, Request, SOON, Via, agency, eventually};
 use serde_json::{Value, json};
@@ -148,4 +148,45 @@ async fn clause_33_an_answer_from_the_cache_costs_what_is_told() {
     let [first, second] = [desk.told(&asked).await, desk.told(&asked).await];
     assert_eq!((&second["meta"]["cached"], &first["response"]), (&json!(true), &second["response"]), "{second}");
     assert_ne!(first["session_id"], second["session_id"], "an answer is shared, a session is not");
+}
+
+/// What a long report of the agency's is told as, once it is there.
+async fn reported(desk: &Desk, context: Value) -> Value {
+    let ask = with(question("report_make", "All of it"), json!({ "context": context }));
+    let promised = assert_reply(&desk.ask(Via::H1, asking(&ask).bearer(FULL)).await, "accepted");
+    let poll = async || assert_reply(&desk.ask(Via::H1, polling(&promised).bearer(FULL)).await, "a poll");
+    eventually("an end", SOON, async || poll().await["status"] != "pending").await;
+    poll().await
+}
+
+#[tokio::test]
+async fn clause_33_an_answer_that_comes_later_is_bounded_like_one_that_comes_at_once() {
+    let report = json!({ "pages": 12, "lines": vec!["Every line of this report costs a little."; 800] });
+    let origin = Origin::start(move |r: &Request| match r.target.split('?').next() {
+        Some("/api/report") => Reply::json(report.to_string()).into(),
+        _ => agency::says(r),
+    })
+    .await;
+    let budget = |daily: &str| {
+        let lines = format!("authenticated = \"100000/session\"\nmax_response = 500\ndaily = \"{daily}\"");
+        agency::before(&origin).set("token_budget", &lines)
+    };
+    let whole = json!({ "accept_types": ["application/data"] });
+    let desk = budget("100000/day").start().await;
+    let told = reported(&desk, whole.clone()).await;
+    assert_eq!(told["response"]["payload"]["data"]["pages"], 12, "what is there to pay with is used: {}", told["meta"]);
+    let told = reported(&desk, with(whole.clone(), json!({ "max_tokens": 60 }))).await;
+    assert!(told["response"].get("payload").is_none(), "a bound that is named is meant: {}", told["meta"]);
+    let desk = budget("5000/day").start().await;
+    for _ in 0..3 {
+        let told = reported(&desk, whole.clone()).await;
+        let meta = &told["meta"];
+        assert_eq!(
+            (&meta["content_type"], &meta["fallback_from"]),
+            (&json!("text/answer"), &json!("application/data"))
+        );
+        assert_eq!(told["response"]["answer"], "The report has 12 pages.");
+        assert!(meta["tokens_used"].as_u64().is_some_and(|tokens| tokens <= 500), "{meta}");
+    }
+    desk.told_to(FULL, &question("stock_check", "And what is left?")).await;
 }

@@ -106,6 +106,74 @@ async fn clause_22_bytes_are_never_in_an_answer() {
     let desk = agency::before(&origin).start().await;
     let response = desk.ask(Via::H1, asking(&accepting("video_get", &["media/video"]))).await;
     assert!(!response.json()["response"]["payload"].to_string().contains("base64"), "{}", response.text());
+    // Where the operator has no words for it, it is not in ours.
+    let wordless = "[[capabilities]]\nid = \"clip\"\ntype = \"query\"\ndescription = \"A clip.\"\nrisk_level = \"low\"\n\
+                    auth = \"none\"\nupstream = { method = \"GET\", path = \"/api/video\" }\n\
+                    ahp = { response_types = [\"media/video\"], accept_fallback = true, payload = { stream_url = \"{data.url}\" } }\n";
+    let desk = agency::before(&origin).tail(wordless).start().await;
+    for types in [&["media/video"][..], &["media/image"], &["text/answer"]] {
+        let told = desk.told(&accepting("clip", types)).await;
+        assert_eq!(told["meta"]["fallback_from"], "media/video", "{told}");
+        assert!(!told.to_string().contains("base64"), "{types:?}: {told}");
+    }
+}
+
+/// A desk whose own concierge says this, and may say it as an image.
+async fn concierge(says: Value) -> (Origin, Desk) {
+    let origin = Origin::start(move |r: &Request| match r.target.as_str() {
+        "/api/own" => Reply::json(says.to_string()).into(),
+        _ => agency::says(r),
+    })
+    .await;
+    let own = "[[capabilities]]\nid = \"own\"\ntype = \"query\"\ndescription = \"Says it.\"\nrisk_level = \"low\"\nauth = \"none\"\n\
+               upstream = { method = \"POST\", path = \"/api/own\" }\n\
+               ahp = { mode = \"MODE2\", response_types = [\"media/image\", \"text/answer\"] }\n";
+    let desk = agency::before(&origin).tail(own).start().await;
+    (origin, desk)
+}
+
+#[tokio::test]
+async fn clause_22_a_concierge_sends_no_bytes_along_either() {
+    for (url, is_told) in [("https://cdn.test/a.png", true), ("data:image/png;base64,AAAA", false)] {
+        let images = json!({ "images": [{ "url": url, "alt": "A cat" }] });
+        let said = json!({ "content_type": "media/image", "answer": "A cat.", "payload": images });
+        let (_origin, desk) = concierge(json!({ "response": said })).await;
+        let told = desk.told(&accepting("own", &["media/image"])).await;
+        assert_eq!(told["response"]["answer"], "A cat.", "{told}");
+        assert_eq!(told["response"].get("payload").is_some(), is_told, "{told}");
+        assert_eq!(told["meta"]["content_type"] == "media/image", is_told, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn clause_23_what_a_concierge_says_in_another_form_is_left_out() {
+    let sources = json!([
+        { "url": "/a", "title": 5, "relevance": "high", "page": 3 },
+        { "url": "/b", "title": "B", "relevance": "direct" },
+        { "url": null, "title": "nowhere" },
+        "/c",
+    ]);
+    for (queries, told) in [(json!("no list"), json!({})), (json!(["x", 5]), json!({ "suggested_queries": ["x"] }))] {
+        let next = json!({ "suggested_queries": queries });
+        let said = json!({ "answer": "It is so.", "sources": sources, "follow_up": next });
+        let (_origin, desk) = concierge(json!({ "response": said })).await;
+        // It is held against the schema of replies.
+        let reply = desk.told(&question("own", "Is it so?")).await;
+        let expected = json!([{ "url": "/a", "page": 3 }, { "url": "/b", "title": "B", "relevance": "direct" }]);
+        assert_eq!((&reply["response"]["sources"], &reply["response"]["follow_up"]), (&expected, &told), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn clause_23_what_is_no_json_is_told_in_words() {
+    let says = |_: &Request| Reply::new(200).header("Content-Type", "text/plain").body("Plain words.");
+    let origin = Origin::start(says).await;
+    let raw = "[[capabilities]]\nid = \"plain\"\ntype = \"query\"\ndescription = \"Says it.\"\nrisk_level = \"low\"\nauth = \"none\"\n\
+               upstream = { method = \"GET\", path = \"/api/plain\", response = \"raw\" }\n";
+    let desk = agency::before(&origin).tail(raw).start().await;
+    let told = desk.told(&accepting("plain", &["application/data"])).await;
+    assert_eq!(told["response"], json!({ "content_type": "text/answer", "answer": "Plain words." }), "{told}");
+    assert_eq!(told["meta"]["fallback_from"], "application/data", "{told}");
 }
 
 #[tokio::test]

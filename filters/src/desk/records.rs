@@ -27,6 +27,8 @@ pub(super) const KEPT: Duration = Duration::from_secs(24 * 3600);
 const SECRET: (&str, Duration) = ("k:confirmation", Duration::from_secs(365 * 24 * 3600));
 /// Bytes of a token before its signature: when it ends, and what makes it like no other.
 const SIGNED: usize = 8 + 16;
+/// Bytes of a token.
+const TOKEN: usize = SIGNED + digest::SHA256_OUTPUT_LEN;
 /// Bytes of one answer that are kept; of a longer one it is kept that there was one.
 const LONGEST_KEPT: usize = 32 * 1024;
 /// How much longer than the site may take a call may be under way before nobody is believed to be waiting.
@@ -201,7 +203,7 @@ impl Promises<'_> {
 
     /// The confirmation that a token stands for; `None` where it stands for none, for another call, or was used.
     pub(super) async fn confirmed(&self, token: &str, binding: &str, now: u64) -> Result<Option<Token>, NotKept> {
-        let Some(bytes) = unhex(token).filter(|bytes| bytes.len() == SIGNED + digest::SHA256_OUTPUT_LEN) else {
+        let Some(bytes) = unhex(token).filter(|bytes| bytes.len() == TOKEN) else {
             return Ok(None);
         };
         let (head, signature) = bytes.split_at(SIGNED);
@@ -255,6 +257,11 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], NotKept> {
 /// Whether it is written as `unguessable` does, so that no other record is ever named.
 pub(crate) fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// Whether a text may be a confirmation's token; nothing that people say looks like one.
+pub(crate) fn looks_like_token(text: &str) -> bool {
+    text.len() == 2 * TOKEN && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 /// Whether an answer is short enough to be kept with what it says.

@@ -147,15 +147,24 @@ impl<'a> Tickets<'a> {
         Ok(Some(Ticket { id: id.to_owned(), state, capability, dialect, wish, value, version: record.version }))
     }
 
-    /// Keeps what became of a call in the background; the ticket with it, unless it is not wanted any more.
-    pub(crate) async fn end(&self, id: &str, told: &Result<Told, Refusal>) -> Result<Option<Ticket>, NotKept> {
+    /// Keeps what became of a call in the background, and how it is to be told now that it is known; the ticket with it,
+    /// unless it is not wanted any more.
+    pub(crate) async fn end(
+        &self,
+        id: &str,
+        told: &Result<Told, Refusal>,
+        manner: &Value,
+    ) -> Result<Option<Ticket>, NotKept> {
         let mut told = super::promised::kept(told.as_ref());
         if told.to_string().len() > LONGEST_RESULT {
             told["ok"]["data"] = Value::Null;
             told["ok"]["raw"] = Value::Null;
             told["ok"]["omitted"] = true.into();
         }
-        let Some(ticket) = self.find(id).await?.filter(|ticket| ticket.state != State::Ended) else { return Ok(None) };
+        let found = self.find(id).await?.filter(|ticket| ticket.state != State::Ended);
+        let Some(mut ticket) = found else { return Ok(None) };
+        ticket.wish.manner = manner.clone();
+        ticket.value["manner"] = manner.clone();
         match self.ended(ticket.clone(), &json!({ "told": told })).await {
             // There may be room for less.
             Err(NotKept::Full) if told.get("ok").is_some() => {

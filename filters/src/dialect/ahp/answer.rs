@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{
     converse::{Converse, Prepared},
     listed::{Listed, Mode},
+    said::Said,
     types::{self, Chosen},
     words,
 };
@@ -34,12 +35,42 @@ impl Spent {
     }
 }
 
+/// What a concierge asks back in place of an answer (§6.3).
+pub(super) struct AskedBack {
+    pub(super) question: String,
+    pub(super) options: Option<Vec<String>>,
+    free_form: bool,
+    pub(super) spent: Spent,
+}
+
+impl AskedBack {
+    /// Of what a concierge said, in so many tokens; `None` where it answered.
+    pub(super) fn of(listed: &Listed, data: &Value, most: u64) -> Option<Self> {
+        let asked = data.get("clarification").filter(|_| listed.mode == Mode::Two)?;
+        let (question, spent) = words::cut(asked["question"].as_str()?.to_owned(), most);
+        // As many as there are tokens left for: four bytes are about one.
+        let mut left = most.saturating_sub(spent).saturating_mul(4);
+        let fits = |option: &&str| left.checked_sub(option.len() as u64).map(|rest| left = rest).is_some();
+        let options = asked["options"]
+            .as_array()
+            .map(|all| all.iter().filter_map(Value::as_str).take_while(fits).map(str::to_owned).collect::<Vec<_>>());
+        let spent = spent + options.iter().flatten().map(|option| option.len() as u64).sum::<u64>() / 4;
+        let free_form = asked["free_form"].as_bool().unwrap_or(true);
+        Some(Self { question, options, free_form, spent: Spent::Answer(spent) })
+    }
+
+    pub(super) fn said(&self, session: &str) -> Said {
+        let options: Option<Vec<&str>> = self.options.as_ref().map(|all| all.iter().map(String::as_str).collect());
+        Said::unclear(Some(session), &self.question, options.as_deref(), self.free_form)
+    }
+}
+
 /// An answer, in this protocol's parts.
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) spent: Spent,
     kind: Chosen,
-    pub(super) payload: Option<Value>,
+    payload: Option<Value>,
     pub(super) sources: Value,
     follow_up: Value,
     /// What was found in it.
@@ -71,16 +102,21 @@ impl Answer {
         let theirs = said["answer"].as_str().filter(|_| listed.mode == Mode::Two);
         let payload = match said.get("payload").filter(|_| enveloped && theirs.is_some()) {
             Some(payload) if said["content_type"] == chosen.kind.as_str() => Some(payload.clone()),
+            // What is no JSON is told in words.
+            _ if (done.told.raw.is_some() || done.told.omitted) && prepared.payload.is_empty() && !listed.is_action => {
+                None
+            }
             _ => types::payload(listed, &chosen.kind, &prepared.payload, &done.input, data),
         };
+        let embeds = payload.as_ref().is_some_and(|payload| types::embeds(&chosen.kind, payload));
+        let payload = payload.filter(|_| !embeds);
         let kind = match (&payload, chosen.kind.as_str()) {
-            (None, kind) if kind != super::listed::TEXT => {
-                Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: Some(kind.to_owned()) }
-            }
+            (None, kind) if kind != super::listed::TEXT => chosen.in_words(),
             _ => chosen.clone(),
         };
         let text = match theirs {
             Some(text) => text.to_owned(),
+            None if embeds => format!("{}: the site sent it along, where an address is wanted.", listed.subject()),
             None => converse.words.answer(listed, &done.input, &done.told, data, payload.is_some()),
         };
         let (text, mut tokens) = words::cut(text, most);
@@ -88,9 +124,9 @@ impl Answer {
         if theirs.is_some() {
             // What has another form than the protocol gives it (§6.2) nobody could read.
             if let Some(all) = said["sources"].as_array() {
-                sources = all.iter().filter(|source| source["url"].is_string()).cloned().collect();
+                sources = all.iter().filter_map(source).collect();
             }
-            follow_up = Some(&said["follow_up"]).filter(|next| next.is_object()).cloned().unwrap_or_default();
+            follow_up = next(&said["follow_up"]).unwrap_or_default();
         }
         // What is told beside the words is read too; four bytes are about a token.
         let beside = [payload.as_ref(), Some(&sources), Some(&follow_up)].into_iter().flatten();
@@ -109,8 +145,10 @@ impl Answer {
         (self.text, _) = words::cut(text.to_owned(), most);
     }
 
-    pub(super) fn spent(&self) -> Spent {
-        self.spent
+    /// Tokens beyond so many, where what takes them may be left out: what was done is told whatever it takes.
+    pub(super) fn over(&self, listed: &Listed, most: u64) -> u64 {
+        let may_be_left_out = self.payload.is_some() && !listed.is_action;
+        if may_be_left_out { self.spent.of(0).saturating_sub(most) } else { 0 }
     }
 
     /// The response of §6.2.
@@ -145,4 +183,25 @@ impl Answer {
         }
         json!({ "status": "success", "session_id": session, "response": response, "meta": meta })
     }
+}
+
+/// A source with what of it has the form of one.
+fn source(said: &Value) -> Option<Value> {
+    let mut source = said.as_object().filter(|source| source.get("url").is_some_and(Value::is_string))?.clone();
+    source.retain(|name, value| match name.as_str() {
+        "title" => value.is_string(),
+        "relevance" => ["direct", "indirect", "background"].iter().any(|known| value == known),
+        _ => true,
+    });
+    Some(source.into())
+}
+
+/// What may be asked next, likewise.
+fn next(said: &Value) -> Option<Value> {
+    let mut next = said.as_object()?.clone();
+    if let Some(queries) = next.remove("suggested_queries").as_ref().and_then(Value::as_array) {
+        let queries = queries.iter().filter(|query| query.is_string()).cloned().collect();
+        next.insert("suggested_queries".into(), queries);
+    }
+    Some(next.into())
 }

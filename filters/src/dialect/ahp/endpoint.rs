@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{DIALECT, later, question::Question, said::Said};
 use crate::{
     desk::{
-        Desk,
+        Desk, not_kept,
         ticket::{Ticket, Tickets},
     },
     fault::{Fault, Refusal},
@@ -79,10 +79,8 @@ impl Serve for Status {
 
 async fn look(desk: &Desk<'_>, request: &Incoming<'_>, id: &str) -> Result<Ticket, Refusal> {
     let found = Tickets::of(desk).look(id, request.caller).await;
-    let away = |_| {
-        let detail = "What was promised cannot be looked up at the moment. Try again later.";
-        Refusal { reason: "store_away", ..Refusal::from(Fault::Unavailable).saying(detail) }
-    };
+    // What is asked for may be under way, or done.
+    let away = |why| not_kept(why).saying("What was promised cannot be looked up at the moment. Try again later.");
     let unknown = || Refusal::from(Fault::NotFound).saying("Nothing is known here under this id, or it is over.");
     found.map_err(away)?.ok_or_else(unknown)
 }

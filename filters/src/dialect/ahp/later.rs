@@ -5,7 +5,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Answer, Spent},
+    answer::{Answer, AskedBack, Spent},
     converse::Converse,
     error,
     question::Question,
@@ -28,15 +28,16 @@ pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Turn,
     let Ok(id) = turn.session.name_for_later() else {
         return (Said::refused(&Fault::Unavailable.into()), Spent::NOTHING, None);
     };
+    let capability = asking.desk.snapshot.settings.capability(asking.listed.index);
+    let by_person = capability.and_then(|c| c.upstream.as_ref()).is_some_and(|call| call.desk);
     let wish = Wish {
         id,
         query: question.query.clone().unwrap_or_default(),
         intent: question.context.user_intent.clone(),
-        manner: manner(asking, turn),
+        // What a person says costs no tokens; who named a bound means it all the same.
+        manner: manner(asking, turn, by_person && question.context.max_tokens.is_none()),
         callback: question.context.callback_url.clone(),
     };
-    let capability = asking.desk.snapshot.settings.capability(asking.listed.index);
-    let by_person = capability.and_then(|c| c.upstream.as_ref()).is_some_and(|call| call.desk);
     let result = match by_person {
         true => asked_of_a_person(asking, question, turn, input, &wish).await,
         false => in_the_background(asking, question, turn, input, &wish).await,
@@ -90,16 +91,18 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
         host: request.authority.to_owned(),
         wish: wish.clone(),
     };
-    let finish = Box::new(Ending { id: id.clone(), reserved: turn.reserved });
+    let is_bounded = question.context.max_tokens.is_some();
+    let ending =
+        || Box::new(Ending { id: id.clone(), reserved: turn.reserved, manner: wish.manner.clone(), is_bounded });
     let account = crate::desk::Account::accepted(desk.snapshot, listed.index);
-    match desk.background.run(errand, finish).await {
+    match desk.background.run(errand, ending()).await {
         Ok(None) => Ok((id, account)),
         // It ended before the site was asked: there is nothing to come back for.
         Ok(Some(Carried { outcome: Outcome::Done(done), replayed, account })) => {
             // Told before under the same key: it ends as it did then.
             let accepted = crate::desk::Account::accepted(desk.snapshot, listed.index);
             let carried = Carried { outcome: Outcome::Done(done), replayed, account: accepted };
-            Box::new(Ending { id: id.clone(), reserved: turn.reserved }).finish(desk, carried).await;
+            ending().finish(desk, carried).await;
             Ok((id, account))
         }
         Ok(Some(carried)) => {
@@ -135,36 +138,67 @@ fn refused(carried: Carried, session: &str) -> Said {
 }
 
 /// How the answer is to be told, when it comes.
-fn manner(asking: &Asking<'_>, turn: &Turn) -> Value {
+fn manner(asking: &Asking<'_>, turn: &Turn, whole: bool) -> Value {
     json!({
         "name": asking.listed.name, "type": turn.chosen.kind, "from": turn.chosen.fallback_from,
-        "tokens": turn.reserved.answer, "eta": asking.prepared.eta,
+        "tokens": turn.reserved.answer, "whole": whole, "eta": asking.prepared.eta,
     })
+}
+
+/// The type that was chosen, and the tokens that there are for it.
+fn chosen(manner: &Value) -> (Chosen, u64) {
+    let kind = manner["type"].as_str().unwrap_or(super::listed::TEXT).to_owned();
+    let fallback_from = manner["from"].as_str().map(str::to_owned);
+    (Chosen { kind, fallback_from }, manner["tokens"].as_u64().unwrap_or(u64::MAX))
 }
 
 /// What is done when a call in the background has ended.
 struct Ending {
     id: String,
     reserved: Reserved,
+    manner: Value,
+    /// Who asked named a bound, and meant it.
+    is_bounded: bool,
+}
+
+impl Ending {
+    /// Pays for an answer that is longer than what was reserved for it, so that it may be told whole; whether it did.
+    async fn paid(&mut self, desk: &Desk<'_>, outcome: &Outcome) -> bool {
+        let converse = &desk.snapshot.converse;
+        let named = self.manner["name"].as_str().and_then(|name| converse.named(name));
+        let (Outcome::Done(done), Some((listed, prepared)), false) = (outcome, named, self.is_bounded) else {
+            return false;
+        };
+        let ((chosen, most), data) = (chosen(&self.manner), done.told.data.value());
+        if AskedBack::of(listed, &data, most).is_some() {
+            return false;
+        }
+        let answer = Answer::of(converse, (listed, prepared), &chosen, (done, &data), most);
+        // What was reserved was given back when it was accepted.
+        answer.over(listed, most) > 0 && self.reserved.grow(desk.counters, answer.spent.of(0)).await
+    }
 }
 
 #[async_trait]
 impl Finish for Ending {
-    async fn finish(self: Box<Self>, desk: &Desk<'_>, carried: Carried) {
+    async fn finish(mut self: Box<Self>, desk: &Desk<'_>, carried: Carried) {
+        let paid = self.paid(desk, &carried.outcome).await;
+        self.manner["whole"] = paid.into();
         let told = match carried.outcome {
             Outcome::Done(done) => Ok(done.told),
             Outcome::Fault(refusal) => Err(*refusal),
             Outcome::NeedsConfirmation(asked) => Err(asked.refusal),
         };
-        let ticket = match Tickets::of(desk).end(&self.id, &told).await {
+        let ticket = match Tickets::of(desk).end(&self.id, &told, &self.manner).await {
             Ok(Some(ticket)) => ticket,
             Ok(None) => return desk.outside.undelivered(&self.id, "its ticket is not there any more"),
             // Whoever asks is told that nobody knows.
             Err(_) => return desk.outside.undelivered(&self.id, "its answer could not be kept"),
         };
         let (body, spent) = ended(&desk.snapshot.converse, &ticket);
-        // What was reserved was given back when it was accepted.
-        let _ = self.reserved.charge(desk.counters, spent.of(0)).await;
+        if !paid {
+            let _ = self.reserved.charge(desk.counters, spent.of(0)).await;
+        }
         if let Some(url) = &ticket.wish.callback
             && let Err(why) = desk.outside.deliver(url, body.to_string().into()).await
         {
@@ -223,19 +257,21 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
         // What was kept cannot be read.
         _ => return failed(&Refusal::from(Fault::Internal).saying("Its answer can no longer be told here.")),
     };
-    let chosen = Chosen {
-        kind: manner["type"].as_str().unwrap_or(super::listed::TEXT).to_owned(),
-        fallback_from: manner["from"].as_str().map(str::to_owned),
-    };
-    let most = manner["tokens"].as_u64().unwrap_or(u64::MAX);
+    let (chosen, most) = chosen(manner);
     let done = Done { told, input: ticket.input().clone(), replayed: false, keeps: None };
     let data = done.told.data.value();
-    let mut answer = Answer::of(converse, (listed, prepared), &chosen, (&done, &data), most);
+    if let Some(asked) = AskedBack::of(listed, &data, most) {
+        return (asked.said(&ticket.id).body, asked.spent);
+    }
+    let told = |chosen: &Chosen| Answer::of(converse, (listed, prepared), chosen, (&done, &data), most);
+    let mut answer = told(&chosen);
+    if manner["whole"] == false && answer.over(listed, most) > 0 {
+        answer = told(&chosen.in_words());
+    }
     if let Some(words) = ticket.answer() {
         answer.say(words, most);
     }
-    let spent = answer.spent();
-    (answer.success(converse, listed, Some(&ticket.id)), spent)
+    (answer.success(converse, listed, Some(&ticket.id)), answer.spent)
 }
 
 /// What is delivered of a ticket that has ended, and where to; `None` where nobody asked for it.

@@ -34,7 +34,7 @@ impl Asking<'_> {
                 return Err(Turning::Refused(Box::new(Refusal { standing, ..held.exceeded(&taken) })));
             }
             Ok(taken) => held.fields(&taken),
-            Err(_) => return Err(Turning::Refused(Box::new(crate::limits::store_away()))),
+            Err(_) => return Err(crate::limits::store_away().into()),
         };
         let held = policies.held(Counted::Call { action: false }, request.caller);
         let (limits, len) = held.limits();

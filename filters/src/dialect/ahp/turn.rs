@@ -3,20 +3,19 @@
 use serde_json::Value;
 
 use super::{
-    answer::{Answer, Spent},
+    answer::{Answer, AskedBack, Spent},
     converse::{Converse, Prepared},
     inputs::{Inputs, Kept},
     later,
-    listed::{Listed, Mode},
+    listed::Listed,
     question::Question,
     said::{CANCEL, Said},
     session::Session,
     types::Chosen,
-    words,
 };
 use crate::{
     concierge,
-    desk::{Ask, Carried, Desk, Done, Outcome, Talk},
+    desk::{Ask, Carried, Desk, Done, Outcome, Talk, records},
     fault::Refusal,
     limits::budget::Reserved,
     serve::{Incoming, checked_key},
@@ -68,8 +67,6 @@ impl From<Box<Said>> for Turning {
     }
 }
 
-/// Length of a confirmation's token; nothing that people say looks like one.
-const TOKEN: usize = 112;
 /// Characters of what is remembered of a turn.
 const REMEMBERED_QUERY: usize = 500;
 const REMEMBERED_ANSWER: usize = 400;
@@ -184,33 +181,19 @@ impl Asking<'_> {
 
     async fn done(&self, question: &Question, turn: &mut Turn, done: &Done, cached: bool) -> Told {
         let data = done.told.data.value();
-        // A concierge may ask back.
-        if self.listed.mode == Mode::Two
-            && let Some(asked) = data["clarification"]["question"].as_str()
-        {
-            let options = data["clarification"]["options"].as_array();
-            let free_form = data["clarification"]["free_form"].as_bool().unwrap_or(true);
-            let (asked, spent) = words::cut(asked.to_owned(), turn.reserved.answer);
-            // As many as there are tokens left for: four bytes are about one.
-            let mut left = turn.reserved.answer.saturating_sub(spent).saturating_mul(4);
-            let fits = |option: &&str| left.checked_sub(option.len() as u64).map(|rest| left = rest).is_some();
-            let told: Option<Vec<&str>> =
-                options.map(|all| all.iter().filter_map(Value::as_str).take_while(fits).collect());
-            let spent = spent + told.iter().flatten().map(|option| option.len() as u64).sum::<u64>() / 4;
-            let said = Said::unclear(Some(&turn.session.id), &asked, told.as_deref(), free_form);
-            let told: Vec<String> = told.into_iter().flatten().map(str::to_owned).collect();
-            return (said, Spent::Answer(spent), Some(self.remembered(question, &asked, &[], &told)));
+        if let Some(asked) = AskedBack::of(self.listed, &data, turn.reserved.answer) {
+            let options = asked.options.as_deref().unwrap_or_default();
+            let remembered = self.remembered(question, &asked.question, &[], options);
+            return (asked.said(&turn.session.id), asked.spent, Some(remembered));
         }
         let told = |chosen: &Chosen| {
             Answer::of(self.converse, (self.listed, self.prepared), chosen, (done, &data), turn.reserved.answer)
         };
         let mut answer = told(&turn.chosen);
-        // What is told beside the words has to be paid for too. What was done is told whatever it takes.
-        let over = answer.spent.of(0).saturating_sub(turn.reserved.answer);
-        if answer.payload.is_some() && !self.listed.is_action && over > 0 {
-            let in_words =
-                Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: Some(turn.chosen.kind.clone()) };
-            let words = told(&in_words);
+        // What is told beside the words has to be paid for too.
+        let over = answer.over(self.listed, turn.reserved.answer);
+        if over > 0 {
+            let words = told(&turn.chosen.in_words());
             // Whoever named a bound meant it.
             if question.context.max_tokens.is_some() || !turn.reserved.grow(self.desk.counters, over).await {
                 answer = words;
@@ -266,6 +249,6 @@ pub(super) fn clarified(question: &Question) -> Option<&str> {
 
 /// What confirms a call: a token by its name, or as what was chosen of what was asked back.
 pub(super) fn confirmation(question: &Question) -> Option<&str> {
-    let looks_like_one = |text: &&str| text.len() == TOKEN && text.bytes().all(|b| b.is_ascii_hexdigit());
-    question.confirmation.as_deref().or_else(|| question.clarification.as_deref().filter(looks_like_one))
+    let chosen = || question.clarification.as_deref().filter(|said| records::looks_like_token(said));
+    question.confirmation.as_deref().or_else(chosen)
 }

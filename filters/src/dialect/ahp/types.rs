@@ -1,5 +1,7 @@
 //! Which of its types an answer comes in (AHP §6.6), and what it looks like in it (appendix C).
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use super::listed::{DATA, FEED, Listed, RESULT, TEXT};
@@ -11,6 +13,13 @@ pub(super) struct Chosen {
     pub(super) kind: String,
     /// The richer type that was not taken.
     pub(super) fallback_from: Option<String>,
+}
+
+impl Chosen {
+    /// Words, in place of this one.
+    pub(super) fn in_words(&self) -> Self {
+        Self { kind: TEXT.to_owned(), fallback_from: Some(self.kind.clone()) }
+    }
 }
 
 /// The most preferred type that both sides know; `None`: there is none, and nothing to fall back to.
@@ -78,12 +87,46 @@ fn filled(kind: &str, declared: &[(String, Pattern)], input: &Value, data: &Valu
         payload.entry("total").or_insert_with(|| count.into());
         payload.entry("next_cursor").or_insert(Value::Null);
     }
-    // Media are named, never sent along (§6.6).
-    let embeds = kind.starts_with("media/") || kind.starts_with("file/");
-    if embeds && !only_addresses(&payload) {
-        return None;
-    }
     Some(Value::Object(payload))
+}
+
+/// Whether a payload sends along what it should name: media are named by their addresses (§6.6).
+pub(super) fn embeds(kind: &str, payload: &Value) -> bool {
+    let names = kind.starts_with("media/") || kind.starts_with("file/");
+    names && !payload.as_object().is_some_and(only_addresses)
+}
+
+/// Data as they are told in words, without what is sent along in them.
+pub(super) fn named(data: &Value) -> Cow<'_, Value> {
+    fn sent_along(value: &Value) -> bool {
+        match value {
+            Value::Object(inner) => inner.values().any(sent_along),
+            Value::Array(items) => items.iter().any(sent_along),
+            Value::String(text) => is_data(text),
+            _ => false,
+        }
+    }
+    fn left_out(value: &mut Value) {
+        match value {
+            Value::Object(inner) => inner.values_mut().for_each(left_out),
+            Value::Array(items) => items.iter_mut().for_each(left_out),
+            Value::String(text) if is_data(text) => *text = "(left out)".to_owned(),
+            _ => {}
+        }
+    }
+    if !sent_along(data) {
+        return Cow::Borrowed(data);
+    }
+    let mut named = data.clone();
+    left_out(&mut named);
+    Cow::Owned(named)
+}
+
+/// Whether a text is an address that holds what it is the address of (RFC 2397), and no sentence.
+fn is_data(text: &str) -> bool {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
+    let head = text.get(5..).filter(|_| begins(text, "data:")).and_then(|rest| rest.split_once(','));
+    head.is_some_and(|(kind, _)| kind.is_empty() || kind.starts_with(';') || kind.contains('/') && !kind.contains(' '))
 }
 
 /// Whether everything that should be an address is one that can be fetched, and nothing is sent along in place of one.
@@ -140,6 +183,7 @@ mod tests {
             accept_fallback,
             needs_auth: false,
             is_action: false,
+            is_concierge: false,
         }
     }
 
@@ -178,6 +222,7 @@ mod tests {
                 &json!({}),
                 &json!({ "u": url, "t": "T" }),
             )
+            .filter(|payload| !embeds("media/video", payload))
         };
         assert_eq!(told("https://c/v.mp4"), Some(json!({ "stream_url": "https://c/v.mp4", "title": "T" })));
         assert!(told("/v.mp4").is_some());
@@ -185,7 +230,8 @@ mod tests {
         let images = |value: Value| {
             let declared = mapping(json!({ "images": "{data.i}", "more": "{data.m}" }));
             let data = json!({ "i": value["i"], "m": value["m"] });
-            payload(&listed(&["media/image"], true), "media/image", &declared, &json!({}), &data)
+            let told = payload(&listed(&["media/image"], true), "media/image", &declared, &json!({}), &data);
+            told.filter(|payload| !embeds("media/image", payload))
         };
         for fetched in [
             json!({ "i": ["https://c/1.png", "/2.png"], "m": "Data, and more: a caption" }),
@@ -206,6 +252,10 @@ mod tests {
         ] {
             assert_eq!(images(embedded.clone()), None, "{embedded}");
         }
+        assert!(embeds("media/image", &json!(sent)) && !embeds(DATA, &json!({ "url": sent })));
+        let data = json!({ "i": [sent, { "t": "data: all of it, at /x" }], "u": "/a" });
+        let expected = json!({ "i": ["(left out)", { "t": "data: all of it, at /x" }], "u": "/a" });
+        assert_eq!(named(&data).into_owned(), expected);
         let declared = mapping(json!({ "items": "{data.results}" }));
         let data = json!({ "results": [{ "title": "a" }] });
         let feed = payload(&listed(&[FEED], true), FEED, &declared, &json!({}), &data).unwrap();

@@ -3,7 +3,7 @@
 use minijinja::{Environment, context, value::Serde};
 use serde_json::Value;
 
-use super::listed::Listed;
+use super::{listed::Listed, types};
 use crate::{desk::Told, limits::tokens, site::Settings, templates};
 
 /// Steps of one rendering.
@@ -49,10 +49,9 @@ impl Words {
                 _ => format!("{}: {} bytes of {}.", listed.name, raw.body.len(), raw.content_type),
             };
         }
-        let subject = listed.description.trim_end_matches('.');
         match whole {
-            true => format!("{subject}: done."),
-            false => format!("{subject}: {data}"),
+            true => format!("{}: done.", listed.subject()),
+            false => format!("{}: {}", listed.subject(), types::named(data)),
         }
     }
 }
