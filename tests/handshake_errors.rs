@@ -44,6 +44,19 @@ async fn clause_29_another_method_or_type_is_told_in_the_same_form() {
 }
 
 #[tokio::test]
+async fn clause_29_whoever_sends_a_question_is_told_in_the_same_form_whatever_they_take() {
+    let (_origin, desk) = agency::open().await;
+    let long = with(stock(), json!({ "input": { "x": "y".repeat(70_000) } })).to_string();
+    for accept in ["text/html", "text/html,application/xhtml+xml,*/*;q=0.8"] {
+        for path in [CONVERSE, "/capabilities/stock_check"] {
+            let ask = || Ask::post(path, &long).header("Content-Type", "application/json").accept(accept);
+            assert_error(&desk.ask(Via::H1, ask()).await, 413, "request_too_large", path);
+            assert_error(&desk.ask(Via::H1, ask().bearer("wrong")).await, 401, "auth_required", path);
+        }
+    }
+}
+
+#[tokio::test]
 async fn clause_29_a_site_that_is_down_is_unavailable() {
     let origin = Origin::start(agency::says).await;
     let dead = format!("http://{}", dead_address());

@@ -245,6 +245,10 @@ async fn mcp_refuses_what_is_no_message() {
         let body = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
         assert_eq!(desk.rpc(post(body.to_string())).await.json()["id"], id);
     }
+    let long = |name: &str, query: usize| call(name, json!({ "origin": "MAD", "query": "why? ".repeat(query) }));
+    let bounded = desk.result(&long("broken", 1700)).await;
+    assert_eq!(failed(&bounded, "request_too_large")["reason"], "too_large", "AHP §6.5: {bounded}");
+    failed(&desk.result(&long("flights_search", 1700)).await, "invalid_request");
     let most = 1 << 20;
     let huge = desk.rpc(post(format!("{{\"x\":\"{}\"}}", "y".repeat(4 * most)))).await;
     assert_eq!(huge.status, 413, "{}", huge.text());

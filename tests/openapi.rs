@@ -221,3 +221,44 @@ async fn openapi_and_the_others_are_exported_as_they_are_published() {
     dir.write("site.toml", "[upstream]\nurl = \"http://127.0.0.1:1\"\n[site]\nname = \"Example Travel\"\n");
     assert!(export("llms").starts_with("# Example Travel\n"));
 }
+
+#[tokio::test]
+async fn openapi_a_confirmation_can_be_given_whatever_inputs_are_called() {
+    let origin = origin().await;
+    let names = |taken: &[&str]| {
+        let own: String = taken.iter().map(|name| format!(", {name} = {{ type = \"string\" }}")).collect();
+        format!(
+            "\nrisk_level = \"low\"\nauth = \"required\"\nrequires_user_confirmation = true\n\
+             input_schema = {{ type = \"object\", properties = {{ fare_id = {{ type = \"string\" }}{own} }} }}\n\
+             upstream = {{ method = \"POST\", path = \"/api/holds\" }}"
+        )
+    };
+    let cases: [(&str, &[&str], &str); 3] = [
+        ("one", &["confirmation"], "`clarification`"),
+        ("two", &["clarification"], "`confirmation`"),
+        ("both", &["confirmation", "clarification"], "the header AICP-Confirmation"),
+    ];
+    let all: String = cases.iter().map(|(id, taken, _)| declare(id, "commit_action", &names(taken))).collect();
+    let desk = site(&origin, &all).start().await;
+    let document = desk.get("/openapi.json").await.json();
+    for (id, taken, place) in cases {
+        let path = format!("/capabilities/{id}");
+        let said = document["paths"][&path]["post"]["description"].as_str().expect("a description");
+        assert!(said.ends_with(&format!("call again with {place}.")), "{said}");
+        let mut body = json!({ "query": "hold it", "fare_id": id });
+        taken.iter().for_each(|name| body[*name] = json!("mine"));
+        let asked = desk.call(operate(&path, &body).bearer(FULL)).await.json();
+        let token = asked["confirmation"]["token"].as_str().unwrap_or_else(|| panic!("{asked}")).to_owned();
+        let mut ask = operate(&path, &body);
+        if let Some(name) = place.strip_prefix('`').and_then(|place| place.strip_suffix('`')) {
+            body[name] = token.into();
+            ask = operate(&path, &body);
+        } else {
+            ask = ask.header("AICP-Confirmation", &token);
+        }
+        let before = upstream_calls(&origin).len();
+        let done = desk.call(ask.bearer(FULL)).await;
+        assert_eq!(done.json()["status"], "success", "{id}: {}", done.text());
+        assert_eq!(upstream_calls(&origin).len(), before + 1, "{id}");
+    }
+}

@@ -52,6 +52,10 @@ async fn mcp_takes_notifications_and_replies_without_a_word() {
     ] {
         let response = desk.rpc(post(body.to_string())).await;
         assert_eq!((response.status, response.body.len()), (202, 0), "{body}");
+        for (version, status) in [("2025-06-18", 202), (NEWEST, 202), ("1999-01-01", 400), ("", 400)] {
+            let ask = post(body.to_string()).header("MCP-Protocol-Version", version);
+            assert_eq!(desk.rpc(ask).await.status, status, "{version}: {body}");
+        }
     }
 }
 

@@ -123,8 +123,13 @@ pub(crate) fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&
     if accept.is_some_and(problem::prefers_html) {
         return problem::reply(refusal, accept, insertion);
     }
+    told(refusal, accept, insertion).with(header::VARY, "Accept")
+}
+
+/// The reply of an endpoint that questions are sent to: whatever else its sender takes, an error is an object (§10).
+pub(crate) fn told(refusal: &Refusal, _: Option<&str>, _: Option<&Insertion>) -> Reply {
     let reply = Reply::new(status(refusal.fault), "application/json", body(refusal).to_string());
-    dressed(refusal, reply.with(header::VARY, "Accept"))
+    dressed(refusal, reply)
 }
 
 /// A reply with the headers that a refusal asks for.

@@ -89,17 +89,19 @@ pub(super) fn question(
 
 /// The result of a call that was refused on the way.
 pub(super) fn refused(refusal: &Refusal) -> Map<String, Value> {
-    told(&error::body(refusal), None)
+    told(&error::body(refusal), None, "")
 }
 
 /// The result of a call.
-pub(super) fn answered(said: &Said) -> Map<String, Value> {
-    told(&said.body, said.confirmation.as_deref())
+pub(super) fn answered(said: &Said, function: &Function) -> Map<String, Value> {
+    let place = function.confirmed_as().unwrap_or("_meta.confirmation");
+    told(&said.body, said.confirmation.as_deref(), place)
 }
 
-fn told(body: &Value, confirmation: Option<&str>) -> Map<String, Value> {
+/// `place`: where the token of a confirmation is sent back.
+fn told(body: &Value, confirmation: Option<&str>, place: &str) -> Map<String, Value> {
     let failed = confirmation.is_some() || matches!(body["status"].as_str(), Some("error" | "failed" | "expired"));
-    let mut content = vec![json!({ "type": "text", "text": text(body, confirmation) })];
+    let mut content = vec![json!({ "type": "text", "text": text(body, confirmation, place) })];
     // Those who know no structured content read it here (2025-06-18, "Structured Content").
     if let Some(more) = more(&body["response"]) {
         content.push(json!({ "type": "text", "text": more.to_string() }));
@@ -145,12 +147,12 @@ fn more(response: &Value) -> Option<Value> {
 }
 
 /// An answer in words.
-fn text(body: &Value, confirmation: Option<&str>) -> String {
+fn text(body: &Value, confirmation: Option<&str>, place: &str) -> String {
     let said = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     if let Some(token) = confirmation {
         return format!(
             "Nothing was done yet: a person has to confirm this first. {} Show them that; if they agree, call again with \
-             the same arguments and \"confirmation\": \"{token}\".",
+             the same arguments and \"{place}\": \"{token}\".",
             said("/clarification/question")
         );
     }
@@ -188,25 +190,25 @@ mod tests {
     fn an_answer_is_told_in_words_and_whole() {
         let body = json!({ "status": "success", "session_id": "s-1", "response": { "content_type": "text/answer",
             "answer": "42.", "sources": [{ "url": "/a" }], "follow_up": {} } });
-        let result = Value::Object(told(&body, None));
+        let result = Value::Object(told(&body, None, ""));
         assert_eq!(result["content"][0], json!({ "type": "text", "text": "42." }));
         assert_eq!(result["content"][1]["text"], "{\"sources\":[{\"url\":\"/a\"}]}");
         assert_eq!((&result["structuredContent"], &result["isError"]), (&body, &json!(false)));
         assert_eq!(result["_meta"]["session_id"], "s-1");
         let plain =
             json!({ "status": "success", "response": { "answer": "x", "content_type": "text/answer", "sources": [] } });
-        assert_eq!(told(&plain, None)["content"].as_array().map(Vec::len), Some(1));
+        assert_eq!(told(&plain, None, "")["content"].as_array().map(Vec::len), Some(1));
     }
 
     #[test]
     fn what_needs_a_person_is_no_success() {
         let body = json!({ "status": "clarification_needed", "session_id": "s",
             "clarification": { "question": "Hold it?", "options": ["t", "cancel"] } });
-        let result = Value::Object(told(&body, Some("t")));
+        let result = Value::Object(told(&body, Some("t"), "confirmation"));
         assert_eq!((&result["isError"], &result["_meta"]["confirmation"]), (&json!(true), &json!("t")));
         let text = result["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("Hold it?") && text.contains("\"confirmation\": \"t\""), "{text}");
-        let asked = Value::Object(told(&body, None));
+        let asked = Value::Object(told(&body, None, ""));
         assert_eq!(asked["isError"], false);
         assert!(asked["content"][0]["text"].as_str().unwrap().starts_with("Hold it? (t; cancel)"));
     }
@@ -215,7 +217,7 @@ mod tests {
     fn an_error_says_what_is_wrong() {
         let body = json!({ "status": "error", "code": "invalid_request", "message": "Not so.",
             "violations": [{ "pointer": "/a", "message": "is no number" }] });
-        let result = Value::Object(told(&body, None));
+        let result = Value::Object(told(&body, None, ""));
         assert_eq!((&result["isError"], &result["_meta"]["error"]), (&json!(true), &body));
         assert_eq!(result["content"][0]["text"], "Not so.\n/a: is no number");
         assert!(result.get("structuredContent").is_none());

@@ -67,12 +67,25 @@ impl Era {
             return Err(differs("Mcp-Name"));
         }
         if version != Some(STATELESS) {
-            let data = json!({ "supported": [STATELESS], "requested": version });
-            let why = "This version of the protocol is not spoken here.".to_owned();
-            return Err(stateless(Problem::new(NO_VERSION, why).with_data(data)));
+            return Err(stateless(not_spoken(version)));
         }
         Ok(Self::Stateless)
     }
+}
+
+/// Whether the version that the headers name is spoken here; for those who wait for no answer, and none is told them but
+/// that (2025-06-18, "Protocol Version Header").
+pub(super) fn is_spoken(headers: &HeaderMap) -> Result<(), Problem> {
+    let version = only(headers, &VERSION).map_err(|problem| problem.in_era(Era::Stateless))?;
+    match version.is_none_or(|version| version == STATELESS || HANDSHAKES.contains(&version)) {
+        true => Ok(()),
+        false => Err(not_spoken(version).in_era(Era::Stateless)),
+    }
+}
+
+fn not_spoken(version: Option<&str>) -> Problem {
+    let data = json!({ "supported": [STATELESS], "requested": version });
+    Problem::new(NO_VERSION, "This version of the protocol is not spoken here.".to_owned()).with_data(data)
 }
 
 /// What `Mcp-Name` repeats of the parameters.

@@ -8,10 +8,11 @@ use super::{
     super::{
         Occupied,
         ahp::{self, Said},
+        arguments::Function,
     },
     HANDSHAKES, STATELESS, call,
     envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
-    era::{Era, META_SERVER},
+    era::{self, Era, META_SERVER},
     gate,
     message::{self, Message, Request},
     resources,
@@ -20,6 +21,7 @@ use super::{
 use crate::{
     decide::{Proven, prove},
     desk::{Desk, Turned},
+    fault::{Fault, Refusal},
     reply::Reply,
     serve::{Incoming, Serve, Served},
     site::Declaration,
@@ -147,26 +149,37 @@ impl Server {
         let function =
             function.ok_or_else(|| Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into()))?;
         let caller = caller.as_ref().unwrap_or(incoming.caller);
+        let most = &desk.snapshot.settings.sessions.max_body;
+        if !function.is_structured() && incoming.body.len() > *most {
+            let what =
+                format!("A question may have {most} bytes here, with all that is sent around it. Say it shorter.");
+            let refusal = Refusal::from(Fault::TooLarge).saying(what);
+            let account = turned_away(caller, refusal.reason);
+            let mut reply = told(call::refused(&refusal));
+            reply.headers.extend(standing);
+            return Ok(Served { reason: Some(refusal.reason), account, ..reply.into() });
+        }
         let question = match call::question(function, call::arguments(request)?, &beside) {
             Ok(question) => question,
             Err(said) => {
                 let account = turned_away(caller, said.reason.unwrap_or(WRONG));
-                return Ok(Served { account, ..self.served(*said, &told, standing) });
+                return Ok(Served { account, ..self.served(*said, function, &told, standing) });
             }
         };
         let asking = Incoming { caller, body: incoming.body.clone(), ..*incoming };
         let said = desk.snapshot.converse.converse(desk, &asking, question, DIALECT).await;
-        Ok(self.served(said, &told, standing))
+        Ok(self.served(said, function, &told, standing))
     }
 
     /// What was said, as a result. What HTTP would say with its status is left out: this answer is a success.
     fn served(
         &self,
         said: Said,
+        function: &Function,
         told: &dyn Fn(serde_json::Map<String, Value>) -> Reply,
         standing: Vec<(HeaderName, HeaderValue)>,
     ) -> Served {
-        let mut reply = told(call::answered(&said));
+        let mut reply = told(call::answered(&said, function));
         reply.headers.extend(standing);
         Served { reason: said.reason, account: said.account, ..reply.into() }
     }
@@ -184,7 +197,10 @@ impl Serve for Server {
         }
         let request = match message::read(incoming) {
             Ok(Message::Request(request)) => request,
-            Ok(Message::Nothing) => return Reply::empty(StatusCode::ACCEPTED).into(),
+            Ok(Message::Nothing) => {
+                let spoken = era::is_spoken(incoming.headers);
+                return spoken.map_or_else(refused, |()| Reply::empty(StatusCode::ACCEPTED).into());
+            }
             Err(problem) => return refused(problem),
         };
         let era = match Era::of(incoming.headers, &request) {

@@ -11,7 +11,7 @@ use super::{
         },
         arguments::Function,
     },
-    VERSION, operation_path,
+    CONFIRMATION, VERSION, operation_path,
 };
 use crate::{
     site::{AuthKind, Capability, Declaration},
@@ -39,7 +39,7 @@ pub(super) fn render(
         let capability = settings.capability(listed.index);
         let security = needs(listed).then_some(scheme);
         let path = operation_path(&settings.paths.capabilities.path, &function.name);
-        paths.insert(path, json!({ "post": operation(listed, capability, body(function, schema), security, &polled) }));
+        paths.insert(path, json!({ "post": operation(listed, capability, (function, schema), security, &polled) }));
     }
     let mut later = functions.iter().map(|(listed, _)| listed).filter(|listed| listed.action_type == ActionType::Async);
     let waits = later.clone().next().is_some();
@@ -81,7 +81,7 @@ fn polled(declaration: &Declaration, occupied: &Occupied) -> String {
 fn operation(
     listed: &Listed,
     capability: Option<&Capability>,
-    body: Value,
+    (function, schema): (&Function, &Value),
     security: Option<&str>,
     polled: &str,
 ) -> Value {
@@ -91,7 +91,8 @@ fn operation(
         more.push_str(&format!(" GET it ({polled}) until `status` is success, failed or expired."));
     }
     if capability.is_some_and(Capability::is_confirmed) {
-        more.push_str(" A person confirms it: call, show them the question, call again with `confirmation`.");
+        let token = function.confirmed_as().map_or_else(|| format!("the header {CONFIRMATION}"), |n| format!("`{n}`"));
+        more.push_str(&format!(" A person confirms it: call, show them the question, call again with {token}."));
     }
     let room = LONGEST.saturating_sub(more.chars().count());
     let mut operation = json!({
@@ -99,7 +100,7 @@ fn operation(
         "summary": clip(&listed.description, LONGEST),
         "description": format!("{}{more}", clip(&listed.description, room)),
         "x-openai-isConsequential": listed.is_action,
-        "requestBody": { "required": true, "content": { "application/json": { "schema": body } } },
+        "requestBody": { "required": true, "content": { "application/json": { "schema": body(function, schema) } } },
         "responses": responses(),
     });
     if let Some(scheme) = security {

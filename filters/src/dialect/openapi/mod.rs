@@ -22,6 +22,9 @@ use crate::{endpoint::Endpoint, serve::Serve, site::Declaration};
 /// The version of the format.
 pub(crate) const VERSION: &str = "3.1.0";
 
+/// What a confirmation's token is sent back in by whoever cannot say it in the body.
+const CONFIRMATION: &str = "AICP-Confirmation";
+
 /// The row in the table of dialects. An operation is refused as the handshake has it (AHP §E.2, §10).
 pub const DIALECT: Dialect = Dialect { name: "openapi", publish, explain: ahp::error::reply };
 
@@ -56,7 +59,7 @@ pub(crate) fn path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> Opt
 }
 
 fn endpoints(functions: impl Iterator<Item = Function>, declaration: &Declaration) -> Vec<Endpoint> {
-    let ours: Explain = ahp::error::reply;
+    let ours: Explain = ahp::error::told;
     let declared = &declaration.settings.paths.capabilities;
     let functions: Vec<Function> = functions.collect();
     let names = functions.iter().map(|function| function.name.clone()).collect();

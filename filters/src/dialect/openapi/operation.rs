@@ -4,9 +4,12 @@ use async_trait::async_trait;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::super::{
-    ahp::{self, Question, Said},
-    arguments::Function,
+use super::{
+    super::{
+        ahp::{self, Question, Said},
+        arguments::Function,
+    },
+    CONFIRMATION,
 };
 use crate::{
     desk::{Desk, Turned},
@@ -62,6 +65,11 @@ impl Operation {
             around.entry("accept_types").or_insert_with(|| self.function.types());
         }
         asked.insert("context".into(), around);
+        if self.function.confirmed_as().is_none()
+            && let Some(token) = request.headers.get(CONFIRMATION).and_then(|value| value.to_str().ok())
+        {
+            asked.insert("confirmation".into(), token.into());
+        }
         Question::read(asked, Some(&self.function.name))
     }
 }
