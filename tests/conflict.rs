@@ -193,3 +193,29 @@ async fn conflict_at_a_path_that_was_chosen_is_the_operators_will() {
     let ours = desk.get("/openapi.json").await;
     assert!(is_let_through(ours.status) && ours.text() != SITES_OWN, "{}", ours.status);
 }
+
+#[tokio::test]
+async fn conflict_at_converse_moves_ours_to_where_the_manifest_says() {
+    let answer = |r: &Request| match (r.method.as_str(), r.target.as_str()) {
+        ("POST", "/agent/converse") => Reply::json("{\"own\":true}"),
+        (_, "/agent/converse") => Reply::new(405).header("Allow", "POST"),
+        ("GET", "/") => Reply::html(PAGE),
+        _ => Reply::new(404).body("none"),
+    };
+    let origin = Origin::start(answer).await.owns_well_known();
+    let desk = Setup::before(&origin).start().await;
+    let ask = |path: &str| {
+        let question = "{\"capability\":\"site_info\",\"query\":\"Who are you?\"}";
+        Ask::post(path, question).header("Content-Type", "application/json")
+    };
+    eventually("the site's own endpoint", Duration::from_secs(20), async || {
+        desk.ask(Via::H1, ask("/agent/converse")).await.json()["own"] == true
+    })
+    .await;
+    let manifest = desk.get("/.well-known/agent.json").await.json();
+    assert_eq!(manifest["endpoints"]["converse"], "/.well-known/ahp/converse", "{manifest}");
+    let answered = desk.ask(Via::H1, ask("/.well-known/ahp/converse")).await;
+    assert_eq!(answered.json()["status"], "success", "{}", answered.text());
+    let catalog = desk.get("/.well-known/api-catalog").await.text();
+    assert!(catalog.contains("/.well-known/ahp/converse") && !catalog.contains("\"/agent/converse"), "{catalog}");
+}

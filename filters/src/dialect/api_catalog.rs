@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Announcement, Document, Occupied, Variant, agtp, cache_control, mcp, openapi};
+use super::{Announcement, Document, Occupied, Variant, agtp, ahp, cache_control, mcp, openapi};
 use crate::{content::llms, site::Declaration};
 
 /// Where it is.
@@ -58,8 +58,8 @@ fn apis<'a>(declaration: &'a Declaration, occupied: &Occupied, announcements: &'
     let described = |rel| announced(rel).map(|told| ("service-desc", told.path.as_str(), told.media_type));
     let mut apis = Vec::new();
     let mut api = |at, described: Vec<_>| apis.push(Api { at, described });
-    if settings.offered().next().is_some() && occupied.leaves(&paths.converse) {
-        api(&paths.converse.path, described("ahp-manifest").into_iter().collect());
+    if settings.offered().next().is_some() {
+        api(ahp::converse_path(declaration, occupied), described("ahp-manifest").into_iter().collect());
     }
     if !settings.capabilities.is_empty() {
         let manual = llms::endpoint(settings, occupied).map(|path| ("service-doc", path, "text/plain"));

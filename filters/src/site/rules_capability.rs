@@ -129,6 +129,15 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
     }
     let is_action =
         text(capability, "type").and_then(lower_capability::capability_kind).is_some_and(|kind| kind.is_action());
+    let told_as_one = capability.at(&["ahp", "action_type"]).and_then(Item::str) == Some("action");
+    let lower = |item: &&Item| matches!(item.str(), Some("MODE1" | "MODE2"));
+    if let Some(item) = capability.at(&["ahp", "mode"]).filter(lower).filter(|_| is_action || told_as_one) {
+        let what = format!(
+            "{}, and only MODE3 takes actions; agents that keep to the handshake do not expect one",
+            item.shown()
+        );
+        found.warning(item.line, trail.key("ahp").key("mode"), what).hint("leave it out: MODE3 is the default");
+    }
     if !is_action {
         return;
     }

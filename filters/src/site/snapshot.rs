@@ -95,11 +95,10 @@ impl Snapshot {
         }
         let discovery = &declaration.settings.discovery;
         let path = |rel| announcements.iter().find(|a| a.rel == rel).map_or("/", |a| a.path.as_str());
-        let paths = &declaration.settings.paths;
-        let answered = occupied.leaves(&paths.converse) && declaration.settings.offered().next().is_some();
+        let answered = declaration.settings.offered().next().is_some();
         let ways = llms::Ways {
             manifest: Some(path("ahp-manifest")),
-            converse: answered.then_some(paths.converse.path.as_str()),
+            converse: answered.then(|| ahp::converse_path(declaration, occupied)),
         };
         let firewall = declaration.settings.firewall.compiled();
         let contents = learned.contents.as_deref();

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{Occupied, json, mcp, openapi},
-    VERSION,
+    VERSION, converse_path,
     listed::{self, A_QUESTION, ANYTHING, ActionType, Listed, Mode},
 };
 use crate::{
@@ -25,7 +25,9 @@ pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> 
     json::object(&mut out, |manifest| {
         manifest.text("ahp", VERSION);
         manifest.value("async", &later(declaration, &listed));
-        manifest.text("authentication", authentication(s.auth.kind));
+        let closed = !s.policies.anonymous_access;
+        let is_demanded = closed || listed.iter().any(|listed| listed.needs_auth);
+        manifest.text("authentication", authentication(s.auth.kind, is_demanded));
         if !listed.is_empty() {
             json::array(manifest.key("capabilities"), &listed, capability);
         }
@@ -71,8 +73,8 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied, listed: &[Listed]) 
     if let Some(path) = llms::endpoint(settings, occupied) {
         endpoints.insert("content".into(), path.into());
     }
-    if !listed.is_empty() && occupied.leaves(&settings.paths.converse) {
-        endpoints.insert("converse".into(), settings.paths.converse.path.as_str().into());
+    if !listed.is_empty() {
+        endpoints.insert("converse".into(), converse_path(declaration, occupied).into());
     }
     endpoints
 }
@@ -121,11 +123,12 @@ fn modes(listed: &[Listed]) -> Vec<&'static str> {
     [Mode::One, Mode::Two, Mode::Three].into_iter().filter(|mode| *mode <= highest).map(Mode::word).collect()
 }
 
-/// The scheme an agent has to use (AHP §8.2); a token from an OAuth server is a bearer token.
-fn authentication(kind: AuthKind) -> &'static str {
+/// The scheme an agent has to use (AHP §8.2); a token from an OAuth server is a bearer token. Where a credential is demanded
+/// it is never none (§5.3), whether or not anybody can have one.
+fn authentication(kind: AuthKind, is_demanded: bool) -> &'static str {
     match kind {
-        AuthKind::None => "none",
-        AuthKind::Bearer | AuthKind::Oauth2 => "bearer",
+        AuthKind::None if !is_demanded => "none",
+        AuthKind::None | AuthKind::Bearer | AuthKind::Oauth2 => "bearer",
         AuthKind::ApiKey => "api_key",
     }
 }
@@ -135,7 +138,10 @@ fn capability(out: &mut Vec<u8>, c: &Listed) {
     let shaped = c.mode == Mode::Three;
     json::object(out, |members| {
         members.value("accept_fallback", &c.accept_fallback.into());
-        members.text("action_type", c.action_type.word());
+        // No mode but the third takes actions (§5.2).
+        if shaped || c.action_type != ActionType::Action {
+            members.text("action_type", c.action_type.word());
+        }
         members.text("description", &c.description);
         if shaped {
             members.value("input_schema", c.input_schema.as_ref().unwrap_or(&A_QUESTION));
@@ -153,14 +159,45 @@ fn capability(out: &mut Vec<u8>, c: &Listed) {
 mod tests {
     use super::*;
 
+    /// What is published of a site with these lines.
+    fn published(lines: &str) -> Value {
+        let text = format!("[upstream]\nurl = 'http://127.0.0.1:1'\n{lines}");
+        let path = std::path::Path::new("/x.toml");
+        let declaration = crate::site::declare_text(path, &text, &crate::site::testing::Nowhere).unwrap();
+        serde_json::from_slice(&render(&declaration, &Occupied::default())).unwrap()
+    }
+
     #[test]
     fn only_what_a_session_has_is_its_budget() {
-        let text = "[upstream]\nurl = 'http://127.0.0.1:1'\n[token_budget]\nanonymous = '5000/day'";
-        let path = std::path::Path::new("/x.toml");
-        let declaration = crate::site::declare_text(path, text, &crate::site::testing::Nowhere).unwrap();
-        let manifest: Value = serde_json::from_slice(&render(&declaration, &Occupied::default())).unwrap();
+        let manifest = published("[token_budget]\nanonymous = '5000/day'");
         let limits = &manifest["rate_limits"];
         assert_eq!(limits["unauthenticated"], json!({ "requests": "30/minute" }));
         assert_eq!(limits["authenticated"]["token_budget"], "20000/session");
+    }
+
+    #[test]
+    fn what_is_demanded_is_announced() {
+        let one = |lines: &str| format!("[[capabilities]]\nid = 'a'\n{lines}");
+        for (lines, told) in [
+            (String::new(), "none"),
+            (one("type = 'query'\nauth = 'none'"), "none"),
+            (one("type = 'query'\nauth = 'required'"), "bearer"),
+            (one("type = 'commit_action'\nauth = 'none'"), "bearer"),
+            (one("type = 'query'\nauth = 'none'\nahp = { action_type = 'async' }"), "bearer"),
+            ("[policies]\nanonymous_access = false".to_owned(), "bearer"),
+            ("[auth]\ntype = 'api_key'\n".to_owned() + &one("type = 'commit_action'"), "api_key"),
+        ] {
+            assert_eq!(published(&lines)["authentication"], told, "{lines}");
+        }
+    }
+
+    #[test]
+    fn no_mode_but_the_third_takes_actions() {
+        for (mode, told) in [("MODE1", Value::Null), ("MODE2", Value::Null), ("MODE3", "action".into())] {
+            let lines = format!("[[capabilities]]\nid = 'a'\ntype = 'commit_action'\nahp = {{ mode = '{mode}' }}");
+            let manifest = published(&lines);
+            let all = manifest["capabilities"].as_array().unwrap();
+            assert_eq!(all.iter().find(|c| c["name"] == "a").unwrap()["action_type"], told, "{mode}");
+        }
     }
 }

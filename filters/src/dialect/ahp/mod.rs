@@ -29,14 +29,16 @@ pub(crate) use words::compile as answer_template;
 
 use http::Method;
 
-use super::{Announcement, Dialect, Document, Explain, Occupied, Publication, Variant};
+use super::{Announcement, Dialect, Document, Occupied, Publication, Variant};
 use crate::{endpoint::Endpoint, site::Declaration};
 
 /// Where the manifest is (AHP §3.1).
 pub const MANIFEST: &str = "/.well-known/agent.json";
 /// Where it is when the site has a document of its own there: an A2A agent card, say.
 pub(super) const MOVED: &str = "/.well-known/ahp.json";
-/// Where answers that come later are asked for when the site has a conversation of its own.
+/// Where questions are asked when the site has something of its own at the usual path, and where answers are asked for then
+/// that come later.
+const MOVED_CONVERSE: &str = "/.well-known/ahp/converse";
 const MOVED_STATUS: &str = "/.well-known/ahp/status";
 /// The type an agent asks a page for to get the manifest instead (AHP §3.4).
 pub const MEDIA_TYPE: &str = "application/agent+json";
@@ -65,21 +67,23 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     }
 }
 
-/// Where questions are asked, unless the site has something of its own there.
+/// What is called: where questions are asked, and where answers are asked for that come later.
 fn endpoints(declaration: &Declaration, occupied: &Occupied) -> Vec<Endpoint> {
-    let paths = &declaration.settings.paths;
-    let ours: Explain = error::reply;
-    let mut endpoints = Vec::new();
-    if occupied.leaves(&paths.converse) {
-        let path = &paths.converse.path;
-        endpoints.push(Endpoint::call(path, Method::POST, false, ours).served(endpoint::asked()));
-        // Nothing else is below it.
-        endpoints.push(Endpoint::call(path, Method::GET, false, ours).below().served(endpoint::nothing()));
-    }
+    let path = converse_path(declaration, occupied);
     // Where an answer that takes its time is asked for (AHP §9), whichever way the question came.
     let status = format!("{}/{{id}}", status_path(declaration, occupied));
-    endpoints.push(Endpoint::call(&status, Method::GET, false, ours).served(endpoint::status()));
-    endpoints
+    vec![
+        Endpoint::call(path, Method::POST, false, error::told).served(endpoint::asked()),
+        // Nothing else is below it.
+        Endpoint::call(path, Method::GET, false, error::reply).below().served(endpoint::nothing()),
+        Endpoint::call(&status, Method::GET, false, error::reply).served(endpoint::status()),
+    ]
+}
+
+/// Where questions are asked.
+pub(crate) fn converse_path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> &'d str {
+    let converse = &declaration.settings.paths.converse;
+    if occupied.leaves(converse) { &converse.path } else { MOVED_CONVERSE }
 }
 
 /// Where answers that come later are asked for, up to the id: below the conversation, unless that is the site's own.
@@ -96,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_answer_is_asked_for_where_the_site_has_nothing() {
+    fn what_is_asked_and_what_comes_later_is_where_the_site_has_nothing() {
         let text = "[upstream]\nurl = 'http://127.0.0.1:1'\n[[capabilities]]\nid = 'a'\ntype = 'query'\n\
                     [capabilities.ahp]\naction_type = 'async'";
         let path = std::path::Path::new("/x.toml");
@@ -109,7 +113,12 @@ mod tests {
             let published = super::super::openapi::DIALECT.publish;
             let document = published(&declaration, &occupied).exported.unwrap();
             assert!(String::from_utf8_lossy(&document).contains(&format!("{expected}{{session_id}}")));
-            assert!(endpoints(&declaration, &occupied).iter().any(|endpoint| endpoint.declared() == declared));
+            let manifest: serde_json::Value =
+                serde_json::from_slice(&manifest::render(&declaration, &occupied)).unwrap();
+            let asked = manifest["endpoints"]["converse"].as_str().unwrap().to_owned();
+            for path in [declared, asked] {
+                assert!(endpoints(&declaration, &occupied).iter().any(|endpoint| endpoint.declared() == path));
+            }
             occupied.insert("/agent/converse".to_owned());
         }
     }

@@ -213,6 +213,13 @@ fn what_is_written_against_the_safe_default_is_obeyed_with_a_warning() {
             ":8: warning: capabilities[0].requires_user_confirmation: an action that no person confirms",
         ]
     );
+    for mode in ["MODE1", "MODE2"] {
+        let lower = format!("{action}[capabilities.ahp]\nmode = '{mode}'\n");
+        warns(&lower, "capabilities[0].ahp.mode: \"MODE");
+        let told = format!("[capabilities.ahp]\nmode = '{mode}'\naction_type = 'action'\n");
+        warns(&capability(&told), "only MODE3 takes actions");
+        assert_eq!(warned(&with_upstream(&capability(&told.replace("'action'", "'query'")))), Vec::<String>::new());
+    }
     let read = capability("auth = 'none'\nrequires_user_confirmation = false\n");
     assert_eq!(warned(&with_upstream(&read)), Vec::<String>::new());
     warns("[[capabilities]]\nid = 'a'\ntype = 'query'\n", "capabilities[0].endpoint: missing");
