@@ -172,14 +172,9 @@ async fn clause_14_words_are_an_input_where_nothing_is_declared() {
     let pay = action("pay", "\nupstream = { method = \"POST\", path = \"/api/hold\" }");
     let desk = agency::before(&origin).tail(&pay).start().await;
     let sent = || serde_json::from_slice::<Value>(&last_upstream(&origin).body).expect("JSON");
-    let asked = |query: &str| {
-        let beside = json!({ "input": { "amount": 5 }, "context": { "idempotency_key": "k" } });
-        saying(with(question("pay", query), beside).to_string()).bearer(FULL)
-    };
-    assert_success(&desk.ask(Via::H1, asked("pay Alice")).await, "the first");
-    assert_eq!(sent(), json!({ "amount": 5, "query": "pay Alice" }));
-    let other = assert_error(&desk.ask(Via::H1, asked("pay Bob")).await, 400, "invalid_request", "under the same key");
-    assert_eq!(other["reason"], "idempotency_key_reused", "{other}");
+    let instead = with(question("pay", "pay Alice"), json!({ "input": { "amount": 5 } }));
+    assert_success(&desk.ask(Via::H1, saying(instead.to_string()).bearer(FULL)).await, "the first");
+    assert_eq!(sent(), json!({ "amount": 5 }), "an object that was sent in their stead");
     let called = |query: &str| {
         let params =
             json!({ "name": "pay", "arguments": { "query": query, "amount": 5 }, "_meta": { "idempotency_key": "l" } });

@@ -15,7 +15,7 @@ use super::{
     Settings,
     lower_capability::capability_kind,
     mistake::Findings,
-    raw::Item,
+    raw::{self, Item},
     rules_agtp_capability as capabilities, rules_agtp_policy as policy,
     schemas::{Pointed, Schemas},
     verbs::{Named, Placed, Role, paths, tables, verbs},
@@ -265,5 +265,18 @@ fn without_effect(root: &Item, found: &mut Findings) {
         found
             .warning(item.line, "agtp.policies.rcns.enabled", what)
             .hint("write synthesis_enabled = true in agtp.policies");
+    }
+    let tier = root.at(&["agtp", "policies", "rcns", "min_trust_tier"]);
+    if let Some(item) = policies(&["rcns", "enabled"])
+        && tier.is_none_or(|tier| matches!(tier.value, raw::Value::Integer(1)))
+    {
+        // What would make an agent one of tier 1 cannot be verified here.
+        found
+            .warning(
+                item.line,
+                "agtp.policies.rcns.min_trust_tier",
+                "is 1, and no agent is of a better tier than 2 here",
+            )
+            .hint("write min_trust_tier = 2, or nobody gets a contract");
     }
 }

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use ipnet::IpNet;
+use serde_json::{Value, json};
 
 /// `[listen]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +22,11 @@ impl Listen {
     /// Everywhere that this process listens.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.http.iter().chain(&self.https).chain(&self.agtp).copied().chain([self.admin])
+    }
+
+    /// As an operator is shown where a process does listen, whatever its configuration says by now.
+    pub fn shown(&self) -> Value {
+        json!({ "http": self.http, "https": self.https, "agtp": self.agtp, "admin": self.admin })
     }
 
     /// The keys whose values differ and that a running process cannot follow: sockets are bound once.

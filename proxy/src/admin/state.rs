@@ -2,7 +2,6 @@
 
 use std::{fmt::Write, time::SystemTime};
 
-use frontdesk_filters::site::Listen;
 use serde_json::{Value, json};
 
 use crate::live::{self, Live};
@@ -29,7 +28,7 @@ pub(super) fn config(live: &Live) -> Value {
         "warnings": running.warnings(),
         "last_error": failure,
         "not_swapped": live.not_swapped(),
-        "listening": listening(live.bound()),
+        "listening": live.bound().shown(),
         "upstreams": upstreams,
         "store": { "home": format!("{:?}", store.settings().home), "reachable": store.status().reachable },
         "documents": running.snapshot.endpoints.documents(),
@@ -72,11 +71,6 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
     }
     line(!draining, if draining { "draining".into() } else { "taking requests".into() });
     out
-}
-
-/// The addresses in use, which stay as they were at the start whatever the configuration says by now.
-fn listening(bound: &Listen) -> Value {
-    json!({ "http": bound.http, "https": bound.https, "agtp": bound.agtp, "admin": bound.admin })
 }
 
 fn when(at: SystemTime) -> String {

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    listed::BESIDE,
+    listed::{BESIDE, Mode},
     question::Question,
     turn::{Asking, clarified},
 };
@@ -102,8 +102,10 @@ impl Asking<'_> {
         input.extend(found.clone());
         let declared = listed.input_schema.as_ref();
         let knows = |name: &str| declared.is_some_and(|schema| schema["properties"].get(name).is_some());
-        // Where nothing is declared, the words are an input like any other (§6.1).
-        let wanted = knows("query") || declared.is_none();
+        // Where nothing is declared, the words are an input like any other (§6.1), unless an object was sent in their stead: of
+        // a tool's arguments, and of an operation's body, they are one by themselves.
+        let instead = question.input.is_some() && self.dialect == super::DIALECT.name && listed.mode != Mode::Two;
+        let wanted = knows("query") || declared.is_none() && !instead;
         if wanted && !words.is_empty() && !input.contains_key("query") {
             input.insert("query".to_owned(), words.into());
         }

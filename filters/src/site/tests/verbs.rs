@@ -271,6 +271,7 @@ fn what_has_no_effect_is_told() {
     );
     let rcns = spoken("", "", "") + "[agtp.policies.rcns]\nenabled = true\n";
     warns(&rcns, "agtp.policies.rcns.enabled: there is nothing to make a contract of");
+    warns(&rcns, "agtp.policies.rcns.min_trust_tier: is 1, and no agent is of a better tier than 2 here");
     accepts(&rcns.replace("id = 'rooms.find'", "id = 'rooms.find'\nexposed = false"));
     let steps = "steps = [{ capability = 'rooms.find' }]\n";
     accepts(&(rcns + "[[agtp.recipes]]\nname = 'r'\nmethod = 'BOOK'\npath = '/r'\n" + steps));
