@@ -196,8 +196,10 @@ impl Fault {
     }
 }
 
+/// What every challenge begins with (RFC 6750 §3).
+pub(crate) const REALM: &str = "Bearer realm=\"agents\"";
 /// How to prove who one is, where no more is known.
-const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"agents\"");
+pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static(REALM);
 
 /// Whose limit was reached (AHP §11.3, §11.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,12 @@ use crate::{
     text,
 };
 
+/// In which a confirmation's token comes back (design, decision 10), and how that is told.
+pub(crate) const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
+pub(crate) const CONFIRMATION_TOLD: &str = "AICP-Confirmation";
+/// On what was told before.
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
 /// From where a browser asks (W3C Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 

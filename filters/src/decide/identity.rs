@@ -8,7 +8,7 @@ use super::{Decided, Desk};
 use crate::{
     caller::{Caller, Once, Rejected},
     dialect::Explain,
-    fault::{Fault, Refusal},
+    fault::{Fault, REALM, Refusal},
     limits::store_away,
     state::{Amount, Away, Class, Key, Limit, Window},
 };
@@ -111,7 +111,7 @@ impl Desk<'_> {
 fn challenged(reason: &'static str, advice: &'static str, bearer: bool) -> Refusal {
     let error =
         if bearer { format!(", error=\"invalid_token\", error_description=\"{advice}\"") } else { String::new() };
-    let challenge = HeaderValue::try_from(format!("Bearer realm=\"agents\"{error}")).ok();
+    let challenge = HeaderValue::try_from(format!("{REALM}{error}")).ok();
     Refusal { reason, challenge, ..Refusal::from(Fault::Unauthenticated).saying(advice) }
 }
 

@@ -4,7 +4,7 @@ use http::HeaderValue;
 
 use crate::{
     caller::Caller,
-    fault::{Fault, Refusal},
+    fault::{CHALLENGE, Fault, REALM, Refusal},
     site::{AuthNeed, Capability, CapabilityKind, Monitoring, Settings},
 };
 
@@ -54,7 +54,7 @@ impl<'a> Authority<'a> {
             || capability.requires_strong_authentication
             || is_monitor && monitoring == Monitoring::RequiresAuth;
         if needed && !self.has_credential {
-            let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
+            let challenge = Some(CHALLENGE);
             let required_scopes = capability.required_scopes.clone();
             return Err(Refusal { challenge, required_scopes, ..Fault::Unauthenticated.into() });
         }
@@ -85,7 +85,7 @@ impl<'a> Authority<'a> {
 /// RFC 6750 §3.1.
 fn missing_scope(capability: &Capability) -> Refusal {
     let scopes = capability.required_scopes.join(" ");
-    let challenge = format!("Bearer realm=\"agents\", error=\"insufficient_scope\", scope=\"{}\"", quotable(&scopes));
+    let challenge = format!("{REALM}, error=\"insufficient_scope\", scope=\"{}\"", quotable(&scopes));
     let plural = if capability.required_scopes.len() == 1 { "scope" } else { "scopes" };
     let detail = format!("This needs the {plural} {}.", capability.required_scopes.join(", "));
     Refusal {
@@ -99,7 +99,7 @@ fn missing_scope(capability: &Capability) -> Refusal {
 fn too_weak(settings: &Settings) -> Refusal {
     let strong = settings.auth.strong_acr.join(" ");
     let challenge = format!(
-        "Bearer realm=\"agents\", error=\"insufficient_user_authentication\", \
+        "{REALM}, error=\"insufficient_user_authentication\", \
          error_description=\"A stronger authentication is required\", acr_values=\"{}\"",
         quotable(&strong)
     );

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long a key stands for its call.
-pub(super) const KEPT: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// Where the secret is that tokens are signed with, and for how long. Who restarts, or stands beside us, reads the same.
 const SECRET: (&str, Duration) = ("k:confirmation", Duration::from_secs(365 * 24 * 3600));
 /// Bytes of a token before its signature: when it ends, and what makes it like no other.

@@ -17,7 +17,7 @@ use crate::{
     desk::Desk,
     endpoint::Endpoint,
     etag,
-    fault::{Fault, Refusal},
+    fault::{CHALLENGE, Fault, Refusal},
     firewall::{Flags, blocked},
     problem,
     reply::Reply,
@@ -84,7 +84,7 @@ impl Service {
         found: &mut Flags,
     ) -> Result<Reply, Refusal> {
         if self.handoff.needs_credential && !request.caller.has_credential() {
-            let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
+            let challenge = Some(CHALLENGE);
             let detail = "This address needs a credential: an API key or a token of this site.";
             return Err(Refusal { challenge, ..Refusal::from(Fault::Unauthenticated).saying(detail) });
         }

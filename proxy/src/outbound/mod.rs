@@ -35,6 +35,7 @@ pub use page::{Body, Rest};
 pub use read::Question;
 
 use crate::{
+    framing::announced,
     live::{Live, Running},
     upstream::KEPT,
 };
@@ -196,8 +197,9 @@ impl Outbound {
 fn is_stray(session: &HttpSession) -> bool {
     let HttpSession::H1(session) = session else { return false };
     session.resp_header().is_some_and(|head| {
-        let length = head.headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
-        head.status == StatusCode::NO_CONTENT && (length || head.headers.contains_key(header::TRANSFER_ENCODING))
+        let announces = announced(&head.headers).is_some_and(|length| length > 0)
+            || head.headers.contains_key(header::TRANSFER_ENCODING);
+        head.status == StatusCode::NO_CONTENT && announces
     })
 }
 

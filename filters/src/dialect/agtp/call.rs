@@ -1,6 +1,6 @@
 //! An endpoint that is called: the request into an ask, what became of it into an answer (AGTP-API §13.2, A27).
 
-use http::{HeaderName, HeaderValue};
+use http::HeaderValue;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -19,15 +19,10 @@ use crate::{
     desk::{Account, Ask, Authority, Called, Carried, Desk, Done, Outcome, Talk, Turned, records, ticket::Wish},
     fault::{Fault, Refusal},
     limits::store_away,
-    serve::{Incoming, checked_key},
+    serve::{CONFIRMATION, Incoming, REPLAYED, checked_key},
     site::Capability,
     state::Amount,
 };
-
-/// The token of a confirmation (design, decision 10).
-const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
-/// On what was told before.
-pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// What an endpoint is called with.
 pub(super) enum Given<'a> {

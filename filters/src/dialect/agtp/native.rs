@@ -5,13 +5,13 @@ use super::{
     calling::{Calling, Parameters},
     catalog::FLOOR,
     describe, discover, floor, human, lifecycle,
-    once::{KEPT, once},
+    once::once,
     path::Asked,
     said::{Said, Wrong},
     session,
     template::Template,
 };
-use crate::desk::Desk;
+use crate::desk::{Desk, records::KEPT};
 
 /// What `DISCOVER` has of its own, by the first segment (§5.9).
 pub(crate) const RESERVED: [&str; 7] = ["methods", "agents", "genesis", "tools", "apis", "patterns", "contracts"];

@@ -7,7 +7,6 @@ use http::HeaderValue;
 use serde_json::{Map, Value, json};
 
 use super::{
-    call::REPLAYED,
     calling::Calling,
     contract::holder,
     error, jws,
@@ -16,14 +15,13 @@ use super::{
 use crate::{
     desk::{
         Desk,
-        records::{fingerprint, seconds},
+        records::{KEPT, fingerprint, seconds},
     },
     fault::{Fault, Refusal},
+    serve::REPLAYED,
     state::{Change, Committed, Expect, Put, Record},
 };
 
-/// How long a key stands for what was told.
-pub(super) const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// Seconds after which nobody is believed to be at it any more.
 const PATIENCE: u64 = 30;
 

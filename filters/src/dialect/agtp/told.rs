@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     desk::{Asked, Done, rfc3339},
+    serve::CONFIRMATION_TOLD,
     site::{Capability, Settings},
 };
 
@@ -92,7 +93,7 @@ pub(super) fn confirmation(asked: &Asked) -> Wrong {
         "consequence": asked.consequence,
         "expires_at": rfc3339(expires),
         "token": asked.token,
-        "header": "AICP-Confirmation",
+        "header": CONFIRMATION_TOLD,
         "input": asked.input,
     });
     let message =

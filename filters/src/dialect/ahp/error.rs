@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderValue, StatusCode, header};
+use http::{StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::{
@@ -78,9 +78,6 @@ fn completed(refusal: &Refusal) -> Cow<'_, Refusal> {
         let own = completed.to_mut();
         own.scope = own.scope.or(Some(Scope::Ip));
         own.retry_after = own.retry_after.or(Some(A_WHILE));
-    }
-    if refusal.fault == Fault::Named(StatusCode::UNAUTHORIZED) && refusal.challenge.is_none() {
-        completed.to_mut().challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
     }
     if status(refusal.fault) == StatusCode::SERVICE_UNAVAILABLE && refusal.retry_after.is_none() {
         completed.to_mut().retry_after = Some(SOON);

@@ -17,16 +17,13 @@ use crate::{
     fault::{Fault, Refusal},
     media, problem,
     reply::Reply,
-    serve::{About, Incoming, Serve, Served},
+    serve::{About, CONFIRMATION, CONFIRMATION_TOLD, Incoming, REPLAYED, Serve, Served},
     site::{Capability, Snapshot},
     text::once,
 };
 
-/// The token of a confirmation (design, decision 10).
-const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
 /// What the agent believes to call (§8.2).
 const CAPABILITY: HeaderName = HeaderName::from_static("aicp-capability");
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
 
 const VARY: HeaderValue = HeaderValue::from_static("Accept, Authorization, X-AHP-Key");
@@ -184,7 +181,7 @@ impl AtEndpoint {
             "consequence": asked.consequence,
             "expires_at": rfc3339(expires),
             "token": asked.token,
-            "header": "AICP-Confirmation",
+            "header": CONFIRMATION_TOLD,
         });
         let again = json!({
             "id": capability.id,

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use async_trait::async_trait;
-use http::{HeaderValue, StatusCode, header};
+use http::{StatusCode, header};
 use serde_json::{Map, json};
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 use crate::{
     caller::{Caller, Proof},
     desk::{Authority, Desk},
-    fault::{Fault, Refusal},
+    fault::{CHALLENGE, Fault, Refusal},
     problem,
     reply::Reply,
     serve::{Incoming, Serve, Served},
@@ -36,7 +36,7 @@ impl Serve for Interface {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let caller = request.caller;
         if !caller.has_credential() {
-            let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
+            let challenge = Some(CHALLENGE);
             let refusal = Refusal { challenge, ..Fault::Unauthenticated.into() };
             let reply = self.told(&refusal, request.accept().as_deref());
             return Served { reason: Some(refusal.reason), ..reply.into() };

@@ -11,9 +11,10 @@ use super::{
         },
         arguments::Function,
     },
-    CONFIRMATION, VERSION, operation_path,
+    VERSION, operation_path,
 };
 use crate::{
+    serve::CONFIRMATION_TOLD,
     site::{AuthKind, Capability, Declaration},
     text::clip,
 };
@@ -91,7 +92,8 @@ fn operation(
         more.push_str(&format!(" GET it ({polled}) until `status` is success, failed or expired."));
     }
     if capability.is_some_and(Capability::is_confirmed) {
-        let token = function.confirmed_as().map_or_else(|| format!("the header {CONFIRMATION}"), |n| format!("`{n}`"));
+        let token =
+            function.confirmed_as().map_or_else(|| format!("the header {CONFIRMATION_TOLD}"), |n| format!("`{n}`"));
         more.push_str(&format!(" A person confirms it: call, show them the question, call again with {token}."));
     }
     let room = LONGEST.saturating_sub(more.chars().count());

@@ -22,9 +22,6 @@ use crate::{endpoint::Endpoint, serve::Serve, site::Declaration};
 /// The version of the format.
 pub(crate) const VERSION: &str = "3.1.0";
 
-/// What a confirmation's token is sent back in by whoever cannot say it in the body.
-const CONFIRMATION: &str = "AICP-Confirmation";
-
 /// The row in the table of dialects. An operation is refused as the handshake has it (AHP §E.2, §10).
 pub const DIALECT: Dialect = Dialect { name: "openapi", publish, explain: ahp::error::reply };
 

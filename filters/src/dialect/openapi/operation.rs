@@ -4,16 +4,13 @@ use async_trait::async_trait;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{
-    super::{
-        ahp::{self, Question, Said},
-        arguments::Function,
-    },
-    CONFIRMATION,
+use super::super::{
+    ahp::{self, Question, Said},
+    arguments::Function,
 };
 use crate::{
     desk::{Desk, Turned},
-    serve::{About, Incoming, Serve, Served},
+    serve::{About, CONFIRMATION, Incoming, Serve, Served},
     site::Settings,
 };
 

@@ -15,7 +15,7 @@ mod shape;
 use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, Method};
 
 use self::{envelope::Problem, passing::Passing};
 use super::wire::HANDLER_FAILED;
@@ -24,7 +24,7 @@ use crate::{
     decide::{Proven, prove},
     desk::Desk,
     endpoint::Endpoint,
-    fault::{Fault, Refusal},
+    fault::{CHALLENGE, Fault, Refusal},
     serve::{Incoming, Serve, Served},
     site::Settings,
     text,
@@ -111,6 +111,6 @@ fn known(caller: &Caller) -> Result<(), Refusal> {
 }
 
 fn unknown(detail: impl Into<Cow<'static, str>>) -> Refusal {
-    let challenge = Some(HeaderValue::from_static("Bearer realm=\"agents\""));
+    let challenge = Some(CHALLENGE);
     Refusal { challenge, ..Fault::Unauthenticated.into() }.saying(detail)
 }
