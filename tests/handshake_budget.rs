@@ -3,7 +3,7 @@
 use crate::support::calls::FULL;
 use crate::support::handshake::{asking, assert_error, assert_reply, polling, question, session, with};
 use crate::support::rates::rate;
-use crate::support::{Desk, Origin, Reply, Request, SOON, Via, agency, eventually};
+use crate::support::{Desk, Gate, Origin, Reply, Request, SOON, Via, agency, eventually};
 use serde_json::{Value, json};
 
 /// An agency whose own concierge says that each answer costs so much.
@@ -94,6 +94,36 @@ async fn clause_33_budgets_hold_for_many_at_once() {
     }
     // What an answer costs is known when it came: one estimate each may be under way, and no more.
     assert!((1..=7).contains(&answered), "{answered} answers of 400 tokens out of 2,000");
+}
+
+#[tokio::test]
+async fn clause_33_what_is_only_reserved_is_worth_a_moments_wait() {
+    let gate = Gate::closed();
+    let origin = Origin::start({
+        let gate = gate.clone();
+        move |r: &Request| match r.target.as_str() {
+            "/api/advice" => {
+                let told = json!({ "response": { "answer": "By train." }, "meta": { "tokens_used": 100 } });
+                Reply::new(200).header("Content-Type", "application/json").wait(&gate).then(told.to_string()).into()
+            }
+            _ => agency::says(r),
+        }
+    })
+    .await;
+    let desk = agency::before(&origin).set("token_budget", "daily = \"500/day\"\nmax_response = 490").start().await;
+    let first = async || assert_reply(&desk.ask(Via::H1, asking(&advice())).await, "the first");
+    let (_, ()) = tokio::join!(first(), async {
+        let asked = async || origin.requests().iter().any(|r| r.target == "/api/advice");
+        eventually("it is under way", SOON, asked).await;
+        let refused = desk.ask(Via::H1, asking(&advice())).await;
+        let reply = assert_error(&refused, 429, "rate_limited", "reserved, not used up");
+        assert_eq!((&reply["scope"], &reply["retry_after"]), (&json!("ip"), &json!(1)), "{reply}");
+        assert!(reply["message"].as_str().is_some_and(|m| m.contains("reserved for answers")), "{reply}");
+        let metrics = desk.admin_get("/metrics").await.text();
+        assert!(metrics.contains("frontdesk_rejections_total{reason=\"tokens_reserved\"} 1"), "{metrics}");
+        gate.open();
+    });
+    desk.told(&advice()).await;
 }
 
 /// A site with much to say.

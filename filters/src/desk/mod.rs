@@ -83,6 +83,7 @@ use crate::{
     fault::{Fault, Refusal},
     handoff::Source,
     harness::Harness,
+    limits::budget::UnderWay,
     site::{Capability, Snapshot},
     state::{Counters, Records},
 };
@@ -100,6 +101,8 @@ pub struct Desk<'a> {
     /// Records that are signed.
     pub chains: &'a Chains,
     pub counters: &'a dyn Counters,
+    /// What is reserved of the token budgets among them.
+    pub under_way: &'a UnderWay,
     /// What the site's pages say.
     pub library: &'a Library,
     pub background: &'a dyn Background,

@@ -90,6 +90,7 @@ pub(super) fn at_desk<T>(around: &Around, snapshot: &Snapshot, work: impl FnOnce
         kept: &kept,
         chains: &chains,
         counters: &counters,
+        under_way: &Default::default(),
         library: &library,
         background: around,
         outside: around,

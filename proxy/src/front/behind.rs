@@ -172,6 +172,7 @@ impl Front {
             kept: &self.kept,
             chains: &self.chains,
             counters: running.store.counters.as_ref(),
+            under_way: &running.store.under_way,
             library,
             background,
             outside: self.outbound.as_ref(),

@@ -14,6 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use frontdesk_filters::{
+    limits::budget::UnderWay,
     site::{self, StoreHome},
     state::{Counters, Records, Settlement},
 };
@@ -31,6 +32,8 @@ fn millis(length: Duration) -> i64 {
 pub struct Store {
     pub counters: Arc<dyn Counters>,
     pub records: Arc<dyn Records>,
+    /// What is reserved of the token budgets among the counts.
+    pub under_way: UnderWay,
     home: Arc<dyn Home>,
     /// `None` where the home cannot be away.
     guarded: Option<Arc<Guarded>>,
@@ -119,7 +122,7 @@ impl Store {
         guarded: Option<Arc<Guarded>>,
         settings: &site::Store,
     ) -> Arc<Self> {
-        Arc::new(Self { counters, records, home, guarded, settings: settings.clone() })
+        Arc::new(Self { counters, records, under_way: UnderWay::default(), home, guarded, settings: settings.clone() })
     }
 }
 

@@ -46,7 +46,7 @@ impl Spoken {
         let budgets = &desk.snapshot.budgets;
         let answer = budgets.ceiling(None);
         let wanted = (asked, answer, LEAST.min(answer));
-        let refusal = match budgets.reserve(desk.counters, caller, &session, wanted).await {
+        let refusal = match budgets.reserve((desk.counters, desk.under_way), caller, &session, wanted).await {
             Ok(reserved) => return Ok(Some(Charged { reserved, asked })),
             Err(NotReserved::Exhausted(refusal)) => *refusal,
             Err(NotReserved::Away) => store_away(),

@@ -168,8 +168,8 @@ impl Asking<'_> {
             words + question.input.as_ref().map_or(0, |input| Value::from(input.clone()).to_string().len() as u64 / 4);
         let budgets = &desk.snapshot.budgets;
         let answer = budgets.ceiling(context.max_tokens);
-        let reserved = budgets.reserve(desk.counters, request.caller, &session.id, (asked, answer, LEAST.min(answer)));
-        match reserved.await {
+        let (counts, wanted) = ((desk.counters, desk.under_way), (asked, answer, LEAST.min(answer)));
+        match budgets.reserve(counts, request.caller, &session.id, wanted).await {
             Ok(reserved) => {
                 Ok(super::turn::Turn { chosen, session, reserved, asked, standing, kept: Default::default() })
             }

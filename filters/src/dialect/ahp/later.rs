@@ -19,7 +19,7 @@ use crate::{
         ticket::{State, Ticket, Tickets, Wish},
     },
     fault::{Fault, Refusal},
-    limits::budget::Reserved,
+    limits::budget::Purse,
     site::Snapshot,
 };
 
@@ -93,7 +93,7 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
     };
     let is_bounded = question.context.max_tokens.is_some();
     let ending =
-        || Box::new(Ending { id: id.clone(), reserved: turn.reserved, manner: wish.manner.clone(), is_bounded });
+        || Box::new(Ending { id: id.clone(), purse: turn.reserved.purse, manner: wish.manner.clone(), is_bounded });
     let account = crate::desk::Account::accepted(desk.snapshot, listed.index);
     match desk.background.run(errand, ending()).await {
         Ok(None) => Ok((id, account)),
@@ -155,7 +155,7 @@ fn chosen(manner: &Value) -> (Chosen, u64) {
 /// What is done when a call in the background has ended.
 struct Ending {
     id: String,
-    reserved: Reserved,
+    purse: Purse,
     manner: Value,
     /// Who asked named a bound, and meant it.
     is_bounded: bool,
@@ -163,7 +163,7 @@ struct Ending {
 
 impl Ending {
     /// Pays for an answer that is longer than what was reserved for it, so that it may be told whole; whether it did.
-    async fn paid(&mut self, desk: &Desk<'_>, outcome: &Outcome) -> bool {
+    async fn paid(&self, desk: &Desk<'_>, outcome: &Outcome) -> bool {
         let converse = &desk.snapshot.converse;
         let named = self.manner["name"].as_str().and_then(|name| converse.named(name));
         let (Outcome::Done(done), Some((listed, prepared)), false) = (outcome, named, self.is_bounded) else {
@@ -175,7 +175,7 @@ impl Ending {
         }
         let answer = Answer::of(converse, (listed, prepared), &chosen, (done, &data), most);
         // What was reserved was given back when it was accepted.
-        answer.over(listed, most) > 0 && self.reserved.grow(desk.counters, answer.spent.of(0)).await
+        answer.over(listed, most) > 0 && self.purse.take(desk.counters, answer.spent.of(0)).await
     }
 }
 
@@ -197,7 +197,7 @@ impl Finish for Ending {
         };
         let (body, spent) = ended(&desk.snapshot.converse, &ticket);
         if !paid {
-            let _ = self.reserved.charge(desk.counters, spent.of(0)).await;
+            let _ = self.purse.charge(desk.counters, spent.of(0)).await;
         }
         if let Some(url) = &ticket.wish.callback
             && let Err(why) = desk.outside.deliver(url, body.to_string().into()).await

@@ -14,10 +14,11 @@ use super::{
 };
 
 /// Refusals that are a limit's doing.
-const LIMITS: [(&str, &str); 13] = [
+const LIMITS: [(&str, &str); 14] = [
     ("rate_limited", "[rate_limits]: too many requests"),
     ("session_tokens", "[token_budget]: a session's tokens"),
     ("daily_tokens", "[token_budget]: a day's tokens"),
+    ("tokens_reserved", "[token_budget]: what is left, by answers under way"),
     ("desk_full", "too many questions wait for a person"),
     ("max_connections", "protection.max_connections: had to wait"),
     ("site_busy", "upstream.max_requests: the site had enough to do"),

@@ -171,6 +171,7 @@ impl Stall {
             kept: &self.kept,
             chains: &self.chains,
             counters: &self.counters,
+            under_way: &Default::default(),
             library: &self.library,
             background: &self.around,
             outside: &self.around,
