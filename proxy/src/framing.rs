@@ -15,6 +15,13 @@ pub fn announced(headers: &HeaderMap) -> Option<u64> {
     digits(headers.get(header::CONTENT_LENGTH)?.as_bytes())
 }
 
+/// Whether a body is in chunks, by the last `Transfer-Encoding` of its head: what does not end with `chunked` ends with
+/// the connection (RFC 9112 §6.3).
+pub fn is_chunked(codings: &[u8]) -> bool {
+    let last = codings.rsplit(|byte| *byte == b',').next().unwrap_or_default();
+    last.trim_ascii().eq_ignore_ascii_case(b"chunked")
+}
+
 /// Whether the body stays away until it is asked for (`Expect: 100-continue`, RFC 9110 §10.1.1).
 pub fn is_held_back(headers: &HeaderMap) -> bool {
     headers.get(header::EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))

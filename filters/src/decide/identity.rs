@@ -9,8 +9,8 @@ use crate::{
     caller::{Caller, Once, Rejected},
     dialect::Explain,
     fault::{Fault, REALM, Refusal},
-    limits::store_away,
-    state::{Amount, Away, Class, Key, Limit, Window},
+    limits::{Held, Policies, store_away},
+    state::{Amount, Away, Class, Counters, Key, Limit, Taken, Window},
 };
 
 /// Why somebody is nobody in particular.
@@ -55,6 +55,26 @@ impl Unproven {
     }
 }
 
+impl Unproven {
+    /// What somebody is told, and where the limit of their address stands: what is not valid counts against it.
+    pub(super) async fn counted<'p>(
+        self,
+        policies: &'p Policies,
+        counters: &dyn Counters,
+        caller: &Caller,
+    ) -> (Refusal, Option<(Held<'p>, Taken)>) {
+        let refusal = self.refusal();
+        // Nobody is to blame for what is not known.
+        let amount = if self.is_unknown() { Amount::NOTHING } else { Amount::ONE };
+        let held = policies.held_for_failure(caller);
+        match held.take(counters, amount).await {
+            Ok(taken) if taken.granted.is_none() => (held.exceeded(&taken), Some((held, taken))),
+            Ok(taken) => (refusal, Some((held, taken))),
+            Err(Away) => (refusal, None),
+        }
+    }
+}
+
 impl Desk<'_> {
     /// Who is asking, and what of it is not proven. Nonces are used up.
     pub(super) async fn identified(&self, on_page: bool) -> (Caller, Option<Unproven>) {
@@ -89,21 +109,12 @@ impl Desk<'_> {
             .then_some(Unproven::Anonymous)
     }
 
-    /// Refuses somebody; what is not valid counts against the address it came from.
+    /// Refuses somebody.
     pub(super) async fn unproven(&self, caller: Caller, unproven: Unproven, explain: Explain) -> Decided {
-        let refusal = unproven.refusal();
         let wants_keys = unproven.might_be_news();
-        // Nobody is to blame for what is not known.
-        let amount = if unproven.is_unknown() { Amount::NOTHING } else { Amount::ONE };
-        let held = self.snapshot.policies.held_for_failure(&caller);
-        let decided = match self.take(&held, amount).await {
-            Ok(taken) => {
-                let refusal = if taken.granted.is_some() { refusal } else { held.exceeded(&taken) };
-                self.told(caller, Err(refusal.into()), explain, Some((&held, &taken)))
-            }
-            Err(Away) => self.told(caller, Err(refusal.into()), explain, None),
-        };
-        Decided { wants_keys, ..decided }
+        let (refusal, standing) = unproven.counted(&self.snapshot.policies, self.counters, &caller).await;
+        let standing = standing.as_ref().map(|(held, taken)| (held, taken));
+        Decided { wants_keys, ..self.told(caller, Err(refusal.into()), explain, standing) }
     }
 }
 

@@ -11,9 +11,9 @@ use super::identity::Unproven;
 use crate::{
     caller::Caller,
     fault::Refusal,
-    limits::{Counted, Held, store_away},
+    limits::{Counted, store_away},
     site::Snapshot,
-    state::{Amount, Away, Counters, Settlement, Taken},
+    state::{Amount, Away, Counters},
 };
 
 /// Who calls after all.
@@ -56,9 +56,9 @@ pub(crate) async fn prove(
         return Ok(Proven { caller: None, standing: Vec::new() });
     };
     let held = snapshot.policies.held(CALL, &proven);
-    match take(counters, &held, Amount::ONE).await {
+    match held.take(counters, Amount::ONE).await {
         Ok(taken) if taken.granted.is_some() => {
-            give_back(counters, &snapshot.policies.held(CALL, caller)).await;
+            snapshot.policies.held(CALL, caller).give_back(counters).await;
             Ok(Proven { standing: held.fields(&taken), caller: Some(proven) })
         }
         Ok(taken) => {
@@ -69,35 +69,8 @@ pub(crate) async fn prove(
     }
 }
 
-/// What is not valid counts against the address it came from.
 async fn refuse(snapshot: &Snapshot, counters: &dyn Counters, caller: &Caller, unproven: Unproven) -> Box<Disproved> {
-    let (refusal, wants_keys) = (unproven.refusal(), unproven.might_be_news());
-    let amount = if unproven.is_unknown() { Amount::NOTHING } else { Amount::ONE };
-    let held = snapshot.policies.held_for_failure(caller);
-    Box::new(match take(counters, &held, amount).await {
-        Ok(taken) => {
-            let refusal = if taken.granted.is_some() { refusal } else { held.exceeded(&taken) };
-            Disproved { refusal, standing: held.fields(&taken), wants_keys }
-        }
-        Err(Away) => Disproved { refusal, standing: Vec::new(), wants_keys },
-    })
-}
-
-async fn take(counters: &dyn Counters, held: &Held<'_>, amount: Amount) -> Result<Taken, Away> {
-    let (limits, len) = held.limits();
-    counters.take(&limits[..len], amount).await
-}
-
-/// One request, to each of these; as far as it can still be told which window it was taken from.
-async fn give_back(counters: &dyn Counters, held: &Held<'_>) {
-    let (limits, len) = held.limits();
-    let Ok(seen) = counters.take(&limits[..len], Amount::NOTHING).await else { return };
-    let settlements: Vec<Settlement> = limits[..len]
-        .iter()
-        .zip(&seen.levels)
-        .filter(|(_, level)| level.is_counted())
-        .map(|(limit, level)| Settlement { key: limit.key, window: limit.window, period: level.period, by: -1 })
-        .collect();
-    // Where it cannot be given back it stays counted: the stricter side.
-    let _ = counters.settle(&settlements).await;
+    let (refusal, standing) = unproven.counted(&snapshot.policies, counters, caller).await;
+    let standing = standing.map(|(held, taken)| held.fields(&taken)).unwrap_or_default();
+    Box::new(Disproved { refusal, standing, wants_keys: unproven.might_be_news() })
 }

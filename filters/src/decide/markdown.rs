@@ -96,7 +96,7 @@ impl Desk<'_> {
     async fn content_taken(&self, caller: &Caller) -> Result<Vec<(HeaderName, HeaderValue)>, Made> {
         let held = self.snapshot.policies.held(Counted::Content, caller);
         let explain = self.snapshot.manifest_explain;
-        match self.take(&held, Amount::ONE).await {
+        match held.take(self.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {
                 let refusal = held.exceeded(&taken);
                 let told = self.told(caller.clone(), Err(refusal.into()), explain, Some((&held, &taken)));

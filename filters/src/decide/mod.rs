@@ -146,7 +146,7 @@ impl Desk<'_> {
             return Box::pin(self.unproven(caller, unproven, explain)).await;
         }
         let held = self.snapshot.policies.held(endpoint.counted(self.request.method), &caller);
-        let taken = match self.take(&held, Amount::ONE).await {
+        let taken = match held.take(self.counters, Amount::ONE).await {
             Ok(taken) => Some(taken),
             // What is published was never a secret and costs nothing: it stays.
             Err(Away) if published => None,
@@ -201,7 +201,7 @@ impl Desk<'_> {
             false => (Counted::Site, problem::reply),
         };
         let held = policies.held(counted, &caller);
-        match self.take(&held, Amount::ONE).await {
+        match held.take(self.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {
                 let told = self.told(caller, Err(held.exceeded(&taken).into()), explain, Some((&held, &taken)));
                 Decided { agents: instead, ..told }
@@ -213,11 +213,6 @@ impl Desk<'_> {
             // The page fails open.
             Ok(_) | Err(Away) => Decided::pass(caller, making),
         }
-    }
-
-    async fn take(&self, held: &Held<'_>, amount: Amount) -> Result<Taken, Away> {
-        let (limits, len) = held.limits();
-        self.counters.take(&limits[..len], amount).await
     }
 
     /// What somebody is told who is over a limit of an agent endpoint: to wait as long as that takes, or longer where

@@ -51,7 +51,7 @@ pub async fn decide_unread(
     };
     let desk = Desk { snapshot, counters, request: &request, serve: None };
     let held = snapshot.policies.held(Counted::Call { action: false }, &caller);
-    let decided = match desk.take(&held, Amount::ONE).await {
+    let decided = match held.take(counters, Amount::ONE).await {
         Ok(taken) if taken.granted.is_none() => {
             let explain: Explain = snapshot.spoken.as_ref().map_or(problem::reply, |spoken| spoken.explain());
             desk.told(caller, Err(held.exceeded(&taken).into()), explain, Some((&held, &taken)))
@@ -99,7 +99,7 @@ impl Desk<'_> {
         } else {
             let held = self.snapshot.policies.held(counted, &caller);
             let serve = || Ok(Says::Serve(spoken.clone(), Vec::new()));
-            match self.take(&held, Amount::ONE).await {
+            match held.take(self.counters, Amount::ONE).await {
                 Ok(taken) => {
                     let outcome = match taken.granted {
                         None => Err(self.exceeded(&held, &taken, &caller).await),

@@ -12,7 +12,7 @@ use crate::{
     caller::{Agent, Caller},
     fault::{Fault, Refusal, Scope},
     site::{Rate, RateLimits, Settings},
-    state::{Class, Key, Level, Limit, Subject, TOGETHER, Taken, Window},
+    state::{Amount, Away, Class, Counters, Key, Level, Limit, Settlement, Subject, TOGETHER, Taken, Window},
 };
 
 /// How much of a limit is used when the operator hears of it, in hundredths.
@@ -208,6 +208,27 @@ impl<'a> Held<'a> {
     pub(crate) fn limits(&self) -> ([Limit; TOGETHER], usize) {
         const NOTHING: Limit = Limit { key: Key::NONE, most: 0, window: Window::Fixed(Duration::ZERO) };
         (self.limits.map(|limit| limit.unwrap_or(NOTHING)), self.len)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Takes so much of each, from all of them or from none.
+    pub(crate) async fn take(&self, counters: &dyn Counters, amount: Amount) -> Result<Taken, Away> {
+        let (limits, len) = self.limits();
+        counters.take(&limits[..len], amount).await
+    }
+
+    /// Gives one request back to each of them; as far as it can still be told which window it was taken from.
+    pub(crate) async fn give_back(&self, counters: &dyn Counters) {
+        let Ok(seen) = self.take(counters, Amount::NOTHING).await else { return };
+        let limits = self.limits.iter().flatten().zip(&seen.levels).filter(|(_, level)| level.is_counted());
+        let settlements: Vec<Settlement> = limits
+            .map(|(limit, level)| Settlement { key: limit.key, window: limit.window, period: level.period, by: -1 })
+            .collect();
+        // Where it cannot be given back it stays counted: the stricter side.
+        let _ = counters.settle(&settlements).await;
     }
 
     /// Each policy with where it stands.

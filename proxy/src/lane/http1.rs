@@ -17,7 +17,7 @@ use pingora::{
 use tokio::time::sleep;
 
 use super::line;
-use crate::{accept::Conn, answer};
+use crate::{accept::Conn, answer, framing::is_chunked};
 
 /// Room for a head, and a small body behind it.
 const HEAD: usize = 2 * 1024;
@@ -225,10 +225,8 @@ fn framing(method: &Method, head: &ResponseHeader) -> Framing {
         return Framing::Bodiless;
     }
     match head.headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
-        Some(codings) => {
-            let last = codings.as_bytes().rsplit(|byte| *byte == b',').next().unwrap_or_default();
-            if last.trim_ascii().eq_ignore_ascii_case(b"chunked") { Framing::Chunked } else { Framing::Close }
-        }
+        Some(codings) if is_chunked(codings.as_bytes()) => Framing::Chunked,
+        Some(_) => Framing::Close,
         None => {
             let length = header_value_content_length(head.headers.get(header::CONTENT_LENGTH));
             length.map_or(Framing::Close, |length| Framing::Length(length as u64))

@@ -12,7 +12,7 @@ use pingora::{
     http::{ResponseHeader, header_value_from_raw},
 };
 
-use crate::framing::digits;
+use crate::framing::{digits, is_chunked};
 
 /// Headers of an answer at most.
 const MOST: usize = 256;
@@ -77,9 +77,7 @@ impl Head {
     /// the connection. Lengths that differ, or are none, frame nothing.
     pub(super) fn framing(&self) -> Result<Framing> {
         if let Some(codings) = self.values(b"transfer-encoding").next_back() {
-            let last = codings.rsplit(|byte| *byte == b',').next().unwrap_or_default();
-            let chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
-            return Ok(if chunked { Framing::Chunked } else { Framing::Close });
+            return Ok(if is_chunked(codings) { Framing::Chunked } else { Framing::Close });
         }
         let mut lengths = self.values(b"content-length").flat_map(|value| value.split(|byte| *byte == b','));
         let Some(first) = lengths.next() else { return Ok(Framing::Close) };

@@ -72,8 +72,7 @@ impl Spoken {
             return Ok(());
         }
         let held = desk.snapshot.policies.held_beside(true, None, calling.incoming.caller);
-        let (limits, len) = held.limits();
-        let refusal = match desk.counters.take(&limits[..len], Amount::ONE).await {
+        let refusal = match held.take(desk.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_some() => return Ok(()),
             Ok(taken) => held.exceeded(&taken),
             Err(_) => store_away(),

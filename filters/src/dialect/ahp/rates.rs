@@ -23,11 +23,10 @@ impl Asking<'_> {
         let policies = &desk.snapshot.policies;
         let agent = question.context.requesting_agent.as_deref();
         let held = policies.held_beside(listed.is_action, agent, request.caller);
-        let (limits, len) = held.limits();
-        if len == 0 {
+        if held.is_empty() {
             return Ok(Vec::new());
         }
-        let beside = match desk.counters.take(&limits[..len], Amount::ONE).await {
+        let beside = match held.take(desk.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {
                 // It is another limit than the one that was looked at before.
                 let standing = held.fields(&taken);
@@ -37,8 +36,7 @@ impl Asking<'_> {
             Err(_) => return Err(crate::limits::store_away().into()),
         };
         let held = policies.held(Counted::Call { action: false }, request.caller);
-        let (limits, len) = held.limits();
-        let before = match desk.counters.take(&limits[..len], Amount::NOTHING).await {
+        let before = match held.take(desk.counters, Amount::NOTHING).await {
             Ok(taken) => held.fields(&taken),
             // What was looked at before is told as it was then.
             Err(_) => return Ok(Vec::new()),
