@@ -76,15 +76,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether a template can be used.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it.
-    pub fn compile(template: &str) -> Result<(), String> {
-        TEMPLATES.template_from_named_str("summary", template).map(drop).map_err(|e| e.to_string())
-    }
-
     pub(super) fn of(capability: &Capability, settings: &Settings) -> Self {
         let description = capability.description.clone().unwrap_or_else(|| capability.id.clone());
         Self {

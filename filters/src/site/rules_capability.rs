@@ -16,10 +16,10 @@ use super::{
     trail::Trail,
 };
 use crate::{
-    desk::{Summary, Target, static_header},
+    desk::{Target, static_header},
     dialect::{ahp, documents},
     fault::Fault,
-    path,
+    path, templates,
 };
 
 /// The rules of `[[capabilities]]` and of whatever names one.
@@ -208,15 +208,11 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
     {
         found.mistake(item.line, trail.key("endpoint"), "has two places in one segment, which cannot be told apart");
     }
-    for key in ["summary", "confirmation_text"] {
-        if let Some((item, Err(why))) =
-            capability.at(&["confirmation", key]).and_then(|item| Some((item, Summary::compile(item.str()?))))
-        {
-            found.mistake(
-                item.line,
-                trail.key("confirmation").key(key),
-                format!("is no template that can be used: {why}"),
-            );
+    for way in [["confirmation", "summary"], ["confirmation", "confirmation_text"], ["ahp", "answer"]] {
+        let Some(item) = capability.at(&way) else { continue };
+        if let Err(why) = templates::check(item.str().unwrap_or_default()) {
+            let what = format!("is no template that can be used: {why}");
+            found.mistake(item.line, trail.key(way[0]).key(way[1]), what);
         }
     }
     for entry in capability.at(&["ahp", "extract"]).map(Item::entries).unwrap_or_default() {
@@ -224,11 +220,6 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
             let what = format!("is no pattern that can be used: {}", why.lines().last().unwrap_or_default());
             found.mistake(entry.line, trail.key("ahp").key("extract").key(&entry.key), what);
         }
-    }
-    if let Some((item, Err(why))) =
-        capability.at(&["ahp", "answer"]).and_then(|item| Some((item, ahp::answer_template(item.str()?))))
-    {
-        found.mistake(item.line, trail.key("ahp").key("answer"), format!("is no template that can be used: {why}"));
     }
     for entry in capability.at(&["upstream", "errors"]).map(Item::entries).unwrap_or_default() {
         let status = entry.key.parse().ok().filter(|status| (300..600).contains(status));

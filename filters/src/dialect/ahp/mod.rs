@@ -25,7 +25,6 @@ pub(crate) use later::delivery;
 pub(crate) use listed::is_type;
 pub(crate) use question::Question;
 pub(crate) use said::Said;
-pub(crate) use words::compile as answer_template;
 
 use http::Method;
 

@@ -56,15 +56,6 @@ impl Words {
     }
 }
 
-/// Whether a template can be used.
-///
-/// # Errors
-///
-/// What is wrong with it.
-pub(crate) fn compile(template: &str) -> Result<(), String> {
-    templates::environment(FUEL).template_from_str(template).map(drop).map_err(|e| e.to_string())
-}
-
 /// The beginning of a text, of at most so many tokens, ending with a word; what it takes of tokens.
 pub(super) fn cut(mut text: String, most: u64) -> (String, u64) {
     // However it is cut into tokens, more than this is never told.
