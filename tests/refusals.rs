@@ -1,7 +1,7 @@
 //! Promise: a request that two parties could read in two ways is refused, clearly, and costs nobody else anything.
 
 use crate::support::page::PAGE;
-use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via};
+use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};
 
 async fn desk() -> (Origin, Desk) {
     let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
@@ -136,6 +136,23 @@ async fn refused_is_garbage_and_it_is_counted() {
     }
     desk.metric_reaches("frontdesk_rejections_total{reason=\"malformed\"}", 3.0).await;
     assert_eq!(desk.get("/").await.status, 200);
+}
+
+#[tokio::test]
+async fn refused_heads_that_nobody_can_read_are_in_the_access_log() {
+    let (_origin, desk) = desk().await;
+    let mut conn = desk.conn().await;
+    conn.send("GET / HTTP/1.1\r\nno colon here\r\n\r\n").await;
+    let (said, _) = conn.until_closed(SOON).await;
+    let status: u16 = String::from_utf8_lossy(&said[9..12]).parse().expect("a status");
+    let mut conn = desk.conn().await;
+    conn.send("CONNECT site.test:443 HTTP/1.1\r\nHost: site.test:443\r\n\r\n").await;
+    conn.until_closed(SOON).await;
+    let lines = || desk.access_log().into_iter().filter(|line| line["error.type"] == "malformed").collect::<Vec<_>>();
+    eventually("a line each", SOON, async || lines().len() == 2).await;
+    let line = &lines()[0];
+    assert_eq!((&line["http.response.status_code"], &line["client.address"]), (&status.into(), &"127.0.0.1".into()));
+    assert!(line["http.request.method"].is_null() && line["url.path"].is_null(), "nobody knows: {line}");
 }
 
 #[tokio::test]

@@ -28,6 +28,11 @@ async fn way_in_half_a_head_is_cut_at_header_timeout() {
     let mut conn = desk.conn().await;
     conn.send("GET / HTTP/1.1\r\nHost: s\r\n").await;
     cut_off(&mut conn, LIMIT, "half a head").await;
+    let told = || desk.access_log().into_iter().find(|line| line["error.type"] == "header_timeout");
+    eventually("a line in the access log", SOON, async || told().is_some()).await;
+    let line = told().expect("the line");
+    assert_eq!(line["http.response.status_code"], 0, "nothing was answered: {line}");
+    assert!(line["duration_ms"].as_f64().is_some_and(|ms| ms > 500.0), "{line}");
 }
 
 #[tokio::test]

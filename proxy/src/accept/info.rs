@@ -5,7 +5,7 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering},
     },
 };
 
@@ -13,7 +13,7 @@ use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
-use crate::admin::metrics::Metrics;
+use crate::{admin::metrics::Metrics, framing::digits};
 
 /// Every date in HTTP has this many bytes (RFC 9110 §5.6.7).
 const DATE_LENGTH: usize = 29;
@@ -35,6 +35,8 @@ pub struct ConnInfo {
     date_kept: AtomicBool,
     /// Something has been written since the current request began.
     written: AtomicBool,
+    /// The status that the library refused the last head with that it could not read.
+    refused_with: AtomicU16,
     /// Frames wait to be written.
     unflushed: AtomicBool,
     /// The head's deadline has passed.
@@ -72,6 +74,7 @@ impl ConnInfo {
             date: Mutex::new(None),
             date_kept: AtomicBool::new(false),
             written: AtomicBool::new(false),
+            refused_with: AtomicU16::new(0),
             unflushed: AtomicBool::new(false),
             late: AtomicBool::new(false),
             linger: AtomicBool::new(false),
@@ -196,10 +199,13 @@ impl ConnInfo {
 
     /// Something is about to be written. Before the head is complete that can only be the library's refusal of it,
     /// which is counted before anybody can read it.
-    pub(super) fn is_written_to(&self) {
+    pub(super) fn is_written_to(&self, bytes: &[u8]) {
         let first = !self.written.swap(true, Ordering::Relaxed);
         if first && self.head_outcome() == HeadOutcome::Refused {
             self.metrics.rejected("malformed");
+            let status = bytes.get("HTTP/1.1 ".len()..).and_then(|rest| rest.split_at_checked(3)).map(|(code, _)| code);
+            let status = status.and_then(digits).and_then(|status| u16::try_from(status).ok());
+            self.refused_with.store(status.unwrap_or(0), Ordering::Relaxed);
         }
     }
 
@@ -216,6 +222,11 @@ impl ConnInfo {
     /// Whether closing needs patience.
     pub(super) fn lingers(&self) -> bool {
         self.linger.load(Ordering::Relaxed) || self.head_outcome() == HeadOutcome::Refused
+    }
+
+    /// The status of the library's refusal, where that is how the last request's head ended.
+    pub(super) fn refused_with(&self) -> u16 {
+        self.refused_with.load(Ordering::Relaxed)
     }
 
     /// How the last request's head ended.

@@ -96,7 +96,7 @@ impl AsyncWrite for Conn {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.info.is_written_to();
+        self.info.is_written_to(bufs.first().map(|buf| &buf[..]).unwrap_or_default());
         if let (true, Some(first)) = (self.info.keeps_date(), bufs.first()) {
             let this = &mut *self;
             let before = this.gathered.len();

@@ -1,6 +1,9 @@
 //! One connection's life where HTTP is spoken: request after request over HTTP/1.1, each by the shortest way it can go.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use frontdesk_filters::boxed;
 use pingora::{
@@ -36,6 +39,9 @@ pub trait Shortcut: Send + Sync + 'static {
         stream: Box<Http2Session>,
         info: &Arc<ConnInfo>,
     ) -> impl Future<Output = Option<Box<Http2Session>>> + Send;
+
+    /// Is told that a request came whose head nobody could read. `status`: what was answered; 0: nothing.
+    fn unread(&self, info: &ConnInfo, status: u16, reason: &'static str, took: Duration);
 }
 
 /// What became of a request that somebody else than the library may have served.
@@ -59,6 +65,8 @@ impl Shortcut for Long {
     async fn serve_stream(&self, stream: Box<Http2Session>, _: &Arc<ConnInfo>) -> Option<Box<Http2Session>> {
         Some(stream)
     }
+
+    fn unread(&self, _: &ConnInfo, _: u16, _: &'static str, _: Duration) {}
 }
 
 /// An application of the library's, and a shortcut to some of what it does.
@@ -128,6 +136,7 @@ where
             }
         }
         let info = conn.info().clone();
+        let begun = Instant::now();
         let mut session = ServerSession::new_http1(conn as Stream);
         match settings.take() {
             Some(settings) => settings.apply_to_session(&mut session),
@@ -142,9 +151,13 @@ where
             () = info.abandoned() => None,
         };
         match info.head_outcome() {
-            HeadOutcome::Late => gate.metrics.rejected("header_timeout"),
-            // Refused heads are counted where they are answered.
-            HeadOutcome::Refused | HeadOutcome::Read | HeadOutcome::Gone => {}
+            HeadOutcome::Late => {
+                gate.metrics.rejected("header_timeout");
+                shortcut.unread(&info, 0, "header_timeout", begun.elapsed());
+            }
+            // They are counted where they are answered.
+            HeadOutcome::Refused => shortcut.unread(&info, info.refused_with(), "malformed", begun.elapsed()),
+            HeadOutcome::Read | HeadOutcome::Gone => {}
         }
         let Some((stream, kept)) = reused.map(|r| r.consume()) else { return };
         let Ok(same) = stream.into_any().downcast::<Conn>() else { return };

@@ -19,9 +19,11 @@ pub struct Line<'a> {
     pub trace: Option<Ids>,
     /// As the audit log, the site and the agent have it; there where something was asked of the desk, or the client said one.
     pub request_id: Option<&'a str>,
-    pub method: &'a str,
-    pub path: &'a str,
+    /// `None`: the head could not be read.
+    pub method: Option<&'a str>,
+    pub path: Option<&'a str>,
     pub host: Option<&'a str>,
+    /// 0: nothing was answered.
     pub status: u16,
     /// `None`: HTTP.
     pub protocol: Option<&'a str>,
@@ -64,8 +66,8 @@ pub(super) fn render(out: &mut Vec<u8>, line: &Line<'_>) {
         let _ = write!(out, ",\"trace_id\":\"{trace:032x}\",\"span_id\":\"{span:016x}\"");
     }
     text(out, key!("request_id"), line.request_id);
-    text(out, key!("http.request.method"), Some(line.method));
-    text(out, key!("url.path"), Some(line.path));
+    text(out, key!("http.request.method"), line.method);
+    text(out, key!("url.path"), line.path);
     text(out, key!("server.address"), line.host);
     number(out, key!("http.response.status_code"), line.status.into());
     word(out, key!("network.protocol.name"), line.protocol);
@@ -180,8 +182,8 @@ mod tests {
         let line = Line {
             request_id: None,
             trace: Some((0x4bf9_2f35_u128.into(), 0xb7_u64.into())),
-            method: "GET",
-            path: "/\"\\\u{1}ä\n\u{9f}",
+            method: Some("GET"),
+            path: Some("/\"\\\u{1}ä\n\u{9f}"),
             host: Some("a"),
             status: 200,
             protocol: None,
@@ -203,7 +205,7 @@ mod tests {
         let mut made = Vec::new();
         render(&mut made, &line);
         let read: serde_json::Value = serde_json::from_slice(&made).unwrap();
-        assert_eq!(read["url.path"], line.path);
+        assert_eq!(read["url.path"].as_str(), line.path);
         assert_eq!(read["client.address"], "127.0.0.1");
         assert_eq!(read["duration_ms"], 1.005);
         assert_eq!(read["trace_id"], "0000000000000000000000004bf92f35");

@@ -36,8 +36,8 @@ impl Frames {
         let line = || Line {
             trace: traces::ids(&frame.headers),
             request_id: request_id.as_deref(),
-            method: frame.method.as_str(),
-            path: frame.target.split('?').next().unwrap_or_default(),
+            method: Some(frame.method.as_str()),
+            path: frame.target.split('?').next(),
             host: Some(authority.as_str()).filter(|host| !host.is_empty()),
             status,
             protocol: Some(PROTOCOL),

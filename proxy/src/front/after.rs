@@ -1,6 +1,6 @@
 //! after: what the operator is told of a request once it is over.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use pingora::Error;
 
@@ -10,6 +10,7 @@ use super::{
     failure, head,
 };
 use crate::{
+    accept::ConnInfo,
     access::Line,
     admin::seen::{What, Who},
     live::Running,
@@ -53,6 +54,34 @@ impl Front {
         }
         let mut trace = ctx.trace.take();
         self.tell(&running, trace.as_deref_mut(), || ctx.line(over, took, &running));
+    }
+
+    /// Says that a request came whose head nobody could read.
+    pub(crate) fn unread(&self, info: &ConnInfo, status: u16, reason: &'static str, duration: Duration) {
+        let running = self.live.current();
+        self.tell(&running, None, || Line {
+            trace: None,
+            request_id: None,
+            method: None,
+            path: None,
+            host: None,
+            status,
+            protocol: None,
+            version: "1.1",
+            client: Some(info.client.ip()),
+            user_agent: None,
+            request_bytes: 0,
+            response_bytes: 0,
+            duration,
+            upstream: None,
+            upstream_duration: None,
+            proof: None,
+            caller: None,
+            decision: "answer",
+            page: None,
+            error: Some(reason),
+            config: running.short_hash(),
+        });
     }
 
     /// Has what became of a request written where it is wanted: in the access log, and in its spans.

@@ -150,8 +150,8 @@ impl Ctx {
             trace: traces::ids(&request.headers),
             // The site is told it as the client said it.
             request_id: self.request_id.as_deref().or_else(|| call::theirs(&request.headers)),
-            method: request.method.as_str(),
-            path: request.uri.path(),
+            method: Some(request.method.as_str()),
+            path: Some(request.uri.path()),
             host: text(header::HOST).or_else(|| request.uri.authority().map(|a| a.as_str())),
             status: over.status,
             protocol: None,

@@ -73,6 +73,10 @@ impl Shortcut for Lane {
         // An answer that is not whole is reset when the stream is dropped, once what there is of it has left.
         None
     }
+
+    fn unread(&self, info: &ConnInfo, status: u16, reason: &'static str, took: Duration) {
+        self.0.unread(info, status, reason, took);
+    }
 }
 
 /// A request that is served here, and what becomes of it.

@@ -223,10 +223,10 @@ impl Trace {
         if span.recorded.is_none() {
             return;
         }
-        let (_, method, original) = named(line.method);
+        let (_, method, original) = named(line.method.unwrap_or_default());
         span.set("http.request.method", method);
         span.text("http.request.method_original", original.as_deref());
-        span.text("url.path", Some(line.path));
+        span.text("url.path", line.path);
         if let Some(host) = line.host {
             span.serves(host);
         }
