@@ -167,16 +167,27 @@ async fn forwarding_removes_what_belongs_to_one_hop() {
 #[tokio::test]
 async fn forwarding_connection_cannot_take_away_what_matters() {
     let (origin, desk) = desk("[]").await;
-    let nominated = "close, X-Forwarded-For, Host, Content-Length, Cookie2";
-    let ask = Ask::post("/", "hello").header("Connection", nominated);
-    let response = desk.ask(Via::H1, ask).await;
-    if response.status == 200 {
-        let seen = origin.last();
-        assert_eq!(seen.headers.all("x-forwarded-for"), ["127.0.0.1"]);
-        assert_eq!((seen.header("host"), seen.body.as_slice()), (Some("site.test"), &b"hello"[..]));
-    } else {
-        assert_eq!(response.status, 400);
+    for (nominated, wrong) in [
+        ("close, X-Forwarded-For, Host, Cookie2", "X-Forwarded-For"),
+        ("hOst", "hOst"),
+        ("X-Forwarded-Proto", "X-Forwarded-Proto"),
+        ("close, \"x\"", "\\\"x\\\""),
+        (":authority", ":authority"),
+    ] {
+        for path in ["/", "/.well-known/agent.json"] {
+            let response = desk.ask(Via::H1, Ask::get(path).header("Connection", nominated)).await;
+            let said = response.json();
+            let detail = said["detail"].as_str().unwrap_or_else(|| said["message"].as_str().unwrap_or_default());
+            assert_eq!(response.status, 400, "{path} {nominated}: {}", response.text());
+            assert!(detail.starts_with(&format!("Connection says \"{wrong}\"")), "{path} {nominated}: {detail}");
+        }
     }
+    assert!(origin.asked().is_empty());
+    let ask = Ask::post("/", "hello").header("Connection", "close, Content-Length, Content-Type, Cookie2");
+    assert_eq!(desk.ask(Via::H1, ask).await.status, 200);
+    let seen = origin.last();
+    assert_eq!(seen.headers.all("x-forwarded-for"), ["127.0.0.1"]);
+    assert_eq!((seen.header("host"), seen.body.as_slice()), (Some("site.test"), &b"hello"[..]));
 }
 
 #[tokio::test]

@@ -169,7 +169,7 @@ fn split(mut bytes: &[u8]) -> Result<(Vec<(Exact, bool)>, usize), String> {
     const OWN: &[u8] = b"\r\nUser-Agent: frontdesk/";
     let mut requests = Vec::new();
     while let Some((request, length)) = exactly(bytes)? {
-        requests.push((request, bytes[..length].windows(OWN.len()).any(|part| part == OWN)));
+        requests.push((request, bytes[..length].windows(OWN.len()).any(|part| part.eq_ignore_ascii_case(OWN))));
         bytes = &bytes[length..];
     }
     Ok((requests, bytes.len()))

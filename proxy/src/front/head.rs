@@ -105,6 +105,14 @@ pub fn check(
         let detail = "The request has a framing header with an underscore in its name.";
         return Err((Fault::BadRequest, detail.into()));
     }
+    let options = request.headers.get_all(header::CONNECTION).iter().flat_map(|v| v.as_bytes().split(|b| *b == b','));
+    if let Some(option) = options.map(<[u8]>::trim_ascii).find(|option| !option.is_empty() && !may_be_nominated(option))
+    {
+        let option = String::from_utf8_lossy(option);
+        let detail =
+            format!("Connection says {option:?}, which is no connection option (RFC 9110 §7.6.1); leave it out.");
+        return Err((Fault::BadRequest, detail));
+    }
     match request.headers.get(header::HOST) {
         Some(host) if !is_authority(host) => Err((Fault::BadRequest, "The Host header is not a host.".into())),
         None if request.version == Version::HTTP_11 && request.uri.authority().is_none() => {
@@ -224,6 +232,13 @@ fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
         }
     }
     request.insert_header(header::HOST, authority.clone())
+}
+
+/// Whether `Connection` may say so: a name, and none of those that say who asks what of whom. The library refuses the
+/// same without a word about it, and only where a request passes.
+fn may_be_nominated(option: &[u8]) -> bool {
+    const ENDS: [&str; 4] = ["host", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"];
+    HeaderName::from_bytes(option).is_ok_and(|name| !ENDS.contains(&name.as_str()))
 }
 
 /// What `Connection` says belongs to one hop only.
