@@ -1,13 +1,13 @@
-//! Why a request is refused: a closed set of faults, and what is known beside them.
+//! Why a request is refused: a closed set of faults; what is known of one that came is its [`Refusal`].
 //!
 //! Every dialect maps the same refusal to its own envelope; status and headers are the same for all.
 
-use std::{borrow::Cow, sync::Arc};
+mod refusal;
 
-use http::{HeaderName, HeaderValue, StatusCode, header};
-use serde_json::Value;
+use http::StatusCode;
 
-use crate::{desk::Violation, reply::Reply};
+pub(crate) use refusal::{CHALLENGE, REALM};
+pub use refusal::{Refusal, Scope};
 
 /// Why a request cannot be carried out, before any dialect is involved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,121 +193,5 @@ impl Fault {
             Self::RequestTimeout => "The request's body did not arrive in time. Send it again.",
             Self::Internal => "Something went wrong here. Try again later; if it stays, tell the operator.",
         }
-    }
-}
-
-/// What every challenge begins with (RFC 6750 §3).
-pub(crate) const REALM: &str = "Bearer realm=\"agents\"";
-/// How to prove who one is, where no more is known.
-pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static(REALM);
-
-/// Whose limit was reached (AHP §11.3, §11.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// The client's address.
-    Ip,
-    /// A credential or an agent.
-    Agent,
-    /// The tokens of a session.
-    SessionTokens,
-}
-
-impl Scope {
-    /// As it is written in a reply.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Ip => "ip",
-            Self::Agent => "agent",
-            Self::SessionTokens => "session_tokens",
-        }
-    }
-}
-
-/// A fault, and what is known about this one.
-#[derive(Debug, Clone)]
-pub struct Refusal {
-    pub fault: Fault,
-    /// The label of `frontdesk_rejections_total{reason}`.
-    pub reason: &'static str,
-    /// One sentence about what to do.
-    pub detail: Cow<'static, str>,
-    pub scope: Option<Scope>,
-    /// Seconds after which it is worth trying again: `Retry-After`.
-    pub retry_after: Option<u64>,
-    /// What `RateLimit-Policy` calls the limit that was reached.
-    pub violated: Option<&'static str>,
-    /// Waiting does not help: a session's budget is used up. Told as `retry_after: null` (AHP §11.4).
-    pub never: bool,
-    /// What `Allow` says.
-    pub allow: Option<HeaderValue>,
-    /// What `WWW-Authenticate` says.
-    pub challenge: Option<HeaderValue>,
-    /// What the operator calls this failure of the site's.
-    pub name: Option<Arc<str>>,
-    /// What is wrong with an input.
-    pub violations: Vec<Violation>,
-    /// What a credential has to grant.
-    pub required_scopes: Vec<String>,
-    /// What else there is to say of this one: an object, with a bound.
-    pub details: Option<Value>,
-    /// Where the limit stands that was reached, in the fields of a reply, where nobody else tells it.
-    pub standing: Vec<(HeaderName, HeaderValue)>,
-}
-
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
-        Self {
-            fault,
-            reason: fault.reason(),
-            detail: fault.detail().into(),
-            scope: None,
-            retry_after: (fault == Fault::Unavailable).then_some(5),
-            violated: None,
-            never: false,
-            allow: None,
-            challenge: None,
-            name: None,
-            violations: Vec::new(),
-            required_scopes: Vec::new(),
-            details: None,
-            standing: Vec::new(),
-        }
-    }
-}
-
-impl Refusal {
-    /// The site has as many requests as it is given at a time. One more would make those wait who came before.
-    pub fn busy() -> Self {
-        let detail = "The site behind this address has all the requests it can take at the moment. Try again soon.";
-        Self { reason: "site_busy", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
-    }
-
-    /// The same with a sentence of its own.
-    pub fn saying(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
-        self.detail = detail.into();
-        self
-    }
-
-    /// What a body says of when to try again.
-    pub(crate) fn told_retry_after(&self) -> Option<u64> {
-        self.retry_after.filter(|_| !self.never)
-    }
-
-    /// Adds to a dialect's reply the headers that HTTP asks for with such a status.
-    pub(crate) fn dress(&self, mut reply: Reply) -> Reply {
-        reply = reply.with(header::CACHE_CONTROL, "no-store");
-        if let Some(seconds) = self.retry_after {
-            reply = reply.with_value(header::RETRY_AFTER, seconds.max(1).into());
-        }
-        // A 401 has one (RFC 9110 §15.5.2), also where it is the site's.
-        let named = || (self.fault == Fault::Named(StatusCode::UNAUTHORIZED)).then_some(CHALLENGE);
-        let challenge = self.challenge.clone().or_else(named);
-        let optional = [(header::ALLOW, &self.allow), (header::WWW_AUTHENTICATE, &challenge)];
-        for (name, value) in optional {
-            if let Some(value) = value {
-                reply = reply.with_value(name, value.clone());
-            }
-        }
-        reply
     }
 }
