@@ -1,7 +1,7 @@
 //! Promise: the site decides whether a page is compressed, as if nobody stood in front of it; whatever it chooses, the client can read it.
 
 use crate::support::page::{PAGE, assert_rewritten, assert_untouched, big};
-use crate::support::{Ask, Coding, Origin, Reply, Request, Setup, Via};
+use crate::support::{Ask, Coding, Origin, Reply, Request, SOON, Setup, Via};
 
 #[tokio::test]
 async fn encodings_go_up_as_the_client_named_them_but_for_what_cannot_be_undone() {
@@ -136,9 +136,61 @@ async fn encodings_bombs_are_cut() {
     let before = desk.rss_kb();
     let mut conn = desk.conn().await;
     conn.send(Ask::get("/").header("Accept-Encoding", "gzip").bytes()).await;
-    let answer = conn.try_response("GET", crate::support::SOON * 2).await;
-    assert!(answer.map_or(true, |r| !r.complete || r.status >= 500), "100:1 past 1 MB is cut");
+    let answer = conn.try_response("GET", SOON * 2).await;
+    assert!(answer.map_or(true, |r| !r.complete || r.status >= 500), "a bomb is cut");
     assert!(desk.rss_peak_kb() < before + 20_000, "{} → {} KB", before, desk.rss_peak_kb());
+}
+
+/// A table whose rows differ in a number.
+fn table(rows: usize) -> String {
+    let icon =
+        "<svg viewBox=\"0 0 24 24\"><path d=\"M3 17.25V21h3.75L17.81 9.94l-3.75-3.75L3 17.25z\"/></svg>".repeat(12);
+    let row = |n| format!("<tr><td>{n}</td><td class=\"status ok\">{icon}</td></tr>\n");
+    let rows: String = (0..rows).map(row).collect();
+    format!("<!doctype html><html><head><title>t</title></head><body><table>{rows}</table></body></html>")
+}
+
+#[tokio::test]
+async fn encodings_a_long_table_that_is_alike_is_no_bomb() {
+    let page = table(3_000);
+    for (coding, name) in Coding::ALL.into_iter().filter_map(|coding| Some((coding, coding.name()?))) {
+        let encoded = coding.encode(page.as_bytes());
+        let ratio = page.len() / encoded.len();
+        let origin = Origin::start({
+            let encoded = encoded.clone();
+            move |_: &Request| Reply::html(&encoded).header("Content-Encoding", name)
+        })
+        .await;
+        let desk = Setup::before(&origin).start().await;
+        for ask in [Ask::get("/"), Ask::post("/", "a=1")] {
+            let response = desk.ask(Via::H1, ask.header("Accept-Encoding", name)).await;
+            assert_eq!(response.status, 200, "{name} at {ratio}:1");
+            let whole = response.page().len() > page.len() && response.page().ends_with("</table></body></html>");
+            assert!(whole, "{name} at {ratio}:1: {} of {} bytes", response.page().len(), page.len());
+        }
+    }
+}
+
+#[tokio::test]
+async fn encodings_a_bomb_in_one_piece_is_not_taken_for_a_page() {
+    let page = format!("<!doctype html><html><head></head><body>{}", "a".repeat(20 << 20));
+    for (coding, name) in Coding::ALL.into_iter().filter_map(|coding| Some((coding, coding.name()?))) {
+        let encoded = coding.encode(page.as_bytes());
+        let origin = Origin::start({
+            let encoded = encoded.clone();
+            move |_: &Request| Reply::html(&encoded).header("Content-Encoding", name)
+        })
+        .await;
+        let desk = Setup::before(&origin).start().await;
+        for ask in [Ask::get("/"), Ask::post("/", "a=1")] {
+            let mut conn = desk.conn().await;
+            let method = ask.method.clone();
+            conn.send(ask.header("Accept-Encoding", name).bytes()).await;
+            let answer = conn.try_response(&method, SOON).await;
+            let cut = answer.map_or(true, |r| !r.complete || r.status >= 500);
+            assert!(cut, "{name} at {}:1", page.len() / encoded.len());
+        }
+    }
 }
 
 #[tokio::test]

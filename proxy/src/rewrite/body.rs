@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::page::{Broken, Coding, Insertion, Outcome, Parts, Rewriter, Why};
+use frontdesk_filters::page::{Broken, BrokenWhy, Coding, Insertion, Outcome, Parts, Rewriter, Why};
 use http::HeaderMap;
 use pingora::{
     Error, ErrorType, Result,
@@ -139,8 +139,8 @@ impl Armed {
         }
     }
 
-    /// What can still be sent is sent; then the response is cut, so that nobody takes it for whole. At its very end
-    /// there is nothing left to cut: the part that was readable is all that the site sent.
+    /// What can still be sent is sent; then the response is cut, so that nobody takes it for whole. At its very end the
+    /// part that was readable is all that the site sent, but where there was more that could have been read.
     fn take(
         &mut self,
         step: impl FnOnce(&mut Rewriter) -> std::result::Result<Parts, Broken>,
@@ -153,6 +153,9 @@ impl Armed {
                 tracing::warn!(reason = why, "the site sent a compressed page that cannot be decoded to its end");
                 self.metrics.pages_untouched.with_label_values(&["broken"]).inc();
                 self.done = true;
+                if end && broken.why == BrokenWhy::Bomb {
+                    return Error::e_explain(ErrorType::new("BrokenPage"), why);
+                }
                 if !end {
                     self.broken = Some(why);
                 }
