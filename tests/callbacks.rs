@@ -117,16 +117,20 @@ async fn callbacks_never_come_back_to_the_desk_or_the_site() {
         format!("http://127.0.0.1:{}/reload", admin.port()),
         format!("http://127.0.0.1:{}/api/stolen", origin.addr.port()),
     ] {
-        let accepted = desk.ask(Via::H1, report(&url)).await;
-        assert_eq!(accepted.json()["status"], "accepted", "{url}: {}", accepted.text());
-        let poll = accepted.json()["poll"].as_str().expect("where").to_owned();
+        let told = desk.ask(Via::H1, report(&url)).await;
+        if !url.contains("localhost") {
+            assert_eq!(told.json()["code"], "invalid_request", "of an address it is known at once: {}", told.text());
+            continue;
+        }
+        assert_eq!(told.json()["status"], "accepted", "{url}: {}", told.text());
+        let poll = told.json()["poll"].as_str().expect("where").to_owned();
         eventually("its end", SOON, async || {
             let answer = desk.ask(Via::H1, Ask::get(&poll).bearer(FULL)).await.json();
             answer["status"] == "success"
         })
         .await;
     }
-    eventually("the log", SOON, async || desk.stderr().matches("could not be delivered").count() >= 6).await;
+    eventually("the log", SOON, async || desk.stderr().contains("could not be delivered")).await;
     assert!(origin.requests().iter().all(|r| r.target != "/api/stolen"), "the site was called");
     let log = desk.access_log();
     assert!(log.iter().all(|line| !line.to_string().contains("frontdesk/")), "the desk called itself");

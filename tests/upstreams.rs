@@ -1,10 +1,11 @@
-//! Promise: with several upstreams one that is away costs no request, and a request is never sent twice.
+//! Promise: with several upstreams one that is away costs no request, and one that may act is never sent twice.
 
 use crate::support::calls::{AOM, FULL, action, call, query, site};
 use crate::support::page::PAGE;
 use crate::support::setup::dead_address;
 use crate::support::{Answer, Ask, Desk, Gate, Origin, Reply, Request, SOON, Setup, Step, Via, eventually};
 use serde_json::json;
+use std::collections::HashSet;
 use std::time::Duration;
 
 #[tokio::test]
@@ -121,24 +122,55 @@ async fn upstreams_that_come_back_are_served_from_again() {
     eventually("the site is back", Duration::from_secs(10), async || desk.get("/").await.status == 200).await;
 }
 
-#[tokio::test]
-async fn upstreams_are_not_asked_again_on_a_reused_connection_either() {
-    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+/// A site that closes instead of answering; at `/kept` only the first time that it is asked so.
+async fn parting() -> (Origin, Desk) {
+    let before = std::sync::Mutex::new(HashSet::new());
+    let origin = Origin::start(move |r: &Request| match r.target.as_str() {
         "/drop" => vec![Step::Close].into(),
+        kept if kept.starts_with("/kept") && before.lock().expect("the targets").insert(kept.to_owned()) => {
+            vec![Step::Close].into()
+        }
         _ => Answer::from(Reply::html(PAGE)),
     })
     .await;
     let desk = Setup::before(&origin).set("runtime", "threads = 1").start().await;
     // Our own questions at the start have connections of their own.
     tokio::time::sleep(Duration::from_secs(1)).await;
-    for n in 1..=5 {
-        assert_eq!(desk.get("/").await.status, 200);
+    (origin, desk)
+}
+
+fn sent(origin: &Origin, target: &str) -> usize {
+    origin.asked().iter().filter(|r| r.target == target).count()
+}
+
+#[tokio::test]
+async fn upstreams_are_asked_no_act_again_on_a_reused_connection_either() {
+    let (origin, desk) = parting().await;
+    for (n, method) in ["POST", "PUT", "DELETE", "PATCH", "POST"].into_iter().enumerate() {
+        assert_eq!(desk.ask(Via::H1, Ask::new(method, "/")).await.status, 200);
         let before = origin.connections();
-        let response = desk.get("/drop").await;
-        assert_eq!(response.status, 502, "{}", response.text());
-        assert_eq!(origin.connections(), before, "on the connection of the request before");
-        let seen = origin.asked().iter().filter(|r| r.target == "/drop").count();
-        assert_eq!(seen, n, "sent once: the site may have acted on it");
+        let response = desk.ask(Via::H1, Ask::new(method, "/drop")).await;
+        assert_eq!(response.status, 502, "{method}: {}", response.text());
+        assert_eq!(origin.connections(), before, "{method}: on the connection of the request before");
+        assert_eq!(sent(&origin, "/drop"), n + 1, "{method}: sent once: the site may have acted on it");
+    }
+}
+
+#[tokio::test]
+async fn upstreams_that_close_what_they_kept_cost_no_page() {
+    let (origin, desk) = parting().await;
+    for (n, long) in [false, true, false, true].into_iter().enumerate() {
+        // What is more than plain goes by the library.
+        let ask = |path: &str| if long { Ask::get(path).header("TE", "trailers") } else { Ask::get(path) };
+        assert_eq!(desk.ask(Via::H1, ask("/")).await.status, 200);
+        let (path, connections) = (format!("/kept{n}"), origin.connections());
+        let response = desk.ask(Via::H1, ask(&path)).await;
+        assert_eq!((response.status, sent(&origin, &path)), (200, 2), "long {long}: {}", response.text());
+        assert_eq!(origin.connections(), connections + 1, "once more, on a connection of its own");
+        // And no more than that.
+        let dropped = sent(&origin, "/drop");
+        let response = desk.ask(Via::H1, ask("/drop")).await;
+        assert_eq!((response.status, sent(&origin, "/drop") - dropped), (502, 2), "long {long}");
     }
 }
 

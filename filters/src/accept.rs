@@ -10,7 +10,8 @@ use crate::text::{joined, parts, unquoted};
 
 /// What a client takes: the value of `Accept`, of all its lines where there are several.
 pub fn of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
-    joined(headers, header::ACCEPT)
+    // One that is empty names nothing, and so rules out nothing (RFC 9110 §12.5.1).
+    joined(headers, header::ACCEPT).filter(|accept| accept.contains(|c: char| c != ',' && !c.is_whitespace()))
 }
 
 /// One member of an `Accept` header.

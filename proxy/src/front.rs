@@ -25,7 +25,7 @@ use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, chain::Chains, desk::Kept};
 use http::{Method, StatusCode, Version, header};
 use pingora::{
-    Error, Result,
+    Error, ErrorType, Result,
     http::{RequestHeader, ResponseHeader},
     modules::http::HttpModules,
     proxy::{FailToProxy, ProxyHttp, Session},
@@ -196,9 +196,28 @@ impl ProxyHttp for Front {
         e
     }
 
-    /// Nothing is tried again once a byte has left: the site may have acted on it.
-    fn error_while_proxy(&self, _: &HttpPeer, _: &mut Session, mut e: Box<Error>, _: &mut Ctx, _: bool) -> Box<Error> {
-        e.set_retry(false);
+    /// Once a byte has left the site may have acted on it. What asks for no act is sent once more, if the site closed a
+    /// connection that it had kept without a word about this, or said that it has not seen it (RFC 9112 §9.3.1).
+    fn error_while_proxy(
+        &self,
+        _: &HttpPeer,
+        session: &mut Session,
+        mut e: Box<Error>,
+        ctx: &mut Ctx,
+        reused: bool,
+    ) -> Box<Error> {
+        let may_be_repeated = session.req_header().method.is_safe()
+            && session.is_body_empty()
+            && !session.is_upgrade_req()
+            && answered(session).is_none()
+            && !std::mem::replace(&mut ctx.repeated, true);
+        match may_be_repeated {
+            true => e.retry.decide_reuse(reused),
+            false => e.set_retry(false),
+        }
+        if e.retry() {
+            self.metrics.upstream_retries.inc();
+        }
         e
     }
 
@@ -235,6 +254,10 @@ impl ProxyHttp for Front {
         ctx: &mut Ctx,
     ) -> Result<()> {
         if response.status == StatusCode::SWITCHING_PROTOCOLS {
+            if !session.is_upgrade_req() {
+                let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
+                return Err(e.into_up());
+            }
             // From here on either side may be silent.
             ctx.head_watch = None;
             session.set_read_timeout(Some(LONG_LIVED));

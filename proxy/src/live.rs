@@ -105,6 +105,7 @@ impl Live {
         metrics.reloaded(true, seconds(running.since));
         declare(&metrics, &running);
         give_back();
+        let unread = Library::unread(&running.snapshot.settings);
         Ok(Arc::new(Self {
             source,
             current: ArcSwap::from_pointee(running),
@@ -121,7 +122,7 @@ impl Live {
             wanted: Mutex::default(),
             noted,
             earlier: Earlier::default(),
-            library: ArcSwap::from_pointee(Library::empty()),
+            library: ArcSwap::from_pointee(unread),
         }))
     }
 
@@ -235,7 +236,7 @@ impl Live {
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {
                     pool.show(Some(&before.pool));
-                    take_apart(self.library.swap(Arc::new(Library::empty())));
+                    take_apart(self.library.swap(Arc::new(Library::unread(&self.current().snapshot.settings))));
                     self.state.lock().learned.contents = None;
                 }
                 let asked = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);

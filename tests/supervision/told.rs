@@ -171,9 +171,19 @@ async fn supervision_tells_the_concierge_what_it_knows() {
     );
     let recall = harness.event("memory_recall").await;
     assert_eq!(recall["payload"]["query"], "When are you open?", "{recall}");
-    harness.says(json!({ "decision": "block", "reason": "no" }));
+    // Without facts it is answered from the pages alone; what is meant may be unwanted altogether.
+    harness.decides(|message| {
+        let meant = message["params"]["event_type"] == "intent_detection";
+        let allow = json!({ "decision": "allow", "detected_intent": "hours", "confidence": 0.5 });
+        answer(message, &if meant { allow } else { json!({ "decision": "block", "reason": "no" }) })
+    });
     let without = desk.ask(Via::H1, ask()).await;
     assert!(without.status == 200 && !without.text().contains("Sundays"), "{}", without.text());
+    harness.says(json!({ "decision": "block", "reason": "no" }));
+    let blocked = desk.ask(Via::H1, ask()).await;
+    assert_eq!((blocked.status, &blocked.json()["reason"]), (403, &json!("harness_blocked")), "{}", blocked.text());
+    let counted = "frontdesk_supervised_total{decision=\"block\"} 1";
+    assert!(desk.admin_get("/metrics").await.text().contains(counted), "it is counted");
 }
 
 /// It was asked about the call: it is told what became of it, whoever is declared by then.

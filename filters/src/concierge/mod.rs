@@ -30,7 +30,7 @@ use std::sync::{
 
 pub use turn::Turn;
 
-use crate::content::Page;
+use crate::{content::Page, site::Settings};
 use index::Index;
 
 /// What the operator said about the site; the rest is read from its pages.
@@ -44,6 +44,22 @@ pub struct SiteFacts {
     pub contact: Option<String>,
     /// Name and description of what agents can call.
     pub capabilities: Vec<(String, String)>,
+}
+
+impl SiteFacts {
+    /// As it was declared.
+    pub fn of(settings: &Settings) -> Self {
+        let site = &settings.site;
+        let offered = settings.offered().filter(|(_, capability)| capability.built_in.is_none());
+        Self {
+            name: site.name.clone(),
+            description: site.description.clone(),
+            origin: site.origin.clone(),
+            operator: site.operator.clone(),
+            contact: site.contact.clone(),
+            capabilities: offered.map(|(_, c)| (c.id.clone(), c.description.clone().unwrap_or_default())).collect(),
+        }
+    }
 }
 
 /// The pages of a site, ready to be asked. It never changes: a new crawl makes a new one.
@@ -125,9 +141,14 @@ pub struct Hit {
 }
 
 impl Library {
-    /// A library without pages: it knows that it knows nothing.
+    /// A library that knows nothing, and that it does.
     pub fn empty() -> Self {
         Self::default()
+    }
+
+    /// One without pages, as far as it is asked at all: what the operator says stands before any page is read.
+    pub fn unread(settings: &Settings) -> Self {
+        if settings.content.concierge { Self::build(&SiteFacts::of(settings), &[]) } else { Self::empty() }
     }
 
     /// Reads pages. Takes a while (a second for some thousand), so it belongs where blocking is allowed.

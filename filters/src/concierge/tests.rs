@@ -327,7 +327,7 @@ fn a_library_without_pages_knows_nothing() {
     assert!(matches!(library.answer(&ask("What does a ticket cost?", &[])), Answer::Nothing { .. }));
     assert!(matches!(library.about(&ask("Who are you?", &[])), Answer::Nothing { .. }));
     assert!(library.feed(&ask("ticket", &[]), 10).is_empty());
-    // The operator's words stand without pages, too.
+    // The operator's words stand without pages, too; before any is read, say.
     let library = Library::build(&facts(), &[]);
     assert!(found(library.about(&ask("Who runs this?", &[]))).contains("Harbour Tours Ltd"));
 }

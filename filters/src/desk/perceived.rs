@@ -5,8 +5,11 @@
 
 use serde_json::{Value, json};
 
-use super::step::Step;
-use crate::harness::kinds::Kind;
+use super::{step::Step, supervised::blocked};
+use crate::{
+    fault::Refusal,
+    harness::{Unwanted, kinds::Kind},
+};
 
 /// Facts that are told with an answer, and characters of each.
 const MOST_FACTS: usize = 3;
@@ -31,25 +34,29 @@ pub(super) struct Fact {
 
 impl Step<'_> {
     /// Asks. `None`: nobody knows more.
-    pub(super) async fn perceived(&self, query: &str) -> Option<Perceived> {
-        let harness = self.desk.harness?;
+    ///
+    /// # Errors
+    ///
+    /// What is meant is not wanted.
+    pub(super) async fn perceived(&self, query: &str) -> Result<Option<Perceived>, Refusal> {
+        let Some(harness) = self.desk.harness else { return Ok(None) };
         let offered = [Kind::IntentDetection, Kind::ContextPerception, Kind::MemoryRecall];
         if !offered.into_iter().any(|kind| harness.offers(kind)) {
-            return None;
+            return Ok(None);
         }
         let (caller, site) = (self.ask.caller, self.ask.host);
         let intent = json!({ "prompt": query, "workspace": site, "language_hint": self.ask.talk.locale });
-        let intent = harness.enrich(Kind::IntentDetection, caller, &intent).await;
+        let intent = harness.enrich(Kind::IntentDetection, caller, &intent).await.map_err(|Unwanted| blocked())?;
         let context = json!({
             "intent": "retrieve",
             "target": { "resource": { "name": site, "resource_type": "website" } },
             "context": { "workspace": site, "query": query },
         });
-        let context = harness.enrich(Kind::ContextPerception, caller, &context).await;
+        let context = harness.enrich(Kind::ContextPerception, caller, &context).await.ok().flatten();
         let recall = json!({
             "query": query, "memory_type": "semantic", "max_results": MOST_FACTS, "working_directory": site,
         });
-        let recall = harness.enrich(Kind::MemoryRecall, caller, &recall).await;
+        let recall = harness.enrich(Kind::MemoryRecall, caller, &recall).await.ok().flatten();
         let hint = intent.as_ref().and_then(|intent| intent["target_hints"]["target_name"].as_str());
         let context = context.as_ref().map(|context| &context["injected_context"]["facts"]);
         let recall = recall.as_ref().map(|recall| &recall["injected_facts"]);
@@ -58,7 +65,7 @@ impl Step<'_> {
             hint: hint.map(|hint| shown(hint, LONGEST_HINT)),
             facts: facts.filter_map(Fact::read).take(MOST_FACTS).collect(),
         };
-        Some(perceived).filter(|perceived| *perceived != Perceived::default())
+        Ok(Some(perceived).filter(|perceived| *perceived != Perceived::default()))
     }
 }
 

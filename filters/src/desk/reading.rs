@@ -29,10 +29,14 @@ impl<'a> Step<'a> {
     ///
     /// # Errors
     ///
-    /// They say what must not leave.
+    /// They say what must not leave, or whoever supervises does not want it answered.
     pub(super) async fn pages_say(&mut self, which: BuiltIn) -> Result<Done, Refusal> {
         let query = self.ask.input["query"].as_str().unwrap_or_default();
         let perceived = self.perceived(query).await;
+        if perceived.is_err() {
+            self.account.supervision = "block";
+        }
+        let perceived = perceived?;
         let talk = &self.ask.talk;
         let alone = talk.before.is_empty() && talk.clarification.is_none() && perceived.is_none();
         let key = (alone && !self.plan.ttl.is_zero()).then(|| {

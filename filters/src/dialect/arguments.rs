@@ -19,6 +19,8 @@ const ASKED: [(&str, &str); 4] = [
 ];
 /// What may stand around a question and says nothing here (AHP §6.1, §14.3): a credential least of all goes to the site.
 const AROUND: [&str; 3] = ["ahp", "auth", "capability"];
+/// What a retry is told by.
+const KEY: &str = "idempotency_key";
 /// How deep parts of a schema are looked into.
 const DEPTH: usize = 4;
 
@@ -38,6 +40,8 @@ pub(super) struct Function {
     context_taken: bool,
     /// Names of what stands around a question that are no inputs here.
     dropped: Vec<&'static str>,
+    /// The key of a retry is an argument.
+    takes_key: bool,
 }
 
 impl Function {
@@ -80,6 +84,7 @@ impl Function {
             taken,
             context_taken,
             dropped,
+            takes_key: false,
         };
         (function, schema)
     }
@@ -87,6 +92,21 @@ impl Function {
     /// Whether `context` is an input of the capability's own.
     pub(super) fn has_context(&self) -> bool {
         self.context_taken
+    }
+
+    /// Has the key of a retry among its arguments, unless an input is called so. It may come beside them as well, and so
+    /// is none of those that are required (AHP §D.3).
+    pub(super) fn take_key(&mut self, schema: &mut Value) {
+        if let Some(properties) = schema["properties"].as_object_mut().filter(|all| !all.contains_key(KEY)) {
+            let description = "Has to be there: of your choice, for this one act; a retry with it acts once.";
+            properties.insert(KEY.to_owned(), json!({ "type": "string", "description": description }));
+            self.takes_key = true;
+        }
+    }
+
+    /// The key of a retry, out of the arguments.
+    pub(super) fn key(&self, given: &mut Map<String, Value>) -> Option<Value> {
+        if self.takes_key { given.remove(KEY) } else { None }
     }
 
     /// Whether it has inputs of the site's own.

@@ -96,8 +96,11 @@ fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
         b',' | b';' | b'&' | b')' | b']' | b'}' | b'|' => !loose || matches!(byte, b'<' | b'>'),
         byte => byte.is_ascii_whitespace(),
     };
+    // What is quoted as a text is printed: “password: …”, password: “…”.
+    at += printed_quote(&text[at..]);
     let rest = &text[at..(at + LONGEST).min(text.len())];
     let len = rest.iter().position(stops).unwrap_or(rest.len());
+    let len = (0..len).find(|at| printed_quote(&rest[*at..]) > 0).unwrap_or(len);
     // A call, not a value.
     if matches!(rest.get(len), Some(b'(')) {
         return None;
@@ -105,6 +108,15 @@ fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
     let trimmed =
         rest[..len].iter().rposition(|byte| !matches!(byte, b'.' | b',' | b':' | b'?' | b'*')).map_or(0, |at| at + 1);
     Some(Assigned { start: at, end: at + trimmed, tight, loose, member: false })
+}
+
+/// The length of the quotation mark, as texts are printed with, that stands at the beginning.
+fn printed_quote(text: &[u8]) -> usize {
+    match text {
+        [0xe2, 0x80, 0x98..=0x9f | 0xb9 | 0xba, ..] => 3,
+        [0xc2, 0xab | 0xbb, ..] => 2,
+        _ => 0,
+    }
 }
 
 /// After the comma of a member `, "value": ` at `at`: where its value is.
@@ -200,6 +212,10 @@ mod tests {
             ("Authorization: bearer a8Kd02LmQ71zPq5xW0Tz99", "a8Kd02LmQ71zPq5xW0Tz99"),
             ("Authorization: Basic YWRtaW46czNjcjN0IQ==", "YWRtaW46czNjcjN0IQ=="),
             ("{\"password\":\"correcthorse\"}", "correcthorse"),
+            ("“… Also password: hunter2!x.”", "hunter2!x"),
+            ("Passwort: „S3cr3t!Pass“", "S3cr3t!Pass"),
+            ("password: «S3cr3t!Pass» ", "S3cr3t!Pass"),
+            ("DB_PASSWORD=S3cr3t!Pass”", "S3cr3t!Pass"),
             ("{\"password\" : \"12345678\"}", "12345678"),
             ("{\"Pwd\":\"Grüße!2024xY\"}", "Grüße!2024xY"),
             ("{\"passwd\":\"$ecret!2024\"}", "$ecret!2024"),

@@ -23,7 +23,7 @@ pub use greeting::{Greeted, Hello};
 pub use line::{Line, Lost, Way};
 pub use link::{Link, NoAnswer};
 pub use question::Action;
-pub use supervisor::Harness;
+pub use supervisor::{Harness, Unwanted};
 pub use telemetry::Telemetry;
 pub(crate) use verdict::ALLOWED;
 pub use verdict::{Decided, Verdict};

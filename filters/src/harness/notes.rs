@@ -79,9 +79,9 @@ impl Harness {
         }
     }
 
-    /// Tells of the sessions that are over, and that we are still here.
-    pub fn beat(&self) {
-        for session in self.sessions.over() {
+    /// Tells of the sessions that are over, of those who were quiet for so long, and that we are still here.
+    pub fn beat(&self, quiet: Duration) {
+        for session in self.sessions.over(quiet) {
             self.note(Kind::SessionEnd, &session, json!({ "reason": "idle" }));
         }
         let waiting = self.links.iter().map(|link| link.queue.len()).max().unwrap_or(0);

@@ -9,8 +9,6 @@ use parking_lot::Mutex;
 
 use crate::{caller::Caller, text::hex};
 
-/// How long somebody is quiet before their session is over.
-const QUIET: Duration = Duration::from_secs(30 * 60);
 /// Sessions at a time; beyond them nobody is told that one began.
 const MOST: usize = 10_000;
 
@@ -34,11 +32,11 @@ impl Sessions {
         known.len() < MOST && known.insert(session.to_owned(), Instant::now()).is_none()
     }
 
-    /// Takes those that are over.
-    pub(super) fn over(&self) -> Vec<String> {
+    /// Takes those that are over: who was quiet for so long.
+    pub(super) fn over(&self, quiet: Duration) -> Vec<String> {
         let mut known = self.0.lock();
         let over: Vec<String> =
-            known.iter().filter(|(_, last)| last.elapsed() > QUIET).map(|(session, _)| session.clone()).collect();
+            known.iter().filter(|(_, last)| last.elapsed() > quiet).map(|(session, _)| session.clone()).collect();
         over.iter().for_each(|session| {
             known.remove(session);
         });

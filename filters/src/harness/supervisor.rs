@@ -51,6 +51,10 @@ impl fmt::Debug for Harness {
     }
 }
 
+/// Whoever supervises does not want a question answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unwanted;
+
 impl Harness {
     /// Those of a declaration, none of them greeted yet. `ways` are as many as its addresses, in their order.
     pub fn new(declared: Declared, ways: Vec<(String, Arc<dyn Way>)>) -> Self {
@@ -202,15 +206,23 @@ impl Harness {
         longest
     }
 
-    /// Asks something that is more than a policy: facts, an intent. `None` where nobody offers it, or says no.
-    pub async fn enrich(&self, kind: Kind, caller: &Caller, payload: &Value) -> Option<Value> {
-        let link = self.links.iter().find(|link| link.offers(kind))?;
+    /// Asks something that is more than a policy: facts, an intent. `None` where nobody offers it, or has an answer.
+    ///
+    /// # Errors
+    ///
+    /// Whoever was asked does not want it.
+    pub async fn enrich(&self, kind: Kind, caller: &Caller, payload: &Value) -> Result<Option<Value>, Unwanted> {
+        let Some(link) = self.links.iter().find(|link| link.offers(kind)) else { return Ok(None) };
         let session = Sessions::of(caller);
         let around = Around { session_id: &session, agent_id: &self.agent_id, depth: 0, metadata: None };
         let mut payload = payload.clone();
         payload["session_id"] = session.as_str().into();
-        let result = link.ask(kind, &wire::event(kind, &around, &payload)).await.ok()?;
-        strictness(kind.family(), &result).ok().filter(|strictness| *strictness == 0).map(|_| result)
+        let Ok(result) = link.ask(kind, &wire::event(kind, &around, &payload)).await else { return Ok(None) };
+        match strictness(kind.family(), &result) {
+            Ok(0) => Ok(Some(result)),
+            Ok(_) => Err(Unwanted),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Whether anybody offers this.

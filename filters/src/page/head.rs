@@ -127,6 +127,8 @@ impl Head {
     /// A tag. The one that opens a body by standing there is read again, as the first in it.
     #[inline]
     pub fn tag(&mut self, tag: &Tag<'_>, links: &[Link]) -> Means {
+        // One that comes late opens nothing: what it says is only that which the first did not say.
+        let late = !self.before_body() && matches!(tag.name, Name::Body | Name::Html);
         let means = match self.mode {
             Mode::First => Means::First,
             Mode::Body => self.body_tag(tag),
@@ -134,7 +136,7 @@ impl Head {
             _ if tag.end => self.head_end(tag),
             _ => self.head_start(tag, links),
         };
-        if !self.before_body() && !tag.end && !self.lost && tag.is_notice() {
+        if !self.before_body() && !tag.end && !late && !self.lost && tag.is_notice() {
             self.own_notice = true;
         }
         means

@@ -87,6 +87,16 @@ impl Findings {
         self.found
     }
 
+    /// The same without a word of what came from outside the file, wherever it got into a sentence.
+    pub(super) fn into_sorted_without(mut self, outside: &[String]) -> Vec<Mistake> {
+        // What is shorter could be any word.
+        for value in outside.iter().filter(|value| value.len() >= 6) {
+            let texts = self.found.iter_mut().flat_map(|found| [Some(&mut found.what), found.hint.as_mut()]).flatten();
+            texts.filter(|text| text.contains(value.as_str())).for_each(|text| *text = text.replace(value, "${…}"));
+        }
+        self.into_sorted()
+    }
+
     fn add(&mut self, severity: Severity, line: usize, key: impl fmt::Display, what: String) -> &mut Mistake {
         let mistake = Mistake { severity, file: self.file.clone(), line, key: key.to_string(), what, hint: None };
         self.found.push(mistake);

@@ -71,6 +71,7 @@ pub(crate) use lower::PATHS;
 pub use mistake::{Mistake, Severity};
 pub use node::Node;
 pub use outline::{Difference, Outline, outline};
+pub use publish::without_password;
 pub(crate) use recipe_steps::{DEEPEST, steps};
 pub use settings::*;
 pub use snapshot::{Learned, Snapshot};
@@ -226,7 +227,7 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, review: bool) -> Result
     rules_agtp::rules(&raw.root, &settings, &schemas, &mut found);
     settings_handoff::rules(&raw.root, &settings, &mut found);
     rules::keys(&raw.root, &Callers::new(&settings, &HashMap::new()), &mut found);
-    let findings = found.into_sorted();
+    let findings = found.into_sorted_without(&raw.replaced);
     if findings.iter().any(Mistake::is_fatal) {
         return Err(Refused::Mistakes(findings));
     }
@@ -249,7 +250,7 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, review: bool) -> Result
     if review {
         rules_policy::remarks(&raw.root, &declaration.settings, contract_alone, &mut remarks);
     }
-    Ok(Review { declaration, contract_alone, remarks: remarks.into_sorted() })
+    Ok(Review { declaration, contract_alone, remarks: remarks.into_sorted_without(&raw.replaced) })
 }
 
 /// Each part goes in with its length before it, so that no two declarations run into each other.

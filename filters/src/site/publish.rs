@@ -61,7 +61,17 @@ fn one_of_many(table: &Table, item: &Item) -> Node {
     if let Some(confirmed) = confirmed(item) {
         put(&mut node, "requires_user_confirmation", Some(Node::Boolean(confirmed)));
     }
+    if needs_more_than_it_says(item) {
+        put(&mut node, "auth", Some(Node::String("required".to_owned())));
+    }
     node
+}
+
+/// Whether a capability is said to be open and asks for what only a credential has: it is told as it is held.
+fn needs_more_than_it_says(item: &Item) -> bool {
+    let open = matches!(item.get("auth").and_then(Item::str), Some("none" | "optional"));
+    let scopes = item.get("required_scopes").is_some_and(|scopes| !scopes.items().is_empty());
+    open && (scopes || item.get("requires_strong_authentication").and_then(Item::bool) == Some(true))
 }
 
 /// The whole document for the operator: secrets, and whatever came from outside the file, are not in it.
@@ -133,8 +143,11 @@ fn ends_like_a_secret(key: &str) -> bool {
     ["token", "secret", "password", "passwd", "api_key", "private_key"].iter().any(ends_with)
 }
 
-/// A URL without the user and password in it, and without what its query calls a secret.
-pub(super) fn without_password(text: &str) -> String {
+/// A URL without the user and password in it, and without what its query calls a secret; of a command its program.
+pub fn without_password(text: &str) -> String {
+    if let Some((program, _)) = text.strip_prefix("stdio:").and_then(|command| command.trim_start().split_once(' ')) {
+        return format!("stdio:{program} {REDACTED}");
+    }
     let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let (user, rest) = authority.rfind('@').map_or(("", rest), |at| (REDACTED, &rest[at..]));
@@ -165,5 +178,6 @@ mod tests {
             "ws://[redacted]@a/?x=1&api_key=[redacted]&Token=[redacted]"
         );
         assert_eq!(without_password("http://a/?key=s&"), "http://a/?key=[redacted]&");
+        assert_eq!(without_password("stdio:python3 h.py --token=s"), "stdio:python3 [redacted]");
     }
 }

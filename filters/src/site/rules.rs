@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use url::Url;
+
 use super::{
     Settings, lower, lower_capability,
     mistake::Findings,
@@ -18,6 +20,7 @@ pub(super) fn rules(root: &Item, found: &mut Findings) {
     rules_network::listen(root, found);
     rules_network::admin(root, found);
     one_of_url_and_urls(root, "harness", "who is asked", found);
+    credentials_in_urls(root, found);
     gateway(root, found);
     names(root, found);
     agent_keys(root, found);
@@ -52,6 +55,23 @@ pub(super) fn one_of_url_and_urls(root: &Item, table: &str, asked: &str, found: 
             found.mistake(urls.line, format_args!("{table}.urls"), "is empty");
         }
         _ => {}
+    }
+}
+
+/// What is in a URL gets into logs and metrics; and no user and password of one is ever sent.
+fn credentials_in_urls(root: &Item, found: &mut Findings) {
+    let urls = one_or_list(root.at(&["harness", "urls"])).into_iter().enumerate();
+    let urls =
+        urls.map(|(index, item)| (format!("harness.urls[{index}]"), Some(item), "put the secret into harness.token"));
+    let others = [
+        ("harness.url".to_owned(), root.at(&["harness", "url"]), "put the secret into harness.token"),
+        ("auth.jwks".to_owned(), root.at(&["auth", "jwks"]), "keys are public; leave it out"),
+    ];
+    for (key, item, hint) in urls.chain(others) {
+        let url = item.and_then(|item| Some((item, Url::parse(item.str()?).ok()?)));
+        if let Some((item, _)) = url.filter(|(_, url)| !url.username().is_empty() || url.password().is_some()) {
+            found.mistake(item.line, key, format!("{} carries a user or a password", item.shown())).hint(hint);
+        }
     }
 }
 
@@ -125,6 +145,9 @@ fn paths(root: &Item, found: &mut Findings) {
         let path = item.map_or(default, |item| item.str().unwrap_or_default()).trim_end_matches('/');
         let line = item.map_or(0, |item| item.line);
         match taken.get(path) {
+            _ if path.is_empty() && line > 0 && name.starts_with("paths.") => {
+                found.mistake(line, name, "\"/\" is all of the site").hint("choose another path");
+            }
             _ if path.is_empty() => {}
             // The handoff's own rules say so.
             _ if name != "handoff.path" && documents().any(|ours| ours == path) => {

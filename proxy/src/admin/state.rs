@@ -61,11 +61,14 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
     }
     let store = running.store.status();
     line(store.reachable, format!("store {:?}, {} decisions without it", running.store.settings().home, store.without));
+    let goes_on = running.snapshot.settings.harness.as_ref().is_some_and(|harness| harness.goes_on);
+    let meanwhile = if goes_on { "goes on unsupervised (on_error)" } else { "is closed" };
     for link in running.harness.iter().flat_map(|harness| &harness.links) {
         match link.why_away() {
             None => line(true, format!("harness {} decides", link.name)),
             Some(why) => {
-                line(false, format!("harness {} is away, and what it has to decide on is closed: {why}", link.name))
+                let name = &link.name;
+                line(false, format!("harness {name} is away, and what it has to decide on {meanwhile}: {why}"))
             }
         }
     }

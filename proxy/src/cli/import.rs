@@ -58,7 +58,8 @@ pub(super) fn import(args: Import) -> ExitCode {
             tell(&args, &imported);
             ExitCode::SUCCESS
         }
-        Err((file, why)) => refuse(&file, &why, 1),
+        // What is there already is the caller's to decide on; what cannot be written is no answer at all.
+        Err((file, why)) => refuse(&file, &why, if args.out.as_ref().is_some_and(|out| out.exists()) { 1 } else { 2 }),
     }
 }
 

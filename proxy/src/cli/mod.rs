@@ -219,6 +219,9 @@ pub fn main() -> ExitCode {
     if !matches!(asked, Command::Run(_) | Command::Demo { .. } | Command::Inspect { .. } | Command::Import(_)) {
         crate::sys::end_with_the_reader();
     }
+    if !matches!(asked, Command::Run(_) | Command::Demo { .. }) {
+        tell_of_output();
+    }
     match asked {
         Command::Run(args) => run::run(args),
         Command::Check { file, config } => check::check(file.or(config).unwrap_or_default()),
@@ -236,6 +239,24 @@ pub fn main() -> ExitCode {
         Command::Man { command, dir } => man::man(&command, dir.as_deref()),
     }
 }
+
+/// What cannot be printed is told in a sentence: `println!` knows nothing better than to panic.
+fn tell_of_output() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| match panic.payload_as_str() {
+        // Whoever reads has read enough.
+        Some(text) if text.starts_with(UNPRINTED) && text.contains("Broken pipe") => std::process::exit(0),
+        Some(text) if text.starts_with(UNPRINTED) => {
+            let why = text.split_once(": ").map_or("", |(_, why)| why);
+            eprintln!("frontdesk: standard output cannot be written: {why}");
+            std::process::exit(2)
+        }
+        _ => usual(panic),
+    }));
+}
+
+/// What the standard library says then.
+const UNPRINTED: &str = "failed printing to stdout";
 
 /// Prints something that was made as a whole.
 fn said(bytes: &[u8]) -> ExitCode {

@@ -41,6 +41,8 @@ pub struct Ctx {
     pub place: Option<Place>,
     /// The upstream that refused the connection.
     pub tried: Option<usize>,
+    /// It was sent, and sent once more or not worth it.
+    pub repeated: bool,
     pub upstream_began: Option<Instant>,
     pub upstream_took: Option<Duration>,
     pub asked: Asked,
@@ -115,6 +117,7 @@ impl Ctx {
             upstream: None,
             place: None,
             tried: None,
+            repeated: false,
             upstream_began: None,
             upstream_took: None,
             asked: Asked::default(),

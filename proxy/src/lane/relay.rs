@@ -4,8 +4,8 @@ use std::{pin::pin, task::Poll, time::Instant};
 
 use bytes::Bytes;
 use frontdesk_filters::page::Parts;
-use http::{Method, header};
-use pingora::{Error, ErrorType, Result};
+use http::{Method, Version, header};
+use pingora::{Error, ErrorSource, ErrorType, Result};
 
 use super::{
     ask, by,
@@ -37,8 +37,15 @@ impl<'r> Relay<'_, 'r> {
         let (plain, backend) = self.connect(began).await?;
         let mut site = Site::new(plain, backend.patience());
         let (wire, asked) = ask::head(self.sent, self.ctx, self.running, backend)?;
-        site.ask(&wire).await.map_err(Error::into_up)?;
-        let head = self.head(&mut site, reply).await?;
+        let head = match self.head(&mut site, &wire, reply).await {
+            // Boxed: it is seldom.
+            Err(e) if self.sent.request.method.is_safe() && site.has_parted(&e) && !is_ours(&e) => {
+                self.front.metrics.upstream_retries.inc();
+                site = Site::new(Box::pin(backend.connect_again()).await?, backend.patience());
+                Box::pin(self.head(&mut site, &wire, reply)).await?
+            }
+            head => head?,
+        };
         let took = began.elapsed();
         self.ctx.upstream_took = Some(took);
         site.expect(&self.sent.request.method, &head).map_err(Error::into_up)?;
@@ -75,8 +82,9 @@ impl<'r> Relay<'_, 'r> {
         }
     }
 
-    /// The head of the site's answer, after whatever it says before.
-    async fn head(&mut self, site: &mut Site, reply: &mut Reply<'_>) -> Result<Head> {
+    /// Asks; the head of the site's answer, after whatever it says before.
+    async fn head(&mut self, site: &mut Site, wire: &[u8], reply: &mut Reply<'_>) -> Result<Head> {
+        site.ask(wire).await.map_err(Error::into_up)?;
         loop {
             let head = tokio::select! {
                 biased;
@@ -88,6 +96,8 @@ impl<'r> Relay<'_, 'r> {
                     let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
                     return Err(e.into_up());
                 }
+                // An older client would take it for the answer (RFC 9110 §15.2).
+                100..=199 if self.sent.request.version == Version::HTTP_10 => {}
                 100..=199 => Box::pin(reply.interim(&head.whole(true).map_err(Error::into_up)?)).await?,
                 _ => return Ok(head),
             }
@@ -169,6 +179,11 @@ async fn part(site: &mut Site, reply: &mut Reply<'_>) -> Result<Option<Bytes>> {
         }
     };
     read.map_err(Error::into_up)
+}
+
+/// Whether it is the client's doing.
+fn is_ours(e: &Error) -> bool {
+    *e.esource() == ErrorSource::Downstream
 }
 
 fn left() -> Box<Error> {

@@ -80,7 +80,20 @@ impl Courier<'_> {
         if ours.is_some_and(|ours| named(&ours) == named(&url)) {
             return Err("must not lead back to this site".into());
         }
+        // A name is judged by where it leads, once it is delivered there; of an address it is known now.
+        let literal = url.host_str().and_then(|host| bare(host).parse::<IpAddr>().ok());
+        let address = literal.zip(url.port_or_known_default()).map(SocketAddr::from);
+        if address.is_some_and(|address| self.here(settings).any(|own| is_same(own, address))) {
+            return Err("must not lead back to this site".into());
+        }
         Ok(url)
+    }
+
+    /// Where this process listens, and the site is from here.
+    fn here<'s>(&'s self, settings: &'s Settings) -> impl Iterator<Item = SocketAddr> + 's {
+        let sites = self.running.pool.backends().iter();
+        let sites = sites.flat_map(|backend| backend.addresses().iter().copied().collect::<Vec<_>>());
+        settings.listen.addresses().chain(sites)
     }
 
     async fn send(&self, url: &Url, body: Bytes) -> Result<(), String> {
@@ -116,15 +129,13 @@ impl Courier<'_> {
 
     /// Where this process listens, the site is, from outside and from here, and what is counted is kept.
     async fn ours(&self, settings: &Settings) -> Vec<SocketAddr> {
-        let mut ours: Vec<SocketAddr> = settings.listen.addresses().collect();
+        let mut ours: Vec<SocketAddr> = self.here(settings).collect();
         let origin = settings.site.origin.as_deref().and_then(|origin| Url::parse(origin).ok());
         if let Some(origin) = &origin {
             // Before us there may be a balancer, with an address that is not this machine's and other names.
             let found = timeout(LOOKED_UP, looked_up(named(origin), origin.port_or_known_default().unwrap_or(443)));
             ours.extend(found.await.ok().and_then(Result::ok).unwrap_or_default());
         }
-        let sites = self.running.pool.backends().iter();
-        ours.extend(sites.flat_map(|backend| backend.addresses().iter().copied().collect::<Vec<_>>()));
         if let StoreHome::Redis(url) = &settings.store.home
             && let Ok(url) = Url::parse(url)
             && let Some(host) = url.host_str()

@@ -8,7 +8,6 @@ use std::{
 use frontdesk_filters::{
     concierge::{Library, SiteFacts},
     content::{crawl::Books, llms::Contents},
-    site::Settings,
 };
 
 use super::{Reader, shared::Shared};
@@ -24,7 +23,7 @@ impl Reader {
         let began = Instant::now();
         let (pages, version) = (books.pages(), books.version());
         let settings = &running.snapshot.settings;
-        let facts = settings.content.concierge.then(|| facts(settings));
+        let facts = settings.content.concierge.then(|| SiteFacts::of(settings));
         let count = pages.len();
         let built = tokio::task::spawn_blocking(move || {
             let library = facts.map_or_else(Library::empty, |facts| Library::build(&facts, &pages));
@@ -54,20 +53,6 @@ impl Reader {
 pub(super) async fn tell(others: &mut Shared, books: &Books, at: u64, changed: bool) {
     if let Err(why) = others.write(books, at, changed).await {
         tracing::warn!(?why, "what was read of the site could not be shared with other replicas");
-    }
-}
-
-/// What the operator said of the site.
-fn facts(settings: &Settings) -> SiteFacts {
-    let site = &settings.site;
-    let offered = settings.offered().filter(|(_, capability)| capability.built_in.is_none());
-    SiteFacts {
-        name: site.name.clone(),
-        description: site.description.clone(),
-        origin: site.origin.clone(),
-        operator: site.operator.clone(),
-        contact: site.contact.clone(),
-        capabilities: offered.map(|(_, c)| (c.id.clone(), c.description.clone().unwrap_or_default())).collect(),
     }
 }
 

@@ -46,7 +46,8 @@ pub fn prepare(
     if !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
         return (Touched::No, changes);
     }
-    let html = sent.all(&header::CONTENT_TYPE).next().is_some_and(is_html);
+    // Of several that differ a client may believe another than we do.
+    let html = sent.has(&header::CONTENT_TYPE) && sent.all(&header::CONTENT_TYPE).all(is_html);
     if html && status != StatusCode::NOT_MODIFIED {
         changes.signed = signed(snapshot, sent);
         // Under this address there is its Markdown too, and the manifest, for whoever asks for them.
@@ -59,6 +60,8 @@ pub fn prepare(
             // Tagged again like its 200, by the site's tag if it repeats one.
             changes.tag = tag(retagged(sent, hash).unwrap_or_else(|| matched.clone()));
             changes.varies = !varies(sent);
+            // Whatever the site says of the page's bytes is of its own.
+            changes.rewritten = true;
         }
         return (Touched::No, changes);
     }

@@ -117,6 +117,19 @@ impl Backend {
         if let Some(plain) = self.kept.take(address, now) {
             return Ok(plain);
         }
+        self.connect_anew(address).await
+    }
+
+    /// A connection that nobody has asked anything on.
+    ///
+    /// # Errors
+    ///
+    /// As the library has them.
+    pub async fn connect_again(&self) -> pingora::Result<Plain> {
+        self.connect_anew(self.address().await?).await
+    }
+
+    async fn connect_anew(&self, address: SocketAddr) -> pingora::Result<Plain> {
         let options = &self.template.options;
         let tcp = handshake::open(address, options.connection_timeout).await.map_err(Error::into_up)?;
         let _ = tcp.set_nodelay(true);

@@ -28,6 +28,7 @@ pub struct Plain {
     pub(super) alarm: Alarm,
     address: SocketAddr,
     used: Instant,
+    reused: bool,
 }
 
 /// The connections of one upstream.
@@ -36,7 +37,12 @@ pub(super) struct Kept(Mutex<Vec<Plain>>);
 
 impl Plain {
     pub(super) fn new(tcp: TcpStream, address: SocketAddr) -> Self {
-        Self { tcp, alarm: Alarm::default(), address, used: Instant::now() }
+        Self { tcp, alarm: Alarm::default(), address, used: Instant::now(), reused: false }
+    }
+
+    /// Whether another request was answered on it before.
+    pub fn is_reused(&self) -> bool {
+        self.reused
     }
 
     /// Nothing has come that nobody asked for, nor an end.
@@ -59,7 +65,7 @@ impl Kept {
     /// The one that was used last, if the site still holds it open.
     pub(super) fn take(&self, address: SocketAddr, now: Instant) -> Option<Plain> {
         loop {
-            let plain = {
+            let mut plain = {
                 let mut kept = self.0.lock();
                 let last = kept.iter().rposition(|plain| plain.address == address)?;
                 kept.remove(last)
@@ -67,6 +73,7 @@ impl Kept {
             let fresh = now.saturating_duration_since(plain.used) < FRESH;
             let well = if fresh { plain.is_well() } else { plain.is_certainly_well() };
             if well {
+                plain.reused = true;
                 return Some(plain);
             }
         }

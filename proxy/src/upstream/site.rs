@@ -38,11 +38,13 @@ pub struct Site {
     buf: BytesMut,
     body: Body,
     keeps: bool,
+    /// A byte of an answer has come.
+    heard: bool,
 }
 
 impl Site {
     pub fn new(plain: Plain, patience: Duration) -> Self {
-        Self { plain, patience, buf: BytesMut::new(), body: Body::Length(0), keeps: false }
+        Self { plain, patience, buf: BytesMut::new(), body: Body::Length(0), keeps: false, heard: false }
     }
 
     /// Sends a request, or a part of one.
@@ -53,6 +55,13 @@ impl Site {
             sent = tcp.write_all(part) => sent.or_err(ErrorType::WriteError, "asking"),
             () = alarm.within(self.patience) => Error::e_explain(ErrorType::WriteTimedout, "asking"),
         }
+    }
+
+    /// Whether the site has closed a connection that it kept, and not said a word about this request: it is likely not
+    /// to have seen it (RFC 9112 §9.3.1).
+    pub fn has_parted(&self, e: &Error) -> bool {
+        let closed = [ErrorType::ConnectionClosed, ErrorType::ReadError, ErrorType::WriteError].contains(e.etype());
+        self.plain.is_reused() && !self.heard && closed
     }
 
     /// Reads until there is a whole head, of an interim answer perhaps.
@@ -139,7 +148,7 @@ impl Site {
 
     /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.
     async fn read(&mut self, most: usize) -> Result<usize> {
-        let Self { plain: Plain { tcp, alarm, .. }, buf, patience, .. } = self;
+        let Self { plain: Plain { tcp, alarm, .. }, buf, patience, heard, .. } = self;
         let reading = async {
             std::future::poll_fn(|cx| tcp.poll_read_ready(cx)).await?;
             if buf.is_empty() && buf.capacity() < most {
@@ -151,7 +160,10 @@ impl Site {
         };
         tokio::select! {
             biased;
-            read = reading => read.or_err(ErrorType::ReadError, "reading an answer"),
+            read = reading => {
+                *heard |= matches!(read, Ok(1..));
+                read.or_err(ErrorType::ReadError, "reading an answer")
+            }
             () = alarm.within(*patience) => Error::e_explain(ErrorType::ReadTimedout, "reading an answer"),
         }
     }

@@ -145,7 +145,9 @@ fn judge(members: &Map<String, Value>, outcome: &Result<String, String>) {
         Value::Object(context) => {
             wrong |= CONTEXT.iter().any(|(name, most)| !fits(&of(&context, name), *most));
             let tokens = of(&context, "max_tokens");
-            wrong |= !tokens.is_null() && !tokens.as_u64().is_some_and(|tokens| (1..=32_768).contains(&tokens));
+            // A whole number, however it is written.
+            let whole = |number: f64| number.fract() == 0.0 && (1.0..=32_768.0).contains(&number);
+            wrong |= !tokens.is_null() && !tokens.as_f64().is_some_and(whole);
             let types = of(&context, "accept_types");
             let listed = types.as_array().is_some_and(|types| types.len() <= 64 && types.iter().all(Value::is_string));
             wrong |= !types.is_null() && !listed;

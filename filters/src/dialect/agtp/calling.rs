@@ -32,6 +32,18 @@ pub(super) struct Parameters {
     pub(super) envelope: Option<Map<String, Value>>,
 }
 
+impl Parameters {
+    /// The members, and of the envelope's those by these names that they lack: what a verb asks for may be called as a
+    /// member of the envelope is.
+    pub(super) fn with_envelopes(&self, names: &[&str]) -> Map<String, Value> {
+        let mut members = self.members.clone();
+        for (name, value) in self.envelope.iter().flatten().filter(|(name, _)| names.contains(&name.as_str())) {
+            members.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+        members
+    }
+}
+
 impl Calling<'_> {
     /// The body's members, out of their envelope where they may come in one.
     ///

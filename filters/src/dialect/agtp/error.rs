@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     desk::{TOO_LONG, not_kept},
-    fault::{Fault, Refusal},
+    fault::{CHALLENGE, Fault, Refusal},
     page::Insertion,
     reply::Reply,
     state::NotKept,
@@ -128,9 +128,9 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
             wrong = wrong.with("retry_after", Value::Null);
         }
     }
-    if let Some(challenge) = &refusal.challenge {
-        wrong.headers.push((header::WWW_AUTHENTICATE, challenge.clone()));
-    }
+    // A 401 has one (RFC 9110 §15.5.2).
+    let challenge = refusal.challenge.clone().or_else(|| (wrong.status == 401).then_some(CHALLENGE));
+    wrong.headers.extend(challenge.map(|challenge| (header::WWW_AUTHENTICATE, challenge)));
     if let Some(scope) = refusal.scope {
         wrong = wrong.with("scope", scope.word());
     }

@@ -1,5 +1,6 @@
 //! The gates before an endpoint, in their order (A27): the wire, who asks, the verb, the path, what the operator allows.
 
+use http::{HeaderValue, header};
 use serde_json::json;
 
 use super::{
@@ -137,9 +138,12 @@ impl Spoken {
 
     /// 405, with what would do (§11).
     fn not_allowed(&self, path: &Asked<'_>, message: &'static str) -> Wrong {
-        Wrong::new(405, "method-not-allowed", message)
-            .with("allowed_methods_for_path", self.allowed(path))
-            .with("redirects_for_path", self.policy.redirects_for(path))
+        let allowed = self.allowed(path);
+        let mut wrong = Wrong::new(405, "method-not-allowed", message);
+        // Over HTTP a 405 has it (RFC 9110 §15.5.6).
+        let allow = HeaderValue::try_from(allowed.join(", ")).ok();
+        wrong.headers.extend(allow.map(|allow| (header::ALLOW, allow)));
+        wrong.with("allowed_methods_for_path", allowed).with("redirects_for_path", self.policy.redirects_for(path))
     }
 
     /// The verbs that are spoken at a path, those of what was published when it was last looked among them.

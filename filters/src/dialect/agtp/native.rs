@@ -99,6 +99,7 @@ impl Spoken {
             "REVOKE" if given.contains_key("target") => self.revoke(desk, calling, given).await,
             "SUSPEND" => session::suspend(desk, calling, &parameters).await,
             "ESCALATE" => {
+                let given = &parameters.with_envelopes(&["task_id", "context"]);
                 // As long as what is brought to a person is kept.
                 let lasts = desk.snapshot.settings.sessions.results;
                 once(desk, calling, given, Some(lasts), human::escalate(desk, calling, given)).await

@@ -13,7 +13,7 @@ const INTENT: usize = 256;
 const URL: usize = 2048;
 const LOCALE: usize = 64;
 const KEY: usize = 255;
-const TOKENS: u64 = 32_768;
+pub(crate) const TOKENS: u64 = 32_768;
 /// Types that somebody takes.
 const TYPES: usize = 64;
 
@@ -88,12 +88,18 @@ impl Question {
     }
 }
 
+/// A whole number, be it written with a fraction of nothing: to JSON Schema `100.0` is one.
+fn whole(value: &Value) -> Option<u64> {
+    let fraction = || value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e9).contains(number));
+    value.as_u64().or_else(|| fraction().map(|number| number as u64))
+}
+
 impl Context {
     /// Reads what is known of it; what is not is nobody's business.
     pub(crate) fn read(mut members: Map<String, Value>) -> Result<Self, Box<Said>> {
         let max_tokens = match members.remove("max_tokens") {
             None | Some(Value::Null) => None,
-            Some(value) => match value.as_u64().filter(|tokens| (1..=TOKENS).contains(tokens)) {
+            Some(value) => match whole(&value).filter(|tokens| (1..=TOKENS).contains(tokens)) {
                 Some(tokens) => Some(tokens),
                 None => {
                     return Err(Said::wrong(&format!("context.max_tokens has to be a number from 1 to {TOKENS}.")));

@@ -68,9 +68,10 @@ pub(super) fn arguments(request: &Request) -> Result<Map<String, Value>, Problem
 /// What is wrong with the arguments, which a language model may mend.
 pub(super) fn question(
     function: &Function,
-    arguments: Map<String, Value>,
+    mut arguments: Map<String, Value>,
     beside: &Beside<'_>,
 ) -> Result<Question, Box<Said>> {
+    let key = function.key(&mut arguments);
     let mut asked = function.asked(arguments);
     for (name, value) in [("session_id", beside.session_id), ("confirmation", beside.confirmation)] {
         if let Some(value) = value {
@@ -80,7 +81,7 @@ pub(super) fn question(
     let context = json!({
         "accept_types": function.types(),
         "requesting_agent": beside.agent,
-        "idempotency_key": beside.idempotency_key,
+        "idempotency_key": key.or_else(|| beside.idempotency_key.map(Value::from)),
         "callback_url": beside.callback_url,
     });
     asked.insert("context".into(), context);

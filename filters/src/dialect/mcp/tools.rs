@@ -34,7 +34,11 @@ impl Tools {
         let mark: String = declaration.hash.chars().take(8).collect();
         let (mut functions, mut tools) = (HashMap::new(), Vec::new());
         for listed in listed.iter().filter(|listed| is_tool(listed)) {
-            let (function, schema) = Function::new(listed);
+            let (mut function, mut schema) = Function::new(listed);
+            let capability = declaration.settings.capability(listed.index);
+            if capability.is_some_and(|capability| capability.idempotency_required) {
+                function.take_key(&mut schema);
+            }
             tools.push(tool(listed, declaration, schema).to_string());
             functions.insert(listed.name.clone(), function);
         }

@@ -6,7 +6,7 @@ use super::{
     super::{
         Occupied,
         ahp::{
-            self,
+            self, TOKENS,
             listed::{ActionType, Listed},
         },
         arguments::Function,
@@ -96,6 +96,9 @@ fn operation(
             function.confirmed_as().map_or_else(|| format!("the header {CONFIRMATION_TOLD}"), |n| format!("`{n}`"));
         more.push_str(&format!(" A person confirms it: call, show them the question, call again with {token}."));
     }
+    if capability.is_some_and(|capability| capability.idempotency_required) {
+        more.push_str(" Needs `Idempotency-Key` or `context.idempotency_key`: a retry with it acts once.");
+    }
     let room = LONGEST.saturating_sub(more.chars().count());
     let mut operation = json!({
         "operationId": listed.name,
@@ -103,7 +106,7 @@ fn operation(
         "description": format!("{}{more}", clip(&listed.description, room)),
         "x-openai-isConsequential": listed.is_action,
         "requestBody": { "required": true, "content": { "application/json": { "schema": body(function, schema) } } },
-        "responses": responses(),
+        "responses": responses(capability),
     });
     if let Some(scheme) = security {
         operation["security"] = json!([{ scheme: [] }]);
@@ -120,32 +123,47 @@ fn body(function: &Function, schema: &Value) -> Value {
             "properties": {
                 "requesting_agent": { "type": "string" },
                 "user_intent": { "type": "string" },
-                "max_tokens": { "type": "integer", "minimum": 1 },
+                "max_tokens": { "type": "integer", "minimum": 1, "maximum": TOKENS },
                 "accept_types": { "type": "array", "items": { "type": "string" } },
                 "callback_url": { "type": "string" },
                 "locale": { "type": "string" },
-                "idempotency_key": { "type": "string", "description": "Of your choice: a retry with it acts once." },
+                "idempotency_key": { "type": "string", "minLength": 1, "description": "Of your choice: a retry with it acts once." },
             },
         });
     }
     schema
 }
 
-fn responses() -> Value {
+/// What may come; of a capability's own failures those that are named with a status of their own.
+fn responses(capability: Option<&Capability>) -> Value {
     let refused = |description: &str| {
         json!({ "description": description,
             "content": { "application/json": { "schema": { "$ref": "#/components/schemas/AHPError" } } } })
     };
-    json!({
+    let mut responses = json!({
         "200": { "description": "The answer, a question back, or where the answer will be.",
             "content": { "application/json": { "schema": { "$ref": "#/components/schemas/AHPResponse" } } } },
         "400": refused("The request is not what it has to be."),
         "401": refused("A credential is needed."),
         "403": refused("The credential does not grant this."),
+        "404": refused("There is nothing by this name or id, at the site perhaps."),
+        "409": refused("It is under way, was asked otherwise with this key, or nobody knows how it ended."),
+        "413": refused("The request is too long."),
+        "415": refused("The request is no JSON."),
         "429": refused("Too many requests, or no tokens left; see Retry-After."),
         "500": refused("The site could not carry it out."),
         "503": refused("Not available at the moment; see Retry-After."),
-    })
+    });
+    let named =
+        capability.and_then(|capability| capability.upstream.as_ref()).into_iter().flat_map(|call| &call.errors);
+    // Those of the site's own doing are a 500 (AHP §10).
+    for (status, name) in named.filter(|(status, _)| (400..500).contains(status)) {
+        let status = status.to_string();
+        if responses.get(&status).is_none() {
+            responses[status] = refused(&format!("The site says {name}."));
+        }
+    }
+    responses
 }
 
 fn poll(security: Option<Value>) -> Value {
@@ -154,7 +172,7 @@ fn poll(security: Option<Value>) -> Value {
         "operationId": "pollStatus",
         "summary": "Asks for an answer that takes a while.",
         "parameters": [{ "name": "session_id", "in": "path", "required": true, "schema": { "type": "string" } }],
-        "responses": responses(),
+        "responses": responses(None),
     });
     if let Some(security) = security {
         operation["security"] = security;

@@ -52,7 +52,17 @@ fn only_a_replaced_string_may_stand_for_a_number_or_a_boolean() {
     refuses("[admin]\ntoken_sha256 = 'hunter2'\n", "admin.token_sha256: what is written here is not a SHA-256");
     refuses("[site]\norigin = 'http://me:hunter2@a'\n", "\"http://[redacted]@a\" carries a user or a password");
 
-    // What came from outside is not repeated in a message.
+    let harness = "[harness]\nurl = 'http://me:hunter2@a/x'\n";
+    refuses(harness, ":4: harness.url: \"http://[redacted]@a/x\" carries a user or a password; put the secret into");
+    let keys = "[auth]\nissuer = 'i'\naudience = 'a'\njwks = 'https://me:hunter2@a/keys'\n";
+    refuses(keys, "auth.jwks: \"https://[redacted]@a/keys\" carries a user or a password");
+    refuses("[paths]\nconverse = '/'\n", "paths.converse: \"/\" is all of the site; choose another path");
+
+    // What came from outside is not repeated in a message, wherever it gets into one.
+    let named = "[auth]\n[[capabilities]]\nid = \"${BAD}\"\ntype = 'query'\nendpoint = '/a'\nrequired_scopes = ['a']\n";
+    let warned = declare_in(&with_upstream(named), &outside).unwrap().warnings;
+    let warned: Vec<String> = warned.iter().map(ToString::to_string).collect();
+    assert!(warned.concat().contains("${…} needs a credential") && !warned.concat().contains("hunter2"), "{warned:#?}");
     let wrong = with_upstream("[listen]\nh2c = \"${BAD}\"\nhttps = \"${BAD}\"\n[log]\nlevel = \"${BAD}\"\n");
     let refused = refused_in(&wrong, &outside);
     assert_eq!(refused.len(), 4, "{refused:#?}");

@@ -95,7 +95,11 @@ impl Metrics {
                 "1 while an upstream is believed healthy.",
                 &["upstream"],
             )?,
-            upstream_retries: counter(&r, "frontdesk_upstream_retries_total", "Connects tried a second time.")?,
+            upstream_retries: counter(
+                &r,
+                "frontdesk_upstream_retries_total",
+                "Connects, and requests that ask for no act, tried a second time.",
+            )?,
             upstream_errors: counters(
                 &r,
                 "frontdesk_upstream_errors_total",

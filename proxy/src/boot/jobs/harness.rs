@@ -1,6 +1,6 @@
 //! The jobs that keep whoever is asked before something risky happens within reach, and tell them what has happened.
 //!
-//! Nobody who calls waits for either: what nobody can decide on is closed meanwhile.
+//! Nobody who calls waits for either: what nobody can decide on is closed meanwhile, or goes on (`on_error`).
 
 use std::{
     sync::Arc,
@@ -11,7 +11,11 @@ use frontdesk_filters::harness::Harness;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
+use crate::{
+    admin::metrics::Metrics,
+    jobs::Job,
+    live::{Live, Running},
+};
 
 /// How often it is looked whether somebody is away, and how soon again.
 const LOOK: Duration = Duration::from_secs(1);
@@ -50,11 +54,11 @@ pub(super) fn greet(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                     metrics.harness_up.reset();
                 }
                 let away = harness.greet(beats).await.err().unwrap_or_default();
-                show(harness, &metrics, &known, &away);
+                show(&running, harness, &metrics, &known, &away);
                 harness.checked(&running.snapshot.hash, || running.warnings());
                 if beats {
                     known.lock().beat = Some(Instant::now());
-                    harness.beat();
+                    harness.beat(running.snapshot.settings.sessions.idle);
                 }
                 if away.is_empty() { Ok(()) } else { Err(away.join("; ")) }
             })
@@ -63,14 +67,17 @@ pub(super) fn greet(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
 }
 
 /// Says once who went and who came back.
-fn show(harness: &Harness, metrics: &Metrics, known: &Mutex<Known>, away: &[String]) {
+fn show(running: &Running, harness: &Harness, metrics: &Metrics, known: &Mutex<Known>, away: &[String]) {
     for link in &harness.links {
         let up = link.greeted().is_some();
         metrics.harness_up.with_label_values(&[&link.name]).set(up.into());
     }
     let mut known = known.lock();
     for why in away.iter().filter(|why| !known.away.contains(why)) {
-        tracing::error!(why, "a harness cannot be asked; what it has to decide on is closed");
+        match running.snapshot.settings.harness.as_ref().is_some_and(|harness| harness.goes_on) {
+            true => tracing::error!(why, "a harness cannot be asked; what it has to decide on goes on unsupervised"),
+            false => tracing::error!(why, "a harness cannot be asked; what it has to decide on is closed"),
+        }
     }
     if away.is_empty() && !known.away.is_empty() {
         tracing::info!("every harness can be asked again");

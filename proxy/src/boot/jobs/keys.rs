@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use frontdesk_filters::caller::check_key_set;
+use frontdesk_filters::{caller::check_key_set, site::without_password};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -64,7 +64,7 @@ async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<
         Err(why) => Err(why),
     };
     known.err().map(|why| {
-        tracing::warn!(url, why, "keys cannot be fetched; what is known of them stays");
+        tracing::warn!(url = without_password(&url), why, "keys cannot be fetched; what is known of them stays");
         url
     })
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How soon the site is asked again for what it has when it did not answer.
-const PROBE_AGAIN: Duration = Duration::from_secs(5);
+const PROBE_AGAIN: Duration = Duration::from_secs(1);
 /// How long one question to the site may take.
 const QUESTION: Duration = Duration::from_secs(3);
 

@@ -76,6 +76,21 @@ fn the_words_of_an_approval_reach_whoever_asked() {
 }
 
 #[test]
+fn a_doubt_may_come_in_an_envelope_whose_members_are_called_as_its_own() {
+    let stall = Stall::open();
+    let doubt = json!({ "method": "ESCALATE", "task_id": "t9", "context": { "a": 1 }, "parameters": { "reason": "scope_limit" } });
+    let told = stall.tell(&ask("ESCALATE", "/").body(doubt.clone())).is(202);
+    let brought = &told["result"]["escalation_id"];
+    let found =
+        stall.tell(&ask("INSPECT", "/").body(json!({ "target": "escalation", "escalation_id": brought }))).is(200);
+    assert_eq!(found["status"], "pending", "{found}");
+    // What is given as a parameter goes first.
+    let mut both = doubt;
+    both["parameters"]["task_id"] = 7.into();
+    stall.tell(&ask("ESCALATE", "/").body(both)).is(422);
+}
+
+#[test]
 fn what_is_brought_to_a_person_is_brought_once() {
     let stall = Stall::open();
     let doubt =

@@ -15,7 +15,11 @@ fn published(pair: &str, inputs: &[&str]) -> Stall {
 #[test]
 fn its_path_is_known_under_other_verbs() {
     let stall = published("QUERY /stock", &["lamp_id"]);
-    let told = stall.tell(&ask("FETCH", "/stock")).is(405);
+    let told = stall.tell(&ask("FETCH", "/stock"));
+    let allow = told.header("allow").map(str::to_owned);
+    let told = told.is(405);
+    let listed: Vec<_> = told["allowed_methods_for_path"].as_array().into_iter().flatten().collect();
+    assert_eq!(allow, Some(listed.iter().filter_map(|verb| verb.as_str()).collect::<Vec<_>>().join(", ")), "{told}");
     assert_eq!(told["allowed_methods_for_path"], json!(["QUERY"]), "{told}");
     stall.tell(&ask("FETCH", "/stocks")).is(404);
     stall.tell(&ask("QUERY", "/stock?lamp_id=1")).is(200);
