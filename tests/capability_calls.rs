@@ -26,6 +26,8 @@ async fn capability_answers_come_as_the_type_that_is_acceptable() {
     for (accept, bare) in [
         (None, false),
         (Some("*/*"), false),
+        (Some(""), false),
+        (Some(" , "), false),
         (Some(AOM), false),
         (Some("application/*"), false),
         (Some("APPLICATION/AOM+JSON"), false),

@@ -156,6 +156,9 @@ async fn clause_33_max_tokens_is_honoured() {
         before = said;
     }
     assert!(before > 100, "500 tokens are more than {before} words");
+    // To JSON Schema it is the same number.
+    let reply = desk.told(&with(advice(), json!({ "context": { "max_tokens": 20.0 } }))).await;
+    assert!(words(&reply) <= 20, "{reply}");
 }
 
 #[tokio::test]

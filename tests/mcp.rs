@@ -168,6 +168,31 @@ async fn mcp_actions_are_confirmed_and_done_once() {
     assert_eq!(upstream_calls(&origin).len(), 1);
 }
 
+#[tokio::test]
+async fn mcp_tools_that_need_a_key_take_it_as_an_argument() {
+    let (origin, desk) = travel().await;
+    let tools = desk.result(&message("tools/list", json!({}))).await;
+    let tools = tools["tools"].as_array().expect("tools");
+    let takes = |name: &str| {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
+        tool["inputSchema"]["properties"].get("idempotency_key").is_some()
+    };
+    assert!(takes("holds_asked") && !takes("flights_search"), "{tools:?}");
+    let hold = |token: Option<&str>| {
+        let arguments = json!({ "fare_id": "fare_1", "idempotency_key": "k-1", "confirmation": token });
+        post(call("holds_asked", arguments).to_string()).bearer(FULL)
+    };
+    let asked = result(&desk.rpc(hold(None)).await);
+    let token = asked["_meta"]["confirmation"].as_str().expect("a token").to_owned();
+    for _ in 0..2 {
+        let done = result(&desk.rpc(hold(Some(&token))).await);
+        assert_eq!(done["isError"], false, "{done}");
+    }
+    assert_eq!(upstream_calls(&origin).len(), 1, "once");
+    let sent = String::from_utf8_lossy(&upstream_calls(&origin)[0].body).into_owned();
+    assert!(!sent.contains("k-1"), "it is no input of the site's: {sent}");
+}
+
 // ── resources ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 #[tokio::test]

@@ -65,7 +65,7 @@ async fn openapi_e1_describes_the_site() {
         (&search["operationId"], &search["summary"]),
         (&json!("flights_search"), &json!("It is flights.search."))
     );
-    for status in ["200", "400", "401", "429"] {
+    for status in ["200", "400", "401", "404", "409", "413", "415", "429"] {
         assert!(search["responses"][status].is_object(), "{status}: {search}");
     }
     let schema = &document["components"]["schemas"]["AHPResponse"];

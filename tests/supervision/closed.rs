@@ -119,6 +119,11 @@ async fn supervision_goes_on_without_a_decision_where_the_operator_chose_so_and_
         let done = place(&desk, "aicp", &tea()).await;
         assert_eq!((done.status, orders(&origin).len()), (201, 1), "{how}: {}", done.text());
         desk.metric_reaches("frontdesk_supervised_total{decision=\"open_on_error\"}", 1.0).await;
+        if how == "refused" {
+            desk.says("goes on unsupervised").await;
+            let ready = desk.admin_get("/readyz?verbose").await.text();
+            assert!(ready.contains("what it has to decide on goes on unsupervised"), "{ready}");
+        }
         if how == "garbage" {
             harness.says(json!({ "decision": "block", "reason": "no" }));
             assert_eq!(place(&desk, "aicp", &tea()).await.status, 403, "a decision is still a decision");

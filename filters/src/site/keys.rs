@@ -34,8 +34,6 @@ pub(super) static ROOT: Table = closed(&[
     key("content_signals", Sub(&CONTENT_SIGNALS)).private(),
     key("site", Sub(&SITE)),
     key("auth", Sub(&AUTH)),
-    // What one caller was told of themselves (AICP §6.7); a contract that was pasted in may have it, and it says nothing here.
-    key("auth_context", Map(&Any)).private(),
     key("rate_limits", Sub(&RATE_LIMITS)),
     key("token_budget", Sub(&TOKEN_BUDGET)).private(),
     key("sessions", Sub(&SESSIONS)).private(),

@@ -241,6 +241,25 @@ confirmation_text = "Cancel it"
 }
 
 #[test]
+fn what_asks_for_more_than_it_says_is_published_as_it_is_held() {
+    let published = |lines: &str| {
+        let text = format!("[[capabilities]]\nid = 'a'\ntype = 'query'\nrisk_level = 'low'\n{lines}\n{UPSTREAM}");
+        let declared = declare_here(&text).unwrap_or_else(|refused| panic!("{refused}"));
+        declared.contract.to_json()["capabilities"][0]["auth"].as_str().map(str::to_owned)
+    };
+    for (lines, auth) in [
+        ("auth = 'none'", "none"),
+        ("auth = 'optional'", "optional"),
+        ("auth = 'none'\nrequired_scopes = []", "none"),
+        ("auth = 'none'\nrequired_scopes = ['a']", "required"),
+        ("auth = 'optional'\nrequires_strong_authentication = true", "required"),
+        ("auth = 'optional'\nrequires_strong_authentication = false", "optional"),
+    ] {
+        assert_eq!(published(lines).as_deref(), Some(auth), "{lines}");
+    }
+}
+
+#[test]
 fn a_confirmation_that_is_spelled_out_is_asked_for_and_published() {
     let declared = |kind: &str, lines: &str| {
         let text = format!(
