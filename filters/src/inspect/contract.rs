@@ -74,6 +74,12 @@ impl Contract {
         }
     }
 
+    /// Whether a capability names a schema of the contract's that is not there.
+    pub(super) fn loses(&self, capability: &Capability, key: &str) -> bool {
+        let name = capability.raw.get(key).and_then(Value::as_str).and_then(|text| text.strip_prefix("#/schemas/"));
+        name.is_some_and(|name| self.at("schemas", name).is_none())
+    }
+
     /// The contract in a tree that was read already.
     pub(crate) fn of(raw: Map<String, Value>) -> Self {
         let listed = raw.get("capabilities").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();

@@ -47,8 +47,17 @@ fn top(contract: &Contract, found: &mut Findings) {
             let also = contract.raw.get("supported_versions").and_then(Value::as_array);
             let understood = version == VERSION
                 || also.is_some_and(|versions| versions.iter().any(|version| version.as_str() == Some(VERSION)));
-            if !understood {
-                found.warnings.push(format!("version {version} is not known here; it is read as {VERSION}"));
+            // What its own site says is too old is not read as if it held (AICP §6.10).
+            let least = contract.raw.get("min_supported_version").and_then(Value::as_str);
+            match least.filter(|least| is_later(least, VERSION)) {
+                Some(least) => {
+                    let what = format!("it is for {} and later, and only {VERSION} is known here", plain(least));
+                    found.mistakes.push(what);
+                }
+                None if !understood => {
+                    found.warnings.push(format!("version {version} is not known here; it is read as {VERSION}"));
+                }
+                None => {}
             }
         }
     }
@@ -61,6 +70,12 @@ fn top(contract: &Contract, found: &mut Findings) {
             found.mistakes.push(format!("{table} is not a table"));
         }
     }
+}
+
+/// Whether a version comes after another, number by number; what is none comes after nothing.
+fn is_later(version: &str, than: &str) -> bool {
+    let numbers = |text: &str| text.split('.').map(|number| number.parse::<u32>().ok()).collect::<Option<Vec<_>>>();
+    numbers(version).zip(numbers(than)).is_some_and(|(version, than)| version > than)
 }
 
 /// A contract speaks for its own origin (AICP §8.11).
@@ -132,17 +147,15 @@ fn defaults(contract: &Contract, found: &mut Findings) {
     taken(&|c| c.auth.is_none() && c.is_action(), "no auth, so a credential is needed");
     taken(&|c| c.confirmation.is_none() && c.is_action(), "no requires_user_confirmation, so a person has to confirm");
     taken(&|c| c.confirmation == Some(false) && c.is_action(), "an action that no person confirms");
+    let open = |c: &Capability| matches!(c.auth.as_deref(), Some("none" | "optional"));
+    taken(&|c| open(c) && c.is_action(), "an action that anyone may call");
+    taken(&|c| open(c) && !c.scopes().is_empty(), "it needs scopes, so a credential is needed, whatever auth says");
 }
 
 /// A schema by name that is not there.
 fn schemas(contract: &Contract, found: &mut Findings) {
-    let lost = |capability: &&Capability| {
-        ["input_schema", "output_schema"].iter().any(|key| {
-            let name =
-                capability.raw.get(*key).and_then(Value::as_str).and_then(|text| text.strip_prefix("#/schemas/"));
-            name.is_some_and(|name| contract.at("schemas", name).is_none())
-        })
-    };
+    let lost =
+        |capability: &&Capability| ["input_schema", "output_schema"].iter().any(|key| contract.loses(capability, key));
     let names: Vec<&str> = contract.capabilities.iter().filter(lost).map(Capability::name).collect();
     if !names.is_empty() {
         found.warnings.push(format!("a schema is named that is not in [schemas]: {}", some(&names)));

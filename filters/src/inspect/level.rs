@@ -61,7 +61,9 @@ fn schemas(contract: &Contract) -> Vec<String> {
         return vec!["a capability".into()];
     }
     let kind = |c: &Capability, kinds: &[&str]| c.kind.as_deref().is_some_and(|kind| kinds.contains(&kind));
-    let schema = |c: &Capability, key: &str| c.raw.get(key).is_some_and(|v| v.is_object() || v.is_string());
+    let schema = |c: &Capability, key: &str| {
+        c.raw.get(key).is_some_and(|v| v.is_object() || v.is_string()) && !contract.loses(c, key)
+    };
     let input = |c: &Capability| !kind(c, &["event", "policy", "resource"]) && !schema(c, "input_schema");
     let output = |c: &Capability| !kind(c, &["event", "policy"]) && !schema(c, "output_schema");
     [lacking(contract, "input_schema", input), lacking(contract, "output_schema", output)]

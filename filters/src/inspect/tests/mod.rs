@@ -111,9 +111,38 @@ fn a_whole_contract_reaches_the_last_level() {
 }
 
 #[test]
+fn what_its_site_says_is_too_old_is_not_read_as_if_it_held() {
+    let report = |lines: &str| Site::default().contract(GOOD.replace("aicp_version = \"0.1\"\n", lines)).report();
+    for later in ["0.2", "0.1.1", "1", "0.10"] {
+        let wrong = report(&format!("aicp_version = \"0.1\"\nmin_supported_version = \"{later}\"\n"));
+        let said = format!("it is for {later} and later, and only 0.1 is known here");
+        assert!(wrong.to_string().contains(&said) && wrong.exit_code() == 1, "{wrong}");
+    }
+    for fine in ["0.1", "0.0.9", "0", "soon"] {
+        let fine = report(&format!("aicp_version = \"0.1\"\nmin_supported_version = \"{fine}\"\n"));
+        assert_eq!(fine.exit_code(), 0, "{fine}");
+    }
+}
+
+#[test]
+fn what_does_not_agree_is_told() {
+    let said = |what: &str, instead: &str| Site::default().contract(GOOD.replace(what, instead)).report().to_string();
+    let open =
+        said("auth = \"required\"\nrequired_scopes = [\"b:buy\"]", "auth = \"none\"\nrequired_scopes = [\"b:buy\"]");
+    assert!(open.contains("an action that anyone may call: b.buy"), "{open}");
+    assert!(open.contains("it needs scopes, so a credential is needed, whatever auth says: b.buy"), "{open}");
+}
+
+#[test]
 fn each_level_says_what_the_next_one_wants() {
     let levels = [
         ("input_schema = \"#/schemas/In\"\n", "", 0, "input_schema: flights.search, b.hold, b.buy"),
+        (
+            "schemas = { In = {}, Out = {} }\n",
+            "schemas = { Out = {} }\n",
+            0,
+            "input_schema: flights.search, b.hold, b.buy",
+        ),
         ("provenance = { required = true }\n", "", 1, "[provenance]"),
         ("risk_level = \"low\"\n", "", 1, "risk_level: flights.search"),
         ("required_scopes = [\"b:buy\"]\n", "", 2, "required_scopes: b.buy"),
