@@ -1,6 +1,6 @@
 //! Promise: one command puts Frontdesk in front of a site without a file, another shows it on a bundled one.
 
-use crate::support::desk::run_to_end;
+use crate::support::desk::{binary, run_to_end};
 use crate::support::page::{LINK, PAGE, assert_rewritten};
 use crate::support::{Desk, Dir, Origin, Reply, Request, SOON};
 
@@ -122,6 +122,20 @@ fn command_version_has_the_revision() {
         let head = String::from_utf8_lossy(&head.stdout).trim().to_owned();
         let shown = out.trim().split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or_default();
         assert!(shown.len() == 12 && head.starts_with(shown), "{out} at {head}");
+    }
+}
+
+#[test]
+fn command_output_that_cannot_be_written_is_2_and_a_sentence() {
+    let dir = Dir::new();
+    dir.write("a.toml", "[upstream]\nurl = \"http://127.0.0.1:1\"\n");
+    for args in [&["check", "a.toml"][..], &["export", "aicp", "a.toml"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+        let done = std::process::Command::new(binary()).args(args).current_dir(dir.path()).stdout(full).output();
+        let done = done.expect("it starts");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(2), "{args:?}: {said}");
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
     }
 }
 

@@ -182,6 +182,8 @@ async fn forwarding_connection_cannot_take_away_what_matters() {
             assert!(detail.starts_with(&format!("Connection says \"{wrong}\"")), "{path} {nominated}: {detail}");
         }
     }
+    let long = desk.ask(Via::H1, Ask::get("/").header("Connection", &format!("\"{}\"", "x".repeat(20_000)))).await;
+    assert!(long.status == 400 && long.body.len() < 400, "little of it comes back: {}", long.text());
     assert!(origin.asked().is_empty());
     let ask = Ask::post("/", "hello").header("Connection", "close, Content-Length, Content-Type, Cookie2");
     assert_eq!(desk.ask(Via::H1, ask).await.status, 200);

@@ -265,35 +265,6 @@ async fn short_way_takes_no_protocol_that_nobody_asked_for() {
 }
 
 #[tokio::test]
-async fn short_way_tells_no_length_of_another_page_with_a_304() {
-    let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"e\"\r\nContent-Length: 40\r\n\r\n<html><body>a page of 40 bytes. .</html>";
-    let same = "HTTP/1.1 304 Not Modified\r\nETag: \"e\"\r\nContent-Length: 40\r\nX-End: 1\r\n\r\n";
-    let origin = Origin::start(move |request: &Request| match request.header("if-none-match") {
-        Some("\"e\"") => script(same),
-        _ => script(page),
-    })
-    .await;
-    let desk = Setup::before(&origin).start().await;
-    let tag = desk.get("/").await.header("etag").expect("a tag").to_owned();
-    for ask in [Ask::get("/"), Ask::get("/").header("TE", "trailers")] {
-        let again = desk.ask(Via::H1, ask.header("If-None-Match", &tag)).await;
-        assert_eq!((again.status, again.header("etag"), again.header("x-end")), (304, Some(&*tag), Some("1")));
-        assert_eq!(again.header("content-length"), None, "the page is longer here");
-    }
-}
-
-#[tokio::test]
-async fn short_way_touches_nothing_that_is_of_two_kinds() {
-    let wire = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Type: application/octet-stream\r\nContent-Length: 40\r\n\r\n<html><body>a page of 40 bytes. .</html>";
-    let origin = Origin::start(move |_: &Request| script(wire)).await;
-    let desk = Setup::before(&origin).start().await;
-    for ask in [Ask::get("/"), Ask::get("/").header("TE", "trailers")] {
-        let response = desk.ask(Via::H1, ask).await;
-        assert_eq!(response.text(), "<html><body>a page of 40 bytes. .</html>");
-    }
-}
-
-#[tokio::test]
 async fn short_way_says_that_the_connection_ends_with_the_body() {
     let wire = "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nhello";
     let origin = Origin::start(move |_: &Request| script(wire)).await;

@@ -148,13 +148,17 @@ impl Library {
 
     /// One without pages, as far as it is asked at all: what the operator says stands before any page is read.
     pub fn unread(settings: &Settings) -> Self {
-        if settings.content.concierge { Self::build(&SiteFacts::of(settings), &[]) } else { Self::empty() }
+        if settings.content.concierge { Self::of(&SiteFacts::of(settings), &[]) } else { Self::empty() }
     }
 
     /// Reads pages. Takes a while (a second for some thousand), so it belongs where blocking is allowed.
     pub fn build(facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
         // Answers are measured in tokens: no visitor shall wait for the vocabulary.
         crate::limits::tokens::warm(|| {});
+        Self::of(facts, pages)
+    }
+
+    fn of(facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
         static BUILT: AtomicU64 = AtomicU64::new(0);
         let number = BUILT.fetch_add(1, Ordering::Relaxed) + 1;
         let mut shelf = pages.to_vec();

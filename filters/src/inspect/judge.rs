@@ -9,6 +9,7 @@ use super::{
     contract::{Capability, Contract},
     plain::{plain, some},
 };
+use crate::site;
 
 /// The version that is understood here.
 const VERSION: &str = "0.1";
@@ -49,7 +50,7 @@ fn top(contract: &Contract, found: &mut Findings) {
                 || also.is_some_and(|versions| versions.iter().any(|version| version.as_str() == Some(VERSION)));
             // What its own site says is too old is not read as if it held (AICP §6.10).
             let least = contract.raw.get("min_supported_version").and_then(Value::as_str);
-            match least.filter(|least| is_later(least, VERSION)) {
+            match least.filter(|least| site::version(least) > site::version(VERSION)) {
                 Some(least) => {
                     let what = format!("it is for {} and later, and only {VERSION} is known here", plain(least));
                     found.mistakes.push(what);
@@ -70,12 +71,6 @@ fn top(contract: &Contract, found: &mut Findings) {
             found.mistakes.push(format!("{table} is not a table"));
         }
     }
-}
-
-/// Whether a version comes after another, number by number; what is none comes after nothing.
-fn is_later(version: &str, than: &str) -> bool {
-    let numbers = |text: &str| text.split('.').map(|number| number.parse::<u32>().ok()).collect::<Option<Vec<_>>>();
-    numbers(version).zip(numbers(than)).is_some_and(|(version, than)| version > than)
 }
 
 /// A contract speaks for its own origin (AICP §8.11).

@@ -73,6 +73,7 @@ pub use node::Node;
 pub use outline::{Difference, Outline, outline};
 pub use publish::without_password;
 pub(crate) use recipe_steps::{DEEPEST, steps};
+pub(crate) use rules_policy::version;
 pub use settings::*;
 pub use snapshot::{Learned, Snapshot};
 pub(crate) use strictest::raise;

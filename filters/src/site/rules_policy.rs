@@ -80,7 +80,13 @@ impl<'a> Published<'a> {
     }
 }
 
-/// Whoever reads a contract compares its versions (AICP §6.5): what is none compares with nothing.
+/// A version of the protocol as it is compared (AICP §6.5), `MAJOR.MINOR`; what is none compares with nothing.
+pub(crate) fn version(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Whoever reads a contract compares its versions.
 fn versions(root: &Item, found: &mut Findings) {
     let is_version = |text: &str| {
         let (major, minor) = text.split_once('.').unwrap_or(("", ""));
@@ -93,10 +99,7 @@ fn versions(root: &Item, found: &mut Findings) {
     for (key, item) in each.chain(listed).filter(|(_, item)| item.str().is_some_and(|text| !is_version(text))) {
         found.warning(item.line, key, format!("{} is no version", item.shown())).hint("versions are like \"0.1\"");
     }
-    let number = |item: &Item| {
-        let (major, minor) = item.str()?.split_once('.')?;
-        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
-    };
+    let number = |item: &Item| version(item.str()?);
     let own = root.get("aicp_version").and_then(number);
     if let (Some(own), Some(item)) = (own, root.get("supported_versions"))
         && !item.items().is_empty()

@@ -61,7 +61,7 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
     }
     let store = running.store.status();
     line(store.reachable, format!("store {:?}, {} decisions without it", running.store.settings().home, store.without));
-    let goes_on = running.snapshot.settings.harness.as_ref().is_some_and(|harness| harness.goes_on);
+    let goes_on = running.harness.as_ref().is_some_and(|harness| harness.declared().goes_on);
     let meanwhile = if goes_on { "goes on unsupervised (on_error)" } else { "is closed" };
     for link in running.harness.iter().flat_map(|harness| &harness.links) {
         match link.why_away() {

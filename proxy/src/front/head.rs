@@ -108,7 +108,7 @@ pub fn check(
     let options = request.headers.get_all(header::CONNECTION).iter().flat_map(|v| v.as_bytes().split(|b| *b == b','));
     if let Some(option) = options.map(<[u8]>::trim_ascii).find(|option| !option.is_empty() && !may_be_nominated(option))
     {
-        let option = String::from_utf8_lossy(option);
+        let option = String::from_utf8_lossy(&option[..option.len().min(REPEATED)]);
         let detail =
             format!("Connection says {option:?}, which is no connection option (RFC 9110 §7.6.1); leave it out.");
         return Err((Fault::BadRequest, detail));
@@ -233,6 +233,9 @@ fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
     }
     request.insert_header(header::HOST, authority.clone())
 }
+
+/// Bytes of a header that are repeated to whoever sent it.
+const REPEATED: usize = 64;
 
 /// Whether `Connection` may say so: a name, and none of those that say who asks what of whom. The library refuses the
 /// same without a word about it, and only where a request passes.

@@ -113,12 +113,12 @@ fn a_whole_contract_reaches_the_last_level() {
 #[test]
 fn what_its_site_says_is_too_old_is_not_read_as_if_it_held() {
     let report = |lines: &str| Site::default().contract(GOOD.replace("aicp_version = \"0.1\"\n", lines)).report();
-    for later in ["0.2", "0.1.1", "1", "0.10"] {
+    for later in ["0.2", "0.10", "1.0"] {
         let wrong = report(&format!("aicp_version = \"0.1\"\nmin_supported_version = \"{later}\"\n"));
         let said = format!("it is for {later} and later, and only 0.1 is known here");
         assert!(wrong.to_string().contains(&said) && wrong.exit_code() == 1, "{wrong}");
     }
-    for fine in ["0.1", "0.0.9", "0", "soon"] {
+    for fine in ["0.1", "0.0", "1", "0.1.0", "soon"] {
         let fine = report(&format!("aicp_version = \"0.1\"\nmin_supported_version = \"{fine}\"\n"));
         assert_eq!(fine.exit_code(), 0, "{fine}");
     }

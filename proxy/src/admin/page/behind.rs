@@ -23,7 +23,7 @@ pub(super) fn attention(html: &mut Html, view: &View<'_>) {
     if !running.store.status().reachable {
         list.raw("<li><a href=\"#behind\">The store cannot be reached.</a></li>");
     }
-    let goes_on = running.snapshot.settings.harness.as_ref().is_some_and(|harness| harness.goes_on);
+    let goes_on = running.harness.as_ref().is_some_and(|harness| harness.declared().goes_on);
     for link in running.harness.iter().flat_map(|harness| &harness.links).filter(|link| link.why_away().is_some()) {
         list.raw("<li><a href=\"#behind\">Harness ").text(&link.name).raw(if goes_on {
             " is away: what it decides on goes on without it.</a></li>"

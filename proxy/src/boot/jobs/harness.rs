@@ -11,11 +11,7 @@ use frontdesk_filters::harness::Harness;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::{
-    admin::metrics::Metrics,
-    jobs::Job,
-    live::{Live, Running},
-};
+use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
 
 /// How often it is looked whether somebody is away, and how soon again.
 const LOOK: Duration = Duration::from_secs(1);
@@ -54,7 +50,7 @@ pub(super) fn greet(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                     metrics.harness_up.reset();
                 }
                 let away = harness.greet(beats).await.err().unwrap_or_default();
-                show(&running, harness, &metrics, &known, &away);
+                show(harness, &metrics, &known, &away);
                 harness.checked(&running.snapshot.hash, || running.warnings());
                 if beats {
                     known.lock().beat = Some(Instant::now());
@@ -67,14 +63,14 @@ pub(super) fn greet(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
 }
 
 /// Says once who went and who came back.
-fn show(running: &Running, harness: &Harness, metrics: &Metrics, known: &Mutex<Known>, away: &[String]) {
+fn show(harness: &Harness, metrics: &Metrics, known: &Mutex<Known>, away: &[String]) {
     for link in &harness.links {
         let up = link.greeted().is_some();
         metrics.harness_up.with_label_values(&[&link.name]).set(up.into());
     }
     let mut known = known.lock();
     for why in away.iter().filter(|why| !known.away.contains(why)) {
-        match running.snapshot.settings.harness.as_ref().is_some_and(|harness| harness.goes_on) {
+        match harness.declared().goes_on {
             true => tracing::error!(why, "a harness cannot be asked; what it has to decide on goes on unsupervised"),
             false => tracing::error!(why, "a harness cannot be asked; what it has to decide on is closed"),
         }
