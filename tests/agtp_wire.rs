@@ -42,7 +42,7 @@ pub async fn assert_answers(conn: &mut AgtpConn, n: usize) {
 
 #[tokio::test]
 async fn agtp_wire_one_connection_answers_request_after_request() {
-    let (_origin, setup) = site().await;
+    let (origin, setup) = site().await;
     let desk = setup.start().await;
     let mut conn = desk.agtp().await;
     for n in 0..3 {
@@ -54,6 +54,7 @@ async fn agtp_wire_one_connection_answers_request_after_request() {
     assert_eq!(line["network.protocol.name"], "agtp");
     assert_eq!((&line["http.request.method"], &line["url.path"]), (&json!("QUERY"), &json!("/lamps")));
     assert_eq!((&line["http.response.status_code"], &line["client.address"]), (&json!(200), &json!("127.0.0.1")));
+    assert_eq!(line["upstream.address"].as_str(), Some(&*origin.url()), "{line}");
     desk.metric_reaches("frontdesk_http_requests_total{protocol=\"agtp\"}", 3.0).await;
 }
 

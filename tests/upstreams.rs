@@ -327,3 +327,33 @@ async fn upstreams_have_their_place_back_whatever_became_of_a_request() {
     drop(gone);
     eventually("whoever left takes no place", SOON, async || desk.get("/").await.status == 200).await;
 }
+
+#[tokio::test]
+async fn upstreams_that_calls_went_to_are_in_the_access_log() {
+    let slow = Duration::from_millis(120);
+    let origin = Origin::start(move |r: &Request| match r.target.starts_with("/api/") {
+        true => Reply::json("{").pause(slow).then("}"),
+        false => Reply::new(404),
+    })
+    .await;
+    let asks = query("lamps.find", "\nupstream = { method = \"GET\", path = \"/api/lamps\" }");
+    let urls = [format!("http://{}", dead_address()), origin.url()];
+    let desk = Setup::before_urls(&urls).tail(&asks).start().await;
+    let line = async |path: &str| {
+        let of = || desk.access_log().into_iter().find(|line| line["url.path"] == path);
+        eventually("the line", SOON, async || of().is_some()).await;
+        of().unwrap_or_default()
+    };
+    assert_eq!(desk.call(call("/agent/lamps/find", &json!({}))).await.status, 200);
+    let called = line("/agent/lamps/find").await;
+    assert_eq!(called["frontdesk.decision"], "answer");
+    assert_eq!(called["upstream.address"].as_str(), Some(&*origin.url()), "{called}");
+    let took = called["upstream.duration_ms"].as_f64().unwrap_or_default();
+    assert!(took >= 119.0 && took <= called["duration_ms"].as_f64().unwrap_or_default(), "{called}");
+    // Nobody was asked for what is ours.
+    assert_eq!(desk.get("/.well-known/agent.json").await.status, 200);
+    let ours = line("/.well-known/agent.json").await;
+    assert!(ours.get("upstream.address").is_none() && ours.get("upstream.duration_ms").is_none(), "{ours}");
+    // That is a figure of pages, as its name says.
+    assert_eq!(desk.metric("frontdesk_upstream_request_duration_seconds_count").await, Some(0.0));
+}

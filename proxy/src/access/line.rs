@@ -33,7 +33,9 @@ pub struct Line<'a> {
     pub request_bytes: usize,
     pub response_bytes: usize,
     pub duration: Duration,
+    /// Whom the site was asked at last, by the desk too.
     pub upstream: Option<&'a str>,
+    /// Until the head of what is passed; of the desk's calls, until each was over, together.
     pub upstream_duration: Option<Duration>,
     /// How the caller proved who it is: `none`, `key`, `token` or `signature`.
     pub proof: Option<&'a str>,

@@ -20,7 +20,8 @@ impl Frames {
     /// Counts a request, and says so in one line. `wrote` is false where the client was gone before the answer.
     pub(super) fn account(&self, asked: &mut Asked, reply: &Reply, wrote: bool) {
         let metrics = &self.front.metrics;
-        let Asked { began, frame, running, address, authority, caller, error, request_id, called, trace } = asked;
+        let Asked { began, frame, running, address, authority, caller, error, request_id, called, trace, visited } =
+            asked;
         let duration = began.elapsed();
         let status = reply.status.as_u16();
         let sent = if wrote { reply.body.len() } else { 0 };
@@ -47,8 +48,8 @@ impl Frames {
             request_bytes: frame.body.len(),
             response_bytes: sent,
             duration,
-            upstream: None,
-            upstream_duration: None,
+            upstream: visited.upstream.and_then(|index| running.pool.label(index)),
+            upstream_duration: visited.took,
             proof: caller.as_ref().map(|caller| caller.proof.word()),
             caller: caller.as_ref().and_then(|caller| caller.name.as_deref()),
             decision: "answer",

@@ -23,6 +23,7 @@ use crate::{
         whence::Whence,
     },
     live::Running,
+    outbound::Visited,
     traces::Trace,
 };
 
@@ -46,6 +47,8 @@ pub(super) struct Asked {
     pub(super) called: Option<String>,
     /// Its spans, while traces are made.
     pub(super) trace: Option<Box<Trace>>,
+    /// Of the site, by the desk.
+    pub(super) visited: Visited,
 }
 
 impl Asked {
@@ -67,6 +70,7 @@ impl Asked {
             request_id: None,
             called: None,
             trace,
+            visited: Visited::default(),
         }
     }
 
@@ -181,7 +185,8 @@ impl Frames {
             request_id: &request_id,
             framed: Some(Framed { digest: asked.frame.digest, connection: &on.id }),
         };
-        let served = self.front.call(&asked.running, &whence, &incoming, work).await;
+        let (served, visited) = self.front.call(&asked.running, &whence, &incoming, work).await;
+        asked.visited = visited;
         if served.reason.is_some() {
             asked.called = served.account.map(|account| account.capability).or(asked.called.take());
         }

@@ -41,7 +41,7 @@ impl Front {
         self.metrics.request(&request.method, request.version.into(), status, ctx.passed, took.as_secs_f64());
         self.metrics.request_bytes.inc_by(over.received as u64);
         self.metrics.response_bytes.inc_by(over.sent as u64);
-        if let Some(upstream) = ctx.upstream_took {
+        if let Some(upstream) = ctx.upstream_took.filter(|_| ctx.passed) {
             self.metrics.upstream_seconds.observe(upstream.as_secs_f64());
         }
         let running: Arc<Running> = ctx.running(&self.live);

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::Front;
 use crate::{
     live::Running,
-    outbound::{Carrier, Told},
+    outbound::{Carrier, Told, Visits},
     traces::{Place, Span},
 };
 
@@ -124,7 +124,9 @@ async fn carry_out(
 ) {
     let told = || Ok(told.clone());
     let place = span.as_ref().map(|span| span.place().clone());
-    let carrier = Carrier { outbound: &front.outbound, running: &running, told: &told, trace: place.as_ref() };
+    // The access line of the request that brought it is written by now.
+    let (outbound, trace, visits) = (&*front.outbound, place.as_ref(), &Visits::default());
+    let carrier = Carrier { outbound, running: &running, told: &told, trace, visits };
     let library = front.live.library();
     let desk = front.desk(&running, &carrier, &library, &Nothing);
     // Told once: that the site is being asked, or what became of it before.

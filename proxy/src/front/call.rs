@@ -19,7 +19,7 @@ use super::{
 use crate::{
     label::Fixed,
     live::Running,
-    outbound::Carrier,
+    outbound::{Carrier, Visited, Visits},
     traces::{Place, Span},
 };
 
@@ -35,26 +35,27 @@ pub(crate) enum Work {
 }
 
 impl Front {
-    /// Has something done at the desk about a request.
+    /// Has something done at the desk about a request; and what of the site that took.
     pub(crate) async fn call(
         &self,
         running: &Arc<Running>,
         whence: &Whence<'_>,
         incoming: &Incoming<'_>,
         work: Work,
-    ) -> Served {
+    ) -> (Served, Visited) {
         let inside = self.entry.enter();
         if let (None, Work::Serve(serving)) = (&inside, &work) {
             let refusal = Entry::refusal();
             self.metrics.rejected(refusal.reason);
             let accept = accept::of(incoming.headers);
             let reply = serving.refused(&running.snapshot, &refusal, accept.as_deref());
-            return Served { reason: Some(refusal.reason), ..reply.into() };
+            return (Served { reason: Some(refusal.reason), ..reply.into() }, Visited::default());
         }
         let told = || whence.told(running, (&REQUEST_ID, value(incoming.request_id)?));
         let span = whence.trace.filter(|_| matches!(work, Work::Serve(_))).map(Place::desk);
         let trace = span.as_ref().map(Span::place);
-        let carrier = Carrier { outbound: &self.outbound, running, told: &told, trace };
+        let visits = Visits::default();
+        let carrier = Carrier { outbound: &self.outbound, running, told: &told, trace, visits: &visits };
         let library = self.live.library();
         let behind = Behind { front: self, running, told: &told, trace };
         let desk = self.desk(running, &carrier, &library, &behind);
@@ -63,7 +64,9 @@ impl Front {
                 let dialect = serving.about().map(|about| about.dialect);
                 (dialect, serving.serve(&desk, incoming).await)
             }
-            Work::Finish(serve, reply) => return serve.finished(&desk, incoming, reply).await.into(),
+            Work::Finish(serve, reply) => {
+                return (serve.finished(&desk, incoming, reply).await.into(), Visited::default());
+            }
         };
         if let Some(span) = span {
             let said = served.account.as_ref().map(|account| account.dialect).filter(|dialect| !dialect.is_empty());
@@ -82,7 +85,7 @@ impl Front {
         if let Some(reason) = served.reason {
             self.metrics.rejected(reason);
         }
-        served
+        (served, visits.came_to())
     }
 
     /// Counts a call.

@@ -141,8 +141,7 @@ impl Ctx {
 
     /// The upstream it went to, as it is shown.
     pub fn upstream_label(&self) -> Option<&str> {
-        let running = self.running.as_ref()?;
-        running.pool.backends().get(self.upstream?).map(|b| b.label.as_str())
+        self.running.as_ref()?.pool.label(self.upstream?)
     }
 
     /// The access line.
@@ -168,7 +167,7 @@ impl Ctx {
             request_bytes: over.received,
             response_bytes: over.sent,
             duration,
-            upstream: self.passed.then(|| self.upstream_label()).flatten(),
+            upstream: self.upstream_label(),
             upstream_duration: self.upstream_took,
             proof: self.caller.as_ref().map(|caller| caller.proof.word()),
             caller: self.caller.as_ref().and_then(|caller| caller.name.as_deref()),

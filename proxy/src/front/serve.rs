@@ -88,7 +88,8 @@ impl Front {
             request_id: &request_id,
             framed: None,
         };
-        let served = self.call(running, &whence, &incoming, work).await;
+        let (served, visited) = self.call(running, &whence, &incoming, work).await;
+        (ctx.upstream, ctx.upstream_took) = (visited.upstream.or(ctx.upstream), visited.took.or(ctx.upstream_took));
         if served.reason.is_some() {
             ctx.called = served.account.map(|account| account.capability).or(ctx.called.take());
         }

@@ -16,6 +16,7 @@ use super::{
     Outbound,
     exchange::{Asking, Cut, Line},
     named::Named,
+    visits::Visits,
 };
 use crate::{
     label::Label,
@@ -49,6 +50,8 @@ pub struct Carrier<'a> {
     pub told: &'a (dyn Fn() -> pingora::Result<Told> + Send + Sync),
     /// What it is done for, while traces are made.
     pub trace: Option<&'a Place>,
+    /// Which upstreams were asked, for the access line.
+    pub visits: &'a Visits,
 }
 
 #[async_trait]
@@ -61,7 +64,7 @@ impl Upstream for Carrier<'_> {
 impl Carrier<'_> {
     /// Carries a call, and says what became of it.
     async fn carried(&self, call: &Call<'_>) -> Result<Answer, Failed> {
-        let mut sent = false;
+        let (began, mut sent) = (Instant::now(), false);
         // Not which path: inputs are in that.
         let at = call.elsewhere.map(|url| url.origin().ascii_serialization());
         let span = self.trace.map(|place| place.question(call.method, at.as_deref(), ""));
@@ -74,6 +77,9 @@ impl Carrier<'_> {
                 Err(Failed::NotSent)
             }
         };
+        if call.elsewhere.is_none() {
+            self.visits.over(began);
+        }
         if let Some(span) = span {
             span.got(match &result {
                 Ok(answer) => Ok(answer.status.as_u16()),
@@ -111,6 +117,7 @@ impl Carrier<'_> {
         let mut tried = None;
         for _ in 0..TRIES {
             let index = pool.choose(tried);
+            self.visits.at(index);
             let backend = &pool.backends()[index];
             let Told { host, mut lines } = (self.told)().map_err(|e| not_sent(&backend.label, &e.to_string()))?;
             let host = host.filter(|_| self.running.snapshot.settings.upstream.preserve_host);

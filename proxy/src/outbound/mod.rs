@@ -9,6 +9,7 @@ mod named;
 mod page;
 mod post;
 mod read;
+mod visits;
 
 use std::{
     sync::{Arc, OnceLock},
@@ -33,6 +34,7 @@ use url::Url;
 pub use carry::{Carrier, Told};
 pub use page::{Body, Rest};
 pub use read::Question;
+pub use visits::{Visited, Visits};
 
 use crate::{
     framing::announced,

@@ -95,6 +95,11 @@ impl Pool {
         &self.backends
     }
 
+    /// How an upstream is shown, by its place among them.
+    pub fn label(&self, index: usize) -> Option<&str> {
+        self.backends.get(index).map(|backend| backend.label.as_str())
+    }
+
     /// A place for one more request; `None` where `upstream.max_requests` are under way. Nobody waits for one: a queue
     /// before a site that cannot keep up only makes everybody late.
     pub fn place(&self) -> Option<Place> {

@@ -181,8 +181,8 @@ fn holds(text: &str) {
         Ok(declaration) => runs(text, declaration),
         Err(refused) => is_told(text, refused),
     }
-    // A comment before it moves the lines and nothing else; nor does a byte order mark.
-    let below = declared(&format!("\u{feff}# a comment\n\n{}", text.strip_prefix('\u{feff}').unwrap_or(text)));
+    // A comment before it moves the lines and nothing else; nor does a byte order mark, of which the parser takes several.
+    let below = declared(&format!("\u{feff}# a comment\n\n{}", text.trim_start_matches('\u{feff}')));
     let moved: Vec<String> = all.iter().map(|line| shifted(line, 2)).collect();
     assert_eq!(said(&below).iter().map(|line| shifted(line, 0)).collect::<Vec<_>>(), moved);
     assert_eq!(outcome.is_ok(), below.is_ok());

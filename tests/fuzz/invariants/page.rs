@@ -17,6 +17,9 @@ use super::page::{Coding, Insertion, Link, Outcome, Rewriter, Why};
 const SECTION: &str = "<section class=\"ours\"><p>mark</p></section>";
 const RELATIONS: [&str; 2] = ["agent-interface", "ahp-manifest"];
 const MARKDOWN: &str = "<link rel=\"alternate\" href=\"/ours\" type=\"text/markdown\">";
+/// Elements that HTML reopens where they were left open (13.2.4.3, "the list of active formatting elements").
+const FORMATTING: [&str; 14] =
+    ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
 
 /// Panics where one of them does not hold. The first byte says in which pieces the rest, a page, comes.
 pub fn hold(data: &[u8]) {
@@ -191,8 +194,11 @@ impl Tree {
         if html && &*name.local == "section" && attrs.len() == 1 && of("class").as_deref() == Some("ours") {
             let mut inside = Tree::default();
             inside.walk(element, 0, "section");
-            assert_eq!(inside.lines.len(), 2, "{:?}", inside.lines);
-            assert!(inside.lines[0].contains(":p >") && inside.lines[1].contains("\"mark\""), "{:?}", inside.lines);
+            let [first, between @ .., last] = &*inside.lines else { panic!("{:?}", inside.lines) };
+            assert!(first.contains(":p >") && last.contains("\"mark\""), "{:?}", inside.lines);
+            // What the page left open before its body goes on in every paragraph, ours among them.
+            let goes_on = |line: &String| FORMATTING.iter().any(|name| line.contains(&format!(":{name} ")));
+            assert!(between.iter().all(goes_on), "{:?}", inside.lines);
             self.sections.push((parent.to_owned(), n));
             return true;
         }

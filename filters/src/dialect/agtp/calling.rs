@@ -1,10 +1,12 @@
 //! A request behind the gates, and what it sends along: a body, bare or in its envelope (A6).
 
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value};
 
 use super::{
     error,
-    head::Head,
+    head::{Head, passed},
     path,
     policy::Legacy,
     said::{JSON, Wrong},
@@ -23,6 +25,22 @@ pub(super) struct Calling<'a> {
     pub(super) query: &'a str,
     /// The HTTP verb that it was sent with (§3.6).
     pub(super) legacy: Option<Legacy>,
+    /// Set when its body is taken out of an envelope.
+    pub(super) around: OnceLock<Around>,
+}
+
+/// What an envelope says that a head may say as well (notes §1.3); where it does, that is what counts.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    pub(super) session: Option<String>,
+    pub(super) task: Option<String>,
+}
+
+impl Around {
+    fn of(envelope: &Map<String, Value>) -> Self {
+        let said = |name: &str| passed(envelope.get(name)?.as_str()).map(str::to_owned);
+        Self { session: said("session_id"), task: said("task_id") }
+    }
 }
 
 /// A body, out of its envelope where it came in one (A6).
@@ -53,7 +71,14 @@ impl Calling<'_> {
     pub(super) fn parameters(&self, enveloped: bool) -> Result<Parameters, Wrong> {
         media::takes_json(self.incoming).map_err(|unfit| Wrong::new(400, "bad-request", unfit.detail(JSON)))?;
         let members = body_of(&self.incoming.body).map_err(|refusal| error::wrong(&refusal, None, 455))?;
-        Ok(if enveloped { unwrapped(members) } else { Parameters { members, envelope: None } })
+        if !enveloped {
+            return Ok(Parameters { members, envelope: None });
+        }
+        let parameters = unwrapped(members);
+        if let Some(envelope) = &parameters.envelope {
+            self.around.get_or_init(|| Around::of(envelope));
+        }
+        Ok(parameters)
     }
 
     /// What the protocol's own is asked with: the body's members, and those of the query that it does not have (§5.5).

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{
     Spoken,
+    calling::Around,
     catalog::FLOOR,
     endpoint::Endpoint,
     head::Head,
@@ -45,6 +46,8 @@ pub(super) struct Seen<'a> {
     /// The verb it was read as, and the path; for what is said of it.
     pub(super) method: String,
     pub(super) path: String,
+    /// What the envelope says that it came in.
+    pub(super) around: Around,
 }
 
 impl Spoken {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{
     Spoken,
     attribution::{Contract, Record},
+    calling::Around,
     discover::API_VERSION,
     gate::Seen,
     manifest::VERSION,
@@ -45,6 +46,7 @@ impl Serve for Spoken {
             acted: said.acted,
             upstream_status: account.as_ref().and_then(|account| account.upstream_status),
             contract: said.lineage.take(),
+            around: seen.around,
         };
         let mut reply = self.told(request, said);
         self.attributed(room, request, &mut reply, &more);
@@ -77,6 +79,7 @@ struct More {
     acted: bool,
     upstream_status: Option<u16>,
     contract: Option<Lineage>,
+    around: Around,
 }
 
 impl Spoken {
@@ -128,6 +131,8 @@ impl Spoken {
         let response_id = fresh_id().to_string();
         let action_id = more.acted.then(|| fresh_id().to_string());
         let mut record = Record::of(request.headers, request.caller, digest(request), &response_id, reply.status);
+        record.session_id = record.session_id.or(more.around.session.as_deref());
+        record.task_id = record.task_id.or(more.around.task.as_deref());
         record.requested_method = more.requested_method.as_deref();
         record.action_id = action_id.as_deref();
         record.upstream_status = more.upstream_status.filter(|status| *status != reply.status.as_u16());

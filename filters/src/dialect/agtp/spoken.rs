@@ -1,6 +1,9 @@
 //! Everything that verbs need, prepared once for each Snapshot; and the one way a request takes through it.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::HashSet,
+    sync::{Arc, OnceLock},
+};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use serde_json::Value;
@@ -225,15 +228,18 @@ impl Spoken {
     ) -> Result<Said, Wrong> {
         let Gated { method, path, legacy, to } = self.gate(incoming, seen)?;
         let (method, head) = (method.as_str(), &seen.head);
-        let calling = Calling { incoming, head, method, path: &path.path, query: &path.query, legacy };
-        match (to, calling.head.contract) {
+        let (asked, query, around) = (&*path.path, &*path.query, OnceLock::new());
+        let calling = Calling { incoming, head, method, path: asked, query, legacy, around };
+        let said = match (to, calling.head.contract) {
             (Destination::Native, _) => self.native(desk, &calling, &path).await,
             (_, Some(id)) => self.under_contract(desk, &calling, &path, id).await,
             (Destination::Endpoint(endpoint, places), None) => {
                 Ok(self.call(desk, &calling, &endpoint, Given::Sent(&places)).await)
             }
             (Destination::Nowhere, None) => self.undeclared(desk, &calling, &path).await,
-        }
+        };
+        seen.around = calling.around.into_inner().unwrap_or_default();
+        said
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::{path::Path, time::Duration};
 
-use serde_json::json;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
 
-use super::stall::{HOSTED, Stall, ask};
+use super::stall::{Asked, HOSTED, Stall, ask};
 use crate::{
     dialect::agtp::attribution::testing::CALLER,
     site::{declare_text, testing::Nowhere},
@@ -111,6 +112,31 @@ fn what_the_texts_name_stands_at_the_top_of_a_refusal_in_an_envelope() {
     let enveloped = ask("INSPECT", "/").body(json!({ "task_id": "t", "parameters": { "target": "chain_head" } }));
     let told = Stall::open().tell(&enveloped).is(200);
     assert!(told["result"].is_object() && told.get("error").is_none(), "{told}");
+}
+
+#[test]
+fn what_an_envelope_says_of_task_and_session_is_recorded() {
+    let stall = Stall::open();
+    let around = json!({ "task_id": "t-1", "session_id": "s-1", "parameters": { "target": "chain_head" } });
+    let recorded = |asked: &Asked| {
+        let told = stall.tell(asked);
+        let jws = told.header("attribution-record").unwrap();
+        let payload = URL_SAFE_NO_PAD.decode(jws.split('.').nth(1).unwrap()).unwrap();
+        let payload: Value = serde_json::from_slice(&payload).unwrap();
+        let [task, session] = ["task_id", "session_id"].map(|name| payload[name].as_str().map(str::to_owned));
+        assert_eq!(told.header("task-id").map(str::to_owned), task);
+        (task, session)
+    };
+    let (t, s) = (Some("t-1".to_owned()), Some("s-1".to_owned()));
+    assert_eq!(recorded(&ask("INSPECT", "/").body(around.clone())), (t.clone(), s.clone()));
+    // So it is where the request is refused.
+    let refused = json!({ "task_id": "t-1", "session_id": "s-1", "parameters": { "target": "nothing" } });
+    assert_eq!(recorded(&ask("INSPECT", "/").body(refused)), (t, s.clone()));
+    // The head goes first.
+    let headed = ask("INSPECT", "/").body(around).header("task-id", "t-2");
+    assert_eq!(recorded(&headed), (Some("t-2".to_owned()), s));
+    let odd = json!({ "task_id": "a b", "session_id": 7, "parameters": { "target": "chain_head" } });
+    assert_eq!(recorded(&ask("INSPECT", "/").body(odd)), (None, None));
 }
 
 #[test]
