@@ -39,6 +39,28 @@ enum Mode {
     Body,
 }
 
+/// Whether an element of SVG or MathML that is open holds what may be HTML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mixed {
+    No,
+    /// Text so far: with the end of this element it is over.
+    Text(&'static [u8]),
+    /// Where it ends would take a parser.
+    Yes,
+}
+
+impl Mixed {
+    /// With one tag more of those elements.
+    fn after(self, tag: &Tag<'_>) -> Self {
+        match (self, template::holds_html(tag)) {
+            (Self::No, Some(name)) if !tag.end && !tag.self_closing() => Self::Text(name),
+            (Self::No, _) => Self::No,
+            (Self::Text(open), Some(name)) if tag.end && name == open => Self::No,
+            _ => Self::Yes,
+        }
+    }
+}
+
 /// The page as far as it was read.
 #[derive(Debug)]
 pub(super) struct Head {
@@ -46,8 +68,7 @@ pub(super) struct Head {
     templates: Templates,
     /// SVG and MathML elements open in the body.
     foreign: u32,
-    /// One of those holds what may be HTML.
-    mixed: bool,
+    mixed: Mixed,
     /// It would take a parser to tell what is markup from here on: a notice that is seen may be none.
     lost: bool,
     /// A doctype, `<html>`, `<head>`, `</head>` or `<body>` was seen.
@@ -66,7 +87,7 @@ impl Head {
             mode: Mode::BeforeHead,
             templates: Templates::default(),
             foreign: 0,
-            mixed: false,
+            mixed: Mixed::No,
             lost: false,
             document: false,
             own_notice: false,
@@ -154,20 +175,22 @@ impl Head {
     fn body_tag(&mut self, tag: &Tag<'_>) -> Means {
         if self.foreign > 0 {
             if template::breaks_out(tag) {
-                self.lost |= self.mixed;
+                self.lost |= self.mixed != Mixed::No;
                 self.foreign = 0;
             }
-            self.mixed |= template::holds_html(tag);
+            self.mixed = self.mixed.after(tag);
         }
         if self.foreign == 0 {
-            self.mixed = false;
+            self.mixed = Mixed::No;
         }
         match (tag.name, tag.end) {
             (Name::Svg | Name::Math, true) => self.foreign = self.foreign.saturating_sub(1),
             (Name::Svg | Name::Math, false) if !tag.self_closing() => self.foreign += 1,
             (Name::Svg | Name::Math, _) | (_, true) => {}
             _ if self.foreign > 0 && tag.self_closing() => {}
-            (name, _) if name.is_raw() => return Means::Raw(name),
+            (name, _) if name.is_raw() && self.foreign == 0 => return Means::Raw(name),
+            // In SVG and MathML it is an element like any other; in HTML within them it is not.
+            (name, _) if name.is_raw() => self.lost |= self.mixed == Mixed::Yes,
             _ => {}
         }
         Means::Nothing

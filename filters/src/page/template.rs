@@ -74,9 +74,9 @@ const BREAKOUT: [&[u8]; 45] = [
     b"var",
 ];
 
-/// Whether what stands in this element of SVG or MathML may be HTML.
-pub(super) fn holds_html(tag: &Tag<'_>) -> bool {
-    INTEGRATION.iter().any(|name| tag.written.eq_ignore_ascii_case(name))
+/// The name of an element of SVG or MathML within which there may be HTML; `None`: the tag is another's.
+pub(super) fn holds_html(tag: &Tag<'_>) -> Option<&'static [u8]> {
+    INTEGRATION.iter().find(|name| tag.written.eq_ignore_ascii_case(name)).copied()
 }
 
 /// Whether this tag ends SVG and MathML where it stands.

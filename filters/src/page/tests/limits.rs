@@ -64,6 +64,10 @@ fn the_rest_of_the_chunk_is_read_as_a_tokenizer_does() {
         ("<svg><p><style/><i class=ahp-notice>", false),
         ("<svg><style/></svg><i class=ahp-notice>", true),
         ("<svg><title>x</title></svg><i class=ahp-notice>", true),
+        ("<svg><title>x</title><style>g{}</style></svg><i class=ahp-notice>", true),
+        ("<svg><script><!-- </script><i class=ahp-notice>", false),
+        ("<svg><title>x</title><style><!-- </style><i class=ahp-notice>", false),
+        ("<svg><title><g></title><style></style></svg><i class=ahp-notice>", false),
         // HTML within a picture: it would take a parser to tell what follows.
         ("<svg><foreignObject><div></div><style/><i class=ahp-notice>", false),
         ("<td class=ahp-notice>", false),
