@@ -23,8 +23,20 @@ enum Step {
 }
 
 /// What a parser makes no element of, unless it stands where it belongs.
-const IGNORED: [&[u8]; 11] =
-    [b"head", b"frame", b"caption", b"col", b"colgroup", b"tbody", b"td", b"tfoot", b"th", b"thead", b"tr"];
+const IGNORED: [&[u8]; 12] = [
+    b"head",
+    b"frameset",
+    b"frame",
+    b"caption",
+    b"col",
+    b"colgroup",
+    b"tbody",
+    b"td",
+    b"tfoot",
+    b"th",
+    b"thead",
+    b"tr",
+];
 
 type Span = (usize, usize);
 

@@ -71,6 +71,7 @@ fn the_rest_of_the_chunk_is_read_as_a_tokenizer_does() {
         // HTML within a picture: it would take a parser to tell what follows.
         ("<svg><foreignObject><div></div><style/><i class=ahp-notice>", false),
         ("<td class=ahp-notice>", false),
+        ("text <frameset class=ahp-notice>", false),
         ("<p><!-- <section class=ahp-notice> -->", false),
         ("<p><svg><style/><g/></svg><i class=ahp-notice>", true),
         ("<p><textarea><i class=ahp-notice>", false),
