@@ -69,6 +69,8 @@ pub(super) struct Head {
     /// SVG and MathML elements open in the body.
     foreign: u32,
     mixed: Mixed,
+    /// Templates open in the body: what is in them is on no page.
+    shelved: u32,
     /// It would take a parser to tell what is markup from here on: a notice that is seen may be none.
     lost: bool,
     /// A doctype, `<html>`, `<head>`, `</head>` or `<body>` was seen.
@@ -88,6 +90,7 @@ impl Head {
             templates: Templates::default(),
             foreign: 0,
             mixed: Mixed::No,
+            shelved: 0,
             lost: false,
             document: false,
             own_notice: false,
@@ -157,7 +160,8 @@ impl Head {
             _ if tag.end => self.head_end(tag),
             _ => self.head_start(tag, links),
         };
-        if !self.before_body() && !tag.end && !late && !self.lost && tag.is_notice() {
+        let shown = !self.lost && self.shelved == 0;
+        if !self.before_body() && !tag.end && !late && shown && tag.is_notice() {
             self.own_notice = true;
         }
         means
@@ -184,6 +188,15 @@ impl Head {
             self.mixed = Mixed::No;
         }
         match (tag.name, tag.end) {
+            // All that is to come is text; or what belongs to which template would take a parser to tell.
+            (Name::Plaintext, false) => self.lost = true,
+            (Name::Template, false) if self.foreign > 0 => self.lost = true,
+            (Name::Template, false) => self.shelved += 1,
+            (Name::Template, true) if self.shelved > 0 => {
+                self.shelved -= 1;
+                // It ends whatever was begun in it.
+                (self.foreign, self.mixed) = (0, Mixed::No);
+            }
             (Name::Svg | Name::Math, true) => self.foreign = self.foreign.saturating_sub(1),
             (Name::Svg | Name::Math, false) if !tag.self_closing() => self.foreign += 1,
             (Name::Svg | Name::Math, _) | (_, true) => {}

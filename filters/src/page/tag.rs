@@ -23,7 +23,9 @@ enum Step {
 }
 
 /// What a parser makes no element of, unless it stands where it belongs.
-const IGNORED: [&[u8]; 12] = [
+const IGNORED: [&[u8]; 14] = [
+    b"form",
+    b"select",
     b"head",
     b"frameset",
     b"frame",
