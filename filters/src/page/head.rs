@@ -222,6 +222,8 @@ impl Head {
             Name::Frameset if self.document => return Means::Frameset,
             Name::Noscript if self.mode == Mode::AfterHead => return self.open_body(false),
             Name::Head => self.document = true,
+            // Ours are on their way by then, if the page came in pieces; what a page gets does not hang on its pieces.
+            Name::Link if self.mode == Mode::AfterHead => {}
             Name::Link => {
                 let rel = tag.rel();
                 for (n, link) in links.iter().enumerate().take(64) {
