@@ -33,7 +33,7 @@ pub struct Line<'a> {
     pub request_bytes: usize,
     pub response_bytes: usize,
     pub duration: Duration,
-    /// Whom the site was asked at last, by the desk too.
+    /// The upstream that was asked last, be it by the desk.
     pub upstream: Option<&'a str>,
     /// Until the head of what is passed; of the desk's calls, until each was over, together.
     pub upstream_duration: Option<Duration>,

@@ -124,7 +124,7 @@ async fn carry_out(
 ) {
     let told = || Ok(told.clone());
     let place = span.as_ref().map(|span| span.place().clone());
-    // The access line of the request that brought it is written by now.
+    // The request that brought it may be over: its access line says nothing of them.
     let (outbound, trace, visits) = (&*front.outbound, place.as_ref(), &Visits::default());
     let carrier = Carrier { outbound, running: &running, told: &told, trace, visits };
     let library = front.live.library();
