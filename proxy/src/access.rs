@@ -1,8 +1,8 @@
 //! The access log: one JSON line a request, written many at a time by a thread of its own.
 //!
 //! A worker leaves its line in memory and goes on: what a slow disk or a stuck pipe does not take is dropped and counted.
-//! Waking the writer costs more than making the line, so it is woken for the first line, waits for others to go with it,
-//! and is woken again only when many have come.
+//! Waking the writer costs more than making the line. While lines keep coming it looks for them by itself, and is woken
+//! only when many have come; it is woken for a line only after a while without any.
 
 mod line;
 
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::admin::metrics::Metrics;
 use line::render;
@@ -21,7 +21,7 @@ pub use line::{LONGEST, Line};
 
 /// Bytes that may wait to be written.
 const MOST: usize = 4 * 1024 * 1024;
-/// How long the first line waits for others.
+/// How long a line waits for others; and how long nothing has to come until the writer sleeps.
 const GATHER: Duration = Duration::from_millis(100);
 /// So many bytes wait for nobody.
 const MANY: usize = 64 * 1024;
@@ -36,7 +36,7 @@ pub struct AccessLog {
 #[derive(Default)]
 struct Lines {
     waiting: Mutex<Waiting>,
-    /// The first line has come, many have, or somebody wants to see them written.
+    /// A line has come to a writer that sleeps, many have, or somebody wants to see them written.
     come: Condvar,
     /// All that waited has been written.
     written: Condvar,
@@ -47,6 +47,8 @@ struct Waiting {
     bytes: Vec<u8>,
     /// The writer is at lines that it has taken.
     writing: bool,
+    /// The writer looks for lines only when it is woken.
+    asleep: bool,
     /// Somebody waits until all is written.
     hurry: bool,
 }
@@ -100,11 +102,22 @@ impl Lines {
         }
         waiting.bytes.extend_from_slice(line);
         let many = before < MANY && waiting.bytes.len() >= MANY;
+        let wakes = std::mem::take(&mut waiting.asleep) || many;
         drop(waiting);
-        if before == 0 || many {
+        if wakes {
             self.come.notify_one();
         }
         true
+    }
+
+    /// Waits until many lines have come, or for a while.
+    fn gather(&self, waiting: &mut MutexGuard<'_, Waiting>) {
+        let until = Instant::now() + GATHER;
+        while waiting.bytes.len() < MANY && !waiting.hurry {
+            if self.come.wait_until(waiting, until).timed_out() {
+                return;
+            }
+        }
     }
 
     /// `dropped` hears of lines that could not be written; how many of them nobody knows: all that were at hand.
@@ -112,14 +125,13 @@ impl Lines {
         let (mut taken, mut failing) = (Vec::new(), false);
         loop {
             let mut waiting = self.waiting.lock();
-            while waiting.bytes.is_empty() {
-                self.come.wait(&mut waiting);
-            }
-            let until = Instant::now() + GATHER;
-            while waiting.bytes.len() < MANY && !waiting.hurry {
-                if self.come.wait_until(&mut waiting, until).timed_out() {
-                    break;
+            self.gather(&mut waiting);
+            if waiting.bytes.is_empty() {
+                waiting.asleep = true;
+                while waiting.bytes.is_empty() {
+                    self.come.wait(&mut waiting);
                 }
+                self.gather(&mut waiting);
             }
             std::mem::swap(&mut waiting.bytes, &mut taken);
             waiting.writing = true;
