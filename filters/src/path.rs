@@ -12,8 +12,7 @@ use percent_encoding::percent_decode_str;
 ///
 /// Borrows when the path is already canonical, which is the common case.
 pub fn canonical(path: &str) -> Cow<'_, str> {
-    let end = path.find(['?', '#']).unwrap_or(path.len());
-    let path = &path[..end];
+    let path = without_query(path);
     if is_canonical(path) {
         return Cow::Borrowed(path);
     }
@@ -44,11 +43,16 @@ pub fn canonical(path: &str) -> Cow<'_, str> {
     Cow::Owned(canonical)
 }
 
+/// Nor a fragment.
+fn without_query(target: &str) -> &str {
+    &target[..memchr::memchr2(b'?', b'#', target.as_bytes()).unwrap_or(target.len())]
+}
+
 /// The ways in which a site may take a path apart that is not spelled canonically: a slash that is encoded, a backslash
 /// and what follows a semicolon may each be a part of a segment. Nothing where there is only one way.
 pub(crate) fn readings(target: &str) -> Vec<Vec<Cow<'_, str>>> {
-    let path = &target[..target.find(['?', '#']).unwrap_or(target.len())];
-    if !path.contains(['%', '\\', ';']) {
+    let path = without_query(target);
+    if memchr::memchr3(b'%', b'\\', b';', path.as_bytes()).is_none() {
         return Vec::new();
     }
     let ways = [(true, true), (true, false), (false, true), (false, false)];

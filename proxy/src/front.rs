@@ -17,7 +17,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -341,6 +341,7 @@ impl ProxyHttp for Front {
         let over = Over {
             request: session.req_header(),
             status: answered(session).map_or(0, |status| status.as_u16()),
+            at: Instant::now(),
             received: session.body_bytes_read(),
             sent: session.body_bytes_sent(),
             page: session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome),

@@ -11,6 +11,7 @@ mod audit;
 mod boot;
 mod certificate;
 mod cli;
+mod clock;
 mod demo;
 mod frames;
 mod framing;

@@ -73,6 +73,10 @@ pub fn is_trusted(peer: IpAddr, trusted: &[IpNet]) -> bool {
 /// The client's address: the peer itself, or, when the peer is trusted, the rightmost address of `X-Forwarded-For`
 /// (else of `Forwarded`) that is not a trusted proxy. What cannot be read ends the search there.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    // First, for most peers are not.
+    if !is_trusted(peer, trusted) {
+        return peer.to_canonical();
+    }
     let plain = headers.contains_key(X_FORWARDED_FOR);
     search(peer, headers, trusted, if plain { List::Plain } else { List::Forwarded }).0
 }

@@ -138,10 +138,16 @@ impl Gate {
     }
 
     /// Waits, with nothing but the socket held, until the client begins a request, and says when its head has to be
-    /// complete: `first` for the first one of a connection. `None`: the connection is over.
-    pub async fn begun(&self, conn: &mut Conn, alarm: &mut Alarm, first: Option<Instant>) -> Option<Due> {
+    /// complete: `first` for the first one of a connection, which was opened or served last at `since`. `None`: the
+    /// connection is over.
+    pub async fn begun(
+        &self,
+        conn: &mut Conn,
+        alarm: &mut Alarm,
+        first: Option<Instant>,
+        since: Instant,
+    ) -> Option<Due> {
         let (head_limit, idle_limit) = self.limits();
-        let since = Instant::now();
         let _idle = self.idles();
         if first.is_none() && self.is_crowded() {
             // Somebody waits for the place that this connection only keeps.

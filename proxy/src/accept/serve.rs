@@ -48,8 +48,8 @@ pub trait Shortcut: Send + Sync + 'static {
 pub enum Way {
     /// Nothing: it is the library's.
     Library(Box<Conn>),
-    /// It was served, and the connection is there for another one.
-    Next(Box<Conn>),
+    /// It was served, until then, and the connection is there for another one.
+    Next(Box<Conn>, Instant),
     /// It was served, and the connection is over; it is there to be ended in order, if the answer was whole.
     Over(Option<Box<Conn>>),
 }
@@ -110,10 +110,12 @@ where
     // The beginning of the next request is where only the library can see it.
     let mut hidden = false;
     let mut alarm = Alarm::default();
+    // When it was opened, or served last.
+    let mut since = Instant::now();
     loop {
         let due = match pipelined {
             true => Some(Due::Within(gate.limits().0)),
-            false => gate.begun(&mut conn, &mut alarm, first.take()).await,
+            false => gate.begun(&mut conn, &mut alarm, first.take(), since.into()).await,
         };
         let Some(due) = due else { return };
         conn.begin_head(due);
@@ -121,8 +123,8 @@ where
             // Boxed: an idle connection holds nothing of it.
             match boxed(|| shortcut.serve(conn, gate.drains())).await {
                 Way::Library(left) => conn = left,
-                Way::Next(served) => {
-                    conn = served;
+                Way::Next(served, ended) => {
+                    (conn, since) = (served, ended);
                     pipelined = !conn.ahead().is_empty();
                     continue;
                 }
@@ -164,7 +166,7 @@ where
         // What was hidden before counts in the head's length, so that alone says nothing.
         hidden = (hidden || same.took_more_than_a_head()) && kept.as_ref().is_some_and(holds_next_request);
         pipelined = hidden;
-        (conn, settings) = (same, kept);
+        (conn, settings, since) = (same, kept, Instant::now());
     }
 }
 

@@ -3,12 +3,12 @@
 use std::{
     io::Write,
     net::IpAddr,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant},
 };
 
 use frontdesk_filters::desk::date;
 
-use crate::traces::Ids;
+use crate::{clock::since_1970, traces::Ids};
 
 /// The longest value of a request's own that a line holds, in bytes.
 pub const LONGEST: usize = 1024;
@@ -33,6 +33,8 @@ pub struct Line<'a> {
     pub request_bytes: usize,
     pub response_bytes: usize,
     pub duration: Duration,
+    /// When it was over.
+    pub ended: Instant,
     /// The upstream that was asked last, be it by the desk.
     pub upstream: Option<&'a str>,
     /// Until the head of what is passed; of the desk's calls, until each was over, together.
@@ -60,9 +62,8 @@ macro_rules! key {
 
 /// Writes a line, which ends in a newline.
 pub(super) fn render(out: &mut Vec<u8>, line: &Line<'_>) {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     out.extend_from_slice(b"{\"timestamp\":\"");
-    timestamp(out, now);
+    timestamp(out, since_1970(line.ended));
     out.extend_from_slice(b"\",\"level\":\"info\"");
     if let Some((trace, span)) = line.trace {
         let _ = write!(out, ",\"trace_id\":\"{trace:032x}\",\"span_id\":\"{span:016x}\"");
@@ -195,6 +196,7 @@ mod tests {
             request_bytes: 0,
             response_bytes: 12,
             duration: Duration::from_micros(1005),
+            ended: Instant::now(),
             upstream: None,
             upstream_duration: None,
             proof: Some("none"),

@@ -1,5 +1,7 @@
 //! What the operator is told of a request once it is over.
 
+use std::time::Instant;
+
 use frontdesk_filters::{
     Reply,
     frames::{PROTOCOL, VERSION},
@@ -22,7 +24,8 @@ impl Frames {
         let metrics = &self.front.metrics;
         let Asked { began, frame, running, address, authority, caller, error, request_id, called, trace, visited } =
             asked;
-        let duration = began.elapsed();
+        let ended = Instant::now();
+        let duration = ended.saturating_duration_since(*began);
         let status = reply.status.as_u16();
         let sent = if wrote { reply.body.len() } else { 0 };
         metrics.request(&frame.method, Spoken::Frames, status, false, duration.as_secs_f64());
@@ -48,6 +51,7 @@ impl Frames {
             request_bytes: frame.body.len(),
             response_bytes: sent,
             duration,
+            ended,
             upstream: visited.upstream.and_then(|index| running.pool.label(index)),
             upstream_duration: visited.took,
             proof: caller.as_ref().map(|caller| caller.proof.word()),

@@ -135,7 +135,8 @@ impl Connection {
             let by = match self.reader.wants() {
                 Wants::Nothing => return Sent::Gone,
                 Wants::Request => {
-                    head_by = gate.begun(&mut self.conn, &mut self.alarm, first.take()).await.map(Due::by);
+                    let begun = gate.begun(&mut self.conn, &mut self.alarm, first.take(), Instant::now());
+                    head_by = begun.await.map(Due::by);
                     let Some(by) = head_by else { return Sent::Gone };
                     by
                 }

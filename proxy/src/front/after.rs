@@ -1,6 +1,9 @@
 //! after: what the operator is told of a request once it is over.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use pingora::Error;
 
@@ -36,8 +39,8 @@ impl Front {
 
     /// Counts a request, and says what became of it in one line.
     pub(crate) fn account(&self, over: &Over<'_>, ctx: &mut Ctx) {
-        let Over { request, status, .. } = *over;
-        let took = ctx.began.elapsed();
+        let Over { request, status, at, .. } = *over;
+        let took = at.saturating_duration_since(ctx.began);
         self.metrics.request(&request.method, request.version.into(), status, ctx.passed, took.as_secs_f64());
         self.metrics.request_bytes.inc_by(over.received as u64);
         self.metrics.response_bytes.inc_by(over.sent as u64);
@@ -73,6 +76,7 @@ impl Front {
             request_bytes: 0,
             response_bytes: 0,
             duration,
+            ended: Instant::now(),
             upstream: None,
             upstream_duration: None,
             proof: None,

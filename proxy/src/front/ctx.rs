@@ -70,6 +70,8 @@ pub struct Over<'a> {
     pub request: &'a RequestHeader,
     /// Of the answer; 0: there was none.
     pub status: u16,
+    /// When.
+    pub at: Instant,
     /// Bytes of the bodies.
     pub received: usize,
     pub sent: usize,
@@ -167,6 +169,7 @@ impl Ctx {
             request_bytes: over.received,
             response_bytes: over.sent,
             duration,
+            ended: over.at,
             upstream: self.upstream_label(),
             upstream_duration: self.upstream_took,
             proof: self.caller.as_ref().map(|caller| caller.proof.word()),

@@ -1,15 +1,12 @@
 //! decide: what becomes of a request, whoever carries it; and what those are told who are refused.
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::net::{IpAddr, Ipv4Addr};
 
 use frontdesk_filters::{Decision, Refusal, Reply, Request, accept, caller::forwarded, decide};
 use pingora::http::RequestHeader;
 
 use super::{Front, call::request_id, ctx::Ctx, head};
-use crate::live::Running;
+use crate::{clock::since_1970, live::Running};
 
 /// Where a connection has no address: a unix socket, say.
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -80,7 +77,7 @@ pub(super) fn request<'a>(head: &'a RequestHeader, ctx: &Ctx, running: &'a Runni
         address: ctx.client.unwrap_or(NOBODY),
         authority: head::authority(head),
         tls: connection.is_some_and(|c| c.tls) || head::said_to_be_tls(head, connection, trusted),
-        now: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        now: since_1970(ctx.began).as_secs(),
         harness: running.harness.as_deref(),
     }
 }

@@ -17,7 +17,7 @@ mod reply;
 
 use std::{
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -53,9 +53,9 @@ impl Shortcut for Lane {
         let body = conn.take_body(head.body);
         let keeps = head.keeps && !leaving && !self.0.draining.load(Ordering::Relaxed);
         let mut reply = Reply::over_http1(&mut conn, keeps, begun.patience());
-        let is_whole = self.carry_out(&head.sent, body, begun, &mut reply).await;
+        let (is_whole, ended) = self.carry_out(&head.sent, body, begun, &mut reply).await;
         match (reply.keeps(), is_whole) {
-            (true, _) => Way::Next(conn),
+            (true, _) => Way::Next(conn, ended),
             (false, true) => Way::Over(Some(conn)),
             (false, false) => Way::Over(None),
         }
@@ -132,14 +132,14 @@ impl Lane {
         Some(Begun { ctx, running, decision })
     }
 
-    /// Says whether the answer is whole.
-    async fn carry_out(&self, sent: &Sent, body: Bytes, begun: Begun, reply: &mut Reply<'_>) -> bool {
+    /// Says whether the answer is whole, and when it was over.
+    async fn carry_out(&self, sent: &Sent, body: Bytes, begun: Begun, reply: &mut Reply<'_>) -> (bool, Instant) {
         let Begun { ctx, running, decision } = begun;
         let received = body.len();
         let mut served = Served { front: &self.0, running: &running, sent, ctx, page: PageBody::default() };
         let answered = served.run(decision, body, reply).await;
-        served.over(received, reply);
-        answered && reply.is_whole()
+        let ended = served.over(received, reply);
+        (answered && reply.is_whole(), ended)
     }
 }
 
@@ -197,14 +197,18 @@ impl Served<'_> {
         reply.answer(&self.sent.request.method, self.running.snapshot.link.as_ref(), told).await
     }
 
-    fn over(mut self, received: usize, reply: &Reply<'_>) {
+    /// Tells the operator, and says when it was over.
+    fn over(mut self, received: usize, reply: &Reply<'_>) -> Instant {
+        let at = Instant::now();
         let over = Over {
             request: &self.sent.request,
             status: reply.status,
+            at,
             received,
             sent: reply.sent,
             page: self.page.outcome(),
         };
         self.front.account(&over, &mut self.ctx);
+        at
     }
 }

@@ -8,7 +8,7 @@ use http::{HeaderValue, Method};
 use pingora::{Result, http::ResponseHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
 use super::{http1::Http1, http2::Http2};
-use crate::accept::Conn;
+use crate::{accept::Conn, upstream};
 
 /// How the client is spoken to.
 pub(super) enum To<'a> {
@@ -93,7 +93,11 @@ impl<'a> Reply<'a> {
     pub(super) async fn body(&mut self, part: Bytes, last: bool) -> Result<()> {
         self.seen = true;
         self.sent += match &mut self.to {
-            To::Http1(to) => to.body(&part, last).await?,
+            To::Http1(to) => {
+                let sent = to.body(&part, last).await?;
+                upstream::give(part);
+                sent
+            }
             To::Http2(to) => to.body(part, last).await?,
         };
         Ok(())

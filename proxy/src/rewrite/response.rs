@@ -65,16 +65,20 @@ pub fn prepare(
         }
         return (Touched::No, changes);
     }
+    let learns = status == StatusCode::OK && *method != Method::POST;
+    if !html {
+        if learns {
+            known::learn(request.raw_path(), false);
+        }
+        return (Touched::No, changes);
+    }
     let coding = left_alone(status, sent, version);
     // A page that stays as it is has its 304 like anything else; one that only this client gets so may be another's.
-    let touched = html && !matches!(coding, Err("no_transform" | "attachment" | "charset" | "coding"));
+    let touched = !matches!(coding, Err("no_transform" | "attachment" | "charset" | "coding"));
     // The coding may be what this client alone is offered, whose offer went up as it was.
     let of_this_client = matches!(coding, Err("coding")) && rules_out_page(&request.headers);
-    if status == StatusCode::OK && *method != Method::POST && !of_this_client {
+    if learns && !of_this_client {
         known::learn(request.raw_path(), touched);
-    }
-    if !html {
-        return (Touched::No, changes);
     }
     let left = |why| {
         metrics.pages_untouched.with_label_values(&[why]).inc();

@@ -23,6 +23,8 @@ const USUAL: usize = 32;
 pub struct Head {
     bytes: Bytes,
     fields: Vec<(Range<usize>, Range<usize>)>,
+    /// How long the names are, as bits: most that are looked for are not there, and none is as long.
+    lengths: u64,
     reason: Range<usize>,
     /// From 100 on.
     pub status: StatusCode,
@@ -64,7 +66,9 @@ impl Head {
 
     /// The values of all lines with this name, which is in small letters.
     pub fn values<'a>(&'a self, name: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a [u8]> {
-        let fields = self.fields.iter().filter(move |(n, _)| self.bytes[n.clone()].eq_ignore_ascii_case(name));
+        let may_be = self.lengths & bit(name.len()) != 0;
+        let fields = if may_be { &self.fields[..] } else { &[] };
+        let fields = fields.iter().filter(move |(n, _)| self.bytes[n.clone()].eq_ignore_ascii_case(name));
         fields.map(|(_, value)| &self.bytes[value.clone()])
     }
 
@@ -137,6 +141,11 @@ fn parse(buf: &[u8]) -> Result<Option<(usize, Head)>> {
     .or_err(ErrorType::InvalidHTTPHeader, "the answer's head is not HTTP")
 }
 
+/// What stands for a name's length.
+fn bit(length: usize) -> u64 {
+    1 << (length % u64::BITS as usize)
+}
+
 fn parse_into<'b>(
     buf: &'b [u8],
     headers: &mut [MaybeUninit<Header<'b>>],
@@ -152,10 +161,13 @@ fn parse_into<'b>(
         start..start + part.len()
     };
     let status = StatusCode::from_u16(read.code.unwrap_or_default()).map_err(|_| httparse::Error::Status)?;
-    let fields = read.headers.iter().filter(|header| !header.name.is_empty());
+    let mut fields = Vec::with_capacity(read.headers.len());
+    let named = read.headers.iter().filter(|header| !header.name.is_empty());
+    fields.extend(named.map(|header| (range(header.name.as_bytes()), range(header.value))));
     let head = Head {
         bytes: Bytes::new(),
-        fields: fields.map(|header| (range(header.name.as_bytes()), range(header.value))).collect(),
+        lengths: fields.iter().fold(0, |bits, (name, _)| bits | bit(name.len())),
+        fields,
         reason: read.reason.filter(|reason| !reason.is_empty()).map_or(0..0, |reason| range(reason.as_bytes())),
         status,
         version: if read.version == Some(1) { Version::HTTP_11 } else { Version::HTTP_10 },

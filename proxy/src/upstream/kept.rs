@@ -27,7 +27,8 @@ pub struct Plain {
     /// For whoever waits for the site.
     pub(super) alarm: Alarm,
     address: SocketAddr,
-    used: Instant,
+    /// When it was taken for a request, or an answer began on it.
+    pub(super) used: Instant,
     reused: bool,
 }
 
@@ -73,7 +74,7 @@ impl Kept {
             let fresh = now.saturating_duration_since(plain.used) < FRESH;
             let well = if fresh { plain.is_well() } else { plain.is_certainly_well() };
             if well {
-                plain.reused = true;
+                (plain.reused, plain.used) = (true, now);
                 return Some(plain);
             }
         }

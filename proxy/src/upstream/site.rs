@@ -1,6 +1,6 @@
 //! The site's side of a plain request: its bytes go up, and the answer is read as the bytes come.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use http::{Method, StatusCode};
@@ -11,11 +11,10 @@ use super::{
     chunks::Chunks,
     head::{Framing, Head, take},
     kept::Plain,
+    room::{self, READ},
 };
 use crate::answer::is_bodiless;
 
-/// What is read at once: a head, and most bodies with it.
-const READ: usize = 64 * 1024;
 /// Room below which there is more made.
 const LEAST: usize = 4 * 1024;
 /// The longest head, in bytes; more than one read over it ends the request.
@@ -35,6 +34,8 @@ enum Body {
 pub struct Site {
     plain: Plain,
     patience: Duration,
+    /// Since when the site's answer is waited for, where the clock was looked at then.
+    since: Option<Instant>,
     buf: BytesMut,
     body: Body,
     keeps: bool,
@@ -44,16 +45,22 @@ pub struct Site {
 
 impl Site {
     pub fn new(plain: Plain, patience: Duration) -> Self {
-        Self { plain, patience, buf: BytesMut::new(), body: Body::Length(0), keeps: false, heard: false }
+        let since = Some(plain.used);
+        let (buf, body) = (BytesMut::new(), Body::Length(0));
+        Self { plain, patience, since, buf, body, keeps: false, heard: false }
     }
 
     /// Sends a request, or a part of one.
     pub async fn ask(&mut self, part: &[u8]) -> Result<()> {
-        let Plain { tcp, alarm, .. } = &mut self.plain;
+        let Self { plain: Plain { tcp, alarm, .. }, patience, since, .. } = self;
+        let late = async {
+            *since = None;
+            alarm.within(*patience).await;
+        };
         tokio::select! {
             biased;
             sent = tcp.write_all(part) => sent.or_err(ErrorType::WriteError, "asking"),
-            () = alarm.within(self.patience) => Error::e_explain(ErrorType::WriteTimedout, "asking"),
+            () = late => Error::e_explain(ErrorType::WriteTimedout, "asking"),
         }
     }
 
@@ -148,15 +155,22 @@ impl Site {
 
     /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.
     async fn read(&mut self, most: usize) -> Result<usize> {
-        let Self { plain: Plain { tcp, alarm, .. }, buf, patience, heard, .. } = self;
+        let Self { plain: Plain { tcp, alarm, .. }, patience, since, buf, heard, .. } = self;
+        let since = since.take();
         let reading = async {
             std::future::poll_fn(|cx| tcp.poll_read_ready(cx)).await?;
             if buf.is_empty() && buf.capacity() < most {
-                *buf = BytesMut::with_capacity(most);
+                *buf = room::take(most);
             } else if buf.capacity() - buf.len() < LEAST {
                 buf.reserve(most);
             }
             tcp.read_buf(buf).await
+        };
+        let late = async {
+            match since {
+                Some(since) => alarm.at((since + *patience).into()).await,
+                None => alarm.within(*patience).await,
+            }
         };
         tokio::select! {
             biased;
@@ -164,7 +178,7 @@ impl Site {
                 *heard |= matches!(read, Ok(1..));
                 read.or_err(ErrorType::ReadError, "reading an answer")
             }
-            () = alarm.within(*patience) => Error::e_explain(ErrorType::ReadTimedout, "reading an answer"),
+            () = late => Error::e_explain(ErrorType::ReadTimedout, "reading an answer"),
         }
     }
 }

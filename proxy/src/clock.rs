@@ -1,0 +1,44 @@
+//! The time of day at a moment that was looked at already: most requests look at the clock for how long they take, and
+//! asking it again for each record of them would cost more than the record.
+
+use std::{
+    cell::Cell,
+    time::{Duration, Instant, SystemTime},
+};
+
+/// For so long what the clock said is carried on with. Whoever sets the clock is noticed after that.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// How long after the beginning of 1970 a moment was.
+pub fn since_1970(moment: Instant) -> Duration {
+    thread_local!(static SAID: Cell<Option<(Instant, Duration)>> = const { Cell::new(None) });
+    if let Some((at, said)) = SAID.get()
+        && let Some(after) = moment.checked_duration_since(at)
+        && after < FRESH
+    {
+        return said + after;
+    }
+    let now = Instant::now();
+    let said = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    SAID.set(Some((now, said)));
+    said.saturating_sub(now.saturating_duration_since(moment))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_told_as_the_clock_has_them_and_as_far_apart_as_they_were() {
+        for _ in 0..3 {
+            let (now, clock) = (Instant::now(), SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap());
+            let told = since_1970(now);
+            assert!(told.abs_diff(clock) < Duration::from_secs(20), "{told:?}, {clock:?}");
+            for before in [0, 1, 99, 1000, 3_600_000].map(Duration::from_millis) {
+                let apart = told - since_1970(now.checked_sub(before).unwrap());
+                assert!(apart.abs_diff(before) < Duration::from_secs(1), "{before:?}, {apart:?}");
+            }
+            std::thread::sleep(FRESH);
+        }
+    }
+}
