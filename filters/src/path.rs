@@ -43,7 +43,7 @@ pub fn canonical(path: &str) -> Cow<'_, str> {
     Cow::Owned(canonical)
 }
 
-/// Nor a fragment.
+/// A request's target up to its query, or to a fragment that does not belong there.
 fn without_query(target: &str) -> &str {
     &target[..memchr::memchr2(b'?', b'#', target.as_bytes()).unwrap_or(target.len())]
 }

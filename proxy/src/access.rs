@@ -186,6 +186,12 @@ mod tests {
             lost += counted.recv_timeout(Duration::from_secs(20)).unwrap();
         }
         assert_eq!(lost, 3);
+        // And those that come to a writer that looks by itself no more.
+        while !lines.waiting.lock().asleep {
+            std::thread::sleep(GATHER);
+        }
+        assert!(lines.add(b"four\n"));
+        assert_eq!(counted.recv_timeout(Duration::from_secs(20)), Ok(1));
     }
 
     #[test]

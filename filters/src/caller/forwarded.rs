@@ -73,12 +73,8 @@ pub fn is_trusted(peer: IpAddr, trusted: &[IpNet]) -> bool {
 /// The client's address: the peer itself, or, when the peer is trusted, the rightmost address of `X-Forwarded-For`
 /// (else of `Forwarded`) that is not a trusted proxy. What cannot be read ends the search there.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
-    // First, for most peers are not.
-    if !is_trusted(peer, trusted) {
-        return peer.to_canonical();
-    }
-    let plain = headers.contains_key(X_FORWARDED_FOR);
-    search(peer, headers, trusted, if plain { List::Plain } else { List::Forwarded }).0
+    let list = || if headers.contains_key(X_FORWARDED_FOR) { List::Plain } else { List::Forwarded };
+    search(peer, headers, trusted, list).0
 }
 
 /// What trusted proxies say of the client in `Forwarded`, where they say so nowhere else.
@@ -98,7 +94,7 @@ pub fn stated<'h>(peer: IpAddr, headers: &'h HeaderMap, trusted: &[IpNet]) -> Op
     if !headers.contains_key(FORWARDED) || elsewhere.iter().any(|name| headers.contains_key(*name)) {
         return None;
     }
-    let element = search(peer, headers, trusted, List::Forwarded).1?;
+    let element = search(peer, headers, trusted, || List::Forwarded).1?;
     let proto = only(element, "proto");
     let is = |scheme: &&str| proto.is_some_and(|proto| proto.eq_ignore_ascii_case(scheme));
     Some(Stated { scheme: ["http", "https"].into_iter().find(is), host: only(element, "host") })
@@ -114,13 +110,19 @@ enum List {
 }
 
 /// The client's address, and the element that tells of it. Whatever element is looked at was added by somebody who is
-/// trusted, even if the address in it cannot be read.
-fn search<'h>(peer: IpAddr, headers: &'h HeaderMap, trusted: &[IpNet], list: List) -> (IpAddr, Option<&'h str>) {
+/// trusted, even if the address in it cannot be read. `list`: asked only where the peer is trusted, which few are.
+fn search<'h>(
+    peer: IpAddr,
+    headers: &'h HeaderMap,
+    trusted: &[IpNet],
+    list: impl FnOnce() -> List,
+) -> (IpAddr, Option<&'h str>) {
     let mut client = peer.to_canonical();
     let mut told = None;
     if !is_trusted(client, trusted) {
         return (client, told);
     }
+    let list = list();
     let lines = headers.get_all(if list == List::Plain { X_FORWARDED_FOR } else { FORWARDED }).iter();
     for line in lines.rev() {
         let mut rest = Some(line.as_bytes());

@@ -6,7 +6,7 @@ mod handshake;
 mod head;
 mod kept;
 mod peer;
-mod room;
+pub mod room;
 mod site;
 
 use std::{
@@ -25,7 +25,6 @@ pub use backend::{Backend, UNRESOLVED};
 pub use head::Head;
 pub use kept::Plain;
 pub use peer::KEPT;
-pub use room::give;
 pub use site::Site;
 
 /// Whether the certificates that the settings name can be used.
