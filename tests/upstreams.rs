@@ -3,6 +3,7 @@
 use crate::support::calls::{AOM, FULL, action, call, query, site};
 use crate::support::page::PAGE;
 use crate::support::setup::dead_address;
+use crate::support::tls::Tls;
 use crate::support::{Answer, Ask, Desk, Gate, Origin, Reply, Request, SOON, Setup, Step, Via, eventually};
 use serde_json::json;
 use std::collections::HashSet;
@@ -356,4 +357,26 @@ async fn upstreams_that_calls_went_to_are_in_the_access_log() {
     assert!(ours.get("upstream.address").is_none() && ours.get("upstream.duration_ms").is_none(), "{ours}");
     // That is a figure of pages, as its name says.
     assert_eq!(desk.metric("frontdesk_upstream_request_duration_seconds_count").await, Some(0.0));
+}
+
+#[tokio::test]
+async fn upstreams_whose_certificate_is_not_accepted_are_explained() {
+    let (ca, own) = (Tls::of_a_ca(), Tls::new());
+    let asks = query("lamps.find", "\nupstream = { method = \"GET\", path = \"/api/lamps\" }");
+    let of_a_ca = Origin::start_tls(&ca, |_: &Request| Reply::json("{}")).await;
+    let site = Origin::start_tls(&own, |_: &Request| Reply::json("{}")).await;
+    let named_otherwise = "ca = \"upstream-ca.pem\"\nserver_name = \"elsewhere.test\"";
+    let mut elsewhere = Setup::before(&site).set("upstream", named_otherwise);
+    elsewhere.upstream_ca = Some(own);
+    for (setup, helps) in [
+        (Setup::before(&of_a_ca).trusting(&ca), "basicConstraints=critical,CA:FALSE"),
+        (Setup::before(&site), "in upstream.ca"),
+        (elsewhere, "in upstream.server_name"),
+    ] {
+        let desk = setup.tail(&asks).start().await;
+        assert_eq!(desk.get("/").await.status, 502);
+        desk.says(helps).await;
+        assert_eq!(desk.call(call("/agent/lamps/find", &json!({}))).await.status, 502);
+        eventually("a call is explained too", SOON, async || desk.stderr().matches(helps).count() > 1).await;
+    }
 }

@@ -110,7 +110,7 @@ impl ProxyHttp for Front {
         });
         let running = ctx.running(&self.live);
         let idle = running.snapshot.settings.protection.idle_timeout;
-        self.arrived(session.req_header(), ctx);
+        self.arrived(session.req_header(), ctx, &running);
         ctx.may_be_silent = head::may_be_silent(session);
         session.set_read_timeout(Some(idle));
         session.set_write_timeout(Some(idle));
@@ -133,7 +133,7 @@ impl ProxyHttp for Front {
         }
         let decision = match ctx.decided.take() {
             Some(decision) => decision,
-            None => self.decide(session.req_header(), ctx).await,
+            None => self.decide(session.req_header(), ctx, &running).await,
         };
         let decision = match decision {
             Decision::Make(making) => match self.make(session, ctx, making).await? {
@@ -346,7 +346,8 @@ impl ProxyHttp for Front {
             sent: session.body_bytes_sent(),
             page: session.downstream_modules_ctx.get::<PageBody>().and_then(PageBody::outcome),
         };
-        self.account(&over, ctx);
+        let running = ctx.running(&self.live);
+        self.account(&over, ctx, &running);
     }
 }
 

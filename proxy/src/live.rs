@@ -131,6 +131,11 @@ impl Live {
         self.current.load_full()
     }
 
+    /// Looks at it for a moment, which costs less than to hold it.
+    pub fn look<T>(&self, at: impl FnOnce(&Running) -> T) -> T {
+        at(&self.current.load())
+    }
+
     /// What the site's pages say, as far as they were read.
     pub fn library(&self) -> Arc<Library> {
         self.library.load_full()

@@ -27,6 +27,7 @@ mod outbound;
 mod process;
 mod reader;
 mod rewrite;
+mod socket;
 mod source;
 mod store;
 mod sys;

@@ -11,13 +11,14 @@ use std::{
     cell::Cell,
     io::{self, IoSliceMut},
     os::{
-        fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
+        fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd},
         unix::net::UnixStream,
     },
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
+use bytes::BytesMut;
 #[cfg(feature = "mimalloc")]
 use libmimalloc_sys::{
     mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
@@ -26,6 +27,7 @@ use nix::sys::{
     signal::{SigHandler, Signal, signal},
     socket::{ControlMessageOwned, MsgFlags, recvmsg},
 };
+use rustix::net::{RecvFlags, recv};
 
 /// What only prints ends when nobody reads on, as `head` expects, and not with a panic. What has sockets handles it
 /// where it writes.
@@ -63,6 +65,15 @@ pub(crate) fn received<const MOST: usize>(stream: &UnixStream, said: &mut [u8]) 
         }
     }
     Ok(given)
+}
+
+/// Reads from a socket into the room left in `buf`, and says how many bytes came.
+pub(crate) fn receive(socket: impl AsFd, buf: &mut BytesMut) -> io::Result<usize> {
+    let ((read, _), _) = recv(socket, buf.spare_capacity_mut(), RecvFlags::empty())?;
+    let came = read.len();
+    // SAFETY: so many bytes of the room that was left have been written.
+    unsafe { buf.set_len(buf.len() + came) };
+    Ok(came)
 }
 
 #[cfg(feature = "mimalloc")]

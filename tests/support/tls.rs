@@ -23,6 +23,15 @@ impl Tls {
         Tls { cert_pem: made.cert.pem(), key_pem: made.signing_key.serialize_pem() }
     }
 
+    /// The same, marked as a CA's.
+    pub fn of_a_ca() -> Tls {
+        let mut wanted = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        wanted.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let made = wanted.self_signed(&key).expect("a certificate");
+        Tls { cert_pem: made.pem(), key_pem: key.serialize_pem() }
+    }
+
     /// Writes `tls.crt` and `tls.key`.
     pub fn write(&self, dir: &Dir) -> (PathBuf, PathBuf) {
         (dir.write("tls.crt", &self.cert_pem), dir.write("tls.key", &self.key_pem))

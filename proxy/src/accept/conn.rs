@@ -3,6 +3,7 @@
 //! It owns no buffer while it idles: reads go straight to whoever reads, writes are gathered only until they are flushed.
 
 use std::{
+    cell::RefCell,
     io,
     mem::MaybeUninit,
     os::fd::AsRawFd,
@@ -11,7 +12,7 @@ use std::{
     task::{Context, Poll, Waker, ready},
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use pingora::protocols::{SocketDigest, l4::socket::SocketAddr as LibraryAddr};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
@@ -21,6 +22,7 @@ use tokio::{
 use tokio_rustls::server::TlsStream;
 
 use super::{gate::Due, info::ConnInfo, linger};
+use crate::socket;
 
 /// What is read at once when a request begins; most heads fit.
 const FIRST_READ: usize = 4096;
@@ -119,14 +121,22 @@ impl Conn {
         if !self.ahead.is_empty() {
             return Ok(());
         }
-        self.ahead = std::future::poll_fn(|cx| {
-            let mut bytes = [MaybeUninit::<u8>::uninit(); FIRST_READ];
-            let mut buf = ReadBuf::uninit(&mut bytes);
-            ready!(self.poll_socket_read(cx, &mut buf))?;
-            Poll::Ready(io::Result::Ok(Bytes::copy_from_slice(buf.filled())))
-        })
-        .await?;
+        self.ahead = std::future::poll_fn(|cx| self.poll_ahead(cx)).await?;
         if self.ahead.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
+    fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        thread_local!(static ROOM: RefCell<BytesMut> = RefCell::new(BytesMut::with_capacity(FIRST_READ)));
+        if let Io::Plain(tcp) = &self.io {
+            return ROOM.with_borrow_mut(|room| {
+                ready!(socket::poll_read(tcp, cx, room, BytesMut::clear))?;
+                Poll::Ready(Ok(Bytes::copy_from_slice(room)))
+            });
+        }
+        let mut bytes = [MaybeUninit::<u8>::uninit(); FIRST_READ];
+        let mut buf = ReadBuf::uninit(&mut bytes);
+        ready!(self.poll_socket_read(cx, &mut buf))?;
+        Poll::Ready(Ok(Bytes::copy_from_slice(buf.filled())))
     }
 
     /// What has been read and nobody has taken yet.
@@ -207,7 +217,7 @@ impl Conn {
     ) -> Poll<io::Result<usize>> {
         match &mut self.io {
             // The system does less for one slice than for a list of one.
-            Io::Plain(tcp) if bufs.len() == 1 => Pin::new(tcp).poll_write(cx, &bufs[0]),
+            Io::Plain(tcp) if bufs.len() == 1 => socket::poll_write(tcp, cx, &bufs[0]),
             Io::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, bufs),
             Io::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
             Io::Gone => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),

@@ -202,9 +202,10 @@ impl Gate {
 
     /// `header_timeout` and `idle_timeout` as they are now.
     pub fn limits(&self) -> (Duration, Duration) {
-        let running = self.live.current();
-        let protection = &running.snapshot.settings.protection;
-        (protection.header_timeout, protection.idle_timeout)
+        self.live.look(|running| {
+            let protection = &running.snapshot.settings.protection;
+            (protection.header_timeout, protection.idle_timeout)
+        })
     }
 
     /// Where what happens here is counted.

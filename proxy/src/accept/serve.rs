@@ -29,9 +29,8 @@ pub(super) const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Whoever may serve a request before the library sees it.
 pub trait Shortcut: Send + Sync + 'static {
-    /// Looks at what has been read of a request, and serves it or leaves it as it is. `leaving`: the connection is not
-    /// kept.
-    fn serve(&self, conn: Box<Conn>, leaving: bool) -> impl Future<Output = Way> + Send;
+    /// Looks at what has been read of a request, and serves it or leaves it as it is.
+    fn serve(&self, conn: Box<Conn>) -> impl Future<Output = Way> + Send;
 
     /// The same for a stream over HTTP/2. One that is left comes back.
     fn serve_stream(
@@ -58,7 +57,7 @@ pub enum Way {
 pub struct Long;
 
 impl Shortcut for Long {
-    async fn serve(&self, conn: Box<Conn>, _: bool) -> Way {
+    async fn serve(&self, conn: Box<Conn>) -> Way {
         Way::Library(conn)
     }
 
@@ -121,7 +120,7 @@ where
         conn.begin_head(due);
         if !hidden {
             // Boxed: an idle connection holds nothing of it.
-            match boxed(|| shortcut.serve(conn, gate.drains())).await {
+            match boxed(|| shortcut.serve(conn)).await {
                 Way::Library(left) => conn = left,
                 Way::Next(served, ended) => {
                     (conn, since) = (served, ended);

@@ -1,9 +1,6 @@
 //! after: what the operator is told of a request once it is over.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use pingora::Error;
 
@@ -18,6 +15,7 @@ use crate::{
     admin::seen::{What, Who},
     live::Running,
     traces::Trace,
+    upstream::advice,
 };
 
 impl Front {
@@ -32,13 +30,13 @@ impl Front {
             }
             failure::Failure::Fault(fault) => {
                 self.metrics.upstream_errors.with_label_values(&[fault.reason()]).inc();
-                tracing::warn!(upstream, reason = fault.reason(), error = %e, "a request failed");
+                tracing::warn!(upstream, reason = fault.reason(), error = %e, advice = advice(e), "a request failed");
             }
         }
     }
 
     /// Counts a request, and says what became of it in one line.
-    pub(crate) fn account(&self, over: &Over<'_>, ctx: &mut Ctx) {
+    pub(crate) fn account(&self, over: &Over<'_>, ctx: &mut Ctx, running: &Running) {
         let Over { request, status, at, .. } = *over;
         let took = at.saturating_duration_since(ctx.began);
         self.metrics.request(&request.method, request.version.into(), status, ctx.passed, took.as_secs_f64());
@@ -47,7 +45,6 @@ impl Front {
         if let Some(upstream) = ctx.upstream_took.filter(|_| ctx.passed) {
             self.metrics.upstream_seconds.observe(upstream.as_secs_f64());
         }
-        let running: Arc<Running> = ctx.running(&self.live);
         self.metrics.visited(Who::of(ctx.caller.as_ref(), ctx.agents));
         if let Some(reason) = ctx.error.filter(|_| ctx.agents) {
             let target = head::target(request);
@@ -56,7 +53,7 @@ impl Front {
             self.metrics.seen.refuse(&what);
         }
         let mut trace = ctx.trace.take();
-        self.tell(&running, trace.as_deref_mut(), || ctx.line(over, took, &running));
+        self.tell(running, trace.as_deref_mut(), || ctx.line(over, took, running));
     }
 
     /// Says that a request came whose head nobody could read.

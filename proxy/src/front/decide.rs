@@ -1,6 +1,9 @@
 //! decide: what becomes of a request, whoever carries it; and what those are told who are refused.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+};
 
 use frontdesk_filters::{Decision, Refusal, Reply, Request, accept, caller::forwarded, decide};
 use pingora::http::RequestHeader;
@@ -13,8 +16,7 @@ const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 impl Front {
     /// Looks at where a request comes from, before anything is decided about it.
-    pub(crate) fn arrived(&self, head: &RequestHeader, ctx: &mut Ctx) {
-        let running = ctx.running(&self.live);
+    pub(crate) fn arrived(&self, head: &RequestHeader, ctx: &mut Ctx, running: &Running) {
         ctx.client = ctx.connection.as_ref().map(|connection| {
             let trusted = &running.snapshot.settings.listen.trusted_proxies;
             forwarded::client_address(connection.client.ip(), &head.headers, trusted)
@@ -22,10 +24,9 @@ impl Front {
     }
 
     /// Asks what becomes of a request whose head is in order.
-    pub(crate) async fn decide(&self, head: &RequestHeader, ctx: &mut Ctx) -> Decision {
-        let running = ctx.running(&self.live);
+    pub(crate) async fn decide(&self, head: &RequestHeader, ctx: &mut Ctx, running: &Arc<Running>) -> Decision {
         let target = head::target(head);
-        let request = request(head, ctx, &running, &target);
+        let request = request(head, ctx, running, &target);
         let decided = decide(&running.snapshot, running.store.counters.as_ref(), &request).await;
         if decided.wants_keys {
             self.live.want_keys();
@@ -33,7 +34,7 @@ impl Front {
         if let (Decision::Refuse(_, reason), Some(about)) = (&decided.decision, decided.about) {
             ctx.called = running.snapshot.settings.capability(about.capability).map(|capability| capability.id.clone());
             let request_id = ctx.request_id.get_or_insert_with(|| request_id(&head.headers));
-            self.record(request_id, &running, &decided.caller, about, reason);
+            self.record(request_id, running, &decided.caller, about, reason);
         }
         if let Some(near) = &decided.near {
             self.metrics.seen.close(near, &decided.caller);

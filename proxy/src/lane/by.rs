@@ -4,7 +4,12 @@ use http::{HeaderName, HeaderValue, Method, Response, header};
 use pingora::{ErrorType, OrErr, Result, http::ResponseHeader};
 
 use super::http1::{Framing, Http1};
-use crate::{answer::is_bodiless, framing::digits, rewrite::Changes, upstream::Head};
+use crate::{
+    answer::is_bodiless,
+    framing::digits,
+    rewrite::Changes,
+    upstream::{Head, Line, Matters},
+};
 
 /// What has to be known of an answer that goes by.
 #[derive(Default)]
@@ -21,8 +26,8 @@ pub(super) fn look(head: &Head) -> Option<By> {
         return None;
     }
     let mut by = By::default();
-    for (name, value, _) in head.lines() {
-        let framing = match Matters::of(name) {
+    for Line { value, matters, .. } in head.lines() {
+        let framing = match matters {
             Some(Matters::Connection) => {
                 if !value.eq_ignore_ascii_case(b"keep-alive") && !value.eq_ignore_ascii_case(b"close") {
                     return None;
@@ -57,18 +62,17 @@ impl By {
     ) {
         reply.start(head.status, head.reason());
         let mut framing = self.framing;
-        for (name, value, whole) in head.lines() {
-            let matters = Matters::of(name);
-            if matches!(matters, Some(Matters::Connection | Matters::Hop)) {
+        for line in head.lines() {
+            if matches!(line.matters, Some(Matters::Connection | Matters::Hop)) {
                 continue;
             }
-            if changes.remove(name) {
-                if matches!(matters, Some(Matters::Length)) {
+            if changes.remove(line.name) {
+                if line.matters == Some(Matters::Length) {
                     framing = None;
                 }
                 continue;
             }
-            reply.line_as_sent(name, value, whole);
+            reply.line_as_sent(line.name, line.value, line.whole);
         }
         for (name, value) in changes.added() {
             reply.line(name.as_bytes(), value.as_bytes());
@@ -88,9 +92,9 @@ impl By {
 pub(super) fn mapped(head: &Head, changes: &Changes, link: Option<&HeaderValue>) -> Result<ResponseHeader> {
     let (mut mapped, ()) = Response::new(()).into_parts();
     mapped.status = head.status;
-    mapped.headers = head.map(ROOM, |name| {
-        !matches!(Matters::of(name), Some(Matters::Connection | Matters::Hop | Matters::Coding))
-            && !changes.remove(name)
+    mapped.headers = head.map(ROOM, |line| {
+        !matches!(line.matters, Some(Matters::Connection | Matters::Hop | Matters::Coding))
+            && !changes.remove(line.name)
     })?;
     for (name, value) in changes.added() {
         let name = HeaderName::from_bytes(name.as_bytes()).or_err(ErrorType::InternalError, "a header of ours")?;
@@ -104,33 +108,3 @@ pub(super) fn mapped(head: &Head, changes: &Changes, link: Option<&HeaderValue>)
 
 /// For what comes to the site's lines.
 const ROOM: usize = 4;
-
-/// A line that matters on the way.
-#[derive(Clone, Copy)]
-enum Matters {
-    Connection,
-    Date,
-    Length,
-    Coding,
-    /// It belongs to the hop from the site to here, as trailers do that are passed over.
-    Hop,
-}
-
-impl Matters {
-    fn of(name: &[u8]) -> Option<Self> {
-        let (lower, what): (&[u8], Self) = match name.len() {
-            4 => (b"date", Self::Date),
-            7 if name[0].eq_ignore_ascii_case(&b't') => (b"trailer", Self::Hop),
-            7 => (b"upgrade", Self::Hop),
-            10 if name[0].eq_ignore_ascii_case(&b'c') => (b"connection", Self::Connection),
-            10 => (b"keep-alive", Self::Hop),
-            14 => (b"content-length", Self::Length),
-            16 => (b"proxy-connection", Self::Hop),
-            17 => (b"transfer-encoding", Self::Coding),
-            _ => return None,
-        };
-        // Of one length, which the arm has settled; without an early end, so many bytes are looked at at a time. A token
-        // has no byte that becomes another's small letter but a letter.
-        name.iter().zip(lower).fold(true, |same, (a, b)| same & (a | 0x20 == *b)).then_some(what)
-    }
-}

@@ -44,14 +44,14 @@ use reply::Reply;
 pub struct Lane(pub Front);
 
 impl Shortcut for Lane {
-    async fn serve(&self, mut conn: Box<Conn>, leaving: bool) -> Way {
+    async fn serve(&self, mut conn: Box<Conn>) -> Way {
         let Some(head) = plain(conn.ahead()) else { return Way::Library(conn) };
         let Some(begun) = self.begin(&head.sent.request, Some(head.length), head.body, conn.info()).await else {
             return Way::Library(conn);
         };
         conn.take_head(head.length);
         let body = conn.take_body(head.body);
-        let keeps = head.keeps && !leaving && !self.0.draining.load(Ordering::Relaxed);
+        let keeps = head.keeps && !self.0.draining.load(Ordering::Relaxed);
         let mut reply = Reply::over_http1(&mut conn, keeps, begun.patience());
         let (is_whole, ended) = self.carry_out(&head.sent, body, begun, &mut reply).await;
         match (reply.keeps(), is_whole) {
@@ -116,8 +116,8 @@ impl Lane {
         if front.traces.is_some() || !is_in_order {
             return None;
         }
-        front.arrived(request, &mut ctx);
-        let decision = front.decide(request, &mut ctx).await;
+        front.arrived(request, &mut ctx, &running);
+        let decision = front.decide(request, &mut ctx, &running).await;
         let here = match &decision {
             Decision::Answer(_) | Decision::Refuse(..) => true,
             Decision::Serve(serving) => body <= serving.most(&running.snapshot.settings),
@@ -208,7 +208,7 @@ impl Served<'_> {
             sent: reply.sent,
             page: self.page.outcome(),
         };
-        self.front.account(&over, &mut self.ctx);
+        self.front.account(&over, &mut self.ctx, self.running);
         at
     }
 }

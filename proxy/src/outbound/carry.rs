@@ -22,7 +22,7 @@ use crate::{
     label::Label,
     live::Running,
     traces::{Place, Span},
-    upstream::{Backend, UNRESOLVED},
+    upstream::{Backend, UNRESOLVED, advice},
 };
 
 /// Tries of a connection, each to the next upstream in turn. No byte has left before one is there.
@@ -141,7 +141,8 @@ impl Carrier<'_> {
                 }
                 Err(e) => {
                     pool.refused(index);
-                    tracing::warn!(upstream = backend.label, error = %e, "an upstream refused a call of the desk");
+                    let (upstream, advice) = (&backend.label, advice(&e));
+                    tracing::warn!(upstream, error = %e, advice, "an upstream refused a call of the desk");
                     tried = Some(index);
                 }
             }

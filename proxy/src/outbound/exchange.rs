@@ -200,7 +200,8 @@ async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer
     if announced_by(&head).is_some_and(|length| length > *most as u64) {
         return Err(Cut::TooLong(status));
     }
-    let headers = head.map(0, |name| READ.iter().any(|read| read.as_str().as_bytes().eq_ignore_ascii_case(name)))?;
+    let headers =
+        head.map(0, |line| READ.iter().any(|read| read.as_str().as_bytes().eq_ignore_ascii_case(line.name)))?;
     drop(head);
     let mut body = BytesMut::new();
     while !site.is_done() {

@@ -92,14 +92,20 @@ impl Backend {
     }
 
     async fn address(&self) -> pingora::Result<SocketAddr> {
-        let mut addresses = self.addresses.load_full();
-        if addresses.is_empty() {
-            self.resolve().await;
-            addresses = self.addresses.load_full();
+        if let Some(address) = self.known_address() {
+            return Ok(address);
         }
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let address = turn.checked_rem(addresses.len()).and_then(|turn| addresses.get(turn));
-        address.copied().ok_or_else(|| Error::explain(UNRESOLVED, "the upstream's name cannot be resolved"))
+        self.resolve().await;
+        let unresolved = || Error::explain(UNRESOLVED, "the upstream's name cannot be resolved");
+        self.known_address().ok_or_else(unresolved)
+    }
+
+    fn known_address(&self) -> Option<SocketAddr> {
+        match &self.addresses.load()[..] {
+            [] => None,
+            [only] => Some(*only),
+            several => several.get(self.turn.fetch_add(1, Ordering::Relaxed) % several.len()).copied(),
+        }
     }
 
     /// Whether it is spoken to in cleartext HTTP/1.1.

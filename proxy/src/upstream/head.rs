@@ -12,6 +12,7 @@ use pingora::{
     http::{ResponseHeader, header_value_from_raw},
 };
 
+use super::matters::Matters;
 use crate::framing::{digits, is_chunked};
 
 /// Headers of an answer at most.
@@ -22,13 +23,29 @@ const USUAL: usize = 32;
 /// An answer's head, as it was sent.
 pub struct Head {
     bytes: Bytes,
-    fields: Vec<(Range<usize>, Range<usize>)>,
+    fields: Vec<Field>,
     /// How long the names are, as bits: most that are looked for are not there, and none is as long.
     lengths: u64,
     reason: Range<usize>,
     /// From 100 on.
     pub status: StatusCode,
     version: Version,
+}
+
+/// Where a line stands.
+struct Field {
+    name: Range<usize>,
+    value: Range<usize>,
+    matters: Option<Matters>,
+}
+
+/// A line of a head.
+pub struct Line<'a> {
+    pub name: &'a [u8],
+    pub value: &'a [u8],
+    /// Both as they were sent.
+    pub whole: &'a [u8],
+    pub matters: Option<Matters>,
 }
 
 /// How the end of the body is known, before it is known whose answer it is.
@@ -39,18 +56,21 @@ pub(super) enum Framing {
 }
 
 impl Head {
-    /// Name and value of each line, and both as they were sent.
-    pub fn lines(&self) -> impl Iterator<Item = (&[u8], &[u8], &[u8])> {
+    /// Its lines, in their order.
+    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let bytes = &self.bytes;
-        let whole = |name: &Range<usize>, value: &Range<usize>| bytes.get(name.start..value.end).unwrap_or_default();
-        let fields = self.fields.iter();
-        fields.map(move |(name, value)| (&bytes[name.clone()], &bytes[value.clone()], whole(name, value)))
+        self.fields.iter().map(|Field { name, value, matters }| Line {
+            name: &bytes[name.clone()],
+            value: &bytes[value.clone()],
+            whole: bytes.get(name.start..value.end).unwrap_or_default(),
+            matters: *matters,
+        })
     }
 
-    /// A map of those lines whose names are to be kept, and room for some more.
-    pub fn map(&self, room: usize, mut keep: impl FnMut(&[u8]) -> bool) -> Result<HeaderMap> {
+    /// A map of those lines that are to be kept, and room for some more.
+    pub fn map(&self, room: usize, mut keep: impl FnMut(&Line<'_>) -> bool) -> Result<HeaderMap> {
         let mut map = HeaderMap::with_capacity(self.fields.len() + room);
-        for (name, value, _) in self.lines().filter(|(name, ..)| keep(name)) {
+        for Line { name, value, .. } in self.lines().filter(|line| keep(line)) {
             let name = HeaderName::from_bytes(name).or_err(ErrorType::InvalidHTTPHeader, "a header without a name")?;
             map.append(name, header_value_from_raw(self.bytes.slice_ref(value)));
         }
@@ -68,8 +88,14 @@ impl Head {
     pub fn values<'a>(&'a self, name: &'a [u8]) -> impl DoubleEndedIterator<Item = &'a [u8]> {
         let may_be = self.lengths & bit(name.len()) != 0;
         let fields = if may_be { &self.fields[..] } else { &[] };
-        let fields = fields.iter().filter(move |(n, _)| self.bytes[n.clone()].eq_ignore_ascii_case(name));
-        fields.map(|(_, value)| &self.bytes[value.clone()])
+        let fields = fields.iter().filter(move |field| self.bytes[field.name.clone()].eq_ignore_ascii_case(name));
+        fields.map(|field| &self.bytes[field.value.clone()])
+    }
+
+    /// The values of all lines that matter so.
+    fn mattering(&self, so: Matters) -> impl DoubleEndedIterator<Item = &[u8]> {
+        let fields = self.fields.iter().filter(move |field| field.matters == Some(so));
+        fields.map(|field| &self.bytes[field.value.clone()])
     }
 
     /// The words after the status.
@@ -80,10 +106,10 @@ impl Head {
     /// As the library has it: a transfer coding wins over a length, and one that does not end with `chunked` ends with
     /// the connection. Lengths that differ, or are none, frame nothing.
     pub(super) fn framing(&self) -> Result<Framing> {
-        if let Some(codings) = self.values(b"transfer-encoding").next_back() {
+        if let Some(codings) = self.mattering(Matters::Coding).next_back() {
             return Ok(if is_chunked(codings) { Framing::Chunked } else { Framing::Close });
         }
-        let mut lengths = self.values(b"content-length").flat_map(|value| value.split(|byte| *byte == b','));
+        let mut lengths = self.mattering(Matters::Length).flat_map(|value| value.split(|byte| *byte == b','));
         let Some(first) = lengths.next() else { return Ok(Framing::Close) };
         let length = digits(first).filter(|length| lengths.all(|other| digits(other) == Some(*length)));
         let length = length.ok_or_else(|| Error::explain(ErrorType::InvalidHTTPHeader, "no valid Content-Length"))?;
@@ -93,7 +119,7 @@ impl Head {
     /// Whether the site keeps the connection after this (RFC 9112 §9.3).
     pub(super) fn is_kept(&self, framing: &Framing, bodiless: bool) -> bool {
         let says = |what: &[u8]| {
-            let mut tokens = self.values(b"connection").flat_map(|value| value.split(|byte| *byte == b','));
+            let mut tokens = self.mattering(Matters::Connection).flat_map(|value| value.split(|byte| *byte == b','));
             tokens.any(|token| token.trim_ascii().eq_ignore_ascii_case(what))
         };
         match self.version {
@@ -114,7 +140,7 @@ impl Head {
         let reason =
             std::str::from_utf8(self.reason()).or_err(ErrorType::InvalidHTTPHeader, "the reason is no text")?;
         whole.set_reason_phrase(Some(reason))?;
-        for (name, value) in &self.fields {
+        for Field { name, value, .. } in &self.fields {
             let value = header_value_from_raw(self.bytes.slice(value.clone()));
             whole.append_header(self.bytes.slice(name.clone()), value)?;
         }
@@ -163,10 +189,13 @@ fn parse_into<'b>(
     let status = StatusCode::from_u16(read.code.unwrap_or_default()).map_err(|_| httparse::Error::Status)?;
     let mut fields = Vec::with_capacity(read.headers.len());
     let named = read.headers.iter().filter(|header| !header.name.is_empty());
-    fields.extend(named.map(|header| (range(header.name.as_bytes()), range(header.value))));
+    fields.extend(named.map(|header| {
+        let name = header.name.as_bytes();
+        Field { name: range(name), value: range(header.value), matters: Matters::of(name) }
+    }));
     let head = Head {
         bytes: Bytes::new(),
-        lengths: fields.iter().fold(0, |bits, (name, _)| bits | bit(name.len())),
+        lengths: fields.iter().fold(0, |bits, field| bits | bit(field.name.len())),
         fields,
         reason: read.reason.filter(|reason| !reason.is_empty()).map_or(0..0, |reason| range(reason.as_bytes())),
         status,

@@ -1,10 +1,12 @@
 //! The sites behind: which one takes the next request, and whether it is believed to be well.
 
+mod advice;
 mod backend;
 mod chunks;
 mod handshake;
 mod head;
 mod kept;
+mod matters;
 mod peer;
 pub mod room;
 mod site;
@@ -21,9 +23,11 @@ use frontdesk_filters::site::Upstream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::admin::metrics::Metrics;
+pub use advice::advice;
 pub use backend::{Backend, UNRESOLVED};
-pub use head::Head;
+pub use head::{Head, Line};
 pub use kept::Plain;
+pub use matters::Matters;
 pub use peer::KEPT;
 pub use site::Site;
 
@@ -112,6 +116,9 @@ impl Pool {
     /// that fails is no worse than none. One whose name was never resolved is not well: who asks it waits for its name.
     pub fn choose(&self, tried: Option<usize>) -> usize {
         let count = self.backends.len();
+        if count == 1 {
+            return 0;
+        }
         let start = self.next.fetch_add(1, Ordering::Relaxed);
         let in_turn = || (0..count).map(|i| start.wrapping_add(i) % count);
         let cools = |until: u64| until > 0 && until > self.clock(Duration::ZERO);

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use http::{Method, StatusCode};
 use pingora::{Error, ErrorType, OrErr, Result};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{
     chunks::Chunks,
@@ -13,7 +12,7 @@ use super::{
     kept::Plain,
     room::{self, READ},
 };
-use crate::answer::is_bodiless;
+use crate::{answer::is_bodiless, socket};
 
 /// Room below which there is more made.
 const LEAST: usize = 4 * 1024;
@@ -59,7 +58,7 @@ impl Site {
         };
         tokio::select! {
             biased;
-            sent = tcp.write_all(part) => sent.or_err(ErrorType::WriteError, "asking"),
+            sent = socket::write_all(tcp, part) => sent.or_err(ErrorType::WriteError, "asking"),
             () = late => Error::e_explain(ErrorType::WriteTimedout, "asking"),
         }
     }
@@ -158,13 +157,14 @@ impl Site {
         let Self { plain: Plain { tcp, alarm, .. }, patience, since, buf, heard, .. } = self;
         let since = since.take();
         let reading = async {
-            std::future::poll_fn(|cx| tcp.poll_read_ready(cx)).await?;
-            if buf.is_empty() && buf.capacity() < most {
-                *buf = room::take(most);
-            } else if buf.capacity() - buf.len() < LEAST {
-                buf.reserve(most);
-            }
-            tcp.read_buf(buf).await
+            let make_room = |buf: &mut BytesMut| {
+                if buf.is_empty() && buf.capacity() < most {
+                    *buf = room::take(most);
+                } else if buf.capacity() - buf.len() < LEAST {
+                    buf.reserve(most);
+                }
+            };
+            std::future::poll_fn(|cx| socket::poll_read(tcp, cx, buf, make_room)).await
         };
         let late = async {
             match since {
