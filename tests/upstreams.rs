@@ -361,15 +361,17 @@ async fn upstreams_that_calls_went_to_are_in_the_access_log() {
 
 #[tokio::test]
 async fn upstreams_whose_certificate_is_not_accepted_are_explained() {
-    let (ca, own) = (Tls::of_a_ca(), Tls::new());
+    let (ca, nobody, own) = (Tls::of_a_ca(), Tls::of_nobody(), Tls::new());
     let asks = query("lamps.find", "\nupstream = { method = \"GET\", path = \"/api/lamps\" }");
     let of_a_ca = Origin::start_tls(&ca, |_: &Request| Reply::json("{}")).await;
+    let of_nobody = Origin::start_tls(&nobody, |_: &Request| Reply::json("{}")).await;
     let site = Origin::start_tls(&own, |_: &Request| Reply::json("{}")).await;
     let named_otherwise = "ca = \"upstream-ca.pem\"\nserver_name = \"elsewhere.test\"";
     let mut elsewhere = Setup::before(&site).set("upstream", named_otherwise);
     elsewhere.upstream_ca = Some(own);
     for (setup, helps) in [
         (Setup::before(&of_a_ca).trusting(&ca), "basicConstraints=critical,CA:FALSE"),
+        (Setup::before(&of_nobody).trusting(&nobody), "names nobody"),
         (Setup::before(&site), "in upstream.ca"),
         (elsewhere, "in upstream.server_name"),
     ] {

@@ -26,6 +26,7 @@ pub fn poll_read(
         ready!(tcp.poll_read_ready(cx))?;
         make_room(buf);
         let room = buf.spare_capacity_mut().len();
+        debug_assert!(room > 0, "nothing read into no room would be the end");
         let read = all_or_part(tcp, Interest::READABLE, room, || sys::receive(tcp, buf));
         if !is_too_early(&read) {
             return Poll::Ready(read);
@@ -48,7 +49,10 @@ pub fn poll_write(tcp: &TcpStream, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<i
 pub async fn write_all(tcp: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let written = poll_fn(|cx| poll_write(tcp, cx, bytes)).await?;
-        bytes = bytes.get(written..).unwrap_or_default();
+        if written == 0 {
+            return Err(ErrorKind::WriteZero.into());
+        }
+        bytes = &bytes[written..];
     }
     Ok(())
 }

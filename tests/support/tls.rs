@@ -27,6 +27,17 @@ impl Tls {
     pub fn of_a_ca() -> Tls {
         let mut wanted = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
         wanted.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        Tls::made(wanted)
+    }
+
+    /// One whose only name is where nobody looks any more.
+    pub fn of_nobody() -> Tls {
+        let mut wanted = rcgen::CertificateParams::default();
+        wanted.distinguished_name.push(rcgen::DnType::CommonName, "localhost");
+        Tls::made(wanted)
+    }
+
+    fn made(wanted: rcgen::CertificateParams) -> Tls {
         let key = rcgen::KeyPair::generate().expect("a key");
         let made = wanted.self_signed(&key).expect("a certificate");
         Tls { cert_pem: made.pem(), key_pem: key.serialize_pem() }
