@@ -2,10 +2,16 @@
 //!
 //! Agents ask the same again and again, and a site that has nothing new says the same. The text itself is remembered and
 //! compared, so that nothing is taken for what it is not. Remembered is only what is about nobody and what the site does
-//! not forbid to store. All of it belongs to one configuration: under another firewall everything is looked through anew.
+//! not forbid to store, and what has come before: of most answers that differ each time none comes twice. All of it
+//! belongs to one configuration: under another firewall everything is looked through anew.
+
+use std::{
+    hash::BuildHasher,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::{DefaultHashBuilder, Weighter, sync::Cache};
 
 use super::data::Data;
 
@@ -15,39 +21,77 @@ const BYTES: u64 = 2 * 1024 * 1024;
 const TEXTS: usize = 256;
 /// A text longer than that is looked through each time.
 const LONGEST: usize = 32 * 1024;
+/// Of so many texts that came last it is known that they came, more or less.
+const MARKS: usize = 1024;
 
 /// Texts that are JSON without anything that could be left out, and in which the firewall found nothing.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    texts: Cache<Bytes, (), Weight>,
+    /// By their hash.
+    texts: Cache<u64, Bytes, Weight>,
+    /// The hash of the last text that came, of all that have their mark in this place.
+    marks: Box<[AtomicU64]>,
+    hashing: DefaultHashBuilder,
+}
+
+/// What is known of a text that came.
+#[derive(Debug)]
+pub(super) enum Sight {
+    /// It was passed on before.
+    Known(Data),
+    /// It has come before: it is worth remembering.
+    Again,
+    New,
 }
 
 #[derive(Debug, Clone)]
 struct Weight;
 
-impl Weighter<Bytes, ()> for Weight {
-    fn weight(&self, text: &Bytes, (): &()) -> u64 {
+impl Weighter<u64, Bytes> for Weight {
+    fn weight(&self, _: &u64, text: &Bytes) -> u64 {
         text.len() as u64 + 128
     }
 }
 
 impl Default for Seen {
     fn default() -> Self {
-        Self { texts: Cache::with_weighter(TEXTS, BYTES, Weight) }
+        Self {
+            texts: Cache::with_weighter(TEXTS, BYTES, Weight),
+            marks: (0..MARKS).map(|_| AtomicU64::default()).collect(),
+            hashing: DefaultHashBuilder::default(),
+        }
     }
 }
 
 impl Seen {
-    /// An answer whose text was passed on before.
-    pub(super) fn known(&self, text: &Bytes) -> Option<Data> {
-        (text.len() <= LONGEST && self.texts.get(text).is_some()).then(|| Data::seen(text.clone()))
+    /// Looks at a text that came.
+    pub(super) fn look(&self, text: &Bytes) -> Sight {
+        if text.len() > LONGEST {
+            return Sight::New;
+        }
+        let hash = self.hashing.hash_one(&text[..]);
+        if self.texts.get(&hash).is_some_and(|known| known == *text) {
+            return Sight::Known(Data::seen(text.clone()));
+        }
+        let mark = &self.marks[hash as usize % MARKS];
+        let again = mark.load(Ordering::Relaxed) == hash;
+        mark.store(hash, Ordering::Relaxed);
+        if again { Sight::Again } else { Sight::New }
     }
 
     /// Remembers a text that is passed on as it came.
     pub(super) fn remember(&self, text: &[u8]) {
         if text.len() <= LONGEST {
             // By itself: what it was read into is longer.
-            self.texts.insert(Bytes::copy_from_slice(text), ());
+            self.texts.insert(self.hashing.hash_one(text), Bytes::copy_from_slice(text));
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn known(&self, text: &str) -> Option<Data> {
+        match self.look(&Bytes::copy_from_slice(text.as_bytes())) {
+            Sight::Known(data) => Some(data),
+            Sight::Again | Sight::New => None,
         }
     }
 }
@@ -85,36 +129,54 @@ mod tests {
         let remembered = |text: &str, index: usize| {
             let snapshot = Snapshot::compile(&declared(text), &Learned::default());
             let (around, caller) = (Around::default(), Caller::at([192, 0, 2, 1].into()));
-            let carried =
-                at_desk(&around, &snapshot, |desk| run(desk.carry_out(ask(&caller, Called::Declared(index), None))));
-            assert!(matches!(carried.outcome, Outcome::Done(_)), "{carried:?}");
-            snapshot.seen.texts.len()
+            [1, 2].map(|_| {
+                let ask = || ask(&caller, Called::Declared(index), None);
+                let carried = at_desk(&around, &snapshot, |desk| run(desk.carry_out(ask())));
+                assert!(matches!(carried.outcome, Outcome::Done(_)), "{carried:?}");
+                snapshot.seen.texts.len()
+            })
         };
-        assert_eq!([0, 1, 2, 3, 4, 5].map(|index| remembered(&text.concat(), index)), [1, 0, 0, 0, 0, 0]);
+        // What came once may never come again.
+        assert_eq!(remembered(&text.concat(), 0), [0, 1]);
+        assert_eq!([1, 2, 3, 4, 5].map(|index| remembered(&text.concat(), index)), [[0, 0]; 5]);
         let off = format!("{}[firewall]\nsecrets = 'off'\npii = 'off'\ninjection = 'off'\n", text.concat());
-        assert_eq!(remembered(&off, 0), 0);
+        assert_eq!(remembered(&off, 0), [0, 0]);
     }
 
     #[test]
     fn only_the_same_text_is_known() {
         let seen = Seen::default();
         let text = |text: &'static str| Bytes::from_static(text.as_bytes());
-        assert!(seen.known(&text("[1,2]")).is_none());
+        assert!(matches!(seen.look(&text("[1,2]")), Sight::New));
+        assert!(matches!(seen.look(&text("[1,2]")), Sight::Again));
         seen.remember(b"[1,2]");
-        assert_eq!(seen.known(&text("[1,2]")).unwrap().text(), "[1,2]");
+        assert_eq!(seen.known("[1,2]").unwrap().text(), "[1,2]");
         for other in ["[1,3]", "[1,2] ", "[1,2", "", "[1,2]\0"] {
-            assert!(seen.known(&text(other)).is_none(), "{other:?}");
+            assert!(matches!(seen.look(&text(other)), Sight::New), "{other:?}");
         }
+        // Where two have one hash, the text tells them apart.
+        seen.texts.insert(seen.hashing.hash_one(&b"[3]"[..]), text("[4]"));
+        assert!(seen.known("[3]").is_none());
+    }
+
+    #[test]
+    fn what_came_once_among_many_is_forgotten() {
+        let seen = Seen::default();
+        for n in 0..20 * MARKS {
+            assert!(matches!(seen.look(&n.to_string().into()), Sight::New));
+        }
+        let again = (0..20 * MARKS).filter(|n| matches!(seen.look(&n.to_string().into()), Sight::Again)).count();
+        assert!(again <= MARKS, "{again}");
     }
 
     #[test]
     fn texts_are_bounded_each_and_together() {
         let seen = Seen::default();
-        let long = Bytes::from("7".repeat(LONGEST));
-        seen.remember(&long);
+        let long = "7".repeat(LONGEST);
+        seen.remember(long.as_bytes());
         assert!(seen.known(&long).is_some());
-        let longer = Bytes::from("7".repeat(LONGEST + 1));
-        seen.remember(&longer);
+        let longer = "7".repeat(LONGEST + 1);
+        seen.remember(longer.as_bytes());
         assert!(seen.known(&longer).is_none());
         for n in 0..100_000 {
             seen.remember(format!("[{n},\"{}\"]", "x".repeat(n % 1000)).as_bytes());

@@ -12,7 +12,7 @@ use super::{
     leaving::Flagged,
     pattern::follow,
     records::seconds,
-    seen::Seen,
+    seen::{Seen, Sight},
 };
 use crate::{
     exact,
@@ -133,9 +133,11 @@ fn elsewhere(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn json(mut body: Bytes, seen: Option<&Seen>) -> Result<Data, Refusal> {
-    if let Some(data) = seen.and_then(|seen| seen.known(&body)) {
-        return Ok(data);
-    }
+    let again = match seen.map(|seen| seen.look(&body)) {
+        Some(Sight::Known(data)) => return Ok(data),
+        Some(Sight::Again) => true,
+        Some(Sight::New) | None => false,
+    };
     if body.trim_ascii().is_empty() {
         // A success may well say nothing more.
         return Ok(Value::Object(Map::new()).into());
@@ -149,7 +151,7 @@ fn json(mut body: Bytes, seen: Option<&Seen>) -> Result<Data, Refusal> {
         );
     }
     match Data::read(body) {
-        Ok(data) if seen.is_none() => Ok(data.unremembered()),
+        Ok(data) if !again => Ok(data.unremembered()),
         read => read.map_err(|_| Fault::Malformed.into()),
     }
 }
