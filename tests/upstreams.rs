@@ -362,9 +362,12 @@ async fn upstreams_that_calls_went_to_are_in_the_access_log() {
 #[tokio::test]
 async fn upstreams_whose_certificate_is_not_accepted_are_explained() {
     let (ca, nobody, own) = (Tls::of_a_ca(), Tls::of_nobody(), Tls::new());
+    let (past, future) = (Tls::of_the_years(2001, 2002), Tls::of_the_years(2101, 2102));
     let asks = query("lamps.find", "\nupstream = { method = \"GET\", path = \"/api/lamps\" }");
     let of_a_ca = Origin::start_tls(&ca, |_: &Request| Reply::json("{}")).await;
     let of_nobody = Origin::start_tls(&nobody, |_: &Request| Reply::json("{}")).await;
+    let of_the_past = Origin::start_tls(&past, |_: &Request| Reply::json("{}")).await;
+    let of_the_future = Origin::start_tls(&future, |_: &Request| Reply::json("{}")).await;
     let site = Origin::start_tls(&own, |_: &Request| Reply::json("{}")).await;
     let named_otherwise = "ca = \"upstream-ca.pem\"\nserver_name = \"elsewhere.test\"";
     let mut elsewhere = Setup::before(&site).set("upstream", named_otherwise);
@@ -372,6 +375,8 @@ async fn upstreams_whose_certificate_is_not_accepted_are_explained() {
     for (setup, helps) in [
         (Setup::before(&of_a_ca).trusting(&ca), "basicConstraints=critical,CA:FALSE"),
         (Setup::before(&of_nobody).trusting(&nobody), "names nobody"),
+        (Setup::before(&of_the_past).trusting(&past), "needs a new certificate"),
+        (Setup::before(&of_the_future).trusting(&future), "begins later"),
         (Setup::before(&site), "in upstream.ca"),
         (elsewhere, "in upstream.server_name"),
     ] {

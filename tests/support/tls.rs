@@ -37,6 +37,13 @@ impl Tls {
         Tls::made(wanted)
     }
 
+    /// One that holds in these years, the last one not included.
+    pub fn of_the_years(first: i32, end: i32) -> Tls {
+        let mut wanted = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        (wanted.not_before, wanted.not_after) = (rcgen::date_time_ymd(first, 1, 1), rcgen::date_time_ymd(end, 1, 1));
+        Tls::made(wanted)
+    }
+
     fn made(wanted: rcgen::CertificateParams) -> Tls {
         let key = rcgen::KeyPair::generate().expect("a key");
         let made = wanted.self_signed(&key).expect("a certificate");
