@@ -39,6 +39,7 @@ mod dashboard;
 mod deployed;
 mod directories;
 mod drain;
+mod early_answers;
 mod encodings;
 mod endpoints;
 mod errors;

@@ -5,6 +5,7 @@ pub mod behind;
 pub(crate) mod call;
 pub(crate) mod ctx;
 mod decide;
+mod early_answer;
 pub mod entry;
 pub(crate) mod failure;
 pub(crate) mod head;
@@ -13,6 +14,7 @@ mod serve;
 pub(crate) mod whence;
 
 use std::{
+    os::fd::RawFd,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -28,6 +30,7 @@ use pingora::{
     Error, ErrorType, Result,
     http::{RequestHeader, ResponseHeader},
     modules::http::HttpModules,
+    protocols::Digest,
     proxy::{FailToProxy, ProxyHttp, Session},
     upstreams::peer::HttpPeer,
 };
@@ -45,7 +48,7 @@ use crate::{
     rewrite::{self, PageBodies, PageBody},
     traces::Traces,
 };
-use ctx::{Ctx, HeadWatch, Over};
+use ctx::{AbandonTimer, Ctx, Over};
 
 /// How long an upgraded connection or an event stream may be silent once it has begun.
 const LONG_LIVED: Duration = Duration::from_secs(3600);
@@ -177,9 +180,24 @@ impl ProxyHttp for Front {
         if ctx.may_be_silent {
             // The library takes one bound for all reads; the head gets one of ours.
             let limit = peer.options.read_timeout.replace(LONG_LIVED);
-            ctx.head_watch = limit.zip(ctx.connection.clone()).map(|(limit, c)| HeadWatch::start(limit, c));
+            ctx.abandon_timer = limit.zip(ctx.connection.clone()).map(|(limit, c)| AbandonTimer::start(limit, c));
         }
         Ok(Box::new(peer))
+    }
+
+    async fn connected_to_upstream(
+        &self,
+        session: &mut Session,
+        _: bool,
+        _: &HttpPeer,
+        socket: RawFd,
+        _: Option<&Digest>,
+        ctx: &mut Ctx,
+    ) -> Result<()> {
+        ctx.upstream_socket = Some(socket);
+        ctx.head_sent = false;
+        ctx.sends_body = !session.is_body_empty();
+        Ok(())
     }
 
     /// One retry, and only of a connect: no byte of the request has left.
@@ -196,8 +214,9 @@ impl ProxyHttp for Front {
         e
     }
 
-    /// Once a byte has left the site may have acted on it. What asks for no act is sent once more, if the site closed a
-    /// connection that it had kept without a word about this, or said that it has not seen it (RFC 9112 §9.3.1).
+    /// Once the head has left the site may have acted on it. What asks for no act is sent once more, if the site closed a
+    /// connection that it had kept without a word about this, or said that it has not seen it (RFC 9112 §9.3.1). What did
+    /// not get through with its head on a kept connection is sent on another one, whatever it asks for.
     fn error_while_proxy(
         &self,
         _: &HttpPeer,
@@ -212,6 +231,7 @@ impl ProxyHttp for Front {
             && answered(session).is_none()
             && !std::mem::replace(&mut ctx.repeated, true);
         match may_be_repeated {
+            _ if reused && !ctx.head_sent && *e.etype() == ErrorType::WriteError => e.set_retry(true),
             true => e.retry.decide_reuse(reused),
             false => e.set_retry(false),
         }
@@ -238,8 +258,10 @@ impl ProxyHttp for Front {
         _: &mut Session,
         body: &mut Option<Bytes>,
         end_of_stream: bool,
-        _: &mut Ctx,
+        ctx: &mut Ctx,
     ) -> Result<()> {
+        ctx.head_sent = true;
+        early_answer::refuse_late_body(ctx)?;
         if end_of_stream && body.as_ref().is_some_and(Bytes::is_empty) {
             *body = None;
         }
@@ -259,14 +281,14 @@ impl ProxyHttp for Front {
                 return Err(e.into_up());
             }
             // From here on either side may be silent.
-            ctx.head_watch = None;
+            ctx.abandon_timer = None;
             session.set_read_timeout(Some(LONG_LIVED));
         }
         if response.status.is_informational() {
             ctx.wants_body |= response.status == StatusCode::CONTINUE;
             return Ok(());
         }
-        ctx.head_watch = None;
+        ctx.abandon_timer = None;
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
         // The library passes them on from frames to frames, and over anywhere else.
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
@@ -282,7 +304,33 @@ impl ProxyHttp for Front {
             &self.metrics,
         );
         ctx.page = page;
-        changes.apply(response)
+        changes.apply(response)?;
+        self.head_arrived(session, ctx, response);
+        Ok(())
+    }
+
+    fn upstream_response_body_filter(
+        &self,
+        session: &mut Session,
+        body: &mut Option<Bytes>,
+        end_of_stream: bool,
+        ctx: &mut Ctx,
+    ) -> Result<Option<Duration>> {
+        ctx.answer_bytes += body.as_ref().map_or(0, Bytes::len);
+        if end_of_stream {
+            self.answer_ended(session, ctx);
+        }
+        Ok(None)
+    }
+
+    fn upstream_response_trailer_filter(
+        &self,
+        session: &mut Session,
+        _: &mut http::HeaderMap,
+        ctx: &mut Ctx,
+    ) -> Result<()> {
+        self.answer_ended(session, ctx);
+        Ok(())
     }
 
     async fn response_filter(&self, session: &mut Session, response: &mut ResponseHeader, ctx: &mut Ctx) -> Result<()> {
@@ -292,8 +340,10 @@ impl ProxyHttp for Front {
         if let Some(link) = &ctx.running(&self.live).snapshot.link {
             response.append_header("Link", link.clone())?;
         }
-        // An interim response to a client that is still sending makes the library give up the connection.
-        session.set_keepalive(ctx.keepalive);
+        // An interim response to a client that is still sending makes the library give up the connection. Once the answer
+        // begins before the request is complete, nothing follows on this connection.
+        let is_complete = session.is_body_done();
+        session.set_keepalive(ctx.keepalive.filter(|_| is_complete));
         if let (Some(connection), Some(date), true) =
             (&ctx.connection, response.headers.get(header::DATE), session.as_http1().is_some())
         {
@@ -315,6 +365,9 @@ impl ProxyHttp for Front {
     }
 
     async fn fail_to_proxy(&self, session: &mut Session, e: &Error, ctx: &mut Ctx) -> FailToProxy {
+        if early_answer::ended_by(e, ctx) {
+            return FailToProxy { error_code: 0, can_reuse_downstream: false };
+        }
         let failure = failure::of(e, answered(session).is_none() && failure::is_sending(session, ctx));
         ctx.error = Some(failure.reason());
         self.report(ctx, e, failure);
@@ -338,6 +391,7 @@ impl ProxyHttp for Front {
 
     /// after: count it, and say so in one line.
     async fn logging(&self, session: &mut Session, _: Option<&Error>, ctx: &mut Ctx) {
+        ctx.unaccounted = None;
         let over = Over {
             request: session.req_header(),
             status: answered(session).map_or(0, |status| status.as_u16()),

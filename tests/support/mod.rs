@@ -20,6 +20,7 @@ pub mod gate;
 pub mod handoff;
 pub mod handshake;
 pub mod harnesses;
+pub mod head_only_site;
 pub mod hostile;
 pub mod jwks;
 pub mod lamps;

@@ -234,9 +234,15 @@ impl Drop for Conn {
         if !self.info.lingers() {
             return;
         }
+        let held = self.info.let_go();
+        let bound = match (self.info.drains_upload(), &held) {
+            (true, _) => linger::UPLOAD,
+            (false, Some(_)) => linger::ANSWER,
+            (false, None) => linger::REFUSAL,
+        };
         match std::mem::replace(&mut self.io, Io::Gone) {
-            Io::Plain(tcp) => linger::close(tcp, self.info.let_go()),
-            Io::Tls(tls) => linger::close(*tls, self.info.let_go()),
+            Io::Plain(tcp) => linger::close(tcp, bound, held),
+            Io::Tls(tls) => linger::close(*tls, bound, held),
             Io::Gone => {}
         }
     }

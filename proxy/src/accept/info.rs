@@ -43,6 +43,8 @@ pub struct ConnInfo {
     late: AtomicBool,
     /// The client may still be sending what nobody will read.
     linger: AtomicBool,
+    /// It may be sending an upload that was answered early.
+    drains_upload: AtomicBool,
     /// Bytes that the socket has taken of frames.
     told: AtomicUsize,
     /// There are more, and the socket takes none.
@@ -78,6 +80,7 @@ impl ConnInfo {
             unflushed: AtomicBool::new(false),
             late: AtomicBool::new(false),
             linger: AtomicBool::new(false),
+            drains_upload: AtomicBool::new(false),
             told: AtomicUsize::new(0),
             blocked: AtomicBool::new(false),
             held: Mutex::default(),
@@ -162,6 +165,18 @@ impl ConnInfo {
     /// closed socket sends may reach the client before the answer does.
     pub fn linger(&self) {
         self.linger.store(true, Ordering::Relaxed);
+    }
+
+    /// The request was answered before the client had sent all of it: when closing, read the rest for as long as a client
+    /// may take that reads its answer only after its request has left.
+    pub fn drain_upload(&self) {
+        self.drains_upload.store(true, Ordering::Relaxed);
+        self.linger();
+    }
+
+    /// Whether the rest of a request is read when closing.
+    pub(super) fn drains_upload(&self) -> bool {
+        self.drains_upload.load(Ordering::Relaxed)
     }
 
     /// Leaves what was found out about the current request to whoever reads it anew.

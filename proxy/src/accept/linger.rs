@@ -18,11 +18,25 @@ use tokio::{
     time::timeout,
 };
 
-/// How long and how much of what a refused client still sends is read.
-const PATIENCE: Duration = Duration::from_secs(2);
-const BYTES: usize = 1 << 20;
-/// How long at most somebody may take who reads the last answers of a connection, and is heard of meanwhile.
-const READING: Duration = Duration::from_secs(30);
+/// How long and how much is read before the socket closes.
+#[derive(Clone, Copy)]
+pub(super) struct Bound {
+    /// In all.
+    total: Duration,
+    /// Without a byte from the client.
+    silence: Duration,
+    bytes: usize,
+}
+
+/// After a refusal.
+pub(super) const REFUSAL: Bound =
+    Bound { total: Duration::from_secs(2), silence: Duration::from_secs(2), bytes: 1 << 20 };
+/// After the last answers of a connection, which the client still reads.
+pub(super) const ANSWER: Bound =
+    Bound { total: Duration::from_secs(30), silence: Duration::from_secs(2), bytes: 1 << 20 };
+/// After an answer to an upload that has not ended: some clients read it only once they have sent everything.
+pub(super) const UPLOAD: Bound =
+    Bound { total: Duration::from_secs(30), silence: Duration::from_secs(5), bytes: usize::MAX };
 /// How many connections may linger at a time: most of their permits have gone back.
 const AT_A_TIME: usize = 512;
 
@@ -38,8 +52,8 @@ impl Drop for Place {
 }
 
 /// Closes in a task of its own, unless too many do already; then the stream is simply dropped. `held` is given back when
-/// that is done: whoever brings it reads answers that are whole, and may take longer.
-pub(super) fn close<S>(stream: S, held: Option<Arc<OwnedSemaphorePermit>>)
+/// that is done.
+pub(super) fn close<S>(stream: S, bound: Bound, held: Option<Arc<OwnedSemaphorePermit>>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -48,20 +62,19 @@ where
     if LINGERING.fetch_add(1, Ordering::Relaxed) < AT_A_TIME {
         runtime.spawn(async move {
             let _place = place;
-            let limit = if held.is_some() { READING } else { PATIENCE };
-            let _ = timeout(limit, drain(stream)).await;
+            let _ = timeout(bound.total, drain(stream, bound)).await;
             drop(held);
         });
     }
 }
 
 /// Says that nothing more will come, and reads what is still on its way.
-async fn drain<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) -> io::Result<()> {
+async fn drain<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, bound: Bound) -> io::Result<()> {
     stream.shutdown().await?;
     let mut waste = vec![0u8; 16 * 1024];
-    let mut left = BYTES;
+    let mut left = bound.bytes;
     while left > 0 {
-        match timeout(PATIENCE, stream.read(&mut waste)).await?? {
+        match timeout(bound.silence, stream.read(&mut waste)).await?? {
             0 => break,
             n => left = left.saturating_sub(n),
         }

@@ -1,6 +1,7 @@
 //! What one request carries through the phases.
 
 use std::{
+    os::fd::RawFd,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -10,7 +11,7 @@ use http::{Version, header};
 use pingora::http::RequestHeader;
 use tokio::task::AbortHandle;
 
-use super::call;
+use super::{call, early_answer::Unaccounted};
 use crate::{
     accept::ConnInfo,
     access::Line,
@@ -28,8 +29,8 @@ pub struct Ctx {
     pub running: Option<Arc<Running>>,
     /// An upgrade or an event stream is asked for: once it has begun, silence is normal.
     pub may_be_silent: bool,
-    /// Bounds the wait for the head of such an answer.
-    pub head_watch: Option<HeadWatch>,
+    /// Bounds the wait for the head of such an answer, or for the rest of a request that was answered early.
+    pub abandon_timer: Option<AbandonTimer>,
     /// The site has told a client that held its body back to go on.
     pub wants_body: bool,
     /// For how many seconds the client's connection may be kept; `None`: it closes.
@@ -61,6 +62,19 @@ pub struct Ctx {
     /// What becomes of it, where that was decided before the library read it.
     pub decided: Option<Decision>,
     pub error: Option<&'static str>,
+    /// The status that the site answered with; 0 before that.
+    pub status: u16,
+    /// The request has a body.
+    pub sends_body: bool,
+    /// The head of the request has gone up, on the connection that it has now.
+    pub head_sent: bool,
+    /// That connection's socket, for as long as the request has it.
+    pub upstream_socket: Option<RawFd>,
+    /// Bytes of the site's answer that have arrived.
+    pub answer_bytes: usize,
+    /// The site has answered in full before it had the whole request.
+    pub answered_early: bool,
+    pub(super) unaccounted: Option<Box<Unaccounted>>,
     /// Its spans, while traces are made.
     pub trace: Option<Box<Trace>>,
 }
@@ -79,10 +93,10 @@ pub struct Over<'a> {
     pub page: Option<&'static str>,
 }
 
-/// Abandons a request whose answer has not begun in time; dropped when it has.
-pub struct HeadWatch(AbortHandle);
+/// Abandons a request that is not worth waiting for any longer; drop it to keep the request.
+pub struct AbandonTimer(AbortHandle);
 
-impl HeadWatch {
+impl AbandonTimer {
     pub fn start(limit: Duration, connection: Arc<ConnInfo>) -> Self {
         let watch = tokio::spawn(async move {
             tokio::time::sleep(limit).await;
@@ -92,7 +106,7 @@ impl HeadWatch {
     }
 }
 
-impl Drop for HeadWatch {
+impl Drop for AbandonTimer {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -113,7 +127,7 @@ impl Ctx {
             running: None,
             may_be_silent: false,
             wants_body: false,
-            head_watch: None,
+            abandon_timer: None,
             keepalive: None,
             passed: false,
             upstream: None,
@@ -132,6 +146,13 @@ impl Ctx {
             finish: None,
             decided: None,
             error: None,
+            status: 0,
+            sends_body: false,
+            head_sent: false,
+            upstream_socket: None,
+            answer_bytes: 0,
+            answered_early: false,
+            unaccounted: None,
             trace: None,
         }
     }

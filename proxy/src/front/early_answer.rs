@@ -1,0 +1,131 @@
+//! An early answer: the site has answered in full before the client has sent its whole request.
+//!
+//! The site may not have read the rest of the request, and would take it for a request of its own. So the rest never goes
+//! up, the connection to the site closes (RFC 9112 §9.3, §9.6), and so does the client's over HTTP/1.1. Over HTTP/2 the
+//! stream is reset with NO_ERROR once the answer has left (RFC 9113 §8.1).
+//!
+//! A careless site does the same with a body that arrived in time: it answers from the head, and takes the body for the next
+//! request. The bytes on the wire do not tell. Most such answers are redirects and errors, so only a success in answer to a
+//! method that is about its body keeps the connection to the site.
+
+use std::{
+    os::fd::RawFd,
+    time::{Duration, Instant},
+};
+
+use http::{Method, Version, header};
+use nix::sys::socket::{Shutdown, shutdown};
+use pingora::{
+    Error, ErrorSource, ErrorType, Result,
+    http::{RequestHeader, ResponseHeader},
+    proxy::Session,
+};
+
+use super::{
+    Front,
+    ctx::{AbandonTimer, Ctx, Over},
+};
+use crate::{answer::is_bodiless, framing::announced};
+
+/// How long a client over HTTP/2 may stay silent before its stream is reset: the library reads such bodies without a
+/// deadline.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// What is needed to account for a request whose stream is reset while it is idle.
+pub(super) struct Unaccounted {
+    front: Front,
+    request: RequestHeader,
+    status: u16,
+    received: usize,
+}
+
+impl Front {
+    /// Call this once the answer's head has been read.
+    pub(super) fn head_arrived(&self, session: &mut Session, ctx: &mut Ctx, response: &ResponseHeader) {
+        ctx.status = response.status.as_u16();
+        if response.version == Version::HTTP_2 {
+            // Other requests share the connection, and each stream ends by itself.
+            ctx.upstream_socket = None;
+        }
+        if ends_with_head(&session.req_header().method, response) {
+            self.answer_ended(session, ctx);
+        }
+    }
+
+    /// Call this when the site's whole answer has arrived, before its last bytes go to the client.
+    pub(super) fn answer_ended(&self, session: &mut Session, ctx: &mut Ctx) {
+        if ctx.answered_early || session.was_upgraded() {
+            return;
+        }
+        if session.is_body_done() {
+            if ctx.sends_body && !shows_body_was_read(&session.req_header().method, ctx.status) {
+                retire(ctx.upstream_socket);
+            }
+            return;
+        }
+        ctx.answered_early = true;
+        // The library writes the answer and then reads on. This makes that read fail at once.
+        session.set_read_timeout(Some(Duration::ZERO));
+        session.set_keepalive(None);
+        let Some(connection) = ctx.connection.clone() else { return };
+        if session.as_http2().is_none() {
+            connection.drain_upload();
+            return;
+        }
+        ctx.unaccounted = Some(Box::new(Unaccounted {
+            front: self.clone(),
+            request: session.req_header().clone(),
+            status: ctx.status,
+            received: session.body_bytes_read(),
+        }));
+        ctx.abandon_timer = Some(AbandonTimer::start(SILENCE, connection));
+    }
+}
+
+/// Whether an answer shows that the site has read the request's body.
+fn shows_body_was_read(method: &Method, status: u16) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH) && (200..300).contains(&status)
+}
+
+/// Makes a connection to the site one that carries no other request. The library keeps it for a moment at most: it finds
+/// the connection closed. A request that gets it meanwhile cannot send its head, and is sent on another connection.
+fn retire(socket: Option<RawFd>) {
+    if let Some(socket) = socket {
+        // It fails only where the site has closed the connection already.
+        let _ = shutdown(socket, Shutdown::Both);
+    }
+}
+
+/// Refuses to send up what the client sent after the site's answer, the end of its request included.
+pub(super) fn refuse_late_body(ctx: &Ctx) -> Result<()> {
+    match ctx.answered_early {
+        false => Ok(()),
+        true => Error::e_explain(ErrorType::ConnectionClosed, "the site answered before the request was complete")
+            .map_err(|e| e.into_down()),
+    }
+}
+
+/// Whether an error is only the end of a request that has been answered early.
+pub(super) fn ended_by(e: &Error, ctx: &Ctx) -> bool {
+    let reading = matches!(e.etype(), ErrorType::ReadTimedout | ErrorType::ReadError | ErrorType::ConnectionClosed);
+    ctx.answered_early && reading && *e.esource() == ErrorSource::Downstream
+}
+
+impl Drop for Ctx {
+    /// Accounts for a request that was abandoned: the library calls no phase after that.
+    fn drop(&mut self) {
+        let Some(unaccounted) = self.unaccounted.take() else { return };
+        let Unaccounted { front, request, status, received } = *unaccounted;
+        let over =
+            Over { request: &request, status, at: Instant::now(), received, sent: self.answer_bytes, page: None };
+        let running = self.running(&front.live);
+        front.account(&over, self, &running);
+    }
+}
+
+/// Whether an answer is whole with its head (RFC 9112 §6.3).
+fn ends_with_head(method: &Method, response: &ResponseHeader) -> bool {
+    *method == Method::HEAD
+        || is_bodiless(response.status)
+        || !response.headers.contains_key(header::TRANSFER_ENCODING) && announced(&response.headers) == Some(0)
+}
