@@ -220,7 +220,39 @@ async fn forwarding_leaves_everything_else_as_it_was() {
         let sent = ask.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         assert_eq!(seen.header(name), sent, "{name}");
     }
-    assert!(seen.headers.joined("via").starts_with("1.1 edge"), "Via is added to, not lost");
+    assert_eq!(seen.headers.all("via"), ["1.1 edge"], "the client's own");
+}
+
+/// A server that sees more than it would directly may do less: nginx and IIS do not compress where there is `Via`.
+#[tokio::test]
+async fn forwarding_adds_only_lines_that_change_nothing_for_common_servers() {
+    let (origin, desk) = desk("[]").await;
+    desk.get("/page").await;
+    let mut names: Vec<_> = origin.last().headers.0.iter().map(|(name, _)| name.to_lowercase()).collect();
+    names.sort();
+    let expected = [
+        "host",
+        "x-asked-by",
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "x-forwarded-proto",
+        "x-frontdesk-verified",
+        "x-real-ip",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[tokio::test]
+async fn forwarding_says_via_where_it_is_wanted() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let setup = Setup::before(&origin).tls(&Tls::new()).set("upstream", "via = true").start().await;
+    for (via, expected) in [(Via::H1, "1.1 edge, 1.1 frontdesk"), (Via::H2Tls, "1.1 edge, 2 frontdesk")] {
+        // The second one goes the library's way.
+        for more in ["X-Plain", "Max-Forwards"] {
+            setup.ask(via, Ask::get("/").header("Via", "1.1 edge").header(more, "3")).await;
+            assert_eq!(origin.last().headers.joined("via"), expected, "{via:?}, {more}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -113,4 +113,5 @@ mod untouched;
 mod upstream_answers;
 mod upstreams;
 mod way_in;
+mod web_servers;
 mod windows;

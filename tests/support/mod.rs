@@ -42,6 +42,7 @@ pub mod supervisor;
 pub mod tls;
 pub mod trips;
 pub mod verbs;
+pub mod web_server;
 pub mod wire;
 
 pub use agtp::AgtpConn;

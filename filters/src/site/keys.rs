@@ -81,6 +81,7 @@ static UPSTREAM: Table = closed(&[
     key("url", Text(origin)),
     key("urls", List(&Text(origin))),
     key("preserve_host", Bool),
+    key("via", Bool),
     key("http2", Word(&["auto", "prior-knowledge", "off"])),
     key("ca", File),
     key("server_name", Text(host)),

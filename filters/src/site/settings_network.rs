@@ -74,6 +74,8 @@ pub struct Upstream {
     /// At least one, from `url` or `urls`.
     pub urls: Vec<UpstreamUrl>,
     pub preserve_host: bool,
+    /// Whether requests go up with a `Via` line of ours (RFC 9110 §7.6.3).
+    pub via: bool,
     pub http2: UpstreamHttp2,
     pub ca: Option<PathBuf>,
     pub server_name: Option<String>,

@@ -63,7 +63,7 @@ impl Whence<'_> {
             let followed = self.headers.get_all(&name).iter();
             lines.extend(followed.map(|value| (Label::Other(name.clone()), value.clone())));
         }
-        let ours = [request_id].into_iter().chain(said.lines).chain([(&VIA, said.via)]);
+        let ours = [request_id].into_iter().chain(said.lines).chain(said.via.map(|via| (&VIA, via)));
         lines.extend(ours.map(|(label, value)| (Label::Fixed(label), value)));
         Ok(Told { host: self.host.clone(), lines })
     }
@@ -79,8 +79,7 @@ impl Whence<'_> {
         for (label, value) in said.lines {
             request.append_header(label.cased, value)?;
         }
-        request.append_header(VIA.cased, said.via)?;
-        Ok(())
+        said.via.map_or(Ok(()), |via| request.append_header(VIA.cased, via).map(drop))
     }
 
     /// What the site is told of where a request with these headers came from.
@@ -121,11 +120,11 @@ impl Whence<'_> {
         }
         let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
         lines.push((&X_REAL_IP, client));
-        let via = match self.protocol {
-            "1.1" => const { HeaderValue::from_static("1.1 frontdesk") },
+        let via = running.snapshot.settings.upstream.via.then(|| match self.protocol {
+            "1.0" => const { HeaderValue::from_static("1.0 frontdesk") },
             "2" => const { HeaderValue::from_static("2 frontdesk") },
-            other => value(format!("{other} frontdesk"))?,
-        };
+            _ => const { HeaderValue::from_static("1.1 frontdesk") },
+        });
         Ok(Said { trusted, lines, via })
     }
 }
@@ -136,8 +135,8 @@ pub struct Said {
     trusted: bool,
     /// In place of whatever was sent under these names.
     pub lines: Vec<(&'static Fixed, HeaderValue)>,
-    /// Besides what was sent.
-    pub via: HeaderValue,
+    /// Besides what was sent, where the site is to have it.
+    pub via: Option<HeaderValue>,
 }
 
 impl Said {

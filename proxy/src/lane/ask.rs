@@ -75,7 +75,9 @@ fn as_sent(wire: &mut Vec<u8>, sent: &Sent, ctx: &Ctx, running: &Running, backen
         for (label, value) in &said.lines {
             line::put(wire, label.cased.as_bytes(), value.as_bytes());
         }
-        line::put(wire, b"Via", said.via.as_bytes());
+        if let Some(via) = &said.via {
+            line::put(wire, b"Via", via.as_bytes());
+        }
     }
     for (name, value) in ctx.caller.iter().flat_map(|caller| caller.told()) {
         line::put(wire, name.as_str().as_bytes(), value.as_bytes());
