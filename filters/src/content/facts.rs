@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use dom_query::NodeRef;
 use url::Url;
 
-use super::walk::{attribute, collapsed, has_word, is_hidden, name};
+use super::{
+    link_markup::{Follow, asks_for_password, follow, presses},
+    walk::{attribute, collapsed, has_word, is_hidden, name},
+};
 
 /// How many links of a page are kept.
 const MAX_LINKS: usize = 5_000;
@@ -20,6 +23,10 @@ pub(super) struct Facts {
     pub description: Option<String>,
     pub language: Option<String>,
     pub links: Vec<String>,
+    /// Where links lead that act by their markup.
+    pub acting: Vec<String>,
+    /// It asks for a password where its content stands.
+    pub asks_for_password: bool,
     pub canonical: Option<String>,
     pub noindex: bool,
     pub nofollow: bool,
@@ -31,13 +38,24 @@ pub(super) struct Facts {
     heading: Option<String>,
 }
 
+/// What an element stands in.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    /// A form or a button.
+    pressed: bool,
+    /// Something beside the content.
+    beside: bool,
+}
+
 /// Collects the facts of a whole document that was found at `at`.
 pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
     let mut facts = Facts { base: base(root, at), ..Facts::default() };
     let base = facts.base.clone().unwrap_or_else(|| at.clone());
     let mut seen = HashSet::from([path_and_query(at)]);
-    let mut stack = vec![*root];
-    while let Some(node) = stack.pop() {
+    // Left alone, whatever other links lead there.
+    let mut acts = HashSet::new();
+    let mut stack = vec![(*root, Inside::default())];
+    while let Some((node, mut inside)) = stack.pop() {
         match name(&node).as_str() {
             "script" | "style" | "template" | "svg" => continue,
             "html" => facts.language = attribute(&node, "lang").filter(|lang| is_language(lang)),
@@ -45,14 +63,26 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
             "h1" if facts.heading.is_none() && !is_hidden(&node) => facts.heading = words(&node.text()),
             "meta" => facts.meta(&node),
             "link" => facts.link(&node, &base, at),
-            "a" if facts.links.len() < MAX_LINKS && !has_word(&node, "rel", &["nofollow"]) => {
+            "a" if facts.links.len() + facts.acting.len() < MAX_LINKS => {
                 let target = attribute(&node, "href").and_then(|href| same_origin(&href, &base, at));
-                facts.links.extend(target.filter(|target| seen.insert(target.clone())));
+                match (target, follow(&node, inside.pressed)) {
+                    (None, _) | (_, Follow::No) => {}
+                    (Some(target), Follow::Yes) => facts.links.extend(seen.insert(target.clone()).then_some(target)),
+                    (Some(target), Follow::Pressed) => facts.acting.push(target),
+                    (Some(target), Follow::Acts) => {
+                        acts.insert(target.clone());
+                        facts.acting.push(target);
+                    }
+                }
             }
+            "header" | "nav" | "aside" | "footer" | "dialog" => inside.beside = true,
+            "form" | "button" => inside.pressed |= presses(&node),
+            "input" if !inside.beside && asks_for_password(&node) => facts.asks_for_password = true,
             _ => {}
         }
-        stack.extend(node.children_it(true));
+        stack.extend(node.children_it(true).map(|child| (child, inside)));
     }
+    facts.links.retain(|link| !acts.contains(link));
     facts.title = [facts.title.take(), facts.title_of_cards.take(), facts.heading.take()].into_iter().flatten().next();
     facts.description = facts.description.take().or(facts.description_of_cards.take());
     facts
@@ -67,7 +97,7 @@ impl Facts {
             "og:description" if self.description_of_cards.is_none() => self.description_of_cards = words(&content),
             "og:title" if self.title_of_cards.is_none() => self.title_of_cards = words(&content),
             "robots" | "frontdesk" => {
-                for word in content.split(',').map(|word| word.trim().to_ascii_lowercase()) {
+                for word in content.split([',', ' ', ';']).map(|word| word.trim().to_ascii_lowercase()) {
                     self.noindex |= matches!(word.as_str(), "noindex" | "none");
                     self.nofollow |= matches!(word.as_str(), "nofollow" | "none");
                 }

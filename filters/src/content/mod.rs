@@ -7,6 +7,7 @@ mod charset;
 mod code;
 pub mod crawl;
 mod facts;
+mod link_markup;
 pub mod llms;
 mod page;
 mod parse;
@@ -21,5 +22,5 @@ mod tidy;
 mod walk;
 
 pub use charset::text;
-use page::read_by_paths;
 pub use page::{MAX_BYTES, Page, read};
+use page::{Marks, read_marked};

@@ -15,6 +15,8 @@ use super::{
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// The longest Markdown that comes of one.
 const MAX_MARKDOWN_BYTES: usize = 2 * MAX_BYTES;
+/// The most Markdown of a page that is there to sign in.
+const MAX_LOGIN_BYTES: usize = 600;
 
 /// A page of the site.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,15 +49,25 @@ pub struct Page {
 /// Takes milliseconds and more, and recurses into a library's code: call it where blocking is allowed, and be ready to
 /// catch a panic.
 pub fn read(html: &str, at: &Url) -> Option<Page> {
-    read_with(html, at, Links::Whole)
+    read_with(html, at, Links::Whole).map(|(page, _)| page)
 }
 
-/// The same, with the links that stay on the site as paths: for pages of a site whose name nobody has said.
-pub(super) fn read_by_paths(html: &str, at: &Url) -> Option<Page> {
-    read_with(html, at, Links::Paths(at))
+/// What a crawler has to know of a page besides.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// Path and query of links that act by their markup: buttons, what asks for confirmation.
+    pub(super) acting: Vec<String>,
+    /// The page is there for people to sign in.
+    pub(super) is_login: bool,
 }
 
-fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<Page> {
+/// The same for a crawler. `by_paths`: with the links that stay on the site as paths, for pages of a site whose name
+/// nobody has said.
+pub(super) fn read_marked(html: &str, at: &Url, by_paths: bool) -> Option<(Page, Marks)> {
+    read_with(html, at, if by_paths { Links::Paths(at) } else { Links::Whole })
+}
+
+fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
     if html.len() > MAX_BYTES {
         return None;
     }
@@ -68,7 +80,9 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<Page> {
     prune::prune(&content, facts.base.as_ref().unwrap_or(at), links)?;
     let markdown = tidy(&content.root.md(Some(&[])), facts.title.as_deref());
     let path = path_and_query(at);
-    (1..=MAX_MARKDOWN_BYTES).contains(&markdown.len()).then(|| Page {
+    let is_login = facts.asks_for_password && markdown.trim().len() <= MAX_LOGIN_BYTES;
+    let marks = Marks { acting: facts.acting, is_login };
+    let page = (1..=MAX_MARKDOWN_BYTES).contains(&markdown.len()).then(|| Page {
         title: facts.title.unwrap_or_else(|| path.clone()),
         path,
         description: facts.description,
@@ -79,5 +93,6 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<Page> {
         noindex: facts.noindex,
         nofollow: facts.nofollow,
         alternate_markdown: facts.alternate_markdown,
-    })
+    })?;
+    Some((page, marks))
 }

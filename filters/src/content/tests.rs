@@ -67,6 +67,7 @@ fn robots_are_heard() {
     for (meta, noindex, nofollow) in [
         ("<meta name=ROBOTS content='NoIndex, nofollow'>", true, true),
         ("<meta name=robots content=none>", true, true),
+        ("<meta name=robots content='noindex nofollow'>", true, true),
         ("<meta name=frontdesk content=noindex>", true, false),
         ("<meta name=googlebot content=noindex>", false, false),
         ("<meta name=robots content='noindexing'>", false, false),
@@ -74,6 +75,64 @@ fn robots_are_heard() {
         let page = page(&format!("{meta}<p>Words"));
         assert_eq!((page.noindex, page.nofollow), (noindex, nofollow), "{meta}");
     }
+}
+
+#[test]
+fn links_that_act_by_their_markup_are_told_apart() {
+    let marks = |html: &str| {
+        let (page, marks) = super::read_marked(&format!("<body><p>Words.</p>{html}"), &at(), false).expect("a page");
+        (page.links, marks.acting)
+    };
+    let both = (vec!["/x".to_owned()], vec![]);
+    for plain in [
+        "<a href=/x>x</a>",
+        "<a href=/x data-method=get>x</a>",
+        "<a href=/x onclick=\"ga('send', 'event')\">x</a>",
+        "<a href=/x onclick=\"document.body.classList.remove('open')\">x</a>",
+        "<a href=/x hx-get=/x>x</a>",
+        "<a href=/x role=menuitem>x</a>",
+        // A form that is the whole page.
+        "<form id=aspnetForm><input type=hidden name=__VIEWSTATE><a href=/x>x</a></form>",
+        "<form><nav><a href=/x>x</a></nav></form>",
+    ] {
+        assert_eq!(marks(plain), both, "{plain}");
+    }
+    let acts = (vec![], vec!["/x".to_owned()]);
+    for acting in [
+        "<a href=/x data-method=delete>x</a>",
+        "<a href=/x data-method=POST>x</a>",
+        "<a href=/x data-turbo-method=delete>x</a>",
+        "<a href=/x data-confirm='Are you sure?'>x</a>",
+        "<a href=/x data-turbo-confirm=Sure>x</a>",
+        "<a href=/x hx-post=/x>x</a>",
+        "<a href=/x hx-delete=/x>x</a>",
+        "<a href=/x data-hx-put=/x>x</a>",
+        "<a href=/x onclick=\"return confirm('Sure?')\">x</a>",
+        "<a href=/x onclick='this.form.SUBMIT()'>x</a>",
+        "<a href=/x role=button>x</a>",
+        "<button><a href=/x>x</a></button>",
+        "<form><input type=checkbox><a href=/x>x</a></form>",
+        // It acts whatever other links lead there.
+        "<a href=/x>x</a><a href=/x onclick=\"return confirm('Sure?')\">x</a>",
+        "<a href=/x data-confirm=Sure>x</a><a href=/x>x</a>",
+    ] {
+        assert_eq!(marks(acting), acts, "{acting}");
+    }
+    let pressed = "<a href=/x>Show</a><a href=/x data-method=delete>Destroy</a>";
+    assert_eq!(marks(pressed), (vec!["/x".to_owned()], vec!["/x".to_owned()]), "the page itself is read");
+    for silent in ["<a href=/x download>x</a>", "<a href=/x rel='noopener NoFollow'>x</a>"] {
+        assert_eq!(marks(silent), (vec![], vec![]), "{silent}");
+    }
+}
+
+#[test]
+fn a_page_to_sign_in_is_known() {
+    let is_login = |html: &str| super::read_marked(html, &at(), false).expect("a page").1.is_login;
+    let form = "<form><p>Name</p><input name=user><input type=Password><button>Sign in</button></form>";
+    assert!(is_login(&format!("<body><h1>Sign in</h1>{form}<a href=/forgot>Forgot?</a>")));
+    assert!(!is_login(&format!("<body><header>{form}</header><h1>The shop</h1><p>Words.")));
+    assert!(!is_login(&format!("<body><h1>The shop</h1><p>{}</p>{form}", "Words of it. ".repeat(60))));
+    assert!(!is_login("<body><h1>Search</h1><form><input type=search></form><p>Words."));
 }
 
 #[test]
@@ -142,7 +201,7 @@ fn links_and_images_are_absolute_or_gone() {
     ] {
         assert_eq!(markdown(html), expected, "{html}");
     }
-    let by_paths = |html: &str| super::read_by_paths(html, &at()).expect("a page").markdown;
+    let by_paths = |html: &str| super::read_marked(html, &at(), true).expect("a page").0.markdown;
     let html =
         "<p><a href='/s?a=1#b'>x</a> <a href=b>y</a><a href=http://shop.example/z>z</a> <a href='.//e.test/'>e</a>";
     let expected = "[x](/s?a=1#b) [y](/docs/a/b)[z](http://shop.example/z) [e](/docs/a//e.test/)\n";

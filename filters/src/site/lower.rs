@@ -157,6 +157,7 @@ fn content(view: View) -> Content {
         markdown: view.flag("markdown", true),
         start: texts("start", &["/sitemap.xml", "/llms.txt", "/"]),
         exclude: texts("exclude", &["/admin/*"]),
+        follow_queries: view.flag("follow_queries", false),
         max_pages: view.count("max_pages", 2_000),
         refresh: view.duration("refresh", "15m"),
         rate: units::rate(&view.text_or("rate", "2/second")).unwrap_or(Rate { count: 2, span: Span::Second }),

@@ -164,6 +164,8 @@ pub struct Content {
     pub start: Vec<String>,
     /// What is never read: paths, with `*` for anything.
     pub exclude: Vec<String>,
+    /// Links with a query are followed, unless they act.
+    pub follow_queries: bool,
     /// How many pages are kept.
     pub max_pages: usize,
     /// How fast the site is read.

@@ -208,6 +208,11 @@ impl Metrics {
         self.crawl_requests.with_label_values(&[result]).inc();
     }
 
+    /// Counts links that are not followed because they may act.
+    pub fn crawl_left_out(&self, count: usize) {
+        self.crawl_requests.with_label_values(&["acts"]).inc_by(count as u64);
+    }
+
     /// Shows how much of the site is known.
     pub fn crawl_pages(&self, pages: usize, bytes: usize) {
         self.content_pages.set(i64::try_from(pages).unwrap_or(i64::MAX));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use frontdesk_filters::content::crawl::{Ask, Crawl, Ending, Fetched, Outcome};
+use frontdesk_filters::content::crawl::{Ask, Crawl, Ending, Fetched, LeftOut, NotFollowed, Outcome, WhyLeftOut};
 use http::{HeaderName, HeaderValue, header};
 use tokio::time::sleep;
 
@@ -68,6 +68,7 @@ impl Reader {
             let outcome: Outcome;
             (crawl, outcome) = taken.await.map_err(|e| e.to_string())?;
             self.metrics.crawled(outcome.label());
+            self.left_out(crawl.left_out());
             if news.are_due(crawl.books(), self.version()) {
                 news.took(self.show(&running, crawl.books()).await?);
                 if let Some(others) = others.as_deref_mut().filter(|_| told.is_none_or(|at| at.elapsed() >= SHARED)) {
@@ -81,6 +82,7 @@ impl Reader {
                 return Ok(Left::Draining);
             }
         }
+        self.left_out(crawl.left_out());
         let (books, ending) = crawl.finish();
         if self.version() != Some(books.version()) && (!matches!(ending, Ending::Stopped(_)) || !books.is_empty()) {
             self.show(&self.live.current(), &books).await?;
@@ -90,6 +92,26 @@ impl Reader {
         }
         self.known.lock().books = books;
         Ok(Left::Ended(ending))
+    }
+
+    /// Counts links that were not followed, and tells the operator of the first ones.
+    fn left_out(&self, left: LeftOut) {
+        if left.count > 0 {
+            self.metrics.crawl_left_out(left.count);
+        }
+        for NotFollowed { link, page, why } in left.first {
+            let advice = match why {
+                WhyLeftOut::Acts => {
+                    "a link was not followed because it may act: name it in content.start to have it read, and set \
+                     rel=\"nofollow\" on links that act"
+                }
+                WhyLeftOut::Unlisted => {
+                    "a link was not followed because it has a query or is called like an act, and no sitemap lists it: \
+                     list it in the sitemap, or set content.follow_queries = true"
+                }
+            };
+            tracing::info!(%link, %page, "{advice}");
+        }
     }
 
     fn version(&self) -> Option<u64> {

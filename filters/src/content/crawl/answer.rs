@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 
 use super::{
-    Ask, Crawl, MOST_ASIDE, MOST_FAILURES, MOST_HOPS, Why,
+    Ask, Crawl, MOST_ASIDE, MOST_FAILURES, MOST_HOPS, Met, Why, WhyLeftOut,
     books::{self, Kept, Put},
     frontier::Lane,
     gzip, lists,
@@ -18,7 +18,7 @@ use super::{
     sitemap::Sitemap,
     wishes::{Kind, Wishes},
 };
-use crate::content::{self, Page};
+use crate::content::{self, Marks, Page};
 
 /// How long a site that has too much to do is left alone where it does not say, and the longest that is waited.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -50,6 +50,8 @@ pub enum Outcome {
     Moved,
     /// It leads off the site, where nothing is asked.
     OffSite,
+    /// It leads to what may act.
+    Acts,
     /// It is not there, or not for everybody.
     Gone,
     /// It is not to be found (noindex).
@@ -73,6 +75,7 @@ impl Outcome {
             Self::Unchanged => "unchanged",
             Self::Moved => "moved",
             Self::OffSite => "off_site",
+            Self::Acts => "acts",
             Self::Gone => "gone",
             Self::Hidden => "hidden",
             Self::Duplicate => "duplicate",
@@ -148,7 +151,8 @@ impl Crawl {
             }
         }
         for sitemap in &robots.sitemaps {
-            if let Some(target) = self.rules.listed(sitemap, &origin) {
+            let target = self.rules.listed(sitemap, &origin);
+            if let Some(target) = target.filter(|target| self.rules.leaves_out(target, Met::Listed).is_none()) {
                 self.frontier.offer(&target, Lane::Lists, 1);
             }
         }
@@ -167,6 +171,10 @@ impl Crawl {
             outcome
         };
         let Some(target) = target else { return nowhere(self, Outcome::OffSite) };
+        if let Some(why) = self.rules.leaves_out(&target, Met::Redirected(&ask.target)) {
+            self.left_out.note_redirect(&target, &ask.target, why);
+            return nowhere(self, Outcome::Acts);
+        }
         if ask.hops >= MOST_HOPS {
             return nowhere(self, Outcome::Gone);
         }
@@ -217,31 +225,39 @@ impl Crawl {
         let Some(text) = content::text(body, media) else { return Outcome::Other };
         let page = match kind {
             // Whatever a page does to its reader, it does it to itself only.
-            Kind::Html => catch_unwind(AssertUnwindSafe(|| match self.rules.is_named {
-                true => content::read(&text, &at),
-                false => content::read_by_paths(&text, &at),
-            }))
-            .ok()
-            .flatten(),
-            Kind::Markdown => Some(from_markdown(&text, ask)),
+            Kind::Html => {
+                catch_unwind(AssertUnwindSafe(|| content::read_marked(&text, &at, !self.rules.is_named))).ok().flatten()
+            }
+            Kind::Markdown => Some((from_markdown(&text, ask), Marks::default())),
             Kind::Text | Kind::Other => None,
         };
-        let Some(mut page) = page else { return Outcome::Other };
+        let Some((mut page, marks)) = page else { return Outcome::Other };
         let wishes = Wishes::of(&fetched.headers);
+        let noindex = wishes.noindex || page.noindex;
+        // A site whose start is not to be found is not for strangers; nor is what stands behind a login.
+        let leads_nowhere = wishes.nofollow || page.nofollow || marks.is_login || noindex && ask.lane == Lane::Start;
         let found = std::mem::take(&mut page.links);
-        let links = match wishes.nofollow || page.nofollow {
+        let links = match leads_nowhere {
             true => Vec::new(),
             false => {
-                let targets: Vec<String> =
-                    found.iter().take(books::MOST_LINKS).filter_map(|link| self.rules.target(link, &at)).collect();
+                let targets = |links: &[String]| -> Vec<String> {
+                    links.iter().take(books::MOST_LINKS).filter_map(|link| self.rules.target(link, &at)).collect()
+                };
+                let (targets, acting) = (targets(&found), targets(&marks.acting));
+                for link in acting.iter().filter(|link| !targets.contains(link)) {
+                    self.left_out.note(link, &ask.target, WhyLeftOut::Acts);
+                }
                 self.follow(ask, targets.iter().map(String::as_str))
             }
         };
-        if wishes.noindex || page.noindex {
+        if noindex {
             return Outcome::Hidden;
         }
         let named = page.canonical.as_deref().and_then(|canonical| self.rules.listed(canonical, &at));
         let named = named.filter(|named| **named != *ask.target);
+        // It is asked for if the site lists it, or links to it as it may be followed.
+        let named =
+            named.filter(|named| self.frontier.knows(named) || self.rules.leaves_out(named, Met::Linked).is_none());
         if let Some(named) = &named {
             self.frontier.offer(named, ask.lane.max(Lane::Near), ask.depth);
         }

@@ -108,6 +108,16 @@ impl Frontier {
         }
     }
 
+    /// Whether an address waits or was asked.
+    pub fn knows(&self, target: &str) -> bool {
+        self.known.contains_key(target)
+    }
+
+    /// Whether some of the site's lists may not have been read yet.
+    pub fn lists_wait(&self) -> bool {
+        self.lanes[..=Lane::Lists as usize].iter().any(|lane| !lane.is_empty())
+    }
+
     /// Marks as asked what was met in another way: where a redirect leads. False where it was asked already.
     pub fn meet(&mut self, target: &str) -> bool {
         self.asked.insert(target.into())

@@ -1,6 +1,6 @@
 //! What a list of the site leads to: a sitemap, or the links of an llms.txt and of other Markdown.
 
-use super::{Crawl, DEEPEST_LIST, Lane, sitemap::Sitemap};
+use super::{Crawl, DEEPEST_LIST, Lane, sitemap::Sitemap, target::Met};
 use crate::content::crawl::Ask;
 
 /// The most links of one Markdown text.
@@ -12,24 +12,33 @@ impl Crawl {
         let Some(at) = self.rules.url(&ask.target) else { return };
         if ask.depth < DEEPEST_LIST {
             for nested in &sitemap.nested {
-                if let Some(target) = self.rules.listed(nested, &at) {
+                let target = self.rules.listed(nested, &at);
+                if let Some(target) = target.filter(|target| self.may_follow(ask, target)) {
                     self.frontier.offer(&target, Lane::Lists, ask.depth + 1);
                 }
             }
         }
         for page in sitemap.pages {
-            let Some(target) = self.rules.listed(&page.location, &at) else { continue };
+            let target = self.rules.listed(&page.location, &at);
+            let Some(target) = target.filter(|target| self.may_follow(ask, target)) else { continue };
             if let (Some(target), Some(modified)) = (self.frontier.offer(&target, Lane::Listed, 0), page.modified) {
                 self.modified.insert(target, modified);
             }
         }
     }
 
+    /// Whether what a list names may be asked for; takes note of it where it may not.
+    fn may_follow(&mut self, list: &Ask, target: &str) -> bool {
+        let why = self.rules.leaves_out(target, Met::Listed);
+        why.inspect(|why| self.left_out.note(target, &list.target, *why)).is_none()
+    }
+
     /// Takes note of what a Markdown text links to, on this site.
     pub(super) fn links_of_text(&mut self, ask: &Ask, text: &str) {
         let Some(at) = self.rules.url(&ask.target) else { return };
         for link in links(text) {
-            if let Some(target) = self.rules.target(link, &at) {
+            let target = self.rules.target(link, &at);
+            if let Some(target) = target.filter(|target| self.may_follow(ask, target)) {
                 self.frontier.offer(&target, Lane::Listed, 0);
             }
         }

@@ -4,11 +4,13 @@
 //! link to, and ends: every address is asked once, and there are bounds on pages, requests, bytes, depth and time. What
 //! was read stays in the [`Books`], so that the next round only asks whether it has changed.
 
+mod acts;
 mod answer;
 mod books;
 mod frontier;
 mod glob;
 mod gzip;
+mod left_out;
 mod lists;
 pub mod robots;
 pub mod shared;
@@ -27,7 +29,9 @@ use std::{
 pub use answer::{Fetched, Outcome};
 pub use books::{Books, Kept, Put};
 use frontier::{Frontier, Lane, Waiting};
+pub use left_out::{LeftOut, NotFollowed, Why as WhyLeftOut};
 use robots::Robots;
+use target::Met;
 pub use target::{Excluded, Rules};
 
 /// Where robots.txt is.
@@ -99,6 +103,8 @@ pub struct Crawl {
     modified: HashMap<Arc<str>, String>,
     /// Pages that are there, or may be.
     met: HashSet<Arc<str>>,
+    /// Links that were not followed.
+    left_out: left_out::Notes,
     asked: usize,
     lists: usize,
     failures: usize,
@@ -127,6 +133,7 @@ impl Crawl {
             hops: VecDeque::new(),
             modified: HashMap::new(),
             met: HashSet::new(),
+            left_out: left_out::Notes::default(),
             asked: 0,
             lists: 0,
             failures: 0,
@@ -244,12 +251,27 @@ impl Crawl {
     fn follow<'a>(&mut self, from: &Ask, links: impl Iterator<Item = &'a str>) -> Vec<Arc<str>> {
         let lane = if from.lane == Lane::Start { Lane::Near } else { Lane::Linked };
         let depth = from.depth.saturating_add(1);
-        let mut offer = |link| {
+        let links: Vec<&str> = links.take(books::MOST_LINKS).collect();
+        // What something else on the same page stops, this starts.
+        let things = acts::things(&links);
+        let mut offer = |link: &str| {
+            let why = match acts::is_beside(&things, link) {
+                true => Some(WhyLeftOut::Acts),
+                false => self.rules.leaves_out(link, Met::Linked),
+            };
+            match why {
+                Some(WhyLeftOut::Unlisted) if self.frontier.knows(link) => {}
+                Some(why) => {
+                    self.left_out.note(link, &from.target, why);
+                    return None;
+                }
+                None => {}
+            }
             // What is known comes before what may be anything.
             let lane = if self.books.get(link).is_some() { lane.min(Lane::Listed) } else { lane };
             self.frontier.offer(link, lane, depth)
         };
-        let mut kept: Vec<Arc<str>> = links.take(books::MOST_LINKS).filter_map(&mut offer).collect();
+        let mut kept: Vec<Arc<str>> = links.iter().filter_map(|link| offer(link)).collect();
         kept.sort_unstable();
         kept.dedup();
         kept
@@ -263,6 +285,11 @@ impl Crawl {
     /// How long the site wants to be left alone before the next request.
     pub fn pause(&mut self) -> Option<Duration> {
         self.pause.take()
+    }
+
+    /// What was not followed since the last call.
+    pub fn left_out(&mut self) -> LeftOut {
+        self.left_out.take(&self.frontier)
     }
 
     /// Ends the round: what was not met in a whole one is gone; otherwise it may still be there.

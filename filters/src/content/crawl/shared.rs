@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Books, Kept, Rules};
+use super::{Books, Kept, Rules, target::Met};
 use crate::content::Page;
 
 /// Bytes of a piece before it is compressed; one page may be more.
@@ -48,7 +48,9 @@ pub fn books(pieces: &[Bytes], rules: &Rules) -> Option<Books> {
         decoder.take(MOST_OF_PIECE).read_to_string(&mut text).ok()?;
         for line in text.lines() {
             let (target, kept) = read(&serde_json::from_str(line).ok()?)?;
-            if !rules.excludes(&target) {
+            let may_act =
+                rules.leaves_out(&target, Met::Listed).is_some() && !rules.start.iter().any(|start| **start == *target);
+            if !rules.excludes(&target) && !may_act {
                 books.put(&target, kept, rules.max_pages);
             }
         }
@@ -143,6 +145,17 @@ mod tests {
         let kept = Kept { page: Arc::new(page("/no/1", "T", "secret")), ..known.get("/0").unwrap().clone() };
         known.put(&"/no/1".into(), kept, 10);
         assert_eq!(books(&pieces(&known, 1 << 20), &rules(10)).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_acts_is_not_taken() {
+        let mut known = shelf(1, "x");
+        for target in ["/?action=stop", "/posts/2/delete", "/?page=2"] {
+            let kept = Kept { page: Arc::new(page(target, "T", target)), ..known.get("/0").unwrap().clone() };
+            known.put(&target.into(), kept, 10);
+        }
+        let read = books(&pieces(&known, 1 << 20), &rules(10)).unwrap();
+        assert!(read.get("/0").is_some() && read.get("/?page=2").is_some() && read.len() == 2);
     }
 
     #[test]

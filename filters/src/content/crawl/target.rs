@@ -5,7 +5,12 @@ use std::borrow::Cow;
 use ring::digest;
 use url::Url;
 
-use super::{glob::Glob, robots};
+use super::{
+    acts::{self, Verdict},
+    glob::Glob,
+    left_out::Why,
+    robots,
+};
 use crate::{path, site::Settings, text::hex};
 
 /// The longest path with its query that is asked for, in bytes.
@@ -60,8 +65,21 @@ pub struct Rules {
     /// `content.start`.
     pub start: Vec<String>,
     exclude: Excluded,
+    /// `content.follow_queries`.
+    follow_queries: bool,
     /// `content.max_pages`.
     pub max_pages: usize,
+}
+
+/// Where an address was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Met<'a> {
+    /// In a page.
+    Linked,
+    /// In a sitemap, robots.txt or llms.txt.
+    Listed,
+    /// In a redirect of this target.
+    Redirected(&'a str),
 }
 
 impl Rules {
@@ -76,6 +94,7 @@ impl Rules {
             origin: origin.or(parsed)?,
             start: content.start.clone(),
             exclude: Excluded::new(&content.exclude),
+            follow_queries: content.follow_queries,
             max_pages: content.max_pages,
         })
     }
@@ -89,7 +108,7 @@ impl Rules {
 
     /// What tells these rules from others.
     pub fn name(&self) -> String {
-        short(&format!("{:?}", (&self.start, &self.exclude.0, self.max_pages)))
+        short(&format!("{:?}", (&self.start, &self.exclude.0, self.follow_queries, self.max_pages)))
     }
 
     /// The path and query under which a link is asked for; `None` where it leads off the site, or to what is no page.
@@ -119,6 +138,21 @@ impl Rules {
     /// Whether the operator keeps it from being read.
     pub(super) fn excludes(&self, target: &str) -> bool {
         self.exclude.covers(target)
+    }
+
+    /// Why a target is not asked for, although it is a page's: it may act. What the operator begins with is not judged.
+    pub(super) fn leaves_out(&self, target: &str, met: Met<'_>) -> Option<Why> {
+        let of_documents = self.origin.host_str().is_some_and(acts::is_of_documents);
+        let verdict = acts::verdict(target, of_documents);
+        let is_fine = match (verdict, met) {
+            (Verdict::Reads, _) => true,
+            (Verdict::Acts, _) => return Some(Why::Acts),
+            (_, Met::Listed) | (Verdict::HasQuery, Met::Redirected(_)) => true,
+            (Verdict::HasQuery, Met::Linked) => self.follow_queries,
+            (Verdict::Document, Met::Redirected(from)) => acts::verdict(from, of_documents) == Verdict::Document,
+            (Verdict::Document, Met::Linked) => false,
+        };
+        (!is_fine).then_some(Why::Unlisted)
     }
 
     fn is_here(&self, url: &Url) -> bool {

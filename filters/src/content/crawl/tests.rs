@@ -1,6 +1,7 @@
 //! Whole rounds over a site that is a table.
 
 mod bounds;
+mod left_alone;
 
 use std::{cell::RefCell, path::Path};
 
@@ -23,10 +24,17 @@ impl<F: Fn(&Ask) -> Option<Said>> Site<F> {
     }
 
     fn round(&self, content: &str, books: Books, now: u64) -> (Books, Ending) {
+        let (books, ending, _) = self.noted(content, books, now);
+        (books, ending)
+    }
+
+    /// The same, with what was left out.
+    fn noted(&self, content: &str, books: Books, now: u64) -> (Books, Ending, LeftOut) {
         let text = format!("[upstream]\nurl = 'http://site.test'\n[content]\n{content}\n");
         let declaration = declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap();
         let rules = Rules::new(&declaration.settings, "http://site.test").unwrap();
         self.asked.borrow_mut().clear();
+        let mut left_out = LeftOut::default();
         let mut crawl = Crawl::new(rules, books, now);
         while let Some(ask) = crawl.next(&|target| target.starts_with("/agent") || target == "/llms.txt") {
             self.asked.borrow_mut().push(ask.target.to_string());
@@ -38,8 +46,12 @@ impl<F: Fn(&Ask) -> Option<Said>> Site<F> {
                 Fetched { status: StatusCode::from_u16(status).unwrap(), headers: all, body: body.into() }
             });
             crawl.take(&ask, answer);
+            let LeftOut { count, first } = crawl.left_out();
+            left_out.count += count;
+            left_out.first.extend(first);
         }
-        crawl.finish()
+        let (books, ending) = crawl.finish();
+        (books, ending, left_out)
     }
 
     fn asked(&self) -> Vec<String> {
@@ -218,7 +230,7 @@ fn another_name_of_a_page_is_not_another_page() {
         "/b" => canonical("B", "https://other.test/b"),
         _ => missing(),
     });
-    let (books, _) = site.round("", Books::default(), 0);
+    let (books, _) = site.round("follow_queries = true", Books::default(), 0);
     assert_eq!(paths(&books), ["/", "/a", "/b", "/back", "/nowhere", "/you"]);
 }
 

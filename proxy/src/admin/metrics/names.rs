@@ -184,7 +184,7 @@ impl Metrics {
             crawl_requests: counters(
                 &r,
                 "frontdesk_crawl_requests_total",
-                "Requests made to read the site, and what became of them.",
+                "Requests made to read the site, and what became of them; acts: links that were left alone.",
                 &["result"],
             )?,
             crawl_completed_at: register(
