@@ -6,7 +6,8 @@ use dom_query::NodeRef;
 use url::Url;
 
 use super::{
-    link_markup::{Follow, asks_for_password, follow, presses},
+    crawl::acts,
+    link_markup::{Follow, asks_for_password, follow, label, presses},
     walk::{attribute, collapsed, has_word, is_hidden, name},
 };
 
@@ -65,8 +66,10 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
             "link" => facts.link(&node, &base, at),
             "a" if facts.links.len() + facts.acting.len() < MAX_LINKS => {
                 let target = attribute(&node, "href").and_then(|href| same_origin(&href, &base, at));
+                let called = |target: &String| label(&node).is_some_and(|label| acts::is_called_so(&label, target));
                 match (target, follow(&node, inside.pressed)) {
                     (None, _) | (_, Follow::No) => {}
+                    (Some(target), Follow::Yes) if called(&target) => facts.acting.push(target),
                     (Some(target), Follow::Yes) => facts.links.extend(seen.insert(target.clone()).then_some(target)),
                     (Some(target), Follow::Pressed) => facts.acting.push(target),
                     (Some(target), Follow::Acts) => {

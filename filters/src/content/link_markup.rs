@@ -3,7 +3,7 @@
 
 use dom_query::NodeRef;
 
-use super::walk::{attribute, contains, has_word, name};
+use super::walk::{attribute, collapsed, contains, has_word, name};
 
 /// Attributes with which a script makes another request of a click, or asks first.
 const ACTING: [&str; 28] = [
@@ -50,6 +50,47 @@ const METHODS: [&str; 7] = [
 const SCRIPTS: [&str; 7] = ["confirm", "submit", "post(", "delete", "destroy", "xmlhttprequest", "'post'"];
 const CLICKS: [&str; 5] = ["onclick", "onmousedown", "@click", "x-on:click", "ng-click"];
 
+/// Classes of buttons that destroy.
+const DANGER: [&str; 8] = [
+    "btn-danger",
+    "btn-outline-danger",
+    "button-danger",
+    "is-danger",
+    "uk-button-danger",
+    "destructive",
+    "submitdelete",
+    "deletelink",
+];
+/// A part of a name that says what a script makes of a link: `empty-btn`, `js-delete`.
+const BUTTONS: [&str; 6] = ["btn", "button", "link", "js", "action", "confirm"];
+/// What such a link does. Other verbs are words of layout as well: `btn-block`, `clear`.
+const DEEDS: [&str; 20] = [
+    "delete",
+    "remove",
+    "destroy",
+    "trash",
+    "empty",
+    "purge",
+    "kill",
+    "stop",
+    "restart",
+    "reboot",
+    "shutdown",
+    "requeue",
+    "compact",
+    "logout",
+    "unsubscribe",
+    "cancel",
+    "revoke",
+    "vote",
+    "upvote",
+    "downvote",
+];
+/// Attributes with such names.
+const NAMES: [&str; 5] = ["class", "id", "data-role", "data-action", "data-testid"];
+/// The longest text of a link that may be the name of an act, in bytes.
+const LONGEST_LABEL: usize = 40;
+
 /// Whether a link is to be followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follow {
@@ -75,11 +116,33 @@ pub(super) fn follow(link: &NodeRef<'_>, pressed: bool) -> Follow {
     }
     let mut clicks = CLICKS.iter().filter_map(|name| attribute(link, name)).map(|script| script.to_ascii_lowercase());
     let scripted = clicks.any(|script| SCRIPTS.iter().any(|act| script.contains(act)));
+    let is_button = is_button || is_named_as_button(link);
     match (scripted || ACTING.iter().any(|name| link.has_attr(name)), pressed || is_button) {
         (true, _) => Follow::Acts,
         (false, true) => Follow::Pressed,
         (false, false) => Follow::Yes,
     }
+}
+
+/// Whether a link has the name of a button that acts, for a script or for its looks.
+fn is_named_as_button(link: &NodeRef<'_>) -> bool {
+    let has = |words: &[&str], list: &[&str]| words.iter().any(|word| list.contains(word));
+    NAMES.iter().filter_map(|name| attribute(link, name)).any(|value| {
+        value.to_ascii_lowercase().split_ascii_whitespace().any(|token| {
+            let words: Vec<&str> = token.split(['-', '_']).collect();
+            DANGER.contains(&token) || has(&words, &BUTTONS) && has(&words, &DEEDS)
+        })
+    })
+}
+
+/// What a link is called: its text, or what stands in for it where it is a picture.
+pub(super) fn label(link: &NodeRef<'_>) -> Option<String> {
+    let text = collapsed(&link.text());
+    let label = match text.chars().any(char::is_alphabetic) {
+        true => Some(text),
+        false => attribute(link, "aria-label").or_else(|| attribute(link, "title")),
+    };
+    label.filter(|label| label.len() <= LONGEST_LABEL)
 }
 
 /// Whether links in an element are pressed rather than followed: a button, or a form that is not the whole page, as

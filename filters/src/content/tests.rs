@@ -91,6 +91,8 @@ fn links_that_act_by_their_markup_are_told_apart() {
         "<a href=/x onclick=\"document.body.classList.remove('open')\">x</a>",
         "<a href=/x hx-get=/x>x</a>",
         "<a href=/x role=menuitem>x</a>",
+        "<a href=/x class='btn btn-block clear'>x</a>",
+        "<a href=/x class='btn btn-primary' id=start-button>Get started</a>",
         // A form that is the whole page.
         "<form id=aspnetForm><input type=hidden name=__VIEWSTATE><a href=/x>x</a></form>",
         "<form><nav><a href=/x>x</a></nav></form>",
@@ -111,6 +113,14 @@ fn links_that_act_by_their_markup_are_told_apart() {
         "<a href=/x onclick='this.form.SUBMIT()'>x</a>",
         "<a href=/x role=button>x</a>",
         "<button><a href=/x>x</a></button>",
+        // As rq-dashboard has it, and WordPress and Django.
+        "<a href=/x id=compact-btn class='btn btn-sm'>x</a>",
+        "<a href=/x class='btn btn-outline-danger btn-sm'>x</a>",
+        "<a href=/x class=submitdelete>x</a>",
+        "<a href=/x class='js-delete'>x</a>",
+        "<a href=/x>Delete</a>",
+        "<a href=/x>\n <b>Log</b> out </a>",
+        "<a href=/x title=Remove><i class=icon></i></a>",
         "<form><input type=checkbox><a href=/x>x</a></form>",
         // It acts whatever other links lead there.
         "<a href=/x>x</a><a href=/x onclick=\"return confirm('Sure?')\">x</a>",

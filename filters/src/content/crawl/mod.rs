@@ -4,7 +4,7 @@
 //! link to, and ends: every address is asked once, and there are bounds on pages, requests, bytes, depth and time. What
 //! was read stays in the [`Books`], so that the next round only asks whether it has changed.
 
-mod acts;
+pub(super) mod acts;
 mod answer;
 mod books;
 mod frontier;

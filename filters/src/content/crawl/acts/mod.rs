@@ -59,6 +59,18 @@ pub(super) fn is_of_documents(host: &str) -> bool {
     host.split_once('.').is_some_and(|(label, _)| HOSTS_OF_DOCUMENTS.contains(&label.to_ascii_lowercase().as_str()))
 }
 
+/// Whether a link that is called so (`Delete`, `Log out`) acts by its name, and does not stand among documents.
+pub(in crate::content) fn is_called_so(label: &str, target: &str) -> bool {
+    // A count may stand behind it.
+    let label = label.trim_matches(|c: char| !c.is_alphabetic()).replace('.', " ");
+    let label = Segment::of(&label);
+    let is_switch = SWITCHES.contains(&label.joined.as_str());
+    label.is_verb() && !is_switch && {
+        let address = Address::of(target, false);
+        !address.is_document(address.segments.len())
+    }
+}
+
 /// What the links of a page act on that act by their path: a verb that is doubtful by itself acts beside them.
 pub(super) fn things(links: &[&str]) -> HashSet<String> {
     let acts = |link: &&&str| !link.contains('?') && verdict(link, false) == Verdict::Acts;

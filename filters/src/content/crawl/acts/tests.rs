@@ -1,6 +1,6 @@
 //! Addresses both ways, as frameworks and people spell them.
 
-use super::{Verdict, is_beside, is_of_documents, things, verdict};
+use super::{Verdict, is_beside, is_called_so, is_of_documents, things, verdict};
 
 fn all(expected: Verdict, targets: &[&str]) {
     let wrong: Vec<_> =
@@ -105,6 +105,8 @@ fn what_acts_by_its_path() {
             "/plugins/enable/3",
             "/plugins/akismet/disable",
             "/factory-reset",
+            "/queue/default/queued/empty",
+            "/queue/default/requeue",
             // Votes, lists and messages.
             "/vote/up/7",
             "/posts/7/upvote",
@@ -357,6 +359,19 @@ fn a_doubtful_verb_acts_beside_one_that_is_not() {
         ("/?action=stop", "/start"),
     ] {
         assert!(!is_beside(&things(&[acts]), page), "{acts} {page}");
+    }
+}
+
+#[test]
+fn a_link_is_called_an_act() {
+    for label in
+        ["Delete", "delete", "Log out", "Sign Out", "Stop all", "Clear log", "Unsubscribe", "Like (3)", "L\u{f6}schen"]
+    {
+        assert!(is_called_so(label, "/x/17"), "{label}");
+        assert!(!is_called_so(label, "/docs/x"), "{label}");
+    }
+    for label in ["", "Home", "How to delete a branch", "Stops", "On", "Sign in", "Delete a branch", "Start", "Order"] {
+        assert!(!is_called_so(label, "/x/17"), "{label}");
     }
 }
 

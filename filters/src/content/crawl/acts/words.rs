@@ -17,6 +17,8 @@ pub(super) const VERBS: &[&str] = &[
     "truncate",
     "clear",
     "flush",
+    "empty",
+    "vacuum",
     "trash",
     "untrash",
     "undelete",
