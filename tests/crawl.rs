@@ -351,3 +351,81 @@ async fn crawl_does_not_hold_up_the_end() {
     let (status, _) = desk.wait_exit(Duration::from_secs(8)).await;
     assert!(status.success());
 }
+
+#[tokio::test]
+async fn crawl_follows_nothing_that_may_act_and_says_so() {
+    let origin = Origin::start(|request: &Request| match request.target.as_str() {
+        "/robots.txt" | "/llms.txt" => missing(),
+        "/sitemap.xml" => text("http://shop.test/?p=1\nhttp://shop.test/posts/7/delete\n"),
+        "/" => Reply::html(
+            "<title>Jobs</title><main><h1>Jobs</h1><p>They run.</p><a href=\"/index.html?action=stopall\">Stop All</a>\
+             <a href=\"/posts/2/delete/\">x</a><a href=\"/posts/3\" data-method=\"delete\">y</a>\
+             <a href=\"/posts/4/raise\" onclick=\"return confirm('Sure?')\">z</a><a href=\"/queue/9\" id=\"empty-btn\">e</a>\
+             <a href=\"/list?page=2\">next</a><a href=\"/posts/5\">Five</a><form><a href=\"/in-form\">f</a></form></main>",
+        ),
+        target => page(target, &[]),
+    })
+    .await;
+    let desk = Setup::before(&origin).reading(FAST).set("site", "origin = \"http://shop.test\"").start().await;
+    round(&desk).await;
+    let asked: Vec<String> =
+        targets(&origin).into_iter().filter(|t| !t.ends_with(".txt") && !t.ends_with(".xml")).collect();
+    assert_eq!(asked, ["/", "/?p=1", "/posts/5"]);
+    let acts = "frontdesk_crawl_requests_total{result=\"acts\"}";
+    assert!(metric(&desk, acts).await >= 8.0);
+    let log = desk.stderr();
+    let told: Vec<&str> = log.lines().filter(|line| line.contains("a link was not followed")).collect();
+    assert_eq!(told.len(), 2, "the first of each kind: {log}");
+    assert!(told[0].contains("it may act") && told[0].contains("link=/posts/7/delete page=/sitemap.xml"), "{log}");
+    assert!(told[1].contains("content.follow_queries") && told[1].contains("link=/list?page=2 page=/"), "{log}");
+}
+
+#[tokio::test]
+async fn crawl_follows_queries_where_the_operator_says_so() {
+    let origin = Origin::start(|request: &Request| match request.target.as_str() {
+        "/" => page("Start", &["/list?page=2", "/list?action=clear"]),
+        "/list?page=2" => page("Two", &["/list?page=3&delete=7", "/list?page=3"]),
+        "/list?page=3" => page("Three", &[]),
+        _ => missing(),
+    })
+    .await;
+    let desk = Setup::before(&origin).reading(&format!("{FAST}\nfollow_queries = true")).start().await;
+    round(&desk).await;
+    let asked: Vec<String> = targets(&origin).into_iter().filter(|target| target.contains('?')).collect();
+    assert_eq!(asked, ["/list?page=2", "/list?page=3"]);
+}
+
+#[tokio::test]
+async fn crawl_can_be_seen() {
+    let origin = Origin::start(|request: &Request| match request.target.as_str() {
+        "/" => Reply::new(302).header("Location", "https://elsewhere.test/start"),
+        _ => missing(),
+    })
+    .await;
+    let setup = Setup::before(&origin).reading(&format!("{FAST}\nrefresh = \"1h\"")).set("log", "level = \"debug\"");
+    let desk = setup.start().await;
+    round(&desk).await;
+    let log = desk.stderr();
+    let lines = |what: &str| log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect::<Vec<_>>();
+    let requests = lines("the reader asked the site for an address");
+    assert_eq!(requests.len(), crawled(&origin).len(), "a line a request: {log}");
+    let start = requests.iter().find(|line| line.contains("address=\"/\" ")).expect("the start page");
+    assert!(start.contains("status=302") && start.contains("result=\"off_site\""), "{start}");
+    assert!(start.contains("DEBUG"), "{start}");
+    let none = lines("the reader got no page here");
+    assert_eq!(none.len(), 2, "the first of each result: {log}");
+    assert!(none.iter().any(|line| line.contains("https://elsewhere.test/start") && line.contains("INFO")), "{log}");
+    let ready = desk.admin_get("/readyz?verbose").await.text();
+    let line = ready.lines().find(|line| line.contains("content:")).expect("a line on the content");
+    let asked = crawled(&origin).len();
+    assert_eq!(line, format!("[-] content: 0 pages of {asked} asked: / moved to https://elsewhere.test/start"));
+}
+
+#[tokio::test]
+async fn crawl_that_goes_well_is_seen_too() {
+    let origin = Origin::start(shop).await;
+    let desk = Setup::before(&origin).reading(FAST).set("site", SITE).start().await;
+    round(&desk).await;
+    let ready = desk.admin_get("/readyz?verbose").await.text();
+    assert!(ready.contains("[+] content: 7 pages of "), "{ready}");
+}

@@ -8,6 +8,7 @@ mod earlier;
 mod failure;
 mod learned;
 mod next;
+mod reading;
 mod running;
 
 use std::{
@@ -40,6 +41,7 @@ use apart::take_apart;
 use earlier::Earlier;
 pub use failure::Failure;
 use next::{open_audit, open_harness};
+pub use reading::{Reading, Stage, shown};
 use running::Homes;
 pub use running::Running;
 
@@ -71,6 +73,8 @@ pub struct Live {
     earlier: Earlier,
     /// Outlives a swap.
     library: ArcSwap<Library>,
+    /// How far the site has been read; held only to read or write it.
+    reading: Mutex<Reading>,
 }
 
 /// How soon keys are looked for again, whoever asks for it.
@@ -123,6 +127,7 @@ impl Live {
             noted,
             earlier: Earlier::default(),
             library: ArcSwap::from_pointee(unread),
+            reading: Mutex::default(),
         }))
     }
 

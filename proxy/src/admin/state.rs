@@ -72,6 +72,9 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
             }
         }
     }
+    if let Some((well, said)) = live.reading().line() {
+        line(well, said);
+    }
     line(!draining, if draining { "draining".into() } else { "taking requests".into() });
     out
 }

@@ -6,6 +6,7 @@
 
 mod pace;
 mod publishing;
+mod report;
 mod round;
 mod shared;
 
@@ -24,7 +25,7 @@ use tokio::sync::watch;
 
 use crate::{
     admin::metrics::Metrics,
-    live::{Live, Running},
+    live::{Live, Reading, Running, Stage},
     outbound::Outbound,
     upstream::Pool,
 };
@@ -144,6 +145,11 @@ impl Reader {
                 match self.with_others(others, &running).await {
                     Ok(Turn::Ours) => {}
                     Ok(Turn::Anothers) => {
+                        let pages = self.known.lock().books.len();
+                        self.live.note_reading(|reading| {
+                            *reading =
+                                Reading { stage: Stage::ByAnother, pages, has_ended: true, ..Reading::default() };
+                        });
                         self.known.lock().due = Instant::now() + LOOKED.min(refresh);
                         return Ok(());
                     }
@@ -198,6 +204,7 @@ impl Reader {
 
     /// What was known is of another site, or nobody wants to know it any more.
     async fn forget(&self, running: &Arc<Running>, site: Option<Site>) -> Result<(), String> {
+        self.live.note_reading(|reading| *reading = Reading::default());
         let was_published = {
             let mut known = self.known.lock();
             let due = Instant::now();

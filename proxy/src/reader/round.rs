@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use frontdesk_filters::content::crawl::{Ask, Crawl, Ending, Fetched, LeftOut, NotFollowed, Outcome, WhyLeftOut};
+use frontdesk_filters::content::crawl::{Ask, Books, Crawl, Ending, Fetched, LeftOut, Outcome};
 use http::{HeaderName, HeaderValue, header};
 use tokio::time::sleep;
 
@@ -10,10 +10,11 @@ use super::{
     Reader, Site, now,
     pace::Pace,
     publishing::{News, tell},
+    report::{Heard, Report, tell_left_out},
     shared::{LOOKED, Shared, Turn},
 };
 use crate::{
-    live::Running,
+    live::{Running, Stage},
     outbound::{Asked, Question},
 };
 
@@ -47,7 +48,7 @@ impl Reader {
         let books = self.known.lock().books.clone();
         let before = books.version();
         let mut crawl = Crawl::new(site.rules.clone(), books, now());
-        let mut pace = Pace::default();
+        let (mut pace, mut report) = (Pace::default(), Report::default());
         let (mut news, mut told) = (News::default(), None::<Instant>);
         loop {
             let running = self.live.current();
@@ -59,7 +60,9 @@ impl Reader {
             if !self.wait(slot, others.as_deref_mut()).await {
                 return Ok(Left::Draining);
             }
+            let began = Instant::now();
             let answer = self.ask(&running, &ask).await;
+            let heard = Heard::of(&ask, &answer, began.elapsed());
             // A page takes milliseconds and more to read.
             let taken = tokio::task::spawn_blocking(move || {
                 let outcome = crawl.take(&ask, answer);
@@ -68,7 +71,9 @@ impl Reader {
             let outcome: Outcome;
             (crawl, outcome) = taken.await.map_err(|e| e.to_string())?;
             self.metrics.crawled(outcome.label());
-            self.left_out(crawl.left_out());
+            report.heard(&heard, outcome);
+            self.note(&report, crawl.books(), Stage::UnderWay);
+            self.left_out(&crawl.left_out());
             if news.are_due(crawl.books(), self.version()) {
                 news.took(self.show(&running, crawl.books()).await?);
                 if let Some(others) = others.as_deref_mut().filter(|_| told.is_none_or(|at| at.elapsed() >= SHARED)) {
@@ -82,7 +87,7 @@ impl Reader {
                 return Ok(Left::Draining);
             }
         }
-        self.left_out(crawl.left_out());
+        self.left_out(&crawl.left_out());
         let (books, ending) = crawl.finish();
         if self.version() != Some(books.version()) && (!matches!(ending, Ending::Stopped(_)) || !books.is_empty()) {
             self.show(&self.live.current(), &books).await?;
@@ -90,28 +95,32 @@ impl Reader {
         if let (Some(others), Ending::Complete | Ending::Spent) = (others, &ending) {
             tell(others, &books, now(), books.version() != before).await;
         }
+        self.note(
+            &report,
+            &books,
+            match &ending {
+                Ending::Complete | Ending::Spent => Stage::Ended,
+                Ending::Stopped(why) => Stage::Stopped(why.clone()),
+            },
+        );
         self.known.lock().books = books;
         Ok(Left::Ended(ending))
     }
 
     /// Counts links that were not followed, and tells the operator of the first ones.
-    fn left_out(&self, left: LeftOut) {
+    fn left_out(&self, left: &LeftOut) {
         if left.count > 0 {
             self.metrics.crawl_left_out(left.count);
         }
-        for NotFollowed { link, page, why } in left.first {
-            let advice = match why {
-                WhyLeftOut::Acts => {
-                    "a link was not followed because it may act: name it in content.start to have it read, and set \
-                     rel=\"nofollow\" on links that act"
-                }
-                WhyLeftOut::Unlisted => {
-                    "a link was not followed because it has a query or is called like an act, and no sitemap lists it: \
-                     list it in the sitemap, or set content.follow_queries = true"
-                }
-            };
-            tracing::info!(%link, %page, "{advice}");
-        }
+        tell_left_out(left);
+    }
+
+    fn note(&self, report: &Report, books: &Books, stage: Stage) {
+        self.live.note_reading(|reading| {
+            reading.has_ended |= stage == Stage::Ended;
+            reading.stage = stage;
+            (reading.pages, reading.asked, reading.other) = (books.len(), report.asked, report.other());
+        });
     }
 
     fn version(&self) -> Option<u64> {

@@ -84,6 +84,25 @@ impl Outcome {
             Self::Failed => "failed",
         }
     }
+
+    /// For an operator who wonders why there is no page.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Robots => "it is robots.txt",
+            Self::List => "it is a list of pages",
+            Self::Page => "it is a page",
+            Self::Unchanged => "it is the page that it was",
+            Self::Moved => "it redirects to another address of the site, which is asked for instead",
+            Self::OffSite => "it redirects off the site, where nothing is asked",
+            Self::Acts => "it redirects to an address that may act, which is not asked for",
+            Self::Gone => "it is not there, or not for everybody",
+            Self::Hidden => "it is not to be indexed (noindex)",
+            Self::Duplicate => "another page says the same, or it names another address as its own (canonical)",
+            Self::Other => "it is not a page with words",
+            Self::Full => "there is no room for it (content.max_pages, or the memory for pages)",
+            Self::Failed => "the site did not answer, or answered with an error",
+        }
+    }
 }
 
 impl Crawl {

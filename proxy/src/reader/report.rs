@@ -1,0 +1,107 @@
+//! What an operator is told of a reading: each request at debug, the first of each result that is no page at info.
+
+use std::{collections::HashSet, time::Duration};
+
+use frontdesk_filters::content::crawl::{Ask, Fetched, LeftOut, NotFollowed, Outcome, WhyLeftOut};
+use http::header;
+
+use crate::live::shown;
+
+/// One reading, as an operator sees it.
+#[derive(Default)]
+pub(super) struct Report {
+    told: HashSet<&'static str>,
+    pub(super) asked: usize,
+    /// The most telling answer that was no page, and how telling it is.
+    other: Option<(u8, String)>,
+}
+
+/// One answer, before it is judged.
+pub(super) struct Heard {
+    address: String,
+    status: Option<u16>,
+    location: Option<String>,
+    error: Option<String>,
+    took: Duration,
+}
+
+impl Heard {
+    pub(super) fn of(ask: &Ask, answer: &Result<Fetched, String>, took: Duration) -> Self {
+        let fetched = answer.as_ref().ok();
+        let redirects = fetched.filter(|fetched| fetched.status.is_redirection());
+        let location = redirects.and_then(|fetched| fetched.headers.get(header::LOCATION)?.to_str().ok());
+        Self {
+            address: ask.target.to_string(),
+            status: fetched.map(|fetched| fetched.status.as_u16()),
+            location: location.map(shown),
+            error: answer.as_ref().err().map(|why| shown(why)),
+            took,
+        }
+    }
+
+    /// What became of it, in words.
+    fn said(&self, outcome: Outcome) -> String {
+        let Self { address, status, location, error, .. } = self;
+        match (location, error, status) {
+            (Some(location), ..) => format!("{address} moved to {location}"),
+            (_, Some(error), _) => format!("{address}: {error}"),
+            (_, _, Some(status)) => format!("{address}: {status}, {}", outcome.label()),
+            _ => format!("{address}: {}", outcome.label()),
+        }
+    }
+}
+
+impl Report {
+    /// Takes note of an answer and what was made of it.
+    pub(super) fn heard(&mut self, heard: &Heard, outcome: Outcome) {
+        self.asked += 1;
+        let Heard { address, status, location, error, took } = heard;
+        let (result, status) = (outcome.label(), status.map(tracing::field::display));
+        let (location, error) = (location.as_deref(), error.as_deref());
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        tracing::debug!(address, status, result, location, error, took_ms, "the reader asked the site for an address");
+        let Some(telling) = telling(outcome) else { return };
+        if self.other.as_ref().is_none_or(|(known, _)| *known < telling) {
+            self.other = Some((telling, heard.said(outcome)));
+        }
+        if self.told.insert(result) {
+            let meaning = outcome.meaning();
+            tracing::info!(address, status, result, location, error, "the reader got no page here: {meaning}");
+        }
+    }
+
+    /// The most telling answer that was no page.
+    pub(super) fn other(&self) -> Option<String> {
+        self.other.as_ref().map(|(_, said)| said.clone())
+    }
+}
+
+/// How much a result says of why there are no pages; `None` where it is one, or no page was wanted.
+fn telling(outcome: Outcome) -> Option<u8> {
+    Some(match outcome {
+        Outcome::Robots | Outcome::List | Outcome::Page | Outcome::Unchanged => return None,
+        Outcome::Gone => 0,
+        Outcome::Duplicate | Outcome::Other => 1,
+        Outcome::Moved | Outcome::Acts => 2,
+        Outcome::Hidden | Outcome::Full => 3,
+        Outcome::Failed => 4,
+        Outcome::OffSite => 5,
+    })
+}
+
+/// Tells the operator of the first links that were not followed.
+pub(super) fn tell_left_out(left: &LeftOut) {
+    for NotFollowed { link, page, why } in &left.first {
+        let advice = match why {
+            WhyLeftOut::Acts => {
+                "a link was not followed because it may act: name it in content.start to have it read, and set \
+                 rel=\"nofollow\" on links that act"
+            }
+            WhyLeftOut::Unlisted => {
+                "a link was not followed because it has a query or is called like an act, and no sitemap lists it: list \
+                 it in the sitemap, or set content.follow_queries = true"
+            }
+        };
+        tracing::info!(%link, %page, "{advice}");
+    }
+}
