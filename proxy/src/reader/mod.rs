@@ -44,6 +44,8 @@ pub struct Reader {
     drain: watch::Receiver<bool>,
     /// Only one round runs at a time; held for moments.
     known: Mutex<Known>,
+    /// The name of the site that the operator was told of last.
+    named: Mutex<Option<String>>,
     /// What other replicas know of this site; `None` where there are none.
     shared: tokio::sync::Mutex<Option<(Site, Shared)>>,
 }
@@ -100,6 +102,7 @@ impl Reader {
             metrics,
             drain: drain.clone(),
             known: Mutex::new(known),
+            named: Mutex::default(),
             shared: Default::default(),
         })
     }

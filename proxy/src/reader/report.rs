@@ -4,6 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use frontdesk_filters::content::crawl::{Ask, Fetched, LeftOut, NotFollowed, Outcome, WhyLeftOut};
 use http::header;
+use url::Url;
 
 use crate::live::shown;
 
@@ -14,6 +15,8 @@ pub(super) struct Report {
     pub(super) asked: usize,
     /// The most telling answer that was no page, and how telling it is.
     other: Option<(u8, String)>,
+    /// Under what name the site says that its pages are.
+    pub(super) elsewhere: Option<String>,
 }
 
 /// One answer, before it is judged.
@@ -60,6 +63,9 @@ impl Report {
         let (location, error) = (location.as_deref(), error.as_deref());
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         tracing::debug!(address, status, result, location, error, took_ms, "the reader asked the site for an address");
+        if matches!(outcome, Outcome::OffSite | Outcome::Moved) && self.elsewhere.is_none() {
+            self.elsewhere = location.and_then(origin);
+        }
         let Some(telling) = telling(outcome) else { return };
         if self.other.as_ref().is_none_or(|(known, _)| *known < telling) {
             self.other = Some((telling, heard.said(outcome)));
@@ -74,6 +80,12 @@ impl Report {
     pub(super) fn other(&self) -> Option<String> {
         self.other.as_ref().map(|(_, said)| said.clone())
     }
+}
+
+/// Of an absolute URL.
+fn origin(location: &str) -> Option<String> {
+    let url = Url::parse(location).ok()?;
+    Some(url.origin().ascii_serialization()).filter(|_| matches!(url.scheme(), "http" | "https"))
 }
 
 /// How much a result says of why there are no pages; `None` where it is one, or no page was wanted.

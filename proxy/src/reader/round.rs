@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use frontdesk_filters::content::crawl::{Ask, Books, Crawl, Ending, Fetched, LeftOut, Outcome};
+use frontdesk_filters::content::crawl::{Ask, Books, Crawl, Ending, Fetched, LeftOut, Name, Outcome};
 use http::{HeaderName, HeaderValue, header};
 use tokio::time::sleep;
 
@@ -72,6 +72,7 @@ impl Reader {
             (crawl, outcome) = taken.await.map_err(|e| e.to_string())?;
             self.metrics.crawled(outcome.label());
             report.heard(&heard, outcome);
+            self.tell_name(crawl.name(), &report, None);
             self.note(&report, crawl.books(), Stage::UnderWay);
             self.left_out(&crawl.left_out());
             if news.are_due(crawl.books(), self.version()) {
@@ -88,7 +89,9 @@ impl Reader {
             }
         }
         self.left_out(&crawl.left_out());
+        let name = crawl.name().cloned();
         let (books, ending) = crawl.finish();
+        self.tell_name(name.as_ref(), &report, Some(&books));
         if self.version() != Some(books.version()) && (!matches!(ending, Ending::Stopped(_)) || !books.is_empty()) {
             self.show(&self.live.current(), &books).await?;
         }
@@ -113,6 +116,31 @@ impl Reader {
             self.metrics.crawl_left_out(left.count);
         }
         tell_left_out(left);
+    }
+
+    /// Tells the operator by what name the site is read, and, at the end, of one by which it could have been: each once.
+    fn tell_name(&self, name: Option<&Name>, report: &Report, read: Option<&Books>) {
+        let origin = match (name, read) {
+            (Some(name), _) => name.origin(),
+            (None, Some(books)) if books.is_empty() => match &report.elsewhere {
+                Some(elsewhere) => elsewhere.clone(),
+                None => return,
+            },
+            _ => return,
+        };
+        if self.named.lock().replace(origin.clone()).as_ref() == Some(&origin) {
+            return;
+        }
+        match name {
+            Some(_) => tracing::info!(
+                "the site redirects to {origin} and is read by that name: write origin = \"{origin}\" under [site], so \
+                 that agents are told it too"
+            ),
+            None => tracing::warn!(
+                "no page of the site could be read: it redirects to {origin}. If that is the site's public name, write \
+                 origin = \"{origin}\" under [site]"
+            ),
+        }
     }
 
     fn note(&self, report: &Report, books: &Books, stage: Stage) {
@@ -159,7 +187,13 @@ impl Reader {
             headers.extend(value.as_deref().and_then(|value| HeaderValue::from_str(value).ok()).map(|v| (name, v)));
         }
         let question = Question { target: &ask.target, accept: ACCEPT, headers: &headers, most: ask.most };
-        let whole = self.outbound.read(peer, &Asked::at(running, index), &question, PATIENCE).await?;
+        let mut asked = Asked::at(running, index);
+        // The same upstream, by another name.
+        if let Some(name) = &ask.by {
+            asked.host = HeaderValue::from_str(&name.authority).map_err(|e| e.to_string())?;
+            asked.tls |= name.tls;
+        }
+        let whole = self.outbound.read(peer, &asked, &question, PATIENCE).await?;
         Ok(Fetched { status: whole.status, headers: whole.headers, body: whole.body })
     }
 }

@@ -10,11 +10,12 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 
 use super::{
-    Ask, Crawl, MOST_ASIDE, MOST_FAILURES, MOST_HOPS, Met, Why, WhyLeftOut,
+    Ask, Crawl, MOST_ASIDE, MOST_FAILURES, MOST_HOPS, MOST_RENAMED, Met, Why, WhyLeftOut,
     books::{self, Kept, Put},
     frontier::Lane,
     gzip, lists,
     robots::Robots,
+    robots_of,
     sitemap::Sitemap,
     wishes::{Kind, Wishes},
 };
@@ -108,6 +109,12 @@ impl Outcome {
 impl Crawl {
     /// Takes an answer, or why there is none. Reads whole pages: not for a worker thread.
     pub fn take(&mut self, ask: &Ask, answer: Result<Fetched, String>) -> Outcome {
+        if let (Ok(Fetched { status: StatusCode::OK | StatusCode::NOT_MODIFIED, .. }), Some(by)) = (&answer, &ask.by)
+            && (ask.why != Why::Robots && self.name.as_ref() != Some(by))
+        {
+            self.rules.rename(by);
+            self.name = Some(by.clone());
+        }
         let outcome = match answer {
             Err(why) => return self.failed(ask, why),
             Ok(fetched) => match fetched.status.as_u16() {
@@ -124,7 +131,8 @@ impl Crawl {
                 }
                 301 | 302 | 303 | 307 | 308 => self.moved(ask, &fetched),
                 _ if ask.why == Why::Robots => {
-                    self.begin(Robots::answered(Some(fetched.status), &unpacked(ask, &fetched).unwrap_or_default()));
+                    let robots = Robots::answered(Some(fetched.status), &unpacked(ask, &fetched).unwrap_or_default());
+                    self.begin(ask, robots);
                     Outcome::Robots
                 }
                 200 | 203 => self.read(ask, &fetched),
@@ -146,8 +154,10 @@ impl Crawl {
     fn failed(&mut self, ask: &Ask, why: String) -> Outcome {
         self.met.insert(ask.target.clone());
         self.failures += 1;
-        // Without robots.txt nothing may be read (RFC 9309 §2.3.1.4).
-        if self.trying || ask.why == Why::Robots {
+        // Without robots.txt nothing may be read (RFC 9309 §2.3.1.4): by another name, or at all.
+        if ask.why == Why::Robots && !self.robots.is_empty() {
+            self.robots.push((ask.by.clone(), Robots::forbidding()));
+        } else if self.trying || ask.why == Why::Robots {
             self.stopped = Some(why);
         } else if self.failures >= MOST_FAILURES {
             match self.well.clone() {
@@ -162,7 +172,7 @@ impl Crawl {
     }
 
     /// From here on the site is read.
-    fn begin(&mut self, robots: Robots) {
+    fn begin(&mut self, ask: &Ask, robots: Robots) {
         let origin = self.rules.origin.clone();
         for start in self.rules.start.clone() {
             if let Some(target) = self.rules.listed(&start, &origin) {
@@ -175,17 +185,40 @@ impl Crawl {
                 self.frontier.offer(&target, Lane::Lists, 1);
             }
         }
-        self.robots = Some(robots);
+        self.robots.push((ask.by.clone(), robots));
+    }
+
+    /// Asks for the same by the name that the site says it has. Only where the operator begins: other addresses may be a
+    /// stranger's to write.
+    fn asks_by_name(&mut self, ask: &Ask, location: &str) -> bool {
+        if ask.lane != Lane::Start || ask.hops >= MOST_HOPS || self.renamed >= MOST_RENAMED {
+            return false;
+        }
+        let Some((name, target)) = self.rules.renamed(location, &ask.target) else { return false };
+        let by = Some(Arc::new(name));
+        if by == ask.by {
+            return false;
+        }
+        self.renamed += 1;
+        // What may be read under that name is asked first.
+        if ask.why != Why::Robots && self.robots.iter().all(|(known, _)| *known != by) {
+            self.hops.push_back(robots_of(by.clone()));
+        }
+        self.hops.push_back(Ask { target: target.into(), by, hops: ask.hops + 1, ..ask.clone() });
+        true
     }
 
     fn moved(&mut self, ask: &Ask, fetched: &Fetched) -> Outcome {
-        self.books.remove(&ask.target);
         let location = fetched.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+        if location.is_some_and(|location| self.asks_by_name(ask, location)) {
+            return Outcome::Moved;
+        }
+        self.books.remove(&ask.target);
         let at = self.rules.url(&ask.target);
         let target = location.zip(at).and_then(|(location, at)| self.rules.listed(location, &at));
         let nowhere = |crawl: &mut Self, outcome| {
             if ask.why == Why::Robots {
-                crawl.begin(Robots::allowing());
+                crawl.begin(ask, Robots::allowing());
             }
             outcome
         };

@@ -32,7 +32,7 @@ use frontier::{Frontier, Lane, Waiting};
 pub use left_out::{LeftOut, NotFollowed, Why as WhyLeftOut};
 use robots::Robots;
 use target::Met;
-pub use target::{Excluded, Rules};
+pub use target::{Excluded, Name, Rules};
 
 /// Where robots.txt is.
 const ROBOTS: &str = "/robots.txt";
@@ -40,6 +40,8 @@ const ROBOTS: &str = "/robots.txt";
 pub const MOST_OF_BODY: usize = 4 * 1024 * 1024;
 /// Redirects that are followed in a row.
 const MOST_HOPS: u8 = 5;
+/// How often in a round the site may say that it has another name.
+const MOST_RENAMED: usize = 12;
 /// Sitemaps that are read in a round.
 const MOST_LISTS: usize = 100;
 /// How deep sitemaps may be nested.
@@ -63,6 +65,8 @@ pub struct Ask {
     pub target: Arc<str>,
     pub if_none_match: Option<String>,
     pub if_modified_since: Option<String>,
+    /// By what name the site is asked; `None`: by the one that it is known to have.
+    pub by: Option<Arc<Name>>,
     /// No more of the body is read, in bytes.
     pub most: usize,
     why: Why,
@@ -90,15 +94,35 @@ pub enum Ending {
     Stopped(String),
 }
 
+/// The first request of a round, and of each name.
+fn robots_of(by: Option<Arc<Name>>) -> Ask {
+    Ask {
+        target: ROBOTS.into(),
+        if_none_match: None,
+        if_modified_since: None,
+        by,
+        most: robots::MOST,
+        why: Why::Robots,
+        lane: Lane::Start,
+        depth: 0,
+        hops: 0,
+    }
+}
+
 /// One round.
 #[derive(Debug)]
 pub struct Crawl {
     rules: Rules,
     books: Books,
     frontier: Frontier,
-    robots: Option<Robots>,
+    /// What robots.txt says, by the name by which it was asked; the first holds where there is none of a name.
+    robots: Vec<(Option<Arc<Name>>, Robots)>,
     /// What redirects lead to.
     hops: VecDeque<Ask>,
+    /// The name that the site says it has, and has been read by.
+    name: Option<Arc<Name>>,
+    /// How often it said that it has another.
+    renamed: usize,
     /// What sitemaps say of when a page changed.
     modified: HashMap<Arc<str>, String>,
     /// Pages that are there, or may be.
@@ -129,8 +153,10 @@ impl Crawl {
             frontier: Frontier::new(rules.max_pages),
             rules,
             books,
-            robots: None,
+            robots: Vec::new(),
             hops: VecDeque::new(),
+            name: None,
+            renamed: 0,
             modified: HashMap::new(),
             met: HashSet::new(),
             left_out: left_out::Notes::default(),
@@ -154,7 +180,7 @@ impl Crawl {
         if self.stopped.is_some() {
             return None;
         }
-        let ask = if self.robots.is_none() { self.robots_next() } else { self.site_next(ours)? };
+        let ask = if self.robots.is_empty() { self.robots_next() } else { self.site_next(ours)? };
         if self.asked >= most {
             self.spent = true;
             return None;
@@ -164,16 +190,7 @@ impl Crawl {
     }
 
     fn robots_next(&mut self) -> Ask {
-        self.hops.pop_front().unwrap_or_else(|| Ask {
-            target: ROBOTS.into(),
-            if_none_match: None,
-            if_modified_since: None,
-            most: robots::MOST,
-            why: Why::Robots,
-            lane: Lane::Start,
-            depth: 0,
-            hops: 0,
-        })
+        self.hops.pop_front().unwrap_or_else(|| robots_of(None))
     }
 
     fn site_next(&mut self, ours: &dyn Fn(&str) -> bool) -> Option<Ask> {
@@ -185,9 +202,12 @@ impl Crawl {
                     self.ask(next)
                 }
             };
+            if ask.why == Why::Robots {
+                return Some(ask);
+            }
             // Where the operator begins may be ours by now or the site's: only the site knows.
             let chosen = ask.lane == Lane::Start && ask.hops == 0;
-            if ours(&ask.target) && !chosen || !self.may_read(&ask.target) {
+            if ours(&ask.target) && !chosen || !self.may_read(&ask) {
                 self.books.remove(&ask.target);
                 continue;
             }
@@ -220,6 +240,7 @@ impl Crawl {
         Ask {
             if_none_match: kept.and_then(|kept| kept.etag.clone()),
             if_modified_since: kept.and_then(|kept| kept.last_modified.clone()),
+            by: self.name.clone(),
             target,
             most,
             why,
@@ -230,8 +251,9 @@ impl Crawl {
     }
 
     /// Whether the site and the operator let it be read.
-    fn may_read(&self, target: &str) -> bool {
-        self.robots.as_ref().is_some_and(|robots| robots.allows(target)) && !self.rules.excludes(target)
+    fn may_read(&self, ask: &Ask) -> bool {
+        let of_name = self.robots.iter().find(|(by, _)| *by == ask.by).or(self.robots.first());
+        of_name.is_some_and(|(_, robots)| robots.allows(&ask.target)) && !self.rules.excludes(&ask.target)
     }
 
     /// Whether the site itself says that a page is still what was read not long ago.
@@ -290,6 +312,11 @@ impl Crawl {
     /// What was not followed since the last call.
     pub fn left_out(&mut self) -> LeftOut {
         self.left_out.take(&self.frontier)
+    }
+
+    /// The name by which the site is read, where it has said so itself.
+    pub fn name(&self) -> Option<&Name> {
+        self.name.as_deref()
     }
 
     /// Ends the round: what was not met in a whole one is gone; otherwise it may still be there.

@@ -1,6 +1,9 @@
 //! Which addresses are pages of this site, and the one spelling under which each is known.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    net::{IpAddr, SocketAddr},
+};
 
 use ring::digest;
 use url::Url;
@@ -65,10 +68,50 @@ pub struct Rules {
     /// `content.start`.
     pub start: Vec<String>,
     exclude: Excluded,
+    /// Nobody said by what name the site goes, and its upstream is asked by the names that people use.
+    learns_name: bool,
+    /// Where this process listens: that is the site as well.
+    own: Vec<String>,
     /// `content.follow_queries`.
     follow_queries: bool,
     /// `content.max_pages`.
     pub max_pages: usize,
+}
+
+/// A name by which the site may be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// For Host.
+    pub authority: String,
+    /// A client would ask over TLS.
+    pub tls: bool,
+}
+
+impl Name {
+    /// As `site.origin` has it.
+    pub fn origin(&self) -> String {
+        format!("{}://{}", if self.tls { "https" } else { "http" }, self.authority)
+    }
+}
+
+/// A URL's host and port, as Host has it.
+fn authority(url: &Url) -> Option<String> {
+    let host = url.host_str()?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+}
+
+/// How an address on which we listen is called in a browser on this machine.
+fn authorities(listen: &SocketAddr) -> Vec<String> {
+    let port = listen.port();
+    let local = listen.ip().is_loopback() || listen.ip().is_unspecified();
+    let names = ["127.0.0.1", "localhost", "[::1]"].into_iter().filter(|_| local);
+    let address = match listen.ip() {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    };
+    // The usual ports are not written.
+    let written = |name: &str| if matches!(port, 80 | 443) { name.to_owned() } else { format!("{name}:{port}") };
+    names.chain([address.as_str()]).map(written).collect()
 }
 
 /// Where an address was met.
@@ -94,6 +137,8 @@ impl Rules {
             origin: origin.or(parsed)?,
             start: content.start.clone(),
             exclude: Excluded::new(&content.exclude),
+            learns_name: settings.site.origin.is_none() && settings.upstream.preserve_host,
+            own: settings.listen.http.iter().chain(&settings.listen.https).flat_map(authorities).collect(),
             follow_queries: content.follow_queries,
             max_pages: content.max_pages,
         })
@@ -140,6 +185,28 @@ impl Rules {
         self.exclude.covers(target)
     }
 
+    /// By what name a redirect says that the site is to be asked, and for what; `None` where it says nothing of the kind.
+    ///
+    /// It does where only the name is another and the path the same, or where it names this process. The same upstream is
+    /// asked then, with another Host: it knows best whether it goes by that name.
+    pub(super) fn renamed(&self, location: &str, target: &str) -> Option<(Name, String)> {
+        let url = self.url(target)?.join(location.trim()).ok().filter(|_| self.learns_name)?;
+        let is_plain =
+            matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
+        let name = Name { tls: url.scheme() == "https", authority: authority(&url)? };
+        let to = self.spelled_anywhere(&url)?;
+        let is_own = self.own.contains(&name.authority) && self.leaves_out(&to, Met::Redirected(target)).is_none();
+        let is_new = url.origin() != self.origin.origin();
+        (is_plain && is_new && (to == target || is_own)).then_some((name, to))
+    }
+
+    /// From here on the site goes by another name than its upstream's.
+    pub(super) fn rename(&mut self, name: &Name) {
+        if let Ok(origin) = Url::parse(&name.origin()) {
+            self.also = Some(std::mem::replace(&mut self.origin, origin));
+        }
+    }
+
     /// Why a target is not asked for, although it is a page's: it may act. What the operator begins with is not judged.
     pub(super) fn leaves_out(&self, target: &str, met: Met<'_>) -> Option<Why> {
         let of_documents = self.origin.host_str().is_some_and(acts::is_of_documents);
@@ -168,9 +235,10 @@ impl Rules {
     }
 
     fn spelled(&self, url: &Url) -> Option<String> {
-        if !self.is_here(url) {
-            return None;
-        }
+        if self.is_here(url) { self.spelled_anywhere(url) } else { None }
+    }
+
+    fn spelled_anywhere(&self, url: &Url) -> Option<String> {
         let path = robots::normal(url.path());
         let path = without_session(&path);
         let mut target = path.into_owned();
@@ -309,6 +377,44 @@ mod tests {
         for target in ["/", "/administration", "/privateer", "/x/admin", "/drafts"] {
             assert!(!rules.excludes(target), "{target}");
         }
+    }
+
+    #[test]
+    fn a_redirect_may_say_by_what_name_the_site_goes() {
+        let rules = rules("[listen]\nhttp = ['0.0.0.0:8080', '10.0.0.9:80']\n");
+        let said = |location: &str, target: &str| {
+            rules.renamed(location, target).map(|(name, target)| format!("{} {target}", name.origin()))
+        };
+        for (location, target, expected) in [
+            ("http://shop.test/", "/", "http://shop.test /"),
+            ("https://shop.test/robots.txt", "/robots.txt", "https://shop.test /robots.txt"),
+            ("https://SHOP.test:8443/a?b=1", "/a?b=1", "https://shop.test:8443 /a?b=1"),
+            ("//shop.test/a", "/a", "http://shop.test /a"),
+            ("https://10.0.0.1:3000/", "/", "https://10.0.0.1:3000 /"),
+            ("http://127.0.0.1:8080/en/", "/", "http://127.0.0.1:8080 /en/"),
+            ("http://localhost:8080/en/", "/", "http://localhost:8080 /en/"),
+            ("http://10.0.0.9/x", "/", "http://10.0.0.9 /x"),
+        ] {
+            assert_eq!(said(location, target).as_deref(), Some(expected), "{location}");
+        }
+        for (location, target) in [
+            ("https://login.test/authorize?next=/", "/"),
+            ("http://shop.test/en/", "/"),
+            ("http://10.0.0.1:3000/", "/"),
+            ("/", "/"),
+            ("http://user@shop.test/", "/"),
+            ("http://:secret@shop.test/", "/"),
+            ("ftp://shop.test/", "/"),
+            ("http://127.0.0.1:8080/posts/2/delete", "/"),
+            ("http://[::1", "/"),
+            ("", "/"),
+        ] {
+            assert_eq!(said(location, target), None, "{location}");
+        }
+        let named = site();
+        assert_eq!(named.renamed("http://shop.test/", "/"), None, "the operator said what it is called");
+        let hidden = self::rules("preserve_host = false\n");
+        assert_eq!(hidden.renamed("http://shop.test/", "/"), None, "no client is known to the site by that name");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod left_alone;
+mod renamed;
 
 use std::{cell::RefCell, path::Path};
 
