@@ -489,3 +489,55 @@ async fn crawl_says_what_helps_where_a_site_redirects_elsewhere() {
     assert_eq!(said.len(), 1, "once: {log}");
     assert!(said[0].contains("WARN") && said[0].contains("origin = \"https://www.shop.test\""), "{log}");
 }
+
+/// What an agent is told that asks the site.
+async fn asked(desk: &Desk, query: &str) -> serde_json::Value {
+    let body = serde_json::json!({ "ahp": "0.1", "capability": "content_search", "query": query });
+    let ask = Ask::post("/agent/converse", body.to_string()).header("Content-Type", "application/json");
+    desk.ask(Via::H1, ask).await.json()
+}
+
+#[tokio::test]
+async fn crawl_that_has_not_ended_denies_nothing() {
+    let origin = Origin::start(|request: &Request| match request.target.as_str() {
+        "/" => page("Start", &["/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h", "/submarines"]),
+        "/robots.txt" => missing(),
+        target => page(&target[1..], &[]),
+    })
+    .await;
+    // The last page comes after ten seconds.
+    let desk = Setup::before(&origin).reading("rate = \"1/second\"\nstart = [\"/\"]").start().await;
+    known_at(&desk, 1.0).await;
+    let said = asked(&desk, "Do you rent submarines?").await;
+    let answer = said["response"]["answer"].as_str().unwrap_or_default();
+    assert!(answer.contains("so far") && answer.contains("still being read"), "{said}");
+    assert!(!answer.contains("Nothing on this site"), "{said}");
+    assert_eq!(said["meta"]["coverage"]["complete"], false, "{said}");
+    assert!(said["meta"]["coverage"]["pages"].as_u64().is_some_and(|pages| pages >= 1), "{said}");
+    let ready = desk.admin_get("/readyz?verbose").await.text();
+    assert!(ready.contains("the first reading is under way"), "{ready}");
+    round(&desk).await;
+    eventually("all of it is known", A_WHILE, async || {
+        let said = asked(&desk, "Do you rent horses?").await;
+        let answer = said["response"]["answer"].as_str().unwrap_or_default();
+        answer.starts_with("Nothing on this site answers that.") && said["meta"].get("coverage").is_none()
+    })
+    .await;
+    let said = asked(&desk, "Do you rent submarines?").await;
+    assert!(said["response"]["sources"][0]["url"].as_str().is_some_and(|url| url.ends_with("/submarines")), "{said}");
+}
+
+#[tokio::test]
+async fn crawl_that_reads_nothing_promises_nothing() {
+    let elsewhere = Origin::start(|_: &Request| Reply::new(302).header("Location", "https://login.test/start")).await;
+    let failing = Origin::start(|_: &Request| Reply::new(500)).await;
+    for origin in [elsewhere, failing] {
+        let desk = Setup::before(&origin).reading(FAST).start().await;
+        eventually("it says so", A_WHILE, async || {
+            let said = asked(&desk, "Do you rent submarines?").await;
+            let answer = said["response"]["answer"].as_str().unwrap_or_default();
+            answer.contains("could be read") && !answer.contains("moment") && said["meta"]["coverage"]["pages"] == 0
+        })
+        .await;
+    }
+}

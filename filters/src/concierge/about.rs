@@ -90,7 +90,7 @@ impl Library {
         };
         let said: Vec<String> = parts.into_iter().flatten().map(|text| plain::clean(&text)).collect();
         if said.is_empty() {
-            let text = "Nothing on this site says what it is.".to_owned();
+            let text = self.unknown_site().to_owned();
             return Answer::Nothing { text, follow_ups: Vec::new() };
         }
         let sources = self.portrait_source().into_iter().collect();

@@ -173,16 +173,13 @@ impl Library {
     }
 
     fn nothing(&self, question: &Question<'_>, read: Option<Read>) -> Answer {
-        let mut text = match self.index.entries.is_empty() {
-            true => "No page of this site has been read so far. Ask again in a moment.".to_owned(),
-            false => "Nothing on this site answers that.".to_owned(),
-        };
+        let mut text = self.nothing_found().to_owned();
         let mut follow_ups = Vec::new();
         if let Some(read) = read.filter(|_| !self.index.entries.is_empty()) {
             let unknown = read.asked.terms.iter().filter(|term| term.counts && term.is_unknown());
             let unknown: Vec<String> = unknown.take(3).map(|term| plain::quoted(&term.written)).collect();
             if !unknown.is_empty() {
-                text.push_str(&format!(" It does not mention {}.", unknown.join(" or ")));
+                text.push_str(&format!(" {} {}.", self.unmentioned(), unknown.join(" or ")));
             }
             let near = read.near.iter().take(2 * FOLLOW_UPS).map(|ranked| ranked.entry);
             for at in near.chain([0]) {

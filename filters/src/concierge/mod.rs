@@ -10,6 +10,7 @@
 mod about;
 mod answer;
 mod asked;
+mod coverage;
 mod follow;
 mod index;
 mod passage;
@@ -28,6 +29,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+pub use coverage::Coverage;
 pub use turn::Turn;
 
 use crate::{content::Page, site::Settings};
@@ -68,6 +70,7 @@ pub struct Library {
     facts: SiteFacts,
     index: Index,
     number: u64,
+    coverage: Coverage,
     /// As they were read; shared with whoever read them.
     shelf: Vec<Arc<Page>>,
 }
@@ -163,7 +166,9 @@ impl Library {
         let number = BUILT.fetch_add(1, Ordering::Relaxed) + 1;
         let mut shelf = pages.to_vec();
         shelf.sort_by(|a, b| a.path.cmp(&b.path));
-        Self { facts: facts.clone(), index: Index::build(pages), number, shelf }
+        // Without pages nothing is known of how much there is.
+        let coverage = if shelf.is_empty() { Coverage::Partial } else { Coverage::Whole };
+        Self { facts: facts.clone(), index: Index::build(pages), number, coverage, shelf }
     }
 
     /// Tells it from every other of this process: what one said, another may not.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Answer, Library, MOST_TOKENS, Question, Relevance, SiteFacts, Turn};
+use super::{Answer, Coverage, Library, MOST_TOKENS, Question, Relevance, SiteFacts, Turn};
 use crate::{
     content::{Page, testing},
     limits::tokens,
@@ -117,6 +117,29 @@ fn before_anything_was_read_that_is_what_is_said() {
     let library = Library::build(&SiteFacts::default(), &[]);
     let Answer::Nothing { text, .. } = library.answer(&ask("Do you rent submarines?", &[])) else { panic!() };
     assert_eq!(text, "No page of this site has been read so far. Ask again in a moment.");
+}
+
+#[test]
+fn what_is_not_found_while_the_site_is_read_is_not_denied() {
+    let query = "Do you rent submarines?";
+    let said = |library: &Library| match library.answer(&ask(query, &[])) {
+        Answer::Nothing { text, .. } => text,
+        other => panic!("{other:?}"),
+    };
+    let text = said(&library().covering(Coverage::Partial));
+    assert_eq!(
+        text,
+        "Nothing that has been read of this site so far answers that. The site is still being read: ask again in a \
+         moment. So far it does not mention “rent” or “submarines”."
+    );
+    let unreadable = Library::build(&SiteFacts::default(), &[]).covering(Coverage::Unreadable);
+    assert_eq!(said(&unreadable), "No page of this site could be read, so its pages cannot answer that.");
+    for (coverage, promises) in [(Coverage::Partial, true), (Coverage::Unreadable, false), (Coverage::Whole, false)] {
+        let library = Library::build(&SiteFacts::default(), &[]).covering(coverage);
+        let Answer::Nothing { text, .. } = library.about(&ask("What is this site?", &[])) else { panic!() };
+        assert_eq!(text.contains("in a moment"), promises, "{text}");
+        assert_eq!(said(&library).contains("in a moment"), promises);
+    }
 }
 
 #[test]

@@ -162,10 +162,7 @@ impl Library {
             }
             // Never a guess: what was said fits none of them, or several.
             None => {
-                let text = format!(
-                    "Nothing on this site that answers the question fits {}.",
-                    plain::quoted(plain::shortened(said, 80))
-                );
+                let text = format!("{} {}.", self.unfitting(), plain::quoted(plain::shortened(said, 80)));
                 Answer::Nothing { text, follow_ups: labels }
             }
         }

@@ -13,7 +13,7 @@ use super::{
     perceived::{Fact, Perceived},
 };
 use crate::{
-    concierge::{Answer, Library, Question, Relevance, Turn},
+    concierge::{Answer, Coverage, Library, Question, Relevance, Turn},
     site::BuiltIn,
 };
 
@@ -71,6 +71,12 @@ pub(super) fn told(library: &Library, which: BuiltIn, query: &str, talk: &Talk<'
             .collect();
         data["total"] = items.len().into();
         data["items"] = items.into();
+    }
+    match library.coverage() {
+        Coverage::Whole => {}
+        Coverage::Partial | Coverage::Unreadable => {
+            data["coverage"] = json!({ "complete": false, "pages": library.pages() });
+        }
     }
     Told::of(StatusCode::OK, data.into())
 }

@@ -16,7 +16,7 @@ use std::{
 };
 
 use frontdesk_filters::{
-    concierge::Library,
+    concierge::{Coverage, Library},
     content::crawl::{Books, Ending, Rules},
     state::NotKept,
 };
@@ -54,9 +54,18 @@ pub struct Reader {
 struct Known {
     site: Option<Site>,
     books: Books,
-    /// What is published: the version of the books, and the configuration whose words were in it.
-    published: Option<(u64, String)>,
+    published: Option<Published>,
     due: Instant,
+}
+
+/// What answers rest on.
+#[derive(Clone, PartialEq, Eq)]
+struct Published {
+    /// Of the books.
+    version: u64,
+    /// Of the configuration whose words are in it.
+    hash: String,
+    coverage: Coverage,
 }
 
 /// What a round depends on: with another of these it begins anew.
@@ -132,8 +141,12 @@ impl Reader {
                     let known = self.known.lock();
                     (known.books.clone(), known.published.clone())
                 };
-                if published.is_some_and(|(_, hash)| hash != running.snapshot.hash) {
-                    self.show(&running, &books).await?;
+                if let Some(Published { coverage, .. }) = published.filter(|shown| shown.hash != running.snapshot.hash)
+                {
+                    match coverage {
+                        Coverage::Unreadable => self.show_unreadable(&running, books.version()).await?,
+                        _ => drop(self.show(&running, &books, coverage).await?),
+                    }
                 }
                 return Ok(());
             }
@@ -150,8 +163,8 @@ impl Reader {
                     Ok(Turn::Anothers) => {
                         let pages = self.known.lock().books.len();
                         self.live.note_reading(|reading| {
-                            *reading =
-                                Reading { stage: Stage::ByAnother, pages, has_ended: true, ..Reading::default() };
+                            let has_ended = reading.has_ended;
+                            *reading = Reading { stage: Stage::ByAnother, pages, has_ended, ..Reading::default() };
                         });
                         self.known.lock().due = Instant::now() + LOOKED.min(refresh);
                         return Ok(());
@@ -196,13 +209,28 @@ impl Reader {
     async fn with_others(&self, others: &mut Shared, running: &Arc<Running>) -> Result<Turn, NotShared> {
         let (news, at) = others.news().await?;
         if let Some(books) = news {
-            self.show(running, &books).await.map_err(NotShared::Failed)?;
+            let coverage = if at > 0 { Coverage::Whole } else { self.coverage() };
+            self.show(running, &books, coverage).await.map_err(NotShared::Failed)?;
         }
         if at > 0 {
+            self.live.note_reading(|reading| reading.has_ended = true);
+            let partial = {
+                let known = self.known.lock();
+                let is_partial = known.published.as_ref().is_some_and(|shown| shown.coverage == Coverage::Partial);
+                is_partial.then(|| known.books.clone())
+            };
+            if let Some(books) = partial {
+                self.show(running, &books, Coverage::Whole).await.map_err(NotShared::Failed)?;
+            }
             self.metrics.crawl_completed(UNIX_EPOCH + Duration::from_secs(at));
         }
         let refresh = running.snapshot.settings.content.refresh.as_secs();
         if at.saturating_add(refresh) > now() { Ok(Turn::Anothers) } else { Ok(others.turn().await?) }
+    }
+
+    /// How much of the site is known while it is read.
+    fn coverage(&self) -> Coverage {
+        if self.live.reading().has_ended { Coverage::Whole } else { Coverage::Partial }
     }
 
     /// What was known is of another site, or nobody wants to know it any more.

@@ -6,11 +6,11 @@ use std::{
 };
 
 use frontdesk_filters::{
-    concierge::{Library, SiteFacts},
+    concierge::{Coverage, Library, SiteFacts},
     content::{crawl::Books, llms::Contents},
 };
 
-use super::{Reader, shared::Shared};
+use super::{Published, Reader, shared::Shared};
 use crate::live::{Running, apart};
 
 /// How often pages are published while a round goes on; and no more than this part of the time goes into it.
@@ -19,7 +19,12 @@ const PUBLISHING_SHARE: u32 = 8;
 
 impl Reader {
     /// Publishes what is known by now; how long that took.
-    pub(super) async fn show(&self, running: &Arc<Running>, books: &Books) -> Result<Duration, String> {
+    pub(super) async fn show(
+        &self,
+        running: &Arc<Running>,
+        books: &Books,
+        coverage: Coverage,
+    ) -> Result<Duration, String> {
         let began = Instant::now();
         let (pages, version) = (books.pages(), books.version());
         let settings = &running.snapshot.settings;
@@ -27,6 +32,7 @@ impl Reader {
         let count = pages.len();
         let built = tokio::task::spawn_blocking(move || {
             let library = facts.map_or_else(Library::empty, |facts| Library::build(&facts, &pages));
+            let library = library.covering(coverage);
             (library, Contents::of(&pages))
         });
         let (library, contents) = built.await.map_err(|e| e.to_string())?;
@@ -34,8 +40,17 @@ impl Reader {
         self.publish(running, library, Some(contents)).await?;
         let mut known = self.known.lock();
         known.books = books.clone();
-        known.published = Some((version, running.snapshot.hash.clone()));
+        known.published = Some(Published { version, hash: running.snapshot.hash.clone(), coverage });
         Ok(began.elapsed())
+    }
+
+    /// Publishes that the site could not be read. What it may list later is not known, so its llms.txt stays as it is.
+    pub(super) async fn show_unreadable(&self, running: &Arc<Running>, version: u64) -> Result<(), String> {
+        let coverage = Coverage::Unreadable;
+        let library = Library::unread(&running.snapshot.settings).covering(coverage);
+        self.publish(running, library, None).await?;
+        self.known.lock().published = Some(Published { version, hash: running.snapshot.hash.clone(), coverage });
+        Ok(())
     }
 
     pub(super) async fn publish(

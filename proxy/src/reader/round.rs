@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use frontdesk_filters::concierge::Coverage;
 use frontdesk_filters::content::crawl::{Ask, Books, Crawl, Ending, Fetched, LeftOut, Name, Outcome};
 use http::{HeaderName, HeaderValue, header};
 use tokio::time::sleep;
@@ -76,7 +77,7 @@ impl Reader {
             self.note(&report, crawl.books(), Stage::UnderWay);
             self.left_out(&crawl.left_out());
             if news.are_due(crawl.books(), self.version()) {
-                news.took(self.show(&running, crawl.books()).await?);
+                news.took(self.show(&running, crawl.books(), self.coverage()).await?);
                 if let Some(others) = others.as_deref_mut().filter(|_| told.is_none_or(|at| at.elapsed() >= SHARED)) {
                     tell(others, crawl.books(), 0, true).await;
                     told = Some(Instant::now());
@@ -92,8 +93,18 @@ impl Reader {
         let name = crawl.name().cloned();
         let (books, ending) = crawl.finish();
         self.tell_name(name.as_ref(), &report, Some(&books));
-        if self.version() != Some(books.version()) && (!matches!(ending, Ending::Stopped(_)) || !books.is_empty()) {
-            self.show(&self.live.current(), &books).await?;
+        let coverage = match &ending {
+            _ if books.is_empty() => Coverage::Unreadable,
+            Ending::Complete | Ending::Spent => Coverage::Whole,
+            Ending::Stopped(_) => self.coverage(),
+        };
+        let shown = self.known.lock().published.as_ref().map(|shown| (shown.version, shown.coverage));
+        if shown != Some((books.version(), coverage)) {
+            let running = self.live.current();
+            match (&ending, books.is_empty()) {
+                (Ending::Stopped(_), true) => self.show_unreadable(&running, books.version()).await?,
+                _ => drop(self.show(&running, &books, coverage).await?),
+            }
         }
         if let (Some(others), Ending::Complete | Ending::Spent) = (others, &ending) {
             tell(others, &books, now(), books.version() != before).await;
@@ -152,7 +163,7 @@ impl Reader {
     }
 
     fn version(&self) -> Option<u64> {
-        self.known.lock().published.as_ref().map(|(version, _)| *version)
+        self.known.lock().published.as_ref().map(|shown| shown.version)
     }
 
     /// False when it is to be left: the process is to end, or another reads.

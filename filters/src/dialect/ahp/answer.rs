@@ -75,6 +75,8 @@ pub(super) struct Answer {
     follow_up: Value,
     /// What was found in it.
     flags: Vec<String>,
+    /// How much of the site it rests on, where that is not all.
+    coverage: Value,
 }
 
 impl Answer {
@@ -83,7 +85,8 @@ impl Answer {
         let kind = Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: None };
         let (text, tokens) = words::cut(text.to_owned(), u64::MAX);
         let spent = Spent::Answer(tokens);
-        Self { text, spent, kind, payload: None, sources: Value::Null, follow_up: Value::Null, flags: Vec::new() }
+        let (sources, follow_up, coverage) = (Value::Null, Value::Null, Value::Null);
+        Self { text, spent, kind, payload: None, sources, follow_up, flags: Vec::new(), coverage }
     }
 
     /// Of what the desk did.
@@ -132,12 +135,14 @@ impl Answer {
         let beside = [payload.as_ref(), Some(&sources), Some(&follow_up)].into_iter().flatten();
         tokens += beside.filter(|value| !value.is_null()).map(|value| value.to_string().len() as u64 / 4).sum::<u64>();
         let flags = done.told.flags.told().to_vec();
+        let from_pages = listed.mode == Mode::Two && !listed.is_concierge;
+        let coverage = said.get("coverage").filter(|_| from_pages).cloned().unwrap_or_default();
         // An operator's own concierge knows better what it took.
         if let Some(own) = data["meta"]["tokens_used"].as_u64().filter(|_| theirs.is_some() && enveloped) {
             let spent = Spent::All(own.min(MOST_TOLD));
-            return Self { text, spent, kind, payload, sources, follow_up, flags };
+            return Self { text, spent, kind, payload, sources, follow_up, flags, coverage };
         }
-        Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up, flags }
+        Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up, flags, coverage }
     }
 
     /// The same in a person's words.
@@ -177,6 +182,9 @@ impl Answer {
         }
         if !self.flags.is_empty() {
             meta["flags"] = json!(self.flags);
+        }
+        if !self.coverage.is_null() {
+            meta["coverage"] = self.coverage.clone();
         }
         if listed.mode == Mode::Three {
             meta["tools_used"] = json!([listed.name]);

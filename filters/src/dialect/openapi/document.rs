@@ -209,6 +209,10 @@ fn answer() -> Value {
                 "mode": { "type": "string" },
                 "cached": { "type": "boolean" },
                 "tokens_used": { "type": "integer" },
+                "coverage": object(json!({
+                    "complete": { "type": "boolean" },
+                    "pages": { "type": "integer" },
+                })),
             })),
         },
     })
