@@ -14,7 +14,9 @@ mod words;
 use std::collections::HashSet;
 
 use segment::{Segment, decoded};
-use words::{ACTION_SEGMENTS, DESTROYERS, DOCUMENTS, DOUBTFUL_BEFORE_ID, HOSTS_OF_DOCUMENTS, MODIFIERS, SWITCHES};
+use words::{
+    ACTION_SEGMENTS, CARTS, DESTROYERS, DOCUMENTS, DOUBTFUL_BEFORE_ID, HOSTS_OF_DOCUMENTS, MODIFIERS, SWITCHES,
+};
 
 /// Segments behind a verb that are looked past: identifiers, `up`, `confirm`.
 const MOST_BEHIND: usize = 4;
@@ -56,7 +58,7 @@ pub(super) fn verdict(target: &str, documents: bool) -> Verdict {
 
 /// Whether everything under a host's name is a document: `docs.example.com`.
 pub(super) fn is_of_documents(host: &str) -> bool {
-    host.split_once('.').is_some_and(|(label, _)| HOSTS_OF_DOCUMENTS.contains(&label.to_ascii_lowercase().as_str()))
+    host.split_once('.').is_some_and(|(label, _)| HOSTS_OF_DOCUMENTS.contains(&label.to_ascii_lowercase()))
 }
 
 /// Whether a link that is called so (`Delete`, `Log out`) acts by its name, and does not stand among documents.
@@ -64,7 +66,7 @@ pub(in crate::content) fn is_called_so(label: &str, target: &str) -> bool {
     // A count may stand behind it.
     let label = label.trim_matches(|c: char| !c.is_alphabetic()).replace('.', " ");
     let label = Segment::of(&label);
-    let is_switch = SWITCHES.contains(&label.joined.as_str());
+    let is_switch = SWITCHES.contains(&label.joined);
     label.is_verb() && !is_switch && {
         let address = Address::of(target, false);
         !address.is_document(address.segments.len())
@@ -131,10 +133,10 @@ impl Address {
     /// Where in the path a verb would act.
     fn verbs(&self) -> Vec<usize> {
         let Some(last) = self.segments.len().checked_sub(1) else { return Vec::new() };
-        let destroys = |at: usize| DESTROYERS.contains(&self.segments[at].joined.as_str());
+        let destroys = |at: usize| DESTROYERS.contains(&self.segments[at].joined);
         let mut found = vec![last, self.named()];
         // Whatever stands alone behind a verb is what it acts on.
-        found.extend(last.checked_sub(1).filter(|at| !SWITCHES.contains(&self.segments[*at].joined.as_str())));
+        found.extend(last.checked_sub(1).filter(|at| !SWITCHES.contains(&self.segments[*at].joined)));
         found.extend((destroys(0)).then_some(0));
         if self.segments[last].is_id {
             found.extend((last.saturating_sub(MOST_BEHIND)..last).filter(|at| destroys(*at)));
@@ -147,7 +149,7 @@ impl Address {
     /// The last segment that is neither an identifier nor a modifier.
     fn named(&self) -> usize {
         let last = self.segments.len().saturating_sub(1);
-        let behind = |segment: &&Segment| segment.is_id || MODIFIERS.contains(&segment.joined.as_str());
+        let behind = |segment: &&Segment| segment.is_id || MODIFIERS.contains(&segment.joined);
         last - self.segments.iter().rev().take_while(behind).take(MOST_BEHIND).count().min(last)
     }
 
@@ -155,7 +157,8 @@ impl Address {
     fn at(&self, at: usize) -> Verdict {
         let segment = &self.segments[at];
         let before = at.checked_sub(1).map(|before| &self.segments[before]);
-        let told = before.is_some_and(|before| ACTION_SEGMENTS.contains(&before.joined.as_str()));
+        let told =
+            before.is_some_and(|before| ACTION_SEGMENTS.contains(&before.joined) || CARTS.contains(&before.joined));
         if told && (segment.is_verb() || segment.is_doubtful()) {
             return Verdict::Acts;
         }
@@ -185,11 +188,15 @@ impl Address {
     /// `/posts/2/edit`, `/edit/2`, `/edit?id=2`.
     fn doubtful_acts(&self) -> bool {
         let Some(last) = self.segments.len().checked_sub(1) else { return false };
-        if self.segments[last].is_doubtful() && (self.id_before(last) || !self.parameters.is_empty()) {
+        let is_called = |segment: &Segment| segment.is_doubtful() && !self.parameters.is_empty();
+        if self.segments[last].is_program_that_acts()
+            || is_called(&self.segments[last])
+            || self.segments[last].is_doubtful() && self.id_before(last)
+        {
             return true;
         }
         let at = self.named();
-        let before_id = DOUBTFUL_BEFORE_ID.contains(&self.segments[at].joined.as_str());
+        let before_id = DOUBTFUL_BEFORE_ID.contains(&self.segments[at].joined);
         at < last && before_id && !self.is_document(at) && !self.segments[at + 1].is_year
     }
 
@@ -198,12 +205,12 @@ impl Address {
         let Some(before) = at.checked_sub(1).filter(|before| self.segments[*before].is_id) else { return false };
         let above = &self.segments[..before];
         let dated = self.segments[before].is_year || above.iter().rev().take(2).any(|segment| segment.is_year);
-        let versioned = above.last().is_some_and(|segment| DOCUMENTS.contains(&segment.joined.as_str()));
+        let versioned = above.last().is_some_and(|segment| DOCUMENTS.contains(&segment.joined));
         !dated && !versioned
     }
 
     fn is_document(&self, at: usize) -> bool {
         let above = self.segments[..at].iter();
-        self.documents || above.clone().any(|s| DOCUMENTS.contains(&s.joined.as_str()) || s.is_version)
+        self.documents || above.clone().any(|s| DOCUMENTS.contains(&s.joined) || s.is_version)
     }
 }

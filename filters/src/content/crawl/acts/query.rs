@@ -3,7 +3,8 @@
 use super::{
     segment::{Segment, decoded, is_verb, words},
     words::{
-        ACTION_KEYS, DESTROYERS, DOUBTFUL_KEYS, NUMBERED_KEYS, PARTS_OF_TOKENS, READING, SEARCHES, SWITCHES, TOKENS,
+        ACTION_KEYS, DESTROYERS, DOUBTFUL_KEYS, List, NUMBERED_KEYS, PARTS_OF_TOKENS, READING, SEARCHES, SWITCHES,
+        TOKENS,
     },
 };
 
@@ -23,16 +24,16 @@ fn key_acts(key: &str) -> bool {
     let words = words(key);
     let joined = words.concat();
     let ends = [words.first(), words.last()];
-    TOKENS.contains(&joined.as_str())
+    TOKENS.contains(&joined)
         || PARTS_OF_TOKENS.iter().any(|part| joined.contains(part))
-        || DOUBTFUL_KEYS.contains(&joined.as_str())
+        || DOUBTFUL_KEYS.contains(&joined)
         || ends.into_iter().flatten().any(|word| is_verb(word))
-        || segments(key).any(|segment| segment.is_verb() && !SWITCHES.contains(&segment.joined.as_str()))
+        || segments(key).any(|segment| segment.is_verb() && !SWITCHES.contains(&segment.joined))
 }
 
 fn value_acts(key: &str, value: &str) -> bool {
     let key_words = words(key);
-    let is = |list: &[&str]| key_words.last().is_some_and(|word| list.contains(&word.as_str()));
+    let is = |list: List| key_words.last().is_some_and(|word| list.contains(word));
     let value = value.trim();
     if is(ACTION_KEYS) && !value.is_empty() {
         let said = words(value);

@@ -3,8 +3,8 @@
 use percent_encoding::percent_decode_str;
 
 use super::words::{
-    AFTER_VERBS, BEFORE_VERBS, DOUBTFUL, DOUBTFUL_BEFORE_ID, GLUED_TO_VERBS, PROGRAMS, SWITCHES, VERBS,
-    VERBS_BELOW_ROOT, WRITTEN,
+    AFTER_VERBS, BEFORE_VERBS, DOUBTFUL, DOUBTFUL_BEFORE_ID, GLUED_TO_VERBS, List, PROGRAMS, PROGRAMS_THAT_ACT,
+    SWITCHES, VERBS, VERBS_BELOW_ROOT, WRITTEN,
 };
 
 /// How often something may be percent-encoded.
@@ -15,7 +15,7 @@ const LONGEST_ENDING: usize = 6;
 const SHORTEST_ID: usize = 12;
 const DIGITS_OF_ID: usize = 3;
 /// Sign out is also said of somebody: `user-logout`.
-const SESSIONS: &[&str] = &["logout", "signout", "logoff", "signoff", "unsubscribe"];
+const SESSIONS: [&str; 5] = ["logout", "signout", "logoff", "signoff", "unsubscribe"];
 
 #[derive(Debug)]
 pub(super) struct Segment {
@@ -47,7 +47,7 @@ impl Segment {
         });
         let (name, ending) = parts.map_or((name, None), |(name, ending)| (name, Some(ending.to_lowercase())));
         let words = words(name);
-        let is = |endings: &[&str]| ending.as_deref().is_some_and(|ending| endings.contains(&ending));
+        let is = |endings: List| ending.as_deref().is_some_and(|ending| endings.contains(ending));
         let number = name.parse::<u64>().ok().filter(|_| name.bytes().all(|b| b.is_ascii_digit()));
         Self {
             joined: words.concat(),
@@ -65,23 +65,25 @@ impl Segment {
     /// Whether the whole segment says to do something.
     pub(super) fn is_verb(&self) -> bool {
         is_verb(&self.joined)
-            || SWITCHES.contains(&self.joined.as_str())
+            || SWITCHES.contains(&self.joined)
             || self.ending.as_deref().is_some_and(is_verb)
             || self.is_of_session()
-            || self
-                .core()
-                .is_some_and(|(core, all)| is_verb(&core) || all && DOUBTFUL_BEFORE_ID.contains(&core.as_str()))
+            || self.core().is_some_and(|(core, all)| is_verb(&core) || all && DOUBTFUL_BEFORE_ID.contains(&core))
     }
 
     /// Whether it is a verb after which pages at the root of a site are called.
     pub(super) fn is_verb_below_root(&self) -> bool {
-        let is = |word: &str| VERBS_BELOW_ROOT.contains(&word);
+        let is = |word: &str| VERBS_BELOW_ROOT.contains(word);
         is(&self.joined) || self.core().is_some_and(|(core, all)| is(&core) && !all)
     }
 
+    /// Whether it is a program that is called like a doubtful verb: `update.php`.
+    pub(super) fn is_program_that_acts(&self) -> bool {
+        self.is_program && PROGRAMS_THAT_ACT.contains(&self.joined)
+    }
+
     pub(super) fn is_doubtful(&self) -> bool {
-        DOUBTFUL.contains(&self.joined.as_str())
-            || self.core().is_some_and(|(core, _)| DOUBTFUL.contains(&core.as_str()))
+        DOUBTFUL.contains(&self.joined) || self.core().is_some_and(|(core, _)| DOUBTFUL.contains(&core))
     }
 
     /// Whether it begins or ends with a verb and is not the title of a page.
@@ -90,7 +92,7 @@ impl Segment {
     }
 
     pub(super) fn has_doubtful_verb(&self) -> bool {
-        !self.is_title && self.ends_are(&|word| DOUBTFUL.contains(&word))
+        !self.is_title && self.ends_are(&|word| DOUBTFUL.contains(word))
     }
 
     fn ends_are(&self, verb: &dyn Fn(&str) -> bool) -> bool {
@@ -109,13 +111,13 @@ impl Segment {
     fn core(&self) -> Option<(String, bool)> {
         if let [word] = self.words.as_slice() {
             let glued =
-                |end: &&str| word.strip_suffix(*end).is_some_and(|verb| is_verb(verb) || DOUBTFUL.contains(&verb));
-            let end = GLUED_TO_VERBS.iter().copied().find(glued)?;
+                |end: &&str| word.strip_suffix(*end).is_some_and(|verb| is_verb(verb) || DOUBTFUL.contains(verb));
+            let end = GLUED_TO_VERBS.iter().find(glued)?;
             return Some((word[..word.len() - end.len()].to_owned(), end == "all"));
         }
-        let before = self.words.iter().take_while(|word| BEFORE_VERBS.contains(&word.as_str())).count();
+        let before = self.words.iter().take_while(|word| BEFORE_VERBS.contains(word)).count();
         let rest = &self.words[before..];
-        let after = rest.iter().rev().take_while(|word| AFTER_VERBS.contains(&word.as_str())).count();
+        let after = rest.iter().rev().take_while(|word| AFTER_VERBS.contains(word)).count();
         let core = &rest[..rest.len() - after];
         let all = rest[core.len()..].iter().any(|word| word == "all");
         (!core.is_empty() && core.len() < self.words.len()).then(|| (core.concat(), all))
@@ -123,7 +125,7 @@ impl Segment {
 }
 
 pub(super) fn is_verb(word: &str) -> bool {
-    VERBS.contains(&word) || VERBS_BELOW_ROOT.contains(&word)
+    VERBS.contains(word) || VERBS_BELOW_ROOT.contains(word)
 }
 
 /// Percent-decoded, also where it was encoded more than once; `+` is a blank.

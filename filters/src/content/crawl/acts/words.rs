@@ -1,606 +1,148 @@
 //! The words by which an address is recognised as one that acts. Each is written without separators: "logout" stands for
 //! `log-out`, `log_out` and `logOut` too.
 
+/// Words, with blanks between them.
+#[derive(Clone, Copy)]
+pub(super) struct List(&'static str);
+
+impl List {
+    pub(super) fn contains(self, word: &str) -> bool {
+        self.iter().any(|known| known == word)
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = &'static str> {
+        self.0.split_ascii_whitespace()
+    }
+}
+
 /// Verbs that change or end something. One of them as a whole segment at the end of a path acts.
-pub(super) const VERBS: &[&str] = &[
-    // Removing.
-    "delete",
-    "del",
-    "remove",
-    "rm",
-    "destroy",
-    "purge",
-    "erase",
-    "wipe",
-    "discard",
-    "drop",
-    "truncate",
-    "clear",
-    "flush",
-    "empty",
-    "vacuum",
-    "trash",
-    "untrash",
-    "undelete",
-    "unlink",
-    "prune",
-    "revoke",
-    "expunge",
-    // Processes, machines and devices.
-    "stop",
-    "restart",
-    "reboot",
-    "shutdown",
-    "poweroff",
-    "powerdown",
-    "powercycle",
-    "halt",
-    "kill",
-    "terminate",
-    "abort",
-    "suspend",
-    "unpause",
-    "pause",
-    "reset",
-    "rollback",
-    "requeue",
-    "rerun",
-    "redeploy",
-    "runnow",
-    "buildnow",
-    "trigger",
-    "toggle",
-    "factoryreset",
-    "impersonate",
-    "switchuser",
-    // Sessions and subscriptions.
-    "logout",
-    "logoff",
-    "signout",
-    "signoff",
-    "endsession",
-    "unsubscribe",
-    "optout",
-    "unfollow",
-    "unlike",
-    // Votes, lists and messages.
-    "upvote",
-    "downvote",
-    "votedown",
-    "voteup",
-    "thumbsup",
-    "thumbsdown",
-    "dislike",
-    "unfavorite",
-    "unfavourite",
-    "unstar",
-    "unpin",
-    "unbookmark",
-    "unarchive",
-    "unpublish",
-    "unlock",
-    "unban",
-    "unblock",
-    "unmute",
-    "markread",
-    "markunread",
-    "markasread",
-    "markasunread",
-    "markallread",
-    "markallasread",
-    "markdone",
-    "markasdone",
-    "moveup",
-    "movedown",
-    "dismiss",
-    "disapprove",
-    "reject",
-    "decline",
-    "deactivate",
-    // Shops.
-    "addtocart",
-    "addtobasket",
-    "addtobag",
-    "addtowishlist",
-    "addtocompare",
-    "addtofavorites",
-    "addtofavourites",
-    "removefromcart",
-    "removefrombasket",
-    "removefromwishlist",
-    "emptycart",
-    "emptybasket",
-    "emptytrash",
-    "emptybin",
-    "buynow",
-    // The same in other languages.
-    "abmelden",
-    "ausloggen",
-    "löschen",
-    "loeschen",
-    "entfernen",
-    "stoppen",
-    "beenden",
-    "neustarten",
-    "abbestellen",
-    "deconnexion",
-    "déconnexion",
-    "sedeconnecter",
-    "supprimer",
-    "effacer",
-    "arreter",
-    "arrêter",
-    "redemarrer",
-    "redémarrer",
-    "desabonner",
-    "désabonner",
-    "cerrarsesion",
-    "cerrarsesión",
-    "eliminar",
-    "borrar",
-    "detener",
-    "reiniciar",
-    "desconectar",
-    "sair",
-    "excluir",
-    "apagar",
-    "cancellare",
-    "elimina",
-    "disconnetti",
-    "uitloggen",
-    "afmelden",
-    "verwijderen",
-    "wyloguj",
-    "usun",
-    "usuń",
-    "odhlasit",
-    "odhlásit",
-    "smazat",
-    "loggaut",
-    "loggut",
-    "logud",
-    "slett",
-    "slet",
-    "выход",
-    "выйти",
-    "удалить",
-    "退出",
-    "登出",
-    "注销",
-    "删除",
-    "刪除",
-    "ログアウト",
-    "削除",
-    "로그아웃",
-    "삭제",
-];
+pub(super) const VERBS: List = List(
+    "delete del remove rm destroy purge erase wipe discard drop truncate clear flush empty vacuum trash untrash \
+     undelete unlink prune revoke expunge stop restart reboot shutdown poweroff powerdown powercycle halt kill \
+     terminate abort suspend unpause pause reset rollback requeue rerun redeploy runnow buildnow trigger toggle \
+     factoryreset impersonate switchuser logout logoff signout signoff endsession unsubscribe optout unfollow \
+     unlike upvote downvote votedown voteup thumbsup thumbsdown dislike unfavorite unfavourite unstar unpin \
+     unbookmark unarchive unpublish unlock unban unblock unmute markread markunread markasread markasunread \
+     markallread markallasread markdone markasdone moveup movedown dismiss disapprove reject decline deactivate \
+     addtocart addtobasket addtobag addtowishlist addtocompare addtofavorites addtofavourites removefromcart \
+     removefrombasket removefromwishlist emptycart emptybasket emptytrash emptybin buynow abmelden ausloggen \
+     löschen loeschen entfernen stoppen beenden neustarten abbestellen deconnexion déconnexion sedeconnecter \
+     supprimer effacer arreter arrêter redemarrer redémarrer desabonner désabonner cerrarsesion cerrarsesión \
+     eliminar borrar detener reiniciar desconectar sair excluir apagar cancellare elimina disconnetti uitloggen \
+     afmelden verwijderen wyloguj usun usuń odhlasit odhlásit smazat loggaut loggut logud slett slet выход выйти \
+     удалить 退出 登出 注销 删除 刪除 ログアウト 削除 로그아웃 삭제 cron exit quit unwatch markall markseen safeexit quietdown",
+);
 
 /// Switches: they act as a whole segment, and are no part of a longer name.
-pub(super) const SWITCHES: &[&str] = &["on", "off"];
+pub(super) const SWITCHES: List = List("on off");
 
 /// The same verbs, but a page at the root of a site is often called so (`/vote`, `/activate`): they act below something,
 /// or above something.
-pub(super) const VERBS_BELOW_ROOT: &[&str] = &[
-    "cancel",
-    "like",
-    "follow",
-    "vote",
-    "ban",
-    "block",
-    "mute",
-    "approve",
-    "enable",
-    "disable",
-    "activate",
-    "execute",
-    "exec",
-    "kick",
-    "snooze",
-    "acknowledge",
-    "ack",
-    "retry",
-    "favorite",
-    "favourite",
-    "retweet",
-    "repost",
-    "unshare",
-];
+pub(super) const VERBS_BELOW_ROOT: List = List(
+    "cancel like follow vote ban block mute approve enable disable activate execute exec kick snooze acknowledge \
+     ack retry favorite favourite retweet repost unshare",
+);
 
 /// These act wherever they begin a path, and wherever an identifier stands at the end of what follows.
-pub(super) const DESTROYERS: &[&str] = &[
-    "delete",
-    "remove",
-    "destroy",
-    "erase",
-    "purge",
-    "kill",
-    "logout",
-    "logoff",
-    "signout",
-    "unsubscribe",
-    "upvote",
-    "downvote",
-    "vote",
-    "unfollow",
-    "markread",
-    "markasread",
-    "addtocart",
-    "addtowishlist",
-];
+pub(super) const DESTROYERS: List = List(
+    "delete remove destroy erase purge kill logout logoff signout unsubscribe upvote downvote vote unfollow \
+     markread markasread addtocart addtowishlist",
+);
 
 /// Verbs that are names of ordinary pages as well (`/docs/install`, `/start`): they act after an identifier
 /// (`/posts/2/edit`), with a query, or beside a verb of the other lists on the same thing.
-pub(super) const DOUBTFUL: &[&str] = &[
-    "start",
-    "run",
-    "install",
-    "uninstall",
-    "upgrade",
-    "update",
-    "edit",
-    "modify",
-    "launch",
-    "deploy",
-    "publish",
-    "restore",
-    "resume",
-    "open",
-    "close",
-    "reopen",
-    "move",
-    "copy",
-    "clone",
-    "duplicate",
-    "merge",
-    "lock",
-    "accept",
-    "deny",
-    "confirm",
-    "submit",
-    "send",
-    "resend",
-    "save",
-    "create",
-    "add",
-    "insert",
-    "join",
-    "leave",
-    "star",
-    "pin",
-    "bookmark",
-    "subscribe",
-    "share",
-    "report",
-    "flag",
-    "archive",
-    "claim",
-    "release",
-    "revert",
-    "undo",
-    "redo",
-    "sync",
-    "refresh",
-    "reload",
-    "rebuild",
-    "reindex",
-    "build",
-    "rotate",
-    "renew",
-    "extend",
-    "buy",
-    "purchase",
-    "order",
-    "checkout",
-    "pay",
-    "apply",
-    "assign",
-    "unassign",
-    "promote",
-    "demote",
-    "invite",
-    "wake",
-    "ping",
-    "test",
-    "import",
-    "load",
-    "download",
-    "rename",
-    "transfer",
-    "verify",
-    "complete",
-    "finish",
-    "done",
-    "process",
-];
+pub(super) const DOUBTFUL: List = List(
+    "start run install uninstall upgrade update edit modify launch deploy publish restore resume open close reopen \
+     move copy clone duplicate merge lock accept deny confirm submit send resend save create add insert join leave \
+     star pin bookmark subscribe share report flag archive claim release revert undo redo sync refresh reload \
+     rebuild reindex build rotate renew extend buy purchase order checkout pay apply assign unassign promote demote \
+     invite wake ping test import load download rename transfer verify complete finish done process watch rate \
+     compact cleanup drain optimize scan rescan increase decrease check uncheck undone",
+);
 
 /// Those of them that act before an identifier as well (`/edit/3`); of the others pages are listed so (`/archive/3`).
-pub(super) const DOUBTFUL_BEFORE_ID: &[&str] = &[
-    "start",
-    "run",
-    "install",
-    "uninstall",
-    "upgrade",
-    "update",
-    "edit",
-    "modify",
-    "launch",
-    "publish",
-    "restore",
-    "resume",
-    "close",
-    "reopen",
-    "accept",
-    "deny",
-    "submit",
-    "send",
-    "resend",
-    "subscribe",
-    "retry",
-    "buy",
-    "clone",
-    "duplicate",
-    "undo",
-    "revert",
-    "assign",
-    "unassign",
-    "promote",
-    "demote",
-];
+pub(super) const DOUBTFUL_BEFORE_ID: List = List(
+    "start run install uninstall upgrade update edit modify launch publish restore resume close reopen accept deny \
+     submit send resend subscribe retry buy clone duplicate undo revert assign unassign promote demote complete \
+     finish done undone add pin join leave merge rename watch rate increase decrease",
+);
 
 /// As the name of a parameter these act too; others of the doubtful ones turn pages (`?start=20`).
-pub(super) const DOUBTFUL_KEYS: &[&str] = &[
-    "run",
-    "install",
-    "upgrade",
-    "update",
-    "edit",
-    "modify",
-    "publish",
-    "restore",
-    "submit",
-    "send",
-    "save",
-    "create",
-    "add",
-    "insert",
-    "buy",
-    "purchase",
-    "checkout",
-    "pay",
-    "subscribe",
-    "confirm",
-    "accept",
-    "launch",
-    "deploy",
-    "rebuild",
-    "reindex",
-    "rename",
-    "invite",
-];
+pub(super) const DOUBTFUL_KEYS: List = List(
+    "run install upgrade update edit modify publish restore submit send save create add insert buy purchase \
+     checkout pay subscribe confirm accept launch deploy rebuild reindex rename invite",
+);
 
 /// What stands before a verb and changes nothing about it: `doDelete`, `bulk-delete`.
-pub(super) const BEFORE_VERBS: &[&str] = &[
-    "do", "ajax", "action", "handle", "process", "confirm", "bulk", "mass", "batch", "force", "quick", "admin", "cmd",
-];
+pub(super) const BEFORE_VERBS: List =
+    List("do ajax action handle process confirm bulk mass batch force quick admin cmd safe wp");
 
 /// What stands behind a verb as a thing of its own kind: `stopall`, `clear-cache`, `delete-confirm`.
-pub(super) const AFTER_VERBS: &[&str] = &[
-    "all",
-    "now",
-    "log",
-    "logs",
-    "cache",
-    "caches",
-    "history",
-    "session",
-    "sessions",
-    "trash",
-    "queue",
-    "queues",
-    "database",
-    "db",
-    "data",
-    "cart",
-    "basket",
-    "everything",
-    "selected",
-    "confirm",
-    "confirmed",
-    "action",
-    "ajax",
-    "handler",
-    "submit",
-    "cookies",
-    "notifications",
-    "server",
-    "service",
-    "services",
-    "process",
-    "processes",
-    "device",
-    "system",
-];
+pub(super) const AFTER_VERBS: List = List(
+    "all now log logs cache caches history session sessions trash queue queues database db data cart basket \
+     everything selected confirm confirmed action ajax handler submit cookies notifications server service services \
+     process processes device system",
+);
 
 /// Those that are written in one word with their verb.
-pub(super) const GLUED_TO_VERBS: &[&str] = &["all", "log", "logs", "cache", "now", "data", "queue"];
+pub(super) const GLUED_TO_VERBS: List = List("all log logs cache now data queue");
 
 /// What stands behind a verb in segments of their own and changes nothing about it: `/vote/up/7`.
-pub(super) const MODIFIERS: &[&str] = &[
-    "up",
-    "down",
-    "yes",
-    "no",
-    "true",
-    "false",
-    "confirm",
-    "confirmed",
-    "now",
-    "all",
-    "ok",
-    "force",
-    "on",
-    "off",
-    "read",
-    "unread",
-    "ajax",
-    "json",
-];
+pub(super) const MODIFIERS: List =
+    List("up down yes no true false confirm confirmed now all ok force on off read unread ajax json");
 
 /// Parameters that say what is to be done, and segments that do (`/action/start`).
-pub(super) const ACTION_KEYS: &[&str] = &[
-    "action",
-    "act",
-    "do",
-    "cmd",
-    "command",
-    "op",
-    "oper",
-    "operation",
-    "task",
-    "method",
-    "func",
-    "function",
-    "fn",
-    "fuseaction",
-    "event",
-    "todo",
-    "job",
-    "exec",
-    "execute",
-    "dispatch",
-    "actionname",
-    "perform",
-];
-pub(super) const ACTION_SEGMENTS: &[&str] = &["action", "do", "cmd", "op", "perform"];
+pub(super) const ACTION_KEYS: List = List(
+    "action act do cmd command op oper operation task method func function fn fuseaction event todo job exec \
+     execute dispatch actionname perform",
+);
+pub(super) const ACTION_SEGMENTS: List = List("action do cmd op perform");
+
+/// Things that are filled and emptied: below them the doubtful verbs act (`/cart/add/sku`).
+pub(super) const CARTS: List =
+    List("cart basket bag wishlist compare favorites favourites watchlist bookmarks queue playlist");
+
+/// Doubtful verbs that act where a program is called so: `update.php`.
+pub(super) const PROGRAMS_THAT_ACT: List = List(
+    "run install uninstall upgrade update edit modify publish restore resume submit save apply rebuild reindex sync \
+     import migrate deploy",
+);
 
 /// Those of which a number is the name of something, and nothing to do.
-pub(super) const NUMBERED_KEYS: &[&str] = &["task", "job", "event", "function", "method"];
+pub(super) const NUMBERED_KEYS: List = List("task job event function method");
 
 /// What such a parameter may say where only something is shown.
-pub(super) const READING: &[&str] = &[
-    "view",
-    "show",
-    "list",
-    "index",
-    "read",
-    "display",
-    "browse",
-    "search",
-    "find",
-    "print",
-    "detail",
-    "info",
-    "help",
-    "home",
-    "page",
-    "get",
-    "diff",
-    "raw",
-    "source",
-    "rss",
-    "feed",
-    "about",
-    "preview",
-    "overview",
-    "default",
-    "main",
-    "history",
-    "compare",
-    "article",
-    "post",
-    "product",
-    "item",
-    "news",
-    "topic",
-    "thread",
-    "forum",
-    "profile",
-    "contact",
-    "faq",
-    "category",
-    "gallery",
-    "image",
-    "photo",
-    "video",
-    "story",
-    "blog",
-    "shop",
-    "catalog",
-    "section",
-    "archive",
-    "sitemap",
-    "terms",
-    "privacy",
-    "team",
-    "portfolio",
-    "services",
-    "entry",
-    "document",
-    "wiki",
-    "member",
-    "user",
-];
+pub(super) const READING: List = List(
+    "view show list index read display browse search find print detail info help home page get diff raw source rss \
+     feed about preview overview default main history compare article post product item news topic thread forum \
+     profile contact faq category gallery image photo video story blog shop catalog section archive sitemap terms \
+     privacy team portfolio services entry document wiki member user",
+);
 
 /// Parameters in which somebody searches: what they say is a word, and nothing to do.
-pub(super) const SEARCHES: &[&str] =
-    &["q", "s", "query", "search", "keyword", "keywords", "term", "terms", "tag", "tags", "text", "find"];
+pub(super) const SEARCHES: List = List("q s query search keyword keywords term terms tag tags text find");
 
 /// Parameters that make a link one person's, or one that a form would send.
-pub(super) const TOKENS: &[&str] = &[
-    "token",
-    "crumb",
-    "ticket",
-    "sig",
-    "signature",
-    "hash",
-    "secret",
-    "password",
-    "passwd",
-    "apikey",
-    "accesstoken",
-    "otp",
-    "key",
-];
-pub(super) const PARTS_OF_TOKENS: &[&str] =
-    &["nonce", "csrf", "xsrf", "authenticitytoken", "sesskey", "formkey", "requesttoken", "antiforgery", "formtoken"];
+pub(super) const TOKENS: List =
+    List("token crumb ticket sig signature hash secret password passwd apikey accesstoken otp key");
+pub(super) const PARTS_OF_TOKENS: List =
+    List("nonce csrf xsrf authenticitytoken sesskey formkey requesttoken antiforgery formtoken");
 
 /// Segments below which documents stand.
-pub(super) const DOCUMENTS: &[&str] = &[
-    "docs",
-    "doc",
-    "documentation",
-    "reference",
-    "apireference",
-    "referenceguide",
-    "manual",
-    "man",
-    "manpages",
-    "guide",
-    "guides",
-    "userguide",
-    "tutorial",
-    "tutorials",
-    "handbook",
-    "howto",
-    "learn",
-    "latest",
-    "stable",
-    "methods",
-    "cli",
-    "kb",
-    "help",
-];
+pub(super) const DOCUMENTS: List = List(
+    "docs doc documentation reference apireference referenceguide manual man manpages guide guides userguide \
+     tutorial tutorials handbook howto learn latest stable methods cli kb help",
+);
 
 /// First labels of names under which there are documents only.
-pub(super) const HOSTS_OF_DOCUMENTS: &[&str] =
-    &["docs", "doc", "documentation", "help", "developer", "developers", "learn", "manual", "reference"];
+pub(super) const HOSTS_OF_DOCUMENTS: List =
+    List("docs doc documentation help developer developers learn manual reference");
 
 /// Endings of programs, by which a path is not the name of a document.
-pub(super) const PROGRAMS: &[&str] = &[
-    "php", "php3", "php4", "php5", "phtml", "asp", "aspx", "ashx", "asmx", "axd", "jsp", "jspx", "jspa", "do",
-    "action", "cgi", "fcgi", "pl", "py", "rb", "cfm", "cfml", "dll", "exe", "faces", "jsf", "seam", "ajax", "api",
-    "pcgi", "lua",
-];
+pub(super) const PROGRAMS: List = List(
+    "php php3 php4 php5 phtml asp aspx ashx asmx axd jsp jspx jspa do action cgi fcgi pl py rb cfm cfml dll exe \
+     faces jsf seam ajax api pcgi lua",
+);
 
 /// Endings of documents.
-pub(super) const WRITTEN: &[&str] = &["html", "htm", "md", "xhtml", "shtml", "txt"];
+pub(super) const WRITTEN: List = List("html htm md xhtml shtml txt");
