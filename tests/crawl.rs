@@ -523,7 +523,7 @@ async fn crawl_that_has_not_ended_denies_nothing() {
         answer.starts_with("Nothing on this site answers that.") && said["meta"].get("coverage").is_none()
     })
     .await;
-    let said = asked(&desk, "Do you rent submarines?").await;
+    let said = asked(&desk, "What is the page on submarines about?").await;
     assert!(said["response"]["sources"][0]["url"].as_str().is_some_and(|url| url.ends_with("/submarines")), "{said}");
 }
 

@@ -172,6 +172,8 @@ pub struct Content {
     pub rate: Rate,
     /// How often the site is read anew, and the well-known paths are probed for documents of the site's own.
     pub refresh: Duration,
+    /// The operator wrote `refresh`; else the site is read less often where that costs it much.
+    pub refresh_is_chosen: bool,
 }
 
 /// `[content_signals]`.

@@ -30,11 +30,13 @@ use crate::{
     upstream::Pool,
 };
 use round::Left;
-use shared::{LOOKED, Shared, Turn};
+use shared::{KEPT_READINGS, LOOKED, Shared, Turn};
 
 /// How soon a site is read again that could not be: when nothing is known of it, and when something is.
 const AGAIN_FIRST: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_secs(60);
+/// How soon a site is read again that does not say what has changed, where nobody chose another time.
+const UNTOLD: Duration = Duration::from_secs(24 * 3600);
 /// Whoever reads the site.
 pub struct Reader {
     live: Arc<Live>,
@@ -150,10 +152,13 @@ impl Reader {
                 }
                 return Ok(());
             }
-            let refresh = settings.content.refresh;
+            let content = &settings.content;
+            let refresh = content.refresh;
+            // It may be a day until the next reading, and until then this one is kept.
+            let kept = if content.refresh_is_chosen { refresh * KEPT_READINGS } else { UNTOLD.max(refresh) };
             let mut shared = self.shared.lock().await;
             if shared.as_ref().is_none_or(|(of, shared)| *of != site || !shared.is_in(&running.store)) {
-                let made = Shared::of(&running.store, &site.rules, refresh);
+                let made = Shared::of(&running.store, &site.rules, kept);
                 *shared = made.map(|shared| (site.clone(), shared));
             }
             let mut shared = shared.as_mut().map(|(_, shared)| shared);
@@ -177,7 +182,9 @@ impl Reader {
                     }
                 }
             }
+            let is_chosen = content.refresh_is_chosen;
             drop(running);
+            let began = Instant::now();
             let left = self.round(&site, shared.as_deref_mut()).await;
             if let Some(others) = shared {
                 others.let_go().await;
@@ -188,12 +195,12 @@ impl Reader {
                 Left::Changed => {}
                 Left::Ended(Ending::Complete) => {
                     self.metrics.crawl_completed(SystemTime::now());
-                    known.due = Instant::now() + refresh;
+                    known.due = Instant::now() + rest(refresh, is_chosen, &known.books, began.elapsed());
                     return Ok(());
                 }
                 Left::Ended(Ending::Spent) => {
                     tracing::info!("the site has more addresses than are asked for in a round: the others may wait");
-                    known.due = Instant::now() + refresh;
+                    known.due = Instant::now() + rest(refresh, is_chosen, &known.books, began.elapsed());
                     return Ok(());
                 }
                 Left::Ended(Ending::Stopped(why)) => {
@@ -224,7 +231,9 @@ impl Reader {
             }
             self.metrics.crawl_completed(UNIX_EPOCH + Duration::from_secs(at));
         }
-        let refresh = running.snapshot.settings.content.refresh.as_secs();
+        let content = &running.snapshot.settings.content;
+        let refresh =
+            rest(content.refresh, content.refresh_is_chosen, &self.known.lock().books, Duration::ZERO).as_secs();
         if at.saturating_add(refresh) > now() { Ok(Turn::Anothers) } else { Ok(others.turn().await?) }
     }
 
@@ -249,6 +258,16 @@ impl Reader {
     }
 }
 
+/// How long a site is left alone after a reading that took so long: a day where each page is full work for it, and never
+/// shorter than the reading. What the operator wrote stands.
+fn rest(refresh: Duration, is_chosen: bool, books: &Books, took: Duration) -> Duration {
+    match (is_chosen, books.tell_changes()) {
+        (true, _) => refresh,
+        (false, true) => refresh.max(took),
+        (false, false) => UNTOLD.max(refresh),
+    }
+}
+
 /// Seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
@@ -260,4 +279,50 @@ fn site(running: &Running) -> Option<Site> {
     let upstream = &running.pool.backends().first()?.label;
     let rules = Rules::new(settings, upstream)?;
     Some(Site { rules, pool: running.pool.clone(), library: settings.content.concierge })
+}
+
+#[cfg(test)]
+mod tests {
+    use frontdesk_filters::content::{Page, crawl::Kept};
+
+    use super::*;
+
+    #[test]
+    fn a_site_that_does_not_say_what_changed_is_read_once_a_day() {
+        let (quarter, hour) = (Duration::from_secs(900), Duration::from_secs(3600));
+        let books = |etag: Option<&str>| {
+            let page = Page {
+                path: "/".into(),
+                title: "T".into(),
+                description: None,
+                language: None,
+                markdown: "words".into(),
+                links: Vec::new(),
+                canonical: None,
+                noindex: false,
+                nofollow: false,
+                alternate_markdown: None,
+            };
+            let kept = Kept {
+                page: Arc::new(page),
+                links: Vec::new(),
+                etag: etag.map(str::to_owned),
+                last_modified: None,
+                listed_modified: None,
+                checked: 0,
+            };
+            let mut books = Books::default();
+            books.put(&"/".into(), kept, 9);
+            books
+        };
+        for (chosen, etag, took, expected) in [
+            (false, None, quarter, UNTOLD),
+            (false, Some("x"), quarter / 2, quarter),
+            (false, Some("x"), hour, hour),
+            (true, None, hour, quarter),
+        ] {
+            assert_eq!(rest(quarter, chosen, &books(etag), took), expected, "{chosen} {etag:?}");
+        }
+        assert_eq!(rest(quarter, false, &Books::default(), quarter), quarter, "there may be pages soon");
+    }
 }

@@ -5,10 +5,19 @@ use std::time::{Duration, Instant};
 use frontdesk_filters::site::Rate;
 use ring::rand::{SecureRandom, SystemRandom};
 
+/// From here on an answer is slow, and the site is left alone for so many times as long as it took: the reader takes no
+/// more than a tenth of its time.
+const SLOW: Duration = Duration::from_millis(50);
+const REST: u32 = 9;
+/// The longest of these rests.
+const LONGEST_REST: Duration = Duration::from_secs(30);
+
 /// The slots of one round.
 #[derive(Default)]
 pub(super) struct Pace {
     last: Option<Instant>,
+    /// Nothing is asked before.
+    rest: Option<Instant>,
 }
 
 impl Pace {
@@ -21,8 +30,16 @@ impl Pace {
         };
         let apart = rate.span.length().unwrap_or(Duration::from_secs(1)) / rate.count.max(1);
         let slot = (last + apart.mul_f64(1.0 + chance() / 5.0)).max(now);
+        let slot = self.rest.take().map_or(slot, |rest| rest.max(slot));
         self.last = Some(slot);
         slot - now
+    }
+}
+
+impl Pace {
+    /// An answer took so long.
+    pub(super) fn took(&mut self, time: Duration) {
+        self.rest = (time >= SLOW).then(|| Instant::now() + (time * REST).min(LONGEST_REST));
     }
 }
 
@@ -56,9 +73,23 @@ mod tests {
     }
 
     #[test]
+    fn slow_answers_are_followed_by_rest() {
+        let rate = Rate { count: 100, span: Span::Second };
+        for (took, least, most) in
+            [(10, 0, 20), (49, 0, 20), (50, 440, 460), (200, 1_790, 1_810), (15_000, 29_900, 30_010)]
+        {
+            let mut pace = Pace { last: Some(Instant::now()), rest: None };
+            pace.took(Duration::from_millis(took));
+            let wait = pace.next(rate).as_millis();
+            assert!((least..=most).contains(&wait), "{took}: {wait}");
+            assert!(pace.next(rate).as_millis() <= wait + 20, "once for each answer");
+        }
+    }
+
+    #[test]
     fn time_that_has_passed_is_not_made_up_for() {
         let rate = Rate { count: 100, span: Span::Second };
-        let mut pace = Pace { last: Instant::now().checked_sub(Duration::from_secs(1)) };
+        let mut pace = Pace { last: Instant::now().checked_sub(Duration::from_secs(1)), rest: None };
         assert_eq!(pace.next(rate), Duration::ZERO);
         assert!(pace.next(rate) > Duration::from_millis(5));
     }

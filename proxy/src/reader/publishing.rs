@@ -44,7 +44,7 @@ impl Reader {
         Ok(began.elapsed())
     }
 
-    /// Publishes that the site could not be read. What it may list later is not known, so its llms.txt stays as it is.
+    /// Publishes that the site could not be read. What it may list later is not known, so the list of its pages stays as it is.
     pub(super) async fn show_unreadable(&self, running: &Arc<Running>, version: u64) -> Result<(), String> {
         let coverage = Coverage::Unreadable;
         let library = Library::unread(&running.snapshot.settings).covering(coverage);

@@ -63,7 +63,9 @@ impl Reader {
             }
             let began = Instant::now();
             let answer = self.ask(&running, &ask).await;
-            let heard = Heard::of(&ask, &answer, began.elapsed());
+            let took = began.elapsed();
+            pace.took(took);
+            let heard = Heard::of(&ask, &answer, took);
             // A page takes milliseconds and more to read.
             let taken = tokio::task::spawn_blocking(move || {
                 let outcome = crawl.take(&ask, answer);

@@ -28,7 +28,7 @@ const LEASE: Duration = Duration::from_secs(60);
 const RENEWED: Duration = Duration::from_secs(15);
 /// How long pages are kept that nobody reads anew: so many readings, and no less than this. A crash may leave some behind
 /// that nobody knows of. At half of it they are written again.
-const KEPT_READINGS: u32 = 4;
+pub(super) const KEPT_READINGS: u32 = 4;
 const KEPT_AT_LEAST: Duration = Duration::from_secs(3600);
 /// No more of the store is taken, in bytes; and no more than this part of it.
 const MOST: usize = 16 * 1024 * 1024;
@@ -75,8 +75,8 @@ pub(super) enum Turn {
 }
 
 impl Shared {
-    /// `None` where the store is this process's own.
-    pub(super) fn of(store: &Arc<Store>, rules: &Rules, refresh: Duration) -> Option<Self> {
+    /// `kept`: how long a reading is kept. `None` where the store is this process's own.
+    pub(super) fn of(store: &Arc<Store>, rules: &Rules, kept: Duration) -> Option<Self> {
         if matches!(store.settings().home, StoreHome::Memory) {
             return None;
         }
@@ -84,7 +84,7 @@ impl Shared {
         Some(Self {
             store: store.clone(),
             rules: rules.clone(),
-            kept: (refresh * KEPT_READINGS).max(KEPT_AT_LEAST),
+            kept: kept.max(KEPT_AT_LEAST),
             name: format!("content:{}", rules.site()),
             holder,
             lease: None,

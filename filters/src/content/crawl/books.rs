@@ -120,6 +120,12 @@ impl Books {
         self.kept.values().map(|(kept, _)| kept.page.clone()).collect()
     }
 
+    /// Whether the site tells of most pages when they changed: then asking again costs it little.
+    pub fn tell_changes(&self) -> bool {
+        let tells = |kept: &Kept| kept.etag.is_some() || kept.last_modified.is_some() || kept.listed_modified.is_some();
+        self.iter().filter(|(_, kept)| tells(kept)).count() * 2 >= self.len()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.kept.len()
@@ -188,6 +194,19 @@ mod tests {
         assert_eq!(books.len(), 1, "what became the same as another is gone");
         books.remove("/a");
         assert_eq!((books.len(), books.bytes, books.said.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn most_pages_tell_when_they_changed_or_not() {
+        let mut books = Books::default();
+        assert!(books.tell_changes(), "nothing is known to the contrary");
+        for (n, etag) in [None, Some("x"), None].into_iter().enumerate() {
+            let kept = Kept { etag: etag.map(str::to_owned), ..kept(&n.to_string()) };
+            books.put(&format!("/{n}").into(), kept, 10);
+        }
+        assert!(!books.tell_changes());
+        books.remove("/0");
+        assert!(books.tell_changes());
     }
 
     #[test]

@@ -5,12 +5,16 @@ use std::{
     sync::Arc,
 };
 
+use super::acts;
+
 /// The most links that are followed in a row: from page to page to page.
 const DEEPEST: u16 = 24;
 /// The same where the last one has a query: calendars turn their pages for ever.
 const DEEPEST_QUERY: u16 = 6;
 /// The most queries of one path that are followed.
 const MOST_QUERIES: usize = 200;
+/// The most pages that are one row of a table each, or the like, and are not listed: `/orders/1`, `/orders/2`.
+const MOST_ROWS: usize = 100;
 /// Addresses that wait, for each page that may be kept.
 const WAITING_FOR_EACH: usize = 4;
 /// The same for few pages.
@@ -51,6 +55,8 @@ pub struct Frontier {
     asked: HashSet<Arc<str>>,
     /// Queries followed so far of each path.
     queries: HashMap<String, usize>,
+    /// Pages of each pattern that wait or were asked.
+    rows: HashMap<String, usize>,
     most: usize,
 }
 
@@ -62,6 +68,7 @@ impl Frontier {
             known: HashMap::new(),
             asked: HashSet::new(),
             queries: HashMap::new(),
+            rows: HashMap::new(),
             most: max_pages.saturating_mul(WAITING_FOR_EACH).max(WAITING_AT_LEAST),
         }
     }
@@ -80,7 +87,15 @@ impl Frontier {
         if depth > DEEPEST || self.known.len() >= self.most {
             return None;
         }
-        if let (Some((path, _)), true) = (target.split_once('?'), matches!(lane, Lane::Near | Lane::Linked)) {
+        let is_found = matches!(lane, Lane::Near | Lane::Linked);
+        if let Some(pattern) = acts::pattern(target).filter(|_| is_found) {
+            let count = self.rows.get(&pattern).copied().unwrap_or(0);
+            if count >= MOST_ROWS {
+                return None;
+            }
+            self.rows.insert(pattern, count + 1);
+        }
+        if let (Some((path, _)), true) = (target.split_once('?'), is_found) {
             let count = self.queries.get(path).copied().unwrap_or(0);
             // What is not taken in leaves nothing behind.
             if depth > DEEPEST_QUERY || count >= MOST_QUERIES {
@@ -168,6 +183,18 @@ mod tests {
         assert_eq!(listed.count(), 1_000, "what the site lists is no guess");
         assert!(frontier.offer("/far", Lane::Linked, DEEPEST).is_some());
         assert!(frontier.offer("/farther", Lane::Linked, DEEPEST + 1).is_none());
+    }
+
+    #[test]
+    fn rows_of_a_table_are_a_sample() {
+        let mut frontier = Frontier::new(1_000_000);
+        let followed = (0..5_000).filter(|n| frontier.offer(&format!("/orders/{n}"), Lane::Linked, 1).is_some());
+        assert_eq!(followed.count(), MOST_ROWS);
+        let others = (0..500).filter(|n| frontier.offer(&format!("/orders/{n}-tea"), Lane::Linked, 1).is_some());
+        assert_eq!(others.count(), 500, "titles are no rows");
+        let listed = (0..5_000).filter(|n| frontier.offer(&format!("/orders/{n}"), Lane::Listed, 0).is_some());
+        assert_eq!(listed.count(), 5_000, "what the site lists is read");
+        assert!(frontier.offer("/people/1", Lane::Linked, 1).is_some());
     }
 
     #[test]

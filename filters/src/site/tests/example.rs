@@ -50,6 +50,8 @@ fn the_full_file_shows_the_defaults() {
         let Settings { rate_limits, token_budget, protection, store, sessions, .. } = settings;
         // Whether they are told elsewhere too depends on whether they were written.
         let signals = ContentSignals { told: true, ..*signals };
+        // Whether the operator chose it, likewise.
+        let content = Content { refresh_is_chosen: true, ..content.clone() };
         let paths = paths.all().map(|path| path.path.as_str());
         format!(
             "{:#?}",

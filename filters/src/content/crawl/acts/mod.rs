@@ -61,6 +61,26 @@ pub(super) fn is_of_documents(host: &str) -> bool {
     host.split_once('.').is_some_and(|(label, _)| HOSTS_OF_DOCUMENTS.contains(&label.to_ascii_lowercase()))
 }
 
+/// What an address has in common with others of its kind: its path, with `#` for each identifier. `None` where there is
+/// none in it.
+pub(super) fn pattern(target: &str) -> Option<String> {
+    let path = target.split('?').next().unwrap_or_default();
+    let is_row = |segment: &str| {
+        let name = segment.split_once('.').map_or(segment, |(name, _)| name);
+        Segment::of(name).is_id
+    };
+    let mut has_id = false;
+    let pattern = path.split('/').map(|segment| match is_row(segment) {
+        true => {
+            has_id = true;
+            "#"
+        }
+        false => segment,
+    });
+    let pattern: Vec<&str> = pattern.collect();
+    has_id.then(|| pattern.join("/"))
+}
+
 /// Whether a link that is called so (`Delete`, `Log out`) acts by its name, and does not stand among documents.
 pub(in crate::content) fn is_called_so(label: &str, target: &str) -> bool {
     // A count may stand behind it.

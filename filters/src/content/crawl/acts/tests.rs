@@ -1,6 +1,6 @@
 //! Addresses both ways, as frameworks and people spell them.
 
-use super::{Verdict, is_beside, is_called_so, is_of_documents, things, verdict};
+use super::{Verdict, is_beside, is_called_so, is_of_documents, pattern, things, verdict};
 
 fn all(expected: Verdict, targets: &[&str]) {
     let wrong: Vec<_> =
@@ -374,6 +374,22 @@ fn a_doubtful_verb_acts_beside_one_that_is_not() {
         ("/?action=stop", "/start"),
     ] {
         assert!(!is_beside(&things(&[acts]), page), "{acts} {page}");
+    }
+}
+
+#[test]
+fn rows_of_a_table_have_one_pattern() {
+    for (target, expected) in [
+        ("/shop/orders/17", Some("/shop/orders/#")),
+        ("/shop/orders/17.html?x=1", Some("/shop/orders/#")),
+        ("/users/17/posts/123e4567-e89b-12d3-a456-426614174000", Some("/users/#/posts/#")),
+        ("/2024/05/12/clear-skies", Some("/#/#/#/clear-skies")),
+        ("/shop/orders", None),
+        ("/articles/17-tea", None),
+        ("/v2/orders", None),
+        ("/", None),
+    ] {
+        assert_eq!(pattern(target).as_deref(), expected, "{target}");
     }
 }
 
