@@ -124,7 +124,8 @@ impl OpenFile {
         }
         let size = self.size()?;
         let need = size + more + 2 * (promised * LONGEST) as u64;
-        disk::may_grow_to(need)?;
+        // Setting aside does not ask whether the file may grow: without this, a file at its limit would look well again.
+        disk::may_grow_to(if fresh { need + 2 * LONGEST as u64 } else { need })?;
         if self.way == Way::SetAside {
             let from = self.set_aside.max(size);
             let least = if fresh { need.max(from + 2 * LONGEST as u64) } else { need };
