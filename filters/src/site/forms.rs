@@ -2,7 +2,10 @@
 //!
 //! A form answers `Err` with the rest of a sentence that begins with the value ("\"5 sec\" is not a duration; …").
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    time::Duration,
+};
 
 use ipnet::IpNet;
 use url::Url;
@@ -208,6 +211,12 @@ pub(super) fn store(text: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err(accepted.into()) }
 }
 
+/// `store.patience`: long enough for a server that is well, and no longer than somebody waits for a page.
+pub(super) fn store_patience(text: &str) -> Result<(), String> {
+    let bounds = Duration::from_millis(10)..=Duration::from_secs(10);
+    if bounds.contains(&units::duration(text)?) { Ok(()) } else { Err("must be from 10ms to 10s".into()) }
+}
+
 /// `store.prefix`: what a key of Redis may begin with, and no braces, which mean something to a cluster.
 pub(super) fn store_prefix(text: &str) -> Result<(), String> {
     let fits = !text.is_empty()
@@ -289,6 +298,8 @@ mod tests {
         for right in ["memory:", "file:/var/lib/frontdesk", "redis://127.0.0.1:6379/0"] {
             assert!(store(right).is_ok(), "{right}");
         }
+        assert!(store_patience("10ms").is_ok() && store_patience("10s").is_ok());
+        assert!(store_patience("9ms").is_err() && store_patience("11s").is_err() && store_patience("soon").is_err());
         assert!(store("memory").is_err() && store("file:relative").is_err() && store("redis:").is_err());
         for right in ["http://h/ahp", "wss://h", "unix:/run/harness.sock", "stdio:harness --strict"] {
             assert!(harness(right).is_ok(), "{right}");

@@ -16,6 +16,7 @@ pub(super) fn store(view: View) -> Store {
             Some("deny") => OnError::Deny,
             _ => OnError::Local,
         },
+        patience: view.duration("patience", "250ms"),
         prefix: view.text_or("prefix", "frontdesk"),
         max_keys: view.count("max_keys", 1_000_000),
         max_records: view.size("max_records", "64MB"),

@@ -9,6 +9,8 @@ use super::units::{Budget, Rate};
 pub struct Store {
     pub home: StoreHome,
     pub on_error: OnError,
+    /// How long a request waits for an answer of a shared store.
+    pub patience: Duration,
     /// Begins every key of a shared store, so that two sites can share one.
     pub prefix: String,
     /// Counts kept in memory.

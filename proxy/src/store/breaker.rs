@@ -2,13 +2,17 @@
 //!
 //! A request goes through only while the way is known to be good, and whoever finds it broken opens the breaker for
 //! everyone after. Closing it is nobody's business but the background job's, which probes, more and more seldom.
+//!
+//! A lost connection is not yet an absent home: it is made anew at once, and requests wait for it a moment. The breaker
+//! opens if that fails, or if connections are lost again and again.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
-use parking_lot::{RwLock, RwLockWriteGuard};
+use parking_lot::RwLock;
+use tokio::{sync::Notify, time::timeout_at};
 
 /// The longest wait between two probes; the first comes at the next turn of the job.
 const SELDOM: Duration = Duration::from_secs(4);
@@ -16,11 +20,18 @@ const SELDOM: Duration = Duration::from_secs(4);
 /// A home that stayed this long is trusted like one that was never away.
 const TRUSTED: Duration = Duration::from_secs(30);
 
+/// So many connections in a row, none of which lasted for [`TRUSTED`], are made anew at once.
+const RENEWALS: u32 = 8;
+/// A renewal that takes longer than this was given up without a word.
+const RENEWING: Duration = Duration::from_secs(10);
+
 /// Holds what requests use while the home can be reached: a connection, or nothing but the fact.
 pub struct Breaker<T> {
     /// For the operator, without secrets: "Redis at redis.internal:6379/0".
     home: String,
     inside: RwLock<Inside<T>>,
+    /// Told when a renewal has ended.
+    renewed: Notify,
     without: AtomicU64,
 }
 
@@ -40,9 +51,23 @@ struct Inside<T> {
     probe_at: Instant,
     /// When it was back last.
     back_at: Option<Instant>,
+    /// A lost connection is being made anew.
+    renewal: Option<Renewal>,
+    /// How many were in a row.
+    renewals: u32,
+    /// When it was closed last.
+    closed_at: Instant,
+}
+
+struct Renewal {
+    /// Requests wait for it until then.
+    awaited: Instant,
+    /// Nobody else probes until then.
+    ends: Instant,
 }
 
 /// Leave to use the home once.
+#[derive(Clone)]
 pub struct Pass<T> {
     pub held: T,
     turn: u64,
@@ -61,8 +86,11 @@ impl<T: Clone> Breaker<T> {
             failures: 0,
             probe_at: now,
             back_at: None,
+            renewal: None,
+            renewals: 0,
+            closed_at: now,
         };
-        Self { home, inside: RwLock::new(inside), without: AtomicU64::new(0) }
+        Self { home, inside: RwLock::new(inside), renewed: Notify::new(), without: AtomicU64::new(0) }
     }
 
     /// Closed from the start.
@@ -78,6 +106,21 @@ impl<T: Clone> Breaker<T> {
         inside.held.clone().map(|held| Pass { held, turn: inside.turn })
     }
 
+    /// What to use, or `None` while the home is away; while a lost connection is made anew, after a moment.
+    pub async fn pass_or_wait(&self) -> Option<Pass<T>> {
+        loop {
+            let renewed = self.renewed.notified();
+            tokio::pin!(renewed);
+            // From here on no end of a renewal is missed.
+            renewed.as_mut().enable();
+            if let Some(pass) = self.pass() {
+                return Some(pass);
+            }
+            let until = self.inside.read().renewal.as_ref()?.awaited;
+            timeout_at(until.into(), renewed).await.ok()?;
+        }
+    }
+
     /// One more operation that had to be decided without the home.
     pub fn decided_without(&self) {
         self.without.fetch_add(1, Ordering::Relaxed);
@@ -89,23 +132,52 @@ impl<T: Clone> Breaker<T> {
         if inside.turn != pass.turn || inside.held.is_none() {
             return;
         }
-        let now = Instant::now();
         let held = inside.held.take();
-        // What goes away again and again is believed to be back more and more seldom.
-        let again = inside.back_at.is_some_and(|at| at.elapsed() < TRUSTED);
-        let failures = if again { inside.failures + 1 } else { 0 };
-        let probe_at = if failures == 0 { now } else { now + pause(failures) };
-        (inside.why, inside.since, inside.failures, inside.probe_at) = (Some(why.into()), now, failures, probe_at);
-        inside.told = vec![why.into()];
+        inside.opens(why);
         drop(inside);
         drop(held);
         tracing::warn!("{} is away: {why}", self.home);
     }
 
+    /// Whoever used this pass found the connection lost. The caller makes another in this turn, and says how it went
+    /// ([`Breaker::close_since`], [`Breaker::not_renewed`]); until then requests wait, for so long at most. `None`:
+    /// somebody else does, or it happens too often, and the home is away.
+    pub fn renew(&self, pass: &Pass<T>, why: &str, wait: Duration) -> Option<u64> {
+        let mut inside = self.inside.write();
+        if inside.turn != pass.turn || inside.held.is_none() {
+            return None;
+        }
+        inside.renewals = if inside.closed_at.elapsed() < TRUSTED { inside.renewals + 1 } else { 1 };
+        if inside.renewals > RENEWALS {
+            drop(inside);
+            self.trip(pass, why);
+            return None;
+        }
+        let (held, now) = (inside.held.take(), Instant::now());
+        inside.renewal = Some(Renewal { awaited: now + wait, ends: now + RENEWING });
+        (inside.why, inside.since) = (Some(why.into()), now);
+        drop(inside);
+        drop(held);
+        Some(pass.turn)
+    }
+
+    /// The renewal that began in this turn failed.
+    pub fn not_renewed(&self, turn: u64, why: &str) {
+        let mut inside = self.inside.write();
+        if inside.turn != turn || inside.renewal.take().is_none() {
+            return;
+        }
+        inside.opens(why);
+        drop(inside);
+        self.renewed.notify_waiters();
+        tracing::warn!("{} is away: {why}", self.home);
+    }
+
     /// Whether the home is away and it is time to look again.
     pub fn probe_due(&self) -> bool {
-        let inside = self.inside.read();
-        inside.held.is_none() && inside.probe_at <= Instant::now()
+        let (inside, now) = (self.inside.read(), Instant::now());
+        let renewing = inside.renewal.as_ref().is_some_and(|renewal| now < renewal.ends);
+        inside.held.is_none() && !renewing && inside.probe_at <= now
     }
 
     /// A probe found the home away still.
@@ -126,11 +198,6 @@ impl<T: Clone> Breaker<T> {
         }
     }
 
-    /// A probe found the home back.
-    pub fn close(&self, held: T) {
-        self.close_with(self.inside.write(), held);
-    }
-
     /// How often it has been closed.
     pub fn turn(&self) -> u64 {
         self.inside.read().turn
@@ -138,29 +205,34 @@ impl<T: Clone> Breaker<T> {
 
     /// A probe that began in this turn found the home back; unless it was closed since, and may have failed again.
     pub fn close_since(&self, turn: u64, held: T) {
-        let inside = self.inside.write();
-        if inside.turn == turn {
-            self.close_with(inside, held);
+        let mut inside = self.inside.write();
+        if inside.turn != turn {
+            return;
         }
-    }
-
-    fn close_with(&self, mut inside: RwLockWriteGuard<'_, Inside<T>>, held: T) {
-        let (was_away, since) = (inside.why.take().is_some(), inside.since);
+        let (why, since, renewal) = (inside.why.take(), inside.since, inside.renewal.take());
         inside.held = Some(held);
         inside.told.clear();
         inside.turn += 1;
-        inside.back_at = was_away.then(Instant::now);
+        inside.closed_at = Instant::now();
+        if renewal.is_none() {
+            inside.back_at = why.is_some().then_some(inside.closed_at);
+        }
         drop(inside);
-        if was_away {
-            tracing::info!("{} is back after {} s", self.home, since.elapsed().as_secs());
-        } else {
-            tracing::info!("{} is reached", self.home);
+        self.renewed.notify_waiters();
+        match (why, renewal) {
+            (Some(why), Some(_)) => {
+                let took = since.elapsed().as_millis();
+                tracing::info!("{} is connected to again after {took} ms: {why}", self.home);
+            }
+            (Some(_), None) => tracing::info!("{} is back after {} s", self.home, since.elapsed().as_secs()),
+            (None, _) => tracing::info!("{} is reached", self.home),
         }
     }
 
-    /// Whether requests go through.
+    /// Whether requests go through, at once or after a moment.
     pub fn is_closed(&self) -> bool {
-        self.inside.read().held.is_some()
+        let inside = self.inside.read();
+        inside.held.is_some() || inside.renewal.as_ref().is_some_and(|renewal| Instant::now() < renewal.awaited)
     }
 
     /// Why the home is away; `None` while it is not.
@@ -175,6 +247,19 @@ impl<T: Clone> Breaker<T> {
     /// How many operations were decided without the home.
     pub fn without(&self) -> u64 {
         self.without.load(Ordering::Relaxed)
+    }
+}
+
+impl<T> Inside<T> {
+    /// Takes note that the home is away from now on.
+    fn opens(&mut self, why: &str) {
+        let now = Instant::now();
+        // What goes away again and again is believed to be back more and more seldom.
+        let again = self.back_at.is_some_and(|at| at.elapsed() < TRUSTED);
+        self.failures = if again || self.renewals > RENEWALS { self.failures + 1 } else { 0 };
+        self.probe_at = if self.failures == 0 { now } else { now + pause(self.failures) };
+        (self.why, self.since) = (Some(why.into()), now);
+        self.told = vec![why.into()];
     }
 }
 
@@ -195,7 +280,7 @@ mod tests {
         let old = breaker.pass().unwrap();
         breaker.trip(&old, "gone");
         assert!(breaker.pass().is_none() && breaker.probe_due());
-        breaker.close(2);
+        breaker.close_since(breaker.turn(), 2);
         breaker.trip(&old, "gone");
         assert_eq!(breaker.pass().unwrap().held, 2);
         // Away once more so soon: it is not believed at the next turn.
@@ -203,11 +288,46 @@ mod tests {
         assert!(!breaker.probe_due());
     }
 
+    #[tokio::test]
+    async fn whoever_needs_a_lost_connection_waits_for_the_next_one_but_not_for_ever() {
+        let wait = Duration::from_millis(200);
+        let breaker = std::sync::Arc::new(Breaker::closed("the store".into(), 0));
+        // Lost now and then: made anew each time, and nobody is refused.
+        for n in 1..=RENEWALS {
+            let lost = breaker.pass().unwrap();
+            assert_eq!(breaker.renew(&lost, "cut", wait), Some(breaker.turn()));
+            assert_eq!(breaker.renew(&lost, "cut", wait), None, "one of them renews it");
+            assert!(breaker.is_closed() && breaker.pass().is_none() && !breaker.probe_due());
+            let waits = tokio::spawn({
+                let breaker = breaker.clone();
+                async move { breaker.pass_or_wait().await.map(|pass| pass.held) }
+            });
+            tokio::task::yield_now().await;
+            breaker.close_since(breaker.turn(), n);
+            assert_eq!(waits.await.unwrap(), Some(n));
+        }
+        // Again and again: it is left alone for a while.
+        assert_eq!(breaker.renew(&breaker.pass().unwrap(), "cut", wait), None);
+        assert!(!breaker.is_closed() && !breaker.probe_due());
+
+        let breaker = Breaker::closed("the store".into(), 0);
+        assert!(breaker.renew(&breaker.pass().unwrap(), "cut", wait).is_some());
+        let began = Instant::now();
+        assert!(breaker.pass_or_wait().await.is_none() && began.elapsed() >= wait);
+        // Longer than that nobody waits, though it is not known yet whether it is away.
+        let began = Instant::now();
+        assert!(breaker.pass_or_wait().await.is_none() && began.elapsed() < wait);
+        assert!(!breaker.is_closed() && !breaker.probe_due());
+        breaker.not_renewed(breaker.turn(), "connection refused");
+        assert_eq!(breaker.away().unwrap(), "the store is away: connection refused");
+        assert!(breaker.probe_due() && breaker.pass_or_wait().await.is_none());
+    }
+
     #[test]
     fn a_probe_from_before_does_not_close_what_has_failed_since() {
         let breaker = Breaker::open("the store".into());
         let turn = breaker.turn();
-        breaker.close(1);
+        breaker.close_since(turn, 1);
         breaker.trip(&breaker.pass().unwrap(), "gone");
         breaker.close_since(turn, 2);
         assert!(!breaker.is_closed());

@@ -55,18 +55,13 @@ impl Store {
     /// Opens what `[store]` declares. May block for as long as it takes to check a file, and needs no runtime: nothing
     /// is spawned on one before [`Store::tend`]. Redis is not waited for: it is away until it was tended.
     pub fn open(settings: &site::Store) -> Result<Arc<Self>, String> {
-        Self::open_with(settings, redis::PATIENCE)
-    }
-
-    /// The same, with how long a request waits for Redis.
-    fn open_with(settings: &site::Store, patience: Duration) -> Result<Arc<Self>, String> {
         match &settings.home {
             StoreHome::Memory => {
                 let memory = Arc::new(Memory::new(settings.max_keys, settings.max_records));
                 Ok(Self::new(memory.clone(), memory.clone(), memory, None, settings))
             }
             StoreHome::File(directory) => Ok(Self::guard(Arc::new(File::open(directory, settings)?), settings)),
-            StoreHome::Redis(url) => Ok(Self::guard(Arc::new(Redis::open(url, &settings.prefix, patience)?), settings)),
+            StoreHome::Redis(url) => Ok(Self::guard(Redis::open(url, &settings.prefix, settings.patience)?, settings)),
         }
     }
 

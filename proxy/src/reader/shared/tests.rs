@@ -18,7 +18,15 @@ impl Drop for Directory {
 }
 
 fn settings(home: StoreHome) -> site::Store {
-    site::Store { home, on_error: OnError::Deny, prefix: String::new(), max_keys: 1_000, max_records: 1 << 22 }
+    let patience = Duration::from_secs(10);
+    site::Store {
+        home,
+        on_error: OnError::Deny,
+        patience,
+        prefix: String::new(),
+        max_keys: 1_000,
+        max_records: 1 << 22,
+    }
 }
 
 fn stage() -> (Directory, Arc<Store>) {

@@ -1,6 +1,9 @@
 //! Counts in Redis: a hash of what is used and which window that is, which expires with the window.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use frontdesk_filters::state::{
@@ -8,11 +11,7 @@ use frontdesk_filters::state::{
 };
 use redis::{RedisResult, Script, ScriptInvocation};
 
-use super::{
-    Redis, Refused,
-    link::{DIALING, Link},
-    unexpected,
-};
+use super::{Redis, Refused, dial::DIALING, link::Link, unexpected};
 use crate::store::{Unsettled, millis};
 
 static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
@@ -35,10 +34,20 @@ impl Counters for Redis {
             let granted = limits.is_empty().then_some(amount.wanted);
             return Ok(Taken { granted, levels: [Level::default(); TOGETHER] });
         }
-        let pass = self.pass()?;
-        let asked = ask_to_take(&self.prefix, limits, amount, pass.held.deadline(self.patience));
-        let mut connection = pass.held.connection.clone();
-        let answer: Vec<i64> = self.answer(&pass, asked.invoke_async(&mut connection)).await?;
+        let ask = |link: Arc<Link>| {
+            let asked = ask_to_take(&self.prefix, limits, amount, link.deadline(self.patience));
+            async move { asked.invoke_async(&mut link.connection.clone()).await }
+        };
+        // Where the connection is lost on the way, a request may be counted twice, which is better than to refuse it. What
+        // is taken once would look taken already, and a budget would be charged twice until its window ends.
+        let twice = amount.wanted <= 1 && limits.iter().all(|limit| !limit.key.is_once());
+        let (pass, answer): (_, Vec<i64>) = if twice {
+            self.answer_again(ask).await?
+        } else {
+            let pass = self.pass().await?;
+            let answer = self.answer(&pass, ask(pass.held.clone())).await?;
+            (pass, answer)
+        };
         match understand(&answer, limits.len()) {
             Some(taken) => Ok(taken),
             None if answer == [-2] => Err(self.late(&pass).into()),
@@ -56,7 +65,7 @@ pub async fn settle_or_say(redis: &Redis, settlements: &[Settlement]) -> Result<
     if settlements.is_empty() {
         return Ok(());
     }
-    let pass = redis.pass().map_err(|_| Unsettled::NotDone)?;
+    let pass = redis.pass().await.map_err(|_| Unsettled::NotDone)?;
     let asked = ask_to_settle(&redis.prefix, settlements);
     let mut connection = pass.held.connection.clone();
     redis.answer::<i64>(&pass, asked.invoke_async(&mut connection)).await.map_err(|_| Unsettled::Unknown)?;

@@ -1,90 +1,14 @@
-//! One connection to the server: how it is made, what is known about the other end, and what the operator is told.
+//! One connection to the server, shared by all requests, and what is known about the other end.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicI64, Ordering},
     time::{Duration, Instant},
 };
 
-use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, IntoConnectionInfo, RedisError, RedisResult, Value,
-    aio::MultiplexedConnection,
-};
-use tokio::time::timeout;
+use redis::{RedisResult, Value, aio::MultiplexedConnection};
+use tokio::{sync::watch, task::AbortHandle, time::timeout};
 
-/// What connecting, or trying a connection out, may take. No request waits for it.
-pub const DIALING: Duration = Duration::from_secs(2);
-/// Requests that wait to be written.
-const PIPELINE: usize = 1024;
-
-/// Makes connections.
-pub struct Dialer {
-    client: Client,
-    address: String,
-    password: Option<String>,
-    /// What its user must be allowed.
-    needs: String,
-}
-
-impl Dialer {
-    /// Understands a URL of `redis://` or `rediss://`.
-    pub fn new(url: &str, needs: String) -> Result<Self, String> {
-        let refuse = |why: &str| format!("store.url: {why}; write \"redis://user:password@host:6379/0\", or rediss://");
-        let info = url.into_connection_info().map_err(|error| refuse(&error.to_string()))?;
-        if let ConnectionAddr::TcpTls { insecure, .. } = info.addr() {
-            if *insecure {
-                return Err(refuse("#insecure is not to be had: put the authority's certificate into SSL_CERT_FILE"));
-            }
-            // Whoever has chosen one before has chosen this one.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
-        let address = format!("{}/{}", info.addr(), info.redis_settings().db());
-        let password = info.redis_settings().password().map(str::to_owned);
-        let tcp = info.tcp_settings().clone().set_nodelay(true);
-        // Saying who we are needs one more permission.
-        let redis = info.redis_settings().clone().set_skip_set_lib_name();
-        let info = info.set_tcp_settings(tcp).set_redis_settings(redis);
-        let client = Client::open(info).map_err(|error| refuse(&error.to_string()))?;
-        Ok(Self { client, address, password, needs })
-    }
-
-    /// Where the server is, without secrets.
-    pub fn address(&self) -> &str {
-        &self.address
-    }
-
-    /// Connects. The certificates that are trusted are read anew, with TLS.
-    pub async fn dial(&self) -> Result<Link, String> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(None)
-            .set_response_timeout(None)
-            .set_pipeline_buffer_size(PIPELINE);
-        let dialing = async {
-            let connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-            let (full, clock) = (AtomicBool::new(false), AtomicI64::new(0));
-            let link = Link { connection, began: Instant::now(), clock, full };
-            link.read_clock().await?;
-            Ok(link)
-        };
-        match timeout(DIALING, dialing).await {
-            Ok(Ok(link)) => Ok(link),
-            Ok(Err(error)) => Err(self.explain(&error)),
-            Err(_) => Err(format!("no connection within {DIALING:?}")),
-        }
-    }
-
-    /// An error in words; whatever it quotes, not the password.
-    pub fn explain(&self, error: &RedisError) -> String {
-        let mut words = error.to_string();
-        let denied = error.code() == Some("NOPERM") || words.contains("The user executing the script can't");
-        if denied {
-            words = format!("{words}; the ACL of its user must allow {}", self.needs);
-        }
-        match self.password.as_deref() {
-            Some(password) if !password.is_empty() => words.replace(password, "***"),
-            _ => words,
-        }
-    }
-}
+use super::dial::{DIALING, Dialer, Driver};
 
 /// A connection, shared by all requests.
 pub struct Link {
@@ -93,9 +17,49 @@ pub struct Link {
     /// What the server's clock said, in microseconds, less the time since `began`.
     clock: AtomicI64,
     full: AtomicBool,
+    /// Somebody is finding out whether it still answers.
+    doubted: AtomicBool,
+    ended: watch::Receiver<bool>,
+    driver: AbortHandle,
 }
 
 impl Link {
+    /// A connection whose socket is looked after on this runtime until the link is dropped.
+    pub fn new(connection: MultiplexedConnection, driver: Driver) -> Self {
+        let (ends, ended) = watch::channel(false);
+        let driver = tokio::spawn(async move {
+            driver.await;
+            ends.send_replace(true);
+        })
+        .abort_handle();
+        let (full, doubted, clock) = (AtomicBool::new(false), AtomicBool::new(false), AtomicI64::new(0));
+        Self { connection, began: Instant::now(), clock, full, doubted, ended, driver }
+    }
+
+    /// Whether the other end, or something on the way, has closed it.
+    pub fn has_ended(&self) -> bool {
+        *self.ended.borrow()
+    }
+
+    /// Completes when it is closed. Holds nothing of the link.
+    pub fn end(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut ended = self.ended.clone();
+        async move {
+            // An error: the link was dropped, which ends it too.
+            let _ = ended.wait_for(|ended| *ended).await;
+        }
+    }
+
+    /// Whether nobody else is finding out whether it still answers; the caller does, and then calls [`Link::is_trusted`].
+    pub fn is_to_be_examined(&self) -> bool {
+        !self.doubted.swap(true, Ordering::Relaxed)
+    }
+
+    /// It answered.
+    pub fn is_trusted(&self) {
+        self.doubted.store(false, Ordering::Relaxed);
+    }
+
     /// Looks at the server's clock, which is a sign of life too.
     pub async fn read_clock(&self) -> RedisResult<()> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.connection.clone()).await?;
@@ -150,5 +114,11 @@ impl Link {
 
     fn elapsed(&self) -> i64 {
         i64::try_from(self.began.elapsed().as_micros()).unwrap_or(i64::MAX / 4)
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.driver.abort();
     }
 }

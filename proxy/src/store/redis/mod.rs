@@ -13,30 +13,39 @@
 //!     +time +get +set +del +hset +hmget +pexpire +pttl
 //! ```
 //!
-//! An absent server costs no request its patience: the first one to find it away opens the breaker, and only
+//! An absent server costs no request its patience. A lost connection is made anew at once, and requests wait for it a
+//! moment; a server that was slow once is asked whether it still answers. If either fails, the breaker opens, and only
 //! [`Home::tend`] closes it. An operation says until when somebody waits for it, in the server's own time, so that a
 //! server that was held up does nothing that its caller was told did not happen. Only an answer that is lost on its way
 //! leaves that open.
 
 mod counters;
+mod dial;
 mod link;
 mod records;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use frontdesk_filters::state::Settlement;
 use redis::{ErrorKind, RedisResult};
 use tokio::time::timeout;
 
-use self::link::{DIALING, Dialer, Link};
+use self::{
+    dial::{DIALING, Dialer},
+    link::Link,
+};
 use super::{
     Home, Unsettled,
     breaker::{Breaker, Pass},
 };
 
-/// What a request waits for an answer at most.
-pub const PATIENCE: Duration = Duration::from_millis(250);
+/// Why a connection was lost that has ended.
+const CLOSED: &str = "the connection was closed";
 /// What is documented above.
 const COMMANDS: &str = "+evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
 
@@ -45,7 +54,10 @@ pub struct Redis {
     dialer: Dialer,
     breaker: Breaker<Arc<Link>>,
     prefix: String,
+    /// What a request waits for an answer at most.
     patience: Duration,
+    /// For what goes on beside a request.
+    me: Weak<Self>,
 }
 
 /// Why an operation was not done.
@@ -57,54 +69,126 @@ enum Refused {
 
 impl Redis {
     /// Away until it is tended. `Err`: the URL cannot be used; the URL itself, which may hold a password, is not in it.
-    pub fn open(url: &str, prefix: &str, patience: Duration) -> Result<Self, String> {
+    pub fn open(url: &str, prefix: &str, patience: Duration) -> Result<Arc<Self>, String> {
         let prefix = format!("{{{prefix}}}");
         let dialer = Dialer::new(url, format!("~{prefix}:* {COMMANDS}"))?;
         let breaker = Breaker::open(format!("Redis at {}", dialer.address()));
-        Ok(Self { dialer, breaker, prefix, patience })
+        Ok(Arc::new_cyclic(|me| Self { dialer, breaker, prefix, patience, me: me.clone() }))
     }
 
     /// Leave to ask the server something, unless it is known to be away.
-    fn pass(&self) -> Result<Pass<Arc<Link>>, Refused> {
-        self.breaker.pass().ok_or_else(|| {
-            self.breaker.decided_without();
-            Refused::Away
-        })
+    async fn pass(&self) -> Result<Pass<Arc<Link>>, Refused> {
+        while let Some(pass) = self.breaker.pass_or_wait().await {
+            if !pass.held.has_ended() {
+                return Ok(pass);
+            }
+            self.lost(&pass, CLOSED, self.patience);
+        }
+        self.breaker.decided_without();
+        Err(Refused::Away)
     }
 
-    /// Waits for an answer as long as a request may, and opens the breaker if there is none worth having.
+    /// Waits for an answer as long as a request may. Without one worth having, the request is decided without the server.
     async fn answer<T>(
         &self,
         pass: &Pass<Arc<Link>>,
         asked: impl Future<Output = RedisResult<T>> + Send,
     ) -> Result<T, Refused> {
-        let why = match timeout(self.patience, asked).await {
+        self.try_to_ask(pass, asked).await.inspect_err(|_| self.breaker.decided_without())
+    }
+
+    /// Without an answer worth having, finds out what has become of the server.
+    async fn try_to_ask<T>(
+        &self,
+        pass: &Pass<Arc<Link>>,
+        asked: impl Future<Output = RedisResult<T>> + Send,
+    ) -> Result<T, Refused> {
+        match timeout(self.patience, asked).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) if error.code() == Some("OOM") => {
                 pass.held.say_once_that_it_is_full(&self.dialer);
-                self.breaker.decided_without();
                 return Err(Refused::Full);
             }
-            Ok(Err(error)) => self.dialer.explain(&error),
-            Err(_) => format!("no answer within {:?}", self.patience),
-        };
-        Err(self.away(pass, &why))
+            Ok(Err(error)) => self.lost(pass, &self.dialer.explain(&error), self.patience),
+            Err(_) => self.examine(pass),
+        }
+        Err(Refused::Away)
     }
 
-    /// The server did not do it in time, by its own clock.
+    /// The same for what may reach the server twice: asked once more, if the connection was lost on the way.
+    async fn answer_again<T, F>(&self, asked: impl Fn(Arc<Link>) -> F) -> Result<(Pass<Arc<Link>>, T), Refused>
+    where
+        F: Future<Output = RedisResult<T>> + Send,
+    {
+        let pass = self.pass().await?;
+        match self.try_to_ask(&pass, asked(pass.held.clone())).await {
+            Ok(answer) => return Ok((pass, answer)),
+            Err(Refused::Away) if pass.held.has_ended() => {}
+            Err(refused) => {
+                self.breaker.decided_without();
+                return Err(refused);
+            }
+        }
+        let pass = self.pass().await?;
+        let answer = self.answer(&pass, asked(pass.held.clone())).await?;
+        Ok((pass, answer))
+    }
+
+    /// The server did not do it in time, by its own clock: it was held up, or its clock was set.
     fn late(&self, pass: &Pass<Arc<Link>>) -> Refused {
-        self.away(pass, "it answered too late, or its clock was set")
+        self.examine(pass);
+        self.breaker.decided_without();
+        Refused::Away
     }
 
     /// The server answered what no script of ours answers.
     fn nonsense(&self, pass: &Pass<Arc<Link>>) -> Refused {
-        self.away(pass, "it answered nonsense")
-    }
-
-    fn away(&self, pass: &Pass<Arc<Link>>, why: &str) -> Refused {
-        self.breaker.trip(pass, why);
+        self.lost(pass, "it answered nonsense", self.patience);
         self.breaker.decided_without();
         Refused::Away
+    }
+
+    /// This connection is of no more use: makes another one at once, while requests wait for so long.
+    fn lost(&self, pass: &Pass<Arc<Link>>, why: &str, wait: Duration) {
+        let Some(me) = self.me.upgrade() else { return };
+        let Some(turn) = self.breaker.renew(pass, why, wait) else { return };
+        tokio::spawn(async move {
+            match me.probe().await {
+                Ok(link) => me.closed_with(turn, link),
+                Err(why) => me.breaker.not_renewed(turn, &why),
+            }
+        });
+    }
+
+    /// There was no answer in time: asks whether this connection still brings any. One slow answer says little.
+    fn examine(&self, pass: &Pass<Arc<Link>>) {
+        let Some(me) = self.me.upgrade() else { return };
+        if !pass.held.is_to_be_examined() {
+            return;
+        }
+        let pass = pass.clone();
+        tokio::spawn(async move {
+            match timeout(me.patience, pass.held.read_clock()).await {
+                Ok(Ok(())) => pass.held.is_trusted(),
+                Ok(Err(error)) => me.lost(&pass, &me.dialer.explain(&error), me.patience),
+                // Whatever becomes of it, nobody waits any longer.
+                Err(_) => me.lost(&pass, &format!("no answer within {:?}", me.patience), Duration::ZERO),
+            }
+        });
+    }
+
+    /// Takes a connection into use that was tried out, if the last one was lost in this turn; and notices its end.
+    fn closed_with(&self, turn: u64, link: Arc<Link>) {
+        let (end, me) = (link.end(), self.me.clone());
+        self.breaker.close_since(turn, link);
+        tokio::spawn(async move {
+            end.await;
+            if let Some(me) = me.upgrade()
+                && let Some(pass) = me.breaker.pass().filter(|pass| pass.held.has_ended())
+            {
+                me.lost(&pass, CLOSED, me.patience);
+            }
+        });
     }
 
     /// Connects, and finds out whether everything that requests will need works.
@@ -133,12 +217,13 @@ impl Home for Redis {
         if let Some(pass) = self.breaker.pass() {
             match timeout(self.patience, pass.held.read_clock()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => self.breaker.trip(&pass, &self.dialer.explain(&error)),
-                Err(_) => self.breaker.trip(&pass, &format!("no answer within {:?}", self.patience)),
+                Ok(Err(error)) => self.lost(&pass, &self.dialer.explain(&error), self.patience),
+                Err(_) => self.examine(&pass),
             }
         } else if self.breaker.probe_due() {
+            let turn = self.breaker.turn();
             match self.probe().await {
-                Ok(link) => self.breaker.close(link),
+                Ok(link) => self.closed_with(turn, link),
                 Err(why) => self.breaker.still_away(&why),
             }
         }

@@ -1,17 +1,16 @@
 //! Records in Redis: a string of the version's eight bytes and the value, which expires with the record.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record, Records};
 use redis::{RedisResult, Script, ScriptInvocation, Value};
 
-use super::{
-    Redis, Refused,
-    link::{DIALING, Link},
-    unexpected,
-};
+use super::{Redis, Refused, dial::DIALING, link::Link, unexpected};
 use crate::store::{fresh, millis};
 
 static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("commit.lua")));
@@ -28,16 +27,18 @@ impl From<Refused> for NotKept {
 #[async_trait]
 impl Records for Redis {
     async fn get(&self, key: &str) -> Result<Option<Record>, NotKept> {
-        let pass = self.pass()?;
         let mut asked = redis::cmd("GET");
         asked.arg(name(&self.prefix, key));
-        let mut connection = pass.held.connection.clone();
-        let found: Option<Vec<u8>> = self.answer(&pass, asked.query_async(&mut connection)).await?;
+        let ask = |link: Arc<Link>| {
+            let asked = asked.clone();
+            async move { asked.query_async(&mut link.connection.clone()).await }
+        };
+        let (pass, found): (_, Option<Vec<u8>>) = self.answer_again(ask).await?;
         found.map(|found| record(found).ok_or_else(|| self.nonsense(&pass).into())).transpose()
     }
 
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
-        let pass = self.pass()?;
+        let pass = self.pass().await?;
         let version = fresh();
         let asked = ask_to_commit(&self.prefix, changes, version, pass.held.deadline(self.patience));
         let mut connection = pass.held.connection.clone();

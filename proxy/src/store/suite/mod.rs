@@ -4,6 +4,7 @@ mod absent;
 mod chains;
 mod counters;
 mod file;
+mod lost;
 mod processes;
 mod records;
 mod redis;
@@ -29,6 +30,8 @@ use frontdesk_filters::{
 use self::server::Server;
 use super::Store;
 
+/// What a request waits for Redis, unless a test says otherwise.
+const PATIENCE: Duration = Duration::from_millis(250);
 /// Bytes of records that fit into the stores of the suite.
 const ROOM: usize = 400_000;
 
@@ -89,7 +92,8 @@ impl Place {
 
 /// A store of Redis, reached. The machine may be busy, so patience is not what is tested here.
 async fn connected(settings: &site::Store) -> Arc<Store> {
-    let store = Store::open_with(settings, Duration::from_secs(10)).unwrap();
+    let settings = site::Store { patience: Duration::from_secs(10), ..settings.clone() };
+    let store = Store::open(&settings).unwrap();
     assert!(!store.status().reachable);
     store.tend().await.unwrap();
     assert!(store.status().reachable);
@@ -120,7 +124,8 @@ impl std::ops::Deref for Place {
 }
 
 fn settings(home: StoreHome) -> site::Store {
-    site::Store { home, on_error: OnError::Deny, prefix: "suite".into(), max_keys: 10_000, max_records: ROOM }
+    let prefix = "suite".into();
+    site::Store { home, on_error: OnError::Deny, patience: PATIENCE, prefix, max_keys: 10_000, max_records: ROOM }
 }
 
 /// A directory that goes with the test.

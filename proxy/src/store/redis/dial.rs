@@ -1,0 +1,126 @@
+//! How a connection to the server is made, and what the operator is told of one that cannot be made.
+
+use std::{io, pin::Pin, sync::Arc, time::Duration};
+
+use redis::{
+    AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisError, RedisResult,
+    aio::MultiplexedConnection,
+};
+use rustls::{ClientConfig, RootCertStore, crypto::ring, pki_types::ServerName};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream},
+    time::timeout,
+};
+use tokio_rustls::TlsConnector;
+
+use super::link::Link;
+
+/// What connecting, or trying a connection out, may take. No request waits for it.
+pub const DIALING: Duration = Duration::from_secs(2);
+/// Requests that wait to be written.
+const PIPELINE: usize = 1024;
+
+/// Moves bytes between a connection and its socket, until the connection ends.
+pub type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Makes connections.
+pub struct Dialer {
+    place: ConnectionAddr,
+    session: RedisConnectionInfo,
+    address: String,
+    password: Option<String>,
+    /// What its user must be allowed.
+    needs: String,
+}
+
+impl Dialer {
+    /// Understands a URL of `redis://` or `rediss://`.
+    pub fn new(url: &str, needs: String) -> Result<Self, String> {
+        let refuse = |why: &str| format!("store.url: {why}; write \"redis://user:password@host:6379/0\", or rediss://");
+        let info = url.into_connection_info().map_err(|error| refuse(&error.to_string()))?;
+        if let ConnectionAddr::TcpTls { insecure: true, .. } = info.addr() {
+            return Err(refuse("#insecure is not to be had: put the authority's certificate into SSL_CERT_FILE"));
+        }
+        let address = format!("{}/{}", info.addr(), info.redis_settings().db());
+        let password = info.redis_settings().password().map(str::to_owned);
+        // Saying who we are needs one more permission.
+        let session = info.redis_settings().clone().set_skip_set_lib_name();
+        Ok(Self { place: info.addr().clone(), session, address, password, needs })
+    }
+
+    /// Where the server is, without secrets.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Connects. The certificates that are trusted are read anew, with TLS.
+    pub async fn dial(&self) -> Result<Link, String> {
+        let dialing = async {
+            let (connection, driver) = self.connect().await?;
+            let link = Link::new(connection, driver);
+            link.read_clock().await?;
+            Ok::<_, RedisError>(link)
+        };
+        match timeout(DIALING, dialing).await {
+            Ok(Ok(link)) => Ok(link),
+            Ok(Err(error)) => Err(self.explain(&error)),
+            Err(_) => Err(format!("no connection within {DIALING:?}")),
+        }
+    }
+
+    async fn connect(&self) -> RedisResult<(MultiplexedConnection, Driver)> {
+        match &self.place {
+            ConnectionAddr::TcpTls { host, port, .. } => {
+                let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
+                let config = tokio::task::spawn_blocking(tls_config).await.map_err(io::Error::other)??;
+                let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp(host, *port).await?).await?;
+                self.greet(tls).await
+            }
+            ConnectionAddr::Unix(path) => self.greet(UnixStream::connect(path).await?).await,
+            ConnectionAddr::Tcp(host, port) => self.greet(tcp(host, *port).await?).await,
+            other => Err(io::Error::other(format!("{other} is not an address that can be connected to")).into()),
+        }
+    }
+
+    /// Says who we are, and which database is meant.
+    async fn greet<S>(&self, stream: S) -> RedisResult<(MultiplexedConnection, Driver)>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None)
+            .set_pipeline_buffer_size(PIPELINE);
+        let (connection, driver) = MultiplexedConnection::new_with_config(&self.session, stream, config).await?;
+        Ok((connection, Box::pin(driver)))
+    }
+
+    /// An error in words; whatever it quotes, not the password.
+    pub fn explain(&self, error: &RedisError) -> String {
+        let mut words = error.to_string();
+        let denied = error.code() == Some("NOPERM") || words.contains("The user executing the script can't");
+        if denied {
+            words = format!("{words}; the ACL of its user must allow {}", self.needs);
+        }
+        match self.password.as_deref() {
+            Some(password) if !password.is_empty() => words.replace(password, "***"),
+            _ => words,
+        }
+    }
+}
+
+async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect((host, port)).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn tls_config() -> io::Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    pingora::tls::load_platform_certs_incl_env_into_store(&mut roots).map_err(io::Error::other)?;
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
