@@ -1,5 +1,6 @@
 //! Promise: Redis is reached as operators run it: with users, over TLS; one that forgets is said to; its password is written nowhere.
 
+use crate::support::desk::run_to_end;
 use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, converse, rate};
 use crate::support::redis::{Redis, connected};
@@ -46,14 +47,55 @@ async fn redis_ways_a_password_alone_and_another_database() {
 }
 
 #[tokio::test]
-async fn redis_ways_a_password_that_is_wrong_is_a_redis_that_is_away() {
+async fn redis_ways_a_password_that_is_wrong_from_the_start_is_not_ready() {
     let origin = site().await;
     let redis = Redis::with_config("requirepass s3cret-4711").await.password("s3cret-4711");
     let url = format!("redis://:wr0ng-4711@{}/0", redis.addr);
-    let desk = setup(&origin, &url).set("store", "on_error = \"deny\"").start().await;
+    let setup = setup(&origin, &url).set("store", "on_error = \"deny\"");
+    let desk = setup.clone().unready().start().await;
     assert_eq!(desk.get("/").await.status, 200);
     eventually("calls are denied", SOON, async || desk.ask(Via::H1, converse()).await.status == 503).await;
-    assert!(!desk.stderr().contains("wr0ng-4711"), "{}", desk.stderr());
+    let said = desk.admin_get("/readyz?verbose").await;
+    assert_eq!(said.status, 503, "a rolling update has to stop here");
+    let why = "it does not take the user and the password of store.url";
+    assert!(said.text().contains(why), "{}", said.text());
+    assert_eq!(desk.admin_get("/livez").await.status, 200);
+    assert!(!(desk.stderr() + &said.text()).contains("wr0ng-4711"), "{}", desk.stderr());
+
+    // Before it is run, `check` says so too.
+    let checked = run_to_end(&["check", "--connect", "frontdesk.toml"], desk.dir.path());
+    assert!(checked.0 == 1 && checked.2.contains(why) && !checked.2.contains("wr0ng-4711"), "{checked:?}");
+    assert_eq!(run_to_end(&["check", "frontdesk.toml"], desk.dir.path()).0, 0, "nobody is asked without it");
+
+    // Mended at the server, it is ready by itself.
+    redis.command(&["CONFIG", "SET", "requirepass", "wr0ng-4711"]).await;
+    eventually("it is ready", SOON, async || desk.admin_get("/readyz").await.status == 200).await;
+    let checked = run_to_end(&["check", "--connect", "frontdesk.toml"], desk.dir.path());
+    assert!(checked.0 == 0 && checked.1.contains("store: it is reached"), "{checked:?}");
+}
+
+#[tokio::test]
+async fn redis_ways_one_that_was_well_and_refuses_later_is_away_and_no_more() {
+    let origin = site().await;
+    let mut redis = Redis::start().await;
+    let desk = connected(&setup(&origin, &redis.url())).await;
+    redis.command(&["CONFIG", "SET", "requirepass", "s3cret-4711"]).await;
+    redis.kill();
+    eventually("it is away", SOON, async || desk.metric("frontdesk_store_up").await == Some(0.0)).await;
+    assert_eq!(desk.admin_get("/readyz").await.status, 200);
+    let said = desk.admin_get("/readyz?verbose").await.text();
+    assert!(said.contains("is away"), "{said}");
+    // A process that finds nobody at the start is as ready as this one: pages need no store.
+    let other = setup(&origin, &redis.url()).start().await;
+    assert_eq!(other.admin_get("/readyz").await.status, 200);
+    // Taken into use by one that is ready, another store that refuses leaves it ready: all are given it at once.
+    let refusing = Redis::with_config("requirepass s3cret-4711").await;
+    desk.swap(&setup(&origin, &refusing.url())).await;
+    eventually("it is refused", SOON, async || {
+        desk.admin_get("/readyz?verbose").await.text().contains("it wants a password")
+    })
+    .await;
+    assert_eq!(desk.admin_get("/readyz").await.status, 200);
 }
 
 #[tokio::test]
@@ -71,9 +113,11 @@ async fn redis_ways_over_tls() {
     let setup = setup(&origin, &format!("rediss://127.0.0.1:{port}/0")).file("ca.pem", &tls.cert_pem);
     assert_shared(&setup.clone().env("SSL_CERT_FILE", "ca.pem"), "over TLS").await;
     assert!(!redis.keys().await.is_empty());
-    let stranger = setup.set("store", "on_error = \"deny\"").start().await;
+    let stranger = setup.set("store", "on_error = \"deny\"").unready().start().await;
     eventually("one we cannot trust is not used", SOON, async || stranger.ask(Via::H1, converse()).await.status == 503)
         .await;
+    let said = stranger.admin_get("/readyz?verbose").await.text();
+    assert!(said.contains("nobody who is known here has signed its certificate"), "{said}");
 }
 
 #[tokio::test]

@@ -69,7 +69,7 @@ impl Desk {
         program.args(["run", "--config", config]);
         let config = dir.join(config);
         let mut desk = Desk::spawn(Arc::new(dir), config, ports, program);
-        desk.wait_ready().await.unwrap_or_else(|e| panic!("{e}"));
+        desk.wait_ready(200).await.unwrap_or_else(|e| panic!("{e}"));
         desk
     }
 
@@ -87,7 +87,8 @@ impl Desk {
             program.envs(setup.iter().flat_map(|s| s.env.iter().cloned())).args(args);
             let mut desk = Desk::spawn(Arc::new(dir), config, ports, program);
             desk.tls = setup.and_then(|s| s.tls.clone());
-            match desk.wait_ready().await {
+            let expected = if setup.is_some_and(|setup| setup.unready) { 503 } else { 200 };
+            match desk.wait_ready(expected).await {
                 Ok(()) => return desk,
                 Err(e) => why = e,
             }
@@ -111,7 +112,7 @@ impl Desk {
         Desk { ports, dir, config, tls: None, child, stdout, stderr }
     }
 
-    async fn wait_ready(&mut self) -> Result<(), String> {
+    async fn wait_ready(&mut self, expected: u16) -> Result<(), String> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(10) {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -122,7 +123,7 @@ impl Desk {
             let ours = || begun.elapsed() > LOUD || self.stderr().contains(&format!("admin on {}", self.ports.admin));
             if ours()
                 && let Ok(response) = self.try_admin(Ask::get("/readyz")).await
-                && response.status == 200
+                && response.status == expected
             {
                 return Ok(());
             }

@@ -41,6 +41,8 @@ pub struct Setup {
     pub env: Vec<(String, String)>,
     pub open_files: Option<usize>,
     files: Vec<(String, String)>,
+    /// It is expected not to get ready.
+    pub unready: bool,
 }
 
 impl Setup {
@@ -65,6 +67,7 @@ impl Setup {
             env: Vec::new(),
             open_files: None,
             files: Vec::new(),
+            unready: false,
         }
         .set("content", "start = []\nllms_txt = \"off\"")
         .limits(&[])
@@ -126,6 +129,12 @@ impl Setup {
 
     pub fn env(mut self, name: &str, value: &str) -> Setup {
         self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// It answers, and says that it is not ready.
+    pub fn unready(mut self) -> Setup {
+        self.unready = true;
         self
     }
 

@@ -169,11 +169,17 @@ impl Admin {
 
     fn ready(&self, verbose: bool) -> Answer {
         let draining = self.draining.load(Ordering::Relaxed);
-        let status = if draining { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+        let refused = self.live.look(|running| running.store.unready().is_some());
+        let status = if draining || refused { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
         if verbose {
             return text(status, &state::readiness(&self.live, draining));
         }
-        text(status, if draining { "draining\n" } else { "ok\n" })
+        let said = match (draining, refused) {
+            (true, _) => "draining\n",
+            (false, true) => "the store was never reached; /readyz?verbose says why\n",
+            (false, false) => "ok\n",
+        };
+        text(status, said)
     }
 
     async fn reload(&self) -> Answer {

@@ -60,7 +60,11 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
         line(backend.is_up(), format!("upstream {}", backend.label));
     }
     let store = running.store.status();
-    line(store.reachable, format!("store {:?}, {} decisions without it", running.store.settings().home, store.without));
+    let home = format!("store {:?}, {} decisions without it", running.store.settings().home, store.without);
+    line(store.reachable, running.store.away().map_or(home.clone(), |why| format!("{home}: {why}")));
+    if let Some(why) = running.store.unready() {
+        line(false, format!("not ready: {why}"));
+    }
     let goes_on = running.harness.as_ref().is_some_and(|harness| harness.declared().goes_on);
     let meanwhile = if goes_on { "goes on unsupervised (on_error)" } else { "is closed" };
     for link in running.harness.iter().flat_map(|harness| &harness.links) {

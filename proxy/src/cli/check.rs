@@ -1,15 +1,22 @@
 //! `frontdesk check`: every mistake in one run.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use frontdesk_filters::{
     dialect,
-    site::{Declaration, Refused, Review},
+    site::{self, Declaration, Refused, Review, StoreHome},
 };
 
-use crate::source::{self, Source};
+use crate::{
+    source::{self, Source},
+    store::Store,
+};
 
-pub(super) fn check(file: PathBuf) -> ExitCode {
+/// How long the store is waited for.
+const CONNECTS: Duration = Duration::from_secs(10);
+
+/// Checks a file; `connect`: and whether its store can be used.
+pub(super) fn check(file: PathBuf, connect: bool) -> ExitCode {
     let source = Source::file(file);
     let review = match reviewed(&source) {
         Ok(review) => review,
@@ -29,7 +36,30 @@ pub(super) fn check(file: PathBuf) -> ExitCode {
         if review.contract_alone { "; to run with it, add [upstream] with the site's url" } else { "" },
     );
     print!("\n{}", dialect::summary(&review));
-    ExitCode::SUCCESS
+    match connect.then(|| connected(&declaration.settings.store)) {
+        Some(Err(why)) => {
+            eprintln!("{}: store: {why}", source.path.display());
+            ExitCode::FAILURE
+        }
+        Some(Ok(said)) => {
+            println!("\nstore: {said}");
+            ExitCode::SUCCESS
+        }
+        None => ExitCode::SUCCESS,
+    }
+}
+
+/// What is found out by using the store once.
+fn connected(settings: &site::Store) -> Result<String, String> {
+    if !matches!(settings.home, StoreHome::Redis(_)) {
+        // A file is made by whoever runs Frontdesk, as that user.
+        return Ok("there is nothing to connect to".into());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
+    let store = Store::open(settings)?;
+    let tended = runtime.block_on(async { tokio::time::timeout(CONNECTS, store.tend()).await });
+    tended.map_err(|_| format!("no answer within {CONNECTS:?}"))??;
+    Ok("it is reached, and everything that is needed works".into())
 }
 
 /// What there is to say of a file that need not be run with; else everything that is wrong has been printed.

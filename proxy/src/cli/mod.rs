@@ -56,6 +56,9 @@ enum Command {
         /// The same, as `run` takes it.
         #[arg(short, long, value_name = "FILE", conflicts_with = "file")]
         config: Option<PathBuf>,
+        /// Connect to the store as well, and try out everything that is needed of it.
+        #[arg(long)]
+        connect: bool,
     },
     /// See what a site has for agents, and what it would have with Frontdesk in front of it.
     ///
@@ -224,7 +227,7 @@ pub fn main() -> ExitCode {
     }
     match asked {
         Command::Run(args) => run::run(args),
-        Command::Check { file, config } => check::check(file.or(config).unwrap_or_default()),
+        Command::Check { file, config, connect } => check::check(file.or(config).unwrap_or_default(), connect),
         Command::Inspect { url, json } => inspect::inspect(&url, json),
         Command::Export { what, file, json, form, out } => export::export(&what, file, json, form.as_deref(), out),
         Command::Import(args) => import::import(args),
@@ -280,6 +283,7 @@ mod tests {
         for line in [
             "frontdesk inspect https://a.example --json",
             "frontdesk check a.toml",
+            "frontdesk check a.toml --connect",
             "frontdesk export WHAT a.toml --json --out b.json",
             "frontdesk catalog diff a.json b.json --against sites --json",
             "frontdesk handoff lint .ai/handoff",

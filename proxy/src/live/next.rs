@@ -28,7 +28,9 @@ impl Live {
         let store = if current.store.fits(&settings.store) {
             current.store.clone()
         } else {
-            Store::open(&settings.store).map_err(unusable)?
+            let next = Store::open(&settings.store).map_err(unusable)?;
+            next.follow(&current.store);
+            next
         };
         let audit = open_audit(&declaration, current.audit.as_ref()).map_err(unusable)?;
         let harness =

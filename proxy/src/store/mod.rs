@@ -10,7 +10,13 @@ mod redis;
 #[cfg(test)]
 mod suite;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use frontdesk_filters::{
@@ -38,6 +44,8 @@ pub struct Store {
     /// `None` where the home cannot be away.
     guarded: Option<Arc<Guarded>>,
     settings: site::Store,
+    /// The process was ready before it had this one.
+    follows: AtomicBool,
 }
 
 /// How the store is, for metrics and readiness.
@@ -85,6 +93,22 @@ impl Store {
         }
     }
 
+    /// Why its home is away; `None` while it is not.
+    pub fn away(&self) -> Option<String> {
+        self.home.away()
+    }
+
+    /// Why a process that has it is not ready: the home has refused it since the start, so that whoever updates one
+    /// process after another had better stop. A home that was used and goes away is no reason.
+    pub fn unready(&self) -> Option<String> {
+        self.home.unready().filter(|_| !self.follows.load(Ordering::Relaxed))
+    }
+
+    /// It comes after another: a process that was ready stays so, for all of them are given the new one at once.
+    pub fn follow(&self, before: &Self) {
+        self.follows.store(before.unready().is_none(), Ordering::Relaxed);
+    }
+
     /// Whether it is what a declaration asks for: what is in memory does not depend on how a shared home is treated, and
     /// is not forgotten for it.
     pub fn fits(&self, settings: &site::Store) -> bool {
@@ -117,7 +141,8 @@ impl Store {
         guarded: Option<Arc<Guarded>>,
         settings: &site::Store,
     ) -> Arc<Self> {
-        Arc::new(Self { counters, records, under_way: UnderWay::default(), home, guarded, settings: settings.clone() })
+        let (settings, under_way, follows) = (settings.clone(), UnderWay::default(), AtomicBool::default());
+        Arc::new(Self { counters, records, under_way, home, guarded, settings, follows })
     }
 }
 
@@ -132,6 +157,14 @@ trait Home: Counters {
     /// Whether what counts does.
     fn counts_reachable(&self) -> bool {
         self.reachable()
+    }
+    /// Why it is away; `None` while it is not, or cannot be.
+    fn away(&self) -> Option<String> {
+        None
+    }
+    /// Why a process that has no other is not ready.
+    fn unready(&self) -> Option<String> {
+        None
     }
     fn without(&self) -> u64;
     fn tracked(&self) -> u64;

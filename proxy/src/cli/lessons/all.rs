@@ -76,12 +76,15 @@ pub(in crate::cli) fn all() -> Vec<Lesson> {
         },
         Lesson {
             command: "check",
-            examples: vec![e("all mistakes, each with its line and what to do", "check frontdesk.toml")],
+            examples: vec![
+                e("all mistakes, each with its line and what to do", "check frontdesk.toml"),
+                e("and whether its Redis can be used: from where Frontdesk will run", "check frontdesk.toml --connect"),
+            ],
             parts: &[(
                 CODES,
                 &[
                     ("0", "it is fine; warnings are on standard error"),
-                    ("1", "it has mistakes"),
+                    ("1", "it has mistakes; with --connect, or its store cannot be used"),
                     ("2", "it cannot be read, or the command line makes no sense"),
                 ],
             )],

@@ -85,7 +85,7 @@ impl Home for File {
     /// Drops what has expired, and finds out whether files that were away are back.
     async fn tend(&self) -> Result<(), String> {
         tokio::join!(self.tend_counts(), self.tend_records());
-        self.counts_breaker.away().or(self.records_breaker.away()).map_or(Ok(()), Err)
+        self.away().map_or(Ok(()), Err)
     }
 
     async fn settle_or_say(&self, settlements: &[Settlement]) -> Result<(), Unsettled> {
@@ -102,6 +102,10 @@ impl Home for File {
 
     fn counts_reachable(&self) -> bool {
         self.counts_breaker.is_closed()
+    }
+
+    fn away(&self) -> Option<String> {
+        self.counts_breaker.away().or(self.records_breaker.away())
     }
 
     fn without(&self) -> u64 {

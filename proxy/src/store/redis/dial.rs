@@ -14,7 +14,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::link::Link;
+use super::{link::Link, trouble::Trouble};
 
 /// What connecting, or trying a connection out, may take. No request waits for it.
 pub const DIALING: Duration = Duration::from_secs(2);
@@ -55,7 +55,7 @@ impl Dialer {
     }
 
     /// Connects. The certificates that are trusted are read anew, with TLS.
-    pub async fn dial(&self) -> Result<Link, String> {
+    pub async fn dial(&self) -> Result<Link, Trouble> {
         let dialing = async {
             let (connection, driver) = self.connect().await?;
             let link = Link::new(connection, driver);
@@ -65,7 +65,7 @@ impl Dialer {
         match timeout(DIALING, dialing).await {
             Ok(Ok(link)) => Ok(link),
             Ok(Err(error)) => Err(self.explain(&error)),
-            Err(_) => Err(format!("no connection within {DIALING:?}")),
+            Err(_) => Err(Trouble::Absent(format!("no connection within {DIALING:?}"))),
         }
     }
 
@@ -96,17 +96,9 @@ impl Dialer {
         Ok((connection, Box::pin(driver)))
     }
 
-    /// An error in words; whatever it quotes, not the password.
-    pub fn explain(&self, error: &RedisError) -> String {
-        let mut words = error.to_string();
-        let denied = error.code() == Some("NOPERM") || words.contains("The user executing the script can't");
-        if denied {
-            words = format!("{words}; the ACL of its user must allow {}", self.needs);
-        }
-        match self.password.as_deref() {
-            Some(password) if !password.is_empty() => words.replace(password, "***"),
-            _ => words,
-        }
+    /// What an error means; whatever it quotes, not the password.
+    pub fn explain(&self, error: &RedisError) -> Trouble {
+        Trouble::of(error, &self.needs).without(self.password.as_deref())
     }
 }
 

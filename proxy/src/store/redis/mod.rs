@@ -23,6 +23,7 @@ mod counters;
 mod dial;
 mod link;
 mod records;
+mod trouble;
 
 use std::{
     future::Future,
@@ -32,12 +33,14 @@ use std::{
 
 use async_trait::async_trait;
 use frontdesk_filters::state::Settlement;
+use parking_lot::Mutex;
 use redis::{ErrorKind, RedisResult};
 use tokio::time::timeout;
 
 use self::{
     dial::{DIALING, Dialer},
     link::Link,
+    trouble::{SinceTheStart, Trouble},
 };
 use super::{
     Home, Unsettled,
@@ -56,6 +59,7 @@ pub struct Redis {
     prefix: String,
     /// What a request waits for an answer at most.
     patience: Duration,
+    since_the_start: Mutex<SinceTheStart>,
     /// For what goes on beside a request.
     me: Weak<Self>,
 }
@@ -73,7 +77,8 @@ impl Redis {
         let prefix = format!("{{{prefix}}}");
         let dialer = Dialer::new(url, format!("~{prefix}:* {COMMANDS}"))?;
         let breaker = Breaker::open(format!("Redis at {}", dialer.address()));
-        Ok(Arc::new_cyclic(|me| Self { dialer, breaker, prefix, patience, me: me.clone() }))
+        let since_the_start = Mutex::new(SinceTheStart::Unknown);
+        Ok(Arc::new_cyclic(|me| Self { dialer, breaker, prefix, patience, since_the_start, me: me.clone() }))
     }
 
     /// Leave to ask the server something, unless it is known to be away.
@@ -109,7 +114,7 @@ impl Redis {
                 pass.held.say_once_that_it_is_full(&self.dialer);
                 return Err(Refused::Full);
             }
-            Ok(Err(error)) => self.lost(pass, &self.dialer.explain(&error), self.patience),
+            Ok(Err(error)) => self.lost(pass, self.dialer.explain(&error).words(), self.patience),
             Err(_) => self.examine(pass),
         }
         Err(Refused::Away)
@@ -155,7 +160,7 @@ impl Redis {
         tokio::spawn(async move {
             match me.probe().await {
                 Ok(link) => me.closed_with(turn, link),
-                Err(why) => me.breaker.not_renewed(turn, &why),
+                Err(trouble) => me.breaker.not_renewed(turn, trouble.words()),
             }
         });
     }
@@ -170,7 +175,7 @@ impl Redis {
         tokio::spawn(async move {
             match timeout(me.patience, pass.held.read_clock()).await {
                 Ok(Ok(())) => pass.held.is_trusted(),
-                Ok(Err(error)) => me.lost(&pass, &me.dialer.explain(&error), me.patience),
+                Ok(Err(error)) => me.lost(&pass, me.dialer.explain(&error).words(), me.patience),
                 // Whatever becomes of it, nobody waits any longer.
                 Err(_) => me.lost(&pass, &format!("no answer within {:?}", me.patience), Duration::ZERO),
             }
@@ -192,7 +197,13 @@ impl Redis {
     }
 
     /// Connects, and finds out whether everything that requests will need works.
-    async fn probe(&self) -> Result<Arc<Link>, String> {
+    async fn probe(&self) -> Result<Arc<Link>, Trouble> {
+        let found = self.try_out().await;
+        self.since_the_start.lock().note(found.as_ref().map(|_| ()));
+        found
+    }
+
+    async fn try_out(&self) -> Result<Arc<Link>, Trouble> {
         let link = Arc::new(self.dialer.dial().await?);
         let trial = async {
             counters::try_out(&link, &self.prefix).await?;
@@ -203,7 +214,7 @@ impl Redis {
             // Counts are decided without it, and records can still be read.
             Ok(Err(error)) if error.code() == Some("OOM") => link.say_once_that_it_is_full(&self.dialer),
             Ok(Err(error)) => return Err(self.dialer.explain(&error)),
-            Err(_) => return Err(format!("it is reached, but did not answer within {DIALING:?}")),
+            Err(_) => return Err(Trouble::Absent(format!("it is reached, but did not answer within {DIALING:?}"))),
         }
         link.warn_of_eviction(&self.dialer).await;
         Ok(link)
@@ -217,14 +228,14 @@ impl Home for Redis {
         if let Some(pass) = self.breaker.pass() {
             match timeout(self.patience, pass.held.read_clock()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => self.lost(&pass, &self.dialer.explain(&error), self.patience),
+                Ok(Err(error)) => self.lost(&pass, self.dialer.explain(&error).words(), self.patience),
                 Err(_) => self.examine(&pass),
             }
         } else if self.breaker.probe_due() {
             let turn = self.breaker.turn();
             match self.probe().await {
                 Ok(link) => self.closed_with(turn, link),
-                Err(why) => self.breaker.still_away(&why),
+                Err(trouble) => self.breaker.still_away(trouble.words()),
             }
         }
         self.breaker.away().map_or(Ok(()), Err)
@@ -236,6 +247,15 @@ impl Home for Redis {
 
     fn reachable(&self) -> bool {
         self.breaker.is_closed()
+    }
+
+    fn away(&self) -> Option<String> {
+        self.breaker.away()
+    }
+
+    fn unready(&self) -> Option<String> {
+        let why = self.since_the_start.lock().unready()?;
+        Some(format!("Redis at {}: {why}", self.dialer.address()))
     }
 
     fn without(&self) -> u64 {

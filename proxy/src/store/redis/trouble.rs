@@ -1,0 +1,186 @@
+//! Why a server is not used, in words for the operator: what the library says, and what helps.
+
+use redis::{ErrorKind, RedisError};
+
+/// Why a server is not used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// It cannot be reached, or is not ready: that may pass by itself.
+    Absent(String),
+    /// It does not take us as we are configured, or cannot be trusted: somebody has to change something.
+    Refused(String),
+}
+
+/// What an error begins with, and what helps.
+const REFUSALS: [(&str, &str); 7] = [
+    ("WRONGPASS", "it does not take the user and the password of store.url"),
+    ("NOAUTH", "it wants a password: write redis://user:password@host in store.url"),
+    (
+        "DENIED",
+        "it is in protected mode and takes nobody from another host: give it a password, or bind it to an address",
+    ),
+    ("READONLY", "it is a replica, which takes no writes: name its primary in store.url"),
+    ("MOVED", "it is a node of a cluster that does not keep our keys: name the node that does in store.url"),
+    ("CROSSSLOT", "it is a proxy before a cluster that does not know hash tags: name a node in store.url"),
+    ("NOPERM", "its user is not allowed what is needed"),
+];
+const ABSENCES: [(&str, &str); 7] = [
+    ("LOADING", "it has been started and loads its data"),
+    ("CLUSTERDOWN", "its cluster does not serve all slots"),
+    ("MASTERDOWN", "it is a replica that has lost its primary"),
+    ("TRYAGAIN", "its cluster moves our keys to another node"),
+    ("ASK", "its cluster moves our keys to another node"),
+    ("MISCONF", "it cannot save to its disk, and takes no writes until it can"),
+    ("NOREPLICAS", "it has fewer replicas than its min-replicas-to-write, and takes no writes"),
+];
+/// What a certificate that is not accepted says, and what helps.
+const CERTIFICATES: [(&str, &str); 8] = [
+    ("UnknownIssuer", "nobody who is known here has signed its certificate: put who has into SSL_CERT_FILE"),
+    ("CaUsedAsEndEntity", "it shows the certificate of a CA as its own: have that CA sign one for it"),
+    ("not valid for", "its certificate is for another name: name it so in store.url"),
+    ("certificate expired", "it needs a new certificate"),
+    ("not valid yet", "its certificate begins later: look at the clocks"),
+    ("CertificateRequired", "it wants a certificate of ours"),
+    ("corrupt message", "it does not speak TLS there: write redis:// in store.url, or its tls-port"),
+    ("received fatal alert", "it refuses our side of TLS"),
+];
+
+impl Trouble {
+    /// What an error of the library means. `needs`: what the server's user must be allowed.
+    pub fn of(error: &RedisError, needs: &str) -> Self {
+        let (said, code) = (error.to_string(), error.code().unwrap_or_default());
+        let with = |what: &str| format!("{what} ({said})");
+        let is_denied = code == "NOPERM" || said.contains("The user executing the script can't");
+        if is_denied {
+            return Self::Refused(format!("{said}; the ACL of its user must allow {needs}"));
+        }
+        let known = |list: &[(&str, &str)], found: &dyn Fn(&str) -> bool| {
+            list.iter().find(|(name, _)| found(name)).map(|(_, helps)| with(helps))
+        };
+        if let Some(words) = known(&ABSENCES, &|name| code == name) {
+            return Self::Absent(words);
+        }
+        if let Some(words) = known(&REFUSALS, &|name| code == name) {
+            return Self::Refused(words);
+        }
+        match error.kind() {
+            ErrorKind::AuthenticationFailed if said.contains("NOAUTH") => Self::Refused(with(REFUSALS[1].1)),
+            ErrorKind::AuthenticationFailed => Self::Refused(with(REFUSALS[0].1)),
+            ErrorKind::Parse => Self::Refused(with("what answers there is no Redis")),
+            ErrorKind::Io => match known(&CERTIFICATES, &|text| said.contains(text)) {
+                Some(words) => Self::Refused(words),
+                None if said.contains("invalid peer certificate") => Self::Refused(said),
+                None => Self::Absent(said),
+            },
+            _ if said.contains("DB index") || said.contains("SELECT is not allowed") => {
+                Self::Refused(with("it does not have the database that store.url names"))
+            }
+            _ if said.to_lowercase().contains("unknown command") => {
+                Self::Refused(with("it does not know what is needed: Redis 7.0 or Valkey 7.2, or later, does"))
+            }
+            _ => Self::Absent(said),
+        }
+    }
+
+    /// Without what nobody should read.
+    pub fn without(self, secret: Option<&str>) -> Self {
+        let hide = |words: String| match secret {
+            Some(secret) if !secret.is_empty() => words.replace(secret, "***"),
+            _ => words,
+        };
+        match self {
+            Self::Absent(words) => Self::Absent(hide(words)),
+            Self::Refused(words) => Self::Refused(hide(words)),
+        }
+    }
+
+    pub fn words(&self) -> &str {
+        match self {
+            Self::Absent(words) | Self::Refused(words) => words,
+        }
+    }
+}
+
+/// What is known of a server since the process has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SinceTheStart {
+    /// It is being looked for.
+    Unknown,
+    /// It was never reached.
+    Absent,
+    /// It was never used, and refused us the last time that it was there.
+    Refused(String),
+    Used,
+}
+
+impl SinceTheStart {
+    /// Takes note of how a look at it ended.
+    pub fn note(&mut self, found: Result<(), &Trouble>) {
+        *self = match found {
+            Ok(()) => Self::Used,
+            Err(_) if *self == Self::Used => return,
+            Err(Trouble::Refused(why)) => Self::Refused(why.clone()),
+            Err(Trouble::Absent(_)) if matches!(self, Self::Refused(_)) => return,
+            Err(Trouble::Absent(_)) => Self::Absent,
+        };
+    }
+
+    /// Why a process that has no other server is not ready. One that is merely absent is no reason: pages go on without
+    /// it, as they do when it goes away later.
+    pub fn unready(&self) -> Option<String> {
+        match self {
+            Self::Unknown => Some("it is being looked for".into()),
+            Self::Refused(why) => Some(format!("it has not let this process in since it was started: {why}")),
+            Self::Absent | Self::Used => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_server_itself_refuses_keeps_a_process_from_being_ready() {
+        let (absent, refused) = (Trouble::Absent("no route".into()), Trouble::Refused("no password".into()));
+        let mut known = SinceTheStart::Unknown;
+        assert!(known.unready().is_some());
+        known.note(Err(&absent));
+        assert_eq!(known.unready(), None);
+        known.note(Err(&refused));
+        assert!(known.unready().unwrap().contains("no password"));
+        known.note(Err(&absent));
+        assert!(known.unready().unwrap().contains("no password"), "it would refuse us again");
+        known.note(Ok(()));
+        known.note(Err(&refused));
+        assert_eq!(known.unready(), None, "it was well once");
+    }
+
+    #[test]
+    fn errors_are_told_with_what_helps() {
+        let server = |code: &str, detail: &str| redis::make_extension_error(code.into(), Some(detail.into()));
+        let io = |text: &str| RedisError::from(std::io::Error::other(text.to_owned()));
+        for (error, helps) in [
+            (server("WRONGPASS", "invalid username-password pair"), "it does not take the user and the password"),
+            (server("NOAUTH", "Authentication required."), "it wants a password"),
+            (server("DENIED", "Redis is running in protected mode"), "it is in protected mode"),
+            (io("invalid peer certificate: UnknownIssuer"), "nobody who is known here has signed"),
+            (io("received fatal alert: CertificateRequired"), "it wants a certificate of ours"),
+            (server("NOPERM", "no permissions to run 'pttl'"), "must allow +pttl"),
+        ] {
+            let Trouble::Refused(words) = Trouble::of(&error, "+pttl") else { panic!("{error}") };
+            assert!(words.contains(helps), "{words}");
+        }
+        for (error, helps) in [
+            (server("LOADING", "Redis is loading the dataset in memory"), "loads its data"),
+            (server("MISCONF", "Errors writing to the RDB"), "cannot save to its disk"),
+            (io("Connection refused (os error 111)"), "Connection refused"),
+            (server("ERR", "max number of clients reached"), "max number of clients"),
+        ] {
+            let Trouble::Absent(words) = Trouble::of(&error, "+pttl") else { panic!("{error}") };
+            assert!(words.contains(helps), "{words}");
+        }
+        let said = Trouble::Refused("'hush' is wrong".into()).without(Some("hush"));
+        assert_eq!(said.words(), "'***' is wrong");
+    }
+}
