@@ -112,6 +112,7 @@ async fn redis_ways_over_tls() {
     .await;
     let setup = setup(&origin, &format!("rediss://127.0.0.1:{port}/0")).file("ca.pem", &tls.cert_pem);
     assert_shared(&setup.clone().env("SSL_CERT_FILE", "ca.pem"), "over TLS").await;
+    assert_shared(&setup.clone().set("store", "ca = \"ca.pem\"\nprefix = \"named\""), "by a CA that is named").await;
     assert!(!redis.keys().await.is_empty());
     let stranger = setup.set("store", "on_error = \"deny\"").unready().start().await;
     eventually("one we cannot trust is not used", SOON, async || stranger.ask(Via::H1, converse()).await.status == 503)

@@ -97,6 +97,9 @@ static UPSTREAM: Table = closed(&[
 static STORE: Table = closed(&[
     key("url", Text(store)),
     key("on_error", Word(&["local", "allow", "deny"])),
+    key("ca", File),
+    key("client_cert", File),
+    key("client_key", File),
     key("patience", Text(store_patience)),
     key("prefix", Text(store_prefix)),
     key("max_keys", Int(1024, 100_000_000)),

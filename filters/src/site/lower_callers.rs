@@ -11,6 +11,11 @@ pub(super) fn store(view: View) -> Store {
     };
     Store {
         home,
+        tls: StoreTls {
+            ca: view.file("ca"),
+            client_cert: view.file("client_cert"),
+            client_key: view.file("client_key"),
+        },
         on_error: match view.text("on_error").as_deref() {
             Some("allow") => OnError::Allow,
             Some("deny") => OnError::Deny,

@@ -212,9 +212,19 @@ pub(super) fn keys(root: &Item, callers: &Callers, found: &mut Findings) {
     }
 }
 
-/// What an action promised is forgotten with the process that promised it.
+/// What an action promised is forgotten with the process that promised it; and certificates are for TLS.
 fn store(root: &Item, found: &mut Findings) {
     let url = root.at(&["store", "url"]);
+    if let Some(store) = root.get("store") {
+        rules_network::both_of_a_client_certificate(store, "store", found);
+        let tls = url.and_then(Item::str).is_some_and(|url| url.starts_with("rediss:"));
+        for item in ["ca", "client_cert", "client_key"].iter().filter_map(|key| Some((key, store.get(key)?))) {
+            let ((key, item), what) = (item, "has no effect: store.url is not rediss://");
+            if !tls {
+                found.warning(item.line, format_args!("store.{key}"), what);
+            }
+        }
+    }
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     let is_action = |item: &&Item| {
         let kind = item.get("type").and_then(Item::str).and_then(lower_capability::capability_kind);

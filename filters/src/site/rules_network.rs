@@ -122,11 +122,7 @@ pub(super) fn upstream(root: &Item, contract_alone: bool, found: &mut Findings) 
             )
             .hint("\"auto\" speaks HTTP/2 with it by ALPN");
     }
-    for (key, other) in [("client_cert", "client_key"), ("client_key", "client_cert")] {
-        if let Some(item) = upstream.get(key).filter(|_| upstream.get(other).is_none()) {
-            found.mistake(item.line, format_args!("upstream.{key}"), format!("needs upstream.{other} beside it"));
-        }
-    }
+    both_of_a_client_certificate(upstream, "upstream", found);
     if !urls.is_empty() && !urls.iter().any(tls) {
         for key in ["ca", "server_name", "client_cert", "client_key"] {
             if let Some(item) = upstream.get(key) {
@@ -136,6 +132,15 @@ pub(super) fn upstream(root: &Item, contract_alone: bool, found: &mut Findings) 
     }
     if let Some(item) = upstream.get("health_interval").filter(|_| upstream.get("health_path").is_none()) {
         found.warning(item.line, "upstream.health_interval", "has no effect without upstream.health_path");
+    }
+}
+
+/// Who identifies itself by a certificate needs the key as well.
+pub(super) fn both_of_a_client_certificate(table: &Item, name: &str, found: &mut Findings) {
+    for (key, other) in [("client_cert", "client_key"), ("client_key", "client_cert")] {
+        if let Some(item) = table.get(key).filter(|_| table.get(other).is_none()) {
+            found.mistake(item.line, format_args!("{name}.{key}"), format!("needs {name}.{other} beside it"));
+        }
     }
 }
 

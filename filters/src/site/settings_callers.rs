@@ -8,6 +8,7 @@ use super::units::{Budget, Rate};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
     pub home: StoreHome,
+    pub tls: StoreTls,
     pub on_error: OnError,
     /// How long a request waits for an answer of a shared store.
     pub patience: Duration,
@@ -17,6 +18,16 @@ pub struct Store {
     pub max_keys: usize,
     /// Bytes of records kept in memory or in the file.
     pub max_records: usize,
+}
+
+/// Whom a connection to the store trusts, and how it identifies itself, where its URL wants TLS.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoreTls {
+    /// Who signs the store's certificate; `None`: whom the system trusts.
+    pub ca: Option<PathBuf>,
+    /// Both, or neither.
+    pub client_cert: Option<PathBuf>,
+    pub client_key: Option<PathBuf>,
 }
 
 /// `store.url`.

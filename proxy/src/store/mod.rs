@@ -69,7 +69,7 @@ impl Store {
                 Ok(Self::new(memory.clone(), memory.clone(), memory, None, settings))
             }
             StoreHome::File(directory) => Ok(Self::guard(Arc::new(File::open(directory, settings)?), settings)),
-            StoreHome::Redis(url) => Ok(Self::guard(Redis::open(url, &settings.prefix, settings.patience)?, settings)),
+            StoreHome::Redis(url) => Ok(Self::guard(Redis::open(url, settings)?, settings)),
         }
     }
 

@@ -47,6 +47,8 @@ fn upstreams() {
     let outside = Pretended::default().file("/conf/x", "");
     let half = refused_in("[upstream]\nurl = 'https://a'\nclient_cert = 'x'\n", &outside);
     assert_eq!(half, [":3: upstream.client_cert: needs upstream.client_key beside it"]);
+    let half = refused_in(&with_upstream("[store]\nurl = 'rediss://a'\nclient_key = 'x'\n"), &outside);
+    assert_eq!(half, [":5: store.client_key: needs store.client_cert beside it"]);
     let h2c = refused("[upstream]\nurls = ['http://a', 'https://b']\nhttp2 = 'prior-knowledge'\n");
     assert!(h2c[0].starts_with(":3: upstream.http2: \"prior-knowledge\" is HTTP/2 without TLS"), "{h2c:?}");
     refuses("health_path = 'healthz'\n", "upstream.health_path: \"healthz\" must begin with \"/\"");

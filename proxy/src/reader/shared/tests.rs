@@ -18,11 +18,11 @@ impl Drop for Directory {
 }
 
 fn settings(home: StoreHome) -> site::Store {
-    let patience = Duration::from_secs(10);
     site::Store {
         home,
+        tls: site::StoreTls::default(),
         on_error: OnError::Deny,
-        patience,
+        patience: Duration::from_secs(10),
         prefix: String::new(),
         max_keys: 1_000,
         max_records: 1 << 22,

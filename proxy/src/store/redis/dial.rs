@@ -2,6 +2,7 @@
 
 use std::{io, pin::Pin, sync::Arc, time::Duration};
 
+use frontdesk_filters::site::{self, StoreTls};
 use redis::{
     AsyncConnectionConfig, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisError, RedisResult,
     aio::MultiplexedConnection,
@@ -14,7 +15,12 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::{link::Link, trouble::Trouble};
+use super::{
+    link::Link,
+    noted::{Failure, Noted},
+    trouble::Trouble,
+};
+use crate::certificate::{certified_key, chain, private_key};
 
 /// What connecting, or trying a connection out, may take. No request waits for it.
 pub const DIALING: Duration = Duration::from_secs(2);
@@ -27,6 +33,7 @@ pub type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Makes connections.
 pub struct Dialer {
     place: ConnectionAddr,
+    tls: StoreTls,
     session: RedisConnectionInfo,
     address: String,
     password: Option<String>,
@@ -35,18 +42,21 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    /// Understands a URL of `redis://` or `rediss://`.
-    pub fn new(url: &str, needs: String) -> Result<Self, String> {
+    /// Understands a URL of `redis://` or `rediss://`, and sees whether the files of TLS can be used.
+    pub fn new(url: &str, settings: &site::Store, needs: String) -> Result<Self, String> {
         let refuse = |why: &str| format!("store.url: {why}; write \"redis://user:password@host:6379/0\", or rediss://");
         let info = url.into_connection_info().map_err(|error| refuse(&error.to_string()))?;
-        if let ConnectionAddr::TcpTls { insecure: true, .. } = info.addr() {
-            return Err(refuse("#insecure is not to be had: put the authority's certificate into SSL_CERT_FILE"));
+        if let ConnectionAddr::TcpTls { insecure, .. } = info.addr() {
+            if *insecure {
+                return Err(refuse("#insecure is not to be had: name the authority's certificate in store.ca"));
+            }
+            tls_config(&settings.tls).map_err(|why| format!("store: {why}"))?;
         }
         let address = format!("{}/{}", info.addr(), info.redis_settings().db());
         let password = info.redis_settings().password().map(str::to_owned);
         // Saying who we are needs one more permission.
         let session = info.redis_settings().clone().set_skip_set_lib_name();
-        Ok(Self { place: info.addr().clone(), session, address, password, needs })
+        Ok(Self { place: info.addr().clone(), tls: settings.tls.clone(), session, address, password, needs })
     }
 
     /// Where the server is, without secrets.
@@ -54,12 +64,15 @@ impl Dialer {
         &self.address
     }
 
-    /// Connects. The certificates that are trusted are read anew, with TLS.
+    /// Connects. With TLS, certificates and keys are read anew.
     pub async fn dial(&self) -> Result<Link, Trouble> {
         let dialing = async {
-            let (connection, driver) = self.connect().await?;
+            let (connection, driver, failure) = self.connect().await?;
             let link = Link::new(connection, driver);
-            link.read_clock().await?;
+            // Where the socket failed without anybody waiting for it, it is the failure that tells why.
+            link.read_clock()
+                .await
+                .map_err(|error| failure.get().map_or(error, |why| io::Error::other(&**why).into()))?;
             Ok::<_, RedisError>(link)
         };
         match timeout(DIALING, dialing).await {
@@ -69,11 +82,13 @@ impl Dialer {
         }
     }
 
-    async fn connect(&self) -> RedisResult<(MultiplexedConnection, Driver)> {
+    async fn connect(&self) -> RedisResult<(MultiplexedConnection, Driver, Failure)> {
         match &self.place {
             ConnectionAddr::TcpTls { host, port, .. } => {
                 let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
-                let config = tokio::task::spawn_blocking(tls_config).await.map_err(io::Error::other)??;
+                let tls = self.tls.clone();
+                let config = tokio::task::spawn_blocking(move || tls_config(&tls)).await.map_err(io::Error::other)?;
+                let config = config.map_err(io::Error::other)?;
                 let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp(host, *port).await?).await?;
                 self.greet(tls).await
             }
@@ -84,7 +99,7 @@ impl Dialer {
     }
 
     /// Says who we are, and which database is meant.
-    async fn greet<S>(&self, stream: S) -> RedisResult<(MultiplexedConnection, Driver)>
+    async fn greet<S>(&self, socket: S) -> RedisResult<(MultiplexedConnection, Driver, Failure)>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -92,8 +107,9 @@ impl Dialer {
             .set_connection_timeout(None)
             .set_response_timeout(None)
             .set_pipeline_buffer_size(PIPELINE);
-        let (connection, driver) = MultiplexedConnection::new_with_config(&self.session, stream, config).await?;
-        Ok((connection, Box::pin(driver)))
+        let (socket, failure) = Noted::new(socket);
+        let (connection, driver) = MultiplexedConnection::new_with_config(&self.session, socket, config).await?;
+        Ok((connection, Box::pin(driver), failure))
     }
 
     /// What an error means; whatever it quotes, not the password.
@@ -108,11 +124,26 @@ async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-fn tls_config() -> io::Result<ClientConfig> {
+/// Whom we trust, and who we are. The error says which file cannot be used.
+fn tls_config(tls: &StoreTls) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
-    pingora::tls::load_platform_certs_incl_env_into_store(&mut roots).map_err(io::Error::other)?;
+    match &tls.ca {
+        Some(ca) => {
+            for certificate in chain(ca)? {
+                roots.add(certificate).map_err(|e| format!("{}: {e}", ca.display()))?;
+            }
+        }
+        None => pingora::tls::load_platform_certs_incl_env_into_store(&mut roots).map_err(|e| e.to_string())?,
+    }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(io::Error::other)?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
+        .map_err(|e| e.to_string())?
+        .with_root_certificates(roots);
+    match (&tls.client_cert, &tls.client_key) {
+        (Some(cert), Some(key)) => {
+            certified_key(cert, key)?;
+            config.with_client_auth_cert(chain(cert)?, private_key(key)?).map_err(|e| e.to_string())
+        }
+        _ => Ok(config.with_no_client_auth()),
+    }
 }

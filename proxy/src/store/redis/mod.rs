@@ -22,6 +22,7 @@
 mod counters;
 mod dial;
 mod link;
+mod noted;
 mod records;
 mod trouble;
 
@@ -32,7 +33,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use frontdesk_filters::state::Settlement;
+use frontdesk_filters::{site, state::Settlement};
 use parking_lot::Mutex;
 use redis::{ErrorKind, RedisResult};
 use tokio::time::timeout;
@@ -73,9 +74,9 @@ enum Refused {
 
 impl Redis {
     /// Away until it is tended. `Err`: the URL cannot be used; the URL itself, which may hold a password, is not in it.
-    pub fn open(url: &str, prefix: &str, patience: Duration) -> Result<Arc<Self>, String> {
-        let prefix = format!("{{{prefix}}}");
-        let dialer = Dialer::new(url, format!("~{prefix}:* {COMMANDS}"))?;
+    pub fn open(url: &str, settings: &site::Store) -> Result<Arc<Self>, String> {
+        let (prefix, patience) = (format!("{{{}}}", settings.prefix), settings.patience);
+        let dialer = Dialer::new(url, settings, format!("~{prefix}:* {COMMANDS}"))?;
         let breaker = Breaker::open(format!("Redis at {}", dialer.address()));
         let since_the_start = Mutex::new(SinceTheStart::Unknown);
         Ok(Arc::new_cyclic(|me| Self { dialer, breaker, prefix, patience, since_the_start, me: me.clone() }))

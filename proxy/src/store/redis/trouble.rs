@@ -34,13 +34,14 @@ const ABSENCES: [(&str, &str); 7] = [
     ("NOREPLICAS", "it has fewer replicas than its min-replicas-to-write, and takes no writes"),
 ];
 /// What a certificate that is not accepted says, and what helps.
-const CERTIFICATES: [(&str, &str); 8] = [
-    ("UnknownIssuer", "nobody who is known here has signed its certificate: put who has into SSL_CERT_FILE"),
+const CERTIFICATES: [(&str, &str); 9] = [
+    ("UnknownIssuer", "nobody who is known here has signed its certificate: name who has in store.ca"),
+    ("BadSignature", "another than the authority of that name has signed its certificate: name who has in store.ca"),
     ("CaUsedAsEndEntity", "it shows the certificate of a CA as its own: have that CA sign one for it"),
     ("not valid for", "its certificate is for another name: name it so in store.url"),
     ("certificate expired", "it needs a new certificate"),
     ("not valid yet", "its certificate begins later: look at the clocks"),
-    ("CertificateRequired", "it wants a certificate of ours"),
+    ("CertificateRequired", "it wants a certificate of ours: name one in store.client_cert"),
     ("corrupt message", "it does not speak TLS there: write redis:// in store.url, or its tls-port"),
     ("received fatal alert", "it refuses our side of TLS"),
 ];
@@ -165,7 +166,10 @@ mod tests {
             (server("NOAUTH", "Authentication required."), "it wants a password"),
             (server("DENIED", "Redis is running in protected mode"), "it is in protected mode"),
             (io("invalid peer certificate: UnknownIssuer"), "nobody who is known here has signed"),
-            (io("received fatal alert: CertificateRequired"), "it wants a certificate of ours"),
+            (
+                io("received fatal alert: CertificateRequired"),
+                "it wants a certificate of ours: name one in store.client_cert",
+            ),
             (server("NOPERM", "no permissions to run 'pttl'"), "must allow +pttl"),
         ] {
             let Trouble::Refused(words) = Trouble::of(&error, "+pttl") else { panic!("{error}") };

@@ -3,6 +3,7 @@
 mod absent;
 mod chains;
 mod counters;
+mod encrypted;
 mod file;
 mod lost;
 mod processes;
@@ -124,8 +125,15 @@ impl std::ops::Deref for Place {
 }
 
 fn settings(home: StoreHome) -> site::Store {
-    let prefix = "suite".into();
-    site::Store { home, on_error: OnError::Deny, patience: PATIENCE, prefix, max_keys: 10_000, max_records: ROOM }
+    site::Store {
+        home,
+        tls: site::StoreTls::default(),
+        on_error: OnError::Deny,
+        patience: PATIENCE,
+        prefix: "suite".into(),
+        max_keys: 10_000,
+        max_records: ROOM,
+    }
 }
 
 /// A directory that goes with the test.

@@ -1,26 +1,19 @@
 //! What Redis promises besides: shared by replicas, and reached however the operator runs it.
 
-use std::process::Command;
-
 use frontdesk_filters::{
     site::{OnError, StoreHome},
     state::{Amount, Committed, NotKept},
 };
 
-use super::{
-    Directory, Server, amount, connected, fixed, idle, record, server::free_port, settings, settle, take, tends_well,
-    until, used,
-};
+use super::{Server, amount, connected, fixed, idle, record, settings, settle, take, tends_well, until, used};
 use crate::store::Store;
 
 /// The user that the head of the module says is enough, with another prefix.
 const USER: &str = "on >p@ss/w:rd%# ~{suite}:* +evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
 /// Its password in a URL.
 const PASSWORD: &str = "p%40ss%2Fw%3Ard%25%23";
-/// Where the child finds its server.
-const URL: &str = "FRONTDESK_SUITE_URL";
 
-async fn everything_works(store: &Store, name: &str) {
+pub(super) async fn everything_works(store: &Store, name: &str) {
     let (limit, session) = (fixed(name, 10, 600_000), idle(&format!("{name} session"), 10, 600_000));
     let taken = take(store, &[limit, session], amount(4, 4)).await;
     assert_eq!(taken.granted, Some(4));
@@ -160,54 +153,4 @@ async fn a_full_server_refuses_and_is_not_away() {
     // Also one that is found full.
     let store = connected(&settings).await;
     assert!(store.records.get("before").await.unwrap().is_some());
-}
-
-#[tokio::test]
-#[ignore = "runs in a process of its own, for a_server_is_reached_over_tls"]
-async fn reaches_the_server_over_tls() {
-    let Ok(url) = std::env::var(URL) else { return };
-    let store = connected(&settings(StoreHome::Redis(url))).await;
-    everything_works(&store, "tls").await;
-    println!("\nreached");
-}
-
-#[test]
-fn a_server_is_reached_over_tls() {
-    let files = Directory::new();
-    std::fs::create_dir_all(files.path()).unwrap();
-    let write = |name: &str, text: &str| {
-        let path = files.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.into_os_string().into_string().unwrap()
-    };
-    let mut authority = rcgen::CertificateParams::new([]).unwrap();
-    authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let authority = rcgen::CertifiedIssuer::self_signed(authority, rcgen::KeyPair::generate().unwrap()).unwrap();
-    let key = rcgen::KeyPair::generate().unwrap();
-    let names = ["127.0.0.1".to_owned()];
-    let certificate = rcgen::CertificateParams::new(names).unwrap().signed_by(&key, &authority).unwrap();
-    let trusted = write("ca.pem", &authority.pem());
-    let (port, cert, key) =
-        (free_port().to_string(), write("cert.pem", &certificate.pem()), write("key.pem", &key.serialize_pem()));
-    let arguments =
-        ["--tls-port", &port, "--tls-cert-file", &cert, "--tls-key-file", &key, "--tls-ca-cert-file", &trusted];
-    let _server = Server::start(&[&arguments[..], &["--tls-auth-clients", "no", "--requirepass", "secret"]].concat());
-
-    let reached = |trusted: &str| {
-        let (_, module) = module_path!().split_once("::").unwrap();
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args([&format!("{module}::reaches_the_server_over_tls"), "--exact", "--ignored", "--nocapture"])
-            .env(URL, format!("rediss://:secret@127.0.0.1:{port}/1"))
-            .env("SSL_CERT_FILE", trusted)
-            .output()
-            .unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8(said).unwrap();
-        (said.contains("\nreached"), said)
-    };
-    let (trusting, said) = reached(&trusted);
-    assert!(trusting, "{said}");
-    let stranger = rcgen::generate_simple_self_signed(["stranger".to_owned()]).unwrap();
-    let (trusting, said) = reached(&write("stranger.pem", &stranger.cert.pem()));
-    assert!(!trusting && said.contains("invalid peer certificate") && !said.contains("secret"), "{said}");
 }
