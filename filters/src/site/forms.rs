@@ -204,10 +204,15 @@ pub(super) fn store(text: &str) -> Result<(), String> {
     let fits = match text.split_once(':') {
         Some(("memory", rest)) => rest.is_empty(),
         Some(("file", path)) => path.starts_with('/'),
-        Some(("redis" | "rediss", _)) => Url::parse(text).is_ok_and(|url| url.has_host()),
+        Some(("redis" | "rediss" | "valkey" | "valkeys", _)) => Url::parse(text).is_ok_and(|url| url.has_host()),
+        Some(("unix" | "redis+unix" | "valkey+unix", _)) => Url::parse(text).is_ok_and(|url| {
+            let host = url.host_str().unwrap_or_default();
+            host.is_empty() && url.path().starts_with('/') && !url.path().ends_with('/')
+        }),
         _ => false,
     };
-    let accepted = "is not a store; write \"memory:\", \"file:/var/lib/frontdesk\" or \"redis://host:6379/0\"";
+    let accepted = "is not a store; write \"memory:\", \"file:/var/lib/frontdesk\", \"redis://host:6379/0\" or \
+                    \"unix:/run/redis.sock\"";
     if fits { Ok(()) } else { Err(accepted.into()) }
 }
 
@@ -295,8 +300,22 @@ mod tests {
 
     #[test]
     fn urls_of_stores_and_harnesses() {
-        for right in ["memory:", "file:/var/lib/frontdesk", "redis://127.0.0.1:6379/0"] {
+        for right in [
+            "memory:",
+            "file:/var/lib/frontdesk",
+            "redis://127.0.0.1:6379/0",
+            "rediss://host",
+            "valkey://host:6379/0",
+            "valkeys://host",
+            "unix:/run/redis.sock",
+            "unix:///run/redis.sock?db=2",
+            "redis+unix:///run/redis.sock",
+            "valkey+unix:/run/valkey.sock",
+        ] {
             assert!(store(right).is_ok(), "{right}");
+        }
+        for wrong in ["unix:run/redis.sock", "unix://run/redis.sock", "unix:/", "unix:", "valkey:", "redis+tls://h"] {
+            assert!(store(wrong).is_err(), "{wrong}");
         }
         assert!(store_patience("10ms").is_ok() && store_patience("10s").is_ok());
         assert!(store_patience("9ms").is_err() && store_patience("11s").is_err() && store_patience("soon").is_err());

@@ -6,8 +6,8 @@ pub(super) fn store(view: View) -> Store {
     let url = view.text_or("url", "memory:");
     let home = match url.split_once(':') {
         Some(("file", path)) => StoreHome::File(path.into()),
-        Some(("redis" | "rediss", _)) => StoreHome::Redis(url),
-        _ => StoreHome::Memory,
+        Some(("memory", _)) | None => StoreHome::Memory,
+        Some(_) => StoreHome::Redis(url),
     };
     Store {
         home,

@@ -148,18 +148,26 @@ pub fn without_password(text: &str) -> String {
     if let Some((program, _)) = text.strip_prefix("stdio:").and_then(|command| command.trim_start().split_once(' ')) {
         return format!("stdio:{program} {REDACTED}");
     }
-    let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
+    let Some((scheme, rest)) = text.split_once("://") else {
+        // A socket has no authority, and its user and password in the query.
+        return if text.contains("unix:/") { without_secrets_in_query(text) } else { text.into() };
+    };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let (user, rest) = authority.rfind('@').map_or(("", rest), |at| (REDACTED, &rest[at..]));
-    let Some((path, query)) = rest.split_once('?') else { return format!("{scheme}://{user}{rest}") };
+    format!("{scheme}://{user}{}", without_secrets_in_query(rest))
+}
+
+fn without_secrets_in_query(text: &str) -> String {
+    let Some((path, query)) = text.split_once('?') else { return text.into() };
+    let is_secret = |name: &str| {
+        ends_like_a_secret(name) || name.eq_ignore_ascii_case("pass") || name.to_ascii_lowercase().ends_with("key")
+    };
     let pair = |pair: &str| match pair.split_once('=') {
-        Some((name, _)) if ends_like_a_secret(name) || name.to_ascii_lowercase().ends_with("key") => {
-            format!("{name}={REDACTED}")
-        }
+        Some((name, _)) if is_secret(name) => format!("{name}={REDACTED}"),
         _ => pair.to_owned(),
     };
     let query: Vec<String> = query.split('&').map(pair).collect();
-    format!("{scheme}://{user}{path}?{}", query.join("&"))
+    format!("{path}?{}", query.join("&"))
 }
 
 #[cfg(test)]
@@ -178,6 +186,10 @@ mod tests {
             "ws://[redacted]@a/?x=1&api_key=[redacted]&Token=[redacted]"
         );
         assert_eq!(without_password("http://a/?key=s&"), "http://a/?key=[redacted]&");
+        for scheme in ["unix:", "unix://", "redis+unix:", "valkey+unix://"] {
+            let (whole, shown) = ("/run/r.sock?db=2&user=u&pass=s", "/run/r.sock?db=2&user=u&pass=[redacted]");
+            assert_eq!(without_password(&format!("{scheme}{whole}")), format!("{scheme}{shown}"));
+        }
         assert_eq!(without_password("stdio:python3 h.py --token=s"), "stdio:python3 [redacted]");
     }
 }

@@ -217,7 +217,7 @@ fn store(root: &Item, found: &mut Findings) {
     let url = root.at(&["store", "url"]);
     if let Some(store) = root.get("store") {
         rules_network::both_of_a_client_certificate(store, "store", found);
-        let tls = url.and_then(Item::str).is_some_and(|url| url.starts_with("rediss:"));
+        let tls = url.and_then(Item::str).is_some_and(|url| url.starts_with("rediss:") || url.starts_with("valkeys:"));
         for item in ["ca", "client_cert", "client_key"].iter().filter_map(|key| Some((key, store.get(key)?))) {
             let ((key, item), what) = (item, "has no effect: store.url is not rediss://");
             if !tls {

@@ -36,7 +36,7 @@ pub enum StoreHome {
     Memory,
     /// A directory.
     File(PathBuf),
-    /// `redis://` or `rediss://`, as written; it may hold a password.
+    /// Redis or Valkey, as written: over TCP, TLS or a socket of this host. It may hold a password.
     Redis(String),
 }
 

@@ -42,9 +42,10 @@ pub struct Dialer {
 }
 
 impl Dialer {
-    /// Understands a URL of `redis://` or `rediss://`, and sees whether the files of TLS can be used.
+    /// Understands a URL of Redis or Valkey, and sees whether the files of TLS can be used.
     pub fn new(url: &str, settings: &site::Store, needs: String) -> Result<Self, String> {
-        let refuse = |why: &str| format!("store.url: {why}; write \"redis://user:password@host:6379/0\", or rediss://");
+        let right = "write \"redis://user:password@host:6379/0\", rediss://… or \"unix:/run/redis.sock?db=0\"";
+        let refuse = |why: &str| format!("store.url: {why}; {right}");
         let info = url.into_connection_info().map_err(|error| refuse(&error.to_string()))?;
         if let ConnectionAddr::TcpTls { insecure, .. } = info.addr() {
             if *insecure {
@@ -52,7 +53,11 @@ impl Dialer {
             }
             tls_config(&settings.tls).map_err(|why| format!("store: {why}"))?;
         }
-        let address = format!("{}/{}", info.addr(), info.redis_settings().db());
+        let (place, database) = (info.addr(), info.redis_settings().db());
+        let address = match place {
+            ConnectionAddr::Unix(path) => format!("{} (database {database})", path.display()),
+            place => format!("{place}/{database}"),
+        };
         let password = info.redis_settings().password().map(str::to_owned);
         // Saying who we are needs one more permission.
         let session = info.redis_settings().clone().set_skip_set_lib_name();

@@ -5,7 +5,9 @@ use frontdesk_filters::{
     state::{Amount, Committed, NotKept},
 };
 
-use super::{Server, amount, connected, fixed, idle, record, settings, settle, take, tends_well, until, used};
+use super::{
+    Directory, Server, amount, connected, fixed, idle, record, settings, settle, take, tends_well, until, used,
+};
 use crate::store::Store;
 
 /// The user that the head of the module says is enough, with another prefix.
@@ -135,6 +137,32 @@ async fn a_wrong_password_is_told_without_it_and_can_be_mended() {
         let why = Store::open(&settings(StoreHome::Redis(url.into()))).err().unwrap();
         assert!(why.starts_with("store.url: ") && !why.contains("secret"), "{why}");
     }
+}
+
+#[tokio::test]
+async fn a_server_is_reached_by_every_name_that_it_goes_by() {
+    let files = Directory::new();
+    std::fs::create_dir_all(files.path()).unwrap();
+    let socket = files.path().join("r.sock").into_os_string().into_string().unwrap();
+    let server = Server::start(&["--unixsocket", &socket]);
+    server.ask(&["ACL", "SETUSER", "frontdesk", "on", "~*", "+@all", ">hush-4711"]);
+    let (port, user) = (server.port, "user=frontdesk&pass=hush-4711");
+    let urls = [
+        format!("redis://frontdesk:hush-4711@127.0.0.1:{port}/2"),
+        format!("valkey://frontdesk:hush-4711@localhost:{port}/2"),
+        format!("unix:{socket}?db=2&{user}"),
+        format!("unix://{socket}?db=2&{user}"),
+        format!("redis+unix://{socket}?{user}&db=2"),
+        format!("valkey+unix:{socket}?{user}&db=2"),
+    ];
+    for (n, url) in urls.into_iter().enumerate() {
+        let store = connected(&settings(StoreHome::Redis(url.clone()))).await;
+        everything_works(&store, &format!("name {n}")).await;
+        assert!(store.records.get("name 0").await.unwrap().is_some(), "all of them are the same one: {url}");
+    }
+    let wrong = Store::open(&settings(StoreHome::Redis(format!("unix:{socket}?user=frontdesk&pass=wrong-4711"))));
+    let why = wrong.unwrap().tend().await.unwrap_err();
+    assert!(why.contains(&socket) && !why.contains("wrong-4711"), "{why}");
 }
 
 #[tokio::test]
