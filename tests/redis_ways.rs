@@ -149,8 +149,15 @@ async fn redis_ways_one_that_is_full_is_one_that_is_away() {
         assert_eq!(desk.get("/").await.status, 200);
         assert_eq!(desk.get("/.well-known/agent.json").await.status, 200);
     }
+    // It is up, and full: two things, each with its own words.
+    desk.metric_reaches("frontdesk_store_full", 1.0).await;
+    assert_eq!(desk.metric("frontdesk_store_up").await, Some(1.0));
+    let said = desk.admin_get("/readyz?verbose").await.text();
+    assert!(said.contains("store is full") && said.contains("raise its maxmemory"), "{said}");
     redis.command(&["CONFIG", "SET", "maxmemory", "64mb"]).await;
     eventually("it has room again", RECOVERY, async || desk.ask(Via::H1, converse()).await.status == LET_THROUGH).await;
+    eventually("and that is said", SOON, async || desk.metric("frontdesk_store_full").await == Some(0.0)).await;
+    assert!(!desk.admin_get("/readyz?verbose").await.text().contains("full"));
 }
 
 #[tokio::test]

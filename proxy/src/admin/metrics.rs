@@ -83,6 +83,7 @@ pub struct Metrics {
     pub spans_dropped: IntCounterVec,
     jobs: IntCounterVec,
     pub store_up: IntGauge,
+    pub store_full: IntGauge,
     pub store_decided_without: IntCounter,
     pub store_keys: IntGauge,
     calls: IntCounterVec,

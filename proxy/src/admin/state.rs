@@ -62,6 +62,9 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
     let store = running.store.status();
     let home = format!("store {:?}, {} decisions without it", running.store.settings().home, store.without);
     line(store.reachable, running.store.away().map_or(home.clone(), |why| format!("{home}: {why}")));
+    if let Some(what) = running.store.full() {
+        line(false, format!("store is full: {what}"));
+    }
     if let Some(why) = running.store.unready() {
         line(false, format!("not ready: {why}"));
     }

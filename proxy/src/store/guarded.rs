@@ -178,6 +178,10 @@ mod tests {
             true
         }
 
+        fn full(&self) -> Option<String> {
+            None
+        }
+
         fn without(&self) -> u64 {
             0
         }

@@ -13,7 +13,7 @@ use frontdesk_filters::state::{
 };
 use parking_lot::Mutex;
 
-use super::{Home, Unsettled, fresh};
+use super::{Home, Room, Unsettled, fresh};
 
 /// What a record takes besides its key and its value: its places in both indexes.
 const OVERHEAD: usize = 200;
@@ -24,6 +24,7 @@ const SWEPT: usize = 256;
 pub struct Memory {
     counts: Slab,
     records: Mutex<Kept>,
+    room: Room,
     began: Instant,
 }
 
@@ -31,7 +32,7 @@ impl Memory {
     /// Room for so many counts, and so many bytes of records.
     pub fn new(max_keys: usize, max_records: usize) -> Self {
         let records = Mutex::new(Kept { most: max_records, ..Kept::default() });
-        Self { counts: Slab::new(max_keys), records, began: Instant::now() }
+        Self { counts: Slab::new(max_keys), records, room: Room::default(), began: Instant::now() }
     }
 
     /// See [`Counters::take`].
@@ -64,7 +65,9 @@ impl Records for Memory {
     }
 
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
-        self.records.lock().commit(changes, self.began.elapsed())
+        let committed = self.records.lock().commit(changes, self.began.elapsed());
+        self.room.note(&committed);
+        committed
     }
 }
 
@@ -84,6 +87,10 @@ impl Home for Memory {
 
     fn reachable(&self) -> bool {
         true
+    }
+
+    fn full(&self) -> Option<String> {
+        self.room.missing("raise store.max_records")
     }
 
     fn without(&self) -> u64 {

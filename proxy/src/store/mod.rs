@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use frontdesk_filters::{
     limits::budget::UnderWay,
     site::{self, StoreHome},
-    state::{Counters, Records, Settlement},
+    state::{Committed, Counters, NotKept, Records, Settlement},
 };
 use ring::rand::{SecureRandom, SystemRandom};
 
@@ -53,6 +53,8 @@ pub struct Store {
 pub struct Status {
     /// Whether the home answers; what is in memory always does.
     pub reachable: bool,
+    /// Whether it has refused something new for want of room, and nothing was taken since.
+    pub full: bool,
     /// Operations decided without the home, since the store was opened.
     pub without: u64,
     /// Counts held in this process's memory, or in the file.
@@ -88,6 +90,7 @@ impl Store {
     pub fn status(&self) -> Status {
         Status {
             reachable: self.home.reachable(),
+            full: self.home.full().is_some(),
             without: self.home.without(),
             tracked: self.home.tracked() + self.guarded.as_ref().map_or(0, |guarded| guarded.tracked()),
         }
@@ -96,6 +99,11 @@ impl Store {
     /// Why its home is away; `None` while it is not.
     pub fn away(&self) -> Option<String> {
         self.home.away()
+    }
+
+    /// What to do about a home that is full; `None` while it has room.
+    pub fn full(&self) -> Option<String> {
+        self.home.full()
     }
 
     /// Why a process that has it is not ready: the home has refused it since the start, so that whoever updates one
@@ -162,12 +170,35 @@ trait Home: Counters {
     fn away(&self) -> Option<String> {
         None
     }
+    /// What to do about it where it has refused something new for want of room, and taken nothing since.
+    fn full(&self) -> Option<String>;
     /// Why a process that has no other is not ready.
     fn unready(&self) -> Option<String> {
         None
     }
     fn without(&self) -> u64;
     fn tracked(&self) -> u64;
+}
+
+/// Whether a home had room for what was to be kept last.
+#[derive(Default)]
+struct Room {
+    missing: AtomicBool,
+}
+
+impl Room {
+    fn note(&self, committed: &Result<Committed, NotKept>) {
+        match committed {
+            Ok(Committed::Done(_)) => self.missing.store(false, Ordering::Relaxed),
+            Err(NotKept::Full) => self.missing.store(true, Ordering::Relaxed),
+            _ => {}
+        }
+    }
+
+    /// What to do about it, if it had none.
+    fn missing(&self, advice: &str) -> Option<String> {
+        self.missing.load(Ordering::Relaxed).then(|| format!("there is no room: new records are refused; {advice}"))
+    }
 }
 
 /// What is known of settlements that were not acknowledged.

@@ -124,6 +124,11 @@ impl Metrics {
             spans_dropped,
             jobs: counters(&r, "frontdesk_jobs_total", "Runs of background jobs.", &["task", "result"])?,
             store_up: gauge(&r, "frontdesk_store_up", "1 while the home of counts and records can be reached.")?,
+            store_full: gauge(
+                &r,
+                "frontdesk_store_full",
+                "1 while the home of records takes no new ones because it has no room.",
+            )?,
             store_decided_without: counter(
                 &r,
                 "frontdesk_store_decided_without_total",

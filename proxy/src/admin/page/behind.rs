@@ -64,7 +64,11 @@ pub(super) fn behind(html: &mut Html, view: &View<'_>) {
         html,
         "store",
         home.split('(').next().unwrap_or_default(),
-        if status.reachable { (true, "reachable") } else { (false, "away") },
+        match (status.reachable, status.full) {
+            (false, _) => (false, "away"),
+            (true, true) => (false, "full"),
+            (true, false) => (true, "reachable"),
+        },
     );
     html.text(&grouped(status.without)).raw(" decisions without it</td></tr>");
     for link in running.harness.iter().flat_map(|harness| &harness.links) {

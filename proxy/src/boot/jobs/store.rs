@@ -28,6 +28,7 @@ pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                 let tended = store.tend().await;
                 let status = store.status();
                 metrics.store_up.set(status.reachable.into());
+                metrics.store_full.set(status.full.into());
                 metrics.store_keys.set(i64::try_from(status.tracked).unwrap_or(i64::MAX));
                 let before = told.swap(status.without, Ordering::Relaxed);
                 // Another store has begun to count anew.

@@ -32,7 +32,7 @@ use self::{
     kept::Kept,
     owner::{Owner, Swept, Unanswered},
 };
-use super::{Home, Unsettled, breaker::Breaker};
+use super::{Home, Room, Unsettled, breaker::Breaker};
 
 /// Both files of a directory.
 pub struct File {
@@ -41,6 +41,7 @@ pub struct File {
     records: Owner<Kept>,
     records_breaker: Arc<Breaker<()>>,
     tracked: AtomicU64,
+    room: Room,
 }
 
 impl File {
@@ -56,6 +57,7 @@ impl File {
             records: Owner::start("store-records", records, records_breaker.clone())?,
             records_breaker,
             tracked: AtomicU64::new(0),
+            room: Room::default(),
         })
     }
 
@@ -108,6 +110,10 @@ impl Home for File {
         self.counts_breaker.away().or(self.records_breaker.away())
     }
 
+    fn full(&self) -> Option<String> {
+        self.room.missing("make some on its disk, or raise store.max_records")
+    }
+
     fn without(&self) -> u64 {
         self.counts_breaker.without() + self.records_breaker.without()
     }
@@ -147,7 +153,10 @@ impl Records for File {
 
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
         match self.records.ask(kept::Asked::Commit(changes.to_vec())).await {
-            Ok(kept::Answer::Committed(committed)) => committed,
+            Ok(kept::Answer::Committed(committed)) => {
+                self.room.note(&committed);
+                committed
+            }
             _ => Err(NotKept::Away),
         }
     }

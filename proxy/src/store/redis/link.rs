@@ -16,7 +16,6 @@ pub struct Link {
     began: Instant,
     /// What the server's clock said, in microseconds, less the time since `began`.
     clock: AtomicI64,
-    full: AtomicBool,
     /// Somebody is finding out whether it still answers.
     doubted: AtomicBool,
     ended: watch::Receiver<bool>,
@@ -32,8 +31,8 @@ impl Link {
             ends.send_replace(true);
         })
         .abort_handle();
-        let (full, doubted, clock) = (AtomicBool::new(false), AtomicBool::new(false), AtomicI64::new(0));
-        Self { connection, began: Instant::now(), clock, full, doubted, ended, driver }
+        let (doubted, clock) = (AtomicBool::new(false), AtomicI64::new(0));
+        Self { connection, began: Instant::now(), clock, doubted, ended, driver }
     }
 
     /// Whether the other end, or something on the way, has closed it.
@@ -99,17 +98,6 @@ impl Link {
         let [_, policy]: [String; 2] =
             redis::from_redis_value::<Vec<String>>(asked.unwrap_or(Value::Nil)).ok()?.try_into().ok()?;
         Some(policy)
-    }
-
-    /// Once for each connection.
-    pub fn say_once_that_it_is_full(&self, dialer: &Dialer) {
-        if !self.full.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "Redis at {} has no memory left: limits are decided by store.on_error and new records are refused; \
-                 raise its maxmemory",
-                dialer.address()
-            );
-        }
     }
 
     fn elapsed(&self) -> i64 {

@@ -28,7 +28,10 @@ mod trouble;
 
 use std::{
     future::Future,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -48,6 +51,9 @@ use super::{
     breaker::{Breaker, Pass},
 };
 
+/// What there is to say of a server without memory.
+const FULL: &str = "has no memory left: limits are decided by store.on_error and new records are refused; raise its \
+                    maxmemory";
 /// Why a connection was lost that has ended.
 const CLOSED: &str = "the connection was closed";
 /// What is documented above.
@@ -61,6 +67,8 @@ pub struct Redis {
     /// What a request waits for an answer at most.
     patience: Duration,
     since_the_start: Mutex<SinceTheStart>,
+    /// It has no memory left.
+    full: AtomicBool,
     /// For what goes on beside a request.
     me: Weak<Self>,
 }
@@ -78,8 +86,8 @@ impl Redis {
         let (prefix, patience) = (format!("{{{}}}", settings.prefix), settings.patience);
         let dialer = Dialer::new(url, settings, format!("~{prefix}:* {COMMANDS}"))?;
         let breaker = Breaker::open(format!("Redis at {}", dialer.address()));
-        let since_the_start = Mutex::new(SinceTheStart::Unknown);
-        Ok(Arc::new_cyclic(|me| Self { dialer, breaker, prefix, patience, since_the_start, me: me.clone() }))
+        let (since_the_start, full) = (Mutex::new(SinceTheStart::Unknown), AtomicBool::new(false));
+        Ok(Arc::new_cyclic(|me| Self { dialer, breaker, prefix, patience, since_the_start, full, me: me.clone() }))
     }
 
     /// Leave to ask the server something, unless it is known to be away.
@@ -112,7 +120,7 @@ impl Redis {
         match timeout(self.patience, asked).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) if error.code() == Some("OOM") => {
-                pass.held.say_once_that_it_is_full(&self.dialer);
+                self.is_full(true);
                 return Err(Refused::Full);
             }
             Ok(Err(error)) => self.lost(pass, self.dialer.explain(&error).words(), self.patience),
@@ -206,19 +214,40 @@ impl Redis {
 
     async fn try_out(&self) -> Result<Arc<Link>, Trouble> {
         let link = Arc::new(self.dialer.dial().await?);
+        self.try_everything(&link).await?;
+        link.warn_of_eviction(&self.dialer).await;
+        Ok(link)
+    }
+}
+
+impl Redis {
+    /// Does once all that requests will do.
+    async fn try_everything(&self, link: &Link) -> Result<(), Trouble> {
         let trial = async {
-            counters::try_out(&link, &self.prefix).await?;
-            records::try_out(&link, &self.prefix).await
+            counters::try_out(link, &self.prefix).await?;
+            records::try_out(link, &self.prefix).await
         };
         match timeout(DIALING, trial).await {
-            Ok(Ok(())) => {}
+            Ok(Ok(())) => self.is_full(false),
             // Counts are decided without it, and records can still be read.
-            Ok(Err(error)) if error.code() == Some("OOM") => link.say_once_that_it_is_full(&self.dialer),
+            Ok(Err(error)) if error.code() == Some("OOM") => self.is_full(true),
             Ok(Err(error)) => return Err(self.dialer.explain(&error)),
             Err(_) => return Err(Trouble::Absent(format!("it is reached, but did not answer within {DIALING:?}"))),
         }
-        link.warn_of_eviction(&self.dialer).await;
-        Ok(link)
+        Ok(())
+    }
+
+    /// Whether it has memory left; what changes is said.
+    fn is_full(&self, full: bool) {
+        if self.full.swap(full, Ordering::Relaxed) == full {
+            return;
+        }
+        let address = self.dialer.address();
+        if full {
+            tracing::warn!("Redis at {address} {FULL}");
+        } else {
+            tracing::info!("Redis at {address} has memory again");
+        }
     }
 }
 
@@ -231,6 +260,12 @@ impl Home for Redis {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => self.lost(&pass, self.dialer.explain(&error).words(), self.patience),
                 Err(_) => self.examine(&pass),
+            }
+            // Nobody may write to it until somebody does.
+            if self.full.load(Ordering::Relaxed)
+                && let Err(trouble) = self.try_everything(&pass.held).await
+            {
+                self.lost(&pass, trouble.words(), self.patience);
             }
         } else if self.breaker.probe_due() {
             let turn = self.breaker.turn();
@@ -252,6 +287,11 @@ impl Home for Redis {
 
     fn away(&self) -> Option<String> {
         self.breaker.away()
+    }
+
+    fn full(&self) -> Option<String> {
+        let full = self.full.load(Ordering::Relaxed);
+        full.then(|| format!("Redis at {} {FULL}", self.dialer.address()))
     }
 
     fn unready(&self) -> Option<String> {

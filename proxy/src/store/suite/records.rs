@@ -177,6 +177,7 @@ async fn what_is_kept_is_bounded(place: &Place) {
         assert!(kept < 1000);
     };
     assert_eq!(refused, NotKept::Full);
+    assert!(place.status().full && place.status().reachable && place.full().is_some());
     assert!(kept > 2);
     for n in 0..kept {
         assert_eq!(get(place, &format!("big {n}")).await.unwrap().value, value, "{n} of {kept}");
@@ -189,6 +190,14 @@ async fn what_is_kept_is_bounded(place: &Place) {
     let gone: Vec<_> = (0..kept.min(4)).map(|n| deletion(&format!("big {n}"), Expect::Anything)).collect();
     done(place, &gone).await;
     finds_room(place, &[change("more", Expect::Absent, &value)]).await;
+    for _ in 0..500 {
+        place.tend().await.unwrap();
+        if !place.status().full {
+            return;
+        }
+        pause(10).await;
+    }
+    panic!("it is still said to be full");
 }
 
 async fn what_has_expired_makes_room(place: &Place) {

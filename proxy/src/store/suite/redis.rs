@@ -177,8 +177,18 @@ async fn a_full_server_refuses_and_is_not_away() {
     assert_eq!(take(&store, &[fixed("full", 5, 60_000)], amount(5, 5)).await.granted, Some(5));
     assert_eq!(take(&store, &[fixed("full", 5, 60_000)], Amount::ONE).await.granted, None);
     assert!(store.records.get("before").await.unwrap().is_some());
-    assert!(store.status().reachable);
+    assert!(store.status().reachable && store.status().full);
+    assert!(store.full().unwrap().contains("has no memory left"));
+    store.tend().await.unwrap();
+    assert!(store.status().full);
     // Also one that is found full.
-    let store = connected(&settings).await;
-    assert!(store.records.get("before").await.unwrap().is_some());
+    let found = connected(&settings).await;
+    assert!(found.records.get("before").await.unwrap().is_some());
+    assert!(found.status().full);
+    // It is seen to have room again before anybody needs it.
+    server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    for store in [store, found] {
+        store.tend().await.unwrap();
+        assert!(store.status().reachable && !store.status().full);
+    }
 }
