@@ -99,6 +99,29 @@ async fn redis_ways_one_that_was_well_and_refuses_later_is_away_and_no_more() {
 }
 
 #[tokio::test]
+async fn redis_ways_a_password_that_is_changed_makes_no_other_store() {
+    let origin = site().await;
+    let redis = Redis::with_config("user frontdesk on >first-4711 ~* &* +@all").await;
+    let with = |password: &str| setup(&origin, &format!("redis://frontdesk:{password}@{}/0", redis.addr));
+    let desk = connected(&with("first-4711")).await;
+    assert_eq!(desk.let_through(3, &converse()).await, 3);
+    redis.command(&["ACL", "SETUSER", "frontdesk", "resetpass", ">second-4711"]).await;
+    desk.swap(&with("second-4711")).await;
+    desk.says("is connected to as [store] says now").await;
+    assert_eq!(desk.let_through(3, &converse()).await, 1, "it has been counted on");
+    assert!(!desk.stderr().contains("names another store"), "{}", desk.stderr());
+    // One that is wrong is told of, and the connection that is there is used on.
+    desk.swap(&with("wrong-4711")).await;
+    desk.says("cannot be used as [store] says now").await;
+    assert_eq!(desk.metric("frontdesk_store_up").await, Some(1.0));
+    assert_eq!(desk.admin_get("/readyz").await.status, 200);
+    assert!(!desk.stderr().contains("-4711"), "{}", desk.stderr());
+    // Another prefix is another store.
+    desk.swap(&with("second-4711").set("store", "prefix = \"another\"")).await;
+    desk.says("names another store").await;
+}
+
+#[tokio::test]
 async fn redis_ways_over_tls() {
     let (origin, tls) = (site().await, Tls::new());
     let keys = crate::support::Dir::new();

@@ -236,12 +236,15 @@ impl Live {
                 tracing::info!(hash = running.short_hash(), "a new configuration is in use");
                 self.metrics.reloaded(true, seconds(running.since));
                 let before = self.current.swap(Arc::new(running));
-                if before.snapshot.settings.store.home != self.current().snapshot.settings.store.home {
+                let now = self.current();
+                if !before.snapshot.settings.store.is_same_place(&now.snapshot.settings.store) {
                     tracing::warn!(
-                        "store.url has changed: what was promised and kept in the old store is not known in the new one, and \
-                         an action that is repeated with its key may be carried out again"
+                        "[store] has changed and names another store: what was promised and kept in the old one is not \
+                         known in it, and an action that is repeated with its key may be carried out again"
                     );
                 }
+                now.store.adopt(&now.snapshot.settings.store);
+                drop(now);
                 declare(&self.metrics, &self.current());
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {

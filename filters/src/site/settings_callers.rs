@@ -2,6 +2,8 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use url::Url;
+
 use super::units::{Budget, Rate};
 
 /// `[store]`.
@@ -18,6 +20,14 @@ pub struct Store {
     pub max_keys: usize,
     /// Bytes of records kept in memory or in the file.
     pub max_records: usize,
+}
+
+impl Store {
+    /// Whether what is kept in the one is found in the other: who asks for it there, and how, makes no difference.
+    pub fn is_same_place(&self, other: &Self) -> bool {
+        let shared = matches!(self.home, StoreHome::Redis(_));
+        self.home.place() == other.home.place() && (!shared || self.prefix == other.prefix)
+    }
 }
 
 /// Whom a connection to the store trusts, and how it identifies itself, where its URL wants TLS.
@@ -38,6 +48,26 @@ pub enum StoreHome {
     File(PathBuf),
     /// Redis or Valkey, as written: over TCP, TLS or a socket of this host. It may hold a password.
     Redis(String),
+}
+
+impl StoreHome {
+    /// Where it is, and nothing else of what its URL says.
+    fn place(&self) -> (String, u16, String) {
+        let url = match self {
+            Self::Memory => return (String::new(), 0, String::new()),
+            Self::File(path) => return (path.to_string_lossy().into_owned(), 0, "file".into()),
+            Self::Redis(url) => url,
+        };
+        let Ok(url) = Url::parse(url) else { return (url.clone(), 0, String::new()) };
+        let database = |text: &str| text.trim_matches('/').parse().unwrap_or(0_i64).to_string();
+        match url.host_str().filter(|host| !host.is_empty()) {
+            Some(host) => (host.to_ascii_lowercase(), url.port().unwrap_or(6379), database(url.path())),
+            None => {
+                let named = url.query_pairs().find(|(name, _)| name == "db").map(|(_, number)| database(&number));
+                (url.path().to_owned(), 0, named.unwrap_or_else(|| "0".into()))
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for StoreHome {
@@ -157,4 +187,44 @@ pub struct Sessions {
     pub results: Duration,
     /// Answers may be delivered over http to this machine too: for tests.
     pub allow_http_callbacks: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store(url: &str, prefix: &str) -> Store {
+        Store {
+            home: StoreHome::Redis(url.into()),
+            tls: StoreTls::default(),
+            on_error: OnError::Local,
+            patience: Duration::from_secs(1),
+            prefix: prefix.into(),
+            max_keys: 1,
+            max_records: 1,
+        }
+    }
+
+    #[test]
+    fn only_host_port_database_and_prefix_make_another_store() {
+        let one = store("redis://u:p@Cache:6379/2", "a");
+        for same in
+            ["redis://u:other@cache/2", "rediss://cache:6379/2", "valkey://someone:p@cache:6379/2?protocol=resp3"]
+        {
+            assert!(one.is_same_place(&store(same, "a")), "{same}");
+        }
+        for other in
+            ["redis://u:p@cache2:6379/2", "redis://u:p@cache:6380/2", "redis://u:p@cache:6379/0", "unix:/cache"]
+        {
+            assert!(!one.is_same_place(&store(other, "a")), "{other}");
+        }
+        assert!(!one.is_same_place(&store("redis://u:p@cache:6379/2", "b")));
+        let socket = store("unix:/run/r.sock?db=2&pass=p", "a");
+        assert!(socket.is_same_place(&store("redis+unix:///run/r.sock?user=u&pass=q&db=2", "a")));
+        assert!(!socket.is_same_place(&store("unix:/run/r.sock?pass=p", "a")));
+        let home = |home| Store { home, ..one.clone() };
+        assert!(home(StoreHome::File("/a".into())).is_same_place(&home(StoreHome::File("/a".into()))));
+        assert!(!home(StoreHome::File("/a".into())).is_same_place(&home(StoreHome::File("/b".into()))));
+        assert!(!home(StoreHome::Memory).is_same_place(&one));
+    }
 }

@@ -26,6 +26,7 @@ impl Live {
             Pool::new(&settings.upstream, self.metrics.clone()).map_err(unusable)?
         };
         let store = if current.store.fits(&settings.store) {
+            current.store.check(&settings.store).map_err(unusable)?;
             current.store.clone()
         } else {
             let next = Store::open(&settings.store).map_err(unusable)?;

@@ -229,6 +229,26 @@ impl<T: Clone> Breaker<T> {
         }
     }
 
+    /// What is used from now on, in place of what was.
+    pub fn replace(&self, held: T) {
+        let mut inside = self.inside.write();
+        if inside.held.is_none() {
+            let turn = inside.turn;
+            drop(inside);
+            return self.close_since(turn, held);
+        }
+        let before = inside.held.replace(held);
+        inside.turn += 1;
+        inside.closed_at = Instant::now();
+        drop(inside);
+        drop(before);
+    }
+
+    /// An absent home is probed at the next turn of the job: there is a new way to it.
+    pub fn probe_soon(&self) {
+        self.inside.write().probe_at = Instant::now();
+    }
+
     /// Whether requests go through, at once or after a moment.
     pub fn is_closed(&self) -> bool {
         let inside = self.inside.read();

@@ -18,7 +18,7 @@ use frontdesk_filters::{
     site::OnError,
     state::{Amount, Away, Counters, Level, Limit, Settlement, TOGETHER, Taken},
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use super::{Home, Unsettled, memory::Memory};
 
@@ -30,7 +30,7 @@ const WAITING: usize = 10_000;
 /// Counters that know what to do without their home.
 pub struct Guarded {
     home: Arc<dyn Home>,
-    on_error: OnError,
+    on_error: RwLock<OnError>,
     own: Memory,
     waiting: Mutex<VecDeque<Settlement>>,
     dropped: AtomicUsize,
@@ -40,7 +40,7 @@ impl Guarded {
     /// Room for so many counts of this process's own.
     pub fn new(home: Arc<dyn Home>, on_error: OnError, max_keys: usize) -> Self {
         let own = Memory::new(max_keys, 0);
-        Self { home, on_error, own, waiting: Mutex::default(), dropped: AtomicUsize::new(0) }
+        Self { home, on_error: RwLock::new(on_error), own, waiting: Mutex::default(), dropped: AtomicUsize::new(0) }
     }
 
     /// Sends what waited for the home, once its counts are back.
@@ -63,6 +63,11 @@ impl Guarded {
         if dropped > 0 {
             tracing::warn!(dropped, "more settlements waited for the store than are kept; some limits stay stricter");
         }
+    }
+
+    /// What is done without the home from now on.
+    pub fn set_on_error(&self, on_error: OnError) {
+        *self.on_error.write() = on_error;
     }
 
     /// Counts of this process's own.
@@ -90,10 +95,11 @@ impl Counters for Guarded {
         if let Ok(taken) = self.home.take(limits, amount).await {
             return Ok(taken);
         }
-        if let Some(own) = own.filter(|_| self.on_error != OnError::Deny) {
+        let on_error = *self.on_error.read();
+        if let Some(own) = own.filter(|_| on_error != OnError::Deny) {
             return Ok(own);
         }
-        match self.on_error {
+        match on_error {
             OnError::Local => {
                 let mut taken = self.own.take_now(limits, amount);
                 taken.levels[..limits.len().min(TOGETHER)].iter_mut().for_each(|level| level.period |= OWN);

@@ -18,6 +18,7 @@ use std::{
     time::Duration,
 };
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use frontdesk_filters::{
     limits::budget::UnderWay,
@@ -43,7 +44,7 @@ pub struct Store {
     home: Arc<dyn Home>,
     /// `None` where the home cannot be away.
     guarded: Option<Arc<Guarded>>,
-    settings: site::Store,
+    settings: ArcSwap<site::Store>,
     /// The process was ready before it had this one.
     follows: AtomicBool,
 }
@@ -117,24 +118,47 @@ impl Store {
         self.follows.store(before.unready().is_none(), Ordering::Relaxed);
     }
 
-    /// Whether it is what a declaration asks for: what is in memory does not depend on how a shared home is treated, and
-    /// is not forgotten for it.
+    /// Whether it is what a declaration asks for, or can become it ([`Store::adopt`]): what is in memory does not depend
+    /// on how a shared home is treated, and is not forgotten for it; a shared home stays the same with another password.
     pub fn fits(&self, settings: &site::Store) -> bool {
-        let bounds = |s: &site::Store| (s.max_keys, s.max_records);
-        match (&self.settings.home, &settings.home) {
-            (StoreHome::Memory, StoreHome::Memory) => bounds(&self.settings) == bounds(settings),
-            _ => self.settings == *settings,
+        let (own, bounds) = (self.settings.load(), |s: &site::Store| (s.max_keys, s.max_records));
+        match (&own.home, &settings.home) {
+            (StoreHome::Memory, StoreHome::Memory) => bounds(&own) == bounds(settings),
+            (StoreHome::Redis(_), StoreHome::Redis(_)) => {
+                own.is_same_place(settings) && own.max_keys == settings.max_keys
+            }
+            _ => **own == *settings,
         }
+    }
+
+    /// Whether settings that it fits can be followed: an error says which file or URL cannot be used.
+    pub fn check(&self, settings: &site::Store) -> Result<(), String> {
+        redis::check(settings)
+    }
+
+    /// Follows settings that it fits: who connects to the home, and how, and what becomes of counts without it.
+    pub fn adopt(&self, settings: &site::Store) {
+        if **self.settings.load() == *settings {
+            return;
+        }
+        if let Err(why) = self.home.adopt(settings) {
+            tracing::error!("the store goes on as it was: {why}");
+            return;
+        }
+        if let Some(guarded) = &self.guarded {
+            guarded.set_on_error(settings.on_error);
+        }
+        self.settings.store(Arc::new(settings.clone()));
     }
 
     /// Whether it ends with this process: nobody else knows what is promised here.
     pub fn is_of_this_process(&self) -> bool {
-        self.settings.home == StoreHome::Memory
+        self.settings.load().home == StoreHome::Memory
     }
 
-    /// What it was opened with.
-    pub fn settings(&self) -> &site::Store {
-        &self.settings
+    /// What it was opened with, or has adopted since.
+    pub fn settings(&self) -> Arc<site::Store> {
+        self.settings.load_full()
     }
 
     fn guard<H: Home + Records + 'static>(home: Arc<H>, settings: &site::Store) -> Arc<Self> {
@@ -149,7 +173,8 @@ impl Store {
         guarded: Option<Arc<Guarded>>,
         settings: &site::Store,
     ) -> Arc<Self> {
-        let (settings, under_way, follows) = (settings.clone(), UnderWay::default(), AtomicBool::default());
+        let settings = ArcSwap::from_pointee(settings.clone());
+        let (under_way, follows) = (UnderWay::default(), AtomicBool::default());
         Arc::new(Self { counters, records, under_way, home, guarded, settings, follows })
     }
 }
@@ -169,6 +194,10 @@ trait Home: Counters {
     /// Why it is away; `None` while it is not, or cannot be.
     fn away(&self) -> Option<String> {
         None
+    }
+    /// Follows other settings of the same place.
+    fn adopt(&self, _: &site::Store) -> Result<(), String> {
+        Ok(())
     }
     /// What to do about it where it has refused something new for want of room, and taken nothing since.
     fn full(&self) -> Option<String>;

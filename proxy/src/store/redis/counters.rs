@@ -35,7 +35,7 @@ impl Counters for Redis {
             return Ok(Taken { granted, levels: [Level::default(); TOGETHER] });
         }
         let ask = |link: Arc<Link>| {
-            let asked = ask_to_take(&self.prefix, limits, amount, link.deadline(self.patience));
+            let asked = ask_to_take(&self.prefix, limits, amount, link.deadline(self.patience()));
             async move { asked.invoke_async(&mut link.connection.clone()).await }
         };
         // Where the connection is lost on the way, a request may be counted twice, which is better than to refuse it. What

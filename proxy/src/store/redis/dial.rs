@@ -32,6 +32,9 @@ pub type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Makes connections.
 pub struct Dialer {
+    /// What a request waits for an answer at most.
+    pub patience: Duration,
+    url: String,
     place: ConnectionAddr,
     tls: StoreTls,
     session: RedisConnectionInfo,
@@ -61,7 +64,21 @@ impl Dialer {
         let password = info.redis_settings().password().map(str::to_owned);
         // Saying who we are needs one more permission.
         let session = info.redis_settings().clone().set_skip_set_lib_name();
-        Ok(Self { place: info.addr().clone(), tls: settings.tls.clone(), session, address, password, needs })
+        Ok(Self {
+            patience: settings.patience,
+            url: url.to_owned(),
+            place: info.addr().clone(),
+            tls: settings.tls.clone(),
+            session,
+            address,
+            password,
+            needs,
+        })
+    }
+
+    /// Whether another leads to the server in the same way, and as the same user.
+    pub fn is_same_way(&self, other: &Self) -> bool {
+        self.url == other.url && self.tls == other.tls
     }
 
     /// Where the server is, without secrets.

@@ -32,13 +32,17 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
-use frontdesk_filters::{site, state::Settlement};
+use frontdesk_filters::{
+    site::{self, StoreHome},
+    state::Settlement,
+};
 use parking_lot::Mutex;
-use redis::{ErrorKind, RedisResult};
+use redis::{ErrorKind, RedisError, RedisResult};
 use tokio::time::timeout;
 
 use self::{
@@ -54,6 +58,8 @@ use super::{
 /// What there is to say of a server without memory.
 const FULL: &str = "has no memory left: limits are decided by store.on_error and new records are refused; raise its \
                     maxmemory";
+/// How soon another connection is tried again while there is one.
+const ANEW: Duration = Duration::from_secs(30);
 /// Why a connection was lost that has ended.
 const CLOSED: &str = "the connection was closed";
 /// What is documented above.
@@ -61,11 +67,12 @@ const COMMANDS: &str = "+evalsha +script|load +time +get +set +del +hset +hmget 
 
 /// A server, reachable or not.
 pub struct Redis {
-    dialer: Dialer,
+    /// Another one where the configuration says so: a new password, say.
+    dialer: ArcSwap<Dialer>,
+    /// Since then a connection is wanted that is made by the present dialer; a failure puts it off.
+    wanted_anew: Mutex<Option<Instant>>,
     breaker: Breaker<Arc<Link>>,
     prefix: String,
-    /// What a request waits for an answer at most.
-    patience: Duration,
     since_the_start: Mutex<SinceTheStart>,
     /// It has no memory left.
     full: AtomicBool,
@@ -83,11 +90,26 @@ enum Refused {
 impl Redis {
     /// Away until it is tended. `Err`: the URL cannot be used; the URL itself, which may hold a password, is not in it.
     pub fn open(url: &str, settings: &site::Store) -> Result<Arc<Self>, String> {
-        let (prefix, patience) = (format!("{{{}}}", settings.prefix), settings.patience);
-        let dialer = Dialer::new(url, settings, format!("~{prefix}:* {COMMANDS}"))?;
+        let dialer = dialer(url, settings)?;
         let breaker = Breaker::open(format!("Redis at {}", dialer.address()));
-        let (since_the_start, full) = (Mutex::new(SinceTheStart::Unknown), AtomicBool::new(false));
-        Ok(Arc::new_cyclic(|me| Self { dialer, breaker, prefix, patience, since_the_start, full, me: me.clone() }))
+        Ok(Arc::new_cyclic(|me| Self {
+            dialer: ArcSwap::from_pointee(dialer),
+            wanted_anew: Mutex::default(),
+            breaker,
+            prefix: braced(&settings.prefix),
+            since_the_start: Mutex::new(SinceTheStart::Unknown),
+            full: AtomicBool::new(false),
+            me: me.clone(),
+        }))
+    }
+
+    /// What a request waits for an answer at most.
+    fn patience(&self) -> Duration {
+        self.dialer.load().patience
+    }
+
+    fn explain(&self, error: &RedisError) -> Trouble {
+        self.dialer.load().explain(error)
     }
 
     /// Leave to ask the server something, unless it is known to be away.
@@ -96,7 +118,7 @@ impl Redis {
             if !pass.held.has_ended() {
                 return Ok(pass);
             }
-            self.lost(&pass, CLOSED, self.patience);
+            self.lost(&pass, CLOSED, self.patience());
         }
         self.breaker.decided_without();
         Err(Refused::Away)
@@ -117,13 +139,13 @@ impl Redis {
         pass: &Pass<Arc<Link>>,
         asked: impl Future<Output = RedisResult<T>> + Send,
     ) -> Result<T, Refused> {
-        match timeout(self.patience, asked).await {
+        match timeout(self.patience(), asked).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) if error.code() == Some("OOM") => {
                 self.is_full(true);
                 return Err(Refused::Full);
             }
-            Ok(Err(error)) => self.lost(pass, self.dialer.explain(&error).words(), self.patience),
+            Ok(Err(error)) => self.lost(pass, self.explain(&error).words(), self.patience()),
             Err(_) => self.examine(pass),
         }
         Err(Refused::Away)
@@ -157,7 +179,7 @@ impl Redis {
 
     /// The server answered what no script of ours answers.
     fn nonsense(&self, pass: &Pass<Arc<Link>>) -> Refused {
-        self.lost(pass, "it answered nonsense", self.patience);
+        self.lost(pass, "it answered nonsense", self.patience());
         self.breaker.decided_without();
         Refused::Away
     }
@@ -182,25 +204,31 @@ impl Redis {
         }
         let pass = pass.clone();
         tokio::spawn(async move {
-            match timeout(me.patience, pass.held.read_clock()).await {
+            // Not quite as long as whoever asks meanwhile, so that the next ones know.
+            match timeout(me.patience() * 3 / 4, pass.held.read_clock()).await {
                 Ok(Ok(())) => pass.held.is_trusted(),
-                Ok(Err(error)) => me.lost(&pass, me.dialer.explain(&error).words(), me.patience),
+                Ok(Err(error)) => me.lost(&pass, me.explain(&error).words(), me.patience()),
                 // Whatever becomes of it, nobody waits any longer.
-                Err(_) => me.lost(&pass, &format!("no answer within {:?}", me.patience), Duration::ZERO),
+                Err(_) => me.lost(&pass, &format!("no answer within {:?}", me.patience()), Duration::ZERO),
             }
         });
     }
 
-    /// Takes a connection into use that was tried out, if the last one was lost in this turn; and notices its end.
+    /// Takes a connection into use that was tried out, if the last one was lost in this turn.
     fn closed_with(&self, turn: u64, link: Arc<Link>) {
-        let (end, me) = (link.end(), self.me.clone());
+        self.notice_the_end(&link);
         self.breaker.close_since(turn, link);
+    }
+
+    /// Makes another connection when this one ends, if it is in use then.
+    fn notice_the_end(&self, link: &Link) {
+        let (end, me) = (link.end(), self.me.clone());
         tokio::spawn(async move {
             end.await;
             if let Some(me) = me.upgrade()
                 && let Some(pass) = me.breaker.pass().filter(|pass| pass.held.has_ended())
             {
-                me.lost(&pass, CLOSED, me.patience);
+                me.lost(&pass, CLOSED, me.patience());
             }
         });
     }
@@ -213,9 +241,10 @@ impl Redis {
     }
 
     async fn try_out(&self) -> Result<Arc<Link>, Trouble> {
-        let link = Arc::new(self.dialer.dial().await?);
+        let dialer = self.dialer.load_full();
+        let link = Arc::new(dialer.dial().await?);
         self.try_everything(&link).await?;
-        link.warn_of_eviction(&self.dialer).await;
+        link.warn_of_eviction(&dialer).await;
         Ok(link)
     }
 }
@@ -231,10 +260,35 @@ impl Redis {
             Ok(Ok(())) => self.is_full(false),
             // Counts are decided without it, and records can still be read.
             Ok(Err(error)) if error.code() == Some("OOM") => self.is_full(true),
-            Ok(Err(error)) => return Err(self.dialer.explain(&error)),
+            Ok(Err(error)) => return Err(self.explain(&error)),
             Err(_) => return Err(Trouble::Absent(format!("it is reached, but did not answer within {DIALING:?}"))),
         }
         Ok(())
+    }
+
+    /// Makes a connection as the configuration now says. Until there is one, the present one is used.
+    async fn connect_anew(&self) {
+        let due = |at: &mut Instant| *at <= Instant::now();
+        if !self.wanted_anew.lock().as_mut().is_some_and(due) {
+            return;
+        }
+        match self.try_out().await {
+            Ok(link) => {
+                *self.wanted_anew.lock() = None;
+                self.notice_the_end(&link);
+                self.breaker.replace(link);
+                tracing::info!("Redis at {} is connected to as [store] says now", self.dialer.load().address());
+            }
+            Err(trouble) => {
+                *self.wanted_anew.lock() = Some(Instant::now() + ANEW);
+                tracing::error!(
+                    "Redis at {} cannot be used as [store] says now; the connection that was made before stays in use \
+                     as long as it lasts: {}",
+                    self.dialer.load().address(),
+                    trouble.words()
+                );
+            }
+        }
     }
 
     /// Whether it has memory left; what changes is said.
@@ -242,7 +296,8 @@ impl Redis {
         if self.full.swap(full, Ordering::Relaxed) == full {
             return;
         }
-        let address = self.dialer.address();
+        let dialer = self.dialer.load();
+        let address = dialer.address();
         if full {
             tracing::warn!("Redis at {address} {FULL}");
         } else {
@@ -256,17 +311,18 @@ impl Home for Redis {
     /// Looks after the connection, or for a server that is away.
     async fn tend(&self) -> Result<(), String> {
         if let Some(pass) = self.breaker.pass() {
-            match timeout(self.patience, pass.held.read_clock()).await {
+            match timeout(self.patience(), pass.held.read_clock()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => self.lost(&pass, self.dialer.explain(&error).words(), self.patience),
+                Ok(Err(error)) => self.lost(&pass, self.explain(&error).words(), self.patience()),
                 Err(_) => self.examine(&pass),
             }
             // Nobody may write to it until somebody does.
             if self.full.load(Ordering::Relaxed)
                 && let Err(trouble) = self.try_everything(&pass.held).await
             {
-                self.lost(&pass, trouble.words(), self.patience);
+                self.lost(&pass, trouble.words(), self.patience());
             }
+            self.connect_anew().await;
         } else if self.breaker.probe_due() {
             let turn = self.breaker.turn();
             match self.probe().await {
@@ -289,14 +345,25 @@ impl Home for Redis {
         self.breaker.away()
     }
 
+    fn adopt(&self, settings: &site::Store) -> Result<(), String> {
+        let StoreHome::Redis(url) = &settings.home else { return Ok(()) };
+        let next = Arc::new(dialer(url, settings)?);
+        let before = self.dialer.swap(next.clone());
+        if !before.is_same_way(&next) {
+            *self.wanted_anew.lock() = Some(Instant::now());
+            self.breaker.probe_soon();
+        }
+        Ok(())
+    }
+
     fn full(&self) -> Option<String> {
         let full = self.full.load(Ordering::Relaxed);
-        full.then(|| format!("Redis at {} {FULL}", self.dialer.address()))
+        full.then(|| format!("Redis at {} {FULL}", self.dialer.load().address()))
     }
 
     fn unready(&self) -> Option<String> {
         let why = self.since_the_start.lock().unready()?;
-        Some(format!("Redis at {}: {why}", self.dialer.address()))
+        Some(format!("Redis at {}: {why}", self.dialer.load().address()))
     }
 
     fn without(&self) -> u64 {
@@ -309,7 +376,25 @@ impl Home for Redis {
     }
 }
 
+/// What connects as the settings say.
+fn dialer(url: &str, settings: &site::Store) -> Result<Dialer, String> {
+    Dialer::new(url, settings, format!("~{}:* {COMMANDS}", braced(&settings.prefix)))
+}
+
+/// Whether the settings can be followed; nobody is asked.
+pub fn check(settings: &site::Store) -> Result<(), String> {
+    match &settings.home {
+        StoreHome::Redis(url) => dialer(url, settings).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// What keys begin with: in a cluster all of them are in one slot.
+fn braced(prefix: &str) -> String {
+    format!("{{{prefix}}}")
+}
+
 /// An answer that is not what the script promises.
-fn unexpected() -> redis::RedisError {
+fn unexpected() -> RedisError {
     (ErrorKind::UnexpectedReturnType, "not what the script answers").into()
 }

@@ -40,7 +40,7 @@ impl Records for Redis {
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
         let pass = self.pass().await?;
         let version = fresh();
-        let asked = ask_to_commit(&self.prefix, changes, version, pass.held.deadline(self.patience));
+        let asked = ask_to_commit(&self.prefix, changes, version, pass.held.deadline(self.patience()));
         let mut connection = pass.held.connection.clone();
         let answer: Value = self.answer(&pass, asked.invoke_async(&mut connection)).await?;
         match understand(answer) {

@@ -145,7 +145,7 @@ async fn what_was_given_up_does_not_happen_later() {
     assert_eq!((one.await.unwrap(), other.await.unwrap()), (Err(Away), Err(NotKept::Away)));
     server.signal(Signal::SIGCONT);
     tends_well(&store).await;
-    let patient = connected(store.settings()).await;
+    let patient = connected(&store.settings()).await;
     assert_eq!(used(&patient, limit).await, 0);
     assert_eq!(patient.records.get("late").await, Ok(None));
 }

@@ -1,6 +1,7 @@
 //! One suite for every home: what the traits promise must be true of each, with real time and real concurrency.
 
 mod absent;
+mod adopted;
 mod chains;
 mod counters;
 mod encrypted;
@@ -111,7 +112,7 @@ fn a_store_opens_without_a_runtime() {
     ] {
         let settings = settings(home);
         let store = Store::open(&settings).unwrap();
-        assert_eq!(store.settings(), &settings);
+        assert_eq!(*store.settings(), settings);
         assert_eq!(store.status().reachable, !matches!(settings.home, StoreHome::Redis(_)));
     }
 }
