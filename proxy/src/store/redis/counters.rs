@@ -72,15 +72,25 @@ pub async fn settle_or_say(redis: &Redis, settlements: &[Settlement]) -> Result<
     Ok(())
 }
 
-/// Takes and settles one of nobody's, so that a missing permission or a replica that may not write is found now.
+/// The scripts, to be taught.
+pub fn scripts() -> [&'static Script; 2] {
+    [&TAKE, &SETTLE]
+}
+
+/// Takes and settles one of nobody's, so that a missing permission or a replica that may not write is found now. Taken
+/// twice, for only a count that is there is asked how long it lasts.
 pub async fn try_out(link: &Link, prefix: &str) -> RedisResult<()> {
-    let window = Window::Idle(Duration::from_secs(1));
+    let window = Window::Idle(Duration::from_secs(10));
     let key = Key::new(Class::Nonce, Subject::named(&[b"probe"]));
     let limits = [Limit { key, most: MOST, window }];
     let mut connection = link.connection.clone();
-    let asked = ask_to_take(prefix, &limits, Amount::ONE, link.deadline(DIALING));
-    let answer: Vec<i64> = asked.invoke_async(&mut connection).await?;
-    let taken = understand(&answer, 1).ok_or_else(unexpected)?;
+    let mut taken = None;
+    for _ in 0..2 {
+        let asked = ask_to_take(prefix, &limits, Amount::ONE, link.deadline(DIALING));
+        let answer: Vec<i64> = asked.invoke_async(&mut connection).await?;
+        taken = understand(&answer, 1);
+    }
+    let taken = taken.ok_or_else(unexpected)?;
     let settlement = Settlement { key, window, period: taken.levels[0].period, by: -1 };
     ask_to_settle(prefix, &[settlement]).invoke_async(&mut connection).await
 }

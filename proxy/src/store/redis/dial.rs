@@ -57,6 +57,8 @@ impl Dialer {
             tls_config(&settings.tls).map_err(|why| format!("store: {why}"))?;
         }
         let (place, database) = (info.addr(), info.redis_settings().db());
+        // Nobody chooses the first database.
+        let needs = if database == 0 { needs } else { format!("{needs} +select") };
         let address = match place {
             ConnectionAddr::Unix(path) => format!("{} (database {database})", path.display()),
             place => format!("{place}/{database}"),

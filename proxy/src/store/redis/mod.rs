@@ -3,15 +3,8 @@
 //! Every operation is one script, so one round trip and one atomic step; every key is named in KEYS and begins with
 //! `{PREFIX}`, so that all of them are in one slot of a cluster. Counts and records expire in the server by its own
 //! clock. How safe a record is that was answered for is the server's to say (`appendfsync`, replicas): Frontdesk asks
-//! for nothing beyond it. Redis 7 or Valkey 7.2, or later.
-//!
-//! A user of its own needs no more than this, where `store.prefix` is "frontdesk", and `+select` if the URL names a
-//! database other than 0; with `+info` (or `+config|get`) it is noticed that the server may evict what is needed:
-//!
-//! ```text
-//! ACL SETUSER frontdesk on >PASSWORD ~{frontdesk}:* +evalsha +script|load
-//!     +time +get +set +del +hset +hmget +pexpire +pttl
-//! ```
+//! for nothing beyond it. Redis 7.0 or Valkey 7.2, or later. What its user must be allowed is in README ("Which store");
+//! a probe does all of it once.
 //!
 //! An absent server costs no request its patience. A lost connection is made anew at once, and requests wait for it a
 //! moment; a server that was slow once is asked whether it still answers. If either fails, the breaker opens, and only
@@ -62,7 +55,7 @@ const FULL: &str = "has no memory left: limits are decided by store.on_error and
 const ANEW: Duration = Duration::from_secs(30);
 /// Why a connection was lost that has ended.
 const CLOSED: &str = "the connection was closed";
-/// What is documented above.
+/// What README says that its user must be allowed, but for `+select` where the URL names a database.
 const COMMANDS: &str = "+evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
 
 /// A server, reachable or not.
@@ -253,6 +246,10 @@ impl Redis {
     /// Does once all that requests will do.
     async fn try_everything(&self, link: &Link) -> Result<(), Trouble> {
         let trial = async {
+            // One that knows them already may have forgotten them when somebody needs them.
+            for script in counters::scripts().into_iter().chain(records::scripts()) {
+                script.load_async(&mut link.connection.clone()).await?;
+            }
             counters::try_out(link, &self.prefix).await?;
             records::try_out(link, &self.prefix).await
         };

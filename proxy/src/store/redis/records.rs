@@ -52,7 +52,12 @@ impl Records for Redis {
     }
 }
 
-/// Writes and deletes one of nobody's, so that a missing permission is found now.
+/// The scripts, to be taught.
+pub fn scripts() -> [&'static Script; 1] {
+    [&COMMIT]
+}
+
+/// Reads, writes and deletes one of nobody's, so that a missing permission is found now.
 pub async fn try_out(link: &Link, prefix: &str) -> RedisResult<()> {
     let put = Put::Value(Bytes::new(), Duration::from_secs(1));
     let changes = [
@@ -60,6 +65,7 @@ pub async fn try_out(link: &Link, prefix: &str) -> RedisResult<()> {
         Change { key: "no probe".into(), expect: Expect::Absent, put: Put::Nothing },
     ];
     let mut connection = link.connection.clone();
+    let _: Option<Vec<u8>> = redis::cmd("GET").arg(name(prefix, "probe")).query_async(&mut connection).await?;
     let asked = ask_to_commit(prefix, &changes, fresh(), link.deadline(DIALING));
     let answer = asked.invoke_async(&mut connection).await?;
     match understand(answer) {

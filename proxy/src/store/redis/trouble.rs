@@ -51,7 +51,9 @@ impl Trouble {
     pub fn of(error: &RedisError, needs: &str) -> Self {
         let (said, code) = (error.to_string(), error.code().unwrap_or_default());
         let with = |what: &str| format!("{what} ({said})");
-        let is_denied = code == "NOPERM" || said.contains("The user executing the script can't");
+        // The library repeats a refused SELECT, and the server a refused script, in words of their own.
+        let denials = ["The user executing the script can't", "this user has no permissions"];
+        let is_denied = code == "NOPERM" || denials.iter().any(|words| said.contains(words));
         if is_denied {
             return Self::Refused(format!("{said}; the ACL of its user must allow {needs}"));
         }
