@@ -1,6 +1,6 @@
 //! How a connection to the server is made, and what the operator is told of one that cannot be made.
 
-use std::{io, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, io, pin::Pin, sync::Arc, time::Duration};
 
 use frontdesk_filters::site::{self, StoreTls};
 use redis::{
@@ -29,6 +29,38 @@ const PIPELINE: usize = 1024;
 
 /// Moves bytes between a connection and its socket, until the connection ends.
 pub type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A node of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    host: String,
+    port: u16,
+}
+
+impl Node {
+    /// Where an error sends us on; `asked`: the node that sends, where it is not the one that the URL names.
+    pub fn of(error: &RedisError, dialer: &Dialer, asked: Option<&Self>) -> Option<Self> {
+        if error.code() != Some("MOVED") {
+            return None;
+        }
+        let (host, port) = error.redirect_node()?.0.rsplit_once(':')?;
+        let host = match (host, asked, &dialer.place) {
+            // The same host, it means to say.
+            ("" | "?", Some(asked), _) => asked.host.clone(),
+            ("" | "?", None, ConnectionAddr::Tcp(named, _) | ConnectionAddr::TcpTls { host: named, .. }) => {
+                named.clone()
+            }
+            _ => host.trim_matches(['[', ']']).to_owned(),
+        };
+        Some(Self { host, port: port.parse().ok()? })
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.host, self.port)
+    }
+}
 
 /// Makes connections.
 pub struct Dialer {
@@ -88,15 +120,14 @@ impl Dialer {
         &self.address
     }
 
-    /// Connects. With TLS, certificates and keys are read anew.
-    pub async fn dial(&self) -> Result<Link, Trouble> {
+    /// Connects to the server that the URL names, or to a node that this one has sent us to, and looks at it. With TLS,
+    /// certificates and keys are read anew.
+    pub async fn dial(&self, node: Option<&Node>) -> Result<Link, Trouble> {
         let dialing = async {
-            let (connection, driver, failure) = self.connect().await?;
+            let (connection, driver, failure) = self.connect(node).await?;
             let link = Link::new(connection, driver);
             // Where the socket failed without anybody waiting for it, it is the failure that tells why.
-            link.read_clock()
-                .await
-                .map_err(|error| failure.get().map_or(error, |why| io::Error::other(&**why).into()))?;
+            link.look().await.map_err(|error| failure.get().map_or(error, |why| io::Error::other(&**why).into()))?;
             Ok::<_, RedisError>(link)
         };
         match timeout(DIALING, dialing).await {
@@ -106,18 +137,23 @@ impl Dialer {
         }
     }
 
-    async fn connect(&self) -> RedisResult<(MultiplexedConnection, Driver, Failure)> {
+    async fn connect(&self, node: Option<&Node>) -> RedisResult<(MultiplexedConnection, Driver, Failure)> {
+        let at = |host: &str, port: u16| node.cloned().unwrap_or_else(|| Node { host: host.to_owned(), port });
         match &self.place {
             ConnectionAddr::TcpTls { host, port, .. } => {
+                let Node { host, port } = at(host, *port);
                 let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
                 let tls = self.tls.clone();
                 let config = tokio::task::spawn_blocking(move || tls_config(&tls)).await.map_err(io::Error::other)?;
                 let config = config.map_err(io::Error::other)?;
-                let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp(host, *port).await?).await?;
+                let tls = TlsConnector::from(Arc::new(config)).connect(name, tcp(&host, port).await?).await?;
                 self.greet(tls).await
             }
             ConnectionAddr::Unix(path) => self.greet(UnixStream::connect(path).await?).await,
-            ConnectionAddr::Tcp(host, port) => self.greet(tcp(host, *port).await?).await,
+            ConnectionAddr::Tcp(host, port) => {
+                let Node { host, port } = at(host, *port);
+                self.greet(tcp(&host, port).await?).await
+            }
             other => Err(io::Error::other(format!("{other} is not an address that can be connected to")).into()),
         }
     }

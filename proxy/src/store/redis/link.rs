@@ -5,10 +5,45 @@ use std::{
     time::{Duration, Instant},
 };
 
-use redis::{RedisResult, Value, aio::MultiplexedConnection};
+use parking_lot::Mutex;
+use redis::{RedisError, RedisResult, Value, aio::MultiplexedConnection};
 use tokio::{sync::watch, task::AbortHandle, time::timeout};
 
 use super::dial::{DIALING, Dialer, Driver};
+
+/// What a server is among those that keep the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// Also one that does not say.
+    Primary,
+    /// Of whom.
+    Replica(String),
+    Sentinel,
+}
+
+impl Role {
+    /// Understands what ROLE answers.
+    fn of(answer: &[Value]) -> Self {
+        let text =
+            |index: usize| answer.get(index).and_then(|value| redis::from_redis_value::<String>(value.clone()).ok());
+        match text(0).as_deref() {
+            Some("slave") => Self::Replica(format!("{}:{}", text(1).unwrap_or_default(), text(2).unwrap_or_default())),
+            Some("sentinel") => Self::Sentinel,
+            _ => Self::Primary,
+        }
+    }
+
+    /// Why it is not used, and what to do.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Primary => "it is a primary".into(),
+            Self::Replica(primary) => {
+                format!("it is a replica of {primary}: store.url has to lead to the primary, also after a failover")
+            }
+            Self::Sentinel => "it is a Sentinel, which keeps nothing: store.url has to lead to the primary".into(),
+        }
+    }
+}
 
 /// A connection, shared by all requests.
 pub struct Link {
@@ -16,6 +51,7 @@ pub struct Link {
     began: Instant,
     /// What the server's clock said, in microseconds, less the time since `began`.
     clock: AtomicI64,
+    role: Mutex<Role>,
     /// Somebody is finding out whether it still answers.
     doubted: AtomicBool,
     ended: watch::Receiver<bool>,
@@ -32,7 +68,7 @@ impl Link {
         })
         .abort_handle();
         let (doubted, clock) = (AtomicBool::new(false), AtomicI64::new(0));
-        Self { connection, began: Instant::now(), clock, doubted, ended, driver }
+        Self { connection, began: Instant::now(), clock, role: Mutex::new(Role::Primary), doubted, ended, driver }
     }
 
     /// Whether the other end, or something on the way, has closed it.
@@ -57,6 +93,26 @@ impl Link {
     /// It answered.
     pub fn is_trusted(&self) {
         self.doubted.store(false, Ordering::Relaxed);
+    }
+
+    /// Looks at what the server is, and at its clock.
+    pub async fn look(&self) -> RedisResult<()> {
+        match redis::cmd("ROLE").query_async::<Vec<Value>>(&mut self.connection.clone()).await {
+            Ok(answer) => *self.role.lock() = Role::of(&answer),
+            // Not everybody may ask; a replica is then known by its refusal to write.
+            Err(error) if error.code() == Some("NOPERM") || is_unknown(&error) => {}
+            Err(error) => return Err(error),
+        }
+        match self.role() {
+            // It has no clock to tell of.
+            Role::Sentinel => Ok(()),
+            _ => self.read_clock().await,
+        }
+    }
+
+    /// What the server was when it was looked at last.
+    pub fn role(&self) -> Role {
+        self.role.lock().clone()
     }
 
     /// Looks at the server's clock, which is a sign of life too.
@@ -108,5 +164,25 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         self.driver.abort();
+    }
+}
+
+fn is_unknown(error: &RedisError) -> bool {
+    error.to_string().to_lowercase().contains("unknown command")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_understood() {
+        let text = |text: &str| Value::BulkString(text.into());
+        assert_eq!(Role::of(&[text("master"), Value::Int(7), Value::Array(vec![])]), Role::Primary);
+        let replica = Role::of(&[text("slave"), text("10.0.0.5"), Value::Int(6379), text("connected"), Value::Int(7)]);
+        assert_eq!(replica, Role::Replica("10.0.0.5:6379".into()));
+        assert!(replica.in_words().contains("a replica of 10.0.0.5:6379"));
+        assert_eq!(Role::of(&[text("sentinel"), Value::Array(vec![])]), Role::Sentinel);
+        assert_eq!(Role::of(&[]), Role::Primary);
     }
 }

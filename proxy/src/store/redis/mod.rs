@@ -14,6 +14,7 @@
 
 mod counters;
 mod dial;
+mod keep;
 mod link;
 mod noted;
 mod records;
@@ -39,8 +40,9 @@ use redis::{ErrorKind, RedisError, RedisResult};
 use tokio::time::timeout;
 
 use self::{
-    dial::{DIALING, Dialer},
-    link::Link,
+    dial::{Dialer, Node},
+    keep::{CLOSED, FULL},
+    link::{Link, Role},
     trouble::{SinceTheStart, Trouble},
 };
 use super::{
@@ -48,13 +50,6 @@ use super::{
     breaker::{Breaker, Pass},
 };
 
-/// What there is to say of a server without memory.
-const FULL: &str = "has no memory left: limits are decided by store.on_error and new records are refused; raise its \
-                    maxmemory";
-/// How soon another connection is tried again while there is one.
-const ANEW: Duration = Duration::from_secs(30);
-/// Why a connection was lost that has ended.
-const CLOSED: &str = "the connection was closed";
 /// What README says that its user must be allowed, but for `+select` where the URL names a database.
 const COMMANDS: &str = "+evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
 
@@ -62,6 +57,8 @@ const COMMANDS: &str = "+evalsha +script|load +time +get +set +del +hset +hmget 
 pub struct Redis {
     /// Another one where the configuration says so: a new password, say.
     dialer: ArcSwap<Dialer>,
+    /// Where our keys are, if a cluster has sent us there.
+    node: Mutex<Option<Node>>,
     /// Since then a connection is wanted that is made by the present dialer; a failure puts it off.
     wanted_anew: Mutex<Option<Instant>>,
     breaker: Breaker<Arc<Link>>,
@@ -87,6 +84,7 @@ impl Redis {
         let breaker = Breaker::open(format!("Redis at {}", dialer.address()));
         Ok(Arc::new_cyclic(|me| Self {
             dialer: ArcSwap::from_pointee(dialer),
+            node: Mutex::default(),
             wanted_anew: Mutex::default(),
             breaker,
             prefix: braced(&settings.prefix),
@@ -176,131 +174,6 @@ impl Redis {
         self.breaker.decided_without();
         Refused::Away
     }
-
-    /// This connection is of no more use: makes another one at once, while requests wait for so long.
-    fn lost(&self, pass: &Pass<Arc<Link>>, why: &str, wait: Duration) {
-        let Some(me) = self.me.upgrade() else { return };
-        let Some(turn) = self.breaker.renew(pass, why, wait) else { return };
-        tokio::spawn(async move {
-            match me.probe().await {
-                Ok(link) => me.closed_with(turn, link),
-                Err(trouble) => me.breaker.not_renewed(turn, trouble.words()),
-            }
-        });
-    }
-
-    /// There was no answer in time: asks whether this connection still brings any. One slow answer says little.
-    fn examine(&self, pass: &Pass<Arc<Link>>) {
-        let Some(me) = self.me.upgrade() else { return };
-        if !pass.held.is_to_be_examined() {
-            return;
-        }
-        let pass = pass.clone();
-        tokio::spawn(async move {
-            // Not quite as long as whoever asks meanwhile, so that the next ones know.
-            match timeout(me.patience() * 3 / 4, pass.held.read_clock()).await {
-                Ok(Ok(())) => pass.held.is_trusted(),
-                Ok(Err(error)) => me.lost(&pass, me.explain(&error).words(), me.patience()),
-                // Whatever becomes of it, nobody waits any longer.
-                Err(_) => me.lost(&pass, &format!("no answer within {:?}", me.patience()), Duration::ZERO),
-            }
-        });
-    }
-
-    /// Takes a connection into use that was tried out, if the last one was lost in this turn.
-    fn closed_with(&self, turn: u64, link: Arc<Link>) {
-        self.notice_the_end(&link);
-        self.breaker.close_since(turn, link);
-    }
-
-    /// Makes another connection when this one ends, if it is in use then.
-    fn notice_the_end(&self, link: &Link) {
-        let (end, me) = (link.end(), self.me.clone());
-        tokio::spawn(async move {
-            end.await;
-            if let Some(me) = me.upgrade()
-                && let Some(pass) = me.breaker.pass().filter(|pass| pass.held.has_ended())
-            {
-                me.lost(&pass, CLOSED, me.patience());
-            }
-        });
-    }
-
-    /// Connects, and finds out whether everything that requests will need works.
-    async fn probe(&self) -> Result<Arc<Link>, Trouble> {
-        let found = self.try_out().await;
-        self.since_the_start.lock().note(found.as_ref().map(|_| ()));
-        found
-    }
-
-    async fn try_out(&self) -> Result<Arc<Link>, Trouble> {
-        let dialer = self.dialer.load_full();
-        let link = Arc::new(dialer.dial().await?);
-        self.try_everything(&link).await?;
-        link.warn_of_eviction(&dialer).await;
-        Ok(link)
-    }
-}
-
-impl Redis {
-    /// Does once all that requests will do.
-    async fn try_everything(&self, link: &Link) -> Result<(), Trouble> {
-        let trial = async {
-            // One that knows them already may have forgotten them when somebody needs them.
-            for script in counters::scripts().into_iter().chain(records::scripts()) {
-                script.load_async(&mut link.connection.clone()).await?;
-            }
-            counters::try_out(link, &self.prefix).await?;
-            records::try_out(link, &self.prefix).await
-        };
-        match timeout(DIALING, trial).await {
-            Ok(Ok(())) => self.is_full(false),
-            // Counts are decided without it, and records can still be read.
-            Ok(Err(error)) if error.code() == Some("OOM") => self.is_full(true),
-            Ok(Err(error)) => return Err(self.explain(&error)),
-            Err(_) => return Err(Trouble::Absent(format!("it is reached, but did not answer within {DIALING:?}"))),
-        }
-        Ok(())
-    }
-
-    /// Makes a connection as the configuration now says. Until there is one, the present one is used.
-    async fn connect_anew(&self) {
-        let due = |at: &mut Instant| *at <= Instant::now();
-        if !self.wanted_anew.lock().as_mut().is_some_and(due) {
-            return;
-        }
-        match self.try_out().await {
-            Ok(link) => {
-                *self.wanted_anew.lock() = None;
-                self.notice_the_end(&link);
-                self.breaker.replace(link);
-                tracing::info!("Redis at {} is connected to as [store] says now", self.dialer.load().address());
-            }
-            Err(trouble) => {
-                *self.wanted_anew.lock() = Some(Instant::now() + ANEW);
-                tracing::error!(
-                    "Redis at {} cannot be used as [store] says now; the connection that was made before stays in use \
-                     as long as it lasts: {}",
-                    self.dialer.load().address(),
-                    trouble.words()
-                );
-            }
-        }
-    }
-
-    /// Whether it has memory left; what changes is said.
-    fn is_full(&self, full: bool) {
-        if self.full.swap(full, Ordering::Relaxed) == full {
-            return;
-        }
-        let dialer = self.dialer.load();
-        let address = dialer.address();
-        if full {
-            tracing::warn!("Redis at {address} {FULL}");
-        } else {
-            tracing::info!("Redis at {address} has memory again");
-        }
-    }
 }
 
 #[async_trait]
@@ -308,16 +181,18 @@ impl Home for Redis {
     /// Looks after the connection, or for a server that is away.
     async fn tend(&self) -> Result<(), String> {
         if let Some(pass) = self.breaker.pass() {
-            match timeout(self.patience(), pass.held.read_clock()).await {
-                Ok(Ok(())) => {}
+            match timeout(self.patience(), pass.held.look()).await {
+                Ok(Ok(())) if pass.held.role() == Role::Primary => {}
+                // Where its name leads now there may be another one.
+                Ok(Ok(())) => self.lost(&pass, &pass.held.role().in_words(), self.patience()),
                 Ok(Err(error)) => self.lost(&pass, self.explain(&error).words(), self.patience()),
                 Err(_) => self.examine(&pass),
             }
             // Nobody may write to it until somebody does.
             if self.full.load(Ordering::Relaxed)
-                && let Err(trouble) = self.try_everything(&pass.held).await
+                && let Err(error) = self.try_everything(&pass.held).await
             {
-                self.lost(&pass, trouble.words(), self.patience());
+                self.lost(&pass, self.explain(&error).words(), self.patience());
             }
             self.connect_anew().await;
         } else if self.breaker.probe_due() {

@@ -10,6 +10,7 @@ mod lost;
 mod processes;
 mod records;
 mod redis;
+mod roles;
 mod server;
 mod speed;
 mod unwritable;

@@ -103,7 +103,7 @@ async fn a_user_needs_no_more_than_is_documented() {
     everything_works(&store, "user").await;
 
     // With what is needed for another database, and to warn.
-    user("+select +info");
+    user("+select +info +role");
     server.ask(&["ACL", "LOG", "RESET"]);
     let store = connected(&settings(StoreHome::Redis(format!("{url}/3")))).await;
     everything_works(&store, "user").await;

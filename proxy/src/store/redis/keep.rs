@@ -1,0 +1,194 @@
+//! How a connection is kept: made anew when it is lost, examined when it is slow, and tried out before it is used.
+
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use redis::{RedisError, RedisResult};
+use tokio::time::timeout;
+
+use super::{
+    Redis, counters,
+    dial::{DIALING, Node},
+    link::{Link, Role},
+    records,
+    trouble::Trouble,
+};
+use crate::store::breaker::Pass;
+
+/// How soon another connection is tried again while there is one.
+const ANEW: Duration = Duration::from_secs(30);
+/// How often the nodes of a cluster may send us on.
+const HOPS: usize = 3;
+/// Why a connection was lost that has ended.
+pub const CLOSED: &str = "the connection was closed";
+/// What there is to say of a server without memory.
+pub const FULL: &str = "has no memory left: limits are decided by store.on_error and new records are refused; raise \
+                        its maxmemory";
+
+impl Redis {
+    /// This connection is of no more use: makes another one at once, while requests wait for so long.
+    pub fn lost(&self, pass: &Pass<Arc<Link>>, why: &str, wait: Duration) {
+        let Some(me) = self.me.upgrade() else { return };
+        let Some(turn) = self.breaker.renew(pass, why, wait) else { return };
+        tokio::spawn(async move {
+            match me.probe().await {
+                Ok(link) => me.closed_with(turn, link),
+                Err(trouble) => me.breaker.not_renewed(turn, trouble.words()),
+            }
+        });
+    }
+
+    /// There was no answer in time: asks whether this connection still brings any. One slow answer says little.
+    pub fn examine(&self, pass: &Pass<Arc<Link>>) {
+        let Some(me) = self.me.upgrade() else { return };
+        if !pass.held.is_to_be_examined() {
+            return;
+        }
+        let pass = pass.clone();
+        tokio::spawn(async move {
+            // Not quite as long as whoever asks meanwhile, so that the next ones know.
+            match timeout(me.patience() * 3 / 4, pass.held.read_clock()).await {
+                Ok(Ok(())) => pass.held.is_trusted(),
+                Ok(Err(error)) => me.lost(&pass, me.explain(&error).words(), me.patience()),
+                // Whatever becomes of it, nobody waits any longer.
+                Err(_) => me.lost(&pass, &format!("no answer within {:?}", me.patience()), Duration::ZERO),
+            }
+        });
+    }
+
+    /// Takes a connection into use that was tried out, if the last one was lost in this turn.
+    pub fn closed_with(&self, turn: u64, link: Arc<Link>) {
+        self.notice_the_end(&link);
+        self.breaker.close_since(turn, link);
+    }
+
+    /// Makes another connection when this one ends, if it is in use then.
+    fn notice_the_end(&self, link: &Link) {
+        let (end, me) = (link.end(), self.me.clone());
+        tokio::spawn(async move {
+            end.await;
+            if let Some(me) = me.upgrade()
+                && let Some(pass) = me.breaker.pass().filter(|pass| pass.held.has_ended())
+            {
+                me.lost(&pass, CLOSED, me.patience());
+            }
+        });
+    }
+
+    /// Connects, and finds out whether everything that requests will need works.
+    pub async fn probe(&self) -> Result<Arc<Link>, Trouble> {
+        let found = self.try_out().await;
+        self.since_the_start.lock().note(found.as_ref().map(|_| ()));
+        if found.is_ok() {
+            *self.wanted_anew.lock() = None;
+        }
+        found
+    }
+
+    async fn try_out(&self) -> Result<Arc<Link>, Trouble> {
+        let (dialer, mut node) = (self.dialer.load_full(), self.node.lock().clone());
+        for _ in 0..HOPS {
+            let link = match dialer.dial(node.as_ref()).await {
+                Ok(link) => Arc::new(link),
+                // It was sent there by the server that is named, which may know better by now.
+                Err(_) if node.is_some() => {
+                    node = None;
+                    continue;
+                }
+                Err(trouble) => return Err(trouble),
+            };
+            match self.try_everything(&link).await {
+                Ok(()) => match link.role() {
+                    Role::Primary => {
+                        self.is_at(node);
+                        link.warn_of_eviction(&dialer).await;
+                        return Ok(link);
+                    }
+                    role => return Err(Trouble::Refused(role.in_words())),
+                },
+                Err(error) => match (Node::of(&error, &dialer, node.as_ref()), link.role()) {
+                    (Some(next), _) => node = Some(next),
+                    (None, Role::Primary) => return Err(dialer.explain(&error)),
+                    (None, role) => return Err(Trouble::Refused(role.in_words())),
+                },
+            }
+        }
+        Err(Trouble::Absent("the nodes of its cluster send us from one to the other".into()))
+    }
+
+    /// Takes note of which node of a cluster keeps our keys, all of which are in one slot.
+    fn is_at(&self, node: Option<Node>) {
+        let mut before = self.node.lock();
+        if let Some(node) = node.as_ref().filter(|node| before.as_ref() != Some(node)) {
+            let address = self.dialer.load().address().to_owned();
+            tracing::info!("Redis at {address} is a node of a cluster that keeps our keys at {node}, which is used");
+        }
+        *before = node;
+    }
+
+    /// Does once all that requests will do.
+    pub async fn try_everything(&self, link: &Link) -> RedisResult<()> {
+        let trial = async {
+            // One that knows them already may have forgotten them when somebody needs them.
+            for script in counters::scripts().into_iter().chain(records::scripts()) {
+                script.load_async(&mut link.connection.clone()).await?;
+            }
+            counters::try_out(link, &self.prefix).await?;
+            records::try_out(link, &self.prefix).await
+        };
+        let full = match timeout(DIALING, trial).await {
+            Ok(Ok(())) => false,
+            // Counts are decided without it, and records can still be read.
+            Ok(Err(error)) if error.code() == Some("OOM") => true,
+            Ok(Err(error)) => return Err(error),
+            Err(_) => {
+                let why = format!("it is reached, but did not answer within {DIALING:?}");
+                return Err(RedisError::from(io::Error::new(io::ErrorKind::TimedOut, why)));
+            }
+        };
+        self.is_full(full);
+        Ok(())
+    }
+
+    /// Makes a connection as the configuration now says. Until there is one, the present one is used.
+    pub async fn connect_anew(&self) {
+        let due = |at: &mut Instant| *at <= Instant::now();
+        if !self.wanted_anew.lock().as_mut().is_some_and(due) {
+            return;
+        }
+        match self.try_out().await {
+            Ok(link) => {
+                *self.wanted_anew.lock() = None;
+                self.notice_the_end(&link);
+                self.breaker.replace(link);
+                tracing::info!("Redis at {} is connected to as [store] says now", self.dialer.load().address());
+            }
+            Err(trouble) => {
+                *self.wanted_anew.lock() = Some(Instant::now() + ANEW);
+                tracing::error!(
+                    "Redis at {} cannot be used as [store] says now; the connection that was made before stays in use \
+                     as long as it lasts: {}",
+                    self.dialer.load().address(),
+                    trouble.words()
+                );
+            }
+        }
+    }
+
+    /// Whether it has memory left; what changes is said.
+    pub fn is_full(&self, full: bool) {
+        if self.full.swap(full, Ordering::Relaxed) == full {
+            return;
+        }
+        let dialer = self.dialer.load();
+        let address = dialer.address();
+        if full {
+            tracing::warn!("Redis at {address} {FULL}");
+        } else {
+            tracing::info!("Redis at {address} has memory again");
+        }
+    }
+}
