@@ -8,6 +8,7 @@ pub mod ask;
 pub mod calls;
 pub mod client;
 pub mod client_h2;
+pub mod clocks;
 pub mod coding;
 pub mod collector;
 pub mod contract;

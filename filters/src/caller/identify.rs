@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashMap, net::IpAddr, sync::Arc};
+use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, header};
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     decide::Request,
     site::{Jwks, Settings},
-    state::Subject,
+    state::{Subject, keep_past},
 };
 
 /// The header of an API key (AHP §8.2).
@@ -55,10 +55,10 @@ pub(crate) struct Callers {
     pub(crate) notes: Vec<String>,
 }
 
-/// A nonce that may be used once, and for how many seconds it has to be remembered.
+/// A nonce that may be used once, and how long it has to be remembered.
 pub(crate) struct Once {
     pub(crate) subject: Subject,
-    pub(crate) seconds: u64,
+    pub(crate) keeps: Duration,
 }
 
 impl Callers {
@@ -227,7 +227,7 @@ impl Callers {
         caller.agent = Some(Agent { name: verified.agent, verified: true });
         let once = |nonce: &Nonce| Once {
             subject: Subject::named(&[nonce.thumbprint.as_bytes(), nonce.text.as_bytes()]),
-            seconds: nonce.expires.saturating_sub(request.now).max(1),
+            keeps: keep_past(nonce.expires, request.now),
         };
         Ok(verified.nonces.iter().map(once).collect())
     }

@@ -85,7 +85,7 @@ pub struct Nonce {
     pub thumbprint: String,
     /// At most 256 characters.
     pub text: String,
-    /// `expires` in Unix seconds; it must be remembered until then.
+    /// `expires` in Unix seconds; it must be remembered until then on every clock.
     pub expires: u64,
 }
 

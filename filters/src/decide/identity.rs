@@ -1,7 +1,5 @@
 //! Who is asking, and what somebody is told who did not prove it.
 
-use std::time::Duration;
-
 use http::HeaderValue;
 
 use super::{Decided, Desk};
@@ -86,9 +84,10 @@ impl Desk<'_> {
         };
         let limits: Vec<Limit> = nonces
             .into_iter()
-            .map(|Once { subject, seconds }| {
-                let window = Window::Fixed(Duration::from_secs(seconds));
-                Limit { key: Key::new(Class::Nonce, subject), most: 1, window }
+            .map(|Once { subject, keeps }| Limit {
+                key: Key::new(Class::Nonce, subject),
+                most: 1,
+                window: Window::Fixed(keeps),
             })
             .collect();
         let unproven = match self.counters.take(&limits, Amount::ONE).await {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::escalated::Permission;
 use crate::{
-    state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject},
+    state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject, keep_past},
     text::{hex, unhex},
 };
 
@@ -147,9 +147,8 @@ impl Promises<'_> {
             changes.push(Change { key: key.to_owned(), expect, put: Put::Value(value.to_string().into(), KEPT) });
         }
         if let Some(token) = begin.token {
-            // Until nobody could present it any more, on a clock that is a little behind.
-            let lasts = Duration::from_secs(token.expires.saturating_sub(begin.now) + 60);
-            let put = Put::Value(Bytes::from_static(b"{}"), lasts);
+            // Until no replica would accept it any more, whatever its clock says.
+            let put = Put::Value(Bytes::from_static(b"{}"), keep_past(token.expires, begin.now));
             changes.push(Change { key: token.key.clone(), expect: Expect::Absent, put });
         }
         changes.extend(begin.permissions.iter().map(Permission::used));

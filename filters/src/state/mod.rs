@@ -20,6 +20,16 @@ pub use slab::Slab;
 /// The most limits that one request is held to.
 pub const TOGETHER: usize = 4;
 
+/// How far the clocks of replicas, and of their store, may be apart before something that was used once is forgotten
+/// while somebody would still accept it.
+pub const CLOCK_MARGIN: Duration = Duration::from_secs(24 * 3600);
+
+/// How long to keep what must outlive a moment on every replica's clock, where `now` is only this one's. Both are
+/// seconds since 1970.
+pub fn keep_past(moment: u64, now: u64) -> Duration {
+    Duration::from_secs(moment.saturating_sub(now)).saturating_add(CLOCK_MARGIN)
+}
+
 /// How long a limit's count lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {

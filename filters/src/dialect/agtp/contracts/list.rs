@@ -1,11 +1,8 @@
 //! The lists of contracts: a line for each, the oldest first.
 
-use std::time::Duration;
-
-use super::ENDED;
 use crate::{
     dialect::agtp::contract::{Contract, is_of_a_connection},
-    state::{Change, Expect, NotKept, Put, Records},
+    state::{Change, Expect, NotKept, Put, Records, keep_past},
 };
 
 /// One line of what a caller has.
@@ -69,13 +66,11 @@ impl List {
         there.into_iter().next().map(|entry| entry.id)
     }
 
-    /// Kept until the last of its contracts is over.
+    /// Kept until the last of its contracts is over on every clock.
     pub(super) fn change(self, now: u64) -> Change {
         let last = self.lines.iter().map(|line| until(line)).max();
         let put = match last {
-            Some(last) => {
-                Put::Value(self.lines.join("\n").into(), Duration::from_secs(last.saturating_sub(now)) + ENDED)
-            }
+            Some(last) => Put::Value(self.lines.join("\n").into(), keep_past(last, now)),
             None => Put::Nothing,
         };
         Change { key: self.key, expect: self.expect, put }
