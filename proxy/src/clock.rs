@@ -1,3 +1,5 @@
+//! Time as requests need it: the time of day, and how long something took.
+//!
 //! The time of day at a moment that was looked at already: most requests look at the clock for how long they take, and
 //! asking it again for each record of them would cost more than the record.
 
@@ -5,6 +7,20 @@ use std::{
     cell::Cell,
     time::{Duration, Instant, SystemTime},
 };
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The clock that goes on while this process is stopped, and while the machine sleeps.
+#[cfg(target_os = "linux")]
+const UNSTOPPED: ClockId = ClockId::Boottime;
+#[cfg(not(target_os = "linux"))]
+const UNSTOPPED: ClockId = ClockId::Monotonic;
+
+/// Time since the machine was started, asleep or not. Nobody can set this clock.
+pub fn since_boot() -> Duration {
+    let now = clock_gettime(UNSTOPPED);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}
 
 /// For so long what the clock said is carried on with. Whoever sets the clock is noticed after that.
 const FRESH: Duration = Duration::from_millis(100);

@@ -3,9 +3,11 @@
 //! A call that was begun by a process that is gone has no one waiting for its answer any more. Only a process of the same
 //! boot and the same namespace can be looked at; of any other it is not known.
 
-use std::fs;
+use std::{fs, time::Duration};
 
 use frontdesk_filters::desk::Holders;
+
+use crate::clock::since_boot;
 
 /// Says who is there.
 pub struct Processes {
@@ -32,6 +34,10 @@ impl Processes {
 impl Holders for Processes {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn clock(&self) -> Duration {
+        since_boot()
     }
 
     fn is_gone(&self, name: &str) -> bool {

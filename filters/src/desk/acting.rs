@@ -11,11 +11,11 @@ use super::{
     audit::NotWritten,
     call::CallPlan,
     promised::kept,
-    records::{self, Began, Begin, Known, Promises, seconds},
+    records::{self, Began, Begin, Known, Promises, START_WITHIN, seconds},
     shape::{self, Ending},
     step::{Doing, Reached, Step, Stop},
     ticket::{NotOpened, State, Tickets},
-    trouble::{NOBODY_KNOWS, carried_out_all_the_same, failed, not_kept, not_written},
+    trouble::{NOBODY_KNOWS, carried_out_all_the_same, failed, not_kept, not_written, started_too_late},
 };
 use crate::fault::{Fault, Refusal};
 
@@ -94,7 +94,7 @@ impl<'a> Step<'a> {
         if let Some(audit) = self.desk.audit.filter(|_| !self.capability.kind.is_read()) {
             self.place = Some(audit.reserve().await.map_err(|NotWritten| not_written())?);
         }
-        let now = seconds();
+        let (now, at) = (seconds(), self.desk.holders.clock());
         let permissions = take(&mut self.permissions);
         let mut begin = Begin {
             key: key.as_deref(),
@@ -104,11 +104,16 @@ impl<'a> Step<'a> {
             permissions: &permissions,
             limit: doing.limit(),
             now,
+            at,
             version: 0,
         };
         match promises.begin(&begin).await.map_err(not_kept)? {
             Began::Yes(version) => begin.version = version,
             Began::No => return self.beaten(&promises, &begin).await,
+        }
+        if promises.is_too_late(&begin) {
+            self.account.unkept |= promises.take_back(&begin).await.is_err();
+            return Err(started_too_late().into());
         }
         match doing {
             Doing::Call(plan, call) => self.carried(&promises, &begin, plan, call).await,
@@ -144,10 +149,11 @@ impl<'a> Step<'a> {
         promises: &Promises<'_>,
         begin: &Begin<'_>,
         plan: &CallPlan,
-        call: Call<'_>,
+        mut call: Call<'_>,
     ) -> Result<Done, Stop> {
         self.begun();
         self.reached = Reached::Unknown;
+        call.send_by = Some(begin.at + START_WITHIN + call.limit);
         let told = match self.desk.upstream.call(call).await {
             Ok(answer) => {
                 self.account.upstream_status = Some(answer.status.as_u16());
@@ -197,3 +203,6 @@ impl<'a> Step<'a> {
         Ok(self.done(told?, None))
     }
 }
+
+#[cfg(test)]
+mod tests;

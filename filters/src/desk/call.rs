@@ -43,6 +43,9 @@ pub struct Call<'a> {
     pub body: Bytes,
     /// For all of it.
     pub limit: Duration,
+    /// After this moment, by [`Holders::clock`](super::Holders::clock), no byte of it may leave: others may believe that
+    /// whoever carries it is gone.
+    pub send_by: Option<Duration>,
     /// Bytes of an answer.
     pub most: usize,
     /// Who asks, whatever proved it; `None`: the answer is told to others too, and the site hears nothing of who asked.
@@ -250,6 +253,7 @@ impl CallPlan {
             headers: &self.headers,
             body,
             limit: self.limit,
+            send_by: None,
             most: self.most,
             caller: None,
             named: true,

@@ -33,11 +33,16 @@ const TOKEN: usize = SIGNED + digest::SHA256_OUTPUT_LEN;
 const LONGEST_KEPT: usize = 32 * 1024;
 /// How much longer than the site may take a call may be under way before nobody is believed to be waiting.
 const GRACE: u64 = 5;
+/// How long after it was promised a call may still be started. A process that was stopped in between comes too late:
+/// others may soon believe that it is gone. Well below [`GRACE`], so that the call ends before they do.
+pub(crate) const START_WITHIN: Duration = Duration::from_secs(2);
 
 /// Who carries calls out, in the records of a store that others may use too.
 pub trait Holders: Send + Sync {
     /// This process.
     fn name(&self) -> &str;
+    /// Time since some fixed moment, by a clock that nobody sets, and that goes on while this process is stopped.
+    fn clock(&self) -> Duration;
     /// Whether a process is known to be there no more. One that cannot be looked at from here is not.
     fn is_gone(&self, name: &str) -> bool;
 }
@@ -67,6 +72,8 @@ pub(super) struct Begin<'a> {
     pub(super) permissions: &'a [Permission],
     pub(super) limit: Duration,
     pub(super) now: u64,
+    /// When the record was about to be made, by [`Holders::clock`].
+    pub(super) at: Duration,
     /// Of the record, once it is made.
     pub(super) version: u64,
 }
@@ -159,6 +166,11 @@ impl Promises<'_> {
             Committed::Done(version) => Began::Yes(version),
             Committed::Conflict(..) => Began::No,
         })
+    }
+
+    /// Whether so much time passed since a call was promised that it must not be started any more.
+    pub(super) fn is_too_late(&self, begin: &Begin<'_>) -> bool {
+        self.holders.clock().saturating_sub(begin.at) > START_WITHIN
     }
 
     /// Keeps what was told of a call; `None`: nobody knows what became of it.

@@ -1,6 +1,6 @@
 //! A desk of a declaration, and everything outside of it as far as a call gets there.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,6 +25,9 @@ use crate::{
 pub(super) struct Around {
     /// What the site was asked.
     pub(super) asked: Mutex<Vec<String>>,
+    /// How much time passes between two looks at the clock.
+    pub(super) passes: Mutex<Duration>,
+    clock: Mutex<Duration>,
 }
 
 #[async_trait]
@@ -44,6 +47,12 @@ impl Upstream for Around {
 impl Holders for Around {
     fn name(&self) -> &str {
         "here"
+    }
+
+    fn clock(&self) -> Duration {
+        let mut clock = self.clock.lock();
+        *clock += *self.passes.lock();
+        *clock
     }
 
     fn is_gone(&self, name: &str) -> bool {

@@ -47,6 +47,12 @@ pub(crate) fn not_kept(why: NotKept) -> Refusal {
     Refusal { reason, ..Refusal::from(Fault::Unavailable).saying(detail) }
 }
 
+/// This process was stopped, or held up, after it had promised the call.
+pub(super) fn started_too_late() -> Refusal {
+    let detail = "Too much time passed before this call could be started. Nothing was done; try again.";
+    Refusal { reason: "started_too_late", retry_after: Some(1), ..Refusal::from(Fault::Unavailable).saying(detail) }
+}
+
 /// What cannot be written down is not done.
 pub(super) fn not_written() -> Refusal {
     let detail = "This cannot be written down at the moment, and so it is not done. Try again later.";

@@ -19,6 +19,7 @@ use super::{
     visits::Visits,
 };
 use crate::{
+    clock::since_boot,
     label::Label,
     live::Running,
     traces::{Place, Span},
@@ -100,6 +101,13 @@ impl Carrier<'_> {
             Some(_) => None,
         };
         let (line, asking) = self.connected(call, span).await?;
+        if let Some(late) = call.send_by.and_then(|by| since_boot().checked_sub(by)) {
+            tracing::warn!(
+                late_by_ms = late.as_millis(),
+                "a call of the desk was not sent: this process was stopped or held up for too long after it had begun it"
+            );
+            return Err(Failed::NotSent);
+        }
         *sent = true;
         line.exchange(self.outbound, &asking).await.map_err(|cut| match cut {
             Cut::Broken(e) => broken(&e),

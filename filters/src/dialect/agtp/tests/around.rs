@@ -1,5 +1,7 @@
 //! What is around the stall, as far as a call gets there.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -25,6 +27,10 @@ impl Upstream for Around {
 impl Holders for Around {
     fn name(&self) -> &str {
         "here"
+    }
+
+    fn clock(&self) -> Duration {
+        Duration::ZERO
     }
 
     fn is_gone(&self, _: &str) -> bool {
