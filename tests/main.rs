@@ -103,6 +103,7 @@ mod smuggling;
 mod spellings;
 mod stalls;
 mod store_away;
+mod store_lost;
 mod streaming;
 mod succession;
 mod supervision;

@@ -39,6 +39,7 @@ pub mod setup;
 pub mod shop;
 pub mod signer;
 mod slow_readers;
+pub mod store_proxy;
 pub mod supervisor;
 pub mod tls;
 pub mod trips;

@@ -150,7 +150,7 @@ fn an_answer_that_was_lost_does_no_harm() {
     let (chains, shelf) = (Chains::default(), Shelf::default());
     add(&chains, &shelf, "agent", 1);
     *shelf.state.lock() = Shelving::Mute;
-    assert_eq!(store(&chains, &shelf), Err(NotKept::Away));
+    assert!(matches!(store(&chains, &shelf), Err(NotKept::Unsure(_))), "it may have been kept");
     *shelf.state.lock() = Shelving::Well;
     assert_eq!(store(&chains, &shelf), Ok(1));
     assert_eq!((walk(&chains, &shelf, "agent").len(), records(&shelf)), (1, 1));

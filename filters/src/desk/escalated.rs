@@ -102,9 +102,17 @@ impl Step<'_> {
         if used.is_empty() {
             return Ok(());
         }
-        match self.desk.records.commit(&used).await.map_err(not_kept)? {
-            Committed::Done(_) => Ok(()),
-            Committed::Conflict(..) => Err(Fault::InFlight.into()),
+        match self.desk.records.commit(&used).await {
+            Ok(Committed::Done(_)) => Ok(()),
+            Ok(Committed::Conflict(..)) => Err(Fault::InFlight.into()),
+            Err(why) => {
+                if let NotKept::Unsure(_) = why {
+                    // They may be used up, and nothing is done with them.
+                    let given_back = self.permissions.iter().map(|permission| permission.given_back(records::KEPT));
+                    let _ = self.desk.records.finish(vec![given_back.collect()]).await;
+                }
+                Err(not_kept(why).into())
+            }
         }
     }
 }
@@ -132,11 +140,10 @@ impl Permission {
         Change { key: self.key.clone(), expect: Expect::Version(self.version), put: Put::Nothing }
     }
 
-    /// It was not needed after all, and is good for another call. Whatever was asked meanwhile does not hinder the rest of
-    /// what is taken back.
+    /// It was not needed after all, and is good for another call, unless somebody was asked anew meanwhile.
     pub(super) fn given_back(&self, lasts: Duration) -> Change {
         let put = Put::Value(self.ticket.clone().into(), lasts);
-        Change { key: self.key.clone(), expect: Expect::Anything, put }
+        Change { key: self.key.clone(), expect: Expect::Absent, put }
     }
 }
 

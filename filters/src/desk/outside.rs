@@ -1,5 +1,7 @@
 //! What is sent to somebody else than the site: an answer that came later, to whoever asked for it.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
@@ -19,6 +21,9 @@ pub trait Outside: Send + Sync {
     ///
     /// Why not, for the log.
     async fn deliver(&self, url: &str, body: Bytes) -> Result<(), String>;
+
+    /// Lets some time pass.
+    async fn pause(&self, time: Duration);
 
     /// Says to the operator that something could not be delivered.
     fn undelivered(&self, what: &str, why: &str);

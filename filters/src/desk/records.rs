@@ -62,6 +62,7 @@ pub(super) enum Known {
 }
 
 /// A call that takes its key, its token, or both.
+#[derive(Clone, Copy)]
 pub(super) struct Begin<'a> {
     pub(super) key: Option<&'a str>,
     /// Of a record whose holder is gone, where the site may be called again.
@@ -162,10 +163,17 @@ impl Promises<'_> {
         if changes.is_empty() {
             return Ok(Began::Yes(0));
         }
-        Ok(match self.records.commit(&changes).await? {
-            Committed::Done(version) => Began::Yes(version),
-            Committed::Conflict(..) => Began::No,
-        })
+        match self.records.commit(&changes).await {
+            Ok(Committed::Done(version)) => Ok(Began::Yes(version)),
+            Ok(Committed::Conflict(..)) => Ok(Began::No),
+            Err(why) => {
+                // Where the answer was lost, the key and the token may be taken, and the call is not made.
+                if let NotKept::Unsure(version) = why {
+                    let _ = self.take_back(&Begin { version, ..*begin }).await;
+                }
+                Err(why)
+            }
+        }
     }
 
     /// Whether so much time passed since a call was promised that it must not be started any more.
@@ -183,23 +191,33 @@ impl Promises<'_> {
         let put = Put::Value(value.to_string().into(), KEPT);
         // Whoever took it over in the meantime has the last word.
         let expect = Expect::Version(begin.version);
-        self.records.commit(&[Change { key: key.to_owned(), expect, put }]).await.map(drop)
+        self.records.finish(vec![vec![Change { key: key.to_owned(), expect, put }]]).await
     }
 
     /// Takes a call back that never reached the site: its key is free, and its confirmation good again.
     pub(super) async fn take_back(&self, begin: &Begin<'_>) -> Result<(), NotKept> {
+        // If it was taken back before, and somebody else has begun since, that is left alone.
+        let expect = Expect::Version(begin.version);
         let mut changes = Vec::with_capacity(2);
         if let Some(key) = begin.key {
             // What somebody else had begun is as unknown as before.
             let unknown = || json!({ "state": "unknown", "input": begin.input }).to_string().into();
             let put = begin.after.map_or(Put::Nothing, |_| Put::Value(unknown(), KEPT));
-            changes.push(Change { key: key.to_owned(), expect: Expect::Version(begin.version), put });
+            changes.push(Change { key: key.to_owned(), expect, put });
         }
         if let Some(token) = begin.token {
-            changes.push(Change { key: token.key.clone(), expect: Expect::Anything, put: Put::Nothing });
+            changes.push(Change { key: token.key.clone(), expect, put: Put::Nothing });
         }
-        changes.extend(begin.permissions.iter().map(|permission| permission.given_back(KEPT)));
-        if changes.is_empty() { Ok(()) } else { self.records.commit(&changes).await.map(drop) }
+        let mut attempts = Vec::with_capacity(2);
+        if !begin.permissions.is_empty() {
+            let given_back = begin.permissions.iter().map(|permission| permission.given_back(KEPT));
+            attempts.push(changes.iter().cloned().chain(given_back).collect());
+        }
+        // Somebody may have been asked anew meanwhile; that does not hinder the rest.
+        if !changes.is_empty() {
+            attempts.push(changes);
+        }
+        if attempts.is_empty() { Ok(()) } else { self.records.finish(attempts).await }
     }
 
     /// Makes a token that stands for one confirmation.

@@ -77,6 +77,8 @@ impl Outside for Around {
         Ok(())
     }
 
+    async fn pause(&self, _: Duration) {}
+
     fn undelivered(&self, _: &str, _: &str) {}
 }
 
@@ -88,11 +90,21 @@ pub(super) fn declared(text: &str) -> Declaration {
 
 /// Has something done at a desk that has just been opened.
 pub(super) fn at_desk<T>(around: &Around, snapshot: &Snapshot, work: impl FnOnce(&Desk<'_>) -> T) -> T {
+    at_desk_with(around, snapshot, &Shelf::default(), work)
+}
+
+/// The same, with these records.
+pub(super) fn at_desk_with<T>(
+    around: &Around,
+    snapshot: &Snapshot,
+    shelf: &Shelf,
+    work: impl FnOnce(&Desk<'_>) -> T,
+) -> T {
     let (kept, counters, library) = (Kept::default(), Home::new(), Library::empty());
-    let (shelf, chains) = (Shelf::default(), Chains::default());
+    let chains = Chains::default();
     work(&Desk {
         snapshot,
-        records: &shelf,
+        records: shelf,
         holders: around,
         upstream: around,
         audit: None,

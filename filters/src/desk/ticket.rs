@@ -16,7 +16,7 @@ pub use waiting::MOST_WAITING;
 use serde_json::{Value, json};
 
 use super::{
-    Ask, Desk, Told,
+    Ask, Desk, Outside, Told,
     leaving::{Flagged, passed_value},
     records::{self, seconds},
 };
@@ -33,6 +33,10 @@ use crate::{
 const LONGEST_INPUT: usize = 8 * 1024;
 /// Bytes of a result that is kept.
 const LONGEST_RESULT: usize = 256 * 1024;
+/// How often the end of a ticket is tried again while the store is away, and how long after the last time.
+const RETRIES: u32 = 120;
+const RETRY: Duration = Duration::from_secs(1);
+
 /// The tickets of a store.
 pub struct Tickets<'a> {
     pub records: &'a dyn Records,
@@ -175,6 +179,31 @@ impl<'a> Tickets<'a> {
             }
             ended => ended,
         }
+    }
+
+    /// The same, and waits for a store that is away; not for ever.
+    pub(crate) async fn end_in_time(
+        &self,
+        outside: &dyn Outside,
+        id: &str,
+        told: &Result<Told, Refusal>,
+        manner: &Value,
+    ) -> Result<Option<Ticket>, NotKept> {
+        let mut unsure = None;
+        for _ in 0..RETRIES {
+            match self.end(id, told, manner).await {
+                Err(NotKept::Unsure(version)) => unsure = Some(version),
+                Err(NotKept::Away) => {}
+                ended => return ended,
+            }
+            outside.pause(RETRY).await;
+            if let (Some(version), Ok(Some(ticket))) = (unsure, self.find(id).await)
+                && ticket.version == version
+            {
+                return Ok(Some(ticket));
+            }
+        }
+        self.end(id, told, manner).await
     }
 
     /// Takes a person's word for it.

@@ -42,6 +42,9 @@ pub(crate) fn not_kept(why: NotKept) -> Refusal {
         NotKept::Away => {
             ("store_away", "What was promised cannot be looked up at the moment. Nothing was done; try again later.")
         }
+        NotKept::Unsure(_) => {
+            ("store_away", "The store did not answer in time. The site was not called; try again later.")
+        }
         NotKept::Full => ("store_full", "No more can be promised at the moment. Nothing was done; try again later."),
     };
     Refusal { reason, ..Refusal::from(Fault::Unavailable).saying(detail) }

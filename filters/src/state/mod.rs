@@ -164,12 +164,26 @@ pub enum Committed {
     Conflict(usize, Option<Record>),
 }
 
-/// Why a record could not be read or written. Nothing was.
+/// Why a record could not be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotKept {
+    /// The home cannot be reached. Nothing was done.
     Away,
-    /// The bound on what is kept is reached; live records are never given up for new ones.
+    /// The bound on what is kept is reached; live records are never given up for new ones. Nothing was done.
     Full,
+    /// The answer to a commit was lost: it was made, and its records have this version, or it was not made and never
+    /// will be.
+    Unsure(u64),
+}
+
+/// Makes the first of several commits that finds what it expects.
+pub async fn first_that_holds<R: Records + ?Sized>(records: &R, attempts: &[Vec<Change>]) -> Result<(), NotKept> {
+    for changes in attempts {
+        if let Committed::Done(_) = records.commit(changes).await? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// What was promised: sessions, idempotency, results. Answered only when it is safe.
@@ -180,4 +194,15 @@ pub trait Records: Send + Sync {
 
     /// Makes all changes or none, in one step. Their keys differ.
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept>;
+
+    /// Ends what an earlier commit began: makes the first of these commits that finds what it expects, and none if none
+    /// does. While the home is away it waits, and is made once the home is back; so each change must expect a version or
+    /// an absence, and is safe to make late, or to try twice.
+    ///
+    /// # Errors
+    ///
+    /// It will not be made: no more can wait.
+    async fn finish(&self, attempts: Vec<Vec<Change>>) -> Result<(), NotKept> {
+        first_that_holds(self, &attempts).await
+    }
 }

@@ -58,6 +58,8 @@ pub(crate) enum Shelving {
     Full,
     /// What is asked for is done, and nobody hears of it.
     Mute,
+    /// The same of commits; what is there can be read.
+    MuteToCommits,
 }
 
 #[async_trait]
@@ -96,7 +98,8 @@ impl Records for Shelf {
                 Put::Nothing => drop(kept.remove(&change.key)),
             }
         }
-        if state == Shelving::Mute { Err(NotKept::Away) } else { Ok(Committed::Done(version)) }
+        let is_mute = matches!(state, Shelving::Mute | Shelving::MuteToCommits);
+        if is_mute { Err(NotKept::Unsure(version)) } else { Ok(Committed::Done(version)) }
     }
 }
 

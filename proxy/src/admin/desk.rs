@@ -127,6 +127,7 @@ async fn decision(session: &mut ServerSession) -> Result<Decision, Box<Answer>> 
 fn unkept(why: NotKept) -> &'static str {
     match why {
         NotKept::Away => "The store cannot be reached at the moment. Nothing was decided; try again later.",
+        NotKept::Unsure(_) => "The store did not answer in time. Look whether this was decided, and try again later.",
         NotKept::Full => "The store is full. Nothing was decided; try again later.",
     }
 }

@@ -86,6 +86,7 @@ pub struct Metrics {
     pub store_full: IntGauge,
     pub store_decided_without: IntCounter,
     pub store_keys: IntGauge,
+    pub store_waiting: IntGauge,
     calls: IntCounterVec,
     pub in_doubt: IntCounterVec,
     call_seconds: HistogramVec,

@@ -125,6 +125,10 @@ impl Ending {
         if tokio::time::timeout(LAST_RECORDS, jobs::flush(&self.live, &self.chains)).await.is_err() {
             tracing::error!(lost = self.chains.waiting(), "signed records could not be stored before the end");
         }
+        if tokio::time::timeout(LAST_RECORDS, jobs::flush_ends(&self.live)).await.is_err() {
+            let lost = self.live.current().store.status().waiting;
+            tracing::error!(lost, "what became of calls could not be kept before the end: the store is away");
+        }
         if let Some(traces) = self.traces {
             traces.end(LAST_SPANS).await;
         }

@@ -20,7 +20,7 @@ use frontdesk_filters::{
 };
 use http::{HeaderValue, header};
 use pingora::http::RequestHeader;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use url::Url;
 
 use super::{
@@ -49,6 +49,10 @@ impl Outside for Outbound {
         let url = courier.allowed(url)?;
         let delivered = timeout(LIMIT, courier.send(&url, body)).await;
         delivered.unwrap_or_else(|_| Err(format!("no answer within {LIMIT:?}")))
+    }
+
+    async fn pause(&self, time: Duration) {
+        sleep(time).await;
     }
 
     fn undelivered(&self, what: &str, why: &str) {

@@ -5,6 +5,7 @@
 mod breaker;
 mod file;
 mod guarded;
+mod late;
 mod memory;
 mod redis;
 #[cfg(test)]
@@ -27,7 +28,7 @@ use frontdesk_filters::{
 };
 use ring::rand::{SecureRandom, SystemRandom};
 
-use self::{file::File, guarded::Guarded, memory::Memory, redis::Redis};
+use self::{file::File, guarded::Guarded, late::Late, memory::Memory, redis::Redis};
 
 /// A length of time in milliseconds, as a home counts it; a hundred years is for ever.
 fn millis(length: Duration) -> i64 {
@@ -44,6 +45,8 @@ pub struct Store {
     home: Arc<dyn Home>,
     /// `None` where the home cannot be away.
     guarded: Option<Arc<Guarded>>,
+    /// The records, with what waits for their home.
+    late: Arc<Late>,
     settings: ArcSwap<site::Store>,
     /// The process was ready before it had this one.
     follows: AtomicBool,
@@ -60,6 +63,8 @@ pub struct Status {
     pub without: u64,
     /// Counts held in this process's memory, or in the file.
     pub tracked: u64,
+    /// Ends of calls that wait to be kept.
+    pub waiting: usize,
 }
 
 impl Store {
@@ -84,6 +89,7 @@ impl Store {
         if let Some(guarded) = &self.guarded {
             guarded.tend().await;
         }
+        self.late.tend().await;
         tended
     }
 
@@ -94,6 +100,7 @@ impl Store {
             full: self.home.full().is_some(),
             without: self.home.without(),
             tracked: self.home.tracked() + self.guarded.as_ref().map_or(0, |guarded| guarded.tracked()),
+            waiting: self.late.waiting(),
         }
     }
 
@@ -175,7 +182,8 @@ impl Store {
     ) -> Arc<Self> {
         let settings = ArcSwap::from_pointee(settings.clone());
         let (under_way, follows) = (UnderWay::default(), AtomicBool::default());
-        Arc::new(Self { counters, records, under_way, home, guarded, settings, follows })
+        let late = Arc::new(Late::new(records));
+        Arc::new(Self { counters, records: late.clone(), under_way, home, guarded, late, settings, follows })
     }
 }
 

@@ -1,4 +1,4 @@
-//! An action is started soon after it was promised, or not at all.
+//! An action is started soon after it was promised, or not at all; what is refused leaves no promise behind.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use crate::{
     caller::Caller,
     desk::{
         Called, Carried, Desk, Outcome,
-        testing::{Around, ask, at_desk, declared},
+        testing::{Around, ask, at_desk_with, declared},
     },
     site::{Learned, Snapshot},
-    state::testing::run,
+    state::testing::{Shelf, Shelving, run},
 };
 
 const PAY: &str = "[[capabilities]]\nid = 'pay'\ntype = 'commit_action'\nauth = 'none'\nendpoint = '/pay'\n\
@@ -22,9 +22,9 @@ fn pay(desk: &Desk<'_>) -> Carried {
 
 #[test]
 fn a_call_that_is_held_up_after_it_was_promised_is_taken_back_and_not_made() {
-    let around = Around::default();
+    let (around, shelf) = (Around::default(), Shelf::default());
     let snapshot = Snapshot::compile(&declared(PAY), &Learned::default());
-    at_desk(&around, &snapshot, |desk| {
+    at_desk_with(&around, &snapshot, &shelf, |desk| {
         *around.passes.lock() = Duration::from_millis(2001);
         let carried = pay(desk);
         let Outcome::Fault(refusal) = &carried.outcome else { panic!("{carried:?}") };
@@ -36,5 +36,21 @@ fn a_call_that_is_held_up_after_it_was_promised_is_taken_back_and_not_made() {
         let carried = pay(desk);
         assert!(matches!(&carried.outcome, Outcome::Done(done) if !done.replayed), "{carried:?}");
         assert_eq!(around.asked.lock().len(), 1);
+    });
+}
+
+#[test]
+fn a_call_is_taken_back_where_the_answer_to_its_promise_is_lost() {
+    let (around, shelf) = (Around::default(), Shelf::default());
+    let snapshot = Snapshot::compile(&declared(PAY), &Learned::default());
+    at_desk_with(&around, &snapshot, &shelf, |desk| {
+        *shelf.state.lock() = Shelving::MuteToCommits;
+        let carried = pay(desk);
+        let Outcome::Fault(refusal) = &carried.outcome else { panic!("{carried:?}") };
+        assert_eq!(refusal.reason, "store_away");
+        assert!(around.asked.lock().is_empty() && shelf.kept.lock().is_empty(), "{:?}", shelf.kept.lock());
+        *shelf.state.lock() = Shelving::Well;
+        let carried = pay(desk);
+        assert!(matches!(&carried.outcome, Outcome::Done(done) if !done.replayed), "{carried:?}");
     });
 }

@@ -19,7 +19,7 @@ use crate::{
     },
     fault::{Fault, Refusal},
     serve::REPLAYED,
-    state::{Change, Committed, Expect, Put, Record},
+    state::{Change, Committed, Expect, NotKept, Put, Record},
 };
 
 /// Seconds after which nobody is believed to be at it any more.
@@ -53,20 +53,15 @@ pub(super) async fn once(
     let put =
         |expect, value: &Value| Change { key: place.clone(), expect, put: Put::Value(value.to_string().into(), lasts) };
     let begun = json!({ "input": input, "until": seconds() + PATIENCE });
-    let version = match desk.records.commit(&[put(Expect::Absent, &begun)]).await? {
-        Committed::Done(version) => version,
-        Committed::Conflict(_, None) => return Err(refused(Fault::InFlight.into())),
-        Committed::Conflict(_, Some(record)) => {
-            if let Some(said) = again(&record, &input).map_err(refused)? {
-                return Ok(said);
-            }
-            // Whoever began it is gone, and nobody was told anything.
-            match desk.records.commit(&[put(Expect::Version(record.version), &begun)]).await? {
-                Committed::Done(version) => version,
-                Committed::Conflict(..) => return Err(refused(Fault::InFlight.into())),
-            }
+    let mut committed = begin(desk, put(Expect::Absent, &begun)).await?;
+    if let Committed::Conflict(_, Some(record)) = &committed {
+        if let Some(said) = again(record, &input).map_err(refused)? {
+            return Ok(said);
         }
-    };
+        // Whoever began it is gone, and nobody was told anything.
+        committed = begin(desk, put(Expect::Version(record.version), &begun)).await?;
+    }
+    let Committed::Done(version) = committed else { return Err(refused(Fault::InFlight.into())) };
     let said = work.await;
     let ended = match &said {
         Ok(Said { status, body: Body::Of(_, body), .. }) => {
@@ -77,8 +72,18 @@ pub(super) async fn once(
         _ => Change { key: place.clone(), expect: Expect::Version(version), put: Put::Nothing },
     };
     // It is done, whether or not that can be kept.
-    let _ = desk.records.commit(&[ended]).await;
+    let _ = desk.records.finish(vec![vec![ended]]).await;
     said
+}
+
+/// Makes the record of what is begun. Where the answer was lost it is taken back: nothing is done.
+async fn begin(desk: &Desk<'_>, change: Change) -> Result<Committed, NotKept> {
+    let begun = desk.records.commit(std::slice::from_ref(&change)).await;
+    if let Err(NotKept::Unsure(version)) = begun {
+        let taken_back = Change { expect: Expect::Version(version), put: Put::Nothing, ..change };
+        let _ = desk.records.finish(vec![vec![taken_back]]).await;
+    }
+    begun
 }
 
 /// What was told before; nothing where it was begun, and nobody is at it any more.

@@ -189,7 +189,7 @@ impl Finish for Ending {
             Outcome::Fault(refusal) => Err(*refusal),
             Outcome::NeedsConfirmation(asked) => Err(asked.refusal),
         };
-        let ticket = match Tickets::of(desk).end(&self.id, &told, &self.manner).await {
+        let ticket = match Tickets::of(desk).end_in_time(desk.outside, &self.id, &told, &self.manner).await {
             Ok(Some(ticket)) => ticket,
             Ok(None) => return desk.outside.undelivered(&self.id, "its ticket is not there any more"),
             // Whoever asks is told that nobody knows.

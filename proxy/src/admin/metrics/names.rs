@@ -135,6 +135,11 @@ impl Metrics {
                 "Decisions made as store.on_error says, because the store was away.",
             )?,
             store_keys: gauge(&r, "frontdesk_store_keys", "Counts kept in this process's memory.")?,
+            store_waiting: gauge(
+                &r,
+                "frontdesk_store_waiting",
+                "Ends of calls that wait for the store; with 10000 of them, what became of a call is not kept.",
+            )?,
             calls: counters(
                 &r,
                 "frontdesk_capability_calls_total",

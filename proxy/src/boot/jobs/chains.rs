@@ -79,7 +79,7 @@ async fn run(running: &Running, chains: &Chains) -> Result<(), &'static str> {
         match commit(running, chains).await {
             Ok(0) => break,
             Ok(_) => {}
-            Err(NotKept::Away) => return Err("the store is away"),
+            Err(NotKept::Away | NotKept::Unsure(_)) => return Err("the store is away"),
             Err(NotKept::Full) => return Err("the store is full"),
         }
     }

@@ -11,6 +11,7 @@ mod site;
 mod store;
 
 pub(super) use chains::flush;
+pub(super) use store::flush_ends;
 
 use std::{sync::Arc, time::Duration};
 

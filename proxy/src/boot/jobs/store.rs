@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use tokio::time::sleep;
+
 use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
 
 /// How often.
@@ -30,6 +32,7 @@ pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                 metrics.store_up.set(status.reachable.into());
                 metrics.store_full.set(status.full.into());
                 metrics.store_keys.set(i64::try_from(status.tracked).unwrap_or(i64::MAX));
+                metrics.store_waiting.set(i64::try_from(status.waiting).unwrap_or(i64::MAX));
                 let before = told.swap(status.without, Ordering::Relaxed);
                 // Another store has begun to count anew.
                 let since = if status.without < before { status.without } else { status.without - before };
@@ -37,5 +40,14 @@ pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                 tended
             })
         }),
+    }
+}
+
+/// Keeps what became of the last calls, as far as the store is there.
+pub(in crate::boot) async fn flush_ends(live: &Live) {
+    let store = live.current().store.clone();
+    while store.status().waiting > 0 {
+        let _ = store.tend().await;
+        sleep(Duration::from_millis(100)).await;
     }
 }

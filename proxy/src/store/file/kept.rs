@@ -12,7 +12,7 @@ use super::{
     database::{self, Database, Layout, wall},
     owner::Work,
 };
-use crate::store::{fresh, millis};
+use crate::store::millis;
 
 pub const LAYOUT: Layout = Layout {
     name: "records.db",
@@ -37,7 +37,8 @@ const SLIP: i64 = 1000;
 /// What may be asked of records.
 pub enum Asked {
     Get(String),
-    Commit(Vec<Change>),
+    /// Under this version, which nobody had before.
+    Commit(Vec<Change>, u64),
     /// Drops what has expired; to find out whether that is possible, something is written in any case.
     Sweep {
         probing: bool,
@@ -132,9 +133,9 @@ fn batch(connection: &mut Connection, asked: &[Asked], most: i64, full: bool) ->
         .iter()
         .map(|one| match one {
             Asked::Get(key) => Ok(Answer::Got(turn.find(key)?.and_then(|found| found.record))),
-            Asked::Commit(_) if full => Ok(Answer::Committed(Err(NotKept::Full))),
+            Asked::Commit(..) if full => Ok(Answer::Committed(Err(NotKept::Full))),
             Asked::Sweep { .. } if full => Ok(Answer::Full),
-            Asked::Commit(changes) => turn.commit(changes).map(Answer::Committed),
+            Asked::Commit(changes, version) => turn.commit(changes, *version).map(Answer::Committed),
             Asked::Sweep { probing: writes } => {
                 probing |= writes;
                 Ok(Answer::Swept(turn.drop_expired()? == SWEPT))
@@ -178,7 +179,7 @@ impl Turn<'_> {
         found.optional()
     }
 
-    fn commit(&mut self, changes: &[Change]) -> rusqlite::Result<Result<Committed, NotKept>> {
+    fn commit(&mut self, changes: &[Change], version: u64) -> rusqlite::Result<Result<Committed, NotKept>> {
         let mut grows = 0;
         for (index, change) in changes.iter().enumerate() {
             let found = self.find(&change.key)?;
@@ -206,7 +207,6 @@ impl Turn<'_> {
             grows = changes.iter().map(weight).sum::<i64>() - replaced;
             debug_assert!(self.held < before);
         }
-        let version = fresh();
         for change in changes {
             self.put(change, version)?;
         }
@@ -265,7 +265,7 @@ mod tests {
         let mut kept = Kept::open(directory.clone(), 10_000).unwrap();
         let put = Put::Value("value".into(), Duration::from_secs(60));
         let change = Change { key: "key".into(), expect: Expect::Absent, put };
-        kept.carry_out(&[Asked::Commit(vec![change])]).unwrap();
+        kept.carry_out(&[Asked::Commit(vec![change], 1)]).unwrap();
         // As if it had been an hour later when the record was made.
         kept.database.connection.execute("UPDATE records SET ends = ends + 3600000", []).unwrap();
         kept.clock.1 += 3_600_000;

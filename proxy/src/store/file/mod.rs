@@ -32,7 +32,7 @@ use self::{
     kept::Kept,
     owner::{Owner, Swept, Unanswered},
 };
-use super::{Home, Room, Unsettled, breaker::Breaker};
+use super::{Home, Room, Unsettled, breaker::Breaker, fresh};
 
 /// Both files of a directory.
 pub struct File {
@@ -152,11 +152,13 @@ impl Records for File {
     }
 
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
-        match self.records.ask(kept::Asked::Commit(changes.to_vec())).await {
+        let version = fresh();
+        match self.records.ask(kept::Asked::Commit(changes.to_vec(), version)).await {
             Ok(kept::Answer::Committed(committed)) => {
                 self.room.note(&committed);
                 committed
             }
+            Err(Unanswered::Unknown) => Err(NotKept::Unsure(version)),
             _ => Err(NotKept::Away),
         }
     }

@@ -63,7 +63,7 @@ fn without_room_records_are_read_and_refused() {
     let mut kept = Kept::open(directory.0.clone(), 1 << 30).unwrap();
     let commit = |key: &str, length: usize| {
         let put = Put::Value(vec![b'r'; length].into(), Duration::from_secs(600));
-        kept::Asked::Commit(vec![Change { key: key.into(), expect: Expect::Absent, put }])
+        kept::Asked::Commit(vec![Change { key: key.into(), expect: Expect::Absent, put }], 1)
     };
     kept.carry_out(&[commit("there", 10)]).unwrap();
     fill(&kept.database);
@@ -104,7 +104,7 @@ fn a_clock_that_went_back_is_not_forgotten_before_it_is_dealt_with() {
     let mut kept = Kept::open(directory.0.clone(), 1 << 30).unwrap();
     let put = Put::Value("value".into(), Duration::from_secs(60));
     let change = Change { key: "key".into(), expect: Expect::Absent, put };
-    kept.carry_out(&[kept::Asked::Commit(vec![change])]).unwrap();
+    kept.carry_out(&[kept::Asked::Commit(vec![change], 1)]).unwrap();
     // As if it had been an hour later when the record was made.
     kept.database.connection.execute("UPDATE records SET ends = ends + 3600000", []).unwrap();
     kept.clock.1 += 3_600_000;

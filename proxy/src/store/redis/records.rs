@@ -42,12 +42,20 @@ impl Records for Redis {
         let version = fresh();
         let asked = ask_to_commit(&self.prefix, changes, version, pass.held.deadline(self.patience()));
         let mut connection = pass.held.connection.clone();
-        let answer: Value = self.answer(&pass, asked.invoke_async(&mut connection)).await?;
+        let answer: Value = match self.answer(&pass, asked.invoke_async(&mut connection)).await {
+            Ok(answer) => answer,
+            Err(Refused::Full) => return Err(NotKept::Full),
+            // It was sent. Whether it arrived before its deadline nobody knows.
+            Err(Refused::Away) => return Err(NotKept::Unsure(version)),
+        };
         match understand(answer) {
             Some(Answer::Made) => Ok(Committed::Done(version)),
             Some(Answer::Conflict(index, found)) => Ok(Committed::Conflict(index, found)),
             Some(Answer::Late) => Err(self.late(&pass).into()),
-            None => Err(self.nonsense(&pass).into()),
+            None => {
+                self.nonsense(&pass);
+                Err(NotKept::Unsure(version))
+            }
         }
     }
 }

@@ -55,5 +55,7 @@ impl Outside for Around {
         Ok(())
     }
 
+    async fn pause(&self, _: Duration) {}
+
     fn undelivered(&self, _: &str, _: &str) {}
 }

@@ -1,0 +1,266 @@
+//! Ends of calls that wait for the store: what became of a call is kept once the store is back.
+//!
+//! What waits here expects the version that its call began with, or an absence. So it may come late, or twice, and changes
+//! nothing that somebody else has decided since. It is in memory, and bounded; what is lost with the process leaves a call
+//! of which nobody knows how it ended.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use frontdesk_filters::state::{Change, Committed, NotKept, Put, Record, Records, first_that_holds};
+use parking_lot::Mutex;
+
+/// As many may wait; whoever comes then is not kept.
+const MOST: usize = 10_000;
+/// And as many bytes of keys and values.
+const MOST_BYTES: usize = 32 << 20;
+/// What was begun so long ago is forgotten, and so is how it ended.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// How many are made at a time once the store is back.
+const LANES: usize = 16;
+
+/// Records, of which ends may come late.
+pub struct Late {
+    home: Arc<dyn Records>,
+    waiting: Mutex<Waiting>,
+    is_draining: AtomicBool,
+}
+
+#[derive(Default)]
+struct Waiting {
+    ends: VecDeque<End>,
+    bytes: usize,
+    /// Some of them are being made.
+    under_way: usize,
+}
+
+struct End {
+    attempts: Vec<Vec<Change>>,
+    bytes: usize,
+    since: Instant,
+}
+
+impl Late {
+    /// Nothing waits yet.
+    pub fn new(home: Arc<dyn Records>) -> Self {
+        Self { home, waiting: Mutex::default(), is_draining: AtomicBool::new(false) }
+    }
+
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        let waiting = self.waiting.lock();
+        waiting.ends.len() + waiting.under_way
+    }
+
+    /// Makes what waits, if the store is back. What has been begun goes on if nobody waits for this.
+    pub async fn tend(self: &Arc<Self>) {
+        if self.waiting() == 0 || self.is_draining.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let this = self.clone();
+        let draining = async move {
+            let lanes: Vec<_> = (0..LANES.min(this.waiting())).map(|_| tokio::spawn(this.clone().drain())).collect();
+            let mut kept = 0;
+            for lane in lanes {
+                kept += lane.await.unwrap_or(0);
+            }
+            this.is_draining.store(false, Ordering::Release);
+            if kept > 0 {
+                tracing::info!(
+                    kept,
+                    waiting = this.waiting(),
+                    "what became of calls was kept, now that the store is back"
+                );
+            }
+        };
+        let _ = tokio::spawn(draining).await;
+    }
+
+    /// Until nothing waits, or the store is away; how many were made.
+    async fn drain(self: Arc<Self>) -> usize {
+        let mut made = 0;
+        while let Some(end) = self.next() {
+            let done = first_that_holds(self.home.as_ref(), &end.attempts).await;
+            let mut waiting = self.waiting.lock();
+            waiting.under_way -= 1;
+            if done.is_err() {
+                waiting.bytes += end.bytes;
+                waiting.ends.push_front(end);
+                break;
+            }
+            made += 1;
+        }
+        made
+    }
+
+    fn next(&self) -> Option<End> {
+        let mut waiting = self.waiting.lock();
+        loop {
+            let end = waiting.ends.pop_front()?;
+            waiting.bytes -= end.bytes;
+            if end.since.elapsed() < LONGEST {
+                waiting.under_way += 1;
+                return Some(end);
+            }
+        }
+    }
+
+    /// Whether there was room.
+    fn keep(&self, attempts: Vec<Vec<Change>>) -> bool {
+        let bytes = attempts.iter().flatten().map(weight).sum();
+        let mut waiting = self.waiting.lock();
+        if waiting.ends.len() >= MOST || waiting.bytes + bytes > MOST_BYTES {
+            return false;
+        }
+        waiting.bytes += bytes;
+        waiting.ends.push_back(End { attempts, bytes, since: Instant::now() });
+        true
+    }
+}
+
+#[async_trait]
+impl Records for Late {
+    async fn get(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        self.home.get(key).await
+    }
+
+    async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
+        self.home.commit(changes).await
+    }
+
+    async fn finish(&self, attempts: Vec<Vec<Change>>) -> Result<(), NotKept> {
+        match first_that_holds(self.home.as_ref(), &attempts).await {
+            Ok(()) => Ok(()),
+            Err(why) if self.keep(attempts) => {
+                tracing::debug!(?why, "what became of a call waits for the store");
+                Ok(())
+            }
+            Err(why) => Err(why),
+        }
+    }
+}
+
+fn weight(change: &Change) -> usize {
+    let value = match &change.put {
+        Put::Value(value, _) => value.len(),
+        Put::Nothing => 0,
+    };
+    change.key.len() + value + size_of::<Change>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU8;
+
+    use bytes::Bytes;
+    use frontdesk_filters::state::Expect;
+
+    use super::*;
+    use crate::store::memory::Memory;
+
+    const WELL: u8 = 0;
+    const AWAY: u8 = 1;
+    /// It does what it is asked, and its answers are lost.
+    const MUTE: u8 = 2;
+
+    struct Moody {
+        records: Memory,
+        mood: AtomicU8,
+    }
+
+    #[async_trait]
+    impl Records for Moody {
+        async fn get(&self, key: &str) -> Result<Option<Record>, NotKept> {
+            self.records.get(key).await
+        }
+
+        async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
+            let mood = self.mood.load(Ordering::Relaxed);
+            if mood == AWAY {
+                return Err(NotKept::Away);
+            }
+            let done = self.records.commit(changes).await;
+            if mood == MUTE { Err(NotKept::Unsure(1)) } else { done }
+        }
+    }
+
+    fn put(key: &str, expect: Expect, value: &'static str) -> Vec<Change> {
+        let put = Put::Value(Bytes::from_static(value.as_bytes()), Duration::from_secs(60));
+        vec![Change { key: key.into(), expect, put }]
+    }
+
+    async fn value(late: &Late, key: &str) -> Option<String> {
+        let found = late.get(key).await.unwrap()?;
+        Some(String::from_utf8_lossy(&found.value).into_owned())
+    }
+
+    async fn begun(home: &Moody, key: &str) -> u64 {
+        match home.records.commit(&put(key, Expect::Absent, "begun")).await.unwrap() {
+            Committed::Done(version) => version,
+            conflict => panic!("{conflict:?}"),
+        }
+    }
+
+    fn late() -> (Arc<Moody>, Arc<Late>) {
+        let home = Arc::new(Moody { records: Memory::new(16, 1 << 26), mood: AtomicU8::new(WELL) });
+        (home.clone(), Arc::new(Late::new(home)))
+    }
+
+    #[tokio::test]
+    async fn an_end_waits_for_the_store_and_is_made_once() {
+        let (home, late) = late();
+        let mut versions = Vec::new();
+        for n in 0..50 {
+            versions.push(begun(&home, &format!("{n}")).await);
+        }
+        for mood in [AWAY, MUTE] {
+            home.mood.store(mood, Ordering::Relaxed);
+            for (n, version) in versions.iter().enumerate() {
+                late.finish(vec![put(&format!("{n}"), Expect::Version(*version), "ended")]).await.unwrap();
+            }
+            late.tend().await;
+            assert_eq!(late.waiting() % 50, 0);
+            assert!(late.waiting() >= 50);
+        }
+        assert_eq!(value(&late, "7").await.as_deref(), Some("ended"), "its answer was lost");
+        home.mood.store(WELL, Ordering::Relaxed);
+        late.tend().await;
+        assert_eq!((late.waiting(), late.waiting.lock().bytes), (0, 0));
+        for n in 0..50 {
+            assert_eq!(value(&late, &format!("{n}")).await.as_deref(), Some("ended"), "{n}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_late_end_leaves_alone_what_was_begun_since() {
+        let (home, late) = late();
+        let version = begun(&home, "key").await;
+        home.mood.store(AWAY, Ordering::Relaxed);
+        late.finish(vec![put("key", Expect::Version(version), "ended"), put("key", Expect::Absent, "ended")])
+            .await
+            .unwrap();
+        let taken_over = put("key", Expect::Version(version), "taken over");
+        home.records.commit(&taken_over).await.unwrap();
+        home.mood.store(WELL, Ordering::Relaxed);
+        late.tend().await;
+        assert_eq!((late.waiting(), value(&late, "key").await.as_deref()), (0, Some("taken over")));
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_bounded() {
+        let (home, late) = late();
+        home.mood.store(AWAY, Ordering::Relaxed);
+        for n in 0..MOST {
+            late.finish(vec![put(&format!("{n}"), Expect::Absent, "")]).await.unwrap();
+        }
+        assert_eq!(late.finish(vec![put("more", Expect::Absent, "")]).await, Err(NotKept::Away));
+        assert_eq!(late.waiting(), MOST);
+    }
+}

@@ -1,0 +1,76 @@
+//! Promise: what became of a call is kept, though the store was away when it ended; and what was refused because the
+//! store's answer was lost leaves no trace.
+
+use crate::support::redis::{Redis, connected};
+use crate::support::shop::{
+    ADA, assert_fault, carried_out, desk_before, holding, is_replay, item, open, order, token,
+};
+use crate::support::store_proxy::StoreProxy;
+use crate::support::{Ask, Desk, Gate, Origin, SOON, Setup, Via, eventually};
+
+fn with_store(origin: &Origin, url: &str) -> Setup {
+    desk_before(origin).set("store", &format!("url = \"{url}\""))
+}
+
+fn pay() -> Ask {
+    item("pay", "book").key("k-1").bearer(ADA)
+}
+
+async fn settled(desk: &Desk) {
+    eventually("nothing waits for the store", SOON, async || {
+        desk.metric("frontdesk_store_up").await == Some(1.0)
+            && desk.metric("frontdesk_store_waiting").await == Some(0.0)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn store_lost_at_the_end_of_a_call_hears_of_it_when_it_is_back() {
+    let gate = Gate::closed();
+    let (origin, redis) = (holding(&gate).await, Redis::start().await);
+    let setup = with_store(&origin, &redis.url());
+    let (desk, other) = (connected(&setup).await, connected(&setup).await);
+    let paying = {
+        let (addr, ask) = (desk.ports.http, pay());
+        tokio::spawn(async move { crate::support::Conn::open(addr).await.ask(&ask).await })
+    };
+    eventually("the origin has it", SOON, async || carried_out(&origin).len() == 1).await;
+    redis.freeze();
+    gate.open();
+    let first = paying.await.expect("an answer");
+    order(&first, "whoever waits is told");
+    desk.metric_reaches("frontdesk_store_waiting", 1.0).await;
+    redis.thaw();
+    settled(&desk).await;
+    settled(&other).await;
+    for (what, desk) in [("where it was carried out", &desk), ("at the other", &other)] {
+        let again = desk.ask(Via::H1, pay()).await;
+        assert!(is_replay(&again), "{what}: {} {}", again.status, again.text());
+        assert_eq!(again.text(), first.text(), "{what}");
+    }
+    assert_eq!(carried_out(&origin).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn store_lost_where_a_call_begins_leaves_its_key_and_its_confirmation_as_they_were() {
+    let (origin, redis) = (open().await, Redis::start().await);
+    let way = StoreProxy::before(redis.addr).await;
+    let desk = connected(&with_store(&origin, &way.url())).await;
+    let buy = || item("buy", "book").key("k-1").bearer(ADA);
+    let confirmed = buy().confirmed(&token(&desk.ask(Via::H1, buy()).await));
+    way.lose_the_answer_to("\"begun\"");
+    let refused = desk.ask(Via::H1, confirmed.clone()).await;
+    assert!(way.has_lost());
+    assert_fault(&refused, 503, "unavailable", "the answer was lost");
+    assert_eq!(refused.json()["error"]["reason"], "store_away", "{}", refused.text());
+    assert!(carried_out(&origin).is_empty());
+    // Until the store is reached again, and what it may have done was taken back.
+    let mut bought = refused;
+    eventually("it is neither away nor under way", SOON, async || {
+        bought = desk.ask(Via::H1, confirmed.clone()).await;
+        bought.status != 503 && !bought.text().contains("idempotency_in_flight")
+    })
+    .await;
+    assert_eq!(bought.status, 201, "{}", bought.text());
+    assert_eq!(carried_out(&origin).len(), 1);
+}
