@@ -2,9 +2,7 @@
 //! store's answer was lost leaves no trace.
 
 use crate::support::redis::{Redis, connected};
-use crate::support::shop::{
-    ADA, assert_fault, carried_out, desk_before, holding, is_replay, item, open, order, token,
-};
+use crate::support::shop::{ADA, assert_fault, carried_out, desk_before, holding, is_replay, item, open, order, token};
 use crate::support::store_proxy::StoreProxy;
 use crate::support::{Ask, Desk, Gate, Origin, SOON, Setup, Via, eventually};
 
@@ -72,5 +70,34 @@ async fn store_lost_where_a_call_begins_leaves_its_key_and_its_confirmation_as_t
     })
     .await;
     assert_eq!(bought.status, 201, "{}", bought.text());
+    assert_eq!(carried_out(&origin).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn store_lost_with_all_it_held_is_told_to_everybody() {
+    let gate = Gate::closed();
+    let (origin, redis) = (holding(&gate).await, Redis::start().await);
+    let setup = with_store(&origin, &redis.url());
+    let (desk, other) = (connected(&setup).await, connected(&setup).await);
+    let asked = other.ask(Via::H1, item("buy", "lamp").key("k-2").bearer(ADA)).await;
+    let consequence = |asked: &crate::support::Response| asked.json()["confirmation"]["consequence"].to_string();
+    assert_eq!(consequence(&asked), "\"Your card is charged.\"");
+    let paying = {
+        let (addr, ask) = (desk.ports.http, pay());
+        tokio::spawn(async move { crate::support::Conn::open(addr).await.ask(&ask).await })
+    };
+    eventually("the origin has it", SOON, async || carried_out(&origin).len() == 1).await;
+    redis.command(&["FLUSHALL"]).await;
+    for desk in [&desk, &other] {
+        desk.metric_reaches("frontdesk_store_losses_total", 1.0).await;
+        assert!(desk.stderr().contains("the store has lost what it held"), "{}", desk.stderr());
+        let asked = desk.ask(Via::H1, item("buy", "lamp").key("k-2").bearer(ADA)).await;
+        assert!(consequence(&asked).contains("Warning: this desk lost its records"), "{}", asked.text());
+    }
+    // The store has forgotten that this was begun, and hears how it ended.
+    gate.open();
+    order(&paying.await.expect("an answer"), "whoever waits is told");
+    let again = other.ask(Via::H1, pay()).await;
+    assert!(is_replay(&again), "{} {}", again.status, again.text());
     assert_eq!(carried_out(&origin).len(), 1);
 }

@@ -10,7 +10,7 @@ use super::{
     records::{self, Begin, Known, Promises, Token},
     step::{Reached, Step, Stop},
     supervised::blocked,
-    trouble::{TOO_LONG, not_kept},
+    trouble::{TOO_LONG, not_kept, with_a_warning},
 };
 use crate::fault::{Fault, Refusal};
 
@@ -109,7 +109,10 @@ impl Step<'_> {
             Ok(token) => Stop::Asked(Box::new(Asked {
                 refusal: fault.into(),
                 summary,
-                consequence: self.plan.consequence.clone(),
+                consequence: match self.desk.records.lost_at() {
+                    None => self.plan.consequence.clone(),
+                    Some(at) => with_a_warning(&self.plan.consequence, at),
+                },
                 expires: now + lasts.as_secs(),
                 token,
                 input: take(&mut self.ask.input),

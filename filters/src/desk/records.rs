@@ -6,7 +6,7 @@
 //! the token is one step, so that of two equal calls at once one is carried out, and after a crash a call that was begun
 //! is never begun again.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
 use ring::{
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::escalated::Permission;
 use crate::{
-    state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject, keep_past},
+    state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject, keep_past, wall_seconds},
     text::{hex, unhex},
 };
 
@@ -87,6 +87,14 @@ pub(super) struct Token {
     expires: u64,
 }
 
+impl Token {
+    /// The record that says that it was used: until no replica would accept it any more, whatever its clock says.
+    fn used(&self, now: u64) -> Change {
+        let put = Put::Value(Bytes::from_static(b"{}"), keep_past(self.expires, now));
+        Change { key: self.key.clone(), expect: Expect::Absent, put }
+    }
+}
+
 /// What became of an attempt to begin.
 pub(super) enum Began {
     /// With the version of its record.
@@ -154,11 +162,7 @@ impl Promises<'_> {
             let expect = begin.after.map_or(Expect::Absent, Expect::Version);
             changes.push(Change { key: key.to_owned(), expect, put: Put::Value(value.to_string().into(), KEPT) });
         }
-        if let Some(token) = begin.token {
-            // Until no replica would accept it any more, whatever its clock says.
-            let put = Put::Value(Bytes::from_static(b"{}"), keep_past(token.expires, begin.now));
-            changes.push(Change { key: token.key.clone(), expect: Expect::Absent, put });
-        }
+        changes.extend(begin.token.map(|token| token.used(begin.now)));
         changes.extend(begin.permissions.iter().map(Permission::used));
         if changes.is_empty() {
             return Ok(Began::Yes(0));
@@ -189,9 +193,17 @@ impl Promises<'_> {
             None => json!({ "state": "unknown", "input": begin.input }),
         };
         let put = Put::Value(value.to_string().into(), KEPT);
+        let change = |expect| Change { key: key.to_owned(), expect, put: put.clone() };
         // Whoever took it over in the meantime has the last word.
-        let expect = Expect::Version(begin.version);
-        self.records.finish(vec![vec![Change { key: key.to_owned(), expect, put }]]).await
+        let ended = vec![change(Expect::Version(begin.version))];
+        // A store that has forgotten that it was begun hears of it now, and that its confirmation was used.
+        let mut anew = vec![change(Expect::Absent)];
+        if let Some(token) = begin.token {
+            let mut used = token.used(begin.now);
+            used.expect = Expect::Anything;
+            anew.push(used);
+        }
+        self.records.finish(vec![ended, anew]).await
     }
 
     /// Takes a call back that never reached the site: its key is free, and its confirmation good again.
@@ -312,5 +324,5 @@ fn bounded(told: &Value) -> Value {
 
 /// Seconds since 1970.
 pub(crate) fn seconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    wall_seconds()
 }

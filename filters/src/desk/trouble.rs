@@ -1,6 +1,8 @@
 //! What a caller is told when something other than the call was in the way, and whether the call may have been made.
 
-use super::Failed;
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::{Failed, date::rfc3339};
 use crate::{
     fault::{Fault, Refusal},
     state::NotKept,
@@ -54,6 +56,16 @@ pub(crate) fn not_kept(why: NotKept) -> Refusal {
 pub(super) fn started_too_late() -> Refusal {
     let detail = "Too much time passed before this call could be started. Nothing was done; try again.";
     Refusal { reason: "started_too_late", retry_after: Some(1), ..Refusal::from(Fault::Unavailable).saying(detail) }
+}
+
+/// What a person is told who has to confirm something, where the store has lost what was promised.
+pub(super) fn with_a_warning(consequence: &str, lost_at: u64) -> String {
+    let at = rfc3339(UNIX_EPOCH + Duration::from_secs(lost_at));
+    let warning = format!(
+        "Warning: this desk lost its records of earlier calls at {at}. If this was done before then, it is done a \
+         second time: make sure that it was not."
+    );
+    if consequence.is_empty() { warning } else { format!("{consequence} {warning}") }
 }
 
 /// What cannot be written down is not done.

@@ -9,7 +9,7 @@ mod slab;
 #[cfg(test)]
 pub(crate) mod testing;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -28,6 +28,11 @@ pub const CLOCK_MARGIN: Duration = Duration::from_secs(24 * 3600);
 /// seconds since 1970.
 pub fn keep_past(moment: u64, now: u64) -> Duration {
     Duration::from_secs(moment.saturating_sub(now)).saturating_add(CLOCK_MARGIN)
+}
+
+/// Seconds since 1970, by this machine's clock.
+pub fn wall_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 /// How long a limit's count lasts.
@@ -204,5 +209,10 @@ pub trait Records: Send + Sync {
     /// It will not be made: no more can wait.
     async fn finish(&self, attempts: Vec<Vec<Change>>) -> Result<(), NotKept> {
         first_that_holds(self, &attempts).await
+    }
+
+    /// When the home lost what it had kept, in seconds since 1970, where that is known and less than a day ago.
+    fn lost_at(&self) -> Option<u64> {
+        None
     }
 }

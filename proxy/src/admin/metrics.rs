@@ -87,6 +87,7 @@ pub struct Metrics {
     pub store_decided_without: IntCounter,
     pub store_keys: IntGauge,
     pub store_waiting: IntGauge,
+    pub store_losses: IntCounter,
     calls: IntCounterVec,
     pub in_doubt: IntCounterVec,
     call_seconds: HistogramVec,

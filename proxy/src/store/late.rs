@@ -17,6 +17,8 @@ use async_trait::async_trait;
 use frontdesk_filters::state::{Change, Committed, NotKept, Put, Record, Records, first_that_holds};
 use parking_lot::Mutex;
 
+use super::marker::Marker;
+
 /// As many may wait; whoever comes then is not kept.
 const MOST: usize = 10_000;
 /// And as many bytes of keys and values.
@@ -29,6 +31,7 @@ const LANES: usize = 16;
 /// Records, of which ends may come late.
 pub struct Late {
     home: Arc<dyn Records>,
+    marker: Arc<Marker>,
     waiting: Mutex<Waiting>,
     is_draining: AtomicBool,
 }
@@ -49,8 +52,8 @@ struct End {
 
 impl Late {
     /// Nothing waits yet.
-    pub fn new(home: Arc<dyn Records>) -> Self {
-        Self { home, waiting: Mutex::default(), is_draining: AtomicBool::new(false) }
+    pub fn new(home: Arc<dyn Records>, marker: Arc<Marker>) -> Self {
+        Self { home, marker, waiting: Mutex::default(), is_draining: AtomicBool::new(false) }
     }
 
     /// How many wait.
@@ -145,6 +148,10 @@ impl Records for Late {
             Err(why) => Err(why),
         }
     }
+
+    fn lost_at(&self) -> Option<u64> {
+        self.marker.lost_at()
+    }
 }
 
 fn weight(change: &Change) -> usize {
@@ -210,7 +217,7 @@ mod tests {
 
     fn late() -> (Arc<Moody>, Arc<Late>) {
         let home = Arc::new(Moody { records: Memory::new(16, 1 << 26), mood: AtomicU8::new(WELL) });
-        (home.clone(), Arc::new(Late::new(home)))
+        (home.clone(), Arc::new(Late::new(home, Arc::default())))
     }
 
     #[tokio::test]

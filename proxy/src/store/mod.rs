@@ -6,6 +6,7 @@ mod breaker;
 mod file;
 mod guarded;
 mod late;
+mod marker;
 mod memory;
 mod redis;
 #[cfg(test)]
@@ -28,7 +29,7 @@ use frontdesk_filters::{
 };
 use ring::rand::{SecureRandom, SystemRandom};
 
-use self::{file::File, guarded::Guarded, late::Late, memory::Memory, redis::Redis};
+use self::{file::File, guarded::Guarded, late::Late, marker::Marker, memory::Memory, redis::Redis};
 
 /// A length of time in milliseconds, as a home counts it; a hundred years is for ever.
 fn millis(length: Duration) -> i64 {
@@ -47,6 +48,7 @@ pub struct Store {
     guarded: Option<Arc<Guarded>>,
     /// The records, with what waits for their home.
     late: Arc<Late>,
+    marker: Arc<Marker>,
     settings: ArcSwap<site::Store>,
     /// The process was ready before it had this one.
     follows: AtomicBool,
@@ -65,6 +67,8 @@ pub struct Status {
     pub tracked: u64,
     /// Ends of calls that wait to be kept.
     pub waiting: usize,
+    /// How often the home was found to have lost what it held, since the store was opened.
+    pub losses: u64,
 }
 
 impl Store {
@@ -90,6 +94,7 @@ impl Store {
             guarded.tend().await;
         }
         self.late.tend().await;
+        self.marker.look(self.records.as_ref()).await;
         tended
     }
 
@@ -101,6 +106,7 @@ impl Store {
             without: self.home.without(),
             tracked: self.home.tracked() + self.guarded.as_ref().map_or(0, |guarded| guarded.tracked()),
             waiting: self.late.waiting(),
+            losses: self.marker.losses(),
         }
     }
 
@@ -182,8 +188,9 @@ impl Store {
     ) -> Arc<Self> {
         let settings = ArcSwap::from_pointee(settings.clone());
         let (under_way, follows) = (UnderWay::default(), AtomicBool::default());
-        let late = Arc::new(Late::new(records));
-        Arc::new(Self { counters, records: late.clone(), under_way, home, guarded, late, settings, follows })
+        let marker = Arc::new(Marker::default());
+        let late = Arc::new(Late::new(records, marker.clone()));
+        Arc::new(Self { counters, records: late.clone(), under_way, home, guarded, late, marker, settings, follows })
     }
 }
 

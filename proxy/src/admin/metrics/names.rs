@@ -135,6 +135,11 @@ impl Metrics {
                 "Decisions made as store.on_error says, because the store was away.",
             )?,
             store_keys: gauge(&r, "frontdesk_store_keys", "Counts kept in this process's memory.")?,
+            store_losses: counter(
+                &r,
+                "frontdesk_store_losses_total",
+                "Times that the store was found without what it had held: it was emptied, or began anew.",
+            )?,
             store_waiting: gauge(
                 &r,
                 "frontdesk_store_waiting",

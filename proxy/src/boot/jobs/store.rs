@@ -17,7 +17,8 @@ const TEND: Duration = Duration::from_secs(1);
 
 /// What the store has to do between requests, and what there is to say about it.
 pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
-    let (live, metrics, told) = (live.clone(), metrics.clone(), Arc::new(AtomicU64::new(0)));
+    let (live, metrics) = (live.clone(), metrics.clone());
+    let told: Arc<[AtomicU64; 2]> = Arc::default();
     Job {
         name: "store",
         to_the_end: true,
@@ -33,14 +34,19 @@ pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                 metrics.store_full.set(status.full.into());
                 metrics.store_keys.set(i64::try_from(status.tracked).unwrap_or(i64::MAX));
                 metrics.store_waiting.set(i64::try_from(status.waiting).unwrap_or(i64::MAX));
-                let before = told.swap(status.without, Ordering::Relaxed);
-                // Another store has begun to count anew.
-                let since = if status.without < before { status.without } else { status.without - before };
-                metrics.store_decided_without.inc_by(since);
+                metrics.store_decided_without.inc_by(since(&told[0], status.without));
+                metrics.store_losses.inc_by(since(&told[1], status.losses));
                 tended
             })
         }),
     }
+}
+
+/// How much was added to what was told before.
+fn since(told: &AtomicU64, now: u64) -> u64 {
+    let before = told.swap(now, Ordering::Relaxed);
+    // Another store has begun to count anew.
+    if now < before { now } else { now - before }
 }
 
 /// Keeps what became of the last calls, as far as the store is there.
