@@ -3,9 +3,9 @@
 use crate::support::clocks::{age, ahead};
 use crate::support::rates::{LET_THROUGH, converse};
 use crate::support::redis::{Redis, connected, setup, site};
-use crate::support::shop::{ADA, assert_fault, carried_out, desk_before, item, open, order, token};
+use crate::support::shop::{ADA, assert_fault, carried_out, desk_before, holding, item, open, order, token};
 use crate::support::signer::Bot;
-use crate::support::{Setup, Via};
+use crate::support::{Conn, Gate, SOON, Setup, Via, eventually};
 
 /// Seconds that pass between the first use and the second.
 const LATER: i64 = 81;
@@ -57,4 +57,25 @@ async fn clocks_apart_do_not_make_a_signature_good_twice() {
     age(&redis, LATER * 1000).await;
     let later = connected(&ahead(&setup, LATER)).await;
     assert_eq!(later.ask(Via::H1, signed).await.status, 401, "where the clock is right");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clocks_apart_do_not_hide_that_a_call_is_under_way() {
+    let gate = Gate::closed();
+    let (origin, redis) = (holding(&gate).await, Redis::start().await);
+    let setup = with_store(desk_before(&origin), &redis);
+    let (desk, fast) = (connected(&setup).await, connected(&ahead(&setup, 300)).await);
+    let pay = || item("pay", "book").key("k-1").bearer(ADA);
+    let paying = {
+        let (addr, ask) = (desk.ports.http, pay());
+        tokio::spawn(async move { Conn::open(addr).await.ask(&ask).await })
+    };
+    eventually("the origin has it", SOON, async || carried_out(&origin).len() == 1).await;
+    assert_fault(&fast.ask(Via::H1, pay()).await, 409, "idempotency_in_flight", "where the clock is ahead");
+    gate.open();
+    order(&paying.await.expect("an answer"), "where it was begun");
+    let differ = fast.metric("frontdesk_store_clock_ahead_seconds").await.expect("a number");
+    assert!((-305.0..-295.0).contains(&differ), "{differ}");
+    assert!(fast.stderr().contains("the clocks of the store and of this machine differ"), "{}", fast.stderr());
+    assert!(!desk.stderr().contains("the clocks of the store"), "{}", desk.stderr());
 }

@@ -23,7 +23,7 @@ impl<'a> Step<'a> {
     /// Something that may leave a mark: promised once, confirmed where it has to be, written down.
     pub(super) async fn act(&mut self, doing: Doing<'a>) -> Result<Done, Stop> {
         let promises = Promises { records: self.desk.records, holders: self.desk.holders };
-        let now = seconds();
+        let now = self.desk.records.now();
         let holder = self.ask.caller.holder();
         let input = self.ask.input.to_string();
         let input = match &doing {
@@ -94,7 +94,7 @@ impl<'a> Step<'a> {
         if let Some(audit) = self.desk.audit.filter(|_| !self.capability.kind.is_read()) {
             self.place = Some(audit.reserve().await.map_err(|NotWritten| not_written())?);
         }
-        let (now, at) = (seconds(), self.desk.holders.clock());
+        let (now, at) = (self.desk.records.now(), self.desk.holders.clock());
         let permissions = take(&mut self.permissions);
         let mut begin = Begin {
             key: key.as_deref(),

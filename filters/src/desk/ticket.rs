@@ -93,7 +93,7 @@ impl<'a> Tickets<'a> {
         }
         // Whoever came with nothing has nothing to come back with.
         let owner = caller.subject.is_some().then(|| hex(&caller.holder().bytes()));
-        let now = seconds();
+        let now = self.records.now();
         let value = json!({
             "state": state.word(), "owner": owner, "holder": self.holders.name(),
             "capability": about.what, "dialect": about.dialect,
@@ -134,7 +134,7 @@ impl<'a> Tickets<'a> {
         let Some(record) = self.records.get(&key(id)).await? else { return Ok(None) };
         let Ok(value) = serde_json::from_slice::<Value>(&record.value) else { return Ok(None) };
         let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        let over = value["until"].as_u64().is_none_or(|until| until <= seconds());
+        let over = value["until"].as_u64().is_none_or(|until| until <= self.records.now());
         let state = match value["state"].as_str() {
             Some("answered") => State::Ended,
             Some("waiting") if over => State::Expired,

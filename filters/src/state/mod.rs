@@ -211,6 +211,12 @@ pub trait Records: Send + Sync {
         first_that_holds(self, &attempts).await
     }
 
+    /// Seconds since 1970 by the clock that everybody shares who uses the home: by it deadlines are written into records,
+    /// and read.
+    fn now(&self) -> u64 {
+        wall_seconds()
+    }
+
     /// When the home lost what it had kept, in seconds since 1970, where that is known and less than a day ago.
     fn lost_at(&self) -> Option<u64> {
         None

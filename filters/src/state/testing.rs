@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::{
     Amount, Away, Change, Committed, Counters, Expect, Limit, NotKept, Put, Record, Records, Settlement, Slab, Taken,
+    wall_seconds,
 };
 
 /// Counts in memory, unless they are away.
@@ -47,6 +48,8 @@ pub(crate) struct Shelf {
     pub(crate) kept: Mutex<BTreeMap<String, Record>>,
     pub(crate) state: Mutex<Shelving>,
     pub(crate) commits: AtomicUsize,
+    /// How many seconds its clock is ahead.
+    pub(crate) ahead: AtomicUsize,
 }
 
 /// How a shelf is.
@@ -100,6 +103,10 @@ impl Records for Shelf {
         }
         let is_mute = matches!(state, Shelving::Mute | Shelving::MuteToCommits);
         if is_mute { Err(NotKept::Unsure(version)) } else { Ok(Committed::Done(version)) }
+    }
+
+    fn now(&self) -> u64 {
+        wall_seconds() + self.ahead.load(Ordering::Relaxed) as u64
     }
 }
 

@@ -88,6 +88,7 @@ pub struct Metrics {
     pub store_keys: IntGauge,
     pub store_waiting: IntGauge,
     pub store_losses: IntCounter,
+    pub store_clock_ahead: Gauge,
     calls: IntCounterVec,
     pub in_doubt: IntCounterVec,
     call_seconds: HistogramVec,

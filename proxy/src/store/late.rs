@@ -149,6 +149,10 @@ impl Records for Late {
         }
     }
 
+    fn now(&self) -> u64 {
+        self.home.now()
+    }
+
     fn lost_at(&self) -> Option<u64> {
         self.marker.lost_at()
     }

@@ -55,7 +55,7 @@ pub struct Store {
 }
 
 /// How the store is, for metrics and readiness.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Status {
     /// Whether the home answers; what is in memory always does.
     pub reachable: bool,
@@ -69,6 +69,8 @@ pub struct Status {
     pub waiting: usize,
     /// How often the home was found to have lost what it held, since the store was opened.
     pub losses: u64,
+    /// By how many seconds its clock is ahead of this machine's; negative where it is behind.
+    pub clock_ahead: f64,
 }
 
 impl Store {
@@ -107,6 +109,7 @@ impl Store {
             tracked: self.home.tracked() + self.guarded.as_ref().map_or(0, |guarded| guarded.tracked()),
             waiting: self.late.waiting(),
             losses: self.marker.losses(),
+            clock_ahead: self.home.clock_ahead(),
         }
     }
 
@@ -219,6 +222,10 @@ trait Home: Counters {
     /// Why a process that has no other is not ready.
     fn unready(&self) -> Option<String> {
         None
+    }
+    /// By how many seconds its clock is ahead of this machine's, where it has one of its own.
+    fn clock_ahead(&self) -> f64 {
+        0.0
     }
     fn without(&self) -> u64;
     fn tracked(&self) -> u64;

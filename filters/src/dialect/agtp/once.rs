@@ -15,7 +15,7 @@ use super::{
 use crate::{
     desk::{
         Desk,
-        records::{KEPT, fingerprint, seconds},
+        records::{KEPT, fingerprint},
     },
     fault::{Fault, Refusal},
     serve::REPLAYED,
@@ -52,10 +52,10 @@ pub(super) async fn once(
     let place = format!("o:{}", fingerprint(&parts));
     let put =
         |expect, value: &Value| Change { key: place.clone(), expect, put: Put::Value(value.to_string().into(), lasts) };
-    let begun = json!({ "input": input, "until": seconds() + PATIENCE });
+    let begun = json!({ "input": input, "until": desk.records.now() + PATIENCE });
     let mut committed = begin(desk, put(Expect::Absent, &begun)).await?;
     if let Committed::Conflict(_, Some(record)) = &committed {
-        if let Some(said) = again(record, &input).map_err(refused)? {
+        if let Some(said) = again(record, &input, desk.records.now()).map_err(refused)? {
             return Ok(said);
         }
         // Whoever began it is gone, and nobody was told anything.
@@ -87,7 +87,7 @@ async fn begin(desk: &Desk<'_>, change: Change) -> Result<Committed, NotKept> {
 }
 
 /// What was told before; nothing where it was begun, and nobody is at it any more.
-fn again(record: &Record, input: &str) -> Result<Option<Said>, Refusal> {
+fn again(record: &Record, input: &str, now: u64) -> Result<Option<Said>, Refusal> {
     let kept: Value = serde_json::from_slice(&record.value).unwrap_or_default();
     if kept["input"] != input {
         return Err(Fault::KeyReused.into());
@@ -97,7 +97,7 @@ fn again(record: &Record, input: &str) -> Result<Option<Said>, Refusal> {
         let said = Said::text(status, JSON, body.to_owned());
         return Ok(Some(said.with(REPLAYED, HeaderValue::from_static("true"))));
     }
-    match kept["until"].as_u64().unwrap_or(0).saturating_sub(seconds()) {
+    match kept["until"].as_u64().unwrap_or(0).saturating_sub(now) {
         0 => Ok(None),
         left => Err(Refusal { retry_after: Some(left.min(5)), ..Fault::InFlight.into() }),
     }

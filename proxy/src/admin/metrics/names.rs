@@ -140,6 +140,13 @@ impl Metrics {
                 "frontdesk_store_losses_total",
                 "Times that the store was found without what it had held: it was emptied, or began anew.",
             )?,
+            store_clock_ahead: register(
+                &r,
+                Gauge::with_opts(Opts::new(
+                    "frontdesk_store_clock_ahead_seconds",
+                    "How far the store's clock is ahead of this machine's; negative where it is behind.",
+                ))?,
+            )?,
             store_waiting: gauge(
                 &r,
                 "frontdesk_store_waiting",

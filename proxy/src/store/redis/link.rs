@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, AtomicI64, Ordering},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use parking_lot::Mutex;
@@ -121,6 +121,17 @@ impl Link {
         // Read after it was said: what we take for its time is never ahead of it.
         self.clock.store(seconds * 1_000_000 + micros - self.elapsed(), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// The server's clock, in whole seconds since 1970.
+    pub fn now(&self) -> u64 {
+        u64::try_from(self.deadline(Duration::ZERO) / 1_000_000).unwrap_or(0)
+    }
+
+    /// How far the server's clock is ahead of this machine's; negative where it is behind.
+    pub fn ahead(&self) -> f64 {
+        let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.deadline(Duration::ZERO) as f64 / 1e6 - wall.as_secs_f64()
     }
 
     /// When, by the server's clock, nobody waits any more.

@@ -238,6 +238,10 @@ impl Home for Redis {
         Some(format!("Redis at {}: {why}", self.dialer.load().address()))
     }
 
+    fn clock_ahead(&self) -> f64 {
+        self.breaker.pass().map_or(0.0, |pass| pass.held.ahead())
+    }
+
     fn without(&self) -> u64 {
         self.breaker.without()
     }

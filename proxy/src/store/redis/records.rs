@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record, Records};
+use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record, Records, wall_seconds};
 use redis::{RedisResult, Script, ScriptInvocation, Value};
 
 use super::{Redis, Refused, dial::DIALING, link::Link, unexpected};
@@ -57,6 +57,11 @@ impl Records for Redis {
                 Err(NotKept::Unsure(version))
             }
         }
+    }
+
+    /// By the server's clock, as far as it can be reached.
+    fn now(&self) -> u64 {
+        self.breaker.pass().map_or_else(wall_seconds, |pass| pass.held.now())
     }
 }
 
