@@ -1,7 +1,7 @@
 # What a newcomer needs: `make demo` to see it, `make test` to trust it. Both install what is missing and say so.
 CARGO ?= cargo
 
-.PHONY: demo test clients deploy-check drill browser setup keys check bench compare
+.PHONY: demo test clients deploy-check drill promises browser setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -29,6 +29,12 @@ deploy-check: setup keys
 drill: setup
 	$(CARGO) build --locked --bin frontdesk
 	tests/drill/run ./target/debug/frontdesk
+# Replicas, a store that fails in every way, clocks that differ: nothing is bought twice. More of it by hand: see its head.
+promises: setup
+	@deploy/setup redis-server faketime
+	$(CARGO) build --locked --bin frontdesk
+	tests/drill/promises ./target/debug/frontdesk --keys 1000 --seconds 30
+	tests/drill/promises ./target/debug/frontdesk --keys 1000 --seconds 30 --store sentinel
 # The operator's page in a headless Chromium; leaves pictures of it in target/browser.
 browser: setup keys
 	@deploy/setup chromium
