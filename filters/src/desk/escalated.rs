@@ -102,7 +102,7 @@ impl Step<'_> {
         if used.is_empty() {
             return Ok(());
         }
-        match self.desk.records.commit(&used).await {
+        match self.desk.records.commit_safely(&used).await {
             Ok(Committed::Done(_)) => Ok(()),
             Ok(Committed::Conflict(..)) => Err(Fault::InFlight.into()),
             Err(why) => {

@@ -167,7 +167,7 @@ impl Promises<'_> {
         if changes.is_empty() {
             return Ok(Began::Yes(0));
         }
-        match self.records.commit(&changes).await {
+        match self.records.commit_safely(&changes).await {
             Ok(Committed::Done(version)) => Ok(Began::Yes(version)),
             Ok(Committed::Conflict(..)) => Ok(Began::No),
             Err(why) => {

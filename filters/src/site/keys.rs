@@ -101,6 +101,7 @@ static STORE: Table = closed(&[
     key("client_cert", File),
     key("client_key", File),
     key("patience", Text(store_patience)),
+    key("wait_replicas", Int(0, 16)),
     key("prefix", Text(store_prefix)),
     key("max_keys", Int(1024, 100_000_000)),
     key("max_records", Text(size)),

@@ -22,6 +22,7 @@ pub(super) fn store(view: View) -> Store {
             _ => OnError::Local,
         },
         patience: view.duration("patience", "250ms"),
+        wait_replicas: view.get("wait_replicas").is_some().then(|| view.count("wait_replicas", 0)),
         prefix: view.text_or("prefix", "frontdesk"),
         max_keys: view.count("max_keys", 1_000_000),
         max_records: view.size("max_records", "64MB"),

@@ -14,6 +14,8 @@ pub struct Store {
     pub on_error: OnError,
     /// How long a request waits for an answer of a shared store.
     pub patience: Duration,
+    /// How many replicas of a shared store must have a promise before it counts; `None`: one, where there are some.
+    pub wait_replicas: Option<usize>,
     /// Begins every key of a shared store, so that two sites can share one.
     pub prefix: String,
     /// Counts kept in memory.
@@ -199,6 +201,7 @@ mod tests {
             tls: StoreTls::default(),
             on_error: OnError::Local,
             patience: Duration::from_secs(1),
+            wait_replicas: None,
             prefix: prefix.into(),
             max_keys: 1,
             max_records: 1,

@@ -200,6 +200,11 @@ pub trait Records: Send + Sync {
     /// Makes all changes or none, in one step. Their keys differ.
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept>;
 
+    /// The same, answered only once it would outlive the loss of whichever server keeps it, as far as that can be had.
+    async fn commit_safely(&self, changes: &[Change]) -> Result<Committed, NotKept> {
+        self.commit(changes).await
+    }
+
     /// Ends what an earlier commit began: makes the first of these commits that finds what it expects, and none if none
     /// does. While the home is away it waits, and is made once the home is back; so each change must expect a version or
     /// an absence, and is safe to make late, or to try twice.

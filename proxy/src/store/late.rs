@@ -14,7 +14,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use frontdesk_filters::state::{Change, Committed, NotKept, Put, Record, Records, first_that_holds};
+use bytes::Bytes;
+use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record, Records};
 use parking_lot::Mutex;
 
 use super::marker::Marker;
@@ -25,6 +26,8 @@ const MOST: usize = 10_000;
 const MOST_BYTES: usize = 32 << 20;
 /// What was begun so long ago is forgotten, and so is how it ended.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
+/// A record of nobody's.
+const SPACER: &str = "k:spacer";
 /// How many are made at a time once the store is back.
 const LANES: usize = 16;
 
@@ -45,6 +48,8 @@ struct Waiting {
 }
 
 struct End {
+    /// Of a commit that may have been made.
+    left_behind: Option<Vec<Change>>,
     attempts: Vec<Vec<Change>>,
     bytes: usize,
     since: Instant,
@@ -89,8 +94,8 @@ impl Late {
     /// Until nothing waits, or the store is away; how many were made.
     async fn drain(self: Arc<Self>) -> usize {
         let mut made = 0;
-        while let Some(end) = self.next() {
-            let done = first_that_holds(self.home.as_ref(), &end.attempts).await;
+        while let Some(mut end) = self.next() {
+            let done = self.attempt(&mut end).await;
             let mut waiting = self.waiting.lock();
             waiting.under_way -= 1;
             if done.is_err() {
@@ -101,6 +106,24 @@ impl Late {
             made += 1;
         }
         made
+    }
+
+    /// Makes the first commit that finds what it expects, so that a failover does not undo it. Of one that may have been made,
+    /// or that no replica has, it is kept what it has left behind: that is written once more.
+    async fn attempt(&self, end: &mut End) -> Result<(), NotKept> {
+        for changes in end.left_behind.iter().chain(&end.attempts) {
+            match self.home.commit_safely(changes).await {
+                Ok(Committed::Done(_)) => break,
+                Ok(Committed::Conflict(..)) => {}
+                Err(why) => {
+                    if let NotKept::Unsure(version) = why {
+                        end.left_behind = Some(left_behind(changes, version));
+                    }
+                    return Err(why);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn next(&self) -> Option<End> {
@@ -116,14 +139,13 @@ impl Late {
     }
 
     /// Whether there was room.
-    fn keep(&self, attempts: Vec<Vec<Change>>) -> bool {
-        let bytes = attempts.iter().flatten().map(weight).sum();
+    fn keep(&self, end: End) -> bool {
         let mut waiting = self.waiting.lock();
-        if waiting.ends.len() >= MOST || waiting.bytes + bytes > MOST_BYTES {
+        if waiting.ends.len() >= MOST || waiting.bytes + end.bytes > MOST_BYTES {
             return false;
         }
-        waiting.bytes += bytes;
-        waiting.ends.push_back(End { attempts, bytes, since: Instant::now() });
+        waiting.bytes += end.bytes;
+        waiting.ends.push_back(end);
         true
     }
 }
@@ -138,13 +160,21 @@ impl Records for Late {
         self.home.commit(changes).await
     }
 
+    async fn commit_safely(&self, changes: &[Change]) -> Result<Committed, NotKept> {
+        self.home.commit_safely(changes).await
+    }
+
     async fn finish(&self, attempts: Vec<Vec<Change>>) -> Result<(), NotKept> {
-        match first_that_holds(self.home.as_ref(), &attempts).await {
+        let bytes = attempts.iter().flatten().map(weight).sum();
+        let mut end = End { left_behind: None, attempts, bytes, since: Instant::now() };
+        match self.attempt(&mut end).await {
             Ok(()) => Ok(()),
-            Err(why) if self.keep(attempts) => {
+            Err(why) if self.keep(end) => {
                 tracing::debug!(?why, "what became of a call waits for the store");
                 Ok(())
             }
+            // It was sent; what nobody can say, where there is no room to try again, is whether it arrived or is on a replica.
+            Err(NotKept::Unsure(_)) => Ok(()),
             Err(why) => Err(why),
         }
     }
@@ -158,6 +188,20 @@ impl Records for Late {
     }
 }
 
+/// The same changes to what they have made themselves, under this version.
+fn left_behind(changes: &[Change], version: u64) -> Vec<Change> {
+    let again = changes.iter().filter(|change| change.key != SPACER).map(|change| {
+        let expect = match change.put {
+            Put::Value(..) => Expect::Version(version),
+            Put::Nothing => Expect::Absent,
+        };
+        Change { expect, ..change.clone() }
+    });
+    // What was deleted is not deleted again, and only what is written can be waited for.
+    let put = Put::Value(Bytes::from_static(b"{}"), Duration::from_secs(60));
+    again.chain([Change { key: SPACER.into(), expect: Expect::Anything, put }]).collect()
+}
+
 fn weight(change: &Change) -> usize {
     let value = match &change.put {
         Put::Value(value, _) => value.len(),
@@ -169,9 +213,6 @@ fn weight(change: &Change) -> usize {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicU8;
-
-    use bytes::Bytes;
-    use frontdesk_filters::state::Expect;
 
     use super::*;
     use crate::store::memory::Memory;

@@ -69,8 +69,8 @@ pub struct Status {
     pub waiting: usize,
     /// How often the home was found to have lost what it held, since the store was opened.
     pub losses: u64,
-    /// By how many seconds its clock is ahead of this machine's; negative where it is behind.
-    pub clock_ahead: f64,
+    /// By how many seconds its clock is ahead of this machine's; negative where it is behind. `None`: not known now.
+    pub clock_ahead: Option<f64>,
 }
 
 impl Store {
@@ -223,9 +223,9 @@ trait Home: Counters {
     fn unready(&self) -> Option<String> {
         None
     }
-    /// By how many seconds its clock is ahead of this machine's, where it has one of its own.
-    fn clock_ahead(&self) -> f64 {
-        0.0
+    /// By how many seconds its clock is ahead of this machine's; `None` while that is not known.
+    fn clock_ahead(&self) -> Option<f64> {
+        Some(0.0)
     }
     fn without(&self) -> u64;
     fn tracked(&self) -> u64;

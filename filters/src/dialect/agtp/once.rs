@@ -78,7 +78,7 @@ pub(super) async fn once(
 
 /// Makes the record of what is begun. Where the answer was lost it is taken back: nothing is done.
 async fn begin(desk: &Desk<'_>, change: Change) -> Result<Committed, NotKept> {
-    let begun = desk.records.commit(std::slice::from_ref(&change)).await;
+    let begun = desk.records.commit_safely(std::slice::from_ref(&change)).await;
     if let Err(NotKept::Unsure(version)) = begun {
         let taken_back = Change { expect: Expect::Version(version), put: Put::Nothing, ..change };
         let _ = desk.records.finish(vec![vec![taken_back]]).await;

@@ -41,8 +41,10 @@ pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                 metrics.store_keys.set(i64::try_from(status.tracked).unwrap_or(i64::MAX));
                 metrics.store_waiting.set(i64::try_from(status.waiting).unwrap_or(i64::MAX));
                 metrics.store_decided_without.inc_by(since(&told[0], status.without));
-                metrics.store_clock_ahead.set(status.clock_ahead);
-                warn_of_clocks(&mut is_wrong.lock(), status.clock_ahead);
+                if let Some(ahead) = status.clock_ahead {
+                    metrics.store_clock_ahead.set(ahead);
+                    warn_of_clocks(&mut is_wrong.lock(), ahead);
+                }
                 metrics.store_losses.inc_by(since(&told[1], status.losses));
                 tended
             })

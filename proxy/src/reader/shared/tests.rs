@@ -23,6 +23,7 @@ fn settings(home: StoreHome) -> site::Store {
         tls: site::StoreTls::default(),
         on_error: OnError::Deny,
         patience: Duration::from_secs(10),
+        wait_replicas: None,
         prefix: String::new(),
         max_keys: 1_000,
         max_records: 1 << 22,

@@ -1,7 +1,7 @@
 //! One connection to the server, shared by all requests, and what is known about the other end.
 
 use std::{
-    sync::atomic::{AtomicBool, AtomicI64, Ordering},
+    sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -52,6 +52,7 @@ pub struct Link {
     /// What the server's clock said, in microseconds, less the time since `began`.
     clock: AtomicI64,
     role: Mutex<Role>,
+    replicas: AtomicUsize,
     /// Somebody is finding out whether it still answers.
     doubted: AtomicBool,
     ended: watch::Receiver<bool>,
@@ -68,7 +69,8 @@ impl Link {
         })
         .abort_handle();
         let (doubted, clock) = (AtomicBool::new(false), AtomicI64::new(0));
-        Self { connection, began: Instant::now(), clock, role: Mutex::new(Role::Primary), doubted, ended, driver }
+        let (role, replicas) = (Mutex::new(Role::Primary), AtomicUsize::new(0));
+        Self { connection, began: Instant::now(), clock, role, replicas, doubted, ended, driver }
     }
 
     /// Whether the other end, or something on the way, has closed it.
@@ -98,7 +100,10 @@ impl Link {
     /// Looks at what the server is, and at its clock.
     pub async fn look(&self) -> RedisResult<()> {
         match redis::cmd("ROLE").query_async::<Vec<Value>>(&mut self.connection.clone()).await {
-            Ok(answer) => *self.role.lock() = Role::of(&answer),
+            Ok(answer) => {
+                *self.role.lock() = Role::of(&answer);
+                self.replicas.store(replicas_of(&answer), Ordering::Relaxed);
+            }
             // Not everybody may ask; a replica is then known by its refusal to write.
             Err(error) if error.code() == Some("NOPERM") || is_unknown(&error) => {}
             Err(error) => return Err(error),
@@ -108,6 +113,11 @@ impl Link {
             Role::Sentinel => Ok(()),
             _ => self.read_clock().await,
         }
+    }
+
+    /// How many replicas it had then that follow it.
+    pub fn replicas(&self) -> usize {
+        self.replicas.load(Ordering::Relaxed)
     }
 
     /// What the server was when it was looked at last.
@@ -178,6 +188,14 @@ impl Drop for Link {
     }
 }
 
+/// Of what a primary answers to ROLE.
+fn replicas_of(answer: &[Value]) -> usize {
+    match answer {
+        [_, _, Value::Array(replicas)] => replicas.len(),
+        _ => 0,
+    }
+}
+
 fn is_unknown(error: &RedisError) -> bool {
     error.to_string().to_lowercase().contains("unknown command")
 }
@@ -195,5 +213,8 @@ mod tests {
         assert!(replica.in_words().contains("a replica of 10.0.0.5:6379"));
         assert_eq!(Role::of(&[text("sentinel"), Value::Array(vec![])]), Role::Sentinel);
         assert_eq!(Role::of(&[]), Role::Primary);
+        let one = Value::Array(vec![text("10.0.0.6"), text("6379"), text("7")]);
+        assert_eq!(replicas_of(&[text("master"), Value::Int(7), Value::Array(vec![one])]), 1);
+        assert_eq!(replicas_of(&[text("slave"), text("10.0.0.5"), Value::Int(6379)]), 0);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Every operation is one script, so one round trip and one atomic step; every key is named in KEYS and begins with
 //! `{PREFIX}`, so that all of them are in one slot of a cluster. Counts and records expire in the server by its own
-//! clock. How safe a record is that was answered for is the server's to say (`appendfsync`, replicas): Frontdesk asks
-//! for nothing beyond it. Redis 7.0 or Valkey 7.2, or later. What its user must be allowed is in README ("Which store");
+//! clock. How safe a record is that was answered for is the server's to say (`appendfsync`); but what is promised is
+//! answered for once a replica has it, where there are some. Redis 7.0 or Valkey 7.2, or later. What its user must be allowed is in README ("Which store");
 //! a probe does all of it once.
 //!
 //! An absent server costs no request its patience. A lost connection is made anew at once, and requests wait for it a
@@ -18,6 +18,7 @@ mod keep;
 mod link;
 mod noted;
 mod records;
+mod replicas;
 mod trouble;
 
 use std::{
@@ -43,6 +44,7 @@ use self::{
     dial::{Dialer, Node},
     keep::{CLOSED, FULL},
     link::{Link, Role},
+    replicas::Replicas,
     trouble::{SinceTheStart, Trouble},
 };
 use super::{
@@ -62,6 +64,7 @@ pub struct Redis {
     /// Since then a connection is wanted that is made by the present dialer; a failure puts it off.
     wanted_anew: Mutex<Option<Instant>>,
     breaker: Breaker<Arc<Link>>,
+    replicas: Replicas,
     prefix: String,
     since_the_start: Mutex<SinceTheStart>,
     /// It has no memory left.
@@ -87,6 +90,7 @@ impl Redis {
             node: Mutex::default(),
             wanted_anew: Mutex::default(),
             breaker,
+            replicas: Replicas::new(settings.wait_replicas),
             prefix: braced(&settings.prefix),
             since_the_start: Mutex::new(SinceTheStart::Unknown),
             full: AtomicBool::new(false),
@@ -194,11 +198,16 @@ impl Home for Redis {
             {
                 self.lost(&pass, self.explain(&error).words(), self.patience());
             }
+            self.replicas.note(pass.held.replicas());
+            self.tend_replicas().await;
             self.connect_anew().await;
         } else if self.breaker.probe_due() {
             let turn = self.breaker.turn();
             match self.probe().await {
-                Ok(link) => self.closed_with(turn, link),
+                Ok(link) => {
+                    self.replicas.note(link.replicas());
+                    self.closed_with(turn, link);
+                }
                 Err(trouble) => self.breaker.still_away(trouble.words()),
             }
         }
@@ -220,6 +229,7 @@ impl Home for Redis {
     fn adopt(&self, settings: &site::Store) -> Result<(), String> {
         let StoreHome::Redis(url) = &settings.home else { return Ok(()) };
         let next = Arc::new(dialer(url, settings)?);
+        self.replicas.declare(settings.wait_replicas);
         let before = self.dialer.swap(next.clone());
         if !before.is_same_way(&next) {
             *self.wanted_anew.lock() = Some(Instant::now());
@@ -238,8 +248,8 @@ impl Home for Redis {
         Some(format!("Redis at {}: {why}", self.dialer.load().address()))
     }
 
-    fn clock_ahead(&self) -> f64 {
-        self.breaker.pass().map_or(0.0, |pass| pass.held.ahead())
+    fn clock_ahead(&self) -> Option<f64> {
+        self.breaker.pass().map(|pass| pass.held.ahead())
     }
 
     fn without(&self) -> u64 {

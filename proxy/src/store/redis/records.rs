@@ -11,7 +11,7 @@ use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record, 
 use redis::{RedisResult, Script, ScriptInvocation, Value};
 
 use super::{Redis, Refused, dial::DIALING, link::Link, unexpected};
-use crate::store::{fresh, millis};
+use crate::store::{breaker::Pass, fresh, millis};
 
 static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("commit.lua")));
 
@@ -39,10 +39,34 @@ impl Records for Redis {
 
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
         let pass = self.pass().await?;
+        self.commit_by(&pass, &pass.held, changes).await
+    }
+
+    async fn commit_safely(&self, changes: &[Change]) -> Result<Committed, NotKept> {
+        match self.replicas.wanted() {
+            0 => self.commit(changes).await,
+            wanted => self.commit_on_replicas(wanted, changes).await,
+        }
+    }
+
+    /// By the server's clock, as far as it can be reached.
+    fn now(&self) -> u64 {
+        self.breaker.pass().map_or_else(wall_seconds, |pass| pass.held.now())
+    }
+}
+
+impl Redis {
+    /// Makes a commit on this connection.
+    pub async fn commit_by(
+        &self,
+        pass: &Pass<Arc<Link>>,
+        link: &Link,
+        changes: &[Change],
+    ) -> Result<Committed, NotKept> {
         let version = fresh();
-        let asked = ask_to_commit(&self.prefix, changes, version, pass.held.deadline(self.patience()));
-        let mut connection = pass.held.connection.clone();
-        let answer: Value = match self.answer(&pass, asked.invoke_async(&mut connection)).await {
+        let asked = ask_to_commit(&self.prefix, changes, version, link.deadline(self.patience()));
+        let mut connection = link.connection.clone();
+        let answer: Value = match self.answer(pass, asked.invoke_async(&mut connection)).await {
             Ok(answer) => answer,
             Err(Refused::Full) => return Err(NotKept::Full),
             // It was sent. Whether it arrived before its deadline nobody knows.
@@ -51,17 +75,12 @@ impl Records for Redis {
         match understand(answer) {
             Some(Answer::Made) => Ok(Committed::Done(version)),
             Some(Answer::Conflict(index, found)) => Ok(Committed::Conflict(index, found)),
-            Some(Answer::Late) => Err(self.late(&pass).into()),
+            Some(Answer::Late) => Err(self.late(pass).into()),
             None => {
-                self.nonsense(&pass);
+                self.nonsense(pass);
                 Err(NotKept::Unsure(version))
             }
         }
-    }
-
-    /// By the server's clock, as far as it can be reached.
-    fn now(&self) -> u64 {
-        self.breaker.pass().map_or_else(wall_seconds, |pass| pass.held.now())
     }
 }
 

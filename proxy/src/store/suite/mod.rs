@@ -10,6 +10,7 @@ mod lost;
 mod processes;
 mod records;
 mod redis;
+mod replicas;
 mod roles;
 mod server;
 mod speed;
@@ -132,6 +133,7 @@ fn settings(home: StoreHome) -> site::Store {
         tls: site::StoreTls::default(),
         on_error: OnError::Deny,
         patience: PATIENCE,
+        wait_replicas: None,
         prefix: "suite".into(),
         max_keys: 10_000,
         max_records: ROOM,
