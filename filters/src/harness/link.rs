@@ -17,6 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -50,6 +51,8 @@ pub struct Link {
     pub(super) queue: Queue,
     /// The configuration that it was told of last.
     told: Mutex<String>,
+    /// How it was greeted last: what was said, and what it needs to offer.
+    hello: Mutex<Option<(Value, Vec<Kind>)>>,
 }
 
 enum State {
@@ -82,8 +85,8 @@ impl Link {
     /// A harness that nobody has greeted yet.
     pub fn new(name: String, way: Arc<dyn Way>, timeout: Duration) -> Self {
         let state = State::Away { why: "it has not been greeted yet".into(), since: Instant::now() };
-        let (known, lost, queue, told) = Default::default();
-        Self { name, way, timeout, state: Mutex::new(state), known, lost, queue, told }
+        let (known, lost, queue, told, hello) = Default::default();
+        Self { name, way, timeout, state: Mutex::new(state), known, lost, queue, told, hello }
     }
 
     /// Whether somebody should greet it: it is away, or it is doubtful whether it is there.
@@ -122,6 +125,19 @@ impl Link {
     ///
     /// Why that came to nothing; it is kept, too.
     pub async fn greet(&self, hello: &Hello<'_>, needs: &[Kind]) -> Result<(), String> {
+        let hello = hello.params();
+        *self.hello.lock() = Some((hello.clone(), needs.to_vec()));
+        self.greet_with(&hello, needs).await
+    }
+
+    /// Greets it as it was greeted last: it may be another since.
+    async fn greet_again(&self) -> Result<(), NoAnswer> {
+        let said = self.hello.lock().clone();
+        let Some((hello, needs)) = said else { return Err(NoAnswer::Away("nobody has greeted it yet".into())) };
+        self.greet_with(&hello, &needs).await.map_err(NoAnswer::Away)
+    }
+
+    async fn greet_with(&self, hello: &Value, needs: &[Kind]) -> Result<(), String> {
         let here = match &*self.state.lock() {
             State::Here { line, .. } if !line.is_broken() => Some(line.clone()),
             _ => None,
@@ -150,15 +166,15 @@ impl Link {
     async fn greeting(
         &self,
         here: Option<Arc<dyn Line>>,
-        hello: &Hello<'_>,
+        hello: &Value,
         needs: &[Kind],
     ) -> Result<(Arc<dyn Line>, Greeted), String> {
         let line = match here {
             Some(line) => line,
             None => self.way.open(GREETING).await.map_err(|Lost(why)| why)?,
         };
-        let question = Question::new(wire::HANDSHAKE, &hello.params());
-        let answer = line.ask(&question.id, question.message.clone(), GREETING).await.map_err(|Lost(why)| why)?;
+        let question = Question::new(wire::HANDSHAKE, hello);
+        let answer = line.greet(&question.id, question.message.clone(), GREETING).await.map_err(|Lost(why)| why)?;
         let greeted = Greeted::read(&question.answer(&answer)?, self.timeout)?;
         let lacks: Vec<_> =
             needs.iter().map(|kind| kind.name()).filter(|name| !greeted.capabilities.contains(*name)).collect();
@@ -171,11 +187,7 @@ impl Link {
     ///
     /// There is none, for this question alone. Whoever looks after it greets it when [`Link::wants_greeting`].
     pub async fn ask(&self, kind: Kind, params: &Value) -> Result<Value, NoAnswer> {
-        let (line, greeted) = self.here()?;
-        if !greeted.capabilities.contains(kind.name()) {
-            return Err(NoAnswer::NotOffered);
-        }
-        let answer = self.answer(&line, greeted.timeout, wire::EVENT, params).await;
+        let answer = self.answer(Some(kind), |greeted| greeted.timeout, wire::EVENT, params).await;
         match &answer {
             Ok(_) => self.lost.store(0, Ordering::Relaxed),
             Err(NoAnswer::Broken(_)) => drop(self.lost.fetch_add(1, Ordering::Relaxed)),
@@ -190,21 +202,28 @@ impl Link {
     ///
     /// As of [`Link::ask`].
     pub async fn call(&self, method: &str, params: &Value) -> Result<Value, NoAnswer> {
-        let (line, greeted) = self.here()?;
-        self.answer(&line, greeted.own_timeout, method, params).await
+        self.answer(None, |greeted| greeted.own_timeout, method, params).await
     }
 
     async fn answer(
         &self,
-        line: &Arc<dyn Line>,
-        within: Duration,
+        kind: Option<Kind>,
+        within: impl Fn(&Greeted) -> Duration,
         method: &str,
         params: &Value,
     ) -> Result<Value, NoAnswer> {
         let question = Question::new(method, params);
-        let answer = line.ask(&question.id, question.message.clone(), within).await;
-        let answer = answer.map_err(|Lost(why)| NoAnswer::Broken(why))?;
-        question.answer(&answer).map_err(NoAnswer::Broken)
+        let ask = async || {
+            let (line, greeted) = self.offering(kind)?;
+            Ok(line.ask(&question.id, question.message.clone(), within(&greeted)).await)
+        };
+        let mut answer: Result<Bytes, Lost> = ask().await?;
+        if answer.as_ref().is_err_and(Lost::is_ungreeted) {
+            // Whoever is there now may speak another version, or not offer this.
+            self.greet_again().await?;
+            answer = ask().await?;
+        }
+        question.answer(&answer.map_err(|Lost(why)| NoAnswer::Broken(why))?).map_err(NoAnswer::Broken)
     }
 
     /// Whether it is there and was not told of this configuration; it is now.
@@ -223,12 +242,7 @@ impl Link {
     ///
     /// It could not be told.
     pub(super) async fn tell(&self, kind: Kind, params: &Value) -> Result<(), NoAnswer> {
-        let (line, greeted) = self.here()?;
-        if !greeted.capabilities.contains(kind.name()) {
-            return Err(NoAnswer::NotOffered);
-        }
-        let within = greeted.timeout.min(TAKEN);
-        line.tell(wire::notification(params), within).await.map_err(|Lost(why)| NoAnswer::Broken(why))
+        self.told_of(Some(kind), |greeted| greeted.timeout.min(TAKEN), params).await
     }
 
     /// Passes an event on that somebody else has to tell, whatever it offers to hear.
@@ -237,8 +251,34 @@ impl Link {
     ///
     /// It could not be told.
     pub async fn forward(&self, params: &Value) -> Result<(), NoAnswer> {
+        self.told_of(None, |greeted| greeted.timeout, params).await
+    }
+
+    async fn told_of(
+        &self,
+        kind: Option<Kind>,
+        within: impl Fn(&Greeted) -> Duration,
+        params: &Value,
+    ) -> Result<(), NoAnswer> {
+        let tell = async || {
+            let (line, greeted) = self.offering(kind)?;
+            Ok(line.tell(wire::notification(params), within(&greeted)).await)
+        };
+        let mut told: Result<(), Lost> = tell().await?;
+        if told.as_ref().is_err_and(Lost::is_ungreeted) {
+            self.greet_again().await?;
+            told = tell().await?;
+        }
+        told.map_err(|Lost(why)| NoAnswer::Broken(why))
+    }
+
+    /// The way to it, if it offers this.
+    fn offering(&self, kind: Option<Kind>) -> Result<(Arc<dyn Line>, Arc<Greeted>), NoAnswer> {
         let (line, greeted) = self.here()?;
-        line.tell(wire::notification(params), greeted.timeout).await.map_err(|Lost(why)| NoAnswer::Broken(why))
+        match kind {
+            Some(kind) if !greeted.capabilities.contains(kind.name()) => Err(NoAnswer::NotOffered),
+            _ => Ok((line, greeted)),
+        }
     }
 
     fn here(&self) -> Result<(Arc<dyn Line>, Arc<Greeted>), NoAnswer> {

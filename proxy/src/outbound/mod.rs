@@ -97,13 +97,19 @@ impl Outbound {
     /// A connection, kept or new. What makes a new one is boxed, as it would take 160 KB of every call: it has a whole
     /// handshake in it.
     async fn connected(&self, peer: &HttpPeer) -> pingora::Result<HttpSession> {
+        self.connected_or_kept(peer).await.map(|(session, _)| session)
+    }
+
+    /// The same, and whether it was kept from before.
+    async fn connected_or_kept(&self, peer: &HttpPeer) -> pingora::Result<(HttpSession, bool)> {
         if !is_plain(peer) {
-            return Box::pin(self.connector.get_http_session(peer)).await.map(|(session, _)| session);
+            return Box::pin(self.connector.get_http_session(peer)).await;
         }
         if let Some(kept) = self.plain.reused_http_session(peer).await {
-            return Ok(HttpSession::H1(kept));
+            return Ok((HttpSession::H1(kept), true));
         }
-        Box::pin(self.plain.get_http_session(peer)).await.map(|(session, _)| HttpSession::H1(session))
+        let connected = Box::pin(self.plain.get_http_session(peer)).await;
+        connected.map(|(session, kept)| (HttpSession::H1(session), kept))
     }
 
     /// Makes connections that carry no HTTP, with the same trust.

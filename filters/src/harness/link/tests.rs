@@ -13,6 +13,8 @@ struct Pretend {
     says: Mutex<Value>,
     greetings: AtomicU32,
     gone: Mutex<bool>,
+    /// It began anew, and has not been greeted since.
+    anew: Mutex<bool>,
 }
 
 #[async_trait]
@@ -22,6 +24,10 @@ impl Line for Pretend {
             return Err(Lost("gone".into()));
         }
         let message: Value = serde_json::from_slice(&message).unwrap();
+        if message["method"] != wire::HANDSHAKE && *self.anew.lock() {
+            return Err(Lost::ungreeted());
+        }
+        *self.anew.lock() = false;
         let mut answer = json!({ "jsonrpc": "2.0", "id": id });
         if message["method"] == wire::HANDSHAKE {
             self.greetings.fetch_add(1, Ordering::Relaxed);
@@ -34,7 +40,7 @@ impl Line for Pretend {
     }
 
     async fn tell(&self, _: Bytes, _: Duration) -> Result<(), Lost> {
-        Ok(())
+        if *self.anew.lock() { Err(Lost::ungreeted()) } else { Ok(()) }
     }
 
     fn is_broken(&self) -> bool {
@@ -75,4 +81,24 @@ fn errors_close_what_they_answer_and_nothing_else() {
     (0..MOST_LOST).for_each(|_| assert!(ask(json!({})).is_err()));
     assert!(link.wants_greeting() && greet().is_err());
     assert!(link.greeted().is_none() && matches!(ask(json!({})), Err(NoAnswer::Away(_))));
+}
+
+#[test]
+fn one_that_began_anew_is_greeted_before_anything_else() {
+    let (harness, hello) = (Arc::<Pretend>::default(), Hello { session_id: "s", agent_id: "a" });
+    let link = Link::new("h".into(), Arc::new(To(harness.clone())), Duration::from_secs(1));
+    *harness.says.lock() = json!({ "result": { "decision": "allow" } });
+    run(link.greet(&hello, &[])).unwrap();
+    for greetings in 2..4 {
+        *harness.anew.lock() = true;
+        if greetings == 2 {
+            run(link.ask(Kind::PreAction, &json!({}))).unwrap();
+        } else {
+            run(link.forward(&json!({}))).unwrap();
+        }
+        assert_eq!(harness.greetings.load(Ordering::Relaxed), greetings);
+        run(link.ask(Kind::PreAction, &json!({}))).unwrap();
+        assert_eq!(harness.greetings.load(Ordering::Relaxed), greetings, "once is enough");
+    }
+    assert!(!link.wants_greeting());
 }

@@ -12,6 +12,7 @@ use frontdesk_filters::{
     desk::Answer,
     harness::{Line, Lost, Way},
 };
+use parking_lot::Mutex;
 use pingora::{http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
 use tokio::{sync::Semaphore, time::timeout};
 
@@ -37,7 +38,8 @@ impl Posts {
         if let Some(value) = authorization {
             headers.insert(header::AUTHORIZATION, value);
         }
-        Self(Arc::new(Posting { outbound, place, headers, places: Semaphore::new(AT_A_TIME) }))
+        let (places, met) = (Semaphore::new(AT_A_TIME), Mutex::new(Met::Nobody));
+        Self(Arc::new(Posting { outbound, place, headers, places, met }))
     }
 }
 
@@ -54,10 +56,34 @@ struct Posting {
     /// Of every request, but for the length.
     headers: HeaderMap,
     places: Semaphore,
+    met: Mutex<Met>,
+}
+
+/// What is known of whoever is at the other end. There is no connection that says when they begin anew: that is taken to be
+/// so when a connection is lost, or when there is none left and one has to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Met {
+    /// They were never greeted over this way: nobody asks for it.
+    Nobody,
+    /// They were greeted just now; if that connection is closed after it, the next one is as good.
+    JustNow,
+    Before,
+    /// They may be others, and have to be greeted.
+    Others,
 }
 
 #[async_trait]
 impl Line for Posting {
+    async fn greet(&self, _id: &str, message: Bytes, within: Duration) -> Result<Bytes, Lost> {
+        *self.met.lock() = Met::Nobody;
+        let answer = self.post(message, within).await?;
+        if !answer.status.is_success() {
+            return Err(Lost(format!("the answer is {}", answer.status)));
+        }
+        *self.met.lock() = Met::JustNow;
+        Ok(answer.body)
+    }
+
     async fn ask(&self, _id: &str, message: Bytes, within: Duration) -> Result<Bytes, Lost> {
         let answer = self.post(message, within).await?;
         if answer.status.is_success() { Ok(answer.body) } else { Err(Lost(format!("the answer is {}", answer.status))) }
@@ -90,20 +116,58 @@ impl Posting {
             }
             Err(cut) => {
                 session.shutdown().await;
+                if !matches!(cut, Cut::TooLong(_)) {
+                    self.has_lost_one();
+                }
                 Err(Lost(cut.words()))
             }
         }
     }
 
+    /// A connection on which a message may be sent.
     async fn connected(&self) -> Result<(HttpSession, HttpPeer), Lost> {
+        if *self.met.lock() == Met::Others {
+            return Err(Lost::ungreeted());
+        }
         let mut why = Lost(String::new());
         for peer in self.place.peers().await? {
-            match self.outbound.connected(&peer).await {
-                Ok(session) => return Ok((session, peer)),
+            match self.outbound.connected_or_kept(&peer).await {
+                Ok((session, is_kept)) if self.may_carry(is_kept) => return Ok((session, peer)),
+                Ok((session, _)) => {
+                    // The greeting goes over it.
+                    self.outbound.keep(session, &peer).await;
+                    return Err(Lost::ungreeted());
+                }
                 Err(e) => why = Lost(because(&e)),
             }
         }
         Err(why)
+    }
+
+    /// Whether whoever is at the other end of a connection was greeted, as far as can be told.
+    fn may_carry(&self, is_kept: bool) -> bool {
+        let mut met = self.met.lock();
+        match *met {
+            Met::Nobody => true,
+            Met::JustNow => {
+                *met = Met::Before;
+                true
+            }
+            // More connections are made where others are in use.
+            Met::Before if is_kept || self.places.available_permits() + 1 < AT_A_TIME => true,
+            Met::Before | Met::Others => {
+                *met = Met::Others;
+                false
+            }
+        }
+    }
+
+    /// A connection was lost on the way.
+    fn has_lost_one(&self) {
+        let mut met = self.met.lock();
+        if *met != Met::Nobody {
+            *met = Met::Others;
+        }
     }
 
     fn request(&self, length: usize) -> pingora::Result<RequestHeader> {

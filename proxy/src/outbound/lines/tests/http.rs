@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use super::{LONG, SHORT, answer, line, question, why};
+use frontdesk_filters::harness::Lost;
 
 /// What a server does with one request.
 #[derive(Clone)]
@@ -154,4 +155,38 @@ async fn a_connection_closed_in_the_meantime_is_not_used() {
     tokio::time::sleep(SHORT).await;
     assert_eq!(line.ask("b", question("b"), LONG).await.unwrap(), answer("b"));
     assert_eq!(server.requests.lock().len(), 2);
+}
+
+#[tokio::test]
+async fn nothing_is_the_first_message_of_a_new_connection_but_a_greeting() {
+    let server = server(vec![
+        Does::Answers("200 OK", answer("greeting")),
+        Does::Answers("200 OK", answer("a")),
+        // It ends here, and another begins.
+        Does::Breaks("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"),
+        Does::Answers("200 OK", answer("greeting")),
+        Does::Answers("200 OK", answer("c")),
+        // In the middle of an answer.
+        Does::Breaks("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"),
+        Does::Answers("200 OK", answer("greeting")),
+        Does::Answers("200 OK", answer("e")),
+    ])
+    .await;
+    let line = line(&server.url).await;
+    line.greet("g", question("greeting"), LONG).await.unwrap();
+    line.ask("a", question("a"), LONG).await.unwrap();
+    line.ask("b", question("b"), LONG).await.unwrap();
+    for (lost, next) in [("c", "c"), ("d", "e")] {
+        if lost == "d" {
+            assert!(line.ask(lost, question(lost), LONG).await.is_err());
+        }
+        let sent = server.requests.lock().len();
+        for _ in 0..2 {
+            assert_eq!(line.ask(next, question(next), LONG).await, Err(Lost::ungreeted()));
+            assert_eq!(line.tell(question(next), LONG).await, Err(Lost::ungreeted()));
+        }
+        assert_eq!(server.requests.lock().len(), sent, "nothing was sent");
+        line.greet("g", question("greeting"), LONG).await.unwrap();
+        assert_eq!(line.ask(next, question(next), LONG).await.unwrap(), answer(next));
+    }
 }
