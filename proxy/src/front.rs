@@ -10,6 +10,7 @@ pub mod entry;
 pub(crate) mod failure;
 pub(crate) mod head;
 mod make;
+mod permitted;
 mod serve;
 pub(crate) mod whence;
 

@@ -1,6 +1,6 @@
 //! Work that goes on when its caller has been told to come back for it.
 
-use super::{Ask, Authority, Carried, Desk, Talk, ticket::Wish};
+use super::{Ask, Authority, Carried, Desk, ESCALATED, Outcome, Talk, ticket::Wish};
 use crate::{caller::Caller, concierge::Turn};
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -52,6 +52,9 @@ impl Errand {
 pub trait Finish: Send {
     /// Does it, on the desk where the errand was carried out.
     async fn finish(self: Box<Self>, desk: &Desk<'_>, carried: Carried);
+
+    /// A person had to allow it first, and has: what becomes of it is kept under the ticket that they were asked by.
+    fn is_permitted(&mut self, ticket: String);
 }
 
 /// More is under way than may be.
@@ -64,4 +67,11 @@ pub trait Background: Send + Sync {
     /// Carries out an errand. What became of it, where that is known before the site is asked; `None` once the site is
     /// being asked: `finish` hears of the rest.
     async fn run(&self, errand: Errand, finish: Box<dyn Finish>) -> Result<Option<Carried>, Busy>;
+}
+
+/// The ticket under which a person was asked to allow a call, where that is what became of it.
+pub fn permission_of(carried: &Carried) -> Option<&str> {
+    let Outcome::Fault(refusal) = &carried.outcome else { return None };
+    let details = refusal.details.as_ref().filter(|_| refusal.reason == ESCALATED)?;
+    details["ticket"].as_str()
 }

@@ -44,6 +44,7 @@ impl Step<'_> {
             wish.query.push_str(&format!(" The harness wants it allowed first: {why}"));
         }
         wish.manner["escalated"] = true.into();
+        wish.manner["key"] = key.clone().into();
         let about = About { what: &self.capability.id, dialect: self.ask.dialect, input: &self.ask.input };
         let id = tickets.ask(&about, self.ask.caller, &wish).await?;
         // As long as the question and its answer are there.

@@ -50,7 +50,7 @@ use serde_json::{Map, Value};
 pub use account::Account;
 use audit::Audit;
 pub use authority::Authority;
-pub use background::{Background, Busy, Errand, Finish};
+pub use background::{Background, Busy, Errand, Finish, permission_of};
 pub(crate) use call::static_header;
 pub use call::{Answer, Call, Failed, READ, Upstream};
 pub use composition::{Called, Prepared};

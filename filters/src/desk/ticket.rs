@@ -4,6 +4,7 @@
 //! nobody else can. What waits for a person is listed for the operator, and is answered once.
 
 mod one;
+mod permitted;
 mod waiting;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ use std::time::Duration;
 pub(crate) use one::About;
 pub(super) use one::NotOpened;
 pub use one::{Decision, State, Ticket, Undecided, Wish};
+pub use permitted::Permission;
 pub use waiting::MOST_WAITING;
 
 use serde_json::{Value, json};
@@ -148,7 +150,8 @@ impl<'a> Tickets<'a> {
         let intent = value["intent"].as_str().map(str::to_owned);
         let wish = Wish { id: id.to_owned(), query: text("query"), intent, manner: value["manner"].clone(), callback };
         let (capability, dialect) = (text("capability"), text("dialect"));
-        Ok(Some(Ticket { id: id.to_owned(), state, capability, dialect, wish, value, version: record.version }))
+        let (is_carried, version) = (self.is_carried(&value, self.records.now()), record.version);
+        Ok(Some(Ticket { id: id.to_owned(), state, capability, dialect, wish, value, version, is_carried }))
     }
 
     /// Keeps what became of a call in the background, and how it is to be told now that it is known; the ticket with it,
@@ -247,6 +250,7 @@ impl<'a> Tickets<'a> {
             ticket.value[name] = part.clone();
         }
         ticket.value["state"] = State::Ended.word().into();
+        ticket.value["decided_at"] = self.records.now().into();
         ticket.state = State::Ended;
         let put = Put::Value(ticket.value.to_string().into(), self.lasts);
         let change = Change { key: key(&ticket.id), expect: Expect::Version(ticket.version), put };

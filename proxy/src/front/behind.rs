@@ -4,13 +4,13 @@ use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use frontdesk_filters::{
-    desk::{Background, Busy, Carried, Desk, Errand, Finish},
+    desk::{Background, Busy, Carried, Desk, Errand, Finish, permission_of, ticket::Tickets},
     state::Subject,
 };
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::Front;
+use super::{Front, permitted::Waiting};
 use crate::{
     live::Running,
     outbound::{Carrier, Told, Visits},
@@ -31,7 +31,7 @@ pub struct Errands {
 }
 
 /// A place that is taken until this is dropped.
-struct Taken {
+pub(super) struct Taken {
     of: Errands,
     holder: Subject,
     _permit: OwnedSemaphorePermit,
@@ -55,7 +55,7 @@ impl Errands {
         let _ = self.places.acquire_many(u32::try_from(MOST).unwrap_or(u32::MAX)).await;
     }
 
-    fn take(&self, holder: Subject) -> Option<Taken> {
+    pub(super) fn take(&self, holder: Subject) -> Option<Taken> {
         let mut taken = self.taken.lock();
         let own = taken.get(&holder).copied().unwrap_or(0);
         if own >= OF_ONE {
@@ -90,7 +90,7 @@ pub(super) struct Behind<'a> {
 }
 
 /// Nothing goes on behind what goes on in the background.
-struct Nothing;
+pub(super) struct Nothing;
 
 #[async_trait]
 impl Background for Nothing {
@@ -122,6 +122,7 @@ async fn carry_out(
     said: oneshot::Sender<Option<Carried>>,
     _place: Taken,
 ) {
+    let where_from = told.clone();
     let told = || Ok(told.clone());
     let place = span.as_ref().map(|span| span.place().clone());
     // The request that brought it may be over: its access line says nothing of them.
@@ -131,6 +132,7 @@ async fn carry_out(
     let desk = front.desk(&running, &carrier, &library, &Nothing);
     // Told once: that the site is being asked, or what became of it before.
     let said = Arc::new(Mutex::new(Some(said)));
+    let tickets = Tickets::of(&desk);
     let begun = {
         let said = said.clone();
         Box::new(move || {
@@ -144,15 +146,26 @@ async fn carry_out(
     if let Some(span) = span {
         span.told(Some(&carried.account), Some(dialect));
     }
+    let permission = permission_of(&carried).map(str::to_owned);
+    if let Some(ticket) = &permission {
+        let _ = tickets.wait_for_permission(ticket).await;
+    }
     let waiting = said.lock().take();
     let alone = match waiting {
         // Whoever waited has left all the same: it ends like any other.
         Some(said) => said.send(Some(carried)).err().flatten(),
         None => Some(carried),
     };
-    if let Some(carried) = alone {
-        front.count(&carried.account);
-        finish.finish(&desk, carried).await;
+    match (alone, permission) {
+        (Some(carried), _) => {
+            front.count(&carried.account);
+            finish.finish(&desk, carried).await;
+        }
+        (None, Some(ticket)) => {
+            let waiting = Waiting { front: front.clone(), running: running.clone(), told: where_from, ticket };
+            tokio::spawn(waiting.until_permitted(errand, finish));
+        }
+        (None, None) => {}
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Ticket {
     pub wish: Wish,
     pub(super) value: Value,
     pub(super) version: u64,
+    /// See [`Ticket::is_being_carried_out`].
+    pub(super) is_carried: bool,
 }
 
 impl Ticket {

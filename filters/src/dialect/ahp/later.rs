@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     desk::{
-        Ask, Carried, Desk, Done, ESCALATED, Errand, Finish, Outcome,
+        Ask, Carried, Desk, Done, Errand, Finish, Outcome, permission_of,
         ticket::{State, Ticket, Tickets, Wish},
     },
     fault::{Fault, Refusal},
@@ -92,8 +92,10 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
         wish: wish.clone(),
     };
     let is_bounded = question.context.max_tokens.is_some();
-    let ending =
-        || Box::new(Ending { id: id.clone(), purse: turn.reserved.purse, manner: wish.manner.clone(), is_bounded });
+    let ending = || {
+        let (purse, manner) = (turn.reserved.purse, wish.manner.clone());
+        Box::new(Ending { id: id.clone(), purse, manner, is_bounded, is_permitted: false })
+    };
     let account = crate::desk::Account::accepted(desk.snapshot, listed.index);
     match desk.background.run(errand, ending()).await {
         Ok(None) => Ok((id, account)),
@@ -107,8 +109,8 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
         }
         Ok(Some(carried)) => {
             let _ = tickets.forget(&id).await;
-            if let Some(waits) = waiting(&carried) {
-                return Ok((waits, carried.account));
+            if let Some(waits) = permission_of(&carried) {
+                return Ok((waits.to_owned(), carried.account));
             }
             Err(Box::new(refused(carried, &turn.session.id)))
         }
@@ -118,13 +120,6 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
             Err(Box::new(Said::refused(&Refusal::from(Fault::Unavailable).saying(detail))))
         }
     }
-}
-
-/// What it waits under, where a person has to allow it first.
-fn waiting(carried: &Carried) -> Option<String> {
-    let Outcome::Fault(refusal) = &carried.outcome else { return None };
-    let details = refusal.details.as_ref().filter(|_| refusal.reason == ESCALATED)?;
-    details["ticket"].as_str().map(str::to_owned)
 }
 
 /// What came of it at once.
@@ -159,6 +154,8 @@ struct Ending {
     manner: Value,
     /// Who asked named a bound, and meant it.
     is_bounded: bool,
+    /// A person was asked to allow it, under this id.
+    is_permitted: bool,
 }
 
 impl Ending {
@@ -189,7 +186,12 @@ impl Finish for Ending {
             Outcome::Fault(refusal) => Err(*refusal),
             Outcome::NeedsConfirmation(asked) => Err(asked.refusal),
         };
-        let ticket = match Tickets::of(desk).end_in_time(desk.outside, &self.id, &told, &self.manner).await {
+        let tickets = Tickets::of(desk);
+        let kept = match self.is_permitted {
+            true => tickets.carried_out(desk.outside, &self.id, &told, paid).await,
+            false => tickets.end_in_time(desk.outside, &self.id, &told, &self.manner).await,
+        };
+        let ticket = match kept {
             Ok(Some(ticket)) => ticket,
             Ok(None) => return desk.outside.undelivered(&self.id, "its ticket is not there any more"),
             // Whoever asks is told that nobody knows.
@@ -205,7 +207,13 @@ impl Finish for Ending {
             desk.outside.undelivered(&ticket.id, &why);
         }
     }
+
+    fn is_permitted(&mut self, ticket: String) {
+        (self.id, self.is_permitted) = (ticket, true);
+    }
 }
+
+const GONE: &str = "Whoever carried it out is gone, and nobody knows how it ended. Find out before asking again.";
 
 /// What is told of a ticket (§9.2).
 pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Value {
@@ -224,10 +232,9 @@ pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Value {
         State::Waiting => pending("A person has been asked."),
         State::Running => pending("It is being carried out."),
         State::Expired => failed("expired", "It was not answered in time. Ask again."),
-        State::Lost => failed(
-            "failed",
-            "Whoever carried it out is gone, and nobody knows how it ended. Find out before asking again.",
-        ),
+        State::Lost => failed("failed", GONE),
+        State::Ended if ticket.is_being_carried_out() => pending("A person has allowed it. It is being carried out."),
+        State::Ended if ticket.is_lost() => failed("failed", GONE),
         State::Ended => ended(converse, ticket).0,
     }
 }
@@ -242,12 +249,13 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
         body["session_id"] = ticket.id.as_str().into();
         (body, Spent::NOTHING)
     };
-    if manner["escalated"] == true && ticket.rejected().is_none() {
-        // What a person allowed is not done yet.
+    let carried = ticket.carried().filter(|_| ticket.is_permission());
+    if ticket.is_permission() && ticket.rejected().is_none() && carried.is_none() {
+        // What a person allowed is not done yet, and nobody is there who would do it.
         let detail = "A person has allowed this. Nothing was done yet: send the same question again, and it is.";
         return failed(&Refusal::from(Fault::Unavailable).saying(detail));
     }
-    let (listed, prepared, told) = match (known, ticket.told()) {
+    let (listed, prepared, told) = match (known, carried.or_else(|| ticket.told())) {
         (Some((listed, prepared)), Some(Ok(told))) => (listed, prepared, told),
         (_, Some(Err(refusal))) => return failed(&refusal),
         (None, Some(Ok(_))) => {
@@ -265,10 +273,11 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
     }
     let told = |chosen: &Chosen| Answer::of(converse, (listed, prepared), chosen, (&done, &data), most);
     let mut answer = told(&chosen);
-    if manner["whole"] == false && answer.over(listed, most) > 0 {
+    let is_cut = manner["whole"] == false && !ticket.is_carried_whole();
+    if is_cut && answer.over(listed, most) > 0 {
         answer = told(&chosen.in_words());
     }
-    if let Some(words) = ticket.answer() {
+    if let Some(words) = ticket.answer().filter(|_| !ticket.is_permission()) {
         answer.say(words, most);
     }
     (answer.success(converse, listed, Some(&ticket.id)), answer.spent)
@@ -277,5 +286,9 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
 /// What is delivered of a ticket that has ended, and where to; `None` where nobody asked for it.
 pub(crate) fn delivery<'t>(snapshot: &Snapshot, ticket: &'t Ticket) -> Option<(&'t str, Bytes)> {
     let url = ticket.wish.callback.as_deref()?;
+    if ticket.is_being_carried_out() {
+        // What becomes of it is delivered, and not that it was allowed.
+        return None;
+    }
     Some((url, ended(&snapshot.converse, ticket).0.to_string().into()))
 }
