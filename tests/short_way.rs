@@ -5,9 +5,9 @@
 //! and what the site was sent and what the client got is compared line by line.
 
 mod calls;
+mod framing;
 mod pages;
 
-use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::calls::{action, query, site};
@@ -16,7 +16,7 @@ use crate::support::{Ask, Desk, Framing, Origin, Request, Response, SOON, Setup,
 
 /// What the site answers. The connection ends after it unless it begins with `=`.
 #[rustfmt::skip]
-const ANSWERS: [(&str, &str); 42] = [
+const ANSWERS: [(&str, &str); 51] = [
     ("a length", "=HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\n\r\nhello"),
     ("a Date", "=HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 1\r\n\r\nx"),
     ("names and values as they are", "=HTTP/1.1 200 OK\r\ncontent-LENGTH: 2\r\nx-a:  b \r\nX-A: c\r\nX-Empty:\r\n\r\nok"),
@@ -42,6 +42,15 @@ const ANSWERS: [(&str, &str); 42] = [
     ("no length", "HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\nok"),
     ("a signed length", "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok"),
     ("a length and chunks", "=HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+    ("a length that is none and chunks", "=HTTP/1.1 200 OK\r\nContent-Length: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+    ("chunked twice", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+    ("chunked in two lines", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+    ("gzip, then chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+    ("the coding that is none", "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nhello"),
+    ("a coding that nobody knows", "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nhello"),
+    ("nothing, in chunks", "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    ("not modified, in chunks", "=HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    ("early hints with a framing", "=HTTP/1.1 103 Early Hints\r\nTransfer-Encoding: chunked\r\nConnection: close\r\nLink: </a.css>; rel=preload\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
     ("less than the length", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"),
     ("no last chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"),
     ("a folded line", "=HTTP/1.1 200 OK\r\nX-F: a\r\n  b\r\nContent-Length: 0\r\n\r\n"),
@@ -262,20 +271,6 @@ async fn short_way_takes_no_protocol_that_nobody_asked_for() {
     assert_eq!(desk.get("/").await.status, 502);
     let long = desk.ask(Via::H1, Ask::get("/").header("TE", "trailers")).await;
     assert_eq!(long.status, 502, "nor does the long way");
-}
-
-#[tokio::test]
-async fn short_way_says_that_the_connection_ends_with_the_body() {
-    let wire = "HTTP/1.1 200 OK\r\nTransfer-Encoding: x\r\n\r\nhello";
-    let origin = Origin::start(move |_: &Request| script(wire)).await;
-    let desk = Setup::before(&origin).start().await;
-    let response = desk.get("/").await;
-    assert_eq!((response.header("connection"), response.body.as_slice()), (Some("close"), b"hello".as_slice()));
-    assert_eq!(response.framing, Framing::Close);
-    eventually("a whole answer", SOON, async || desk.access_log().last().is_some_and(|line| line["url.path"] == "/"))
-        .await;
-    let line = desk.access_log().pop().expect("a line");
-    assert_eq!((&line["error.type"], &line["http.response.body.size"]), (&Value::Null, &Value::from(5)), "{line}");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! What a head says of the body that follows: how long it is, and whether it is held back until somebody wants it.
 
+pub mod answer;
+
 use http::{HeaderMap, header};
 
 /// A length as it may be written (RFC 9110 §8.6): digits, and nothing else.
@@ -15,14 +17,15 @@ pub fn announced(headers: &HeaderMap) -> Option<u64> {
     digits(headers.get(header::CONTENT_LENGTH)?.as_bytes())
 }
 
-/// Whether a body is in chunks, by the last `Transfer-Encoding` of its head: what does not end with `chunked` ends with
-/// the connection (RFC 9112 §6.3).
-pub fn is_chunked(codings: &[u8]) -> bool {
-    let last = codings.rsplit(|byte| *byte == b',').next().unwrap_or_default();
-    last.trim_ascii().eq_ignore_ascii_case(b"chunked")
-}
-
 /// Whether the body stays away until it is asked for (`Expect: 100-continue`, RFC 9110 §10.1.1).
 pub fn is_held_back(headers: &HeaderMap) -> bool {
     headers.get(header::EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// Looks for a Content-Length line in a raw head.
+pub fn has_content_length(raw: &[u8]) -> bool {
+    const NAME: &[u8] = b"content-length:";
+    raw.split(|b| *b == b'\n')
+        .skip(1)
+        .any(|line| line.len() >= NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME))
 }

@@ -43,6 +43,7 @@ use crate::{
     access::AccessLog,
     admin::metrics::Metrics,
     answer,
+    framing::answer::MOST_INTERIM,
     live::Live,
     outbound::Outbound,
     process::Processes,
@@ -287,13 +288,18 @@ impl ProxyHttp for Front {
         }
         if response.status.is_informational() {
             ctx.wants_body |= response.status == StatusCode::CONTINUE;
-            return Ok(());
+            ctx.interim += 1;
+            if ctx.interim > MOST_INTERIM {
+                let e = Error::explain(ErrorType::InvalidHTTPHeader, "more interim answers than are taken");
+                return Err(e.into_up());
+            }
+            return head::end_hop(response, &session.req_header().method, false).map_err(Error::into_up);
         }
         ctx.abandon_timer = None;
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
         // The library passes them on from frames to frames, and over anywhere else.
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
-        head::end_hop(response, has_trailers)?;
+        head::end_hop(response, &session.req_header().method, has_trailers).map_err(Error::into_up)?;
         let running = ctx.running(&self.live);
         let Session { downstream_session, downstream_modules_ctx, .. } = session;
         let (page, changes) = rewrite::prepare_response(

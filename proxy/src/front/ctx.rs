@@ -33,6 +33,8 @@ pub struct Ctx {
     pub abandon_timer: Option<AbandonTimer>,
     /// The site has told a client that held its body back to go on.
     pub wants_body: bool,
+    /// How many interim answers the site has given.
+    pub interim: usize,
     /// For how many seconds the client's connection may be kept; `None`: it closes.
     pub keepalive: Option<u64>,
     /// It went to the site.
@@ -128,6 +130,7 @@ impl Ctx {
             may_be_silent: false,
             wants_body: false,
             abandon_timer: None,
+            interim: 0,
             keepalive: None,
             passed: false,
             upstream: None,

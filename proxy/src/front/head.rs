@@ -9,7 +9,7 @@ use frontdesk_filters::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use ipnet::IpNet;
 use pingora::{
-    ErrorType, OrErr, Result,
+    Error, ErrorType, Result,
     http::{RequestHeader, ResponseHeader},
     proxy::Session,
 };
@@ -18,7 +18,11 @@ use super::{
     ctx::Ctx,
     whence::{Whence, X_FORWARDED_PROTO},
 };
-use crate::{accept::ConnInfo, live::Running};
+use crate::{
+    accept::ConnInfo,
+    framing::{self, answer::reframe, has_content_length},
+    live::Running,
+};
 
 /// The path as it was sent, query included.
 pub fn target(request: &RequestHeader) -> Cow<'_, str> {
@@ -148,14 +152,6 @@ pub fn is_authority(host: &HeaderValue) -> bool {
     })
 }
 
-/// Looks for a Content-Length line in a raw head.
-fn has_content_length(raw: &[u8]) -> bool {
-    const NAME: &[u8] = b"content-length:";
-    raw.split(|b| *b == b'\n')
-        .skip(1)
-        .any(|line| line.len() >= NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME))
-}
-
 /// Removes what nobody but a trusted proxy may say, and says it ourselves, with who was verified.
 pub fn forward(incoming: &RequestHeader, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
     if let Some(whence) = whence(incoming, ctx) {
@@ -250,9 +246,16 @@ pub fn nominated(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> {
     lists.flat_map(|v| v.split(',')).filter_map(|name| name.trim().parse().ok())
 }
 
-/// Removes from a response what belongs to one hop only, and says its length once. An upgrade keeps its handshake.
+/// Removes from a response what belongs to one hop only, and leaves one framing. An upgrade keeps its handshake.
 /// `has_trailers`: they are passed on; where they are not, nobody is to wait for what announces them.
-pub fn end_hop(response: &mut ResponseHeader, has_trailers: bool) -> Result<()> {
+///
+/// # Errors
+///
+/// Where the response could be framed in more than one way.
+pub fn end_hop(response: &mut ResponseHeader, method: &Method, has_trailers: bool) -> Result<()> {
+    let framing = framing::answer::of(method, response.status, response.version, &response.headers)
+        .map_err(|why| Error::explain(ErrorType::InvalidHTTPHeader, why))?;
+    reframe(response, framing.body)?;
     if response.status == http::StatusCode::SWITCHING_PROTOCOLS {
         return Ok(());
     }
@@ -269,21 +272,7 @@ pub fn end_hop(response: &mut ResponseHeader, has_trailers: bool) -> Result<()> 
     if !has_trailers && response.headers.contains_key(header::TRAILER) {
         response.remove_header(&header::TRAILER);
     }
-    say_length_once(response)
-}
-
-/// A length that a site says twice, and the same each time, is one to us (RFC 9110 §8.6); to strict clients, and over
-/// HTTP/2, two of them are none. Where they differ the answer has been refused already.
-fn say_length_once(response: &mut ResponseHeader) -> Result<()> {
-    let mut lengths = response.headers.get_all(header::CONTENT_LENGTH).iter();
-    let Some(first) = lengths.next() else { return Ok(()) };
-    let comma = first.as_bytes().iter().position(|b| *b == b',');
-    if lengths.next().is_none() && comma.is_none() {
-        return Ok(());
-    }
-    let length = first.as_bytes()[..comma.unwrap_or(first.len())].trim_ascii();
-    let length = HeaderValue::from_bytes(length).or_err(ErrorType::InvalidHTTPHeader, "a length that is none")?;
-    response.insert_header(header::CONTENT_LENGTH, length)
+    Ok(())
 }
 
 const HOP_BY_HOP: [HeaderName; 4] = [

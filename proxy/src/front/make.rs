@@ -137,7 +137,7 @@ impl Site for Fetching<'_> {
             span.got(answered.as_ref().map(|(head, _)| head.status.as_u16()).ok_or("unreachable"));
         }
         let (mut head, body) = answered?;
-        head::end_hop(&mut head, false).ok()?;
+        head::end_hop(&mut head, &Method::GET, false).ok()?;
         let (status, headers) = (head.status, head.headers.clone());
         Some(match body {
             Body::Whole(body) => Got::Whole(Answer { status, headers, body }),

@@ -1,12 +1,11 @@
 //! An answer that goes by: line by line from what was read to what is written, never taken apart into a map.
 
-use http::{HeaderName, HeaderValue, Method, Response, header};
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use pingora::{ErrorType, OrErr, Result, http::ResponseHeader};
 
 use super::http1::{Framing, Http1};
 use crate::{
-    answer::is_bodiless,
-    framing::digits,
+    framing::{answer::Body, digits},
     rewrite::Changes,
     upstream::{Head, Line, Matters},
 };
@@ -14,20 +13,20 @@ use crate::{
 /// What has to be known of an answer that goes by.
 #[derive(Default)]
 pub(super) struct By {
-    /// How its body is framed, if the site says so in a way that holds here too.
-    framing: Option<Framing>,
+    /// A line frames the body, in a way that holds here too.
+    framed: bool,
     dated: bool,
 }
 
 /// Looks at the lines that matter. `None`: one of them says more than usual, and the whole head is to be looked at.
-pub(super) fn look(head: &Head) -> Option<By> {
+pub(super) fn look(head: &Head, body: Body) -> Option<By> {
     // Such a line is for who can unfold it.
     if head.is_folded() {
         return None;
     }
     let mut by = By::default();
     for Line { value, matters, .. } in head.lines() {
-        let framing = match matters {
+        match matters {
             Some(Matters::Connection) => {
                 if !value.eq_ignore_ascii_case(b"keep-alive") && !value.eq_ignore_ascii_case(b"close") {
                     return None;
@@ -38,16 +37,17 @@ pub(super) fn look(head: &Head) -> Option<By> {
                 by.dated = true;
                 continue;
             }
-            Some(Matters::Length) => Framing::Length(digits(value)?),
-            Some(Matters::Coding) if value.eq_ignore_ascii_case(b"chunked") => Framing::Chunked,
+            Some(Matters::Length) => _ = digits(value)?,
+            Some(Matters::Coding) if value == b"chunked" && body == Body::Chunked => {}
             Some(Matters::Coding) => return None,
             Some(Matters::Hop) | None => continue,
         };
-        if by.framing.replace(framing).is_some() {
+        if std::mem::replace(&mut by.framed, true) {
             return None;
         }
     }
-    Some(by)
+    // A 204 has no length (RFC 9110 §8.6).
+    if by.framed && head.status == StatusCode::NO_CONTENT { None } else { Some(by) }
 }
 
 impl By {
@@ -55,21 +55,19 @@ impl By {
     pub(super) fn pass(
         self,
         head: &Head,
-        method: &Method,
+        body: Body,
         changes: &Changes,
         link: Option<&HeaderValue>,
         reply: &mut Http1<'_>,
     ) {
         reply.start(head.status, head.reason());
-        let mut framing = self.framing;
+        let mut framed = self.framed;
         for line in head.lines() {
             if matches!(line.matters, Some(Matters::Connection | Matters::Hop)) {
                 continue;
             }
             if changes.remove(line.name) {
-                if line.matters == Some(Matters::Length) {
-                    framing = None;
-                }
+                framed &= line.matters != Some(Matters::Length);
                 continue;
             }
             reply.line_as_sent(line.name, line.value, line.whole);
@@ -77,14 +75,18 @@ impl By {
         for (name, value) in changes.added() {
             reply.line(name.as_bytes(), value.as_bytes());
         }
-        let bodiless = *method == Method::HEAD || is_bodiless(head.status);
-        if framing.is_none() && !bodiless {
+        if !framed && body != Body::Absent {
             reply.line(b"Transfer-Encoding", b"chunked");
         }
         if let Some(link) = link {
             reply.line(b"Link", link.as_bytes());
         }
-        reply.end(if bodiless { Framing::Bodiless } else { framing.unwrap_or(Framing::Chunked) }, self.dated);
+        let framing = match body {
+            Body::Absent => Framing::Bodiless,
+            Body::Length(length) if framed => Framing::Length(length),
+            Body::Length(_) | Body::Chunked | Body::UntilClose => Framing::Chunked,
+        };
+        reply.end(framing, self.dated);
     }
 }
 

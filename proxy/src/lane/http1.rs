@@ -9,15 +9,11 @@ use std::{
 
 use frontdesk_filters::Reply as Answer;
 use http::{HeaderValue, Method, StatusCode, header};
-use pingora::{
-    Error, ErrorType, OrErr, Result,
-    http::ResponseHeader,
-    protocols::http::{date::get_cached_date, v1::common::header_value_content_length},
-};
+use pingora::{Error, ErrorType, OrErr, Result, http::ResponseHeader, protocols::http::date::get_cached_date};
 use tokio::time::sleep;
 
 use super::line;
-use crate::{accept::Conn, answer, framing::is_chunked};
+use crate::{accept::Conn, answer, framing::announced};
 
 /// Room for a head, and a small body behind it.
 const HEAD: usize = 2 * 1024;
@@ -219,17 +215,13 @@ impl<'a> Http1<'a> {
     }
 }
 
-/// As the library has it: a transfer coding wins, and one that does not end with `chunked` ends with the connection.
+/// By a head that was reframed before: it has one framing, or none.
 fn framing(method: &Method, head: &ResponseHeader) -> Framing {
     if *method == Method::HEAD || answer::is_bodiless(head.status) {
         return Framing::Bodiless;
     }
-    match head.headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
-        Some(codings) if is_chunked(codings.as_bytes()) => Framing::Chunked,
-        Some(_) => Framing::Close,
-        None => {
-            let length = header_value_content_length(head.headers.get(header::CONTENT_LENGTH));
-            length.map_or(Framing::Close, |length| Framing::Length(length as u64))
-        }
+    match head.headers.contains_key(header::TRANSFER_ENCODING) {
+        true => Framing::Chunked,
+        false => announced(&head.headers).map_or(Framing::Close, Framing::Length),
     }
 }

@@ -4,7 +4,7 @@ use std::{pin::pin, task::Poll, time::Instant};
 
 use bytes::Bytes;
 use frontdesk_filters::page::Parts;
-use http::{Method, Version, header};
+use http::header;
 use pingora::{Error, ErrorSource, ErrorType, Result};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     reply::{Reply, To},
 };
 use crate::{
-    answer::is_bodiless,
+    framing::answer::{Body, MOST_INTERIM},
     front::{Front, ctx::Ctx, head as front_head},
     live::Running,
     rewrite::{self, Asked, PageBody},
@@ -48,8 +48,8 @@ impl<'r> Relay<'_, 'r> {
         };
         let took = began.elapsed();
         self.ctx.upstream_took = Some(took);
-        site.expect(&self.sent.request.method, &head).map_err(Error::into_up)?;
-        self.begin(&head, &asked, reply)?;
+        let framing = site.expect(&self.sent.request.method, &head).map_err(Error::into_up)?;
+        self.begin(&head, framing.body, &asked, reply)?;
         drop(head);
         let last = self.body(&mut site, reply).await?;
         // Whoever reads slowly holds nothing of the site's.
@@ -85,6 +85,7 @@ impl<'r> Relay<'_, 'r> {
     /// Asks; the head of the site's answer, after whatever it says before.
     async fn head(&mut self, site: &mut Site, wire: &[u8], reply: &mut Reply<'_>) -> Result<Head> {
         site.ask(wire).await.map_err(Error::into_up)?;
+        let mut interim = 0;
         loop {
             let head = tokio::select! {
                 biased;
@@ -96,41 +97,47 @@ impl<'r> Relay<'_, 'r> {
                     let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
                     return Err(e.into_up());
                 }
-                // An older client would take it for the answer (RFC 9110 §15.2).
-                100..=199 if self.sent.request.version == Version::HTTP_10 => {}
-                100..=199 => Box::pin(reply.interim(&head.whole(true).map_err(Error::into_up)?)).await?,
+                100..=199 => {
+                    interim += 1;
+                    if interim > MOST_INTERIM {
+                        let e = Error::explain(ErrorType::InvalidHTTPHeader, "more interim answers than are taken");
+                        return Err(e.into_up());
+                    }
+                    let mut head = head.whole(true).map_err(Error::into_up)?;
+                    front_head::end_hop(&mut head, &self.sent.request.method, false).map_err(Error::into_up)?;
+                    Box::pin(reply.interim(&head)).await?;
+                }
                 _ => return Ok(head),
             }
         }
     }
 
     /// The head as the client is to see it.
-    fn begin(&mut self, head: &Head, asked: &Asked, reply: &mut Reply<'_>) -> Result<()> {
+    fn begin(&mut self, head: &Head, body: Body, asked: &Asked, reply: &mut Reply<'_>) -> Result<()> {
         let (snapshot, request) = (&self.running.snapshot, &self.sent.request);
         let method = &request.method;
         let (page, metrics) = (Some(&mut *self.page), &self.front.metrics);
-        if let Some(by) = by::look(head) {
+        if let Some(by) = by::look(head, body) {
             let sent = (head.status, head);
             let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
             self.ctx.page = page;
             reply.status = head.status.as_u16();
             let link = snapshot.link.as_ref();
             match &mut reply.to {
-                To::Http1(to) => by.pass(head, method, &changes, link, to),
+                To::Http1(to) => by.pass(head, body, &changes, link, to),
                 To::Http2(to) => to.begin(method, by::mapped(head, &changes, link).map_err(Error::into_up)?),
             }
             return Ok(());
         }
         let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
-        front_head::end_hop(&mut head, false).map_err(Error::into_up)?;
+        front_head::end_hop(&mut head, method, false).map_err(Error::into_up)?;
         let sent = (head.status, &head.headers);
         let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
         self.ctx.page = page;
         changes.apply(&mut head)?;
-        let bodiless = *method == Method::HEAD || is_bodiless(head.status);
         let headers = &head.headers;
         let framed = headers.contains_key(header::CONTENT_LENGTH) || headers.contains_key(header::TRANSFER_ENCODING);
-        if !bodiless && !framed {
+        if body != Body::Absent && !framed {
             head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
         }
         if let Some(link) = &snapshot.link {

@@ -10,7 +10,7 @@ use pingora::{Error, ErrorType, http::RequestHeader, protocols::http::client::Ht
 use super::{Outbound, answered};
 use crate::{
     answer::cased,
-    framing::{announced, digits},
+    framing::{announced, answer::MOST_INTERIM, digits},
     label::{Fixed, Label},
     upstream::{Backend, Head, Plain, Site},
 };
@@ -186,6 +186,7 @@ async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer
         site.ask(&wire).await?;
         site.ask(body).await?;
     }
+    let mut interim = 0;
     let head = loop {
         let head = site.head().await?;
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
@@ -193,6 +194,10 @@ async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer
         }
         if !head.status.is_informational() {
             break head;
+        }
+        interim += 1;
+        if interim > MOST_INTERIM {
+            return Err(Error::explain(ErrorType::InvalidHTTPHeader, "more interim answers than are taken").into());
         }
     };
     site.expect(call.method, &head)?;

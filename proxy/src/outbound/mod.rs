@@ -20,6 +20,7 @@ use bytes::Bytes;
 use frontdesk_filters::dialect::Seen;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use pingora::{
+    Error, ErrorType,
     connectors::{
         TransportConnector,
         http::{Connector, v1},
@@ -37,7 +38,7 @@ pub use read::Question;
 pub use visits::{Visited, Visits};
 
 use crate::{
-    framing::announced,
+    framing::{self, answer::MOST_INTERIM, has_content_length},
     live::{Live, Running},
     upstream::KEPT,
 };
@@ -119,7 +120,7 @@ impl Outbound {
 
     /// Keeps a connection for the next call, where it can have one.
     async fn keep(&self, mut session: HttpSession, peer: &HttpPeer) {
-        if is_stray(&session) {
+        if is_in_doubt(&session) {
             return session.shutdown().await;
         }
         match session {
@@ -132,7 +133,7 @@ impl Outbound {
 
     /// The same for whoever had it from the connector of pages.
     async fn release(&self, mut session: HttpSession, peer: &HttpPeer, lasts: Duration) {
-        match is_stray(&session) {
+        match is_in_doubt(&session) {
             true => session.shutdown().await,
             false => self.connector.release_http_session(session, peer, Some(lasts)).await,
         }
@@ -201,14 +202,16 @@ impl Outbound {
     }
 }
 
-/// Whether an answer over HTTP/1 that has no body announces one, which may come as the answer to the next question.
-fn is_stray(session: &HttpSession) -> bool {
+/// Whether an answer over HTTP/1 leaves doubt about where it ended: what is left of it would be taken for the answer to
+/// the next question.
+fn is_in_doubt(session: &HttpSession) -> bool {
     let HttpSession::H1(session) = session else { return false };
-    session.resp_header().is_some_and(|head| {
-        let announces = announced(&head.headers).is_some_and(|length| length > 0)
-            || head.headers.contains_key(header::TRANSFER_ENCODING);
-        head.status == StatusCode::NO_CONTENT && announces
-    })
+    let Some(head) = session.resp_header() else { return true };
+    // The library has taken away a length beside a transfer coding.
+    let ambiguous =
+        head.headers.contains_key(header::TRANSFER_ENCODING) && has_content_length(&session.get_headers_raw_bytes());
+    let framing = framing::answer::of(&Method::GET, head.status, head.version, &head.headers);
+    ambiguous || !framing.is_ok_and(|framing| framing.keeps)
 }
 
 /// Whether a server is asked for HTTP/1 and nothing else.
@@ -291,17 +294,25 @@ async fn answered(
     request: RequestHeader,
     body: Bytes,
 ) -> pingora::Result<Option<&ResponseHeader>> {
+    let method = request.method.clone();
     session.write_request_header(Box::new(request)).await?;
     if !body.is_empty() {
         session.write_request_body(body, true).await?;
     }
     session.finish_request_body().await?;
-    loop {
+    for _ in 0..=MOST_INTERIM {
         session.read_response_header().await?;
-        if session.response_header().is_none_or(|head| !head.status.is_informational()) {
+        let Some(head) = session.response_header() else { return Ok(None) };
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            return Error::e_explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
+        }
+        if !head.status.is_informational() {
+            framing::answer::of(&method, head.status, head.version, &head.headers)
+                .map_err(|why| Error::explain(ErrorType::InvalidHTTPHeader, why))?;
             return Ok(session.response_header());
         }
     }
+    Error::e_explain(ErrorType::InvalidHTTPHeader, "more interim answers than are taken")
 }
 
 fn headless() -> Box<pingora::Error> {

@@ -5,15 +5,15 @@
 use std::{mem::MaybeUninit, ops::Range};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, StatusCode, Version, header};
+use http::{HeaderMap, HeaderName, StatusCode, Version};
 use httparse::{Header, ParserConfig, Status};
 use pingora::{
-    Error, ErrorType, OrErr, Result,
+    ErrorType, OrErr, Result,
     http::{ResponseHeader, header_value_from_raw},
 };
 
 use super::matters::Matters;
-use crate::framing::{digits, is_chunked};
+use crate::framing::answer::Lines;
 
 /// Headers of an answer at most.
 const MOST: usize = 256;
@@ -29,7 +29,7 @@ pub struct Head {
     reason: Range<usize>,
     /// From 100 on.
     pub status: StatusCode,
-    version: Version,
+    pub(super) version: Version,
 }
 
 /// Where a line stands.
@@ -46,13 +46,6 @@ pub struct Line<'a> {
     /// Both as they were sent.
     pub whole: &'a [u8],
     pub matters: Option<Matters>,
-}
-
-/// How the end of the body is known, before it is known whose answer it is.
-pub(super) enum Framing {
-    Length(u64),
-    Chunked,
-    Close,
 }
 
 impl Head {
@@ -103,32 +96,6 @@ impl Head {
         &self.bytes[self.reason.clone()]
     }
 
-    /// As the library has it: a transfer coding wins over a length, and one that does not end with `chunked` ends with
-    /// the connection. Lengths that differ, or are none, frame nothing.
-    pub(super) fn framing(&self) -> Result<Framing> {
-        if let Some(codings) = self.mattering(Matters::Coding).next_back() {
-            return Ok(if is_chunked(codings) { Framing::Chunked } else { Framing::Close });
-        }
-        let mut lengths = self.mattering(Matters::Length).flat_map(|value| value.split(|byte| *byte == b','));
-        let Some(first) = lengths.next() else { return Ok(Framing::Close) };
-        let length = digits(first).filter(|length| lengths.all(|other| digits(other) == Some(*length)));
-        let length = length.ok_or_else(|| Error::explain(ErrorType::InvalidHTTPHeader, "no valid Content-Length"))?;
-        Ok(Framing::Length(length))
-    }
-
-    /// Whether the site keeps the connection after this (RFC 9112 §9.3).
-    pub(super) fn is_kept(&self, framing: &Framing, bodiless: bool) -> bool {
-        let says = |what: &[u8]| {
-            let mut tokens = self.mattering(Matters::Connection).flat_map(|value| value.split(|byte| *byte == b','));
-            tokens.any(|token| token.trim_ascii().eq_ignore_ascii_case(what))
-        };
-        match self.version {
-            _ if matches!(framing, Framing::Close) && !bodiless => false,
-            Version::HTTP_11 => !says(b"close"),
-            _ => says(b"keep-alive") && !matches!(framing, Framing::Chunked),
-        }
-    }
-
     /// All of it as the library has it. `cased`: its names are to be seen as they were written.
     pub fn whole(&self, cased: bool) -> Result<ResponseHeader> {
         let room = Some(self.fields.len() + 4);
@@ -144,10 +111,21 @@ impl Head {
             let value = header_value_from_raw(self.bytes.slice(value.clone()));
             whole.append_header(self.bytes.slice(name.clone()), value)?;
         }
-        if whole.headers.contains_key(header::TRANSFER_ENCODING) {
-            whole.remove_header(&header::CONTENT_LENGTH);
-        }
         Ok(whole)
+    }
+}
+
+impl Lines for Head {
+    fn codings(&self) -> impl Iterator<Item = &[u8]> {
+        self.mattering(Matters::Coding)
+    }
+
+    fn lengths(&self) -> impl Iterator<Item = &[u8]> {
+        self.mattering(Matters::Length)
+    }
+
+    fn options(&self) -> impl Iterator<Item = &[u8]> {
+        self.mattering(Matters::Connection)
     }
 }
 

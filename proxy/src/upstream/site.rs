@@ -3,16 +3,19 @@
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use http::{Method, StatusCode};
+use http::Method;
 use pingora::{Error, ErrorType, OrErr, Result};
 
 use super::{
     chunks::Chunks,
-    head::{Framing, Head, take},
+    head::{Head, take},
     kept::Plain,
     room::{self, READ},
 };
-use crate::{answer::is_bodiless, socket};
+use crate::{
+    framing::answer::{self, Framing},
+    socket,
+};
 
 /// Room below which there is more made.
 const LEAST: usize = 4 * 1024;
@@ -89,20 +92,17 @@ impl Site {
     }
 
     /// Settles how the body of the answer that was read is framed.
-    pub fn expect(&mut self, method: &Method, head: &Head) -> Result<()> {
-        let framing = head.framing()?;
-        let bodiless = *method == Method::HEAD || is_bodiless(head.status);
-        // A 204 has no body (RFC 9112 §6.3); one that announces a body is likely to send it, as the next one's answer.
-        let promises = !matches!(framing, Framing::Length(0) | Framing::Close);
-        let stray = head.status == StatusCode::NO_CONTENT && promises;
-        self.keeps = head.is_kept(&framing, bodiless) && !stray;
-        self.body = match framing {
-            _ if bodiless => Body::Length(0),
-            Framing::Length(length) => Body::Length(length),
-            Framing::Chunked => Body::Chunked(Chunks::default()),
-            Framing::Close => Body::Close,
+    pub fn expect(&mut self, method: &Method, head: &Head) -> Result<Framing> {
+        let framing = answer::of(method, head.status, head.version, head)
+            .map_err(|why| Error::explain(ErrorType::InvalidHTTPHeader, why))?;
+        self.keeps = framing.keeps;
+        self.body = match framing.body {
+            answer::Body::Absent => Body::Length(0),
+            answer::Body::Length(length) => Body::Length(length),
+            answer::Body::Chunked => Body::Chunked(Chunks::default()),
+            answer::Body::UntilClose => Body::Close,
         };
-        Ok(())
+        Ok(framing)
     }
 
     /// Whether the body has been read to its end.
