@@ -1,6 +1,7 @@
 //! What a head says of the body that follows: how long it is, and whether it is held back until somebody wants it.
 
 pub mod answer;
+pub mod chunks;
 
 use http::{HeaderMap, header};
 

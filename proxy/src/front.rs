@@ -107,7 +107,8 @@ impl ProxyHttp for Front {
     /// early: one configuration for the whole request; bounds on the connection.
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<()> {
         if let Some(connection) = &ctx.connection {
-            connection.head_is_read(session.as_http1().map_or(0, |_| session.to_h1_raw().len()));
+            let chunked = session.req_header().headers.contains_key(header::TRANSFER_ENCODING);
+            connection.head_is_read(session.as_http1().map_or(0, |_| session.to_h1_raw().len()), chunked);
         }
         ctx.trace = self.traces.as_ref().map(|traces| {
             let head = session.req_header();
@@ -375,7 +376,10 @@ impl ProxyHttp for Front {
         if early_answer::ended_by(e, ctx) {
             return FailToProxy { error_code: 0, can_reuse_downstream: false };
         }
-        let failure = failure::of(e, answered(session).is_none() && failure::is_sending(session, ctx));
+        let failure = match ctx.connection.as_ref().is_some_and(|connection| connection.has_malformed_body()) {
+            true => failure::MALFORMED_BODY,
+            false => failure::of(e, answered(session).is_none() && failure::is_sending(session, ctx)),
+        };
         ctx.error = Some(failure.reason());
         self.report(ctx, e, failure);
         let mut code = 0;

@@ -8,7 +8,10 @@ use http::Version;
 use pingora::{Error, ErrorType, proxy::Session};
 use tokio::time::timeout;
 
-use crate::framing::{announced, is_held_back};
+use crate::{
+    accept,
+    framing::{announced, is_held_back},
+};
 
 /// How long a whole body may take, however small its pieces.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,7 +44,7 @@ pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Re
                 Ok(Some(chunk)) if body.is_empty() && session.is_body_done() => return Ok(chunk),
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
                 Err(e) if *e.etype() == ErrorType::ReadTimedout => return Err(Some(Fault::RequestTimeout.into())),
-                Err(e) if is_gone(&e) => return Err(None),
+                Err(e) if is_gone(&e) && !is_malformed() => return Err(None),
                 Err(_) => {
                     let detail =
                         "The body is not framed as HTTP has it. Send it with a Content-Length, or in whole chunks.";
@@ -54,6 +57,11 @@ pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Re
         Ok(read) => read,
         Err(_) => Err(Some(Fault::RequestTimeout.into())),
     }
+}
+
+/// Whether reading failed because of how the client framed its body.
+fn is_malformed() -> bool {
+    accept::connection().is_some_and(|connection| connection.has_malformed_body())
 }
 
 /// Whether there is nobody to tell.

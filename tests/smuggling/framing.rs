@@ -2,8 +2,10 @@
 //!
 //! In the tables %n is the body's length, %x the same in hexadecimal, %b the body itself.
 
-use super::judge::Is::{self, Broken, Either, Passed, Refused};
+use super::judge::Is::{self, Broken, Passed, Refused};
 use super::judge::{BODY, Court, HIDDEN, PLACES, Verdicts};
+use crate::support::SOON;
+use std::time::Duration;
 
 /// What it is, what becomes of it, the lines that frame it, and what follows the head.
 type Row = (&'static str, Is, &'static str, &'static str);
@@ -110,8 +112,17 @@ const CHUNKS: &[Row] = &[
     ("a plus", Broken, "", "+%x\r\n%b\r\n0\r\n\r\n"),
     ("a minus", Broken, "", "-1\r\n%b\r\n0\r\n\r\n"),
     // The library takes no digit for none, and the rest for trailers.
-    ("no size", Either, "", "\r\n%b\r\n0\r\n\r\n"),
-    ("only an extension", Either, "", ";x\r\n%b\r\n0\r\n\r\n"),
+    ("no size", Broken, "", "\r\n%b\r\n0\r\n\r\n"),
+    ("no size, at an end", Broken, "", "\r\n\r\n"),
+    ("only an extension", Broken, "", ";x\r\n%b\r\n0\r\n\r\n"),
+    ("only an extension, at an end", Broken, "", ";a\r\n\r\n"),
+    ("only a blank", Broken, "", " \r\n\r\n"),
+    ("a blank before a size", Broken, "", " %x\r\n%b\r\n0\r\n\r\n"),
+    ("no size behind a chunk", Broken, "", "%x\r\n%b\r\n\r\n\r\n"),
+    ("a bare LF before the data", Broken, "", "2;\nxx\r\n4c\r\n0\r\n\r\n"),
+    ("a NUL in an extension", Broken, "", "%x;\0\r\n%b\r\n0\r\n\r\n"),
+    ("control characters in an extension", Broken, "", "%x;\x01\x7f\r\n%b\r\n0\r\n\r\n"),
+    ("a NUL in an extension of the last chunk", Broken, "", "%x\r\n%b\r\n0;\0\r\n\r\n"),
     ("no digit", Broken, "", "g\r\n%b\r\n0\r\n\r\n"),
     ("an underscore", Broken, "", "0_%x\r\n%b\r\n0\r\n\r\n"),
     ("a space inside a size", Broken, "", "0 %x\r\n%b\r\n0\r\n\r\n"),
@@ -129,7 +140,12 @@ const CHUNKS: &[Row] = &[
     ("a bare LF at the end", Broken, "", "%x\r\n%b\r\n0\r\n\n"),
     ("a bare LF in a trailer", Broken, "", "%x\r\n%b\r\n0\r\nX: y\nZ: 1\r\n\r\n"),
     ("trailers that frame", Passed, "", "%x\r\n%b\r\n0\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"),
-    ("a request for a trailer", Passed, "", "%x\r\n%b\r\n0\r\nGET /smuggled HTTP/1.1\r\nHost: site.test\r\n\r\n"),
+    ("a trailer without a name", Broken, "", "%x\r\n%b\r\n0\r\n: y\r\n\r\n"),
+    ("a folded trailer", Broken, "", "%x\r\n%b\r\n0\r\nX: y\r\n z\r\n\r\n"),
+    ("a blank before a trailer's colon", Broken, "", "%x\r\n%b\r\n0\r\nX : y\r\n\r\n"),
+    ("a NUL in a trailer", Broken, "", "%x\r\n%b\r\n0\r\nX: \0\r\n\r\n"),
+    ("a trailer", Passed, "", "%x\r\n%b\r\n0\r\nX-Y: z\r\n\r\n"),
+    ("a request for a trailer", Broken, "", "%x\r\n%b\r\n0\r\nGET /smuggled HTTP/1.1\r\nHost: site.test\r\n\r\n"),
     ("zeros before the size", Passed, "", "000%x\r\n%b\r\n000\r\n\r\n"),
     ("capitals and a blank", Passed, "", "%X \r\n%b\r\n0 \r\n\r\n"),
     ("one line more at the end", Passed, "", "%x\r\n%b\r\n0\r\n\r\n\r\n"),
@@ -181,7 +197,46 @@ async fn smuggling_by_chunks_without_bounds() {
         ("a long extension", format!("1;{}\r\nx\r\n0\r\n\r\n", "x".repeat(100_000))),
         ("a long size", format!("{}1\r\nx\r\n0\r\n\r\n", "0".repeat(100_000))),
         ("many trailers", format!("1\r\nx\r\n0\r\n{}\r\n", "X-Y: z\r\n".repeat(20_000))),
+        ("many extensions", format!("{}0\r\n\r\n", format!("1;{}\r\nx\r\n", "x".repeat(3_000)).repeat(200))),
+        ("small extensions without end", format!("{}0\r\n\r\n", "1;x\r\nx\r\n".repeat(20_000))),
     ] {
         court.hear(what, format!("{head}{body}{HIDDEN}").as_bytes(), Broken).await;
     }
+}
+
+/// Who frames a body so that it could be read in two ways is told, wherever it was to go, and however the bytes come.
+#[tokio::test]
+async fn smuggling_by_chunks_is_told_400() {
+    let court = Court::open().await;
+    for body in [
+        "\r\n",
+        ";a\r\n",
+        " \r\n",
+        "2;\nxx\r\n4c\r\n0\r\n\r\n",
+        "5;\0\r\nhello\r\n0\r\n\r\n",
+        "5;\x01\x7f\r\nhello\r\n0\r\n\r\n",
+        "5\r\nhello\r\n0\r\nno field\r\n\r\n",
+        "5\r\nhello\r\n\r\n",
+    ] {
+        for place in PLACES {
+            for at_once in [true, false] {
+                let head = format!(
+                    "POST {place} HTTP/1.1\r\nHost: site.test\r\nX-Asked-By: test\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                );
+                let mut conn = court.desk.conn().await;
+                if at_once {
+                    conn.send(format!("{head}{body}\r\n{HIDDEN}")).await;
+                } else {
+                    conn.send(head).await;
+                    tokio::time::sleep(Duration::from_millis(30)).await;
+                    conn.send(format!("{body}\r\n{HIDDEN}")).await;
+                }
+                let what = format!("{body:?} to {place}, at once: {at_once}");
+                let told = conn.try_response("POST", SOON).await.unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert_eq!(told.status, 400, "{what}: {}", told.text());
+                assert!(conn.try_response("GET", SOON).await.is_err(), "{what}: nothing more is answered");
+            }
+        }
+    }
+    court.judge("all of them", Broken).await;
 }

@@ -21,7 +21,7 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{gate::Due, info::ConnInfo, linger};
+use super::{gate::Due, info::ConnInfo, linger, portion::Portion};
 use crate::socket;
 
 /// What is read at once when a request begins; most heads fit.
@@ -44,6 +44,8 @@ pub struct Conn {
     digest: Arc<SocketDigest>,
     /// Read ahead while telling protocols apart; comes first when reading.
     pub(super) ahead: Bytes,
+    /// What is read now is part of it.
+    pub(super) portion: Portion,
     /// Written but not yet flushed.
     pub(super) gathered: Vec<u8>,
     /// Frames are written to it, and those of one turn leave together.
@@ -70,6 +72,7 @@ impl Conn {
             info,
             digest: Arc::new(digest),
             ahead: Bytes::new(),
+            portion: Portion::Rest,
             gathered: Vec::new(),
             framed: false,
             amid: false,
@@ -100,6 +103,7 @@ impl Conn {
     pub(super) fn begin_head(&mut self, due: Due) {
         self.info.begin_head();
         self.head_due = Some(due);
+        self.portion = Portion::head();
         self.taken = 0;
         self.timer = None;
     }
@@ -147,7 +151,7 @@ impl Conn {
     /// Takes the head of a request, `length` bytes, from what has been read ahead.
     pub fn take_head(&mut self, length: usize) {
         drop(self.take_body(length));
-        self.info.head_is_read(length);
+        self.info.head_is_read(length, false);
     }
 
     /// Takes the body that came with it.
@@ -200,6 +204,17 @@ impl Conn {
         let same = seen.starts_with(preface);
         self.ahead = Bytes::from(seen);
         Ok(same)
+    }
+
+    /// How many bytes of those that come next the reader gets now.
+    pub(super) fn portion_of(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.info.has_head() {
+            self.portion.head_is_read(self.info.is_chunked());
+        }
+        self.portion.of(bytes).map_err(|why| {
+            self.info.body_is_malformed();
+            io::Error::new(io::ErrorKind::InvalidData, why)
+        })
     }
 
     pub(super) fn poll_socket_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {

@@ -30,6 +30,10 @@ pub struct ConnInfo {
     head_read: AtomicBool,
     /// Its length in bytes.
     head_length: AtomicUsize,
+    /// A body in chunks follows it.
+    chunked: AtomicBool,
+    /// What came of that body is not framed as HTTP has it.
+    malformed: AtomicBool,
     /// The site's own Date, for as long as the head that carries it has not been written.
     date: Mutex<Option<[u8; DATE_LENGTH]>>,
     date_kept: AtomicBool,
@@ -73,6 +77,8 @@ impl ConnInfo {
             metrics,
             head_read: AtomicBool::new(true),
             head_length: AtomicUsize::new(0),
+            chunked: AtomicBool::new(false),
+            malformed: AtomicBool::new(false),
             date: Mutex::new(None),
             date_kept: AtomicBool::new(false),
             written: AtomicBool::new(false),
@@ -125,10 +131,27 @@ impl ConnInfo {
         self.abandoned.notified().await;
     }
 
-    /// The request's head is complete, with that many bytes: its deadline no longer holds.
-    pub fn head_is_read(&self, length: usize) {
+    /// The request's head is complete, with that many bytes: its deadline no longer holds. `chunked`: a body in chunks
+    /// follows over HTTP/1.
+    pub fn head_is_read(&self, length: usize, chunked: bool) {
         self.head_length.store(length, Ordering::Relaxed);
+        self.chunked.store(chunked, Ordering::Relaxed);
         self.head_read.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the current request has a body in chunks.
+    pub(super) fn is_chunked(&self) -> bool {
+        self.chunked.load(Ordering::Relaxed)
+    }
+
+    /// The current request's body is not framed as HTTP has it.
+    pub(super) fn body_is_malformed(&self) {
+        self.malformed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether reading the current request's body failed because of how the client framed it: there is somebody to tell.
+    pub fn has_malformed_body(&self) -> bool {
+        self.malformed.load(Ordering::Relaxed)
     }
 
     /// The response's head is about to be written, with a Date of the site's that must survive: over HTTP/1 the library
@@ -192,7 +215,7 @@ impl ConnInfo {
     /// A new request begins on this connection.
     pub(super) fn begin_head(&self) {
         drop(self.found_out());
-        for flag in [&self.head_read, &self.written, &self.date_kept] {
+        for flag in [&self.head_read, &self.chunked, &self.malformed, &self.written, &self.date_kept] {
             flag.store(false, Ordering::Relaxed);
         }
     }

@@ -9,6 +9,7 @@ mod gate;
 mod http2;
 mod info;
 mod linger;
+mod portion;
 mod proxy_header;
 mod read_write;
 mod serve;

@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::Buf;
+use bytes::{Buf, Bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::conn::{Conn, Io};
@@ -57,8 +57,9 @@ impl Conn {
 impl AsyncRead for Conn {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if !self.ahead.is_empty() {
-            let n = self.ahead.len().min(buf.remaining());
-            buf.put_slice(&self.ahead[..n]);
+            let here = self.ahead.slice(..self.ahead.len().min(buf.remaining()));
+            let n = self.portion_of(&here)?;
+            buf.put_slice(&here[..n]);
             self.ahead.advance(n);
             self.let_go();
             self.taken += n;
@@ -66,8 +67,14 @@ impl AsyncRead for Conn {
         }
         let before = buf.filled().len();
         if let Poll::Ready(read) = self.poll_socket_read(cx, buf) {
-            self.taken += buf.filled().len() - before;
-            return Poll::Ready(read);
+            read?;
+            let n = self.portion_of(&buf.filled()[before..])?;
+            if before + n < buf.filled().len() {
+                self.ahead = Bytes::copy_from_slice(&buf.filled()[before + n..]);
+                buf.set_filled(before + n);
+            }
+            self.taken += n;
+            return Poll::Ready(Ok(()));
         }
         // Whoever waits for the client, or for the site beside it, has no more to say for now.
         if let (false, Poll::Ready(Err(e))) = (self.framed, self.poll_gathered(cx)) {

@@ -164,7 +164,7 @@ where
         let Ok(same) = stream.into_any().downcast::<Conn>() else { return };
         // What was hidden before counts in the head's length, so that alone says nothing.
         hidden = (hidden || same.took_more_than_a_head()) && kept.as_ref().is_some_and(holds_next_request);
-        pipelined = hidden;
+        pipelined = hidden || !same.ahead().is_empty();
         (conn, settings, since) = (same, kept, Instant::now());
     }
 }

@@ -62,7 +62,8 @@ type Answer = Response<Vec<u8>>;
 impl ServeHttp for Admin {
     async fn response(&self, session: &mut ServerSession) -> Answer {
         if let Some(connection) = accept::connection() {
-            connection.head_is_read(session.to_h1_raw().len());
+            let chunked = session.req_header().headers.contains_key(header::TRANSFER_ENCODING);
+            connection.head_is_read(session.to_h1_raw().len(), chunked);
         }
         let request = session.req_header();
         let mut answer = match guard::check_browser(request, &self.live).and_then(|()| self.may_try(request)) {

@@ -18,7 +18,8 @@ pub struct Server(pub Travel);
 impl ServeHttp for Server {
     async fn response(&self, session: &mut ServerSession) -> Response<Vec<u8>> {
         if let Some(connection) = accept::connection() {
-            connection.head_is_read(session.to_h1_raw().len());
+            let chunked = session.req_header().headers.contains_key(http::header::TRANSFER_ENCODING);
+            connection.head_is_read(session.to_h1_raw().len(), chunked);
         }
         let mut body = BytesMut::new();
         while let Ok(Some(chunk)) = session.read_request_body().await {

@@ -39,6 +39,9 @@ impl Failure {
     }
 }
 
+/// The client framed its body as nobody should: it is told, whatever the library made of that.
+pub const MALFORMED_BODY: Failure = Failure::Fault(Fault::BadRequest);
+
 /// One total function from the library's error to ours. `sending`: the client had yet to send some of its body, and the
 /// site was waiting for nothing else.
 pub fn of(e: &Error, sending: bool) -> Failure {
