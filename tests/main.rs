@@ -90,6 +90,7 @@ mod proxy_protocol;
 mod purchase_crash;
 mod recipe_failures;
 mod recipes;
+mod redirects;
 mod redis_ways;
 mod reframing;
 mod refusals;

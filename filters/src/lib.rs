@@ -33,6 +33,7 @@ pub mod openapi;
 pub mod page;
 pub mod path;
 pub mod problem;
+pub mod redirects;
 mod reply;
 mod serve;
 mod signer;

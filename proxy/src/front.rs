@@ -1,5 +1,6 @@
 //! The library's phases, a few lines each: what happens when, and who decides it.
 
+pub(crate) mod address;
 mod after;
 pub mod behind;
 pub(crate) mod call;
@@ -302,6 +303,9 @@ impl ProxyHttp for Front {
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
         head::end_hop(response, &session.req_header().method, has_trailers).map_err(Error::into_up)?;
         let running = ctx.running(&self.live);
+        if let Some(addresses) = address::addresses(session.req_header(), ctx.connection.as_deref(), &running) {
+            address::rename(response, &addresses)?;
+        }
         let Session { downstream_session, downstream_modules_ctx, .. } = session;
         let (page, changes) = rewrite::prepare_response(
             &running.snapshot,

@@ -159,7 +159,13 @@ impl Desk<'_> {
             return false;
         };
         // A site behind us may believe that it is spoken to in another scheme.
-        here.join(location).is_ok_and(|to| to.host() == there.host() && to.path() == there.path())
+        here.join(location).is_ok_and(|to| self.is_own_host(&to, &there) && to.path() == there.path())
+    }
+
+    /// Whether a redirect stays at the site: by the operator's name for it, or by the one that the client used.
+    fn is_own_host(&self, to: &Url, own: &Url) -> bool {
+        let asked = self.request.authority.parse::<http::uri::Authority>();
+        to.host() == own.host() || asked.is_ok_and(|asked| to.host_str() == Some(asked.host()))
     }
 }
 

@@ -82,6 +82,7 @@ static UPSTREAM: Table = closed(&[
     key("urls", List(&Text(origin))),
     key("preserve_host", Bool),
     key("via", Bool),
+    key("rewrite_redirects", Bool),
     key("http2", Word(&["auto", "prior-knowledge", "off"])),
     key("ca", File),
     key("server_name", Text(host)),

@@ -108,6 +108,7 @@ fn upstream(view: View) -> Upstream {
         urls: urls.iter().filter_map(|url| forms::read_origin(url).ok()).collect(),
         preserve_host: view.flag("preserve_host", true),
         via: view.flag("via", false),
+        rewrite_redirects: view.flag("rewrite_redirects", true),
         http2: match view.text("http2").as_deref() {
             Some("prior-knowledge") => UpstreamHttp2::PriorKnowledge,
             Some("off") => UpstreamHttp2::Off,

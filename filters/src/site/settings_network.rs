@@ -76,6 +76,8 @@ pub struct Upstream {
     pub preserve_host: bool,
     /// Whether requests go up with a `Via` line of ours (RFC 9110 §7.6.3).
     pub via: bool,
+    /// What in an answer names an upstream becomes the address that was asked.
+    pub rewrite_redirects: bool,
     pub http2: UpstreamHttp2,
     pub ca: Option<PathBuf>,
     pub server_name: Option<String>,

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use frontdesk_filters::{Decision, Got, Making, Question, Site, Work, desk::Answer, make, page::markdown::Written};
+use frontdesk_filters::{
+    Decision, Got, Making, Question, Site, Work, desk::Answer, make, page::markdown::Written, redirects::Addresses,
+};
 use http::{HeaderName, HeaderValue, Method, Version, header};
 use parking_lot::Mutex;
 use pingora::{
@@ -17,7 +19,7 @@ use pingora::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-use super::{Front, ctx::Ctx, head};
+use super::{Front, address, ctx::Ctx, head};
 use crate::{
     answer::is_bodiless,
     live::Running,
@@ -73,6 +75,7 @@ impl Front {
             outbound: &self.outbound,
             running: &running,
             told: told(session, ctx, &running)?,
+            addresses: address::addresses(session.req_header(), ctx.connection.as_deref(), &running),
             trace: ctx.trace.as_ref().map(|trace| trace.place()),
             took: Mutex::default(),
         };
@@ -104,6 +107,8 @@ struct Fetching<'a> {
     running: &'a Running,
     /// What the site would be told if the request passed.
     told: RequestHeader,
+    /// What a redirect of the site's may name, and what it names instead.
+    addresses: Option<Addresses<'a>>,
     /// What it is fetched for, while traces are made.
     trace: Option<&'a Place>,
     took: Mutex<Duration>,
@@ -138,6 +143,9 @@ impl Site for Fetching<'_> {
         }
         let (mut head, body) = answered?;
         head::end_hop(&mut head, &Method::GET, false).ok()?;
+        if let Some(addresses) = &self.addresses {
+            address::rename(&mut head, addresses).ok()?;
+        }
         let (status, headers) = (head.status, head.headers.clone());
         Some(match body {
             Body::Whole(body) => Got::Whole(Answer { status, headers, body }),

@@ -1,5 +1,6 @@
 //! An answer that goes by: line by line from what was read to what is written, never taken apart into a map.
 
+use frontdesk_filters::{redirects::may_name, site::UpstreamUrl};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use pingora::{ErrorType, OrErr, Result, http::ResponseHeader};
 
@@ -19,7 +20,8 @@ pub(super) struct By {
 }
 
 /// Looks at the lines that matter. `None`: one of them says more than usual, and the whole head is to be looked at.
-pub(super) fn look(head: &Head, body: Body) -> Option<By> {
+/// `upstreams`: those whose addresses are not to be seen.
+pub(super) fn look(head: &Head, body: Body, upstreams: Option<&[UpstreamUrl]>) -> Option<By> {
     // Such a line is for who can unfold it.
     if head.is_folded() {
         return None;
@@ -40,7 +42,10 @@ pub(super) fn look(head: &Head, body: Body) -> Option<By> {
             Some(Matters::Length) => _ = digits(value)?,
             Some(Matters::Coding) if value == b"chunked" && body == Body::Chunked => {}
             Some(Matters::Coding) => return None,
-            Some(Matters::Hop) | None => continue,
+            // Where it leads is looked at in any case.
+            Some(Matters::Location) if upstreams.is_some() && value.windows(2).any(|two| two == b"//") => return None,
+            Some(Matters::Address) if upstreams.is_some_and(|upstreams| may_name(upstreams, value)) => return None,
+            Some(Matters::Hop | Matters::Location | Matters::Address) | None => continue,
         };
         if std::mem::replace(&mut by.framed, true) {
             return None;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     framing::answer::{Body, MOST_INTERIM},
-    front::{Front, ctx::Ctx, head as front_head},
+    front::{Front, address, ctx::Ctx, head as front_head},
     live::Running,
     rewrite::{self, Asked, PageBody},
     upstream::{Backend, Head, Plain, Site, UNRESOLVED},
@@ -117,7 +117,9 @@ impl<'r> Relay<'_, 'r> {
         let (snapshot, request) = (&self.running.snapshot, &self.sent.request);
         let method = &request.method;
         let (page, metrics) = (Some(&mut *self.page), &self.front.metrics);
-        if let Some(by) = by::look(head, body) {
+        let upstream = &snapshot.settings.upstream;
+        let named = upstream.rewrite_redirects.then_some(&upstream.urls[..]);
+        if let Some(by) = by::look(head, body, named) {
             let sent = (head.status, head);
             let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
             self.ctx.page = page;
@@ -131,6 +133,9 @@ impl<'r> Relay<'_, 'r> {
         }
         let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
         front_head::end_hop(&mut head, method, false).map_err(Error::into_up)?;
+        if let Some(addresses) = address::addresses(request, self.ctx.connection.as_deref(), self.running) {
+            address::rename(&mut head, &addresses)?;
+        }
         let sent = (head.status, &head.headers);
         let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
         self.ctx.page = page;

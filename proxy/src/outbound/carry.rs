@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use frontdesk_filters::{
     boxed,
     desk::{Answer, Call, Failed, Upstream},
+    redirects::Addresses,
 };
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, header};
 use pingora::{Error, ErrorSource, ErrorType, upstreams::peer::HttpPeer};
 use tokio::time::timeout;
 use url::Url;
@@ -109,11 +110,26 @@ impl Carrier<'_> {
             return Err(Failed::NotSent);
         }
         *sent = true;
-        line.exchange(self.outbound, &asking).await.map_err(|cut| match cut {
+        let mut answer = line.exchange(self.outbound, &asking).await.map_err(|cut| match cut {
             Cut::Broken(e) => broken(&e),
             Cut::Headless => Failed::Broken,
             Cut::TooLong(status) => Failed::TooLong(status),
-        })
+        })?;
+        if call.elsewhere.is_none() {
+            self.stay_at_the_site(&mut answer, asking.host());
+        }
+        Ok(answer)
+    }
+
+    /// A redirect within the site by its whole address says no more than its path.
+    fn stay_at_the_site(&self, answer: &mut Answer, host: &HeaderValue) {
+        let Some(location) = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()) else { return };
+        let upstreams = &self.running.snapshot.settings.upstream.urls;
+        let addresses = host.to_str().ok().and_then(|host| Addresses::new(upstreams, host, false));
+        let path = addresses.and_then(|addresses| HeaderValue::from_str(addresses.path(location)?).ok());
+        if let Some(path) = path {
+            answer.headers.insert(header::LOCATION, path);
+        }
     }
 
     async fn connected<'c>(&self, call: &'c Call<'_>, span: Option<&Place>) -> Result<(Line<'_>, Asking<'c>), Failed> {

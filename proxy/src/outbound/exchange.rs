@@ -54,6 +54,11 @@ impl<'c> Asking<'c> {
         Ok(Self { call, target: PathAndQuery::try_from(call.target.as_str())?, host, told, length })
     }
 
+    /// Whom it is asked as.
+    pub(super) fn host(&self) -> &HeaderValue {
+        &self.host
+    }
+
     /// Its lines, in the order in which they leave.
     fn lines(&self) -> impl Iterator<Item = (&HeaderName, &str, &HeaderValue)> {
         fn fixed<'v>(label: &'static Fixed, value: &'v HeaderValue) -> (&'v HeaderName, &'v str, &'v HeaderValue) {

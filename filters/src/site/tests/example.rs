@@ -59,7 +59,8 @@ fn the_full_file_shows_the_defaults() {
                 (&listen.http, listen.h2c, listen.admin, listen.proxy_protocol, threads, log, discovery, paths),
                 (content, signals, protection, store, sessions, token_budget),
                 (&rate_limits.anonymous, &rate_limits.authenticated, &rate_limits.actions, &rate_limits.content),
-                (upstream.preserve_host, upstream.http2, upstream.connect_timeout, upstream.read_timeout),
+                (upstream.preserve_host, upstream.rewrite_redirects, upstream.http2),
+                (upstream.connect_timeout, upstream.read_timeout),
                 (upstream.health_interval, upstream.max_requests),
             )
         )

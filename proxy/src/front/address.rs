@@ -1,0 +1,83 @@
+//! The address that a visitor asked, and what of the site's own answers is put in its place.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use frontdesk_filters::{
+    caller::forwarded,
+    redirects::{Addresses, NAMING},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use pingora::{
+    Result,
+    http::{RequestHeader, ResponseHeader},
+};
+
+use super::head::{authority, said_to_be_tls};
+use crate::{accept::ConnInfo, live::Running};
+
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// The address that a visitor asked, beside those of the upstreams. `None`: nothing is put in anything's place.
+pub fn addresses<'a>(
+    request: &'a RequestHeader,
+    connection: Option<&ConnInfo>,
+    running: &'a Running,
+) -> Option<Addresses<'a>> {
+    let settings = &running.snapshot.settings;
+    if !settings.upstream.rewrite_redirects {
+        return None;
+    }
+    let trusted = &settings.listen.trusted_proxies;
+    let tls = connection.is_some_and(|c| c.tls) || said_to_be_tls(request, connection, trusted);
+    let by_proxy = connection.filter(|c| forwarded::is_trusted(c.client.ip(), trusted));
+    let asked = by_proxy.and_then(|_| first(&request.headers, &X_FORWARDED_HOST)).unwrap_or_else(|| authority(request));
+    Addresses::new(&settings.upstream.urls, asked, tls)
+}
+
+/// The first member of a list, where there is one.
+fn first<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let list = headers.get(name)?.to_str().ok()?;
+    list.split(',').next().map(str::trim).filter(|first| !first.is_empty())
+}
+
+/// Puts the address that was asked in the place of the upstream's, wherever a head names that.
+pub fn rename(head: &mut ResponseHeader, addresses: &Addresses<'_>) -> Result<()> {
+    for name in NAMING.iter().filter(|name| head.headers.contains_key(*name)).cloned().collect::<Vec<_>>() {
+        let mut changed = false;
+        let mut lines = Vec::new();
+        for sent in head.headers.get_all(&name) {
+            let told = std::str::from_utf8(sent.as_bytes()).ok().and_then(|sent| addresses.instead(&name, sent));
+            let told = told.and_then(|told| HeaderValue::from_bytes(told.as_bytes()).ok());
+            changed |= told.is_some();
+            lines.push(told.unwrap_or_else(|| sent.clone()));
+        }
+        if changed {
+            head.remove_header(&name);
+            for line in lines {
+                head.append_header(name.clone(), line)?;
+            }
+        }
+    }
+    if head.status.is_redirection() {
+        warn_of_another_host(head, addresses);
+    }
+    Ok(())
+}
+
+/// Says once that the site sends visitors to another host: often that is its own inner address.
+fn warn_of_another_host(head: &ResponseHeader, addresses: &Addresses<'_>) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.load(Ordering::Relaxed) {
+        return;
+    }
+    let location = head.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+    let Some(to) = location.and_then(|location| addresses.elsewhere(location)) else { return };
+    if !SAID.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            to,
+            advice = "if that is this site itself, set its own base URL to the address that visitors use, and site.origin \
+                      to the same; if it is another site (a sign-in, say), nothing is to be done",
+            "the site redirects visitors to another host; the redirect is passed on as it is (this is said once)"
+        );
+    }
+}
