@@ -44,6 +44,7 @@ mod early_answers;
 mod encodings;
 mod endpoints;
 mod errors;
+mod fast_path;
 mod fault_matrix;
 mod file_store;
 mod firewall;

@@ -58,7 +58,7 @@ pub use gate::Gate;
 pub use message::{Framing, Headers, Request, Response};
 pub use origin::Origin;
 pub use reply::{Answer, Reply, Step};
-pub use setup::{Ports, Setup};
+pub use setup::{Ports, Setup, fast_path_is_off};
 pub use slow_readers::SlowReaders;
 pub use tls::Tls;
 

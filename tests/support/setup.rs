@@ -31,6 +31,11 @@ pub fn dead_address() -> SocketAddr {
     Ports::free().http
 }
 
+/// Whether every desk under test is to serve by the proxy library alone (`FRONTDESK_TEST_FAST_PATH=off`).
+pub fn fast_path_is_off() -> bool {
+    std::env::var("FRONTDESK_TEST_FAST_PATH").is_ok_and(|word| word == "off")
+}
+
 #[derive(Clone)]
 pub struct Setup {
     tables: Vec<(String, Vec<String>)>,
@@ -80,6 +85,12 @@ impl Setup {
             None => self.tables.push((table.to_owned(), vec![lines.to_owned()])),
         }
         self
+    }
+
+    /// These lines in a table, and no others.
+    pub fn instead(mut self, table: &str, lines: &str) -> Setup {
+        self.tables.retain(|(name, _)| name != table);
+        self.set(table, lines)
     }
 
     /// These rates, and for the rest none that a test's own pace would reach.
@@ -156,6 +167,11 @@ impl Setup {
             listen.push_str(&format!("\nagtp = \"{}\"", ports.agtp));
         }
         setup = setup.set("listen", &listen);
+        if fast_path_is_off()
+            && !self.tables.iter().any(|(_, lines)| lines.iter().any(|line| line.contains("fast_path")))
+        {
+            setup = setup.set("runtime", "fast_path = false");
+        }
         let mut text = String::new();
         for (name, lines) in &setup.tables {
             text.push_str(&format!("[{name}]\n{}\n\n", lines.join("\n")));

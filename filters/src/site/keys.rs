@@ -71,7 +71,7 @@ static LISTEN: Table = closed(&[
 
 static ADMIN: Table = closed(&[key("token_sha256", Text(sha256_or_nothing)).secret(), key("hosts", List(&Text(host)))]);
 
-static RUNTIME: Table = closed(&[key("threads", Int(0, 1024))]);
+static RUNTIME: Table = closed(&[key("threads", Int(0, 1024)), key("fast_path", Bool)]);
 
 static LOG: Table = closed(&[key("level", Word(&["trace", "debug", "info", "warn", "error"])), key("access", Bool)]);
 

@@ -36,6 +36,7 @@ pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) 
         listen: listen(table("listen")),
         admin: admin(table("admin")),
         threads: table("runtime").count("threads", 0),
+        fast_path: table("runtime").flag("fast_path", true),
         log: Log { level: table("log").text_or("level", "info"), access: table("log").flag("access", true) },
         tls: root.get("tls").and_then(|_| {
             let tls = table("tls");

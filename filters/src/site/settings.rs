@@ -23,6 +23,8 @@ pub struct Settings {
     pub admin: Admin,
     /// Worker threads; 0 means as many as the cgroup's CPU quota (`runtime.threads`).
     pub threads: usize,
+    /// Plain requests go past the proxy library (`runtime.fast_path`).
+    pub fast_path: bool,
     pub log: Log,
     pub tls: Option<Tls>,
     pub upstream: Upstream,

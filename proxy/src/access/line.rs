@@ -45,12 +45,33 @@ pub struct Line<'a> {
     pub caller: Option<&'a str>,
     /// `pass` or `answer`.
     pub decision: &'a str,
+    /// `None`: it did not come over HTTP.
+    pub engine: Option<Engine>,
     /// What became of the page: `rewritten`, or why it was left as it is.
     pub page: Option<&'a str>,
     /// Why the request failed, if it did.
     pub error: Option<&'a str>,
     /// The first digits of the configuration's hash.
     pub config: &'a str,
+}
+
+/// Which of the two HTTP engines served a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// Ours, for plain requests.
+    Fast,
+    /// The proxy library.
+    Library,
+}
+
+impl Engine {
+    /// As the access line has it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Library => "library",
+        }
+    }
 }
 
 /// What comes before a value, as bytes.
@@ -88,6 +109,7 @@ pub(super) fn render(out: &mut Vec<u8>, line: &Line<'_>) {
     word(out, key!("frontdesk.verified"), line.proof);
     text(out, key!("frontdesk.caller"), line.caller);
     word(out, key!("frontdesk.decision"), Some(line.decision));
+    word(out, key!("frontdesk.engine"), line.engine.map(Engine::word));
     word(out, key!("frontdesk.page"), line.page);
     word(out, key!("frontdesk.config"), Some(line.config));
     word(out, key!("error.type"), line.error);
@@ -202,6 +224,7 @@ mod tests {
             proof: Some("none"),
             caller: None,
             decision: "pass",
+            engine: Some(Engine::Library),
             page: None,
             error: None,
             config: "abc",
@@ -214,6 +237,7 @@ mod tests {
         assert_eq!(read["duration_ms"], 1.005);
         assert_eq!(read["trace_id"], "0000000000000000000000004bf92f35");
         assert_eq!(read["span_id"], "00000000000000b7");
+        assert_eq!(read["frontdesk.engine"], "library");
         assert_eq!(read["user_agent.original"].as_str().unwrap().len(), LONGEST);
     }
 

@@ -57,6 +57,7 @@ impl Frames {
             proof: caller.as_ref().map(|caller| caller.proof.word()),
             caller: caller.as_ref().and_then(|caller| caller.name.as_deref()),
             decision: "answer",
+            engine: None,
             page: None,
             error: if wrote { *error } else { Some("client_gone") },
             config: running.short_hash(),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     accept::ConnInfo,
-    access::Line,
+    access::{Engine, Line},
     admin::seen::{What, Who},
     live::Running,
     traces::Trace,
@@ -79,6 +79,7 @@ impl Front {
             proof: None,
             caller: None,
             decision: "answer",
+            engine: Some(Engine::Library),
             page: None,
             error: Some(reason),
             config: running.short_hash(),

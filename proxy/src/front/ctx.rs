@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use super::{call, early_answer::Unaccounted};
 use crate::{
     accept::ConnInfo,
-    access::Line,
+    access::{Engine, Line},
     live::{Live, Running},
     rewrite::{Asked, Touched},
     traces::{self, Trace},
@@ -79,6 +79,8 @@ pub struct Ctx {
     pub(super) unaccounted: Option<Box<Unaccounted>>,
     /// Its spans, while traces are made.
     pub trace: Option<Box<Trace>>,
+    /// Which of the two HTTP engines serves it.
+    pub engine: Engine,
 }
 
 /// What is known of a request once it is over, by whoever carried it.
@@ -157,6 +159,7 @@ impl Ctx {
             answered_early: false,
             unaccounted: None,
             trace: None,
+            engine: Engine::Library,
         }
     }
 
@@ -199,6 +202,7 @@ impl Ctx {
             proof: self.caller.as_ref().map(|caller| caller.proof.word()),
             caller: self.caller.as_ref().and_then(|caller| caller.name.as_deref()),
             decision: if self.passed { "pass" } else { "answer" },
+            engine: Some(self.engine),
             page: over.page.or(match self.page {
                 Touched::No => None,
                 Touched::Left(why) | Touched::Instead(why) => Some(why),

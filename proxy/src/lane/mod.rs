@@ -27,6 +27,7 @@ use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSess
 
 use crate::{
     accept::{Conn, ConnInfo, Shortcut, Way},
+    access::Engine,
     front::{
         Front,
         call::Work,
@@ -113,7 +114,7 @@ impl Lane {
             Some(length) => length <= most,
             None => front_head::check(request, None, most).is_ok(),
         };
-        if front.traces.is_some() || !is_in_order {
+        if front.traces.is_some() || !running.snapshot.settings.fast_path || !is_in_order {
             return None;
         }
         front.arrived(request, &mut ctx, &running);
@@ -129,6 +130,7 @@ impl Lane {
             info.leave(ctx);
             return None;
         }
+        ctx.engine = Engine::Fast;
         Some(Begun { ctx, running, decision })
     }
 

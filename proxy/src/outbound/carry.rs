@@ -183,7 +183,7 @@ impl Carrier<'_> {
 
     /// A connection to an upstream of the site, kept or new.
     async fn line<'a>(&self, backend: &'a Backend) -> pingora::Result<Line<'a>> {
-        if backend.is_plain() {
+        if backend.is_plain() && self.running.snapshot.settings.fast_path {
             return backend.connect(Instant::now()).await.map(|plain| Line::Plain(plain, backend));
         }
         let by_library = async {

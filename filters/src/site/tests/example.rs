@@ -47,7 +47,7 @@ fn the_full_file_shows_the_defaults() {
     let least = declare_here(MINIMAL).unwrap().settings;
     let defaults = |settings: &Settings| {
         let Settings { listen, upstream, threads, log, discovery, paths, content, signals, .. } = settings;
-        let Settings { rate_limits, token_budget, protection, store, sessions, .. } = settings;
+        let Settings { rate_limits, token_budget, protection, store, sessions, fast_path, .. } = settings;
         // Whether they are told elsewhere too depends on whether they were written.
         let signals = ContentSignals { told: true, ..*signals };
         // Whether the operator chose it, likewise.
@@ -61,7 +61,7 @@ fn the_full_file_shows_the_defaults() {
                 (&rate_limits.anonymous, &rate_limits.authenticated, &rate_limits.actions, &rate_limits.content),
                 (upstream.preserve_host, upstream.rewrite_redirects, upstream.http2),
                 (upstream.connect_timeout, upstream.read_timeout),
-                (upstream.health_interval, upstream.max_requests),
+                (upstream.health_interval, upstream.max_requests, fast_path),
             )
         )
     };

@@ -1,0 +1,63 @@
+//! Promise: which of the two HTTP engines serves a request can be seen, and the fast one can be switched off.
+
+use crate::support::calls::{call, query, site};
+use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Via, eventually, fast_path_is_off};
+use serde_json::json;
+
+/// The engines of the requests for these paths, in the order of the paths.
+async fn engines(desk: &Desk, paths: &[&str]) -> Vec<String> {
+    let found = |path: &str| {
+        let lines = desk.access_log();
+        let line = lines.iter().rev().find(|line| line["url.path"] == path)?;
+        line["frontdesk.engine"].as_str().map(str::to_owned)
+    };
+    eventually("all lines", SOON, async || paths.iter().all(|path| found(path).is_some())).await;
+    paths.iter().filter_map(|path| found(path)).collect()
+}
+
+/// Asks for something of each kind: passed over both protocols, with a body, answered here, and called.
+async fn asks_everything(desk: &Desk) -> Vec<String> {
+    let paths = ["/plain", "/h2c", "/upload", "/.well-known/agent.json", "/agent/read"];
+    assert_eq!(desk.get("/plain").await.status, 200);
+    assert_eq!(desk.ask(Via::H2c, Ask::get("/h2c")).await.status, 200);
+    assert_eq!(desk.ask(Via::H1, Ask::post("/upload", "x")).await.status, 200);
+    assert_eq!(desk.get("/.well-known/agent.json").await.status, 200);
+    assert_eq!(desk.call(call("/agent/read", &json!({}))).await.status, 200);
+    engines(desk, &paths).await
+}
+
+async fn desk(runtime: &str) -> (Origin, Setup) {
+    let origin = Origin::start(|_: &Request| Reply::json("{}")).await;
+    let read = query("read", "\nupstream = { method = \"GET\", path = \"/api/read\" }");
+    let setup = site(&origin, &read).set("listen", "h2c = true").set("runtime", runtime);
+    (origin, setup)
+}
+
+#[tokio::test]
+async fn fast_path_serves_what_is_plain() {
+    if fast_path_is_off() {
+        return;
+    }
+    let (_origin, setup) = desk("").await;
+    assert_eq!(asks_everything(&setup.start().await).await, ["fast", "fast", "library", "fast", "fast"]);
+}
+
+#[tokio::test]
+async fn fast_path_serves_nothing_where_it_is_off() {
+    let (_origin, setup) = desk("fast_path = false").await;
+    assert_eq!(asks_everything(&setup.start().await).await, ["library"; 5]);
+}
+
+/// It needs no restart, and no connection is lost.
+#[tokio::test]
+async fn fast_path_is_switched_while_running() {
+    let (_origin, on) = desk("fast_path = true").await;
+    let off = on.clone().instead("runtime", "fast_path = false");
+    let desk = on.clone().start().await;
+    let mut conn = desk.conn().await;
+    for (path, setup, engine) in [("/1", &on, "fast"), ("/2", &off, "library"), ("/3", &on, "fast")] {
+        desk.swap(setup).await;
+        assert_eq!(conn.ask(&Ask::get(path)).await.status, 200);
+        assert_eq!(engines(&desk, &[path]).await, [engine]);
+    }
+}
