@@ -74,6 +74,7 @@ mod hostile_inputs;
 mod house;
 mod import;
 mod inspect;
+mod kept_connections;
 mod key_sets;
 mod limits;
 mod link;

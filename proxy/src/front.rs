@@ -49,6 +49,7 @@ use crate::{
     outbound::Outbound,
     process::Processes,
     rewrite::{self, PageBodies, PageBody},
+    sys,
     traces::Traces,
 };
 use ctx::{AbandonTimer, Ctx, Over};
@@ -279,6 +280,10 @@ impl ProxyHttp for Front {
         response: &mut ResponseHeader,
         ctx: &mut Ctx,
     ) -> Result<()> {
+        if let (Some(socket), true) = (ctx.upstream_socket, response.version < Version::HTTP_2) {
+            // A head is here. What does not come with it may wait for that to be acknowledged.
+            sys::acknowledge(socket);
+        }
         if response.status == StatusCode::SWITCHING_PROTOCOLS {
             if !session.is_upgrade_req() {
                 let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
@@ -302,6 +307,7 @@ impl ProxyHttp for Front {
         // The library passes them on from frames to frames, and over anywhere else.
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
         head::end_hop(response, &session.req_header().method, has_trailers).map_err(Error::into_up)?;
+        self.head_arrived(session, ctx, response);
         let running = ctx.running(&self.live);
         if let Some(addresses) = address::addresses(session.req_header(), ctx.connection.as_deref(), &running) {
             address::rename(response, &addresses)?;
@@ -316,9 +322,7 @@ impl ProxyHttp for Front {
             &self.metrics,
         );
         ctx.page = page;
-        changes.apply(response)?;
-        self.head_arrived(session, ctx, response);
-        Ok(())
+        changes.apply(response)
     }
 
     fn upstream_response_body_filter(

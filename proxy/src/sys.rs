@@ -11,7 +11,7 @@ use std::{
     cell::Cell,
     io::{self, IoSliceMut},
     os::{
-        fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd},
+        fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
         unix::net::UnixStream,
     },
     sync::atomic::{AtomicBool, Ordering},
@@ -74,6 +74,18 @@ pub(crate) fn receive(socket: impl AsFd, buf: &mut BytesMut) -> io::Result<usize
     // SAFETY: so many bytes of the room that was left have been written.
     unsafe { buf.set_len(buf.len() + came) };
     Ok(came)
+}
+
+/// The same as [`crate::socket::acknowledge`] for a socket of the library's, which gives nothing but its number.
+pub(crate) fn acknowledge(socket: RawFd) {
+    #[cfg(target_os = "linux")]
+    if socket >= 0 {
+        // SAFETY: whoever asks holds the connection, so the descriptor is open for as long as this borrows it.
+        let socket = unsafe { BorrowedFd::borrow_raw(socket) };
+        let _ = rustix::net::sockopt::set_tcp_quickack(socket, true);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
 }
 
 #[cfg(feature = "mimalloc")]

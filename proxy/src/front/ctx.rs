@@ -47,6 +47,8 @@ pub struct Ctx {
     /// It was sent, and sent once more or not worth it.
     pub repeated: bool,
     pub upstream_began: Option<Instant>,
+    /// The library's socket to the upstream, for as long as the request is under way there.
+    pub upstream_socket: Option<RawFd>,
     pub upstream_took: Option<Duration>,
     pub asked: Asked,
     pub page: Touched,
@@ -70,8 +72,6 @@ pub struct Ctx {
     pub sends_body: bool,
     /// The head of the request has gone up, on the connection that it has now.
     pub head_sent: bool,
-    /// That connection's socket, for as long as the request has it.
-    pub upstream_socket: Option<RawFd>,
     /// Bytes of the site's answer that have arrived.
     pub answer_bytes: usize,
     /// The site has answered in full before it had the whole request.
@@ -140,6 +140,7 @@ impl Ctx {
             tried: None,
             repeated: false,
             upstream_began: None,
+            upstream_socket: None,
             upstream_took: None,
             asked: Asked::default(),
             page: Touched::No,
@@ -154,7 +155,6 @@ impl Ctx {
             status: 0,
             sends_body: false,
             head_sent: false,
-            upstream_socket: None,
             answer_bytes: 0,
             answered_early: false,
             unaccounted: None,

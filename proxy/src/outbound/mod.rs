@@ -26,7 +26,7 @@ use pingora::{
         http::{Connector, v1},
     },
     http::{RequestHeader, ResponseHeader},
-    protocols::http::client::HttpSession,
+    protocols::{UniqueID, http::client::HttpSession},
     upstreams::peer::{HttpPeer, Peer},
 };
 use tokio::time::timeout;
@@ -40,6 +40,7 @@ pub use visits::{Visited, Visits};
 use crate::{
     framing::{self, answer::MOST_INTERIM, has_content_length},
     live::{Live, Running},
+    sys,
     upstream::KEPT,
 };
 use named::Named;
@@ -307,6 +308,10 @@ async fn answered(
             return Error::e_explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
         }
         if !head.status.is_informational() {
+            if let HttpSession::H1(session) = &*session {
+                // A body that did not come with the head may wait for that to be acknowledged.
+                sys::acknowledge(session.id());
+            }
             framing::answer::of(&method, head.status, head.version, &head.headers)
                 .map_err(|why| Error::explain(ErrorType::InvalidHTTPHeader, why))?;
             return Ok(session.response_header());

@@ -43,13 +43,15 @@ pub struct Site {
     keeps: bool,
     /// A byte of an answer has come.
     heard: bool,
+    /// The rest of it is acknowledged as it comes.
+    acknowledges: bool,
 }
 
 impl Site {
     pub fn new(plain: Plain, patience: Duration) -> Self {
         let since = Some(plain.used);
         let (buf, body) = (BytesMut::new(), Body::Length(0));
-        Self { plain, patience, since, buf, body, keeps: false, heard: false }
+        Self { plain, patience, since, buf, body, keeps: false, heard: false, acknowledges: false }
     }
 
     /// Sends a request, or a part of one.
@@ -154,7 +156,11 @@ impl Site {
 
     /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.
     async fn read(&mut self, most: usize) -> Result<usize> {
-        let Self { plain: Plain { tcp, alarm, .. }, patience, since, buf, heard, .. } = self;
+        let Self { plain: Plain { tcp, alarm, .. }, patience, since, buf, heard, acknowledges, .. } = self;
+        // Most answers come in one piece, and need none of it.
+        if *heard && !std::mem::replace(acknowledges, true) {
+            socket::acknowledge(tcp);
+        }
         let since = since.take();
         let reading = async {
             let make_room = |buf: &mut BytesMut| {

@@ -1,0 +1,132 @@
+//! Promise: a site that writes head and body in two pieces is not slower on a kept connection.
+//!
+//! Without `TCP_NODELAY` such a site's second piece waits until the first is acknowledged, which a system puts off for
+//! 40 ms on a connection that has been used before.
+
+use crate::support::calls::{call, query};
+use crate::support::{Ask, Desk, Setup};
+use serde_json::json;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Requests one after another.
+const REQUESTS: u32 = 20;
+/// What they may take in all: half of what they would take if each but the first waited.
+const MOST: Duration = Duration::from_millis(20 * REQUESTS as u64);
+
+/// A site that answers in two writes; its address.
+fn in_two_pieces() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let at = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        for asking in listener.incoming().flatten() {
+            std::thread::spawn(move || -> std::io::Result<()> {
+                let mut reader = BufReader::new(asking.try_clone()?);
+                let mut asking = asking;
+                loop {
+                    let (mut line, mut length) = (String::new(), 0);
+                    loop {
+                        line.clear();
+                        if reader.read_line(&mut line)? == 0 {
+                            return Ok(());
+                        }
+                        let lower = line.to_ascii_lowercase();
+                        if let Some(said) = lower.strip_prefix("content-length:") {
+                            length = said.trim().parse().unwrap_or(0);
+                        }
+                        if line == "\r\n" {
+                            break;
+                        }
+                    }
+                    reader.read_exact(&mut vec![0; length])?;
+                    asking
+                        .write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n")?;
+                    asking.write_all(b"{\"a\": 1}")?;
+                }
+            });
+        }
+    });
+    format!("http://{at}")
+}
+
+/// Python's own server, as people run it.
+struct Python(Child, String);
+
+impl Python {
+    fn start() -> Python {
+        let script = "import http.server, sys\n\
+            class H(http.server.BaseHTTPRequestHandler):\n\
+            \u{20}protocol_version = 'HTTP/1.1'\n\
+            \u{20}def do_GET(self):\n\
+            \u{20} self.send_response(200); self.send_header('Content-Type', 'application/json')\n\
+            \u{20} self.send_header('Content-Length', '8'); self.end_headers(); self.wfile.write(b'{\"a\": 1}')\n\
+            \u{20}def log_message(self, *a): pass\n\
+            s = http.server.ThreadingHTTPServer(('127.0.0.1', 0), H)\n\
+            print(s.server_address[1], flush=True); s.serve_forever()\n";
+        let mut child = Command::new("python3").args(["-c", script]).stdout(Stdio::piped()).spawn().expect("python3");
+        let mut port = String::new();
+        BufReader::new(child.stdout.take().expect("its output")).read_line(&mut port).expect("its port");
+        Python(child, format!("http://127.0.0.1:{}", port.trim()))
+    }
+}
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+async fn desk(url: &str, fast_path: bool) -> Desk {
+    let read = query("read", "\nupstream = { method = \"GET\", path = \"/api/read\" }");
+    let runtime = format!("fast_path = {fast_path}");
+    Setup::before_urls(&[url.to_owned()]).set("runtime", &runtime).tail(&read).start().await
+}
+
+/// How long the requests take one after another; the best of three, for other work on this machine is no stall.
+async fn took(what: &str, mut once: impl AsyncFnMut()) {
+    let mut best = Duration::MAX;
+    for _ in 0..3 {
+        let begun = Instant::now();
+        for _ in 0..REQUESTS {
+            once().await;
+        }
+        best = best.min(begun.elapsed());
+    }
+    eprintln!("{what}: {:.2} ms a request", best.as_secs_f64() * 1000.0 / f64::from(REQUESTS));
+    assert!(best < MOST, "{what}: {best:?} for {REQUESTS} requests");
+}
+
+/// Pages, uploads and calls, by both engines.
+async fn all(site: &str, url: &str, uploads: bool) {
+    for fast_path in [true, false] {
+        let desk = desk(url, fast_path).await;
+        let mut conn = desk.conn().await;
+        took(&format!("{site}, GET, the fast path: {fast_path}"), async || {
+            assert_eq!(conn.ask(&Ask::get("/")).await.status, 200);
+        })
+        .await;
+        if uploads {
+            took(&format!("{site}, POST, the fast path: {fast_path}"), async || {
+                assert_eq!(conn.ask(&Ask::post("/", "x")).await.status, 200);
+            })
+            .await;
+        }
+        took(&format!("{site}, calls, the fast path: {fast_path}"), async || {
+            assert_eq!(desk.call(call("/agent/read", &json!({}))).await.status, 200);
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn kept_connections_do_not_wait_for_a_second_piece() {
+    all("two pieces", &in_two_pieces(), true).await;
+}
+
+#[tokio::test]
+async fn kept_connections_to_pythons_server_do_not_wait() {
+    let python = Python::start();
+    all("http.server", &python.1, false).await;
+}
