@@ -1,7 +1,7 @@
 //! Promise: whatever the site sends, a caller gets well-formed JSON with the right code, soon, and nothing of its insides.
 
 use crate::support::calls::{AOM, FULL, action, assert_fault, call, query, site};
-use crate::support::{Answer, Ask, Desk, Origin, Reply, Request, Response, Step, Tls};
+use crate::support::{Answer, Ask, Coding, Desk, Origin, Reply, Request, Response, Step, Tls};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -265,15 +265,29 @@ async fn upstream_answers_bring_no_headers_along() {
 
 #[tokio::test]
 async fn upstream_answers_in_a_coding_are_read_or_refused() {
-    let packed = crate::support::Coding::Gzip.encode(b"{\"a\":1}");
-    let (_origin, desk) = desk_before(move || Reply::json(&packed).header("Content-Encoding", "gzip")).await;
-    for response in both(&desk).await {
-        if response.status == 200 {
-            assert_eq!(response.json()["data"], json!({ "a": 1 }));
-        } else {
-            assert_fault(&response, 502, "upstream_malformed_response", "gzip that nobody asked for");
+    for coding in [Coding::Gzip, Coding::Br, Coding::Zstd] {
+        let packed = coding.encode(b"{\"a\":1}");
+        let name = coding.name().expect("a name");
+        let reply = move || Reply::json(&packed).header("Content-Encoding", name);
+        for fast_path in ["fast_path = true", "fast_path = false"] {
+            let origin = Origin::start({
+                let reply = reply.clone();
+                move |_: &Request| reply()
+            })
+            .await;
+            let declared = query("read", READ) + &action("do", DO);
+            let desk = site(&origin, &declared).set("runtime", fast_path).start().await;
+            for response in both(&desk).await {
+                assert_eq!(response.status, 200, "{name}, {fast_path}: {}", response.text());
+                assert_eq!(response.json()["data"], json!({ "a": 1 }), "{name}, {fast_path}");
+            }
         }
     }
+    // What is too much once it is unpacked, and what is not in the coding that it names, is of no use.
+    let bomb = Coding::Gzip.encode(&[b"{\"a\":\"", &vec![b'x'; 64 << 20][..], b"\"}"].concat());
+    assert_malformed(move || Reply::json(&bomb).header("Content-Encoding", "gzip"), "64 MB, packed").await;
+    assert_malformed(|| Reply::json("{\"a\":1}").header("Content-Encoding", "gzip"), "no gzip").await;
+    assert_malformed(|| Reply::json("{\"a\":1}").header("Content-Encoding", "pack200"), "no known coding").await;
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
 //! Calls of the desk, carried to the site or to another service: one request, one whole answer, within its bounds.
 
-use std::time::Instant;
+use std::{borrow::Cow, time::Instant};
 
 use async_trait::async_trait;
 use frontdesk_filters::{
     boxed,
     desk::{Answer, Call, Failed, Upstream},
+    page::{Coding, whole::decoded},
     redirects::Addresses,
 };
 use http::{HeaderName, HeaderValue, header};
@@ -118,6 +119,7 @@ impl Carrier<'_> {
         if call.elsewhere.is_none() {
             self.stay_at_the_site(&mut answer, asking.host());
         }
+        undo_coding(&mut answer, call.most);
         Ok(answer)
     }
 
@@ -201,6 +203,25 @@ async fn elsewhere(url: &Url) -> Result<(HttpPeer, HeaderValue), String> {
     Ok((peer, HeaderValue::try_from(named.authority()).map_err(|e| e.to_string())?))
 }
 
+/// Some sites pack whatever they are asked for (`identity` was). What cannot be undone, or would come to more than `most`
+/// bytes, stays as it is: whoever reads it sees by its head that it is no use.
+fn undo_coding(answer: &mut Answer, most: usize) {
+    let mut codings = answer.headers.get_all(header::CONTENT_ENCODING).iter();
+    let (Some(coding), None) = (codings.next(), codings.next()) else { return };
+    let Some(coding) = coding.to_str().ok().and_then(Coding::parse) else { return };
+    // Without a body there is nothing that is in a coding.
+    let plain = match answer.body.is_empty() {
+        true => None,
+        false => match decoded(coding, &answer.body, most) {
+            Some(Cow::Borrowed(_)) => None,
+            Some(Cow::Owned(plain)) => Some(plain.into()),
+            None => return,
+        },
+    };
+    answer.headers.remove(header::CONTENT_ENCODING);
+    answer.body = plain.unwrap_or_else(|| std::mem::take(&mut answer.body));
+}
+
 fn not_sent(whom: &str, why: &str) -> Failed {
     tracing::warn!(upstream = whom, error = why, "a call of the desk was not sent");
     Failed::NotSent
@@ -213,5 +234,41 @@ fn broken(e: &Error) -> Failed {
             Failed::TimedOut
         }
         _ => Failed::Broken,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use http::{HeaderMap, StatusCode};
+
+    use super::*;
+
+    fn gzip(plain: &[u8]) -> Vec<u8> {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(plain).unwrap();
+        out.finish().unwrap()
+    }
+
+    /// The body of an answer in this coding, and whether its head still says so.
+    fn undone(coding: &'static str, body: &[u8], most: usize) -> (Vec<u8>, bool) {
+        let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, HeaderValue::from_static(coding))]);
+        let mut answer = Answer { status: StatusCode::OK, headers, body: body.to_vec().into() };
+        undo_coding(&mut answer, most);
+        (answer.body.to_vec(), answer.headers.contains_key(header::CONTENT_ENCODING))
+    }
+
+    #[test]
+    fn what_came_packed_is_unpacked_within_bounds() {
+        let (plain, bomb) = (b"{\"a\":1}".to_vec(), vec![b' '; 1 << 20]);
+        assert_eq!(undone("gzip", &gzip(&plain), 100), (plain.clone(), false));
+        assert_eq!(undone("X-GZIP", &gzip(&plain), 100), (plain.clone(), false));
+        assert_eq!(undone("identity", &plain, 100), (plain.clone(), false));
+        assert_eq!(undone("gzip", b"", 100), (Vec::new(), false));
+        assert_eq!(undone("gzip", &gzip(&bomb), 100_000), (gzip(&bomb), true));
+        assert_eq!(undone("gzip", &plain, 100), (plain.clone(), true));
+        assert_eq!(undone("gzip, br", &plain, 100), (plain.clone(), true));
+        assert_eq!(undone("pack200", &plain, 100), (plain, true));
     }
 }
