@@ -1,7 +1,7 @@
 //! Promise: the site learns who is asking from us, never from what a stranger wrote, and hop-by-hop headers stay on their hop.
 
 use crate::support::page::PAGE;
-use crate::support::{Ask, Desk, Origin, Reply, Request, Setup, Tls, Via};
+use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};
 
 async fn desk(trusted: &str) -> (Origin, Desk) {
     let tls = Tls::new();
@@ -298,5 +298,28 @@ async fn forwarding_rarer_names_of_strangers_are_not_believed_either() {
         assert_eq!(desk.ask(via, ask).await.status, 200);
         let head = String::from_utf8_lossy(&origin.last().raw_head).into_owned();
         assert!(!head.contains("6.6.6.6"), "{via:?}: {head}");
+    }
+}
+
+/// Behind a TLS terminator that nobody has told of: the site sends its visitors round, and the log says why.
+#[tokio::test]
+async fn forwarding_by_a_terminator_that_is_not_trusted_is_warned_of_once() {
+    const WARNING: &str = "sends X-Forwarded-Proto: https and is not in listen.trusted_proxies";
+    let origin = Origin::start(|_: &Request| Reply::json("{}")).await;
+    for trusted in [false, true] {
+        let listen = if trusted { "trusted_proxies = [\"127.0.0.1\"]" } else { "" };
+        let desk = Setup::before(&origin).set("listen", listen).start().await;
+        assert_eq!(desk.ask(Via::H1, Ask::get("/").header("X-Forwarded-Proto", "http")).await.status, 200);
+        assert!(!desk.stderr().contains(WARNING));
+        for library in [false, true, false] {
+            let ask = Ask::get("/").header("X-Forwarded-Proto", "https");
+            let ask = if library { ask.header("TE", "trailers") } else { ask };
+            assert_eq!(desk.ask(Via::H1, ask).await.status, 200);
+        }
+        let expected = usize::from(!trusted);
+        eventually("said", SOON, async || desk.stderr().matches(WARNING).count() == expected).await;
+        assert!(
+            trusted || desk.stderr().contains("127.0.0.1 sends") && desk.stderr().contains("write trusted_proxies = [")
+        );
     }
 }

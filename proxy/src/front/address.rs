@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use frontdesk_filters::{
     caller::forwarded,
     redirects::{Addresses, NAMING},
+    site::Settings,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::{
@@ -12,7 +13,10 @@ use pingora::{
     http::{RequestHeader, ResponseHeader},
 };
 
-use super::head::{authority, said_to_be_tls};
+use super::{
+    head::{authority, said_to_be_tls},
+    whence::X_FORWARDED_PROTO,
+};
 use crate::{accept::ConnInfo, live::Running};
 
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -78,6 +82,27 @@ fn warn_of_another_host(head: &ResponseHeader, addresses: &Addresses<'_>) {
             advice = "if that is this site itself, set its own base URL to the address that visitors use, and site.origin \
                       to the same; if it is another site (a sign-in, say), nothing is to be done",
             "the site redirects visitors to another host; the redirect is passed on as it is (this is said once)"
+        );
+    }
+}
+
+/// Says once that a peer speaks of visitors over TLS and is not believed: to a site that insists on TLS each of their
+/// requests comes without, and it sends them round for ever.
+pub fn warn_of_a_terminator(request: &RequestHeader, connection: &ConnInfo, settings: &Settings) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let listen = &settings.listen;
+    // With the PROXY protocol it is not known here who the peer is.
+    if SAID.load(Ordering::Relaxed) || connection.tls || listen.proxy_protocol {
+        return;
+    }
+    let says_https =
+        first(&request.headers, &X_FORWARDED_PROTO.name).is_some_and(|it| it.eq_ignore_ascii_case("https"));
+    let peer = connection.client.ip().to_canonical();
+    if says_https && !forwarded::is_trusted(peer, &listen.trusted_proxies) && !SAID.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            "{peer} sends X-Forwarded-Proto: https and is not in listen.trusted_proxies: the site is told that visitors come \
+             without TLS; if it is your TLS terminator or load balancer, write trusted_proxies = [\"{peer}\"] under [listen] \
+             (this is said once)"
         );
     }
 }

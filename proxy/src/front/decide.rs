@@ -8,7 +8,7 @@ use std::{
 use frontdesk_filters::{Decision, Refusal, Reply, Request, accept, caller::forwarded, decide};
 use pingora::http::RequestHeader;
 
-use super::{Front, call::request_id, ctx::Ctx, head};
+use super::{Front, address, call::request_id, ctx::Ctx, head};
 use crate::{clock::since_1970, live::Running};
 
 /// Where a connection has no address: a unix socket, say.
@@ -19,6 +19,7 @@ impl Front {
     pub(crate) fn arrived(&self, head: &RequestHeader, ctx: &mut Ctx, running: &Running) {
         ctx.client = ctx.connection.as_ref().map(|connection| {
             let trusted = &running.snapshot.settings.listen.trusted_proxies;
+            address::warn_of_a_terminator(head, connection, &running.snapshot.settings);
             forwarded::client_address(connection.client.ip(), &head.headers, trusted)
         });
     }
