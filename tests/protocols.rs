@@ -22,6 +22,29 @@ async fn protocols_expect_continue_lets_the_body_follow() {
     }
 }
 
+/// HTTP/2 can say blanks around a value, though it must not; HTTP/1 has no way to.
+#[tokio::test]
+async fn protocols_blanks_around_values_are_taken_away() {
+    let padded = |_: &Request| Reply::json("{}").header("X-Padded", " \tb c ").header("X-Plain", "d");
+    let (h1, h2) = (Origin::start(|_: &Request| Reply::json("{}")).await, Origin::start_h2(padded).await);
+    for origin in [&h1, &h2] {
+        let desk = Setup::before(origin).set("listen", "h2c = true").start().await;
+        for method in ["GET", "POST"] {
+            let ask = Ask::new(method, "/").header("X-Padded", " \tb c ").header("X-Two", "e ").header("X-Two", "f");
+            let answer = desk.ask(Via::H2c, ask).await;
+            assert_eq!(answer.status, 200);
+            let asked = origin.last().headers;
+            assert_eq!((asked.get("x-padded"), asked.all("x-two")), (Some("b c"), vec!["e", "f"]), "{method}");
+            let raw = String::from_utf8_lossy(&origin.last().raw_head).to_lowercase();
+            assert!(raw.is_empty() || raw.contains("x-padded: b c\r\n") && raw.contains("x-two: e\r\n"), "{raw}");
+            if origin.speaks == crate::support::origin::Speaks::H2 {
+                let told = (answer.header("x-padded"), answer.header("x-plain"));
+                assert_eq!(told, (Some("b c"), Some("d")), "{method}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn protocols_trailers_go_from_http2_to_http2() {
     let origin = Origin::start_h2(|r: &Request| {

@@ -1,7 +1,7 @@
 //! Promise: a request that two parties could read in two ways is refused, clearly, and costs nobody else anything.
 
 use crate::support::page::PAGE;
-use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};
+use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually, soon};
 
 async fn desk() -> (Origin, Desk) {
     let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
@@ -154,6 +154,38 @@ async fn refused_heads_that_nobody_can_read_are_in_the_access_log() {
     let line = lines().into_iter().find(|line| line["http.response.status_code"] == status).expect("the first one's");
     assert_eq!(line["client.address"], "127.0.0.1");
     assert!(line["http.request.method"].is_null() && line["url.path"].is_null(), "nobody knows: {line}");
+}
+
+/// Who refuses is this site, and not the library that it is made with.
+#[tokio::test]
+async fn refused_in_nobodys_name() {
+    let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
+    let tls = Tls::new();
+    let desk = Setup::before(&origin).set("listen", "h2c = true").tls(&tls).start().await;
+    for head in [
+        "GET / HTTP/1.1\r\nno colon here\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX\0: y\r\n\r\n",
+        "CONNECT site.test:443 HTTP/1.1\r\nHost: site.test:443\r\n\r\n",
+    ] {
+        for mut conn in [desk.conn().await, crate::support::Conn::open_tls(desk.ports.https, &tls).await] {
+            conn.send(head).await;
+            let (said, _) = conn.until_closed(SOON).await;
+            let said = String::from_utf8_lossy(&said).into_owned();
+            assert!(said.starts_with("HTTP/1.1 4") && said.ends_with("\r\n\r\n"), "{head:?}: {said:?}");
+            assert!(!said.to_lowercase().contains("pingora") && !said.contains("Server"), "{head:?}: {said:?}");
+            assert!(said.contains("\r\nContent-Length: 0\r\n"), "{head:?}: {said:?}");
+        }
+    }
+    let socket = tokio::net::TcpStream::connect(desk.ports.http).await.expect("a connection");
+    let (mut sender, connection) = h2::client::handshake(socket).await.expect("HTTP/2");
+    tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    let connect = http::Request::builder().method("CONNECT").uri("site.test:80").body(()).expect("a request");
+    let (answer, _) = sender.send_request(connect, true).expect("sent");
+    let answer = soon("an answer", answer).await.expect("an answer");
+    assert_eq!((answer.status().as_u16(), answer.headers().get("server")), (405, None), "{:?}", answer.headers());
+    assert!(origin.requests().iter().all(|r| r.method != "CONNECT"));
 }
 
 #[tokio::test]

@@ -112,6 +112,14 @@ impl ProxyHttp for Front {
             let chunked = session.req_header().headers.contains_key(header::TRANSFER_ENCODING);
             connection.head_is_read(session.as_http1().map_or(0, |_| session.to_h1_raw().len()), chunked);
         }
+        if session.req_header().version == Version::HTTP_2 {
+            for (name, values) in head::trimmed(&session.req_header().headers) {
+                session.req_header_mut().remove_header(&name);
+                for value in values {
+                    session.req_header_mut().append_header(name.clone(), value)?;
+                }
+            }
+        }
         ctx.trace = self.traces.as_ref().map(|traces| {
             let head = session.req_header();
             traces.request(&head.headers, &head.method)
@@ -289,9 +297,21 @@ impl ProxyHttp for Front {
                 let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
                 return Err(e.into_up());
             }
+            if !head::switches_as_asked(&session.req_header().headers, &response.headers) {
+                let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 with another protocol than was asked for");
+                return Err(e.into_up());
+            }
             // From here on either side may be silent.
             ctx.abandon_timer = None;
             session.set_read_timeout(Some(LONG_LIVED));
+        }
+        if response.version == Version::HTTP_2 {
+            for (name, values) in head::trimmed(&response.headers) {
+                response.remove_header(&name);
+                for value in values {
+                    response.append_header(name.clone(), value)?;
+                }
+            }
         }
         if response.status.is_informational() {
             ctx.wants_body |= response.status == StatusCode::CONTINUE;

@@ -76,12 +76,26 @@ async fn frames_h2_of_streams_that_are_given_up_at_once_are_cut_off() {
 }
 
 #[tokio::test]
-async fn frames_h2_of_no_use_cost_nobody_else_anything() {
-    flood("SETTINGS", Vec::new(), |_| setting(4, 65_535), &[]).await;
-    flood("PING", Vec::new(), |n| frame(PING, 0, 0, u64::from(n).to_be_bytes()), &[]).await;
-    flood("PRIORITY", Vec::new(), |n| frame(PRIORITY, 0, 2 * n + 1, [0, 0, 0, 0, 1]), &[]).await;
-    flood("empty DATA", begins(1), |_| frame(DATA, 0, 1, b""), &[]).await;
-    flood("unknown frames", Vec::new(), |_| frame(0x42, 0, 0, [0; 64]), &[]).await;
+async fn frames_h2_of_no_use_cost_nobody_else_anything_and_are_cut_off() {
+    flood("SETTINGS", Vec::new(), |_| setting(4, 65_535), CALM).await;
+    flood("PING", Vec::new(), |n| frame(PING, 0, 0, u64::from(n).to_be_bytes()), CALM).await;
+    flood("PRIORITY", Vec::new(), |n| frame(PRIORITY, 0, 2 * n + 1, [0, 0, 0, 0, 1]), CALM).await;
+    flood("empty DATA", begins(1), |_| frame(DATA, 0, 1, b""), CALM).await;
+    flood("unknown frames", Vec::new(), |_| frame(0x42, 0, 0, [0; 64]), CALM).await;
+}
+
+/// A client that asks between its pings is no flood.
+#[tokio::test]
+async fn frames_h2_of_a_client_that_pings_as_it_asks_are_served() {
+    let (_origin, desk) = desk().await;
+    let mut conn = FramesH2::open(desk.ports.http).await;
+    for n in 0..1200 {
+        let stream = 2 * n + 1;
+        let pings: Vec<u8> = (0..5).flat_map(|k: u64| frame(PING, 0, 0, k.to_be_bytes())).collect();
+        assert!(conn.send([asks(stream), pings].concat()).await, "{n}");
+        let fate = conn.fate(stream).await;
+        assert!(matches!(fate, Fate::Answered(200, _)), "{n}: {fate:?}");
+    }
 }
 
 /// One field in the table and thousands of times in the head.

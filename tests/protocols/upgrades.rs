@@ -34,6 +34,25 @@ async fn protocols_websocket_refused_by_the_site_is_refused_for_the_client() {
     }
 }
 
+/// A site that switches to something else than was asked for is not understood by anybody.
+#[tokio::test]
+async fn protocols_that_nobody_asked_for_are_not_switched_to() {
+    for (answered, passed) in [
+        ("Upgrade: websocket\r\n", true),
+        ("Upgrade: WebSocket\r\n", true),
+        ("", true),
+        ("Upgrade: h2c\r\n", false),
+        ("Upgrade: websocket, tls/1.2\r\n", false),
+    ] {
+        let head = format!("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n{answered}\r\n");
+        let origin = Origin::start(move |_: &Request| vec![Step::Write(head.clone().into_bytes()), Step::Stall]).await;
+        let desk = Setup::before(&origin).start().await;
+        let mut conn = desk.conn().await;
+        conn.send("GET /chat HTTP/1.1\r\nHost: site.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n").await;
+        conn.until(if passed { "HTTP/1.1 101 " } else { "HTTP/1.1 502 " }).await;
+    }
+}
+
 #[tokio::test]
 async fn protocols_websocket_may_be_silent_for_long() {
     use futures_util::{SinkExt, StreamExt};

@@ -21,7 +21,7 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{gate::Due, info::ConnInfo, linger, portion::Portion};
+use super::{frames_in::FramesIn, gate::Due, info::ConnInfo, linger, portion::Portion};
 use crate::socket;
 
 /// What is read at once when a request begins; most heads fit.
@@ -50,6 +50,8 @@ pub struct Conn {
     pub(super) gathered: Vec<u8>,
     /// Frames are written to it, and those of one turn leave together.
     pub(super) framed: bool,
+    /// The frames that have come, where frames do.
+    frames_in: Option<Box<FramesIn>>,
     /// A frame was written since the last flush that another flush comes after, in the same turn.
     pub(super) amid: bool,
     /// Bytes read since the current request began.
@@ -75,6 +77,7 @@ impl Conn {
             portion: Portion::Rest,
             gathered: Vec::new(),
             framed: false,
+            frames_in: None,
             amid: false,
             taken: 0,
             head_due: None,
@@ -112,6 +115,7 @@ impl Conn {
     /// the connection sees in [`ConnInfo::is_unflushed`] that it has yet to come.
     pub(super) fn begin_frames(&mut self) {
         self.framed = true;
+        self.frames_in = Some(Box::new(FramesIn::new()));
     }
 
     /// Whether anything but the request's head was read: a body, or the beginning of the next request.
@@ -208,6 +212,12 @@ impl Conn {
 
     /// How many bytes of those that come next the reader gets now.
     pub(super) fn portion_of(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(frames) = &mut self.frames_in {
+            return match frames.look(bytes, self.info.told_so_far().0) {
+                true => Ok(bytes.len()),
+                false => Err(io::Error::new(io::ErrorKind::InvalidData, "too many frames of no use")),
+            };
+        }
         if self.info.has_head() {
             self.portion.head_is_read(self.info.is_chunked());
         }

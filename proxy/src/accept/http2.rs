@@ -8,8 +8,10 @@ use std::{
     time::Duration,
 };
 
+use http::{Method, StatusCode, header};
 use pingora::{
     apps::HttpServerApp,
+    http::ResponseHeader,
     protocols::{
         Digest, Stream,
         http::{
@@ -165,6 +167,15 @@ async fn long_stream<A>(app: &Arc<A>, session: Box<Http2Session>, drain: &Shutdo
 where
     A: HttpServerApp + Send + Sync + 'static,
 {
+    let mut session = session;
+    if session.req_header().method == Method::CONNECT {
+        // The library would answer so too, in its own name.
+        if let Ok(mut head) = ResponseHeader::build(StatusCode::METHOD_NOT_ALLOWED, Some(1)) {
+            let _ = head.insert_header(header::CONTENT_LENGTH, 0);
+            let _ = session.write_response_header(Box::new(head), true);
+        }
+        return;
+    }
     let session = ServerSession::new_http2(*session);
     tokio::select! {
         _ = CONNECTION.scope(info.clone(), app.process_new_http(session, drain)) => {}

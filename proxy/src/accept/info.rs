@@ -262,6 +262,11 @@ impl ConnInfo {
         self.linger.load(Ordering::Relaxed) || self.head_outcome() == HeadOutcome::Refused
     }
 
+    /// Whether what is written is the library's refusal of a head that it could not read.
+    pub(super) fn is_refused(&self) -> bool {
+        self.head_outcome() == HeadOutcome::Refused
+    }
+
     /// The status of the library's refusal, where that is how the last request's head ended.
     pub(super) fn refused_with(&self) -> u16 {
         self.refused_with.load(Ordering::Relaxed)

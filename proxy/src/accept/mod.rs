@@ -5,6 +5,7 @@
 //! connection, and stops by sleeping. This one bounds all of it, and its drain ends as soon as nothing runs.
 
 mod conn;
+mod frames_in;
 mod gate;
 mod http2;
 mod info;

@@ -104,6 +104,13 @@ impl AsyncWrite for Conn {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         self.info.is_written_to(bufs.first().map(|buf| &buf[..]).unwrap_or_default());
+        if let (true, [refusal]) = (self.info.is_refused(), bufs)
+            && let Some((before, after)) = around_server(refusal)
+        {
+            self.gathered.extend_from_slice(before);
+            self.gathered.extend_from_slice(after);
+            return Poll::Ready(Ok(refusal.len()));
+        }
         if let (true, Some(first)) = (self.info.keeps_date(), bufs.first()) {
             let this = &mut *self;
             let before = this.gathered.len();
@@ -174,6 +181,13 @@ impl AsyncWrite for Conn {
             Io::Gone => Poll::Ready(Ok(())),
         }
     }
+}
+
+/// What stands around the line by which the library names itself where it refuses what it cannot read.
+fn around_server(head: &[u8]) -> Option<(&[u8], &[u8])> {
+    const LINE: &[u8] = b"\r\nServer: Pingora";
+    let at = memchr::memmem::find(head, LINE)?;
+    Some((&head[..at], &head[at + LINE.len()..]))
 }
 
 #[cfg(test)]

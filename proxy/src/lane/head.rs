@@ -13,7 +13,7 @@ use pingora::{
 
 use crate::{
     framing::digits,
-    front::head::{COUNTABLE, FRAMING_FOLDED, is_authority},
+    front::head::{COUNTABLE, FRAMING_FOLDED, is_authority, is_padded},
 };
 
 /// Headers of a plain request at most; who sends more is read by the library.
@@ -151,6 +151,7 @@ pub fn is_plain(request: &RequestHeader) -> bool {
         && request.headers.len() <= MOST
         && request.headers.iter().all(|(name, value)| {
             visible(value.as_bytes())
+                && !is_padded(value)
                 && match *name {
                     header::HOST | header::CONNECTION | header::CONTENT_LENGTH => false,
                     header::ACCEPT => !holds(value.as_bytes(), b"event-stream"),
