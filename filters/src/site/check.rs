@@ -72,10 +72,11 @@ impl Walk<'_> {
             return;
         }
         let finding = self.found.mistake(entry.line, trail, "unknown key");
-        match near {
-            Some(near) => finding.hint(format!("did you mean \"{near}\"?")),
+        match (near, the_other_way_round(trail)) {
+            (Some(near), _) => finding.hint(format!("did you mean \"{near}\"?")),
+            (None, Some(other)) => finding.hint(format!("did you mean {other}?")),
             // A key that slipped below another table's header is the usual reason.
-            None => match homes(&entry.key).as_slice() {
+            (None, None) => match homes(&entry.key).as_slice() {
                 [] => {}
                 homes => finding.hint(format!("it belongs to {}", homes.join(" or "))),
             },
@@ -208,6 +209,15 @@ fn coerce(kind: &Kind, item: &mut Item) {
 /// A key's path as TOML writes it: `a[1].b` is `a.b`.
 fn without_counts(path: &str) -> String {
     path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect()
+}
+
+/// `listen.admin` where somebody wrote `admin.listen`: a table of the second name that knows the first as a key.
+fn the_other_way_round(trail: &Trail) -> Option<String> {
+    let Trail::Key(Trail::Key(Trail::Top, table), key) = *trail else { return None };
+    match ROOT.key(key)?.kind {
+        Kind::Sub(other) if other.key(table).is_some() => Some(format!("{key}.{table}")),
+        _ => None,
+    }
 }
 
 /// The tables at the top of the file that know this key.

@@ -85,6 +85,9 @@ fn what_cannot_be_read_is_unreadable() {
 fn closed_tables_are_closed_and_open_ones_publish_what_they_do_not_know() {
     refuses("[contetn]\n", ":3: contetn: unknown key; did you mean \"content\"?");
     refuses("[content]\nurl = 'x'\n", "it belongs to [upstream] or [store] or [harness]");
+    refuses("[admin]\nlisten = '127.0.0.1:9901'\n", "admin.listen: unknown key; did you mean listen.admin?");
+    refuses("[agtp]\nlisten = '127.0.0.1:4480'\n", "agtp.listen: unknown key; did you mean listen.agtp?");
+    refuses("[health]\nupstream = '/'\n", "health: unknown key");
     refuses("zzz = 1\n", "upstream.zzz: unknown key");
     refuses("[auth]\nscopes = []\n", "auth.scopes: unknown key");
     refuses("[confirmation]\nrequired = true\n", "confirmation: unknown key");
