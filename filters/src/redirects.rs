@@ -4,6 +4,7 @@
 //! with its own port. Such an address leads visitors past the proxy or nowhere. `upstream.rewrite_redirects`.
 
 use http::{HeaderName, header};
+use memchr::memchr3_iter;
 
 use crate::site::UpstreamUrl;
 
@@ -153,8 +154,15 @@ impl<'a> Addresses<'a> {
 
 /// Whether a value may name an upstream at all; a quick look that may say yes too often.
 pub fn may_name(upstreams: &[UpstreamUrl], value: &[u8]) -> bool {
-    let holds = |what: &[u8]| value.windows(what.len()).any(|part| part.eq_ignore_ascii_case(what));
-    upstreams.iter().any(|upstream| holds(upstream.host.as_bytes()) || holds(format!(":{}", upstream.port).as_bytes()))
+    let begins =
+        |at: usize, what: &[u8]| value[at..].get(..what.len()).is_some_and(|part| part.eq_ignore_ascii_case(what));
+    upstreams.iter().any(|upstream| {
+        let (host, mut port) = (upstream.host.as_bytes(), itoa::Buffer::new());
+        let port = port.format(upstream.port).as_bytes();
+        let first = host.first().copied().unwrap_or(b':');
+        memchr3_iter(b':', first.to_ascii_lowercase(), first.to_ascii_uppercase(), value)
+            .any(|at| begins(at, host) || value[at] == b':' && begins(at + 1, port))
+    })
 }
 
 impl<'v> Absolute<'v> {

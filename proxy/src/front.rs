@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 mod after;
+pub(crate) mod answer_head;
 pub mod behind;
 pub(crate) mod call;
 pub(crate) mod ctx;
@@ -29,7 +30,7 @@ use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, chain::Chains, desk::Kept};
 use http::{Method, StatusCode, Version, header};
 use pingora::{
-    Error, ErrorType, Result,
+    Error, Result,
     http::{RequestHeader, ResponseHeader},
     modules::http::HttpModules,
     protocols::Digest,
@@ -44,7 +45,6 @@ use crate::{
     access::AccessLog,
     admin::metrics::Metrics,
     answer,
-    framing::answer::MOST_INTERIM,
     live::Live,
     outbound::Outbound,
     process::Processes,
@@ -113,12 +113,7 @@ impl ProxyHttp for Front {
             connection.head_is_read(session.as_http1().map_or(0, |_| session.to_h1_raw().len()), chunked);
         }
         if session.req_header().version == Version::HTTP_2 {
-            for (name, values) in head::trimmed(&session.req_header().headers) {
-                session.req_header_mut().remove_header(&name);
-                for value in values {
-                    session.req_header_mut().append_header(name.clone(), value)?;
-                }
-            }
+            answer_head::trim_request(session.req_header_mut())?;
         }
         ctx.trace = self.traces.as_ref().map(|traces| {
             let head = session.req_header();
@@ -292,41 +287,24 @@ impl ProxyHttp for Front {
             // A head is here. What does not come with it may wait for that to be acknowledged.
             sys::acknowledge(socket);
         }
+        ctx.interim += usize::from(response.status.is_informational());
+        let asked = session.is_upgrade_req().then(|| &session.req_header().headers);
+        answer_head::check_interim(response, ctx.interim, asked).map_err(Error::into_up)?;
         if response.status == StatusCode::SWITCHING_PROTOCOLS {
-            if !session.is_upgrade_req() {
-                let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
-                return Err(e.into_up());
-            }
-            if !head::switches_as_asked(&session.req_header().headers, &response.headers) {
-                let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 with another protocol than was asked for");
-                return Err(e.into_up());
-            }
             // From here on either side may be silent.
             ctx.abandon_timer = None;
             session.set_read_timeout(Some(LONG_LIVED));
         }
-        if response.version == Version::HTTP_2 {
-            for (name, values) in head::trimmed(&response.headers) {
-                response.remove_header(&name);
-                for value in values {
-                    response.append_header(name.clone(), value)?;
-                }
-            }
-        }
+        answer_head::trim_response(response)?;
         if response.status.is_informational() {
             ctx.wants_body |= response.status == StatusCode::CONTINUE;
-            ctx.interim += 1;
-            if ctx.interim > MOST_INTERIM {
-                let e = Error::explain(ErrorType::InvalidHTTPHeader, "more interim answers than are taken");
-                return Err(e.into_up());
-            }
-            return head::end_hop(response, &session.req_header().method, false).map_err(Error::into_up);
+            return answer_head::end_hop(response, &session.req_header().method, false).map_err(Error::into_up);
         }
         ctx.abandon_timer = None;
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
         // The library passes them on from frames to frames, and over anywhere else.
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
-        head::end_hop(response, &session.req_header().method, has_trailers).map_err(Error::into_up)?;
+        answer_head::end_hop(response, &session.req_header().method, has_trailers).map_err(Error::into_up)?;
         self.head_arrived(session, ctx, response);
         let running = ctx.running(&self.live);
         if let Some(addresses) = address::addresses(session.req_header(), ctx.connection.as_deref(), &running) {

@@ -19,7 +19,7 @@ use pingora::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-use super::{Front, address, ctx::Ctx, head};
+use super::{Front, address, answer_head, ctx::Ctx, head};
 use crate::{
     answer::is_bodiless,
     live::Running,
@@ -142,7 +142,7 @@ impl Site for Fetching<'_> {
             span.got(answered.as_ref().map(|(head, _)| head.status.as_u16()).ok_or("unreachable"));
         }
         let (mut head, body) = answered?;
-        head::end_hop(&mut head, &Method::GET, false).ok()?;
+        answer_head::end_hop(&mut head, &Method::GET, false).ok()?;
         if let Some(addresses) = &self.addresses {
             address::rename(&mut head, addresses).ok()?;
         }

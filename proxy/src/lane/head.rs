@@ -13,7 +13,10 @@ use pingora::{
 
 use crate::{
     framing::digits,
-    front::head::{COUNTABLE, FRAMING_FOLDED, is_authority, is_padded},
+    front::{
+        answer_head::is_padded,
+        head::{COUNTABLE, FRAMING_FOLDED, is_authority},
+    },
 };
 
 /// Headers of a plain request at most; who sends more is read by the library.

@@ -13,8 +13,8 @@ use super::{
     reply::{Reply, To},
 };
 use crate::{
-    framing::answer::{Body, MOST_INTERIM},
-    front::{Front, address, ctx::Ctx, head as front_head},
+    framing::answer::Body,
+    front::{Front, address, answer_head, ctx::Ctx},
     live::Running,
     rewrite::{self, Asked, PageBody},
     upstream::{Backend, Head, Plain, Site, UNRESOLVED},
@@ -93,18 +93,12 @@ impl<'r> Relay<'_, 'r> {
                 () = reply.gone() => return Err(left()),
             };
             match head.status.as_u16() {
-                101 => {
-                    let e = Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
-                    return Err(e.into_up());
-                }
                 100..=199 => {
                     interim += 1;
-                    if interim > MOST_INTERIM {
-                        let e = Error::explain(ErrorType::InvalidHTTPHeader, "more interim answers than are taken");
-                        return Err(e.into_up());
-                    }
                     let mut head = head.whole(true).map_err(Error::into_up)?;
-                    front_head::end_hop(&mut head, &self.sent.request.method, false).map_err(Error::into_up)?;
+                    // Who asks for an upgrade is the library's.
+                    answer_head::check_interim(&head, interim, None).map_err(Error::into_up)?;
+                    answer_head::end_hop(&mut head, &self.sent.request.method, false).map_err(Error::into_up)?;
                     Box::pin(reply.interim(&head)).await?;
                 }
                 _ => return Ok(head),
@@ -132,7 +126,7 @@ impl<'r> Relay<'_, 'r> {
             return Ok(());
         }
         let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
-        front_head::end_hop(&mut head, method, false).map_err(Error::into_up)?;
+        answer_head::end_hop(&mut head, method, false).map_err(Error::into_up)?;
         if let Some(addresses) = address::addresses(request, self.ctx.connection.as_deref(), self.running) {
             address::rename(&mut head, &addresses)?;
         }
