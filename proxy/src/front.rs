@@ -45,6 +45,7 @@ use crate::{
     access::AccessLog,
     admin::metrics::Metrics,
     answer,
+    framing::answer::Body,
     live::Live,
     outbound::Outbound,
     process::Processes,
@@ -283,7 +284,9 @@ impl ProxyHttp for Front {
         response: &mut ResponseHeader,
         ctx: &mut Ctx,
     ) -> Result<()> {
-        if let (Some(socket), true) = (ctx.upstream_socket, response.version < Version::HTTP_2) {
+        // A connection of HTTP/2 carries other requests too.
+        let socket = ctx.upstream_socket.filter(|_| response.version < Version::HTTP_2);
+        if let Some(socket) = socket {
             // A head is here. What does not come with it may wait for that to be acknowledged.
             sys::acknowledge(socket);
         }
@@ -298,14 +301,21 @@ impl ProxyHttp for Front {
         answer_head::trim_response(response)?;
         if response.status.is_informational() {
             ctx.wants_body |= response.status == StatusCode::CONTINUE;
-            return answer_head::end_hop(response, &session.req_header().method, false).map_err(Error::into_up);
+            return answer_head::end_hop(response, &session.req_header().method, false)
+                .map(drop)
+                .map_err(Error::into_up);
         }
         ctx.abandon_timer = None;
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
         // The library passes them on from frames to frames, and over anywhere else.
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
-        answer_head::end_hop(response, &session.req_header().method, has_trailers).map_err(Error::into_up)?;
-        self.head_arrived(session, ctx, response);
+        let method = &session.req_header().method;
+        let framing = answer_head::end_hop(response, method, has_trailers).map_err(Error::into_up)?;
+        if let (Some(socket), Body::Absent, false) = (socket, framing.body, framing.keeps) {
+            // What the site sends besides would be the next answer on it.
+            early_answer::retire(socket);
+        }
+        self.head_arrived(session, ctx, response, framing.body);
         let running = ctx.running(&self.live);
         if let Some(addresses) = address::addresses(session.req_header(), ctx.connection.as_deref(), &running) {
             address::rename(response, &addresses)?;

@@ -7,7 +7,7 @@ use pingora::{
 };
 
 use super::head::nominated;
-use crate::framing::answer::{self, MOST_INTERIM, reframe};
+use crate::framing::answer::{self, Framing, MOST_INTERIM, reframe};
 
 /// Whether an interim answer may go on. `count`: how many the request has been given, this one included; `asked`: the
 /// request, where it asks for an upgrade.
@@ -69,18 +69,19 @@ pub fn trim_response(response: &mut ResponseHeader) -> Result<()> {
     Ok(())
 }
 
-/// Removes from a response what belongs to one hop only, and leaves one framing. An upgrade keeps its handshake.
+/// Removes from a response what belongs to one hop only, and leaves one framing, which it gives back. An upgrade keeps its
+/// handshake.
 /// `has_trailers`: they are passed on; where they are not, nobody is to wait for what announces them.
 ///
 /// # Errors
 ///
 /// Where the response could be framed in more than one way.
-pub fn end_hop(response: &mut ResponseHeader, method: &Method, has_trailers: bool) -> Result<()> {
+pub fn end_hop(response: &mut ResponseHeader, method: &Method, has_trailers: bool) -> Result<Framing> {
     let framing = answer::of(method, response.status, response.version, &response.headers)
         .map_err(|why| Error::explain(ErrorType::InvalidHTTPHeader, why))?;
     reframe(response, framing.body)?;
     if response.status == StatusCode::SWITCHING_PROTOCOLS {
-        return Ok(());
+        return Ok(framing);
     }
     let nominated: Vec<HeaderName> = nominated(&response.headers)
         // What frames the response is not for a site to take away.
@@ -95,7 +96,7 @@ pub fn end_hop(response: &mut ResponseHeader, method: &Method, has_trailers: boo
     if !has_trailers && response.headers.contains_key(header::TRAILER) {
         response.remove_header(&header::TRAILER);
     }
-    Ok(())
+    Ok(framing)
 }
 
 const HOP_BY_HOP: [HeaderName; 4] = [

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{Method, Version, header};
+use http::{Method, Version};
 use nix::sys::socket::{Shutdown, shutdown};
 use pingora::{
     Error, ErrorSource, ErrorType, Result,
@@ -25,7 +25,7 @@ use super::{
     Front,
     ctx::{AbandonTimer, Ctx, Over},
 };
-use crate::{answer::is_bodiless, framing::announced};
+use crate::framing::answer::Body;
 
 /// How long a client over HTTP/2 may stay silent before its stream is reset: the library reads such bodies without a
 /// deadline.
@@ -41,13 +41,13 @@ pub(super) struct Unaccounted {
 
 impl Front {
     /// Call this once the answer's head has been read.
-    pub(super) fn head_arrived(&self, session: &mut Session, ctx: &mut Ctx, response: &ResponseHeader) {
+    pub(super) fn head_arrived(&self, session: &mut Session, ctx: &mut Ctx, response: &ResponseHeader, body: Body) {
         ctx.status = response.status.as_u16();
         if response.version == Version::HTTP_2 {
             // Other requests share the connection, and each stream ends by itself.
             ctx.upstream_socket = None;
         }
-        if ends_with_head(&session.req_header().method, response) {
+        if matches!(body, Body::Absent | Body::Length(0)) {
             self.answer_ended(session, ctx);
         }
     }
@@ -59,7 +59,7 @@ impl Front {
         }
         if session.is_body_done() {
             if ctx.sends_body && !shows_body_was_read(&session.req_header().method, ctx.status) {
-                retire(ctx.upstream_socket);
+                ctx.upstream_socket.map_or((), retire);
             }
             return;
         }
@@ -89,11 +89,9 @@ fn shows_body_was_read(method: &Method, status: u16) -> bool {
 
 /// Makes a connection to the site one that carries no other request. The library keeps it for a moment at most: it finds
 /// the connection closed. A request that gets it meanwhile cannot send its head, and is sent on another connection.
-fn retire(socket: Option<RawFd>) {
-    if let Some(socket) = socket {
-        // It fails only where the site has closed the connection already.
-        let _ = shutdown(socket, Shutdown::Both);
-    }
+pub(super) fn retire(socket: RawFd) {
+    // It fails only where the site has closed the connection already.
+    let _ = shutdown(socket, Shutdown::Both);
 }
 
 /// Refuses to send up what the client sent after the site's answer, the end of its request included.
@@ -121,11 +119,4 @@ impl Drop for Ctx {
         let running = self.running(&front.live);
         front.account(&over, self, &running);
     }
-}
-
-/// Whether an answer is whole with its head (RFC 9112 §6.3).
-fn ends_with_head(method: &Method, response: &ResponseHeader) -> bool {
-    *method == Method::HEAD
-        || is_bodiless(response.status)
-        || !response.headers.contains_key(header::TRANSFER_ENCODING) && announced(&response.headers) == Some(0)
 }
