@@ -1,5 +1,7 @@
 //! Promise: an agent endpoint is ours in every spelling; the site behind us sees none of them.
 
+mod generated;
+
 use crate::support::page::PAGE;
 use crate::support::{Ask, Desk, Origin, Reply, Request, Setup, Tls, Via};
 
@@ -127,7 +129,9 @@ async fn spellings_of_the_sites_own_paths_pass_exactly_as_written() {
         "/.well-known/agent.jsonx",
         "/.well-known/agent",
         "/x/.well-known/agent.json",
-        "/%252ewell-known/agent.json",
+        "/Search/Agent.JSON",
+        "/100%/a:b/~me",
+        "/caf%C3%A9/%E6%97%A5.",
         "/search?q=/.well-known/agent.json",
         "/a?b?c",
     ] {

@@ -1,9 +1,10 @@
 //! Where agents are answered: every path that is Frontdesk's, whatever its spelling.
 //!
-//! A request whose canonical path is one of these is never passed to the site (decision 16): it is answered, or told
-//! what would be. A path may have `{places}` (AICP §5.5), each in one segment.
+//! A request whose path a site could take for one of these is never passed to it (decision 16): it is answered where it
+//! is spelled exactly, else it is 404. A path may have `{places}` (AICP §5.5), each in one segment.
 
 mod routes;
+mod tree;
 
 use std::sync::Arc;
 
@@ -143,7 +144,8 @@ impl Endpoint {
         };
         let spelled = target.split(['?', '#']).next().unwrap_or(target);
         if self.below {
-            return (spelled == canonical).then(Vec::new);
+            let is_below = || canonical.strip_prefix(&*path::canonical(&self.declared))?.strip_prefix('/');
+            return (spelled == canonical && is_below().is_some()).then(Vec::new);
         }
         if !declared.contains('{') {
             let plain = spelled.strip_suffix('/').filter(|_| self.slashed).unwrap_or(spelled);

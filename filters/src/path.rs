@@ -1,11 +1,51 @@
 //! The one path function: every decision about a path is made on its canonical form (decision 16).
 //!
 //! A site behind us may fold `//`, `%2e` or a backslash in its own way; whatever spelling reaches one of our
-//! endpoints there must be recognised as that endpoint here, or it would slip past us to the site.
+//! endpoints there must be recognised as that endpoint here, or it would slip past us to the site. For that a path has a
+//! second form, which goes as far as any site might ([`folded`]).
+
+mod folded;
+mod unfold;
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
+
+pub(crate) use folded::{Folded, folded_segment, is_short_for};
+
+/// A request's path in its forms.
+#[derive(Debug, Clone)]
+pub(crate) struct Path<'t> {
+    /// As it was sent, query included.
+    pub(crate) target: &'t str,
+    pub(crate) canonical: Cow<'t, str>,
+    /// `None`: the canonical form is the folded one too.
+    pub(crate) folded: Option<Folded>,
+}
+
+impl<'t> Path<'t> {
+    /// Of a request's target.
+    pub(crate) fn of(target: &'t str) -> Self {
+        let path = without_query(target);
+        let folded = is_folded_differently(path).then(|| Folded::of(path));
+        Self { target, canonical: canonical(path), folded }
+    }
+
+    /// Whether it takes segments away (`..`) in a way that nobody can follow for every site.
+    pub(crate) fn is_tangled(&self) -> bool {
+        self.folded.as_ref().is_some_and(Folded::is_tangled)
+    }
+}
+
+/// Whether the folded form of a path may be another than its canonical one. One pass over the bytes, no allocation.
+fn is_folded_differently(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        b'.' => matches!(bytes.get(at + 1), None | Some(b'/')),
+        b'%' | b'\\' | b';' | b':' | b'~' | b'A'..=b'Z' | 0..=b' ' | 0x7f.. => true,
+        _ => false,
+    })
+}
 
 /// The canonical form of a request path: percent-decoded once, backslashes as slashes, `;parameters` cut from each
 /// segment and blanks from its end, empty, `.` and `..` segments collapsed, no trailing slash (but for the root), query and fragment cut.

@@ -74,7 +74,7 @@ async fn firewall_never_touches_what_people_get() {
 }
 
 /// Thirty ways and more to ask for what is hidden.
-const HIDDEN: [&str; 36] = [
+const HIDDEN: [&str; 49] = [
     "/.ai/handoff/STATUS.md",
     "/.ai",
     "/.ai/",
@@ -111,6 +111,19 @@ const HIDDEN: [&str; 36] = [
     "/handoff.LOCK/",
     "/pii-allowlist.json",
     "/%70ii-allowlist.json;v=1",
+    "/docs/.ai/../x",
+    "/.aiignore%3f",
+    "/.aiignore%23",
+    "/.aiignore%253fx",
+    "/%c0%aeaiignore",
+    "/%u002eaiignore",
+    "/.ai%e2%80%8cignore",
+    "/.aiigno%c2%adre",
+    "/HANDOFF.loc%e2%84%aa",
+    "/%ef%bc%8eaiignore",
+    "/AIIGNO~1",
+    "/HANDOF~1.LOC",
+    "/PII-AL~1.JSO",
 ];
 
 #[tokio::test]

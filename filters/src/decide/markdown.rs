@@ -14,7 +14,8 @@ use crate::{
     firewall::blocked,
     limits::Counted,
     page::markdown::{self, By, Written},
-    path, problem,
+    path::Path,
+    problem,
     reply::Reply,
     state::{Amount, Away},
 };
@@ -55,7 +56,7 @@ impl Desk<'_> {
         if pages.iter().any(|page| self.snapshot.excludes(page) || self.snapshot.hides(page)) {
             pages.clear();
         }
-        pages.retain(|page| endpoints.find(page, &path::canonical(page), &http::Method::GET).is_none());
+        pages.retain(|page| endpoints.find(&Path::of(page), &http::Method::GET).is_none());
         let nothing = || own.map(|reply| Made::of(Decision::Answer(reply), "nothing"));
         if pages.is_empty() {
             return nothing();

@@ -29,7 +29,8 @@ use crate::{
     fault::{Fault, Refusal},
     harness::Harness,
     limits::{Counted, Held, Near, store_away},
-    path, problem,
+    path::Path,
+    problem,
     reply::Reply,
     serve::{About, Serve, Serving},
     site::{AcceptAnswer, Snapshot},
@@ -104,20 +105,20 @@ impl From<Reply> for Says {
 
 /// Decides by the request's head alone. Only the counters may be waited for.
 pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
-    let canonical = path::canonical(request.target);
+    let path = Path::of(request.target);
     let desk = Desk { snapshot, counters, request, serve: None };
     if let Some(spoken) = &snapshot.spoken
         && spoken.claims(request.method, request.headers)
     {
         return Box::pin(desk.spoken(spoken)).await;
     }
-    match snapshot.endpoints.find(request.target, &canonical, request.method) {
+    match snapshot.endpoints.find(&path, request.method) {
         Some(endpoint) => {
             let serve = endpoint.server(request.method).flatten();
             let about = serve.as_ref().and_then(|serve| serve.about());
-            Decided { about, ..Desk { serve: serve.as_deref(), ..desk }.endpoint(endpoint, &canonical).await }
+            Decided { about, ..Desk { serve: serve.as_deref(), ..desk }.endpoint(endpoint, &path.canonical).await }
         }
-        None => desk.page().await,
+        None => desk.page(&path).await,
     }
 }
 
@@ -182,8 +183,8 @@ impl Desk<'_> {
     }
 
     /// Anything else: it passes, unless the operator counts that too, or the manifest is asked for in its place.
-    async fn page(&self) -> Decided {
-        if self.snapshot.hides(self.request.target) {
+    async fn page(&self, path: &Path<'_>) -> Decided {
+        if path.is_tangled() || self.snapshot.hides_path(path) {
             let refusal = Refusal { reason: "hidden", ..Fault::NotFound.into() }.saying("There is nothing here.");
             let told = self.told(Caller::at(self.request.address), Err(refusal.into()), problem::reply, None);
             return Decided { agents: false, ..told };

@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn it_has_the_type_of_its_rfc() {
         let snapshot = snapshot("", Occupied::default());
-        let endpoint = snapshot.endpoints.find(PATH, PATH, &Method::HEAD).unwrap();
+        let endpoint = snapshot.endpoints.find(&crate::path::Path::of(PATH), &Method::HEAD).unwrap();
         let reply = endpoint.published().unwrap().respond(&Method::HEAD, &HeaderMap::new()).unwrap();
         let kind = reply.headers.iter().find(|(name, _)| name == "content-type").unwrap();
         assert_eq!(kind.1, MEDIA_TYPE);

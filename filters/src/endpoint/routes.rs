@@ -1,77 +1,102 @@
 //! Which endpoint a path belongs to, however many there are: a step for each segment.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use http::Method;
 
-use super::{Endpoint, What, place};
-use crate::path;
+use super::{Endpoint, What, place, tree::Node};
+use crate::path::{self, Path, folded_segment};
 
 /// Every endpoint, by canonical path.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoints {
-    exact: HashMap<String, Endpoint, RandomState>,
+    all: Vec<Endpoint>,
+    exact: HashMap<String, usize, RandomState>,
     /// Paths with places.
     templates: Node,
-    below: Vec<(String, Endpoint)>,
-}
-
-/// What may follow the segments so far.
-#[derive(Debug, Clone, Default)]
-struct Node {
-    endpoint: Option<Box<Endpoint>>,
-    literal: HashMap<String, Node, RandomState>,
-    /// A segment with a place: what stands before it and after it.
-    places: Vec<(String, String, Node)>,
+    below: Vec<(String, usize)>,
+    /// Every path again, folded: what a site could take for one of ours is ours.
+    folded: Node,
+    /// A path is declared in another form than its folded one.
+    declared_unfolded: bool,
 }
 
 impl Endpoints {
     /// Adds one. A path that is there already is called in one more way; a document stays what it is.
     pub(crate) fn add(&mut self, endpoint: Endpoint) {
-        let canonical = path::canonical(&endpoint.declared).into_owned();
-        if endpoint.below {
-            self.below.push((canonical, endpoint));
+        let path = Path::of(&endpoint.declared);
+        let next = self.all.len();
+        let folded: Vec<String> = segments(&path.canonical).map(folded_declared).collect();
+        let folded = self.folded.grow(&folded);
+        let there = if endpoint.below {
+            folded.below.get_or_insert(next);
+            self.below.push((path.canonical.clone().into_owned(), next));
             // Of two that fit, the nearer one.
             self.below.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
-        } else if canonical.contains('{') {
-            let segments: Vec<&str> = segments(&canonical).collect();
-            let node = self.templates.grow(&segments);
-            match &mut node.endpoint {
-                Some(there) => there.join(endpoint),
-                None => node.endpoint = Some(Box::new(endpoint)),
-            }
+            next
         } else {
-            match self.exact.get_mut(&canonical) {
-                Some(there) => there.join(endpoint),
-                None => drop(self.exact.insert(canonical, endpoint)),
+            folded.here.get_or_insert(next);
+            if path.canonical.contains('{') {
+                let segments: Vec<&str> = segments(&path.canonical).collect();
+                *self.templates.grow(&segments).here.get_or_insert(next)
+            } else {
+                *self.exact.entry(path.canonical.clone().into_owned()).or_insert(next)
             }
+        };
+        self.declared_unfolded |= path.folded.is_some();
+        match self.all.get_mut(there) {
+            Some(there) => there.join(endpoint),
+            None => self.all.push(endpoint),
         }
     }
 
-    /// The endpoint that a request belongs to.
-    pub(crate) fn find(&self, target: &str, canonical: &str, method: &Method) -> Option<&Endpoint> {
+    /// The endpoint that a request belongs to. One whose path is spelled in another way is found too: what is not spelled
+    /// exactly is nothing here, and it is nothing of the site's.
+    pub(crate) fn find(&self, path: &Path<'_>, method: &Method) -> Option<&Endpoint> {
+        let canonical = path.canonical.as_ref();
         let under = |prefix: &str| canonical.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'));
-        self.exact
+        let found = self
+            .exact
             .get(canonical)
-            .or_else(|| self.template(target, canonical))
-            .or_else(|| self.below.iter().find(|(prefix, _)| under(prefix)).map(|(_, e)| e))
-            .filter(|endpoint| !endpoint.yields || endpoint.takes(method))
+            .copied()
+            .or_else(|| self.templates.find(segments(canonical)))
+            .or_else(|| self.below.iter().find(|(prefix, _)| under(prefix)).map(|(_, index)| *index))
+            .or_else(|| self.find_folded(path));
+        found.and_then(|index| self.all.get(index)).filter(|endpoint| !endpoint.yields || endpoint.takes(method))
     }
 
-    /// By the canonical path; and by whatever else a site may take for its segments.
-    fn template(&self, target: &str, canonical: &str) -> Option<&Endpoint> {
-        if self.templates.literal.is_empty() && self.templates.places.is_empty() {
+    /// The endpoint that some site could take a path for.
+    fn find_folded(&self, path: &Path<'_>) -> Option<usize> {
+        let Some(folded) = &path.folded else {
+            let is_same = !self.declared_unfolded;
+            return if is_same { None } else { self.folded.find(segments(&path.canonical)) };
+        };
+        if folded.climbs() {
+            let pieces: Vec<&str> = folded.pieces().filter(|piece| *piece != "..").collect();
+            return self.folded.find_among(&pieces);
+        }
+        self.folded.find(folded.segments()).or_else(|| self.find_by_reading(path.target))
+    }
+
+    /// In a place of a path may stand what otherwise divides segments, or ends them.
+    fn find_by_reading(&self, target: &str) -> Option<usize> {
+        if self.templates.is_empty() {
             return None;
         }
-        let by_reading =
-            || path::readings(target).iter().find_map(|sent| self.templates.find(sent.iter().map(Cow::as_ref)));
-        self.templates.find(segments(canonical)).or_else(by_reading)
+        path::readings(target).into_iter().find_map(|sent| {
+            let folded = sent.into_iter().map(|segment| match folded_segment(&segment) {
+                nothing if nothing.is_empty() => segment.into_owned(),
+                folded => folded,
+            });
+            let folded: Vec<String> = folded.collect();
+            self.folded.find(folded.iter().map(String::as_str))
+        })
     }
 
     /// The paths of the documents, in order.
     pub fn documents(&self) -> Vec<&str> {
-        let mut paths: Vec<&str> = self.exact.values().filter_map(|e| Some(e.published()?.path.as_str())).collect();
+        let mut paths: Vec<&str> = self.all.iter().filter_map(|e| Some(e.published()?.path.as_str())).collect();
         paths.sort_unstable();
         paths
     }
@@ -86,38 +111,16 @@ impl Endpoint {
     }
 }
 
-impl Node {
-    fn grow(&mut self, segments: &[&str]) -> &mut Node {
-        let Some((first, rest)) = segments.split_first() else { return self };
-        let next = match place(first) {
-            None => self.literal.entry((*first).to_owned()).or_default(),
-            Some((before, _, after)) => {
-                let same = |(b, a, _): &(String, String, Node)| b == before && a == after;
-                let at = self.places.iter().position(same).unwrap_or_else(|| {
-                    self.places.push((before.to_owned(), after.to_owned(), Node::default()));
-                    self.places.len() - 1
-                });
-                &mut self.places[at].2
-            }
-        };
-        next.grow(rest)
-    }
-
-    /// What is written out is nearer than a place.
-    fn find<'p>(&self, mut rest: impl Iterator<Item = &'p str> + Clone) -> Option<&Endpoint> {
-        let Some(first) = rest.next() else { return self.endpoint.as_deref() };
-        let literal = self.literal.get(first).and_then(|node| node.find(rest.clone()));
-        literal.or_else(|| {
-            let fits = |before: &str, after: &str| {
-                first.len() > before.len() + after.len() && first.starts_with(before) && first.ends_with(after)
-            };
-            self.places.iter().filter(|(b, a, _)| fits(b, a)).find_map(|(_, _, node)| node.find(rest.clone()))
-        })
-    }
-}
-
 fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('/').filter(|segment| !segment.is_empty())
+}
+
+/// A declared segment, folded; the name of its place stays.
+fn folded_declared(segment: &str) -> String {
+    match place(segment) {
+        None => folded_segment(segment),
+        Some((before, name, after)) => format!("{}{{{name}}}{}", folded_segment(before), folded_segment(after)),
+    }
 }
 
 #[cfg(test)]
@@ -133,8 +136,7 @@ mod tests {
     }
 
     fn found(endpoints: &Endpoints, target: &str) -> Option<String> {
-        let canonical = path::canonical(target);
-        endpoints.find(target, &canonical, &Method::GET).map(|endpoint| endpoint.declared.clone())
+        endpoints.find(&Path::of(target), &Method::GET).map(|endpoint| endpoint.declared.clone())
     }
 
     #[test]
@@ -166,5 +168,56 @@ mod tests {
         assert_eq!(find("/a/b/q").as_deref(), Some("/a/b/{y}"));
         assert_eq!(find("/q/b/d").as_deref(), Some("/{z}/b/d"));
         assert_eq!(find("/q/b/e"), None);
+    }
+
+    #[test]
+    fn what_folds_to_an_endpoint_is_found() {
+        let endpoints = endpoints(&["/api/Holds", "/Records/{id}.json", "/a/b-long-name.aspx", "/v1/books:search"]);
+        for (target, expected) in [
+            ("/api/holds", Some("/api/Holds")),
+            ("/API/HOLDS", Some("/api/Holds")),
+            ("/api/Holds.", Some("/api/Holds")),
+            ("/api/hold%2573?x", Some("/api/Holds")),
+            ("/api/holds%3fx", Some("/api/Holds")),
+            ("/api/holds::$DATA", Some("/api/Holds")),
+            ("/api/x%3f/../holds", Some("/api/Holds")),
+            ("/api/..%5cx/../holds", Some("/api/Holds")),
+            ("/api//../holds", Some("/api/Holds")),
+            ("/api/%252e%252e/../holds", Some("/api/Holds")),
+            ("/records/1.JSON", Some("/Records/{id}.json")),
+            ("/RECORDS/1%2f2.json", Some("/Records/{id}.json")),
+            ("/Records/%e2%80%8b.json", Some("/Records/{id}.json")),
+            ("/x/..;/records/7.json", Some("/Records/{id}.json")),
+            ("/a/B-LONG~1.ASP", Some("/a/b-long-name.aspx")),
+            ("/V1/books:SEARCH", Some("/v1/books:search")),
+            ("/v1/books", None),
+            ("/v1/books:find", None),
+            ("/api", None),
+            ("/api/hold", None),
+            ("/api/holds/1", None),
+            ("/x/api/holds", None),
+            ("/holds/../api", None),
+            ("/records/.json", None),
+            ("/?q=/api/holds", None),
+        ] {
+            assert_eq!(found(&endpoints, target).as_deref(), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn what_is_below_is_found_folded_too() {
+        let mut endpoints = Endpoints::default();
+        endpoints.add(Endpoint::call("/tools", Method::GET, false, crate::problem::reply).below());
+        for (target, expected) in [
+            ("/tools/x", true),
+            ("/Tools/X", true),
+            ("/tools%255cx", true),
+            ("/x/../tools/..;/tools/y", true),
+            ("/tools", false),
+            ("/TOOLS", false),
+            ("/tools.x/y", false),
+        ] {
+            assert_eq!(found(&endpoints, target).is_some(), expected, "{target}");
+        }
     }
 }

@@ -3,50 +3,30 @@
 //! The origin's document root is often a repository. Whatever way a path is spelled in which a site could find such a
 //! file, it is not passed on.
 
-use crate::path;
+use crate::path::{Path, is_short_for};
 
 /// Names of files and folders, in small letters.
 const NAMES: [&str; 4] = [".ai", ".aiignore", "handoff.lock", "pii-allowlist.json"];
 
-/// How often a site behind another one could decode a path.
-const DECODED: usize = 3;
-
 /// Whether a request's target names something that is kept hidden, in any spelling.
 pub fn is_hidden(target: &str) -> bool {
-    // Nearly every path: none of the names can be in it, nor be spelled.
-    let bytes = target.as_bytes();
-    let plain = !bytes.iter().any(|byte| matches!(byte, b'%' | b'\\' | b';'));
-    if plain && !may_name(target) {
-        return false;
+    is_hidden_path(&Path::of(target))
+}
+
+/// The same, of a path that was read already. It is hidden wherever the name stands in it: what `..` takes away depends
+/// on the site.
+pub(crate) fn is_hidden_path(path: &Path<'_>) -> bool {
+    match &path.folded {
+        // Nearly every path.
+        None => path.canonical.split('/').any(|segment| NAMES.contains(&segment)),
+        Some(folded) => folded.pieces().any(is_name),
     }
-    let mut path = path::canonical(target).into_owned();
-    for _ in 0..DECODED {
-        if names(&path) {
-            return true;
-        }
-        if !path.contains('%') {
-            break;
-        }
-        path = path::canonical(&path).into_owned();
-    }
-    // What follows a semicolon, or is divided by a backslash, may be a part of the name.
-    path::readings(target).iter().any(|segments| segments.iter().any(|segment| is_name(segment)))
 }
 
-fn may_name(target: &str) -> bool {
-    let lower = |word: &[u8]| target.as_bytes().windows(word.len()).any(|window| window.eq_ignore_ascii_case(word));
-    lower(b".ai") || lower(b"handoff.lock") || lower(b"pii-allowlist.json")
-}
-
-fn names(path: &str) -> bool {
-    path.split('/').any(is_name)
-}
-
-/// A name, with what some file systems leave away at its end: dots, blanks, a stream.
+/// Whether a folded segment is one of the names, or what NTFS calls one for short; without a stream of its file.
 fn is_name(segment: &str) -> bool {
-    let name = segment.split([':', '\0', ';']).next().unwrap_or_default();
-    let name = name.trim_matches(|c: char| c == ' ' || c.is_control()).trim_end_matches(['.', ' ']);
-    NAMES.iter().any(|hidden| name.eq_ignore_ascii_case(hidden))
+    let name = segment.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+    NAMES.iter().any(|hidden| name == *hidden || is_short_for(name, hidden))
 }
 
 #[cfg(test)]
@@ -92,6 +72,20 @@ mod tests {
             "/x/..;/.ai/z",
             "/.ai%5cx",
             "/%5c.ai%5cx",
+            "/docs/.ai/../public",
+            "/.aiignore%3f",
+            "/.aiignore%23x",
+            "/.aiignore%253fx",
+            "/%c0%aeaiignore",
+            "/%u002eaiignore",
+            "/.ai%e2%80%8cignore",
+            "/.ai%c2%adignore",
+            "/.a\u{131}/x",
+            "/HANDOFF.loc\u{212a}",
+            "/.aiignore:x",
+            "/AIIGNO~1",
+            "/sub/AI~1/x",
+            "/HANDOF~1.LOC",
         ] {
             assert!(is_hidden(target), "{target}");
         }
@@ -110,7 +104,9 @@ mod tests {
             "/handoff.lock.html",
             "/.aiignore2",
             "/x/.ai.html",
-            "/docs/.ai/../public",
+            "/~ai/x",
+            "/ai~x",
+            "/docs%3f.air",
         ] {
             assert!(!is_hidden(target), "{target}");
         }

@@ -34,6 +34,7 @@ use escapes::Plain;
 pub use finding::{Finding, Kind, Rule};
 use finding::{Findings, Sure};
 pub use hide::is_hidden;
+pub(crate) use hide::is_hidden_path;
 pub use ignore::{Pattern, Wrong, patterns};
 pub(crate) use pass::header;
 pub use pass::{Flags, Form, Passed};

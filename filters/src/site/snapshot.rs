@@ -22,7 +22,8 @@ use crate::{
     harness::gateway,
     limits::{Policies, budget::Budgets},
     page::{Insertion, signals::Signals},
-    path, problem,
+    path::Path,
+    problem,
 };
 
 /// One configuration, compiled. A request takes one at its start and keeps it to its last byte. Nothing in it changes what is
@@ -152,18 +153,23 @@ impl Snapshot {
 impl Snapshot {
     /// What the endpoint that a request would reach is called: its path as it was declared, with its places unfilled.
     pub fn place(&self, method: &Method, target: &str) -> Option<&str> {
-        self.endpoints.find(target, &path::canonical(target), method).map(Endpoint::declared)
+        self.endpoints.find(&Path::of(target), method).map(Endpoint::declared)
     }
 
     /// How the endpoint that a request would reach says that it is refused.
     pub fn explain(&self, method: &Method, target: &str) -> Explain {
-        let endpoint = self.endpoints.find(target, &path::canonical(target), method);
+        let endpoint = self.endpoints.find(&Path::of(target), method);
         endpoint.map_or(problem::reply, |endpoint| endpoint.explain(method))
     }
 
     /// Whether a target is one of those that nobody is served, whoever asks.
     pub(crate) fn hides(&self, target: &str) -> bool {
-        self.settings.firewall.hide && firewall::is_hidden(target)
+        self.hides_path(&Path::of(target))
+    }
+
+    /// The same, of a path that was read already.
+    pub(crate) fn hides_path(&self, path: &Path<'_>) -> bool {
+        self.settings.firewall.hide && firewall::is_hidden_path(path)
     }
 
     /// Whether a target is one of those that nobody is to read in another form (`content.exclude`).
@@ -173,12 +179,12 @@ impl Snapshot {
 
     /// Whether a GET of a target is answered here, and not by the site.
     pub fn answers(&self, target: &str) -> bool {
-        self.hides(target) || self.endpoints.find(target, &path::canonical(target), &Method::GET).is_some()
+        self.hides(target) || self.endpoints.find(&Path::of(target), &Method::GET).is_some()
     }
 
     /// The document that is published at a path, in its first variant.
     pub(crate) fn document(&self, path: &str) -> Option<Bytes> {
-        let endpoint = self.endpoints.find(path, path, &http::Method::GET)?;
+        let endpoint = self.endpoints.find(&Path::of(path), &http::Method::GET)?;
         endpoint.published()?.variants.first().map(Variant::body)
     }
 

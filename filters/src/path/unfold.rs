@@ -1,0 +1,194 @@
+//! Undoes the encodings of a path until nothing changes, and maps each character to the plain one that a site could take
+//! it for.
+//!
+//! Covers percent-encoding (repeated, nested, `%uXXXX`), UTF-8 that is longer than needed, letters in other cases,
+//! compatibility forms (fullwidth, Kelvin sign, ligatures) and characters that nobody sees.
+
+use icu_normalizer::{ComposingNormalizerBorrowed, uts46::Uts46MapperBorrowed};
+
+/// A mapped character can complete a new escape (a fullwidth percent sign), so all of it runs again, at most so often.
+const ROUNDS: usize = 8;
+
+/// The plainest text that a path can stand for. NUL stays in it: for sites written in C it ends a path.
+pub(super) fn unfold(path: &str) -> String {
+    if path.is_ascii() && !path.contains('%') {
+        return plain_ascii(path);
+    }
+    let mut text = plain(&decode(path.as_bytes()));
+    for _ in 1..ROUNDS {
+        if !text.contains('%') {
+            break;
+        }
+        let next = plain(&decode(text.as_bytes()));
+        if next == text {
+            break;
+        }
+        text = next;
+    }
+    text
+}
+
+/// Replaces every escape, and every escape that appears by that. One pass: only what was written last can complete one.
+fn decode(path: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(path.len());
+    for byte in path {
+        decoded.push(*byte);
+        while replace_last_escape(&mut decoded) {}
+    }
+    decoded
+}
+
+/// Whether the bytes ended with an escape, which is replaced then.
+fn replace_last_escape(bytes: &mut Vec<u8>) -> bool {
+    if let Some(code) = code_after(bytes, b"%", 2) {
+        bytes.truncate(bytes.len() - 3);
+        bytes.extend(u8::try_from(code));
+        return true;
+    }
+    // What Microsoft's servers read.
+    let Some(code) = code_after(bytes, b"%u", 4).or_else(|| code_after(bytes, b"%U", 4)) else { return false };
+    bytes.truncate(bytes.len() - 6);
+    if let Some(character) = char::from_u32(code) {
+        bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+    true
+}
+
+/// The number in so many hex digits at the end of `bytes`, where `mark` stands before them.
+fn code_after(bytes: &[u8], mark: &[u8], digits: usize) -> Option<u32> {
+    let (rest, number) = bytes.split_at_checked(bytes.len().checked_sub(digits)?)?;
+    if !rest.ends_with(mark) {
+        return None;
+    }
+    number.iter().try_fold(0, |code, digit| Some(code * 16 + char::from(*digit).to_digit(16)?))
+}
+
+fn plain(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if text.is_ascii() => plain_ascii(text),
+        _ => plain_characters(bytes),
+    }
+}
+
+fn plain_ascii(text: &str) -> String {
+    text.chars().filter(|c| !is_dropped(*c)).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn plain_characters(bytes: &[u8]) -> String {
+    let (compatible, mapper) = (ComposingNormalizerBorrowed::new_nfkc(), Uts46MapperBorrowed::new());
+    let folded = characters(bytes).filter(|c| !is_dropped(*c)).flat_map(|c| {
+        let (first, second) = match c {
+            // In capitals they are I and SS.
+            'ı' | 'İ' => ('i', None),
+            'ß' | 'ẞ' => ('s', Some('s')),
+            other => (other, None),
+        };
+        [Some(first), second].into_iter().flatten()
+    });
+    // Compatibility forms first: some of them (two dots in one character) the mapping replaces with U+FFFD.
+    let compatible = compatible.normalize_iter(folded).collect::<Vec<char>>();
+    mapper
+        .map_normalize(compatible.into_iter())
+        .filter(|c| *c != char::REPLACEMENT_CHARACTER && !is_dropped(*c))
+        .collect()
+}
+
+/// Nobody sees it, and some site leaves it out: control characters but NUL, and what joins letters or keeps them apart.
+fn is_dropped(c: char) -> bool {
+    c != '\0' && (c.is_control() || matches!(c, '\u{200c}' | '\u{200d}'))
+}
+
+/// Characters, read as a careless decoder would: those that are longer than needed count, other bytes are left out.
+fn characters(bytes: &[u8]) -> impl Iterator<Item = char> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(first) = bytes.get(at) {
+            let (length, bits) = match first {
+                0..=0x7f => (1, u32::from(*first)),
+                0xc0..=0xdf => (2, u32::from(first & 0x1f)),
+                0xe0..=0xef => (3, u32::from(first & 0x0f)),
+                0xf0..=0xf7 => (4, u32::from(first & 0x07)),
+                _ => (0, 0),
+            };
+            let rest = bytes.get(at + 1..at + length).unwrap_or_default();
+            if length == 0 || rest.len() + 1 != length || rest.iter().any(|byte| byte & 0xc0 != 0x80) {
+                at += 1;
+                continue;
+            }
+            at += length;
+            let code = rest.iter().fold(bits, |code, byte| code << 6 | u32::from(byte & 0x3f));
+            if let Some(character) = char::from_u32(code) {
+                return Some(character);
+            }
+        }
+        None
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_a_word_unfolds_to_it() {
+        for spelling in [
+            "/holds",
+            "/HoLdS",
+            "/%68olds",
+            "/%2568olds",
+            "/%25%36%38olds",
+            "/%25252568olds",
+            "/%%36%38olds",
+            "/%u0068olds",
+            "/%U0068olds",
+            "/%u0025%36%38olds",
+            "/%c1%a8olds",
+            "/%e0%81%a8olds",
+            "/%f0%80%81%a8olds",
+            "/%c0%a568olds",
+            "/ｈolds",
+            "/ＨＯＬＤＳ",
+            "/％68olds",
+            "/hold%C5%BF",
+            "/ⓗolds",
+            "/𝐡olds",
+            "/ho\u{200b}lds",
+            "/ho\u{200c}lds",
+            "/ho%c2%adlds",
+            "/ho\u{feff}lds",
+            "/ho\u{fe0f}lds",
+            "/ho\u{202e}lds",
+            "/ho%01lds",
+            "/ho%09lds",
+            "/ho%fflds",
+            "/ho%ed%a0%80lds",
+        ] {
+            assert_eq!(unfold(spelling), "/holds", "{spelling}");
+        }
+        assert_eq!(unfold("/%E2%84%AAey"), "/key");
+        assert_eq!(unfold("/ﬁle%00.html"), "/file\0.html");
+        assert_eq!(unfold("/FILİS/Straße/ı"), "/filis/strasse/i");
+        assert_eq!(unfold("／a＼b？c；d．．e"), "/a\\b?c;d..e");
+    }
+
+    #[test]
+    fn other_words_stay_apart() {
+        for (path, plain) in [
+            ("/%zz/%2", "/%zz/%2"),
+            ("/100%", "/100%"),
+            ("/%E6%97%A5%E6%9C%AC", "/日本"),
+            ("/caf%C3%A9", "/café"),
+            ("/%u12", "/%u12"),
+            ("", ""),
+        ] {
+            assert_eq!(unfold(path), plain, "{path}");
+        }
+    }
+
+    /// The work grows with the length of a path and not with its square.
+    #[test]
+    fn a_long_path_of_nested_escapes_is_read_at_once() {
+        let nested = format!("/%{}68", "25".repeat(400_000));
+        assert_eq!(unfold(&nested), "/h");
+    }
+}
