@@ -3,7 +3,7 @@
 use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, api_key, assert_limited, assert_refused, converse, rate};
 use crate::support::signer::Bot;
-use crate::support::{Ask, Conn, Desk, Origin, Reply, Request, Setup, Tls, Via};
+use crate::support::{Ask, Conn, Desk, Origin, Reply, Request, Response, Setup, Tls, Via};
 
 const KEY: &str = "key-of-partner-a-4711";
 const OTHER: &str = "key-of-partner-b-0815";
@@ -77,6 +77,46 @@ async fn callers_with_a_bad_key_are_refused_at_agent_endpoints() {
         assert_refused(&desk.ask(Via::H1, by_key(Ask::get(path), "wrong")).await, path);
     }
     assert!(reasons.iter().all(|r| r.len() > 10), "a reason to act on: {reasons:?}");
+    assert_eq!(desk.ask(Via::H1, by_key(converse(), KEY)).await.status, LET_THROUGH);
+}
+
+/// Everything of an answer but its dates and ids.
+fn told_alike(response: &Response) -> (u16, String, Vec<(String, String)>) {
+    let differs = ["date", "x-request-id", "retry-after", "x-ratelimit-reset", "ratelimit"];
+    let fields = response.headers.0.iter().map(|(name, value)| (name.to_lowercase(), value.clone()));
+    (response.status, response.text(), fields.filter(|(name, _)| !differs.contains(&name.as_str())).collect())
+}
+
+#[tokio::test]
+async fn callers_that_guess_learn_nothing_beyond_the_limit() {
+    let (_origin, desk) = desk_with(|setup| setup.limits(&[("anonymous", "20/minute")])).await;
+    let statuses = desk.statuses((0..60).map(|n| by_key(converse(), &format!("guess-{n}")))).await;
+    assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 20, "{statuses:?}");
+    let text = |response: &Response| response.text().replace(char::is_numeric, "");
+    for via in [Via::H1, Via::H2Tls] {
+        let wrong = desk.ask(via, by_key(converse(), "guess")).await;
+        let right = desk.ask(via, by_key(converse(), KEY)).await;
+        assert_limited(&right, "ip", "the right key");
+        assert_eq!(text(&right), text(&wrong), "{via:?}");
+        let (right, wrong) = (told_alike(&right), told_alike(&wrong));
+        assert_eq!((right.0, &right.2), (wrong.0, &wrong.2), "{via:?}");
+    }
+    // Who presents nothing is not asked for a credential, and who comes from elsewhere has done nothing.
+    assert_eq!(desk.ask(Via::H1, converse()).await.status, LET_THROUGH);
+    let mut elsewhere = Conn::open_from(9, desk.ports.http).await;
+    assert_eq!(elsewhere.ask(&by_key(converse(), KEY)).await.status, LET_THROUGH);
+}
+
+#[tokio::test]
+async fn callers_that_guessed_are_heard_again_once_the_window_ends() {
+    let (_origin, desk) = desk_with(|setup| setup.limits(&[("anonymous", "3/second")])).await;
+    let mut locked = false;
+    for _ in 0..10 {
+        desk.statuses((0..4).map(|_| by_key(converse(), "guess"))).await;
+        locked |= desk.ask(Via::H1, by_key(converse(), KEY)).await.status == 429;
+    }
+    assert!(locked);
+    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     assert_eq!(desk.ask(Via::H1, by_key(converse(), KEY)).await.status, LET_THROUGH);
 }
 

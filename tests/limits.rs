@@ -181,7 +181,7 @@ async fn limits_count_pages_only_where_the_operator_says_so() {
 #[tokio::test]
 async fn limits_that_refuse_are_metered_by_reason_only() {
     const REJECTIONS: &str = "frontdesk_rejections_total";
-    let (_origin, setup) = setup(&[("anonymous", "1/minute")]).await;
+    let (_origin, setup) = setup(&[("anonymous", "2/minute")]).await;
     let setup = setup.set("listen", "trusted_proxies = [\"127.0.0.1/32\"]").tail(&api_key("partner-a", KEY, ""));
     let desk = setup.start().await;
     let from = |ask: Ask| ask.header("X-Forwarded-For", "203.0.113.77").header("AICP-Agent", "SomeClaim/1.0");
@@ -189,6 +189,7 @@ async fn limits_that_refuse_are_metered_by_reason_only() {
     assert_eq!(desk.ask(Via::H1, from(converse()).header("X-AHP-Key", "wrong-4711")).await.status, 401);
     let after_401 = desk.admin_get("/metrics").await.text();
     assert_eq!(desk.metric(REJECTIONS).await, Some(before + 1.0), "a 401");
+    assert_eq!(desk.statuses([from(converse()), from(converse())]).await, [LET_THROUGH; 2]);
     for _ in 0..3 {
         assert_eq!(desk.ask(Via::H1, from(converse())).await.status, 429);
     }

@@ -4,7 +4,7 @@ use http::HeaderValue;
 
 use super::{Decided, Desk};
 use crate::{
-    caller::{Caller, Once, Rejected},
+    caller::{Caller, Once, Proof, Rejected},
     dialect::Explain,
     fault::{Fault, REALM, Refusal},
     limits::{Held, Policies, store_away},
@@ -60,11 +60,15 @@ impl Unproven {
         policies: &'p Policies,
         counters: &dyn Counters,
         caller: &Caller,
+        now: u64,
     ) -> (Refusal, Option<(Held<'p>, Taken)>) {
         let refusal = self.refusal();
         // Nobody is to blame for what is not known.
-        let amount = if self.is_unknown() { Amount::NOTHING } else { Amount::ONE };
-        let held = policies.held_for_failure(caller);
+        let (held, amount) = match self {
+            _ if self.is_unknown() => (policies.held_for_nothing(caller), Amount::NOTHING),
+            Self::Rejected(_) => (policies.held_for_wrong(caller, now), Amount::ONE),
+            _ => (policies.held_for_nothing(caller), Amount::ONE),
+        };
         match held.take(counters, amount).await {
             Ok(taken) if taken.granted.is_none() => (held.exceeded(&taken), Some((held, taken))),
             Ok(taken) => (refusal, Some((held, taken))),
@@ -108,10 +112,23 @@ impl Desk<'_> {
             .then_some(Unproven::Anonymous)
     }
 
+    /// Refuses somebody with the right key while their address is presenting too many wrong credentials: they hear what
+    /// they would with a wrong one. Nobody guesses a token or a signature.
+    pub(super) async fn guessing(&self, caller: &Caller, explain: Explain) -> Option<Decided> {
+        if caller.proof != Proof::Key {
+            return None;
+        }
+        let policies = &self.snapshot.policies;
+        let (held, taken) = policies.guessing(self.counters, caller, self.request.now).await?;
+        let refusal = Err(held.exceeded(&taken).into());
+        Some(self.told(Caller::at(caller.address), refusal, explain, Some((&held, &taken))))
+    }
+
     /// Refuses somebody.
     pub(super) async fn unproven(&self, caller: Caller, unproven: Unproven, explain: Explain) -> Decided {
         let wants_keys = unproven.might_be_news();
-        let (refusal, standing) = unproven.counted(&self.snapshot.policies, self.counters, &caller).await;
+        let (refusal, standing) =
+            unproven.counted(&self.snapshot.policies, self.counters, &caller, self.request.now).await;
         let standing = standing.as_ref().map(|(held, taken)| (held, taken));
         Decided { wants_keys, ..self.told(caller, Err(refusal.into()), explain, standing) }
     }

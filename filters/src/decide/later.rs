@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue};
 
 use super::identity::Unproven;
 use crate::{
-    caller::Caller,
+    caller::{Caller, Proof},
     fault::Refusal,
     limits::{Counted, store_away},
     site::Snapshot,
@@ -45,12 +45,20 @@ pub(crate) async fn prove(
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let proven = match presented.map(|presented| snapshot.callers.also(caller, presented, now)) {
         None => None,
-        Some(Ok(proven)) => Some(proven),
-        Some(Err(why)) => return Err(refuse(snapshot, counters, caller, Unproven::Rejected(why)).await),
+        Some(Ok(proven)) => {
+            if proven.proof == Proof::Key
+                && let Some((held, taken)) = snapshot.policies.guessing(counters, &proven, now).await
+            {
+                let (refusal, standing) = (held.exceeded(&taken), held.fields(&taken));
+                return Err(Box::new(Disproved { refusal, standing, wants_keys: false }));
+            }
+            Some(proven)
+        }
+        Some(Err(why)) => return Err(refuse(snapshot, counters, caller, Unproven::Rejected(why), now).await),
     };
     let is_somebody = proven.as_ref().unwrap_or(caller).name.is_some();
     if !is_somebody && !snapshot.settings.policies.anonymous_access {
-        return Err(refuse(snapshot, counters, caller, Unproven::Anonymous).await);
+        return Err(refuse(snapshot, counters, caller, Unproven::Anonymous, now).await);
     }
     let Some(proven) = proven.filter(|proven| proven.subject != caller.subject) else {
         return Ok(Proven { caller: None, standing: Vec::new() });
@@ -69,8 +77,14 @@ pub(crate) async fn prove(
     }
 }
 
-async fn refuse(snapshot: &Snapshot, counters: &dyn Counters, caller: &Caller, unproven: Unproven) -> Box<Disproved> {
-    let (refusal, standing) = unproven.counted(&snapshot.policies, counters, caller).await;
+async fn refuse(
+    snapshot: &Snapshot,
+    counters: &dyn Counters,
+    caller: &Caller,
+    unproven: Unproven,
+    now: u64,
+) -> Box<Disproved> {
+    let (refusal, standing) = unproven.counted(&snapshot.policies, counters, caller, now).await;
     let standing = standing.map(|(held, taken)| held.fields(&taken)).unwrap_or_default();
     Box::new(Disproved { refusal, standing, wants_keys: unproven.might_be_news() })
 }

@@ -95,7 +95,8 @@ impl Desk<'_> {
 
     /// Takes what Markdown counts as. Inside: where the limits stand now.
     async fn content_taken(&self, caller: &Caller) -> Result<Vec<(HeaderName, HeaderValue)>, Made> {
-        let held = self.snapshot.policies.held(Counted::Content, caller);
+        // By address, as everything on pages: it is not to tell whether a credential is valid.
+        let held = self.snapshot.policies.held(Counted::Content, &Caller::at(caller.address));
         let explain = self.snapshot.manifest_explain;
         match held.take(self.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {

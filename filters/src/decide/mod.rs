@@ -137,6 +137,9 @@ impl Desk<'_> {
         let explain = endpoint.explain(self.request.method);
         let published = endpoint.published().is_some();
         let (caller, unproven) = self.identified(false).await;
+        if let Some(refused) = Box::pin(self.guessing(&caller, explain)).await {
+            return refused;
+        }
         let unproven = match unproven {
             // What is published was never a secret: whoever cannot be looked into is nobody in particular.
             Some(unproven) if published && unproven.is_unknown() => None,
@@ -201,7 +204,8 @@ impl Desk<'_> {
             false if !policies.counts_site() => return Decided::pass(caller, making),
             false => (Counted::Site, problem::reply),
         };
-        let held = policies.held(counted, &caller);
+        // By address, whoever calls: what is left would tell whether a credential is valid, and here nobody counts guesses.
+        let held = policies.held(counted, &Caller::at(self.request.address));
         match held.take(self.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {
                 let told = self.told(caller, Err(held.exceeded(&taken).into()), explain, Some((&held, &taken)));

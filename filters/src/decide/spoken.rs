@@ -88,6 +88,9 @@ impl Desk<'_> {
         {
             caller.agent = Agent::claimed(claimed);
         }
+        if let Some(refused) = Box::pin(self.guessing(&caller, spoken.explain())).await {
+            return Decided { finish: Some(spoken.clone()), ..refused };
+        }
         let published = counted == Counted::Content;
         let unproven = match unproven {
             Some(unproven) if published && unproven.is_unknown() => None,

@@ -121,11 +121,12 @@ fn what_is_not_valid_counts_against_the_address_and_nobody_else() {
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &bad).await), (401, "key_unknown"));
         assert_eq!(outcome(&ask(&snapshot, &home, "GET /.well-known/agent.json", HERE, &bad).await).0, 401);
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &bad).await), (429, "rate_limited"));
-        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &[]).await), (429, "rate_limited"));
-        let good = ask(&snapshot, &home, CONVERSE, HERE, &[("Authorization", "Bearer test")]).await;
+        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &[]).await), (SERVED, ""), "who presents none");
+        let there = "192.0.2.3";
+        let good = ask(&snapshot, &home, CONVERSE, there, &[("Authorization", "Bearer test")]).await;
         assert_eq!((outcome(&good).0, good.caller.proof), (SERVED, Proof::Key));
         assert_eq!(header(&good, "x-ratelimit-limit"), "5", "the key's own limit");
-        let other = ask(&snapshot, &home, CONVERSE, HERE, &[("X-AHP-Key", "other")]).await;
+        let other = ask(&snapshot, &home, CONVERSE, there, &[("X-AHP-Key", "other")]).await;
         assert_eq!((outcome(&other).0, other.caller.name.as_deref()), (SERVED, Some("partner-b")));
         assert_eq!(header(&other, "x-ratelimit-remaining"), "119");
         // On a page it is just somebody.
@@ -136,6 +137,58 @@ fn what_is_not_valid_counts_against_the_address_and_nobody_else() {
         // Whoever is nobody here does not know our keys: other schemes are the site's.
         let basic = [("Authorization", "Basic dGVzdDp0ZXN0")];
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.8", &basic).await).0, SERVED);
+    });
+}
+
+#[test]
+fn beyond_the_limit_of_wrong_credentials_a_right_one_is_refused_alike() {
+    run(async {
+        let limits = "[rate_limits]\nanonymous = \"3/minute\"\n";
+        let (snapshot, home) = (snapshot(&format!("{limits}{HOLD}{KEYS}")), Home::new());
+        let (wrong, right) = ([("X-AHP-Key", "wrong")], [("X-AHP-Key", "test")]);
+        let told = |decided: &Decided| match &decided.decision {
+            Decision::Refuse(reply, reason) => {
+                (reply.status.as_u16(), *reason, reply.headers.clone(), reply.body.clone())
+            }
+            other => panic!("{other:?}"),
+        };
+        for _ in 0..3 {
+            assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &wrong).await).0, 401);
+        }
+        for line in [CONVERSE, "POST /agent/hold", "GET /.well-known/agent.json", "POST /mcp"] {
+            let refused = told(&ask(&snapshot, &home, line, HERE, &wrong).await);
+            assert_eq!((refused.0, refused.1), (429, "rate_limited"), "{line}");
+            assert_eq!(told(&ask(&snapshot, &home, line, HERE, &right).await), refused, "{line}");
+        }
+        let elsewhere = ask(&snapshot, &home, CONVERSE, "192.0.2.7", &right).await;
+        assert_eq!(outcome(&elsewhere), (SERVED, ""));
+        assert_eq!(header(&elsewhere, "x-ratelimit-remaining"), "4", "nothing was taken from the key's own limit");
+    });
+}
+
+#[test]
+fn anonymous_calls_lock_no_credential_out() {
+    run(async {
+        let (snapshot, home) = (snapshot(&format!("[rate_limits]\nanonymous = \"1/minute\"\n{KEYS}")), Home::new());
+        let statuses =
+            [ask(&snapshot, &home, CONVERSE, HERE, &[]).await, ask(&snapshot, &home, CONVERSE, HERE, &[]).await];
+        assert_eq!(statuses.map(|decided| outcome(&decided).0), [SERVED, 429]);
+        let wrong = ask(&snapshot, &home, CONVERSE, HERE, &[("X-AHP-Key", "wrong")]).await;
+        assert_eq!(outcome(&wrong).0, 401, "it is told what is wrong");
+        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.2", &[("X-AHP-Key", "test")]).await).0, SERVED);
+    });
+}
+
+#[test]
+fn what_is_left_on_a_page_does_not_tell_whether_a_credential_is_valid() {
+    run(async {
+        let (snapshot, home) = (snapshot(KEYS), Home::new());
+        let mut left = Vec::new();
+        for key in ["wrong", "test", "wrong"] {
+            let headers = [("X-AHP-Key", key), ("Accept", "application/agent+json")];
+            left.push(header(&ask(&snapshot, &home, "GET /", HERE, &headers).await, "x-ratelimit-remaining"));
+        }
+        assert_eq!(left, ["119", "118", "117"]);
     });
 }
 
@@ -252,7 +305,7 @@ fn a_window_that_has_ended_begins_anew() {
     let home = Home::new();
     let policies = snapshot("[rate_limits]\nanonymous = \"1/second\"\n").policies;
     let caller = crate::caller::Caller::at(HERE.parse().unwrap());
-    let (limits, len) = policies.held_for_failure(&caller).limits();
+    let (limits, len) = policies.held_for_nothing(&caller).limits();
     let at = |millis| home.slab.take(&limits[..len], Amount::ONE, Duration::from_millis(millis)).granted;
     assert_eq!((at(0), at(999), at(1000), at(1999)), (Some(1), None, Some(1), None));
 }

@@ -2,6 +2,7 @@
 
 pub mod budget;
 mod fields;
+mod guesses;
 mod policy;
 pub mod tokens;
 

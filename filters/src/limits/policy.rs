@@ -3,11 +3,11 @@
 //! Whoever proved nothing is counted by address, and a name they claim only ever adds a limit; who proved something has
 //! counts of their own (decision 17). Several limits may hold at once: the tightest speaks.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use http::HeaderValue;
 
-use super::fields::whole_seconds;
+use super::{fields::whole_seconds, guesses::Guesses};
 use crate::{
     caller::{Agent, Caller},
     fault::{Fault, Refusal, Scope},
@@ -92,6 +92,9 @@ pub enum Counted {
 #[derive(Debug, Clone)]
 pub struct Policies {
     anonymous: Policy,
+    /// Credentials that are not valid, as many as anonymous calls.
+    wrong: Policy,
+    guesses: Arc<Guesses>,
     authenticated: Policy,
     actions: Policy,
     content: Policy,
@@ -110,6 +113,8 @@ impl Policies {
         };
         Self {
             anonymous: Policy::new("anonymous", Class::Anonymous, anonymous),
+            wrong: Policy::new("wrong-credentials", Class::Guesses, anonymous),
+            guesses: Arc::default(),
             authenticated: Policy::new("authenticated", Class::Authenticated, authenticated),
             actions: Policy::new("actions", Class::Actions, actions),
             content: Policy::new("content", Class::Content, content),
@@ -179,10 +184,39 @@ impl Policies {
         held
     }
 
-    /// What a credential that is not valid counts against: the address it came from.
-    pub(crate) fn held_for_failure(&self, caller: &Caller) -> Held<'_> {
+    /// What somebody counts against who presents nothing where something is asked for: their address.
+    pub(crate) fn held_for_nothing(&self, caller: &Caller) -> Held<'_> {
         let mut held = Held::default();
         held.add(&self.anonymous, Subject::address(caller.address), Scope::Ip);
+        held
+    }
+
+    /// What a credential that is not valid counts against: the address it came from. `now` in seconds since 1970.
+    pub(crate) fn held_for_wrong(&self, caller: &Caller, now: u64) -> Held<'_> {
+        self.guesses.remember(Subject::address(caller.address), now + self.wrong.window.as_secs() + 1);
+        self.wrong_of(caller)
+    }
+
+    /// Where an address stands with credentials that are not valid, if it presented too many. Whoever guesses is to learn
+    /// nothing then: a key that is right is refused like the others.
+    pub(crate) async fn guessing(
+        &self,
+        counters: &dyn Counters,
+        caller: &Caller,
+        now: u64,
+    ) -> Option<(Held<'_>, Taken)> {
+        if !self.guesses.may_have_failed(Subject::address(caller.address), now) {
+            return None;
+        }
+        let held = self.wrong_of(caller);
+        // Where the counts are away, what is counted next says so.
+        let taken = held.take(counters, Amount::NOTHING).await.ok()?;
+        (taken.levels[0].used >= u64::from(self.wrong.most)).then_some((held, taken))
+    }
+
+    fn wrong_of(&self, caller: &Caller) -> Held<'_> {
+        let mut held = Held::default();
+        held.add(&self.wrong, Subject::address(caller.address), Scope::Ip);
         held
     }
 }

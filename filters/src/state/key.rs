@@ -30,6 +30,8 @@ pub enum Class {
     Nonce,
     /// What is negotiated while we run: attempts, and proposals that were turned down.
     Negotiation,
+    /// Credentials that are not valid.
+    Guesses,
 }
 
 /// What is lost with a count, when there are too many.

@@ -1,0 +1,68 @@
+//! Which addresses presented a wrong credential lately, as far as this process has seen.
+//!
+//! While an address has too many wrong credentials its right ones are refused in the same way, so that the limit slows
+//! guessing down. Only the store knows the count. This spares callers whose address never failed here the question: who
+//! guesses fails here first, whichever replica is asked.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use crate::state::Subject;
+
+/// Addresses share these; one that meets another's failure costs a question to the store, and nothing else.
+const PLACES: usize = 1024;
+
+/// Until when failures count, by address.
+pub(super) struct Guesses {
+    until: Box<[AtomicU64]>,
+    hasher: RandomState,
+}
+
+impl Default for Guesses {
+    fn default() -> Self {
+        Self { until: (0..PLACES).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::new() }
+    }
+}
+
+impl fmt::Debug for Guesses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Guesses")
+    }
+}
+
+impl Guesses {
+    fn place(&self, subject: Subject) -> Option<&AtomicU64> {
+        let at = self.hasher.hash_one(subject) % PLACES as u64;
+        self.until.get(usize::try_from(at).ok()?)
+    }
+
+    /// Remembers a failure until this second.
+    pub(super) fn remember(&self, subject: Subject, until: u64) {
+        if let Some(place) = self.place(subject) {
+            place.fetch_max(until, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the address may have failed within its window.
+    pub(super) fn may_have_failed(&self, subject: Subject, now: u64) -> bool {
+        self.place(subject).is_none_or(|place| place.load(Ordering::Relaxed) >= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_remembered_for_its_window() {
+        let (guesses, address) = (Guesses::default(), Subject::address([192, 0, 2, 1].into()));
+        assert!(!guesses.may_have_failed(address, 100));
+        guesses.remember(address, 160);
+        guesses.remember(address, 150);
+        assert!(guesses.may_have_failed(address, 160));
+        assert!(!guesses.may_have_failed(address, 161));
+    }
+}
