@@ -30,7 +30,7 @@ use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, chain::Chains, desk::Kept};
 use http::{Method, StatusCode, Version, header};
 use pingora::{
-    Error, Result,
+    Error, ErrorType, Result,
     http::{RequestHeader, ResponseHeader},
     modules::http::HttpModules,
     protocols::Digest,

@@ -58,8 +58,9 @@ impl Front {
             return;
         }
         if session.is_body_done() {
-            if ctx.sends_body && !shows_body_was_read(&session.req_header().method, ctx.status) {
-                ctx.upstream_socket.map_or((), retire);
+            let may_be_unread = ctx.sends_body && !shows_body_was_read(&session.req_header().method, ctx.status);
+            if let (Some(socket), true) = (ctx.upstream_socket, may_be_unread) {
+                retire(socket);
             }
             return;
         }
