@@ -5,7 +5,7 @@ use crate::support::rates::{
 };
 use crate::support::redis::{Redis, connected, setup, site, two_desks};
 use crate::support::signer::Bot;
-use crate::support::{Ask, SOON, Via};
+use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Via, eventually};
 
 const KEY: &str = "hush-hush";
 const OTHER: &str = "hush-hush-too";
@@ -110,4 +110,42 @@ async fn shared_store_is_reached_before_the_desk_says_that_it_is_ready() {
         let desk = setup.clone().start().await;
         assert_eq!(desk.ask(Via::H1, converse()).await.status, expected, "the first call of a new process");
     }
+}
+
+/// How often the origin was asked by desks for themselves: all they do here is to look whether it has something of its own
+/// where theirs would be.
+fn looks(origin: &Origin) -> usize {
+    origin.requests().len() - origin.asked().len()
+}
+
+#[tokio::test]
+async fn shared_store_has_one_desk_look_for_what_the_site_has_itself() {
+    let own = |request: &Request| match request.target.as_str() {
+        "/.well-known/agent.json" => Reply::json("{\"own\": 1}"),
+        _ => Reply::new(404).header("Content-Type", "text/plain").body("nothing"),
+    };
+    let moved = async |desk: &Desk| desk.get("/.well-known/ahp.json").await.status == 200;
+    // One alone, to know what is asked.
+    let alone = Origin::start(own).await.owns_well_known();
+    let desk = setup(&alone, "memory:", "1000/hour").start().await;
+    eventually("it has looked", SOON, async || moved(&desk).await).await;
+    let once = looks(&alone);
+    assert!(once > 5, "{once}");
+
+    let (origin, redis) = (Origin::start(own).await.owns_well_known(), Redis::start().await);
+    let setup = setup(&origin, &redis.url(), "1000/hour");
+    let mut desks = Vec::new();
+    for _ in 0..4 {
+        desks.push(connected(&setup).await);
+    }
+    for desk in &desks {
+        eventually("it knows, by itself or from another", SOON, async || moved(desk).await).await;
+    }
+    assert_eq!(looks(&origin), once);
+
+    // Without the store each looks for itself.
+    drop(redis);
+    let late = setup.start().await;
+    eventually("it looks", SOON, async || moved(&late).await).await;
+    assert_eq!(looks(&origin), 2 * once);
 }

@@ -2,6 +2,7 @@
 
 mod audit;
 mod chains;
+mod found;
 mod handoff;
 mod harness;
 mod keys;

@@ -14,7 +14,9 @@ use frontdesk_filters::{
 };
 use futures_util::future::join_all;
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 
+use super::found::{Found, LOOKED, Turn};
 use crate::{
     jobs::Job,
     live::{Live, Running, apart},
@@ -70,34 +72,44 @@ async fn checked(running: &Running, outbound: &Outbound, index: usize) -> Option
 /// Whether the site has something of its own where ours would be (decision 14).
 pub(super) fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     let answered = Arc::new(AtomicBool::new(false));
+    // Of a time that ended in nothing.
+    let lease = Arc::new(Mutex::new(None));
     let (every, live, outbound) = ((live.clone(), answered.clone()), live.clone(), outbound.clone());
     Job {
         name: "probe",
         to_the_end: false,
         wake: Some(live.new_upstreams()),
-        interval: Box::new(move || match every.1.load(Ordering::Relaxed) {
-            true => every.0.current().snapshot.settings.content.refresh,
-            false => PROBE_AGAIN,
+        interval: Box::new(move || {
+            let running = every.0.current();
+            let refresh = running.snapshot.settings.content.refresh;
+            match every.1.load(Ordering::Relaxed) {
+                true if running.store.is_of_this_process() => refresh,
+                true => refresh.min(LOOKED),
+                false => PROBE_AGAIN,
+            }
         }),
         bound: Duration::from_secs(60),
         run: Box::new(move || {
-            let (live, outbound, answered) = (live.clone(), outbound.clone(), answered.clone());
+            let (live, outbound, answered, lease) = (live.clone(), outbound.clone(), answered.clone(), lease.clone());
             Box::pin(async move {
                 answered.store(false, Ordering::Relaxed);
                 let running = live.current();
-                let (mut occupied, mut failed) = (Occupied::default(), Vec::new());
-                let nowhere = unguessable();
-                for probe in Occupied::probes(&running.snapshot.settings.paths) {
-                    match is_own(&running, &outbound, &probe, &nowhere).await {
-                        Ok(false) => {}
-                        Ok(true) => occupied.insert(probe.path),
-                        Err(why) => {
-                            // What was known of it stays.
-                            if live.occupied(&probe.path) {
-                                occupied.insert(probe.path);
-                            }
-                            failed.push(why);
-                        }
+                let shared = Found::of(&running);
+                let held = lease.lock().take();
+                let turn = match &shared {
+                    Some(shared) => shared.turn(held).await,
+                    None => Turn::Alone,
+                };
+                let (occupied, failed) = match &turn {
+                    Turn::Known(known) => (known.clone(), Vec::new()),
+                    Turn::Anothers => return Ok(()),
+                    Turn::Ours(_) | Turn::Alone => asked(&live, &running, &outbound).await,
+                };
+                if let (Some(shared), Turn::Ours(version)) = (&shared, &turn) {
+                    if failed.is_empty() {
+                        shared.tell(&occupied, *version, running.snapshot.settings.content.refresh).await;
+                    } else {
+                        *lease.lock() = Some(*version);
                     }
                 }
                 answered.store(failed.is_empty(), Ordering::Relaxed);
@@ -106,6 +118,26 @@ pub(super) fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
             })
         }),
     }
+}
+
+/// Asks the site for every path where ours would be: where it has something, and why that cannot be said of some.
+async fn asked(live: &Live, running: &Running, outbound: &Outbound) -> (Occupied, Vec<String>) {
+    let (mut occupied, mut failed) = (Occupied::default(), Vec::new());
+    let nowhere = unguessable();
+    for probe in Occupied::probes(&running.snapshot.settings.paths) {
+        match is_own(running, outbound, &probe, &nowhere).await {
+            Ok(false) => {}
+            Ok(true) => occupied.insert(probe.path),
+            Err(why) => {
+                // What was known of it stays.
+                if live.occupied(&probe.path) {
+                    occupied.insert(probe.path);
+                }
+                failed.push(why);
+            }
+        }
+    }
+    (occupied, failed)
 }
 
 /// Whether the site has something of its own at a path: another answer than at a path beside it that nobody has.
