@@ -320,3 +320,24 @@ async fn once_a_client_that_hangs_up_has_bought_once() {
     let bought = carried_out(&origin).iter().filter(|r| r.target == "/api/buy").count();
     assert_eq!(bought, 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_a_desk_that_was_stopped_reads_what_came_meanwhile() {
+    let gate = Gate::closed();
+    let origin = holding(&gate).await;
+    let desk = desk_before(&origin).start().await;
+    // It may take two seconds.
+    let ask = item("pay", "book").key("k-1").bearer(ADA);
+    let mut conn = desk.conn().await;
+    conn.send(ask.bytes()).await;
+    eventually("the origin has it", SOON, async || carried_out(&origin).len() == 1).await;
+    desk.signal(libc::SIGSTOP);
+    gate.open();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    desk.signal(libc::SIGCONT);
+    let first = conn.response("POST").await;
+    order(&first, "it was answered in time, and is read late");
+    let again = desk.ask(Via::H1, ask).await;
+    assert!(is_replay(&again), "{} {}", again.status, again.text());
+    assert_eq!(again.text(), first.text());
+}

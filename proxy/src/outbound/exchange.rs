@@ -1,6 +1,6 @@
 //! One request and its whole answer, over whatever connection it goes.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use frontdesk_filters::desk::{Answer, Call, READ};
@@ -14,6 +14,9 @@ use crate::{
     label::{Fixed, Label},
     upstream::{Backend, Head, Plain, Site},
 };
+
+/// Beyond what a call may take, which is looked at elsewhere: no silence of the site is the end of it before.
+const WHOLE: Duration = Duration::from_secs(3600);
 
 /// A body up to this size leaves with its head.
 const COPIED: usize = 4 * 1024;
@@ -116,7 +119,7 @@ impl Line<'_> {
         match self {
             Self::Plain(plain, backend) => {
                 // However long the site is silent: what bounds it is how long the whole call may take.
-                let mut site = Site::new(plain, call.limit);
+                let mut site = Site::new(plain, call.limit + WHOLE);
                 let answer = exchange_plainly(&mut site, asking).await?;
                 if let Some(plain) = site.kept() {
                     backend.keep(plain, Instant::now());
