@@ -78,6 +78,7 @@ mod kept_connections;
 mod key_sets;
 mod limits;
 mod link;
+mod log_secrets;
 mod manifests;
 mod markdown_pages;
 mod mcp;

@@ -28,9 +28,7 @@ impl Logs {
         self.0.reload(targets(level)).map_err(|e| e.to_string())?;
         // Lines of libraries come through the `log` crate, which filters before.
         log::set_max_level(match level {
-            Level::TRACE => log::LevelFilter::Trace,
-            Level::DEBUG => log::LevelFilter::Debug,
-            Level::INFO => log::LevelFilter::Info,
+            Level::TRACE | Level::DEBUG | Level::INFO => log::LevelFilter::Info,
             Level::WARN => log::LevelFilter::Warn,
             Level::ERROR => log::LevelFilter::Error,
         });
@@ -45,15 +43,36 @@ where
     tracing_subscriber::fmt::layer().with_ansi(false).with_target(false).with_writer(std::io::stderr)
 }
 
-/// Our own lines at the level; the libraries' from warnings on. What the proxy library says of failed requests we say
-/// ourselves, once and with more to go by; below info its lines are there too.
+/// What the libraries may say at most, whatever the level: below it they write down heads, bodies and credentials.
+const LIBRARIES: LevelFilter = LevelFilter::INFO;
+
+/// Parts of the proxy library that put what they were reading into their errors. What they say of failed requests we say
+/// ourselves, once, without that, and with more to go by.
+const SILENT: [&str; 3] = ["pingora_proxy", "pingora_core::protocols", "pingora_core::apps"];
+
+/// Our own lines at the level; the libraries' from warnings on, at debug and trace from info on.
 fn targets(level: Level) -> Targets {
-    if level > Level::INFO {
-        return Targets::new().with_default(level);
+    let libraries = if level > Level::INFO { LIBRARIES } else { LevelFilter::WARN.min(level.into()) };
+    let ours = Targets::new().with_default(libraries).with_target("frontdesk", level);
+    SILENT.into_iter().fold(ours, |targets, silent| targets.with_target(silent, LevelFilter::OFF))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_library_says_what_it_reads() {
+        let all = targets(Level::TRACE);
+        assert!(all.would_enable("frontdesk::front", &Level::TRACE));
+        assert!(all.would_enable("frontdesk_filters::firewall", &Level::TRACE));
+        for library in ["pingora_proxy", "pingora_core::protocols::http::v1::client", "pingora_core::apps::http_app"] {
+            assert!(!all.would_enable(library, &Level::ERROR), "{library}");
+        }
+        for library in ["pingora_core::server", "h2::codec::framed_read", "rustls::client", "redis", "tungstenite"] {
+            assert!(all.would_enable(library, &Level::WARN), "{library}");
+            assert!(!all.would_enable(library, &Level::DEBUG), "{library}");
+        }
+        assert!(!targets(Level::ERROR).would_enable("frontdesk", &Level::WARN));
     }
-    Targets::new()
-        .with_default(LevelFilter::WARN.min(level.into()))
-        .with_target("frontdesk", level)
-        .with_target("pingora_proxy", LevelFilter::OFF)
-        .with_target("pingora_core::protocols", LevelFilter::OFF)
 }

@@ -13,6 +13,7 @@ mod certificate;
 mod cli;
 mod clock;
 mod demo;
+mod error_text;
 mod frames;
 mod framing;
 mod front;

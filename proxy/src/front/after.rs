@@ -13,6 +13,7 @@ use crate::{
     accept::ConnInfo,
     access::{Engine, Line},
     admin::seen::{What, Who},
+    error_text::ErrorText,
     live::Running,
     traces::Trace,
     upstream::advice,
@@ -23,14 +24,14 @@ impl Front {
     pub(crate) fn report(&self, ctx: &Ctx, e: &Error, failure: failure::Failure) {
         let upstream = ctx.upstream_label();
         match failure {
-            failure::Failure::Client => tracing::debug!(error = %e, "a client left"),
+            failure::Failure::Client => tracing::debug!(error = %ErrorText(e), "a client left"),
             failure::Failure::Fault(fault) if fault.status().is_client_error() => {
                 self.metrics.rejected(fault.reason());
-                tracing::debug!(reason = fault.reason(), error = %e, "a client's request could not be carried out");
+                tracing::debug!(reason = fault.reason(), error = %ErrorText(e), "a client's request could not be carried out");
             }
             failure::Failure::Fault(fault) => {
                 self.metrics.upstream_errors.with_label_values(&[fault.reason()]).inc();
-                tracing::warn!(upstream, reason = fault.reason(), error = %e, advice = advice(e), "a request failed");
+                tracing::warn!(upstream, reason = fault.reason(), error = %ErrorText(e), advice = advice(e), "a request failed");
             }
         }
     }

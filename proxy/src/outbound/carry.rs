@@ -27,6 +27,7 @@ use super::{
 };
 use crate::{
     clock::since_boot,
+    error_text::ErrorText,
     label::Label,
     live::Running,
     traces::{Place, Span},
@@ -163,7 +164,8 @@ impl Carrier<'_> {
             let index = pool.choose(tried);
             self.visits.at(index);
             let backend = &pool.backends()[index];
-            let Told { host, mut lines } = (self.told)().map_err(|e| not_sent(&backend.label, &e.to_string()))?;
+            let Told { host, mut lines } =
+                (self.told)().map_err(|e| not_sent(&backend.label, &ErrorText(&e).to_string()))?;
             let host = host.filter(|_| self.running.snapshot.settings.upstream.preserve_host);
             let host = host.unwrap_or_else(|| backend.authority.clone());
             match call.caller {
@@ -186,7 +188,7 @@ impl Carrier<'_> {
                 Err(e) => {
                     pool.refused(index);
                     let (upstream, advice) = (&backend.label, advice(&e));
-                    tracing::warn!(upstream, error = %e, advice, "an upstream refused a call of the desk");
+                    tracing::warn!(upstream, error = %ErrorText(&e), advice, "an upstream refused a call of the desk");
                     tried = Some(index);
                 }
             }
@@ -195,9 +197,12 @@ impl Carrier<'_> {
     }
 
     async fn connected_elsewhere<'c>(&self, call: &'c Call<'c>, url: &Url) -> Result<(Line<'_>, Asking<'c>), Failed> {
-        let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(url.as_str(), &why))?;
-        let asking = Asking::new(call, host, Vec::new()).map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
-        let session = self.outbound.connected(&peer).await.map_err(|e| not_sent(url.as_str(), &e.to_string()))?;
+        // Its path and query may hold what the caller sent.
+        let whom = url.origin().ascii_serialization();
+        let failed = |e: &Error| not_sent(&whom, &ErrorText(e).to_string());
+        let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(&whom, &why))?;
+        let asking = Asking::new(call, host, Vec::new()).map_err(|e| not_sent(&whom, &e.to_string()))?;
+        let session = self.outbound.connected(&peer).await.map_err(|e| failed(&e))?;
         Ok((Line::library(session, peer), asking))
     }
 
@@ -246,7 +251,7 @@ fn not_sent(whom: &str, why: &str) -> Failed {
 }
 
 fn broken(e: &Error) -> Failed {
-    tracing::warn!(error = %e, "a call of the desk got no whole answer");
+    tracing::warn!(error = %ErrorText(e), "a call of the desk got no whole answer");
     match (e.esource(), e.etype()) {
         (ErrorSource::Upstream | ErrorSource::Unset, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => {
             Failed::TimedOut

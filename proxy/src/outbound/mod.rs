@@ -38,6 +38,7 @@ pub use read::Question;
 pub use visits::{Visited, Visits};
 
 use crate::{
+    error_text::without_bytes,
     framing::{self, answer::MOST_INTERIM, has_content_length},
     live::{Live, Running},
     sys,
@@ -257,7 +258,11 @@ fn because(error: &pingora::Error) -> String {
     // Where a handshake fails the library puts our own address in the cause's place; what went wrong stands beside it.
     cause
         .filter(|cause| !cause.starts_with("local address "))
-        .unwrap_or_else(|| first.context.as_ref().map_or(first.etype().as_str(), |context| context.as_str()).to_owned())
+        .map(|cause| without_bytes(&cause).into_owned())
+        .unwrap_or_else(|| {
+            let context = first.context.as_ref().map_or(first.etype().as_str(), |context| context.as_str());
+            without_bytes(context).into_owned()
+        })
 }
 
 /// How a question is put.

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Outbound, answered, headless};
 use crate::{
+    error_text::ErrorText,
     framing::announced,
     live::Running,
     upstream::{KEPT, Place},
@@ -114,7 +115,7 @@ impl Outbound {
                 Err(e) => {
                     session.shutdown().await;
                     if !reused {
-                        tracing::debug!(error = %e, upstream = backend.label, "a page could not be fetched");
+                        tracing::debug!(error = %ErrorText(&e), upstream = backend.label, "a page could not be fetched");
                         return None;
                     }
                 }
