@@ -114,7 +114,7 @@ impl<'a> Addresses<'a> {
                 rest = &from[end..];
                 continue;
             }
-            let Some(end) = from.find('>') else { return None };
+            let end = from.find('>')?;
             match self.url(from[1..end].trim()) {
                 Some(url) => {
                     changed = true;

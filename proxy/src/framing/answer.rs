@@ -174,11 +174,14 @@ mod tests {
         of(&Method::GET, status, Version::HTTP_11, &head(lines)).ok().map(|framing| (framing.body, framing.keeps))
     }
 
+    /// A status, a head's lines, and what is decided.
+    type Row = (u16, &'static str, Option<(Body, bool)>);
+
     #[test]
     fn an_answer_has_one_framing_or_is_refused() {
         use Body::*;
         #[rustfmt::skip]
-        let rows: &[(u16, &str, Option<(Body, bool)>)] = &[
+        let rows: &[Row] = &[
             (200, "Content-Length: 5", Some((Length(5), true))),
             (200, "Content-Length: 5|Connection: close", Some((Length(5), false))),
             (200, "Content-Length: 5|Connection: x, Close", Some((Length(5), false))),
