@@ -80,6 +80,14 @@ enum Refused {
     Full,
 }
 
+/// Why there was no answer.
+enum Unanswered {
+    Away,
+    /// The connection was cut on the way.
+    Cut,
+    Full,
+}
+
 impl Redis {
     /// Away until it is tended. `Err`: the URL cannot be used; the URL itself, which may hold a password, is not in it.
     pub fn open(url: &str, settings: &site::Store) -> Result<Arc<Self>, String> {
@@ -125,7 +133,7 @@ impl Redis {
         pass: &Pass<Arc<Link>>,
         asked: impl Future<Output = RedisResult<T>> + Send,
     ) -> Result<T, Refused> {
-        self.try_to_ask(pass, asked).await.inspect_err(|_| self.breaker.decided_without())
+        self.try_to_ask(pass, asked).await.map_err(|why| self.decided_without(why))
     }
 
     /// Without an answer worth having, finds out what has become of the server.
@@ -133,17 +141,30 @@ impl Redis {
         &self,
         pass: &Pass<Arc<Link>>,
         asked: impl Future<Output = RedisResult<T>> + Send,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, Unanswered> {
         match timeout(self.patience(), asked).await {
-            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) if error.code() == Some("OOM") => {
                 self.is_full(true);
-                return Err(Refused::Full);
+                Err(Unanswered::Full)
             }
-            Ok(Err(error)) => self.lost(pass, self.explain(&error).words(), self.patience()),
-            Err(_) => self.examine(pass),
+            Ok(Err(error)) => {
+                self.lost(pass, self.explain(&error).words(), self.patience());
+                Err(if error.is_io_error() { Unanswered::Cut } else { Unanswered::Away })
+            }
+            Err(_) => {
+                self.examine(pass);
+                Err(Unanswered::Away)
+            }
         }
-        Err(Refused::Away)
+    }
+
+    fn decided_without(&self, why: Unanswered) -> Refused {
+        self.breaker.decided_without();
+        match why {
+            Unanswered::Full => Refused::Full,
+            Unanswered::Away | Unanswered::Cut => Refused::Away,
+        }
     }
 
     /// The same for what may reach the server twice: asked once more, if the connection was lost on the way.
@@ -154,11 +175,8 @@ impl Redis {
         let pass = self.pass().await?;
         match self.try_to_ask(&pass, asked(pass.held.clone())).await {
             Ok(answer) => return Ok((pass, answer)),
-            Err(Refused::Away) if pass.held.has_ended() => {}
-            Err(refused) => {
-                self.breaker.decided_without();
-                return Err(refused);
-            }
+            Err(Unanswered::Cut) => {}
+            Err(why) => return Err(self.decided_without(why)),
         }
         let pass = self.pass().await?;
         let answer = self.answer(&pass, asked(pass.held.clone())).await?;
