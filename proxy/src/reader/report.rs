@@ -36,7 +36,8 @@ impl Heard {
         Self {
             address: ask.target.to_string(),
             status: fetched.map(|fetched| fetched.status.as_u16()),
-            location: location.map(shown),
+            // A query may hold what is nobody's business.
+            location: location.map(|location| shown(location.split(['?', '#']).next().unwrap_or_default())),
             error: answer.as_ref().err().map(|why| shown(why)),
             took,
         }
