@@ -35,7 +35,8 @@ fn rewrite(coding: Coding, insertion: &Arc<Insertion>, chunks: &[Bytes]) -> usiz
     let mut rewriter = Rewriter::new(coding, insertion.clone());
     let mut len = 0;
     for chunk in chunks {
-        len += black_box(rewriter.feed(chunk.clone())).map_or(0, |parts| parts.made.len() + parts.rest.len());
+        len += black_box(rewriter.feed(chunk.clone()))
+            .map_or(0, |parts| parts.made.len() + parts.rest.len() + parts.after.len());
     }
     len + rewriter.finish().map_or(0, |bytes| bytes.len())
 }

@@ -1,8 +1,15 @@
-//! Promise: a page equals the site's own but for one notice right after `<body>` and its links at the end of the head,
+//! Promise: a page equals the site's own but for one notice at the end of its body and the links at the end of its head,
 //! however it is coded, framed, cut into pieces and carried.
 
+#[path = "notice/cut_off.rs"]
+mod cut_off;
+#[path = "notice/end_of_body.rs"]
+mod end_of_body;
+#[path = "notice/start_of_body.rs"]
+mod start_of_body;
+
 use crate::support::origin::Speaks;
-use crate::support::page::{PAGE, assert_rewritten, big, take_out};
+use crate::support::page::{PAGE, assert_rewritten, assert_rewritten_at_start, big, take_out};
 use crate::support::{Ask, Coding, Conn, Desk, H2Conn, Origin, Reply, Request, Response, Setup, Step, Tls, Via};
 
 const CODINGS: &str = "gzip, deflate, br, zstd";
@@ -28,10 +35,14 @@ fn as_the_path_says(request: &Request) -> Reply {
 }
 
 fn check(page: &str, coding: Coding, response: &Response, when: &str) {
+    assert_whole(coding, response, when);
+    assert_rewritten(page, &response.page(), when);
+}
+
+fn assert_whole(coding: Coding, response: &Response, when: &str) {
     assert_eq!(response.status, 200, "{when}");
     assert!(response.complete, "cut short, {when}");
     assert_eq!(response.header("content-encoding"), coding.name(), "the coding the site chose, {when}");
-    assert_rewritten(page, &response.page(), when);
 }
 
 /// Keep-alive connections over HTTP/1.1 and HTTP/2 to the same desk.
@@ -85,11 +96,10 @@ async fn every_split(speaks: Speaks) {
     let (tls, origin) = (Tls::new(), Origin::speaking(speaks, None, as_the_path_says).await);
     let desk = Setup::before(&origin).tls(&tls).start().await;
     let mut both = Both::to(&desk).await;
-    let top = PAGE.find("<h1>").expect("a heading");
     for (number, coding) in Coding::ALL.into_iter().enumerate() {
-        // Every byte of a plain page's head; every ninth of a compressed page.
+        // Every byte of a plain page; every ninth of a compressed one.
         let coded = coding.encode(PAGE.as_bytes()).len();
-        let (end, step) = if coding == Coding::Identity { (top, 1) } else { (coded, 9) };
+        let (end, step) = if coding == Coding::Identity { (PAGE.len(), 1) } else { (coded, 9) };
         for at in (1..end).step_by(step) {
             let ask = Ask::get(&format!("/page/{number}/{at}")).header("Accept-Encoding", CODINGS);
             for (client, response) in both.ask(&ask).await {
@@ -100,12 +110,12 @@ async fn every_split(speaks: Speaks) {
 }
 
 #[tokio::test]
-async fn notice_with_the_page_split_at_every_byte_of_its_head_from_an_http1_site() {
+async fn notice_with_the_page_split_at_every_byte_from_an_http1_site() {
     every_split(Speaks::H1).await;
 }
 
 #[tokio::test]
-async fn notice_with_the_page_split_at_every_byte_of_its_head_from_an_http2_site() {
+async fn notice_with_the_page_split_at_every_byte_from_an_http2_site() {
     every_split(Speaks::H2).await;
 }
 
@@ -127,65 +137,6 @@ async fn notice_with_the_response_head_split_at_every_byte() {
         let response = conn.ask(&Ask::get(&format!("/{at}"))).await;
         check(PAGE, Coding::Identity, &response, &format!("split at {at}"));
     }
-}
-
-#[tokio::test]
-async fn notice_not_where_a_body_tag_only_seems_to_be() {
-    let heads = [
-        "<script>document.write('<body>');</script>",
-        "<script type=\"text/x\"><body class=\"no\"></script>",
-        "<script><!-- <script> <body> </script> --></script>",
-        "<!-- <body> -->",
-        "<!-- > <body> -- <body> -->",
-        "<title>About the <body> tag</title>",
-        "<title><body></title ><meta name=x>",
-        "<style>/* <body> */ body > p { color: red }</style>",
-        "<meta content='<body>'>",
-        "<meta content=\"</head><body>\" data-y='<body'>",
-        "<noscript><link rel=stylesheet href='<body>'></noscript>",
-        "<template><body><p>not yet</p></body></template>",
-    ];
-    let pages: Vec<String> = heads
-        .iter()
-        .map(|h| format!("<!doctype html><html><head>{h}</head><body id=real><p>x</p></body></html>"))
-        .collect();
-    let served = pages.clone();
-    let origin =
-        Origin::start(move |r: &Request| Reply::html(&served[r.target[1..].parse::<usize>().expect("a number")])).await;
-    let desk = Setup::before(&origin).start().await;
-    for (number, page) in pages.iter().enumerate() {
-        let response = desk.get(&format!("/{number}")).await;
-        assert_rewritten(page, &response.page(), page);
-        let at = take_out(&response.page()).notice_at;
-        assert!(page[..at].ends_with("<body id=real>"), "after the real body tag: {page}");
-    }
-}
-
-#[tokio::test]
-async fn notice_finds_body_tags_of_every_spelling() {
-    for tag in
-        ["<BODY>", "<Body\n  class = x\n>", "<body data-a=\"<p>\" data-b='\"'>", "<body/>", "<body\tonload=go()>"]
-    {
-        let page = format!("<!DOCTYPE html><HTML><HEAD><TITLE>t</TITLE></HEAD>{tag}<p>x</p></body></html>");
-        let served = page.clone();
-        let origin = Origin::start(move |_: &Request| Reply::html(&served)).await;
-        let desk = Setup::before(&origin).start().await;
-        let taken = take_out(&desk.get("/").await.page());
-        assert_eq!(taken.rest, page);
-        assert_eq!((taken.notices.len(), taken.links.len()), (1, 3), "{tag}");
-        assert!(page[..taken.notice_at].ends_with(tag), "right after {tag}, not after {:?}", &page[..taken.notice_at]);
-    }
-}
-
-#[tokio::test]
-async fn notice_where_a_parser_would_open_a_body_that_is_not_written() {
-    let page = "<!doctype html><title>Short</title><p>No body tag at all.</p>";
-    let origin = Origin::start(move |_: &Request| Reply::html(page)).await;
-    let desk = Setup::before(&origin).start().await;
-    let taken = take_out(&desk.get("/").await.page());
-    assert_eq!(taken.rest, page);
-    assert_eq!(taken.notices.len(), 1);
-    assert_eq!(taken.notice_at, page.find("<p>").expect("a paragraph"), "before the paragraph");
 }
 
 #[tokio::test]
@@ -213,12 +164,14 @@ async fn notice_says_what_exists_and_is_hidden_from_people() {
 #[tokio::test]
 async fn notice_of_the_sites_own_takes_the_place_of_ours() {
     let own = "<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\" hidden>The site's own words.</section>";
-    let page = PAGE.replace("<h1>", &format!("{own}<h1>"));
-    let served = page.clone();
-    let origin = Origin::start(move |_: &Request| Reply::html(&served)).await;
-    let desk = Setup::before(&origin).start().await;
-    let got = desk.get("/").await.page();
-    assert_eq!(take_out(&got).notices, [own], "{got}");
+    // As far into the page as one likes, and in as many pieces.
+    for (size, at) in [(PAGE.len(), "<h1>"), (PAGE.len(), "</body>"), (200_000, "</body>")] {
+        let page = big(size).replace(at, &format!("{own}{at}"));
+        let origin = Origin::start(move |_: &Request| Reply::html(&page).pieces_of(1000).chunked()).await;
+        let desk = Setup::before(&origin).start().await;
+        let got = desk.get("/").await.page();
+        assert_eq!(take_out(&got).notices, [own], "{size} bytes, before {at}");
+    }
 }
 
 #[tokio::test]

@@ -28,10 +28,10 @@ async fn streaming_a_page_begins_before_the_site_has_ended_it() {
         let mut conn = desk.conn().await;
         conn.send(Ask::get("/").bytes()).await;
         let began = String::from_utf8_lossy(&conn.until("<p>first").await).into_owned();
-        assert_eq!(take_out(&began).notices.len(), 1, "with the notice in it");
+        assert_eq!(take_out(&began).links.len(), 3, "with the links in it");
         let mut incoming = desk.h2(Via::H2Tls).await.begin(&Ask::get("/")).await;
         incoming.until("<p>first").await;
-        assert!(incoming.response.text().contains("ahp-notice"));
+        assert!(incoming.response.text().contains("ahp-manifest"));
     }
     gate.open();
 }

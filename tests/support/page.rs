@@ -38,6 +38,7 @@ pub struct TakenOut {
 pub fn take_out(html: &str) -> TakenOut {
     let marks = [
         ("<section class=\"ahp-notice\"", "</section>"),
+        ("<div class=\"ahp-notice\"", "</div>"),
         ("<link rel=\"agent-interface\"", ">"),
         ("<link rel=\"ahp-manifest\"", ">"),
         ("<link rel=\"alternate\" href=\"/", "type=\"text/markdown\">"),
@@ -53,7 +54,7 @@ pub fn take_out(html: &str) -> TakenOut {
         out.rest.push_str(&left[..at]);
         let length = left[at..].find(end).map_or(left.len() - at, |n| n + end.len());
         let taken = left[at..at + length].to_owned();
-        if end.ends_with('>') && end != "</section>" {
+        if !end.starts_with("</") {
             out.links.push(taken);
             out.links_at = out.rest.len();
         } else {
@@ -66,21 +67,35 @@ pub fn take_out(html: &str) -> TakenOut {
     }
 }
 
-/// The page is the origin's but for one notice right after the body tag and the links at the end of the head.
+/// The page is the origin's but for one notice right before the end of the body and the links at the end of the head.
 #[track_caller]
 pub fn assert_rewritten(origin: &str, got: &str, when: &str) {
+    let at = assert_added(origin, got, when);
+    let after = &origin[at..];
+    assert!(after.starts_with("</body>"), "right before the end of the body, {when}, not before {:?}", excerpt(after));
+}
+
+/// The same with the notice right after the body tag.
+#[track_caller]
+pub fn assert_rewritten_at_start(origin: &str, got: &str, when: &str) {
+    let before = &origin[..assert_added(origin, got, when)];
+    let tag =
+        before.rfind("<body").unwrap_or_else(|| panic!("the notice is not in the body, {when}:\n{}", excerpt(got)));
+    assert!(is_one_tag(&before[tag..]), "right after the body tag, {when}, not after {:?}", &before[tag..]);
+}
+
+/// The page is the origin's but for one notice and the links at the end of the head. Where in it the notice is.
+#[track_caller]
+fn assert_added(origin: &str, got: &str, when: &str) -> usize {
     let taken = take_out(got);
     assert_eq!(taken.notices.len(), 1, "one notice, {when}, in:\n{}", excerpt(got));
     let of_page = taken.links.iter().filter(|link| link.contains("text/markdown")).count();
     assert!(of_page <= 1, "one link to the page's Markdown, {when}, in:\n{}", excerpt(got));
     assert_eq!(taken.links.len() - of_page, 2, "two link elements, {when}, in:\n{}", excerpt(got));
     assert!(taken.rest == origin, "the rest is the origin's page, {when}: {}", first_difference(origin, &taken.rest));
-    let before = &origin[..taken.notice_at];
-    let tag =
-        before.rfind("<body").unwrap_or_else(|| panic!("the notice is not in the body, {when}:\n{}", excerpt(got)));
-    assert!(is_one_tag(&before[tag..]), "right after the body tag, {when}, not after {:?}", &before[tag..]);
     let after = origin[taken.links_at..].trim_start().to_ascii_lowercase();
     assert!(after.starts_with("</head"), "at the end of the head, {when}, not before {:?}", excerpt(&after));
+    taken.notice_at
 }
 
 /// Not a byte of ours.

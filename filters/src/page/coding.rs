@@ -11,7 +11,8 @@ use bytes::Bytes;
 use super::{
     decode::{Decoder, Status},
     encode::{self, Encoder},
-    insert::{Inserter, Insertion, Outcome, Why},
+    insert::Inserter,
+    insertion::{Insertion, Outcome, Why},
     whole,
 };
 
@@ -235,7 +236,7 @@ impl Recoder {
             return Ok(original.into());
         }
         if why == BrokenWhy::Truncated {
-            let rest = self.inserter.finish();
+            let rest = self.inserter.cut();
             // The page is broken already; an encoder that fails too adds nothing to it.
             self.encode(&rest).ok();
         }
@@ -280,8 +281,9 @@ impl Recoder {
                     self.encode(&window[..given])?;
                 } else {
                     let out = self.inserter.feed(Bytes::copy_from_slice(&window[..given]));
-                    self.encode(&out.made)?;
-                    self.encode(&out.rest)?;
+                    for part in [out.made, out.rest, out.after] {
+                        self.encode(&part)?;
+                    }
                 }
             }
             match status {

@@ -1,7 +1,7 @@
 //! What a tag or a text means before the body: the insertion modes of the HTML standard, as far as they differ here.
 
 use super::{
-    insert::{Link, Why},
+    insertion::{Link, Why},
     markdown,
     names::Name,
     tag::{Tag, has_word},

@@ -1,103 +1,30 @@
 //! Puts the links and the notice into a page that streams by.
 //!
 //! Infallible by design: an error in a body filter tears the connection, so every doubt ends in passing the page as it
-//! is. Until the insertion is done, what was scanned leaves at once and at most one unfinished piece of markup waits;
-//! afterwards a chunk is handed back without a look at it.
+//! is. In the head what was scanned leaves at once and at most one unfinished piece of markup waits. In the body, where
+//! the notice goes to its end, at most six bytes wait, and nothing is copied but what stands around the notice.
+//! Afterwards a chunk is handed back without a look at it.
 
 use std::sync::{Arc, LazyLock};
 
 use bytes::{Bytes, BytesMut};
 use memchr::memmem::Finder;
 
-use super::scan::{Event, Scanner};
+use super::{
+    insertion::{Insertion, Outcome, Position, Why},
+    parts::Parts,
+    scan::{Event, Scanner},
+    tail::{Found, Tail},
+};
 
 /// How much of a page is scanned at most before it is left as it is.
 pub const SCAN_MAX_BYTES: usize = 1024 * 1024;
-/// How far into the body the chunk at hand is searched for the site's own notice, by its class.
+/// How far into the body the chunk at hand is searched for the site's own notice, by its class, where ours goes to the
+/// body's start.
 pub const REST_MAX_BYTES: usize = 4 * 1024;
 
 /// The mark of a notice. Where it stands nowhere no tag has to be looked at.
 static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("ahp-notice"));
-
-/// A `<link>` element to be inserted, unless the head has one of that relation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Link {
-    /// The relation, one word.
-    pub rel: String,
-    /// The whole element.
-    pub html: Bytes,
-}
-
-/// What is inserted: prepared once, shared by all pages.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Insertion {
-    /// The notice, one element that may be the first in a body.
-    pub notice: Bytes,
-    /// The links, in the order in which they are inserted.
-    pub links: Vec<Link>,
-    /// A page is told where its Markdown is too, by an element of its own ([`Inserter::of_page`]).
-    pub markdown: bool,
-}
-
-/// What leaves of a page: one part that was put together, then one that is as it came, and was not copied.
-#[derive(Debug, Default, PartialEq)]
-pub struct Parts {
-    /// With what was inserted.
-    pub made: Bytes,
-    /// What comes after it.
-    pub rest: Bytes,
-}
-
-impl From<Bytes> for Parts {
-    fn from(made: Bytes) -> Self {
-        Self { made, rest: Bytes::new() }
-    }
-}
-
-impl Parts {
-    /// Both as one.
-    pub fn joined(self) -> Bytes {
-        match (self.made.is_empty(), self.rest.is_empty()) {
-            (true, _) => self.rest,
-            (_, true) => self.made,
-            _ => [self.made, self.rest].concat().into(),
-        }
-    }
-}
-
-/// What became of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Not decided yet.
-    Pending,
-    /// The notice is in, and the links that the page did not have.
-    Inserted,
-    /// The page has a notice of its own; only the links it did not have are in.
-    OwnNotice,
-    /// A frameset has no body: only the links are in.
-    Frameset,
-    /// A piece of a page, passed as it is.
-    Fragment,
-    /// Passed as it is from some point on (links may be in already).
-    GaveUp(Why),
-}
-
-/// Why a page was passed as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// No body within [`SCAN_MAX_BYTES`].
-    Limit,
-    /// A tag longer than [`super::MARKUP_MAX_BYTES`].
-    HugeMarkup,
-    /// UTF-16 or UTF-32 by its byte order mark, or a `<meta>` that names an ISO-2022 encoding.
-    WideEncoding,
-    /// The page ends within a tag, a comment, a script or the like.
-    Unfinished,
-    /// Only a whole parser could tell where the body opens.
-    Doubt,
-    /// The body is not in the coding that it was declared to be in.
-    NotAsDeclared,
-}
 
 /// The insertion into one page.
 #[derive(Debug)]
@@ -106,7 +33,10 @@ pub struct Inserter {
     /// An element for this page alone, or nothing.
     of_page: Bytes,
     scanner: Scanner,
+    /// The rest of the page, once the body has opened, while its end is looked for.
+    tail: Option<Tail>,
     outcome: Outcome,
+    /// Input that waits.
     held: BytesMut,
     /// Input that has left; with what is held it makes all input so far.
     gone: usize,
@@ -118,7 +48,10 @@ pub struct Inserter {
 #[derive(Default)]
 struct Plan {
     links: Option<usize>,
+    /// The notice, at the start of the body.
     notice: Option<usize>,
+    /// The notice, at its end.
+    end: Option<usize>,
     /// All before this leaves.
     until: usize,
 }
@@ -130,6 +63,7 @@ impl Inserter {
             insertion,
             of_page: Bytes::new(),
             scanner: Scanner::new(),
+            tail: None,
             outcome: Outcome::Pending,
             held: BytesMut::new(),
             gone: 0,
@@ -154,12 +88,32 @@ impl Inserter {
 
     /// The next piece of the page in, what may leave now out.
     pub fn feed(&mut self, chunk: Bytes) -> Parts {
-        if self.done() || chunk.is_empty() { chunk.into() } else { self.step(chunk, false) }
+        match &self.tail {
+            _ if self.done() || chunk.is_empty() => chunk.into(),
+            Some(_) => self.tail_step(chunk),
+            None => self.step(chunk, false),
+        }
     }
 
-    /// The page has ended: what was held back.
+    /// The page has ended: what was held back, and the notice if it goes to the end of the page.
     pub fn finish(&mut self) -> Bytes {
-        if self.done() { Bytes::new() } else { self.step(Bytes::new(), true).joined() }
+        match &self.tail {
+            _ if self.done() => Bytes::new(),
+            Some(tail) => {
+                let may_end = tail.may_end();
+                let held = self.cut();
+                match self.at_end_of_page(may_end) {
+                    true => [&self.insertion.notice, &held[..]].concat().into(),
+                    false => held,
+                }
+            }
+            None => self.step(Bytes::new(), true).joined(),
+        }
+    }
+
+    /// The page was cut off: what was held back, and nothing of ours.
+    pub fn cut(&mut self) -> Bytes {
+        std::mem::take(&mut self.held).freeze()
     }
 
     fn step(&mut self, chunk: Bytes, eof: bool) -> Parts {
@@ -174,6 +128,42 @@ impl Inserter {
         let leaving = held.split_to(plan.until).freeze();
         self.held = held;
         self.compose(&plan, leaving)
+    }
+
+    /// The next piece after the body has opened.
+    fn tail_step(&mut self, chunk: Bytes) -> Parts {
+        let Some(tail) = &mut self.tail else { return chunk.into() };
+        let held = std::mem::take(&mut self.held).freeze();
+        let all = held.len() + chunk.len();
+        let found = tail.feed(&chunk);
+        let (until, end) = self.found(found, all);
+        let split = |at: usize| {
+            let of_held = at.min(held.len());
+            (held.slice(..of_held), chunk.slice(..at - of_held))
+        };
+        let (made, rest) = split(end.unwrap_or(until));
+        let Some(end) = end else {
+            self.held.extend_from_slice(&held[made.len()..]);
+            self.held.extend_from_slice(&chunk[rest.len()..]);
+            return Parts { made, rest, after: Bytes::new() };
+        };
+        debug_assert_eq!(made.len() + rest.len(), end);
+        let after = [&self.insertion.notice, &held[made.len()..], &chunk[rest.len()..]].concat();
+        Parts { made, rest, after: after.into() }
+    }
+
+    /// What was found in `all` bytes that have not left: how many of them leave, and where the notice goes.
+    fn found(&mut self, found: Found, all: usize) -> (usize, Option<usize>) {
+        match found {
+            Found::Nothing { held } => return (all - held, None),
+            Found::End { at } => {
+                self.outcome = Outcome::Inserted;
+                return (all, Some(at));
+            }
+            Found::OwnNotice => self.outcome = Outcome::OwnNotice,
+            Found::Doubt => self.outcome = Outcome::GaveUp(Why::Doubt),
+        }
+        (all, None)
     }
 
     fn plan(&mut self, buf: &[u8], eof: bool) -> Plan {
@@ -196,6 +186,14 @@ impl Inserter {
                     return plan;
                 }
                 Event::Links { at } => plan.links = Some(at),
+                Event::Body { at } if self.insertion.position == Position::End => {
+                    if self.scanner.head.own_notice {
+                        self.outcome = Outcome::OwnNotice;
+                    } else {
+                        self.look_for_end(buf, at, eof, &mut plan);
+                    }
+                    return plan;
+                }
                 Event::Body { at } => {
                     self.body_at = at;
                     if self.scanner.head.own_notice || !self.scanner.head.awaits_first() {
@@ -212,6 +210,25 @@ impl Inserter {
             }
             event = self.scanner.run(view, &self.insertion.links, eof);
         }
+    }
+
+    /// The body opens at `at`: where does it end?
+    fn look_for_end(&mut self, buf: &[u8], at: usize, eof: bool, plan: &mut Plan) {
+        let mut tail = Tail::new(self.scanner.head.awaits_first());
+        let found = tail.feed(&buf[at..]);
+        let (until, end) = self.found(found, buf.len() - at);
+        (plan.until, plan.end) = (at + until, end.map(|end| at + end));
+        if eof && !self.done() {
+            plan.end = self.at_end_of_page(tail.may_end()).then_some(plan.until);
+            plan.until = buf.len();
+        }
+        self.tail = (!self.done()).then_some(tail);
+    }
+
+    /// The page ends, and its body with it: does the notice go there?
+    fn at_end_of_page(&mut self, may_end: bool) -> bool {
+        self.outcome = if may_end { Outcome::Inserted } else { Outcome::GaveUp(Why::Unfinished) };
+        may_end
     }
 
     /// The body has opened: is the notice ours to give?
@@ -231,24 +248,39 @@ impl Inserter {
 
     /// The leaving part of the buffer with what goes into it, if anything does.
     fn compose(&self, plan: &Plan, buf: Bytes) -> Parts {
-        let Some(last) = plan.notice.or(plan.links) else { return buf.slice(..plan.until).into() };
+        let mut made = Vec::new();
+        let mut from = 0;
+        if let Some(last) = plan.notice.or(plan.links) {
+            let links = || self.wanted_links();
+            let links_len: usize = links().map(Bytes::len).sum();
+            made.reserve_exact(last + links_len + self.insertion.notice.len());
+            if let Some(at) = plan.links {
+                made.extend_from_slice(&buf[..at]);
+                links().for_each(|html| made.extend_from_slice(html));
+                from = at;
+            }
+            if let Some(at) = plan.notice {
+                made.extend_from_slice(&buf[from..at]);
+                made.extend_from_slice(&self.insertion.notice);
+                from = at;
+            }
+        }
+        let to = plan.end.unwrap_or(plan.until);
+        let after = match plan.end {
+            Some(end) => [&self.insertion.notice, &buf[end..plan.until]].concat().into(),
+            None => Bytes::new(),
+        };
+        match made.is_empty() {
+            true => Parts { made: buf.slice(..to), rest: Bytes::new(), after },
+            false => Parts { made: made.into(), rest: buf.slice(from..to), after },
+        }
+    }
+
+    /// The links that the page does not have.
+    fn wanted_links(&self) -> impl Iterator<Item = &Bytes> {
         let wanted = |n: usize| n >= 64 || self.scanner.head.own_links & (1 << n) == 0;
         let of_page = Some(&self.of_page).filter(|_| !self.scanner.head.own_markdown);
-        let of_all = || self.insertion.links.iter().enumerate().filter(|(n, _)| wanted(*n)).map(|(_, link)| &link.html);
-        let links = || of_all().chain(of_page);
-        let links_len: usize = links().map(Bytes::len).sum();
-        let mut made = Vec::with_capacity(last + links_len + self.insertion.notice.len());
-        let mut from = 0;
-        if let Some(at) = plan.links {
-            made.extend_from_slice(&buf[..at]);
-            links().for_each(|html| made.extend_from_slice(html));
-            from = at;
-        }
-        if let Some(at) = plan.notice {
-            made.extend_from_slice(&buf[from..at]);
-            made.extend_from_slice(&self.insertion.notice);
-            from = at;
-        }
-        Parts { made: made.into(), rest: buf.slice(from..plan.until) }
+        let links = self.insertion.links.iter().enumerate();
+        links.filter(move |(n, _)| wanted(*n)).map(|(_, link)| &link.html).chain(of_page)
     }
 }

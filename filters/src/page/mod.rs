@@ -1,20 +1,26 @@
-//! What happens to a page on its way out: the notice and the links go in near the top, the rest streams through.
+//! What happens to a page on its way out: the links go in at the end of the head, the notice at the end of the body, and
+//! all of it streams through.
 
 mod coding;
 mod decode;
 mod encode;
 mod head;
 mod insert;
+mod insertion;
 pub mod kind;
 pub mod markdown;
 mod names;
 mod notice;
+mod open_elements;
+mod parts;
 mod raw;
 pub mod robots;
 mod scan;
 pub mod signals;
 mod skim;
 mod tag;
+mod tag_filter;
+mod tail;
 mod template;
 pub mod validators;
 pub mod whole;
@@ -24,7 +30,9 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 
 pub use coding::{Broken, BrokenWhy, Coding, Recoder};
-pub use insert::{Inserter, Insertion, Link, Outcome, Parts, REST_MAX_BYTES, SCAN_MAX_BYTES, Why};
+pub use insert::{Inserter, REST_MAX_BYTES, SCAN_MAX_BYTES};
+pub use insertion::{Insertion, Link, Outcome, Position, Why};
+pub use parts::Parts;
 pub use scan::{FIRST_MAX_BYTES, MARKUP_MAX_BYTES};
 
 /// One page being rewritten, in whatever coding it comes.

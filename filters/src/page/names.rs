@@ -26,6 +26,10 @@ pub(super) enum Name {
     Svg,
     Math,
     Select,
+    Table,
+    Object,
+    Applet,
+    Marquee,
     /// col, colgroup
     Column,
     Other,
@@ -59,17 +63,21 @@ impl Name {
             5 => match &lower(written) {
                 b"title" => Name::Title,
                 b"style" => Name::Style,
+                b"table" => Name::Table,
                 _ => Name::Other,
             },
             6 => match &lower(written) {
                 b"script" => Name::Script,
                 b"iframe" => Name::Iframe,
                 b"select" => Name::Select,
+                b"object" => Name::Object,
+                b"applet" => Name::Applet,
                 _ => Name::Other,
             },
             7 => match &lower(written) {
                 b"bgsound" => Name::Base,
                 b"noembed" => Name::Noembed,
+                b"marquee" => Name::Marquee,
                 _ => Name::Other,
             },
             8 => match &lower(written) {
@@ -96,6 +104,21 @@ impl Name {
     #[inline]
     pub fn is_raw(self) -> bool {
         self.raw().is_some()
+    }
+
+    /// Does its start tag in a body matter for where the body ends, other than by raw text?
+    pub fn matters_at_start(self) -> bool {
+        matches!(self, Name::Svg | Name::Math | Name::Plaintext | Name::Frameset) || self.hides_end_of_body()
+    }
+
+    /// The same of its end tag.
+    pub fn matters_at_end(self) -> bool {
+        matches!(self, Name::Body | Name::Html) || self.hides_end_of_body()
+    }
+
+    /// Does a parser ignore `</body>` while this element is open?
+    fn hides_end_of_body(self) -> bool {
+        matches!(self, Name::Table | Name::Select | Name::Template | Name::Object | Name::Applet | Name::Marquee)
     }
 
     /// The name of the end tag that ends this element's raw text.

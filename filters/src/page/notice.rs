@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ring::digest;
 
 use super::{
-    insert::{Insertion, Link},
+    insertion::{Insertion, Link, Position},
     markdown,
 };
 use crate::text::escaped;
@@ -33,12 +33,19 @@ impl Insertion {
         };
         Insertion {
             notice: Bytes::from(notice),
+            position: Position::default(),
             links: vec![
                 link("agent-interface", &interface, "application/aicp+toml"),
                 link("ahp-manifest", &manifest, "application/agent+json"),
             ],
             markdown,
         }
+    }
+
+    /// The same with the notice there.
+    #[must_use]
+    pub fn at(self, position: Position) -> Insertion {
+        Insertion { position, ..self }
     }
 
     /// The link to the Markdown of the page at this path and query; nothing where pages are not told.
@@ -55,6 +62,10 @@ impl Insertion {
     pub fn tag(&self, excluded: &[String]) -> String {
         let mut hash = digest::Context::new(&digest::SHA256);
         hash.update(&self.notice);
+        hash.update(match self.position {
+            Position::Start => &b"start"[..],
+            Position::End => b"end",
+        });
         // The link to a page's Markdown follows from the page's path, which is what the tag stands for anyway, and from
         // what is excluded.
         hash.update(if self.markdown { b"markdown" } else { b"" });
@@ -119,6 +130,7 @@ mod tests {
         let one = Insertion::standard("/a", "/b", true);
         assert_eq!(one.tag(&[]), Insertion::standard("/a", "/b", true).tag(&[]));
         assert_ne!(one.tag(&[]), Insertion::standard("/a", "/c", true).tag(&[]));
+        assert_ne!(one.tag(&[]), Insertion::standard("/a", "/b", true).at(Position::Start).tag(&[]));
         assert_ne!(one.tag(&[]), one.tag(&["/no/*".into()]), "those pages are told nothing of Markdown");
         assert_eq!(one.tag(&[]).len(), 8);
     }

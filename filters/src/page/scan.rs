@@ -8,7 +8,7 @@ use memchr::memchr;
 
 use super::{
     head::{Head, Means},
-    insert::{Link, Why},
+    insertion::{Link, Why},
     names::Name,
     raw::{self, Cdata, Comment, Read, Script},
     skim::skim,

@@ -4,7 +4,7 @@
 
 use memchr::{memchr2, memchr3};
 
-use super::{insert::Link, tag::is_space};
+use super::{insertion::Link, tag::is_space};
 
 /// How much of `text`, from data in a head on, is such elements and the white space between them.
 ///

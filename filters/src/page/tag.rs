@@ -98,13 +98,24 @@ impl Walk {
 
     /// Walk on through `tag` (which begins at the `<`): the length of the whole tag once its `>` is there.
     pub fn end(&mut self, tag: &[u8]) -> Option<usize> {
+        self.finish(tag).map(|(len, _)| len)
+    }
+
+    /// The same, with whether it ended in `/>`.
+    pub fn finish(&mut self, tag: &[u8]) -> Option<(usize, bool)> {
         loop {
             match self.next(tag) {
                 Seen::Attribute { .. } => {}
-                Seen::End { .. } => return Some(self.at + 1),
+                Seen::End { self_closing } => return Some((self.at + 1, self_closing)),
                 Seen::More => return None,
             }
         }
+    }
+
+    /// Goes on without the first `read` bytes, all of which it has walked through; attributes are not known any more.
+    pub fn forget(&mut self, read: usize) {
+        self.at -= read;
+        (self.name, self.value_from) = ((0, 0), 0);
     }
 
     fn next(&mut self, tag: &[u8]) -> Seen {
@@ -278,6 +289,19 @@ impl<'a> Tag<'a> {
     pub fn kind(&self) -> &'a [u8] {
         let [kind] = self.values([b"type"]);
         kind.unwrap_or_default().trim_ascii()
+    }
+
+    /// Does an `annotation-xml` say that its content is HTML?
+    pub fn encodes_html(&self) -> bool {
+        let [encoding] = self.values([b"encoding"]);
+        encoding.is_some_and(|encoding| {
+            encoding.eq_ignore_ascii_case(b"text/html") || encoding.eq_ignore_ascii_case(b"application/xhtml+xml")
+        })
+    }
+
+    /// Has it a color, a face or a size? A `<font>` with one ends the SVG or MathML that it stands in.
+    pub fn styles_font(&self) -> bool {
+        self.values([b"color", b"face", b"size"]).iter().any(Option::is_some)
     }
 
     /// Does this tag switch the page to an encoding whose text can hold bytes that look like markup?

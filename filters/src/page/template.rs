@@ -83,6 +83,7 @@ pub(super) fn holds_html(tag: &Tag<'_>) -> Option<&'static [u8]> {
 pub(super) fn breaks_out(tag: &Tag<'_>) -> bool {
     match tag.end {
         true => [&b"p"[..], b"br"].iter().any(|name| tag.written.eq_ignore_ascii_case(name)),
+        false if tag.written.eq_ignore_ascii_case(b"font") => tag.styles_font(),
         false => BREAKOUT.iter().any(|name| tag.written.eq_ignore_ascii_case(name)),
     }
 }

@@ -114,6 +114,7 @@ static DISCOVERY: Table = closed(&[
     key("link_header", Bool),
     key("legacy_link_rel", Bool),
     key("notice", Bool),
+    key("notice_position", Word(&["end", "start"])),
     key("accept", Word(&["inline", "redirect"])),
     key("on_conflict", Word(&["origin", "frontdesk"])),
     key("manifest_max_age", Text(delay)),

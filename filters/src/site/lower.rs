@@ -18,6 +18,7 @@ use super::{
     settings_handoff, units, verbs,
     view::View,
 };
+use crate::page::Position;
 
 /// Where people's requests come in, unless the operator says otherwise.
 pub(super) const HTTP: &str = "127.0.0.1:8080";
@@ -132,6 +133,10 @@ fn discovery(view: View) -> Discovery {
         link_header: view.flag("link_header", true),
         legacy_link_rel: view.flag("legacy_link_rel", false),
         notice: view.flag("notice", true),
+        notice_position: match view.text("notice_position").as_deref() {
+            Some("start") => Position::Start,
+            _ => Position::End,
+        },
         accept: match view.text("accept").as_deref() {
             Some("redirect") => AcceptAnswer::Redirect,
             _ => AcceptAnswer::Inline,

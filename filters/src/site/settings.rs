@@ -5,6 +5,8 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use crate::page::Position;
+
 pub use super::{
     settings_agtp::*,
     settings_callers::*,
@@ -114,6 +116,8 @@ pub struct Discovery {
     pub link_header: bool,
     pub legacy_link_rel: bool,
     pub notice: bool,
+    /// Where in the body of a page the notice stands.
+    pub notice_position: Position,
     pub accept: AcceptAnswer,
     /// `on_conflict = "frontdesk"`: ours is served even where the site has a document of its own.
     pub ours_wins: bool,

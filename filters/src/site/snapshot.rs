@@ -116,7 +116,8 @@ impl Snapshot {
                 path("ahp-manifest"),
                 path("agent-interface"),
                 declaration.settings.content.markdown,
-            );
+            )
+            .at(discovery.notice_position);
             let tag = insertion.tag(&declaration.settings.content.exclude);
             (Arc::new(insertion), tag)
         });

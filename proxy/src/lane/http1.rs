@@ -151,21 +151,21 @@ impl<'a> Http1<'a> {
     /// Keeps a part of the body, to go with the next. Gives back how many bytes of it the client wants.
     pub(super) fn hold(&mut self, part: &[u8]) -> usize {
         let part = self.wanted(part);
-        let end = self.frame(part, false);
+        let end = self.frame(part.len(), false);
         self.waiting.extend_from_slice(part);
         self.waiting.extend_from_slice(end);
         part.len()
     }
 
-    /// Writes what goes before a part of the body, and gives back what goes behind it.
-    fn frame(&mut self, part: &[u8], last: bool) -> &'static [u8] {
+    /// Writes what goes before so many bytes of the body, and gives back what goes behind them.
+    fn frame(&mut self, len: usize, last: bool) -> &'static [u8] {
         if self.framing != Framing::Chunked {
             return b"";
         }
-        if !part.is_empty() {
-            let _ = write!(self.waiting, "{:x}\r\n", part.len());
+        if len > 0 {
+            let _ = write!(self.waiting, "{len:x}\r\n");
         }
-        match (part.is_empty(), last) {
+        match (len == 0, last) {
             (false, false) => b"\r\n",
             (false, true) => b"\r\n0\r\n\r\n",
             (true, true) => b"0\r\n\r\n",
@@ -173,23 +173,27 @@ impl<'a> Http1<'a> {
         }
     }
 
-    /// Writes a part of the body, the last one with its end. Gives back how many bytes of it the client wants.
-    pub(super) async fn body(&mut self, part: &[u8], last: bool) -> Result<usize> {
-        let part = self.wanted(part);
-        let end = self.frame(part, last);
-        if part.len() <= COPIED {
-            self.waiting.extend_from_slice(part);
-            self.waiting.extend_from_slice(end);
+    /// Writes a part of the body and what comes after it, the last one with its end. Gives back how many bytes of them
+    /// the client wants.
+    pub(super) async fn body(&mut self, part: &[u8], after: &[u8], last: bool) -> Result<usize> {
+        let (part, after) = (self.wanted(part), self.wanted(after));
+        let sent = part.len() + after.len();
+        let end = self.frame(sent, last);
+        if sent <= COPIED {
+            for piece in [part, after, end] {
+                self.waiting.extend_from_slice(piece);
+            }
             self.flush().await?;
         } else {
             let waiting = std::mem::take(&mut self.waiting);
-            self.write(&mut [IoSlice::new(&waiting), IoSlice::new(part), IoSlice::new(end)]).await?;
+            let mut pieces = [&waiting[..], part, after, end].map(IoSlice::new);
+            self.write(&mut pieces).await?;
         }
         if last && !self.is_whole() {
             // The client waits for more than there is.
             self.keeps = false;
         }
-        Ok(part.len())
+        Ok(sent)
     }
 
     /// Writes what waits.

@@ -51,13 +51,13 @@ impl<'r> Relay<'_, 'r> {
         let framing = site.expect(&self.sent.request.method, &head).map_err(Error::into_up)?;
         self.begin(&head, framing.body, &asked, reply)?;
         drop(head);
-        let last = self.body(&mut site, reply).await?;
+        let (last, after) = self.body(&mut site, reply).await?;
         // Whoever reads slowly holds nothing of the site's.
         if let Some(plain) = site.kept() {
             backend.keep(plain, began + took);
         }
         self.ctx.place = None;
-        reply.body(last, true).await
+        reply.body_and(last, after, true).await
     }
 
     /// Connects at `now` to the next in turn; once more where that fails, for no byte of the request has left.
@@ -146,12 +146,13 @@ impl<'r> Relay<'_, 'r> {
         Ok(())
     }
 
-    /// The body, part by part, a page through what looks into it: all but the last part, which is given back.
-    async fn body(&mut self, site: &mut Site, reply: &mut Reply<'_>) -> Result<Bytes> {
+    /// The body, part by part, a page through what looks into it: all but the last part, which is given back with what
+    /// comes after it.
+    async fn body(&mut self, site: &mut Site, reply: &mut Reply<'_>) -> Result<(Bytes, Bytes)> {
         loop {
             let part = if site.is_done() { None } else { part(site, reply).await? };
             let last = site.is_done();
-            let Parts { made, rest } = self.page.pass(part, last)?;
+            let Parts { made, rest, after } = self.page.pass(part, last)?;
             // What was put together goes with what comes after it.
             let part = match rest.is_empty() {
                 true => made,
@@ -161,10 +162,10 @@ impl<'r> Relay<'_, 'r> {
                 }
             };
             if last {
-                return Ok(part);
+                return Ok((part, after));
             }
-            if !part.is_empty() {
-                reply.body(part, false).await?;
+            if !part.is_empty() || !after.is_empty() {
+                reply.body_and(part, after, false).await?;
             }
         }
     }

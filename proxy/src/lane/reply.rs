@@ -91,14 +91,20 @@ impl<'a> Reply<'a> {
 
     /// Writes a part of the body, the last one with its end.
     pub(super) async fn body(&mut self, part: Bytes, last: bool) -> Result<()> {
+        self.body_and(part, Bytes::new(), last).await
+    }
+
+    /// Writes a part of the body and what comes after it, the last one with its end.
+    pub(super) async fn body_and(&mut self, part: Bytes, after: Bytes, last: bool) -> Result<()> {
         self.seen = true;
         self.sent += match &mut self.to {
             To::Http1(to) => {
-                let sent = to.body(&part, last).await?;
+                let sent = to.body(&part, &after, last).await?;
                 room::give(part);
                 sent
             }
-            To::Http2(to) => to.body(part, last).await?,
+            To::Http2(to) if after.is_empty() => to.body(part, last).await?,
+            To::Http2(to) => to.body(part, false).await? + to.body(after, last).await?,
         };
         Ok(())
     }

@@ -122,9 +122,7 @@ impl Armed {
         }
         if end && !self.done && self.broken.is_none() {
             let last = self.take(|r| r.finish().map(Parts::from), true)?;
-            if !last.made.is_empty() {
-                out = Bytes::from([out.made, out.rest, last.made].concat()).into();
-            }
+            out = out.and(last.joined());
             self.over();
         }
         Ok(out)

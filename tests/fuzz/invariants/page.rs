@@ -12,9 +12,11 @@ use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use html5ever::{ParseOpts, parse_document, tendril::TendrilSink, tokenizer::TokenizerOpts};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
-use super::page::{Coding, Insertion, Link, Outcome, Rewriter, Why};
+use super::page::{Coding, Insertion, Link, Outcome, Position, Rewriter, Why};
 
-const SECTION: &str = "<section class=\"ours\"><p>mark</p></section>";
+const NOTICE: &str = "<div class=\"ours\"><p>mark</p></div>";
+/// An element that may stand anywhere and changes nothing around it, where a `<div>` would end a paragraph.
+const NEUTRAL: &str = "<template class=\"ours\"></template>";
 const RELATIONS: [&str; 2] = ["agent-interface", "ahp-manifest"];
 const MARKDOWN: &str = "<link rel=\"alternate\" href=\"/ours\" type=\"text/markdown\">";
 /// Elements that HTML reopens where they were left open (13.2.4.3, "the list of active formatting elements").
@@ -30,20 +32,42 @@ pub fn hold(data: &[u8]) {
     }
     let size = usize::from(choice % 64) + 1;
     let before = Tree::of(page);
-    let whole = rewritten(page, page.len().max(1));
-    judge(page, &before, &whole);
-    if !page.is_empty() {
-        assert_eq!(packed(page), whole, "{} as gzip, at once", shown(page));
-    }
-    for size in [1, size] {
-        let pieces = rewritten(page, size);
-        // How far into the body a notice of the site's own is looked for depends on what has come.
-        if memchr::memmem::find(page, b"ahp-notice").is_some() {
-            judge(page, &before, &pieces);
-        } else {
-            assert_eq!(pieces, whole, "{} in pieces of {size}", shown(page));
+    for position in [Position::Start, Position::End] {
+        let ours = Ours { notice: NOTICE, position };
+        let whole = ours.rewritten(page, page.len().max(1));
+        judge(page, &before, &whole, position);
+        if !page.is_empty() {
+            assert_eq!(ours.packed(page), whole, "{} as gzip, at once", shown(page));
+        }
+        for size in [1, size] {
+            let pieces = ours.rewritten(page, size);
+            // How far from the body's start a notice of the site's own is looked for depends on what has come.
+            if position == Position::Start && memchr::memmem::find(page, b"ahp-notice").is_some() {
+                judge(page, &before, &pieces, position);
+            } else {
+                assert_eq!(pieces.1, whole.1, "{} in pieces of {size}", shown(page));
+                assert_eq!(shown(&pieces.0), shown(&whole.0), "{} in pieces of {size}", shown(page));
+            }
         }
     }
+}
+
+/// Of a page that leaves nothing open: the notice is the last element of its body.
+#[cfg(test)]
+pub fn stands_last(page: &[u8]) {
+    let (out, outcome) = Ours { notice: NOTICE, position: Position::End }.rewritten(page, page.len());
+    assert_eq!(outcome, Outcome::Inserted, "{}", shown(page));
+    let dom = parsed(&out);
+    let is =
+        |node: &Handle, wanted: &str| matches!(&node.data, NodeData::Element { name, .. } if &*name.local == wanted);
+    let child = |node: &Handle, wanted: &str| {
+        node.children.borrow().iter().find(|node| is(node, wanted)).cloned().expect("an element")
+    };
+    let body = child(&child(&dom.document, "html"), "body");
+    let elements = body.children.borrow();
+    let last = elements.iter().rev().find(|node| matches!(node.data, NodeData::Element { .. })).expect("an element");
+    let NodeData::Element { attrs, .. } = &last.data else { unreachable!() };
+    assert!(attrs.borrow().iter().any(|a| &*a.value == "ours"), "{}", shown(&out));
 }
 
 fn shown(page: &[u8]) -> String {
@@ -54,44 +78,53 @@ fn link(rel: &str) -> String {
     format!("<link rel=\"{rel}\" href=\"/ours\">")
 }
 
-fn rewriter(coding: Coding) -> Rewriter {
-    let insertion = Insertion {
-        notice: Bytes::from_static(SECTION.as_bytes()),
-        links: RELATIONS.map(|rel| Link { rel: rel.to_owned(), html: Bytes::from(link(rel)) }).to_vec(),
-        markdown: true,
-    };
-    Rewriter::new(coding, Arc::new(insertion)).of_page(Bytes::from_static(MARKDOWN.as_bytes()))
+struct Ours {
+    notice: &'static str,
+    position: Position,
 }
 
-/// The page as it leaves of one that came as gzip, all of it at once.
-fn packed(page: &[u8]) -> (Vec<u8>, Outcome) {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(page).expect("room");
-    let body = encoder.finish().expect("room");
-    let mut rewriter = rewriter(Coding::Gzip);
-    let left = rewriter.at_once(&body).expect("short enough").expect("a sound coding");
-    let mut out = Vec::new();
-    MultiGzDecoder::new(&left[..]).read_to_end(&mut out).expect("gzip");
-    (out, rewriter.outcome())
-}
-
-/// The page as it leaves, fed in pieces of this size.
-fn rewritten(page: &[u8], size: usize) -> (Vec<u8>, Outcome) {
-    let mut rewriter = rewriter(Coding::Identity);
-    let mut out = Vec::new();
-    for piece in page.chunks(size) {
-        out.extend_from_slice(&rewriter.feed(Bytes::copy_from_slice(piece)).expect("no coding to be broken").joined());
+impl Ours {
+    fn rewriter(&self, coding: Coding) -> Rewriter {
+        let insertion = Insertion {
+            notice: Bytes::from_static(self.notice.as_bytes()),
+            position: self.position,
+            links: RELATIONS.map(|rel| Link { rel: rel.to_owned(), html: Bytes::from(link(rel)) }).to_vec(),
+            markdown: true,
+        };
+        Rewriter::new(coding, Arc::new(insertion)).of_page(Bytes::from_static(MARKDOWN.as_bytes()))
     }
-    out.extend_from_slice(&rewriter.finish().expect("no coding to be broken"));
-    (out, rewriter.outcome())
+
+    /// The page as it leaves of one that came as gzip, all of it at once.
+    fn packed(&self, page: &[u8]) -> (Vec<u8>, Outcome) {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(page).expect("room");
+        let body = encoder.finish().expect("room");
+        let mut rewriter = self.rewriter(Coding::Gzip);
+        let left = rewriter.at_once(&body).expect("short enough").expect("a sound coding");
+        let mut out = Vec::new();
+        MultiGzDecoder::new(&left[..]).read_to_end(&mut out).expect("gzip");
+        (out, rewriter.outcome())
+    }
+
+    /// The page as it leaves, fed in pieces of this size.
+    fn rewritten(&self, page: &[u8], size: usize) -> (Vec<u8>, Outcome) {
+        let mut rewriter = self.rewriter(Coding::Identity);
+        let mut out = Vec::new();
+        for piece in page.chunks(size) {
+            let left = rewriter.feed(Bytes::copy_from_slice(piece)).expect("no coding to be broken");
+            out.extend_from_slice(&left.joined());
+        }
+        out.extend_from_slice(&rewriter.finish().expect("no coding to be broken"));
+        (out, rewriter.outcome())
+    }
 }
 
-fn judge(page: &[u8], before: &Tree, (out, outcome): &(Vec<u8>, Outcome)) {
+fn judge(page: &[u8], before: &Tree, (out, outcome): &(Vec<u8>, Outcome), position: Position) {
     let shown = || format!("{}\n{}\n{outcome:?}", shown(page), shown(out));
     // Byte by byte the page is what it was.
     let links: Vec<String> = RELATIONS.map(link).into_iter().chain([MARKDOWN.to_owned()]).collect();
     let mut rest = out.clone();
-    for ours in links.iter().map(String::as_str).chain([SECTION]) {
+    for ours in links.iter().map(String::as_str).chain([NOTICE]) {
         if let Some(at) = memchr::memmem::find(&rest, ours.as_bytes()) {
             rest.drain(at..at + ours.len());
         }
@@ -104,32 +137,86 @@ fn judge(page: &[u8], before: &Tree, (out, outcome): &(Vec<u8>, Outcome)) {
     if before.frameset && *outcome == Outcome::Inserted {
         return;
     }
-    assert_eq!(before.lines, after.lines, "{}", shown());
+    match (outcome, position) {
+        (Outcome::Inserted, Position::End) => judge_end(page, before, out),
+        _ => assert_eq!(before.lines, after.lines, "{}", shown()),
+    }
     let in_head = after.links.iter().all(|parent| parent == "head");
     assert!(in_head, "{}", shown());
     let all = RELATIONS.iter().all(|rel| after.relations.iter().any(|own| own.eq_ignore_ascii_case(rel)));
     match outcome {
         Outcome::Inserted => {
-            assert_eq!(after.sections, [("body".to_owned(), 0)], "{}", shown());
+            match position {
+                Position::Start => assert_eq!(after.notices, [("body".to_owned(), 0)], "{}", shown()),
+                Position::End => assert_eq!(after.notices.len(), 1, "{}", shown()),
+            }
             assert!(all, "{}", shown());
         }
         Outcome::OwnNotice => {
-            assert!(after.sections.is_empty() && all && (before.own_notice || before.frameset), "{}", shown());
+            assert!(after.notices.is_empty() && all && (before.own_notice || before.frameset), "{}", shown());
         }
-        Outcome::Frameset => assert!(after.sections.is_empty() && all && before.frameset, "{}", shown()),
+        Outcome::Frameset => assert!(after.notices.is_empty() && all && before.frameset, "{}", shown()),
         Outcome::Fragment => assert_eq!(out, page),
         Outcome::GaveUp(Why::Unfinished | Why::Doubt | Why::WideEncoding | Why::HugeMarkup | Why::Limit) => {
-            assert!(after.sections.is_empty(), "{}", shown());
+            assert!(after.notices.is_empty(), "{}", shown());
         }
         Outcome::GaveUp(Why::NotAsDeclared) | Outcome::Pending => panic!("{}", shown()),
     }
+}
+
+/// The notice stands where a parser takes the body to end, and changes nothing around it.
+fn judge_end(page: &[u8], before: &Tree, out: &[u8]) {
+    let shown = || format!("{}\n{}", shown(page), shown(out));
+    let ours = Ours { notice: NEUTRAL, position: Position::End };
+    let (neutral, _) = ours.rewritten(page, page.len().max(1));
+    assert_eq!(before.lines, Tree::of(&neutral).lines, "{}", shown());
+
+    let at = memchr::memmem::find(out, NOTICE.as_bytes()).expect("a notice");
+    let rest = &out[at + NOTICE.len()..];
+    let at = page.len() - rest.len();
+    let ends_name = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' | b'/' | b'>');
+    let begins = |text: &[u8], tag: &[u8]| {
+        text.get(tag.len()).is_some_and(ends_name) && text[..tag.len()].eq_ignore_ascii_case(tag)
+    };
+    let is_end = |text: &[u8]| begins(text, b"</body") || begins(text, b"</html");
+    if is_end(rest) {
+        assert!(ends_body(page, at), "no end of the body: {}", shown());
+    } else {
+        assert!(matches!(rest, b"" | b"<" | b"</"), "neither an end tag nor the end of the page: {}", shown());
+    }
+    for earlier in (0..at).filter(|&earlier| is_end(&page[earlier..])) {
+        assert!(!ends_body(page, earlier), "an earlier end of the body, at {earlier}: {}", shown());
+    }
+}
+
+/// Does a parser take a `</body>` there for the end of the body? Then a comment after it is none of the body's, once SVG
+/// and MathML that are open have ended.
+fn ends_body(page: &[u8], at: usize) -> bool {
+    let page = &page[..at];
+    let begun = |tag: &[u8]| page.windows(tag.len()).filter(|text| text.eq_ignore_ascii_case(tag)).count();
+    let most = (begun(b"<svg") + begun(b"<math")).min(5);
+    let orders = (0..=most).flat_map(|count| (0..1u32 << count).map(move |order| (count, order)));
+    orders.into_iter().any(|(count, order)| {
+        let end = |n: usize| if order & 1 << n == 0 { "</svg>" } else { "</math>" };
+        let ends: String = (0..count).map(end).collect();
+        let probe = [page, b"</body>", ends.as_bytes(), b"<!--ours-->"].concat();
+        Tree::of(&probe).lines.last().is_some_and(|line| line == " <!--ours-->")
+    })
+}
+
+fn parsed(page: &[u8]) -> RcDom {
+    // The parser would take a mark of the byte order for the beginning of the text wherever it goes on.
+    let page = page.strip_prefix(b"\xef\xbb\xbf").unwrap_or(page);
+    let tokenizer = TokenizerOpts { discard_bom: false, ..TokenizerOpts::default() };
+    let options = ParseOpts { tokenizer, ..ParseOpts::default() };
+    parse_document(RcDom::default(), options).from_utf8().one(page)
 }
 
 /// The tree as lines, our elements left out and counted by where they stand.
 #[derive(Default)]
 struct Tree {
     lines: Vec<String>,
-    sections: Vec<(String, usize)>,
+    notices: Vec<(String, usize)>,
     links: Vec<String>,
     /// Of all links, ours among them.
     relations: Vec<String>,
@@ -139,11 +226,7 @@ struct Tree {
 
 impl Tree {
     fn of(page: &[u8]) -> Tree {
-        // The parser would take a mark of the byte order for the beginning of the text wherever it goes on.
-        let page = page.strip_prefix(b"\xef\xbb\xbf").unwrap_or(page);
-        let tokenizer = TokenizerOpts { discard_bom: false, ..TokenizerOpts::default() };
-        let options = ParseOpts { tokenizer, ..ParseOpts::default() };
-        let dom: RcDom = parse_document(RcDom::default(), options).from_utf8().one(page);
+        let dom = parsed(page);
         let mut tree = Tree::default();
         tree.lines.push(format!("{:?}", dom.quirks_mode.get()));
         tree.walk(&dom.document, 0, "");
@@ -191,15 +274,18 @@ impl Tree {
                 return true;
             }
         }
-        if html && &*name.local == "section" && attrs.len() == 1 && of("class").as_deref() == Some("ours") {
+        if &*name.local == "template" && of("class").as_deref() == Some("ours") {
+            return true;
+        }
+        if html && &*name.local == "div" && attrs.len() == 1 && of("class").as_deref() == Some("ours") {
             let mut inside = Tree::default();
-            inside.walk(element, 0, "section");
+            inside.walk(element, 0, "div");
             let [first, between @ .., last] = &*inside.lines else { panic!("{:?}", inside.lines) };
             assert!(first.contains(":p >") && last.contains("\"mark\""), "{:?}", inside.lines);
             // What the page left open before its body goes on in every paragraph, ours among them.
             let goes_on = |line: &String| FORMATTING.iter().any(|name| line.contains(&format!(":{name} ")));
             assert!(between.iter().all(goes_on), "{:?}", inside.lines);
-            self.sections.push((parent.to_owned(), n));
+            self.notices.push((parent.to_owned(), n));
             return true;
         }
         false

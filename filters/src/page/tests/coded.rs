@@ -69,12 +69,12 @@ fn noise(len: usize) -> String {
 fn page(len: usize) -> (Vec<u8>, Vec<u8>) {
     let body = noise(len);
     let page = format!("<!doctype html><html><head><title>x</title></head><body><p>{body}</p></body></html>");
-    let expected = page.replace("</head>", "{a}{m}</head>").replace("<body>", "<body>{n}");
+    let expected = page.replace("</head>", "{a}{m}</head>").replace("</body>", "{n}</body>");
     (page.into_bytes(), expected.into_bytes())
 }
 
 fn recode(coding: Coding, pieces: &[&[u8]]) -> (Vec<u8>, Result<(), BrokenWhy>, Outcome) {
-    recode_by(Rewriter::new(coding, marks()), pieces)
+    recode_by(Rewriter::new(coding, marks(Position::End)), pieces)
 }
 
 fn recode_by(mut rewriter: Rewriter, pieces: &[&[u8]]) -> (Vec<u8>, Result<(), BrokenWhy>, Outcome) {
@@ -165,7 +165,7 @@ fn each_piece_leaves_at_once() {
             _ => super::super::decode::Flavour::Zstd,
         })
         .unwrap();
-        let mut recoder = Recoder::new(coding, marks());
+        let mut recoder = Recoder::new(coding, marks(Position::End));
         for part in ["<html><head>", "</head><body><p>", "one", "two"] {
             flushed.write(part.as_bytes()).unwrap();
             let out = recoder.feed(flushed.flush().unwrap()).unwrap();
@@ -239,7 +239,7 @@ fn a_bomb_is_cut() {
     page.resize(8 * 1024 * 1024, b' ');
     for (name, coding, encode) in CODINGS {
         let encoded = encode(&page);
-        let mut recoder = Recoder::new(coding, marks());
+        let mut recoder = Recoder::new(coding, marks(Position::End));
         let mut sent = 0;
         let why = encoded.chunks(1024).find_map(|chunk| match recoder.feed(Bytes::copy_from_slice(chunk)) {
             Ok(bytes) => {
@@ -272,7 +272,7 @@ fn a_window_beyond_the_browsers_is_refused() {
 #[test]
 fn a_whole_page_is_recoded_at_once_to_the_same() {
     let at_once = |coding, body: &[u8]| {
-        let mut rewriter = Rewriter::new(coding, marks());
+        let mut rewriter = Rewriter::new(coding, marks(Position::End));
         let out = rewriter.at_once(body).map(|out| out.map_err(|broken| broken.why));
         (out, rewriter.outcome())
     };
@@ -300,12 +300,12 @@ fn a_whole_page_is_recoded_at_once_to_the_same() {
         ("broken", Coding::Gzip, wrong),
         ("long", Coding::Gzip, gzip(&b"<p>".repeat(100_000))),
     ] {
-        let mut rewriter = Rewriter::new(coding, marks());
+        let mut rewriter = Rewriter::new(coding, marks(Position::End));
         assert!(rewriter.at_once(&body).is_none(), "{what}");
         // Nothing has happened: it may be fed.
         assert_eq!(recode_by(rewriter, &[&body]), recode(coding, &[&body]), "{what}");
     }
-    let mut begun = Rewriter::new(Coding::Gzip, marks());
+    let mut begun = Rewriter::new(Coding::Gzip, marks(Position::End));
     begun.feed(Bytes::from(gzip(&page)[..20].to_vec())).unwrap();
     assert!(begun.at_once(&gzip(&page)[20..]).is_none(), "not from its beginning");
 }

@@ -1,4 +1,4 @@
-//! Nasty pages and what becomes of them, whole and byte by byte.
+//! Nasty pages and what becomes of them, whole and byte by byte, with the notice at the start of the body.
 
 use super::*;
 use crate::page::{Coding, Rewriter, Why};
@@ -121,10 +121,10 @@ fn each_page_whole_and_byte_by_byte() {
         let page = page(marked);
         let expected = (marked.replace("{l}", "{a}{m}"), *outcome);
         for size in [usize::MAX, 1, 2, 3, 7] {
-            let (out, outcome) = run(&marks(), page.as_bytes().chunks(size.min(page.len().max(1))));
+            let (out, outcome) = run(&marks(Position::Start), page.as_bytes().chunks(size.min(page.len().max(1))));
             assert_eq!((String::from_utf8(out).unwrap(), outcome), expected, "{marked} in pieces of {size}");
         }
-        let mut packed = Rewriter::new(Coding::Gzip, marks());
+        let mut packed = Rewriter::new(Coding::Gzip, marks(Position::Start));
         let out = packed.at_once(&coded::gzip(page.as_bytes())).unwrap().unwrap();
         let out = String::from_utf8(coded::decode("gzip", &out)).unwrap();
         assert_eq!((out, packed.outcome()), expected, "{marked}, packed");

@@ -4,9 +4,9 @@ use super::*;
 use crate::page::{FIRST_MAX_BYTES, MARKUP_MAX_BYTES, REST_MAX_BYTES, SCAN_MAX_BYTES, Why};
 
 fn outcome(page: &[u8]) -> (Vec<u8>, Outcome) {
-    let whole = run(&marks(), [page]);
+    let whole = run(&marks(Position::Start), [page]);
     for size in [1000, 4096, 65_536] {
-        assert!(run(&marks(), page.chunks(size)) == whole, "in pieces of {size}");
+        assert!(run(&marks(Position::Start), page.chunks(size)) == whole, "in pieces of {size}");
     }
     whole
 }
@@ -41,14 +41,14 @@ fn a_huge_attribute() {
 fn the_first_element_is_awaited_for_so_long() {
     let page = |len: usize| format!("<html><body>{}<p class=ahp-notice>", " ".repeat(len)).into_bytes();
     for size in [1, 5] {
-        let seen = |len: usize| run(&marks(), page(len).chunks(size)).1;
+        let seen = |len: usize| run(&marks(Position::Start), page(len).chunks(size)).1;
         assert_eq!(seen(FIRST_MAX_BYTES - 20), Outcome::OwnNotice);
         assert_eq!(seen(FIRST_MAX_BYTES), Outcome::Inserted);
     }
     // In the chunk at hand it counts a little further.
-    assert_eq!(run(&marks(), [&page(FIRST_MAX_BYTES)[..]]).1, Outcome::OwnNotice);
-    assert_eq!(run(&marks(), [&page(REST_MAX_BYTES - 20)[..]]).1, Outcome::OwnNotice);
-    assert_eq!(run(&marks(), [&page(REST_MAX_BYTES)[..]]).1, Outcome::Inserted);
+    assert_eq!(run(&marks(Position::Start), [&page(FIRST_MAX_BYTES)[..]]).1, Outcome::OwnNotice);
+    assert_eq!(run(&marks(Position::Start), [&page(REST_MAX_BYTES - 20)[..]]).1, Outcome::OwnNotice);
+    assert_eq!(run(&marks(Position::Start), [&page(REST_MAX_BYTES)[..]]).1, Outcome::Inserted);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn the_rest_of_the_chunk_is_read_as_a_tokenizer_does() {
     ] {
         let page = format!("<html><body>{rest}");
         let expected = if own { Outcome::OwnNotice } else { Outcome::Inserted };
-        assert_eq!(run(&marks(), [page.as_bytes()]).1, expected, "{rest}");
+        assert_eq!(run(&marks(Position::Start), [page.as_bytes()]).1, expected, "{rest}");
     }
 }
 
@@ -95,7 +95,7 @@ fn wide_byte_order_marks() {
     for mark in [&b"\xfe\xff"[..], b"\xff\xfe", b"\xff\xfe\0\0", b"\0\0\xfe\xff"] {
         let page = [mark, b"<html><body>"].concat();
         for size in [1, 20] {
-            let (out, outcome) = run(&marks(), page.chunks(size));
+            let (out, outcome) = run(&marks(Position::Start), page.chunks(size));
             assert!(out == page && outcome == Outcome::GaveUp(Why::WideEncoding));
         }
     }
@@ -103,7 +103,7 @@ fn wide_byte_order_marks() {
 
 #[test]
 fn nothing_waits_that_need_not() {
-    let mut inserter = Inserter::new(marks());
+    let mut inserter = Inserter::new(marks(Position::Start));
     for (piece, out) in [
         ("<!doctype html><html><hea", "<!doctype html><html>"),
         ("d><title>long", "<head><title>long"),

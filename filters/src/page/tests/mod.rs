@@ -2,6 +2,7 @@
 
 mod coded;
 mod corpus;
+mod ends;
 mod limits;
 mod parser;
 
@@ -9,14 +10,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Inserter, Insertion, Outcome};
+use super::{Inserter, Insertion, Outcome, Position};
 
-/// Short marks, easy to see in an expectation: `{a}{m}` for the links, `{n}` for the notice.
-pub(super) fn marks() -> Arc<Insertion> {
+/// Short marks, easy to see in an expectation: `{a}{m}` for the links, `{n}` for the notice, which goes there.
+pub(super) fn marks(position: Position) -> Arc<Insertion> {
     let link =
         |rel: &str, html: &'static str| super::Link { rel: rel.to_owned(), html: Bytes::from_static(html.as_bytes()) };
     Arc::new(Insertion {
         notice: Bytes::from_static(b"{n}"),
+        position,
         links: vec![link("agent-interface", "{a}"), link("ahp-manifest", "{m}")],
         markdown: false,
     })

@@ -148,7 +148,74 @@ const PIECES: &[&str] = &[
     "<h1>",
     "<li>",
     "<button>",
+    // What ends a body, and what hides that.
+    "</BODY\n>",
+    "</body x='>'>",
+    "</html >",
+    "</bodyx>",
+    "x</body",
+    "</foreignObject>",
+    "</desc>",
+    "</mi>",
+    "</annotation-xml>",
+    "<annotation-xml encoding=text/html>",
+    "</td>",
+    "<object>",
+    "</object>",
+    "<marquee>",
+    "</marquee>",
+    "<svg><title></body></title>",
+    "<svg><style></body>",
+    "<table><tr><td></body>",
+    "<template></body>",
+    "<select><option></body>",
+    "<a b=\"</body>\">",
+    "<a b='<svg>",
+    "<a b=\"it's",
+    "it's",
+    "=\"",
+    "<body class=ahp-notice>",
+    "<p class=\"x ahp-notice\">",
+    "<p aria-label='AI Agent Notice'>",
 ];
+
+/// What a body is made of that leaves nothing open.
+const WHOLE: &[&str] = &[
+    "<p>text</p>",
+    "<P CLASS='a>b'>it's \"so\"</P\n>",
+    "<!-- </body> -->",
+    "<script>'</body></html>'</script>",
+    "<script><!-- <script></script></body>--></script>",
+    "<style></body></style>",
+    "<textarea></body></textarea>",
+    "<title></html></title>",
+    "<noscript></body></noscript>",
+    "<iframe></body></iframe>",
+    "<template><p></body></template>",
+    "<table><tr><td></body><td></html></table>",
+    "<table><tr><td><table><tr><td></body></table></body></table>",
+    "<select><option></body></select>",
+    "<object></body></object>",
+    "<svg><title></body></title><style><g></body.x></g></style></svg>",
+    "<svg><foreignObject><div><style></body></style></div></foreignObject></svg>",
+    "<svg viewBox='0 0 1 1'><path d=\"M0\"/><![CDATA[</body>]]></svg>",
+    "<math><mi></body></mi><mo>=</mo></math>",
+    "<a href=\"</body>\" title='</html>'>x</a>",
+    "<a title=\"<script>\">x</a>",
+    "<img alt='x > y' src=x>",
+    "<br/><hr>",
+    "<ul><li>a<li>b</ul>",
+    "<div><section>a</section><main>b</main></div>",
+    "</bodyx></htm>",
+    "<?x </body></ y></>",
+    "1 < 2 &lt; 3",
+    "\n",
+    "\u{a0}\u{20ac}",
+];
+
+/// How a page ends.
+const ENDINGS: &[&str] =
+    &["</body></html>", "</BODY\n></HTML>\n", "</body>", "</html>", "", "\n</body>\n<!-- x --></html>\n"];
 
 fn pages() -> impl Strategy<Value = Vec<u8>> {
     let start =
@@ -165,6 +232,19 @@ fn cases() -> u32 {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_whole_page_has_the_notice_as_the_last_element_of_its_body(
+        size: u8,
+        start in prop::sample::select(vec!["<!doctype html><title>x</title>", "<html><head></head><body id=x>"]),
+        pieces in prop::collection::vec(prop::sample::select(WHOLE), 0..12),
+        ending in prop::sample::select(ENDINGS),
+    ) {
+        // What opens a body that has no tag has to be in it.
+        let page = [start, "<p>text</p>", &pieces.concat(), " ", ending].concat();
+        invariants::hold(&[&[size], page.as_bytes()].concat());
+        invariants::stands_last(page.as_bytes());
+    }
 
     #[test]
     fn the_tree_is_the_same_but_for_ours_however_it_is_cut(size: u8, page in pages()) {

@@ -1,0 +1,187 @@
+//! The elements open in a body that decide what the bytes after a tag mean, and whether `</body>` ends the body.
+//!
+//! A parser ignores `</body>` while a table, a select, a template or the like is open (in the standard: while `body` is
+//! not "in scope"): a page that quotes a whole other page in a table's cell goes on behind it. In SVG and MathML the
+//! names of HTML mean nothing, until a tag ends them or an element begins whose content is HTML again.
+
+use super::{
+    names::Name,
+    tag::Tag,
+    template::{breaks_out, holds_html},
+};
+
+/// Open elements that are followed. A page with more is in doubt.
+const DEPTH_MAX: usize = 256;
+
+/// What a tag means for the text after it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Meaning {
+    Nothing,
+    /// The raw text of this element follows.
+    Raw(Name),
+    /// What the page is from here on would take a parser to tell.
+    Doubt,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Element {
+    /// A table, select, template, object, applet or marquee.
+    Html(Name),
+    /// An `<svg>` or a `<math>`, and whatever of their own is in it.
+    Foreign(Name),
+    /// An element of SVG or MathML whose content is HTML.
+    Mixed(&'static [u8]),
+}
+
+/// Those of them that are open, the outermost first.
+#[derive(Debug)]
+pub(super) struct OpenElements {
+    open: Vec<Element>,
+    /// The body has a tag of its own: a `<frameset>` in it is none.
+    explicit: bool,
+}
+
+impl OpenElements {
+    pub fn new(explicit: bool) -> OpenElements {
+        OpenElements { open: Vec::new(), explicit }
+    }
+
+    /// Is what follows SVG or MathML?
+    pub fn in_foreign(&self) -> bool {
+        matches!(self.open.last(), Some(Element::Foreign(_)))
+    }
+
+    /// Is what follows HTML in SVG or MathML, or CDATA of theirs? It depends on what else is open.
+    pub fn in_mixed(&self) -> bool {
+        matches!(self.open.last(), Some(Element::Mixed(_)))
+    }
+
+    /// Would `</body>` end the body here?
+    pub fn body_may_end(&self) -> bool {
+        self.open.iter().all(|element| matches!(element, Element::Foreign(_)))
+    }
+
+    /// Is what is written here an element of the page, outside of templates and lists of options?
+    pub fn shows(&self) -> bool {
+        let hides = |element: &Element| matches!(element, Element::Html(Name::Template | Name::Select));
+        !self.open.iter().any(hides)
+    }
+
+    /// A start tag.
+    pub fn start(&mut self, tag: &Tag<'_>) -> Meaning {
+        if self.in_foreign() {
+            if !breaks_out(tag) {
+                return self.foreign_start(tag);
+            }
+            self.leave_foreign();
+        }
+        match tag.name {
+            Name::Svg | Name::Math if tag.self_closing() => Meaning::Nothing,
+            Name::Svg | Name::Math => self.push(Element::Foreign(tag.name)),
+            // Within another one it ends that.
+            Name::Select if self.innermost() == Some(Name::Select) => self.end_of(Name::Select),
+            Name::Table | Name::Template | Name::Object | Name::Applet | Name::Marquee | Name::Select => {
+                self.push(Element::Html(tag.name))
+            }
+            Name::Plaintext => Meaning::Doubt,
+            Name::Frameset if !self.explicit => Meaning::Doubt,
+            Name::Script | Name::Textarea => Meaning::Raw(tag.name),
+            // Parsers differ: those before the standard's change of 2025 skip the tag and read on.
+            name if name.is_raw() && self.innermost() == Some(Name::Select) => Meaning::Doubt,
+            name if name.is_raw() => Meaning::Raw(name),
+            _ => Meaning::Nothing,
+        }
+    }
+
+    fn foreign_start(&mut self, tag: &Tag<'_>) -> Meaning {
+        if tag.self_closing() {
+            return Meaning::Nothing;
+        }
+        match (tag.name, holds_html(tag)) {
+            (Name::Svg | Name::Math, _) => self.push(Element::Foreign(tag.name)),
+            (_, Some(name)) if self.is_mixed(name, tag) => self.push(Element::Mixed(name)),
+            _ => Meaning::Nothing,
+        }
+    }
+
+    /// Does this element hold HTML in the SVG or MathML that is open?
+    fn is_mixed(&self, name: &[u8], tag: &Tag<'_>) -> bool {
+        let svg = matches!(self.open.last(), Some(Element::Foreign(Name::Svg)));
+        match name {
+            b"foreignobject" | b"desc" | b"title" => svg,
+            b"annotation-xml" => !svg && tag.encodes_html(),
+            _ => !svg,
+        }
+    }
+
+    /// An end tag.
+    pub fn end(&mut self, tag: &Tag<'_>) -> Meaning {
+        if self.in_foreign() && breaks_out(tag) {
+            self.leave_foreign();
+        }
+        match tag.name {
+            Name::Svg | Name::Math => self.end_of_foreign(tag.name),
+            Name::Table | Name::Template | Name::Object | Name::Applet | Name::Marquee | Name::Select => {
+                self.end_of(tag.name)
+            }
+            _ => {
+                if let (Some(Element::Mixed(open)), Some(name)) = (self.open.last(), holds_html(tag))
+                    && *open == name
+                {
+                    self.open.pop();
+                }
+                Meaning::Nothing
+            }
+        }
+    }
+
+    fn push(&mut self, element: Element) -> Meaning {
+        if self.open.len() == DEPTH_MAX {
+            return Meaning::Doubt;
+        }
+        self.open.push(element);
+        Meaning::Nothing
+    }
+
+    /// A tag of HTML ends the SVG or MathML that it stands in.
+    fn leave_foreign(&mut self) {
+        while self.in_foreign() {
+            self.open.pop();
+        }
+    }
+
+    /// The innermost element of HTML, if no content of SVG or MathML lies between.
+    fn innermost(&self) -> Option<Name> {
+        match self.open.iter().rev().find(|element| !matches!(element, Element::Foreign(_))) {
+            Some(Element::Html(name)) => Some(*name),
+            _ => None,
+        }
+    }
+
+    /// The end tag of an element of HTML ends whatever is open in it, as far as a parser lets it.
+    fn end_of(&mut self, name: Name) -> Meaning {
+        let same = |element: &Element| *element == Element::Html(name);
+        let ends = match name {
+            Name::Template => self.open.iter().rposition(same),
+            // Only a template keeps it from its table.
+            Name::Table => {
+                let template = |element: &Element| *element == Element::Html(Name::Template);
+                self.open.iter().rposition(same).filter(|&at| !self.open[at..].iter().any(template))
+            }
+            _ => self.open.iter().rposition(same).filter(|_| self.innermost() == Some(name)),
+        };
+        if let Some(at) = ends {
+            self.open.truncate(at);
+        }
+        Meaning::Nothing
+    }
+
+    fn end_of_foreign(&mut self, name: Name) -> Meaning {
+        let of_html = |element: &Element| matches!(element, Element::Html(_));
+        let from = self.open.iter().rposition(of_html).map_or(0, |at| at + 1);
+        if let Some(n) = self.open[from..].iter().rposition(|element| *element == Element::Foreign(name)) {
+            self.open.truncate(from + n);
+        }
+        Meaning::Nothing
+    }
+}
