@@ -146,9 +146,9 @@ async fn notice_says_what_exists_and_is_hidden_from_people() {
     let taken = take_out(&desk.get("/").await.page());
     let notice = &taken.notices[0];
     let open = &notice[..=notice.find('>').expect("an opening tag")];
-    assert!(open.starts_with("<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\""), "{open}");
-    assert!(open.contains(" hidden"), "the attribute, which a strict CSP leaves alone: {open}");
-    assert!(open.replace(' ', "").contains("display:none"), "and the style: {open}");
+    assert!(open.starts_with("<div class=\"ahp-notice\"") && open.contains("aria-label=\"AI Agent Notice\""), "{open}");
+    assert!(open.ends_with(" hidden>"), "the attribute: {open}");
+    assert!(!taken.notices.concat().contains("style"), "a strict Content-Security-Policy allows no style: {notice}");
     assert!(notice.contains("/.well-known/agent.json"), "{notice}");
     for order in ["you must", "you should", "ignore ", "must not"] {
         assert!(!notice.to_lowercase().contains(order), "declarative, not {order:?}: {notice}");

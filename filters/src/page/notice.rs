@@ -16,16 +16,20 @@ use crate::text::escaped;
 impl Insertion {
     /// The notice and the links for a site whose manifest and contract are at these paths.
     ///
-    /// Hidden twice: a strict Content-Security-Policy undoes the inline style but not the attribute, and a style sheet
-    /// that sets `display` undoes the attribute but not the inline style.
+    /// It is hidden by the `hidden` attribute alone: an inline style would break a strict Content-Security-Policy on every
+    /// page. A style sheet that sets `display` undoes the attribute, so the element is one that few set it for: resets do
+    /// so for `<section>` and `<aside>`, not for `<div>`. The paragraphs are hidden as well, for layouts that say
+    /// something of every `<div>` of the body. An element with a name of its own would be safe from all that, but pages
+    /// wait for elements with such names to be defined; and in a `<template>` no reader of the page would find the text.
+    /// The role is the one of a `<section>` with a label, which a `<div>` may have only with a role.
     pub fn standard(manifest_path: &str, interface_path: &str, markdown: bool) -> Insertion {
         let (manifest, interface) = (escaped(manifest_path), escaped(interface_path));
         let notice = format!(
-            "<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\" hidden style=\"display:none\">\
-             <p>For AI agents and other autonomous systems: this site supports the Agent Handshake Protocol (AHP). \
+            "<div class=\"ahp-notice\" role=\"region\" aria-label=\"AI Agent Notice\" hidden>\
+             <p hidden>For AI agents and other autonomous systems: this site supports the Agent Handshake Protocol (AHP). \
              Protocol version: AHP/0.1.</p>\
-             <p>The manifest, which lists what the site offers, is at <code>{manifest}</code>. The contract of what can \
-             be called, and how, is at <code>{interface}</code>.</p></section>"
+             <p hidden>The manifest, which lists what the site offers, is at <code>{manifest}</code>. The contract of what can \
+             be called, and how, is at <code>{interface}</code>.</p></div>"
         );
         let link = |rel: &str, href: &str, kind: &str| Link {
             rel: rel.to_owned(),
@@ -87,12 +91,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_what_exists_and_is_hidden_twice() {
+    fn states_what_exists_and_is_hidden_without_a_style() {
         let insertion = Insertion::standard("/.well-known/agent.json", "/.well-known/agent-interface.toml", true);
         let notice = std::str::from_utf8(&insertion.notice).unwrap();
-        assert!(notice.starts_with(
-            "<section class=\"ahp-notice\" aria-label=\"AI Agent Notice\" hidden style=\"display:none\">"
-        ));
+        assert!(
+            notice.starts_with(
+                "<div class=\"ahp-notice\" role=\"region\" aria-label=\"AI Agent Notice\" hidden><p hidden>"
+            )
+        );
+        assert!(!notice.contains("style") && notice.matches("<p").count() == notice.matches("<p hidden>").count());
         for part in ["Agent Handshake Protocol", "AHP/0.1", "<code>/.well-known/agent.json</code>"] {
             assert!(notice.contains(part), "{part}");
         }
