@@ -1,7 +1,10 @@
 //! Pages: what is made of them, and of their heads.
 
 use super::{both, by_the_long_way, script};
-use crate::support::{Answer, Ask, Coding, Origin, Request, Setup, Step, Via, page::PAGE};
+use crate::support::{
+    Answer, Ask, Coding, Origin, Request, Setup, Step, Via,
+    page::{PAGE, assert_rewritten, big},
+};
 
 /// Heads of pages, without the type that all of them have.
 #[rustfmt::skip]
@@ -143,5 +146,69 @@ async fn short_way_touches_nothing_that_is_of_two_kinds() {
     for ask in [Ask::get("/"), Ask::get("/").header("TE", "trailers")] {
         let response = desk.ask(Via::H1, ask).await;
         assert_eq!(response.text(), "<html><body>a page of 40 bytes. .</html>");
+    }
+}
+
+/// Pages that end in different ways, and where the notice stands in them.
+fn endings() -> Vec<(String, &'static str)> {
+    let open = PAGE.split_once("</body>").expect("a body").0;
+    vec![
+        (PAGE.to_owned(), "</body>"),
+        (big(150_000), "</body>"),
+        (format!("{open}</body>{}", "<!-- and more -->".repeat(1000)), "</body>"),
+        (format!("{open}<script>'</body>'</script></HTML>"), "</HTML>"),
+        (open.to_owned(), ""),
+        (format!("{open}<"), "<"),
+    ]
+}
+
+#[tokio::test]
+async fn short_way_puts_the_notice_at_the_end_as_the_long_one() {
+    let pages = endings();
+    let served = pages.clone();
+    let origin = Origin::start(move |request: &Request| {
+        let words: Vec<&str> = request.target.split('/').skip(1).collect();
+        let page = &served[words[0].parse::<usize>().expect("a number")].0;
+        let coding = Coding::ALL[words[1].parse::<usize>().expect("a number")];
+        let body = coding.encode(page.as_bytes());
+        let named = coding.name().map(|name| format!("Content-Encoding: {name}\r\n")).unwrap_or_default();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{named}");
+        let wire = match words[2] {
+            "length" => [format!("{head}Content-Length: {}\r\n\r\n", body.len()).as_bytes(), &body].concat(),
+            "close" => [format!("{head}Connection: close\r\n\r\n").as_bytes(), &body].concat(),
+            size => {
+                let chunks = body.chunks(size.parse().expect("a size"));
+                let chunks = chunks.flat_map(|c| [format!("{:x}\r\n", c.len()).as_bytes(), c, b"\r\n"].concat());
+                let chunks: Vec<u8> = chunks.collect();
+                [format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes(), &chunks, b"0\r\n\r\n"].concat()
+            }
+        };
+        let then = if words[2] == "close" { Step::Close } else { Step::KeepAlive };
+        Answer::Script(vec![Step::Write(wire), then])
+    })
+    .await;
+    let desk = Setup::before(&origin).set("listen", "h2c = true").start().await;
+    for (row, (page, ending)) in pages.iter().enumerate() {
+        for coding in 0..Coding::ALL.len() {
+            for framing in ["length", "close", "100", "65536"] {
+                let ask = Ask::get(&format!("/{row}/{coding}/{framing}"))
+                    .header("Accept-Encoding", "gzip, deflate, br, zstd");
+                for via in [Via::H1, Via::H2c] {
+                    let what = format!("page {row}, {:?}, {framing}, over {via:?}", Coding::ALL[coding]);
+                    let mut seen = Vec::new();
+                    for ask in [ask.clone(), by_the_long_way(ask.clone(), via)] {
+                        let response = desk.ask(via, ask).await;
+                        assert!(response.complete, "{what}");
+                        seen.push(response.page());
+                    }
+                    assert!(seen[0] == seen[1], "{what}");
+                    if *ending == "</body>" {
+                        assert_rewritten(page, &seen[0], &what);
+                    } else {
+                        assert!(seen[0].ends_with(&format!("</div>{ending}")), "{what}: {}", seen[0]);
+                    }
+                }
+            }
+        }
     }
 }
