@@ -29,13 +29,15 @@ deploy-check: setup keys
 drill: setup
 	$(CARGO) build --locked --bin frontdesk
 	tests/drill/run ./target/debug/frontdesk
+
 # Replicas, a store that fails in every way, clocks that differ: nothing is bought twice. More of it by hand: see its head.
 promises: setup
 	@deploy/setup redis-server faketime
 	$(CARGO) build --locked --bin frontdesk
 	tests/drill/promises ./target/debug/frontdesk --keys 1000 --seconds 30
 	tests/drill/promises ./target/debug/frontdesk --keys 1000 --seconds 30 --store sentinel
-# The operator's page in a headless Chromium; leaves pictures of it in target/browser.
+
+# Pages of React, Vue and Svelte, and the operator's page, in a headless Chromium; leaves pictures in target/browser.
 browser: setup keys
 	@deploy/setup chromium
 	$(CARGO) build --locked --bin frontdesk

@@ -167,4 +167,4 @@ async function open(frontdesk, at) {
   };
 }
 
-module.exports = { open, sleep, NAME, TOKEN };
+module.exports = { open, freePort, sleep, NAME, TOKEN };

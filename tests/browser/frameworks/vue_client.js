@@ -1,0 +1,4 @@
+import { app } from "./vue.js";
+
+window.complaints = [];
+app().mount("#root");
