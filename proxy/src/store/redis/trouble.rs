@@ -51,8 +51,8 @@ impl Trouble {
     pub fn of(error: &RedisError, needs: &str) -> Self {
         let (said, code) = (error.to_string(), error.code().unwrap_or_default());
         let with = |what: &str| format!("{what} ({said})");
-        // The library repeats a refused SELECT, and the server a refused script, in words of their own.
-        let denials = ["The user executing the script can't", "this user has no permissions"];
+        // The library repeats a refused SELECT in words of its own, and so do Redis and Valkey a refused script.
+        let denials = ["The user executing the script can't", "ACL failure in script", "this user has no permissions"];
         let is_denied = code == "NOPERM" || denials.iter().any(|words| said.contains(words));
         if is_denied {
             return Self::Refused(format!("{said}; the ACL of its user must allow {needs}"));
@@ -173,6 +173,9 @@ mod tests {
                 "it wants a certificate of ours: name one in store.client_cert",
             ),
             (server("NOPERM", "no permissions to run 'pttl'"), "must allow +pttl"),
+            // Redis 7.0, and Valkey 9.1.
+            (server("ERR", "The user executing the script can't run this command"), "must allow +pttl"),
+            (server("ERR", "ACL failure in script: User a has no permissions to run 'pttl'"), "must allow +pttl"),
         ] {
             let Trouble::Refused(words) = Trouble::of(&error, "+pttl") else { panic!("{error}") };
             assert!(words.contains(helps), "{words}");
