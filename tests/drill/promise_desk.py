@@ -81,7 +81,7 @@ class Desk:
 
     def __init__(self, frontdesk, folder, shop, store, ahead, more):
         self.frontdesk, self.folder, self.ahead = frontdesk, folder, ahead
-        self.http, self.admin, self.process = port(), port(), None
+        self.http, self.admin, self.process, self.is_stopped = port(), port(), None, False
         folder.mkdir()
         text = CONFIG.format(http=self.http, admin=self.admin, shop=shop.port, store=store, more=more)
         (folder / "frontdesk.toml").write_text(text)
