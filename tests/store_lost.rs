@@ -101,3 +101,25 @@ async fn store_lost_with_all_it_held_is_told_to_everybody() {
     assert!(is_replay(&again), "{} {}", again.status, again.text());
     assert_eq!(carried_out(&origin).len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn store_lost_time_of_a_confirmed_purchase_is_that_of_four_questions() {
+    const MANY: usize = 25;
+    let (origin, redis) = (open().await, Redis::start().await);
+    let way = StoreProxy::before(redis.addr).await;
+    let desk = connected(&with_store(&origin, &way.url())).await;
+    let buy = |n: usize| item("buy", "book").key(&format!("k-{n}")).bearer(ADA);
+    let mut confirmed = Vec::new();
+    for n in 0..MANY {
+        confirmed.push(buy(n).confirmed(&token(&desk.ask(Via::H1, buy(n)).await)));
+    }
+    let (before, begun) = (way.asked(), std::time::Instant::now());
+    for ask in confirmed {
+        order(&desk.ask(Via::H1, ask).await, "bought");
+    }
+    // What is asked beside it, once a second.
+    let beside = 8 * (2 + begun.elapsed().as_secs() as usize);
+    let asked = way.asked() - before;
+    assert!(asked <= 4 * MANY + beside, "{asked} for {MANY} purchases, {beside} beside");
+    assert_eq!(carried_out(&origin).len(), MANY);
+}

@@ -45,7 +45,10 @@ impl<'a> Step<'a> {
         // Was it promised before?
         let mut after = None;
         if let Some(key) = &key {
-            match promises.look(key, &input, now).await.map_err(not_kept)? {
+            let token = self.ask.confirmation.filter(|_| self.capability.is_confirmed() && !self.is_confirmed);
+            let (known, seen) = promises.look_for_both(key, token, &input, now).await.map_err(not_kept)?;
+            self.seen = seen;
+            match known {
                 Known::Nothing => {}
                 Known::Unknown(version) if doing.may_be_repeated() => after = Some(version),
                 known => return self.known(known),

@@ -79,7 +79,8 @@ impl Step<'_> {
             return Ok(None);
         }
         let permission = Permission { key, version, ticket: ticket.id };
-        let token = promises.confirmed(token, &permission.binding(binding), now).await.map_err(not_kept)?;
+        let (seen, binding) = (self.seen.as_ref(), permission.binding(binding));
+        let token = promises.confirmed(token, seen, &binding, now).await.map_err(not_kept)?;
         self.permissions.extend(token.is_some().then_some(permission));
         Ok(token)
     }

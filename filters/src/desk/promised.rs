@@ -66,7 +66,9 @@ impl Step<'_> {
             None => Fault::ConfirmationRequired,
             Some(token) => {
                 let binding = self.binding(input);
-                if let Some(token) = promises.confirmed(token, &binding, now).await.map_err(not_kept)? {
+                if let Some(token) =
+                    promises.confirmed(token, self.seen.as_ref(), &binding, now).await.map_err(not_kept)?
+                {
                     return Ok(token);
                 }
                 if let Some(token) = self.confirmed_as_permitted(promises, token, &binding, now).await? {

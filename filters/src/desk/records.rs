@@ -95,6 +95,13 @@ impl Token {
     }
 }
 
+/// What was known of a token when its call's key was looked at.
+#[derive(Debug)]
+pub(super) struct Seen {
+    key: String,
+    used: bool,
+}
+
 /// What became of an attempt to begin.
 pub(super) enum Began {
     /// With the version of its record.
@@ -131,6 +138,23 @@ impl Promises<'_> {
             Some(record) => self.read(&record, input, now),
             None => Known::Nothing,
         })
+    }
+
+    /// The same, and whether a token is used up: asked for together. What is used up after it is found when the call begins.
+    pub(super) async fn look_for_both(
+        &self,
+        key: &str,
+        token: Option<&str>,
+        input: &str,
+        now: u64,
+    ) -> Result<(Known, Option<Seen>), NotKept> {
+        let Some(used) = token.and_then(unhex).filter(|bytes| bytes.len() == TOKEN).map(|bytes| used_key(&bytes))
+        else {
+            return Ok((self.look(key, input, now).await?, None));
+        };
+        let [found, token] = self.records.get_both([key, &used]).await?;
+        let known = found.map_or(Known::Nothing, |record| self.read(&record, input, now));
+        Ok((known, Some(Seen { key: used, used: token.is_some() })))
     }
 
     fn read(&self, record: &Record, input: &str, now: u64) -> Known {
@@ -243,7 +267,13 @@ impl Promises<'_> {
     }
 
     /// The confirmation that a token stands for; `None` where it stands for none, for another call, or was used.
-    pub(super) async fn confirmed(&self, token: &str, binding: &str, now: u64) -> Result<Option<Token>, NotKept> {
+    pub(super) async fn confirmed(
+        &self,
+        token: &str,
+        seen: Option<&Seen>,
+        binding: &str,
+        now: u64,
+    ) -> Result<Option<Token>, NotKept> {
         let Some(bytes) = unhex(token).filter(|bytes| bytes.len() == TOKEN) else {
             return Ok(None);
         };
@@ -253,17 +283,21 @@ impl Promises<'_> {
             return Ok(None);
         }
         let expires = head.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-        let key = format!("c:{}", fingerprint(&[&bytes]));
-        if expires <= now || self.records.get(&key).await?.is_some() {
+        if expires <= now {
             return Ok(None);
         }
-        Ok(Some(Token { key, expires }))
+        let key = used_key(&bytes);
+        let used = match seen.filter(|seen| seen.key == key) {
+            Some(seen) => seen.used,
+            None => self.records.get(&key).await?.is_some(),
+        };
+        Ok((!used).then_some(Token { key, expires }))
     }
 
     /// What tokens are signed with: made once, and kept where everything is that is promised.
     async fn secret(&self) -> Result<hmac::Key, NotKept> {
         let (key, lasts) = SECRET;
-        let secret = match self.records.get(key).await? {
+        let secret = match self.records.get_lasting(key).await? {
             Some(record) => record.value,
             None => {
                 let fresh = Bytes::from(hex(&random::<32>()?));
@@ -277,6 +311,11 @@ impl Promises<'_> {
         };
         Ok(hmac::Key::new(hmac::HMAC_SHA256, &secret))
     }
+}
+
+/// The record that says that a token was used.
+fn used_key(token: &[u8]) -> String {
+    format!("c:{}", fingerprint(&[token]))
 }
 
 fn signed(token: &[u8], binding: &str) -> Vec<u8> {

@@ -18,6 +18,7 @@ use super::{
     escalated::Permission,
     input,
     plan::{Plan, Way},
+    records::Seen,
     supervised::{Owed, blocked},
 };
 use crate::{
@@ -99,6 +100,8 @@ pub(super) struct Step<'a> {
     pub(super) permissions: Vec<Permission>,
     /// What they have yet to allow.
     pub(super) owed: Vec<Owed>,
+    /// What is known already of the token that was presented.
+    pub(super) seen: Option<Seen>,
     /// From here on only the site could stand in the way.
     pub(super) has_begun: bool,
 }
@@ -122,6 +125,7 @@ impl<'a> Step<'a> {
             risk,
             permissions,
             owed,
+            seen: None,
             has_begun: false,
         }
     }

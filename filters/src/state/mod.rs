@@ -197,6 +197,16 @@ pub trait Records: Send + Sync {
     /// The record, unless it has expired.
     async fn get(&self, key: &str) -> Result<Option<Record>, NotKept>;
 
+    /// Two of them, in the time that one takes.
+    async fn get_both(&self, keys: [&str; 2]) -> Result<[Option<Record>; 2], NotKept> {
+        Ok([self.get(keys[0]).await?, self.get(keys[1]).await?])
+    }
+
+    /// A record that is made once and stays as it is: it may be remembered for half a minute.
+    async fn get_lasting(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        self.get(key).await
+    }
+
     /// Makes all changes or none, in one step. Their keys differ.
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept>;
 

@@ -48,6 +48,8 @@ pub(crate) struct Shelf {
     pub(crate) kept: Mutex<BTreeMap<String, Record>>,
     pub(crate) state: Mutex<Shelving>,
     pub(crate) commits: AtomicUsize,
+    /// How often whoever asks would have waited for a home that is far away.
+    pub(crate) trips: AtomicUsize,
     /// How many seconds its clock is ahead.
     pub(crate) ahead: AtomicUsize,
 }
@@ -68,13 +70,28 @@ pub(crate) enum Shelving {
 #[async_trait]
 impl Records for Shelf {
     async fn get(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        self.trips.fetch_add(1, Ordering::Relaxed);
         match *self.state.lock() {
             Shelving::Away | Shelving::Mute => Err(NotKept::Away),
             _ => Ok(self.kept.lock().get(key).cloned()),
         }
     }
 
+    async fn get_both(&self, keys: [&str; 2]) -> Result<[Option<Record>; 2], NotKept> {
+        let both = [self.get(keys[0]).await?, self.get(keys[1]).await?];
+        self.trips.fetch_sub(1, Ordering::Relaxed);
+        Ok(both)
+    }
+
+    /// What is there is remembered.
+    async fn get_lasting(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        let found = self.get(key).await?;
+        self.trips.fetch_sub(usize::from(found.is_some()), Ordering::Relaxed);
+        Ok(found)
+    }
+
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
+        self.trips.fetch_add(1, Ordering::Relaxed);
         let state = *self.state.lock();
         match state {
             Shelving::Away => return Err(NotKept::Away),

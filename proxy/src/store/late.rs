@@ -156,6 +156,14 @@ impl Records for Late {
         self.home.get(key).await
     }
 
+    async fn get_both(&self, keys: [&str; 2]) -> Result<[Option<Record>; 2], NotKept> {
+        self.home.get_both(keys).await
+    }
+
+    async fn get_lasting(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        self.home.get_lasting(key).await
+    }
+
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
         self.home.commit(changes).await
     }

@@ -1,15 +1,20 @@
 //! One connection to the server, shared by all requests, and what is known about the other end.
 
 use std::{
+    collections::HashMap,
     sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     time::{Duration, Instant, SystemTime},
 };
 
+use frontdesk_filters::state::Record;
 use parking_lot::Mutex;
 use redis::{RedisError, RedisResult, Value, aio::MultiplexedConnection};
 use tokio::{sync::watch, task::AbortHandle, time::timeout};
 
 use super::dial::{DIALING, Dialer, Driver};
+
+/// How long a record that lasts is believed to be as it was.
+const REMEMBERED: Duration = Duration::from_secs(30);
 
 /// What a server is among those that keep the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +58,8 @@ pub struct Link {
     clock: AtomicI64,
     role: Mutex<Role>,
     replicas: AtomicUsize,
+    /// Records that stay as they are, and when they were read. There are few of them.
+    lasting: Mutex<HashMap<String, (Record, Instant)>>,
     /// Somebody is finding out whether it still answers.
     doubted: AtomicBool,
     ended: watch::Receiver<bool>,
@@ -70,7 +77,17 @@ impl Link {
         .abort_handle();
         let (doubted, clock) = (AtomicBool::new(false), AtomicI64::new(0));
         let (role, replicas) = (Mutex::new(Role::Primary), AtomicUsize::new(0));
-        Self { connection, began: Instant::now(), clock, role, replicas, doubted, ended, driver }
+        Self {
+            connection,
+            began: Instant::now(),
+            clock,
+            role,
+            replicas,
+            lasting: Mutex::default(),
+            doubted,
+            ended,
+            driver,
+        }
     }
 
     /// Whether the other end, or something on the way, has closed it.
@@ -136,6 +153,29 @@ impl Link {
     /// The server's clock, in whole seconds since 1970.
     pub fn now(&self) -> u64 {
         u64::try_from(self.deadline(Duration::ZERO) / 1_000_000).unwrap_or(0)
+    }
+
+    /// A record that lasts, as it was read on this connection not long ago.
+    pub fn remembered(&self, key: &str) -> Option<Record> {
+        let lasting = self.lasting.lock();
+        let (record, since) = lasting.get(key)?;
+        (since.elapsed() < REMEMBERED).then(|| record.clone())
+    }
+
+    /// Remembers such a record, or that it is not there.
+    pub fn remember(&self, key: &str, record: Option<Record>) {
+        let mut lasting = self.lasting.lock();
+        match record {
+            Some(record) => drop(lasting.insert(key.to_owned(), (record, Instant::now()))),
+            None => drop(lasting.remove(key)),
+        }
+    }
+
+    /// What will soon be remembered no more.
+    pub fn grown_old(&self) -> Vec<String> {
+        let lasting = self.lasting.lock();
+        let old = lasting.iter().filter(|(_, (_, since))| since.elapsed() > REMEMBERED / 2);
+        old.map(|(key, _)| key.clone()).collect()
     }
 
     /// How far the server's clock is ahead of this machine's; negative where it is behind.

@@ -218,6 +218,7 @@ impl Home for Redis {
             }
             self.replicas.note(pass.held.replicas());
             self.tend_replicas().await;
+            self.refresh(&pass.held).await;
             self.connect_anew().await;
         } else if self.breaker.probe_due() {
             let turn = self.breaker.turn();

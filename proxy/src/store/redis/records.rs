@@ -37,6 +37,30 @@ impl Records for Redis {
         found.map(|found| record(found).ok_or_else(|| self.nonsense(&pass).into())).transpose()
     }
 
+    async fn get_both(&self, keys: [&str; 2]) -> Result<[Option<Record>; 2], NotKept> {
+        let mut asked = redis::pipe();
+        for key in keys {
+            asked.cmd("GET").arg(name(&self.prefix, key));
+        }
+        let ask = |link: Arc<Link>| {
+            let asked = asked.clone();
+            async move { asked.query_async(&mut link.connection.clone()).await }
+        };
+        let (pass, found): (_, (Option<Vec<u8>>, Option<Vec<u8>>)) = self.answer_again(ask).await?;
+        let read = |found: Option<Vec<u8>>| {
+            let read = found.map(|found| record(found).ok_or_else(|| NotKept::from(self.nonsense(&pass))));
+            read.transpose()
+        };
+        Ok([read(found.0)?, read(found.1)?])
+    }
+
+    async fn get_lasting(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        if let Some(known) = self.breaker.pass().and_then(|pass| pass.held.remembered(key)) {
+            return Ok(Some(known));
+        }
+        self.get_and_remember(key).await
+    }
+
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
         let pass = self.pass().await?;
         self.commit_by(&pass, &pass.held, changes).await
@@ -56,6 +80,22 @@ impl Records for Redis {
 }
 
 impl Redis {
+    async fn get_and_remember(&self, key: &str) -> Result<Option<Record>, NotKept> {
+        let found = self.get(key).await?;
+        if let Some(pass) = self.breaker.pass() {
+            pass.held.remember(key, found.clone());
+        }
+        Ok(found)
+    }
+
+    /// Reads anew what is remembered, so that no request has to.
+    pub async fn refresh(&self, link: &Link) {
+        for key in link.grown_old() {
+            // Without an answer it is read by whoever needs it.
+            let _ = self.get_and_remember(&key).await;
+        }
+    }
+
     /// Makes a commit on this connection.
     pub async fn commit_by(
         &self,

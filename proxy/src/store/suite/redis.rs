@@ -202,3 +202,30 @@ async fn a_full_server_refuses_and_is_not_away() {
         assert!(store.status().reachable && !store.status().full);
     }
 }
+
+#[tokio::test]
+async fn a_record_that_lasts_is_read_once_for_each_connection() {
+    let server = Server::start(&[]);
+    let store = connected(&settings(StoreHome::Redis(server.url("")))).await;
+    let reads = || {
+        let info: String = redis::from_redis_value(server.ask(&["INFO", "commandstats"])).unwrap();
+        let line = info.lines().find_map(|line| line.strip_prefix("cmdstat_get:calls=")).unwrap();
+        line.split(',').next().unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(store.records.get_lasting("lasts").await, Ok(None));
+    assert!(matches!(store.records.commit(&record("lasts")).await, Ok(Committed::Done(_))));
+    let before = reads();
+    for _ in 0..5 {
+        assert_eq!(store.records.get_lasting("lasts").await.unwrap().unwrap().value, "value");
+    }
+    assert_eq!(reads() - before, 1, "one that was not there is looked for again, one that was is remembered");
+    // Another connection may lead to another server.
+    server.ask(&["FLUSHALL"]);
+    server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
+    until("it is forgotten", || store.status().reachable).await;
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while store.records.get_lasting("lasts").await.unwrap().is_some() {
+        assert!(std::time::Instant::now() < patience);
+        super::pause(10).await;
+    }
+}
