@@ -111,6 +111,15 @@ class Desk:
         except (OSError, EOFError, ValueError, asyncio.TimeoutError):
             return None
 
+    async def is_settled(self):
+        """Whether it reaches the store, and nothing waits for it any more."""
+        try:
+            host = {"Host": f"127.0.0.1:{self.admin}"}
+            lines = (await request(self.admin, "GET", "/metrics", host, b"", 2))[2].decode().split("\n")
+        except (OSError, EOFError, ValueError, asyncio.TimeoutError):
+            return False
+        return "frontdesk_store_up 1" in lines and "frontdesk_store_waiting 0" in lines
+
     def signal(self, number):
         self.process.send_signal(number)
 
