@@ -1,9 +1,11 @@
 //! Promise: a site may answer an upload before it has all of it. The rest never reaches the site, and no other client gets
 //! an answer that is not its own (RFC 9112 §9.3, §9.6; RFC 9113 §8.1).
 
+use crate::support::calls::{call, query};
 use crate::support::frames_h2::{DATA, END, END_HEADERS, FramesH2, HEADERS, RST_STREAM, block, frame};
 use crate::support::head_only_site::{HeadOnlySite, PythonSite};
 use crate::support::{Ask, Conn, Desk, SOON, Setup, Via, eventually};
+use serde_json::json;
 use std::time::Duration;
 
 /// What an attacker sends as the rest of its upload.
@@ -232,5 +234,29 @@ async fn a_connection_is_kept_only_after_an_answer_that_shows_the_body_was_read(
         } else {
             eventually("the connection is closed", SOON, async || !site.keeps_connection_of(&line)).await;
         }
+    }
+}
+
+/// A call of a capability sends a body too, and shares the idle connections with visitors.
+#[tokio::test]
+async fn a_call_leaves_no_body_for_the_next_request() {
+    let refuses = |line: &str| {
+        line.starts_with("POST").then(|| b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_vec())
+    };
+    for fast_path in [true, false] {
+        let site = HeadOnlySite::start(refuses).await;
+        let upstream = "\nupstream = { method = \"POST\", path = \"/api/ask\" }";
+        let desk = Setup::before_urls(&[format!("http://{}", site.addr)])
+            .set("runtime", &format!("fast_path = {fast_path}"))
+            .tail(&query("ask", upstream))
+            .start()
+            .await;
+        for _ in 0..4 {
+            let answer = desk.ask(Via::H1, call("/agent/ask", &json!({ "a": "hello" }))).await;
+            assert_ne!(answer.status, 200, "{}", answer.text());
+            let visitor = desk.ask(Via::H1, Ask::get("/visitor")).await;
+            assert_eq!(visitor.text(), "this answers GET /visitor HTTP/1.1", "fast_path = {fast_path}");
+        }
+        assert!(site.lines().iter().any(|line| line.starts_with("POST /api/ask")), "{:?}", site.lines());
     }
 }

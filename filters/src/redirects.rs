@@ -96,8 +96,16 @@ impl<'a> Addresses<'a> {
     fn refresh(&self, value: &str) -> Option<String> {
         let at = find_ignoring_case(value, "url=")? + "url=".len();
         let (before, url) = value.split_at(at);
-        let bare = url.trim().trim_matches(['"', '\'']);
-        Some(format!("{before}{}", self.url(bare)?))
+        let quote = url.chars().next().filter(|first| matches!(first, '"' | '\''));
+        let (bare, after) = match quote {
+            Some(quote) => {
+                let quoted = &url[1..];
+                quoted.split_at(quoted.find(quote).unwrap_or(quoted.len()))
+            }
+            None => (url.trim(), ""),
+        };
+        let quote = quote.map(String::from).unwrap_or_default();
+        Some(format!("{before}{quote}{}{after}", self.url(bare.trim())?))
     }
 
     /// `<http://…>; rel=next, <…>; title="…"`: what stands in angle brackets, outside of quotes.
@@ -279,7 +287,8 @@ mod tests {
         #[rustfmt::skip]
         let rows = [
             (header::REFRESH, "5; url=http://127.0.0.1:3000/next", Some("5; url=http://docs.test/next")),
-            (header::REFRESH, "0;URL='http://127.0.0.1:3000/next'", Some("0;URL=http://docs.test/next")),
+            (header::REFRESH, "0;URL='http://127.0.0.1:3000/next'", Some("0;URL='http://docs.test/next'")),
+            (header::REFRESH, "0;url=\"http://127.0.0.1:3000/x\"; foo", Some("0;url=\"http://docs.test/x\"; foo")),
             (header::REFRESH, "5", None),
             (header::REFRESH, "5; url=/next", None),
             (header::LINK, "<http://127.0.0.1:3000/a>; rel=next", Some("<http://docs.test/a>; rel=next")),

@@ -3,7 +3,7 @@
 pub mod answer;
 pub mod chunks;
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, Method, StatusCode, header};
 
 /// A length as it may be written (RFC 9110 §8.6): digits, and nothing else.
 pub fn digits(text: &[u8]) -> Option<u64> {
@@ -16,6 +16,12 @@ pub fn digits(text: &[u8]) -> Option<u64> {
 /// The length in bytes that is said, if it is one.
 pub fn announced(headers: &HeaderMap) -> Option<u64> {
     digits(headers.get(header::CONTENT_LENGTH)?.as_bytes())
+}
+
+/// Whether an answer shows that the site has read the request's body. A careless site answers from the head alone and
+/// takes the body for the next request. Most such answers are redirects and errors, or answer a method without a body.
+pub fn shows_body_was_read(method: &Method, status: StatusCode) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH) && status.is_success()
 }
 
 /// Whether the body stays away until it is asked for (`Expect: 100-continue`, RFC 9110 §10.1.1).

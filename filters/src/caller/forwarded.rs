@@ -13,8 +13,8 @@ use crate::text::{parts, unquoted};
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED: &str = "forwarded";
 
-/// Names besides `X-Forwarded-*` that sites read an address from.
-const ADDRESS_NAMES: [&str; 11] = [
+/// Names besides `X-Forwarded-*` that sites read the client's address from, or another target than the request's own.
+const FORWARDING_NAMES: [&str; 14] = [
     "forwarded",
     "forwarded-for",
     "x-forwarded",
@@ -26,6 +26,9 @@ const ADDRESS_NAMES: [&str; 11] = [
     "x-cluster-client-ip",
     "cf-connecting-ip",
     "fastly-client-ip",
+    "x-original-url",
+    "x-original-uri",
+    "x-rewrite-url",
 ];
 
 /// What a request header name means to a site behind us.
@@ -55,7 +58,7 @@ pub fn meaning(name: &[u8]) -> Meaning {
     let is = |other: &str| plain.eq_ignore_ascii_case(other.as_bytes());
     let begins = |with: &str| plain.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()));
     let ours = begins("x-frontdesk-") || is("x-ahp-key");
-    let forwarding = begins("x-forwarded-") || ADDRESS_NAMES.iter().any(|name| is(name));
+    let forwarding = begins("x-forwarded-") || FORWARDING_NAMES.iter().any(|name| is(name));
     match (ours, forwarding, disguised) {
         (true, _, false) => Meaning::Ours,
         (_, true, false) => Meaning::Forwarding,
@@ -277,6 +280,8 @@ mod tests {
         assert_eq!(m("X-Real-IP"), Meaning::Forwarding);
         assert_eq!(m("X.Frontdesk.Caller"), Meaning::Disguised);
         assert_eq!(m("Client-IP"), Meaning::Forwarding);
+        assert_eq!(m("X-Rewrite-URL"), Meaning::Forwarding);
+        assert_eq!(m("X_Original_URL"), Meaning::Disguised);
         assert_eq!(m("X-Request-Id"), Meaning::Plain);
         assert_eq!(m("Content-Type"), Meaning::Plain);
     }

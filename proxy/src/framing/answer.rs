@@ -88,7 +88,8 @@ pub fn of(method: &Method, status: StatusCode, version: Version, lines: &impl Li
 
 /// What the `Transfer-Encoding` lines say together: `chunked` once, or the old word for none.
 fn coded(lines: &impl Lines) -> Option<Body> {
-    let mut members = lines.codings().flat_map(members);
+    // An empty member counts: the library reads `chunked,` otherwise than `chunked`.
+    let mut members = lines.codings().flat_map(|value| value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii));
     match (members.next()?, members.next()) {
         (chunked, None) if chunked.eq_ignore_ascii_case(b"chunked") => Some(Body::Chunked),
         (identity, None) if identity.eq_ignore_ascii_case(b"identity") => Some(Body::UntilClose),
@@ -192,7 +193,7 @@ mod tests {
             (200, "", Some((UntilClose, false))),
             (200, "Transfer-Encoding: chunked", Some((Chunked, true))),
             (200, "Transfer-Encoding: CHUNKED|Connection: close", Some((Chunked, false))),
-            (200, "Transfer-Encoding: chunked,", Some((Chunked, true))),
+            (200, "Transfer-Encoding: chunked,", None),
             (200, "Transfer-Encoding: chunked, chunked", None),
             (200, "Transfer-Encoding: chunked|Transfer-Encoding: chunked", None),
             (200, "Transfer-Encoding: chunked|Transfer-Encoding: identity", None),

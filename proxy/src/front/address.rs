@@ -7,7 +7,7 @@ use frontdesk_filters::{
     redirects::{Addresses, NAMING},
     site::Settings,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header, uri::Authority};
 use pingora::{
     Result,
     http::{RequestHeader, ResponseHeader},
@@ -34,8 +34,19 @@ pub fn addresses<'a>(
     let trusted = &settings.listen.trusted_proxies;
     let tls = connection.is_some_and(|c| c.tls) || said_to_be_tls(request, connection, trusted);
     let by_proxy = connection.filter(|c| forwarded::is_trusted(c.client.ip(), trusted));
-    let asked = by_proxy.and_then(|_| first(&request.headers, &X_FORWARDED_HOST)).unwrap_or_else(|| authority(request));
-    Addresses::new(&settings.upstream.urls, asked, tls)
+    let stated = by_proxy.and_then(|_| first(&request.headers, &X_FORWARDED_HOST));
+    let asked = authority(request);
+    let stated = stated.filter(|stated| may_be_asked(stated, asked, settings.site.origin.as_deref()));
+    Addresses::new(&settings.upstream.urls, stated.unwrap_or(asked), tls)
+}
+
+/// Whether visitors may be led to a host because a proxy says that they asked for it. Many proxies pass on what a client
+/// wrote, so it has to be the host of the request itself or of `site.origin`.
+fn may_be_asked(stated: &str, asked: &str, origin: Option<&str>) -> bool {
+    let host = |authority: &str| authority.parse::<Authority>().ok().map(|authority| authority.host().to_lowercase());
+    let known = [Some(asked), origin.and_then(|origin| origin.split_once("://").map(|(_, rest)| rest))];
+    let stated = host(stated);
+    stated.is_some() && known.into_iter().flatten().any(|known| host(known.trim_end_matches('/')) == stated)
 }
 
 /// The first member of a list, where there is one.

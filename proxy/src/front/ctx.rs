@@ -7,7 +7,7 @@ use std::{
 };
 
 use frontdesk_filters::{Decision, Serve, caller::Caller};
-use http::{Version, header};
+use http::{StatusCode, Version, header};
 use pingora::http::RequestHeader;
 use tokio::task::AbortHandle;
 
@@ -66,8 +66,8 @@ pub struct Ctx {
     /// What becomes of it, where that was decided before the library read it.
     pub decided: Option<Decision>,
     pub error: Option<&'static str>,
-    /// The status that the site answered with; 0 before that.
-    pub status: u16,
+    /// The status that the site answered with, once it has.
+    pub status: StatusCode,
     /// The request has a body.
     pub sends_body: bool,
     /// The head of the request has gone up, on the connection that it has now.
@@ -152,7 +152,7 @@ impl Ctx {
             finish: None,
             decided: None,
             error: None,
-            status: 0,
+            status: StatusCode::OK,
             sends_body: false,
             head_sent: false,
             answer_bytes: 0,

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use http::{Method, Version};
+use http::Version;
 use nix::sys::socket::{Shutdown, shutdown};
 use pingora::{
     Error, ErrorSource, ErrorType, Result,
@@ -25,7 +25,7 @@ use super::{
     Front,
     ctx::{AbandonTimer, Ctx, Over},
 };
-use crate::framing::answer::Body;
+use crate::framing::{answer::Body, shows_body_was_read};
 
 /// How long a client over HTTP/2 may stay silent before its stream is reset: the library reads such bodies without a
 /// deadline.
@@ -42,7 +42,7 @@ pub(super) struct Unaccounted {
 impl Front {
     /// Call this once the answer's head has been read.
     pub(super) fn head_arrived(&self, session: &mut Session, ctx: &mut Ctx, response: &ResponseHeader, body: Body) {
-        ctx.status = response.status.as_u16();
+        ctx.status = response.status;
         if response.version == Version::HTTP_2 {
             // Other requests share the connection, and each stream ends by itself.
             ctx.upstream_socket = None;
@@ -76,16 +76,11 @@ impl Front {
         ctx.unaccounted = Some(Box::new(Unaccounted {
             front: self.clone(),
             request: session.req_header().clone(),
-            status: ctx.status,
+            status: ctx.status.as_u16(),
             received: session.body_bytes_read(),
         }));
         ctx.abandon_timer = Some(AbandonTimer::start(SILENCE, connection));
     }
-}
-
-/// Whether an answer shows that the site has read the request's body.
-fn shows_body_was_read(method: &Method, status: u16) -> bool {
-    matches!(*method, Method::POST | Method::PUT | Method::PATCH) && (200..300).contains(&status)
 }
 
 /// Makes a connection to the site one that carries no other request. The library keeps it for a moment at most: it finds

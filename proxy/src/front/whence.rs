@@ -120,11 +120,12 @@ impl Whence<'_> {
         }
         let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
         lines.push((&X_REAL_IP, client));
-        let via = running.snapshot.settings.upstream.via.then(|| match self.protocol {
-            "1.0" => const { HeaderValue::from_static("1.0 frontdesk") },
-            "2" => const { HeaderValue::from_static("2 frontdesk") },
-            _ => const { HeaderValue::from_static("1.1 frontdesk") },
-        });
+        let via = match (running.snapshot.settings.upstream.via, self.protocol) {
+            (false, _) => None,
+            (true, "1.0") => Some(const { HeaderValue::from_static("1.0 frontdesk") }),
+            (true, "2") => Some(const { HeaderValue::from_static("2 frontdesk") }),
+            (true, _) => Some(const { HeaderValue::from_static("1.1 frontdesk") }),
+        };
         Ok(Said { trusted, lines, via })
     }
 }

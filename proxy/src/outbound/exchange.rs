@@ -10,7 +10,7 @@ use pingora::{Error, ErrorType, http::RequestHeader, protocols::http::client::Ht
 use super::{Outbound, answered};
 use crate::{
     answer::cased,
-    framing::{announced, answer::MOST_INTERIM, digits},
+    framing::{announced, answer::MOST_INTERIM, digits, shows_body_was_read},
     label::{Fixed, Label},
     upstream::{Backend, Head, Plain, Site},
 };
@@ -121,7 +121,7 @@ impl Line<'_> {
                 // However long the site is silent: what bounds it is how long the whole call may take.
                 let mut site = Site::new(plain, call.limit + WHOLE);
                 let answer = exchange_plainly(&mut site, asking).await?;
-                if let Some(plain) = site.kept() {
+                if let Some(plain) = site.kept().filter(|_| shows_no_body_is_left(call, answer.status)) {
                     backend.keep(plain, Instant::now());
                 }
                 Ok(answer)
@@ -131,8 +131,10 @@ impl Line<'_> {
                     let (mut session, peer) = *line;
                     let answer = exchange(&mut session, asking.request(), &call.body, call.most).await;
                     match &answer {
-                        Ok(_) => outbound.keep(session, &peer).await,
-                        Err(_) => session.shutdown().await,
+                        Ok(answer) if session.as_http2().is_some() || shows_no_body_is_left(call, answer.status) => {
+                            outbound.keep(session, &peer).await;
+                        }
+                        _ => session.shutdown().await,
                     }
                     answer
                 };
@@ -141,6 +143,11 @@ impl Line<'_> {
             }
         }
     }
+}
+
+/// Whether nothing of a call can be left on its connection for the site to take for the next request.
+fn shows_no_body_is_left(call: &Call<'_>, status: StatusCode) -> bool {
+    call.body.is_empty() || shows_body_was_read(call.method, status)
 }
 
 /// Why there is no whole answer.

@@ -37,7 +37,7 @@ impl Heard {
             address: ask.target.to_string(),
             status: fetched.map(|fetched| fetched.status.as_u16()),
             // A query may hold what is nobody's business.
-            location: location.map(|location| shown(location.split(['?', '#']).next().unwrap_or_default())),
+            location: location.map(|location| shown(&without_secrets(location))),
             error: answer.as_ref().err().map(|why| shown(why)),
             took,
         }
@@ -100,6 +100,15 @@ fn telling(outcome: Outcome) -> Option<u8> {
         Outcome::Failed => 4,
         Outcome::OffSite => 5,
     })
+}
+
+/// An address without its query and without the user that it may name.
+fn without_secrets(location: &str) -> String {
+    let bare = location.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = bare.split_once("//") else { return bare.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}//{host}{path}")
 }
 
 /// Tells the operator of the first links that were not followed.

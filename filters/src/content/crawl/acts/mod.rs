@@ -200,6 +200,11 @@ impl Address {
         let at = self.named();
         let Some(segment) = self.segments.get(at) else { return false };
         let id = self.id_before(at) || self.segments.get(at + 1).is_some_and(|segment| segment.is_id);
+        let last = self.segments.len() - 1;
+        let is_called = |at: usize| self.segments[at].is_called_as_act() && !self.is_document(at);
+        if is_called(at) || is_called(last) || last > 0 && is_called(last - 1) {
+            return true;
+        }
         let program = segment.is_program || !self.parameters.is_empty();
         segment.has_verb() && (id || program) && (program || !self.is_document(at))
             || segment.has_doubtful_verb() && id && !self.is_document(at)

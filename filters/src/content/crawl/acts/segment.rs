@@ -24,6 +24,8 @@ pub(super) struct Segment {
     words: Vec<String>,
     /// Words are set apart by hyphens, as titles of pages are.
     is_title: bool,
+    /// Words are set apart as programs have them: `delete_user`, `deleteUser`. Wikis write `Delete_key`.
+    is_program_name: bool,
     pub(super) is_id: bool,
     pub(super) is_year: bool,
     pub(super) is_version: bool,
@@ -52,6 +54,9 @@ impl Segment {
         Self {
             joined: words.concat(),
             is_title: name.contains('-'),
+            is_program_name: (2..=3).contains(&words.len())
+                && !name.contains('-')
+                && !(name.contains('_') && name.starts_with(char::is_uppercase)),
             is_id: ending.is_none() && is_id(name),
             is_year: number.is_some_and(|number| name.len() == 4 && (1900..2100).contains(&number)),
             is_version: is_version(written),
@@ -89,6 +94,11 @@ impl Segment {
     /// Whether it begins or ends with a verb and is not the title of a page.
     pub(super) fn has_verb(&self) -> bool {
         self.ends_are(&|word| is_verb(word)) || self.is_verb()
+    }
+
+    /// Whether it is called as programs call what acts: `delete_user`.
+    pub(super) fn is_called_as_act(&self) -> bool {
+        self.is_program_name && self.has_verb()
     }
 
     pub(super) fn has_doubtful_verb(&self) -> bool {

@@ -30,7 +30,7 @@ pub(super) const VERBS: List = List(
      supprimer effacer arreter arrêter redemarrer redémarrer desabonner désabonner cerrarsesion cerrarsesión \
      eliminar borrar detener reiniciar desconectar sair excluir apagar cancellare elimina disconnetti uitloggen \
      afmelden verwijderen wyloguj usun usuń odhlasit odhlásit smazat loggaut loggut logud slett slet выход выйти \
-     удалить 退出 登出 注销 删除 刪除 ログアウト 削除 로그아웃 삭제 cron exit quit unwatch markall markseen safeexit quietdown",
+     удалить 退出 登出 注销 删除 刪除 ログアウト 削除 로그아웃 삭제 cron exit quit unfriend unenroll poweron flushdb vider leeren annuler hapus unwatch markall markseen safeexit quietdown",
 );
 
 /// Switches: they act as a whole segment, and are no part of a longer name.
