@@ -123,3 +123,17 @@ async fn store_lost_time_of_a_confirmed_purchase_is_that_of_four_questions() {
     assert!(asked <= 4 * MANY + beside, "{asked} for {MANY} purchases, {beside} beside");
     assert_eq!(carried_out(&origin).len(), MANY);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn store_lost_with_all_it_held_makes_no_confirmation_good_again() {
+    let (origin, redis) = (open().await, Redis::start().await);
+    let desk = connected(&with_store(&origin, &redis.url())).await;
+    let buy = |key: &str| item("buy", "book").key(key).bearer(ADA);
+    let confirmed = token(&desk.ask(Via::H1, buy("k-1")).await);
+    order(&desk.ask(Via::H1, buy("k-1").confirmed(&confirmed)).await, "confirmed");
+    redis.command(&["FLUSHALL"]).await;
+    desk.metric_reaches("frontdesk_store_losses_total", 1.0).await;
+    let again = desk.ask(Via::H1, buy("k-2").confirmed(&confirmed)).await;
+    assert_fault(&again, 428, "confirmation_invalid", "used before all was lost");
+    assert_eq!(carried_out(&origin).len(), 1);
+}

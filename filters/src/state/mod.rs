@@ -207,6 +207,9 @@ pub trait Records: Send + Sync {
         self.get(key).await
     }
 
+    /// What is remembered of records that last is not true any more: the home was emptied.
+    fn forget_lasting(&self) {}
+
     /// Makes all changes or none, in one step. Their keys differ.
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept>;
 

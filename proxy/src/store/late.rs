@@ -164,6 +164,10 @@ impl Records for Late {
         self.home.get_lasting(key).await
     }
 
+    fn forget_lasting(&self) {
+        self.home.forget_lasting();
+    }
+
     async fn commit(&self, changes: &[Change]) -> Result<Committed, NotKept> {
         self.home.commit(changes).await
     }

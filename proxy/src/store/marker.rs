@@ -46,14 +46,16 @@ impl Marker {
         // Once more where somebody else has just put one.
         for _ in 0..2 {
             match records.get(KEY).await {
-                Ok(Some(record)) => return self.found(&record),
+                Ok(Some(record)) => return self.found(records, &record),
                 Ok(None) => {
                     let is_lost = self.0.lock().id.is_some();
                     let (id, now) = (format!("{:016x}", fresh()), wall_seconds());
                     let value = json!({ "id": id, "since": now, "lost_at": is_lost.then_some(now) }).to_string();
                     let put = Put::Value(value.into(), KEPT);
                     match records.commit(&[Change { key: KEY.into(), expect: Expect::Absent, put }]).await {
-                        Ok(Committed::Done(_)) => return self.is_now(id, is_lost.then_some(now)),
+                        Ok(Committed::Done(_)) => {
+                            return self.is_now(records, id, is_lost.then_some(now));
+                        }
                         Ok(Committed::Conflict(..)) => {}
                         // It is looked at again, as whatever is there then.
                         Err(_) => return,
@@ -64,13 +66,13 @@ impl Marker {
         }
     }
 
-    fn found(&self, record: &Record) {
+    fn found(&self, records: &dyn Records, record: &Record) {
         let value: Value = serde_json::from_slice(&record.value).unwrap_or_default();
         let id = value["id"].as_str().unwrap_or_default().to_owned();
-        self.is_now(id, value["lost_at"].as_u64());
+        self.is_now(records, id, value["lost_at"].as_u64());
     }
 
-    fn is_now(&self, id: String, lost_at: Option<u64>) {
+    fn is_now(&self, records: &dyn Records, id: String, lost_at: Option<u64>) {
         let mut known = self.0.lock();
         let is_another = known.id.as_ref().is_some_and(|before| *before != id);
         (known.id, known.lost_at) = (Some(id), lost_at);
@@ -78,6 +80,8 @@ impl Marker {
             known.lost_at = lost_at.or_else(|| Some(wall_seconds()));
             known.losses += 1;
             drop(known);
+            // The secret of confirmations among it: those that were used before are not good a second time.
+            records.forget_lasting();
             tracing::error!(
                 "the store has lost what it held: idempotency keys, used confirmations, sessions and tickets are \
                  forgotten, and an action that is repeated from before acts again; look why it came back empty \

@@ -171,6 +171,11 @@ impl Link {
         }
     }
 
+    /// Remembers none of them.
+    pub fn forget_lasting(&self) {
+        self.lasting.lock().clear();
+    }
+
     /// What will soon be remembered no more.
     pub fn grown_old(&self) -> Vec<String> {
         let lasting = self.lasting.lock();

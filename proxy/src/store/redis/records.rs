@@ -73,6 +73,12 @@ impl Records for Redis {
         }
     }
 
+    fn forget_lasting(&self) {
+        if let Some(pass) = self.breaker.pass() {
+            pass.held.forget_lasting();
+        }
+    }
+
     /// By the server's clock, as far as it can be reached.
     fn now(&self) -> u64 {
         self.breaker.pass().map_or_else(wall_seconds, |pass| pass.held.now())
