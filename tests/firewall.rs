@@ -1,6 +1,7 @@
 //! Promise: no secret leaves for an agent, in any dialect; what is suspect is told of; people's pages stay as they are; and what a repository keeps for its agents is served to nobody.
 
 mod kept;
+mod large;
 mod pages;
 
 use crate::support::calls::{FULL, action, assert_answer, assert_fault, call, query, site, upstream_calls};

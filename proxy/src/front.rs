@@ -3,6 +3,7 @@
 pub(crate) mod address;
 mod after;
 pub(crate) mod answer_head;
+mod apart;
 pub mod behind;
 pub(crate) mod call;
 pub(crate) mod ctx;

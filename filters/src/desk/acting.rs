@@ -163,7 +163,11 @@ impl<'a> Step<'a> {
                 match shape::ending(plan, &answer) {
                     Ending::Known => {
                         let told = shape::told(plan, answer, seconds(), None).map_err(|refusal| self.scrubbed(refusal));
-                        told.and_then(|told| self.shown(told)).map_err(carried_out_all_the_same)
+                        let told = match told {
+                            Ok(told) => self.shown(told).await,
+                            Err(refusal) => Err(refusal),
+                        };
+                        told.map_err(carried_out_all_the_same)
                     }
                     Ending::NotDone => {
                         self.reached = Reached::Nothing;
@@ -199,7 +203,7 @@ impl<'a> Step<'a> {
         };
         // Where it cannot be kept, a retry is told that nobody knows; the caller who waits is told.
         let record = match &told {
-            Ok(told) => kept(Ok(&self.keepable(told))),
+            Ok(told) => kept(Ok(&*self.keepable(told).await)),
             Err(refusal) => self.kept_failure(refusal),
         };
         self.account.unkept |= promises.end(begin, Some(&record)).await.is_err();

@@ -71,9 +71,9 @@ impl Step<'_> {
         match result {
             Ok(told) => {
                 self.reached = Reached::Done;
-                let told = self.shown(told).map_err(carried_out_all_the_same);
+                let told = self.shown(told).await.map_err(carried_out_all_the_same);
                 let record = match &told {
-                    Ok(told) => kept(Ok(&self.keepable(told))),
+                    Ok(told) => kept(Ok(&*self.keepable(told).await)),
                     Err(refusal) => self.kept_failure(refusal),
                 };
                 self.account.unkept |= promises.end(begin, Some(&record)).await.is_err();
@@ -111,7 +111,7 @@ impl Step<'_> {
                 Ok(told) => told,
                 Err(refusal) => {
                     self.tell_steps(all, at, true);
-                    return Err(self.broken(all, at, refusal, reached, &progress));
+                    return Err(self.broken(all, at, refusal, reached, &progress).await);
                 }
             };
             if acts {
@@ -120,7 +120,7 @@ impl Step<'_> {
             if (told.omitted || told.flags.changed()) && part.is_needed {
                 let detail = "What it said before was not kept as it was, and later steps need it.";
                 let refusal = Refusal::from(Fault::OutcomeUnknown).saying(detail);
-                return Err(self.broken(all, at, refusal, Reached::Nothing, &progress));
+                return Err(self.broken(all, at, refusal, Reached::Nothing, &progress).await);
             }
             let data = if part.is_needed { told.data.value().into_owned() } else { Value::Null };
             if let Some(steps) = steps.as_array_mut() {
@@ -222,7 +222,7 @@ impl Step<'_> {
     }
 
     /// Which step failed and why, without what must not leave of what the steps said.
-    fn broken(
+    async fn broken(
         &mut self,
         all: &Composition,
         at: usize,
@@ -230,10 +230,21 @@ impl Step<'_> {
         reached: Reached,
         progress: &Progress,
     ) -> Broken {
-        let mut needed = progress.done.iter().filter(|at| all.parts.get(**at).is_some_and(|part| part.is_needed));
+        let needed = progress.done.iter().filter(|at| all.parts.get(**at).is_some_and(|part| part.is_needed));
         // Looked at only where it matters.
-        let goes_on = !may_be_allowed_later(&refusal)
-            || needed.all(|at| progress.said.get(*at).is_some_and(|told| self.keeps_whole(told)));
+        let mut goes_on = true;
+        if may_be_allowed_later(&refusal) {
+            for at in needed {
+                let Some(told) = progress.said.get(*at) else {
+                    goes_on = false;
+                    break;
+                };
+                goes_on = self.keeps_whole(told).await;
+                if !goes_on {
+                    break;
+                }
+            }
+        }
         let Broken { mut refusal, reached } = broken(all, at, refusal, reached, (progress, goes_on));
         // What the step told of its failure was looked through, and counted, with the step.
         let within = refusal.details.as_mut().and_then(Value::as_object_mut).and_then(|all| all.remove("details"));

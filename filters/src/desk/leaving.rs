@@ -6,9 +6,10 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Raw, Told, promised::kept, records::is_kept_whole, seen::Seen, step::Step};
+use super::{Raw, Told, promised::kept, records::is_kept_whole, step::Step};
 use crate::{
     fault::Refusal,
     firewall::{Firewall, Flags, Form, blocked},
@@ -54,37 +55,53 @@ impl Step<'_> {
     /// # Errors
     ///
     /// It must not.
-    pub(super) fn shown(&mut self, told: Told) -> Result<Told, Refusal> {
+    pub(super) async fn shown(&mut self, told: Told) -> Result<Told, Refusal> {
         if self.depth > 0 {
             return Ok(told);
         }
-        let (told, flags) = match self.passed(told) {
+        let (told, flags) = match self.passed(told).await {
             Ok((told, flags)) => (Ok(told), flags),
-            Err(flags) => (Err(blocked()), flags),
+            Err(Stays::Found(flags)) => (Err(blocked()), flags),
+            Err(Stays::Unread) => (Err(Refusal::unread()), Flags::default()),
         };
         self.account.flags.merge(&flags);
         told
     }
 
     /// What may be kept of what was [`shown`](Self::shown).
-    pub(super) fn keepable<'t>(&self, told: &'t Told) -> Cow<'t, Told> {
+    pub(super) async fn keepable<'t>(&self, told: &'t Told) -> Cow<'t, Told> {
         if self.depth == 0 {
             return Cow::Borrowed(told);
         }
-        Cow::Owned(match self.passed(told.clone()) {
+        Cow::Owned(match self.passed(told.clone()).await {
             Ok((told, _)) => told,
             Err(_) => Told { data: Value::Null.into(), raw: None, omitted: true, ..told.clone() },
         })
     }
 
     /// Whether what a step said is kept as it was said, so that steps after it can be gone on with later.
-    pub(super) fn keeps_whole(&self, told: &Told) -> bool {
-        self.passed(told.clone()).is_ok_and(|(told, _)| !told.flags.changed() && is_kept_whole(&kept(Ok(&told))))
+    pub(super) async fn keeps_whole(&self, told: &Told) -> bool {
+        let passed = self.passed(told.clone()).await;
+        passed.is_ok_and(|(told, _)| !told.flags.changed() && is_kept_whole(&kept(Ok(&told))))
     }
 
-    fn passed(&self, told: Told) -> Result<(Told, Flags), Flags> {
+    async fn passed(&self, told: Told) -> Result<(Told, Flags), Stays> {
         let snapshot = self.desk.snapshot;
-        passed(&snapshot.firewall, &snapshot.seen, told)
+        if snapshot.firewall.is_off() {
+            return Ok((told, Flags::default()));
+        }
+        let text = told.data.text();
+        let size = text.len() + told.raw.as_ref().map_or(0, |raw| raw.body.len());
+        let (told, flags, clean) = self
+            .desk
+            .looked_through(size, move |firewall| passed(firewall, told, &text))
+            .await
+            .ok_or(Stays::Unread)?
+            .map_err(Stays::Found)?;
+        if clean && let Some(sent) = told.data.sent() {
+            snapshot.seen.remember(sent);
+        }
+        Ok((told, flags))
     }
 
     /// A refusal without what must not leave: some of it is the site's own words.
@@ -111,6 +128,14 @@ impl Step<'_> {
     }
 }
 
+/// Why nothing of an answer leaves.
+enum Stays {
+    /// For what was found in it.
+    Found(Flags),
+    /// Nobody could look through it in time.
+    Unread,
+}
+
 /// A person's answer as it may leave, and what was found in it; `None`: it must not.
 pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<(Value, Flagged)> {
     let passed = firewall.pass(value.to_string().into(), Form::Json);
@@ -125,18 +150,15 @@ pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<(Value,
     }
 }
 
-/// The same without what must not leave, and what was found.
+/// The same without what must not leave, what was found, and whether that was nothing in data that was never looked
+/// through before.
 ///
 /// # Errors
 ///
 /// Nothing of it may, for what was found.
-fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Result<(Told, Flags), Flags> {
-    if firewall.is_off() {
-        return Ok((told, Flags::default()));
-    }
+fn passed(firewall: &Firewall, mut told: Told, text: &Bytes) -> Result<(Told, Flags, bool), Flags> {
     let mut flags = Flags::default();
-    let mut changed = false;
-    let text = told.data.text();
+    let (mut changed, mut clean) = (false, false);
     if text.len() > 4 && !told.data.is_seen() {
         let passed = firewall.pass(text.clone(), Form::Json);
         if passed.blocked {
@@ -146,8 +168,8 @@ fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Result<(Told, Fla
         if passed.body.as_ptr() != text.as_ptr() {
             changed = true;
             told.data = super::Data::read(passed.body).map_err(|_| passed.flags.clone())?.unremembered();
-        } else if let Some(sent) = told.data.sent().filter(|_| passed.flags.is_empty()) {
-            seen.remember(sent);
+        } else {
+            clean = passed.flags.is_empty();
         }
         flags.merge(&passed.flags);
     }
@@ -164,18 +186,17 @@ fn passed(firewall: &Firewall, seen: &Seen, mut told: Told) -> Result<(Told, Fla
         }
     }
     told.flags = Flagged::new(words, told.flags.changed() || changed);
-    Ok((told, flags))
+    Ok((told, flags, clean))
 }
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
     use http::StatusCode;
     use serde_json::json;
 
     use super::*;
     use crate::{
-        desk::Data,
+        desk::{Data, Seen},
         firewall::{Mode, Modes},
     };
 
@@ -186,7 +207,11 @@ mod tests {
         let modes = Modes { secrets: Mode::Redact, ..Modes::REPORT };
         let wall = Firewall::new(modes, [], Vec::new());
         let told = Told::of(StatusCode::OK, json!({ "a": TOKEN, "b": 1 }).into());
-        let (left, flags) = passed(&wall, &Seen::default(), told.clone()).unwrap();
+        let passed = |wall: &Firewall, told: Told| {
+            let text = told.data.text();
+            passed(wall, told, &text)
+        };
+        let (left, flags, _) = passed(&wall, told.clone()).unwrap();
         assert_eq!(left.data.text(), "{\"a\":\"[redacted:github-token]\",\"b\":1}");
         assert!(left.flags.changed() && !flags.is_empty());
         assert_eq!(left.flags.told(), ["secret-redacted;rules=github-token"]);
@@ -194,38 +219,35 @@ mod tests {
         let raw = |kind: &str| Some(Raw { content_type: kind.into(), body: Bytes::from(format!("x {TOKEN}")) });
         let body = |kind: &str| {
             let told = Told { raw: raw(kind), ..Told::of(StatusCode::OK, Value::Null.into()) };
-            passed(&wall, &Seen::default(), told).unwrap().0.raw.unwrap().body
+            passed(&wall, told).unwrap().0.raw.unwrap().body
         };
         assert_eq!(body("text/csv"), "x [redacted:github-token]");
         assert_eq!(body("application/octet-stream"), "x [redacted:github-token]", "whatever it is called");
         assert_eq!(body("image/png"), format!("x {TOKEN}"), "what is no text is not looked into");
 
         let wall = Firewall::new(Modes { secrets: Mode::Block, ..modes }, [], Vec::new());
-        assert_eq!(passed(&wall, &Seen::default(), told).unwrap_err().counts().count(), 1);
+        assert_eq!(passed(&wall, told).unwrap_err().counts().count(), 1);
     }
 
     #[test]
-    fn an_answer_without_findings_is_looked_through_once() {
+    fn only_an_answer_in_which_nothing_was_found_is_clean() {
         let wall = |pii| Firewall::new(Modes { pii, ..Modes::REPORT }, [], Vec::new());
-        let seen = Seen::default();
-        let look = |wall: &Firewall, text: &str, remembered: bool| {
-            let data = Data::read(Bytes::copy_from_slice(text.as_bytes())).unwrap();
-            let data = if remembered { data } else { data.unremembered() };
-            let (told, _) = passed(wall, &seen, Told::of(StatusCode::OK, data)).unwrap();
-            (told.flags.told().len(), seen.known(text).is_some())
+        let mail = "{\"a\":\"maria.silva@lusitania-viagens.pt\"}";
+        let look = |wall: &Firewall, data: Data| {
+            let text = data.text();
+            let (told, _, clean) = passed(wall, Told::of(StatusCode::OK, data), &text).unwrap();
+            (told.flags.told().len(), clean)
         };
-        assert_eq!(look(&wall(Mode::Report), "{\"a\":12345}", true), (0, true));
-        // Told of each time, not to be remembered, not what the site sent.
-        for _ in 0..2 {
-            assert_eq!(look(&wall(Mode::Report), "{\"a\":\"maria.silva@lusitania-viagens.pt\"}", true), (1, false));
-        }
-        assert_eq!(look(&wall(Mode::Report), "{\"a\":23456}", false), (0, false));
-        assert_eq!(look(&wall(Mode::Report), "{ \"a\": 34567 }", true), (0, false));
+        let data = |text: &'static str| Data::read(Bytes::from_static(text.as_bytes())).unwrap();
+        assert_eq!(look(&wall(Mode::Report), data("{\"a\":12345}")), (0, true));
+        assert_eq!(look(&wall(Mode::Report), data(mail)), (1, false));
+        assert_eq!(look(&wall(Mode::Redact), data(mail)), (1, false));
         // What is known is not looked through: another firewall has to begin with nothing.
-        let mail = "{\"b\":\"maria.silva@lusitania-viagens.pt\"}";
-        assert_eq!(look(&wall(Mode::Off), mail, true), (0, true));
+        let seen = Seen::default();
+        seen.remember(data(mail).sent().unwrap());
         let data = seen.known(mail).unwrap();
-        let (told, _) = passed(&wall(Mode::Report), &seen, Told::of(StatusCode::OK, data)).unwrap();
-        assert!(told.flags.told().is_empty());
+        let text = data.text();
+        let (told, _, clean) = passed(&wall(Mode::Report), Told::of(StatusCode::OK, data), &text).unwrap();
+        assert!(told.flags.told().is_empty() && !clean);
     }
 }

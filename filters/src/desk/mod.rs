@@ -8,6 +8,7 @@
 mod account;
 mod acting;
 pub mod address;
+mod apart;
 pub mod audit;
 mod authority;
 mod background;
@@ -48,6 +49,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 pub use account::Account;
+pub use apart::{Apart, Job};
 use audit::Audit;
 pub use authority::Authority;
 pub use background::{Background, Busy, Errand, Finish, permission_of};
@@ -107,6 +109,8 @@ pub struct Desk<'a> {
     pub library: &'a Library,
     pub background: &'a dyn Background,
     pub outside: &'a dyn Outside,
+    /// Where large answers are looked through.
+    pub apart: &'a dyn Apart,
     /// A directory that is published; `None` where there is none.
     pub handoff: Option<&'a dyn Source>,
     /// Who is asked before something risky happens; `None`: nobody.

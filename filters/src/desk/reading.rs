@@ -53,9 +53,9 @@ impl<'a> Step<'a> {
             return Ok(self.done(told, Some(left)));
         }
         let told = pages::told(self.desk.library, which, query, talk, &perceived.unwrap_or_default());
-        let told = self.shown(told)?;
+        let told = self.shown(told).await?;
         if let Some(key) = key {
-            self.desk.kept.keep(key, &self.keepable(&told), self.plan.ttl);
+            self.desk.kept.keep(key, &*self.keepable(&told).await, self.plan.ttl);
         }
         Ok(self.done(told, None))
     }
@@ -92,10 +92,10 @@ impl<'a> Step<'a> {
             Doing::Composition(all) => Box::pin(self.parts(all, None)).await.map_err(|broken| broken.refusal)?,
             Doing::Person => return Err(Fault::NotImplemented.into()),
         };
-        let mut told = self.shown(told)?;
+        let mut told = self.shown(told).await?;
         let ttl = if alone { ttl } else { self.holds(&mut told, ttl) };
         if let Some(key) = key {
-            let kept = self.keepable(&told);
+            let kept = self.keepable(&told).await;
             if !kept.omitted {
                 self.desk.kept.keep(key, &kept, ttl);
             }

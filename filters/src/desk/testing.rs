@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use serde_json::{Map, json};
 
 use super::{
-    Answer, Ask, Authority, Background, Busy, Call, Called, Carried, Desk, Errand, Failed, Finish, Holders, Kept,
-    Outside, Talk, Upstream,
+    Answer, Apart, Ask, Authority, Background, Busy, Call, Called, Carried, Desk, Errand, Failed, Finish, Holders, Job,
+    Kept, Outside, Talk, Upstream,
 };
 use crate::{
     caller::Caller,
@@ -41,6 +41,13 @@ impl Upstream for Around {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         }
         Ok(Answer { status: StatusCode::OK, headers, body })
+    }
+}
+
+#[async_trait]
+impl Apart for Around {
+    async fn apart(&self, job: Job) {
+        job();
     }
 }
 
@@ -115,6 +122,7 @@ pub(super) fn at_desk_with<T>(
         library: &library,
         background: around,
         outside: around,
+        apart: around,
         harness: None,
         handoff: None,
     })

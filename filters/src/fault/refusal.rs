@@ -94,6 +94,12 @@ impl Refusal {
         Self { reason: "site_busy", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
     }
 
+    /// There is no room to look a large answer through at the moment, and nothing leaves without that.
+    pub(crate) fn unread() -> Self {
+        let detail = "The site's answer could not be looked through in time, and is not passed on. Try again later.";
+        Self { reason: "firewall_busy", retry_after: Some(5), ..Self::from(Fault::Unavailable).saying(detail) }
+    }
+
     /// The same with a sentence of its own.
     pub fn saying(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
         self.detail = detail.into();

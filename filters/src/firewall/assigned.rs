@@ -22,17 +22,66 @@ pub(super) const WORDS: [&str; 10] =
 const LONGEST: usize = 512;
 const LONGEST_NAME: usize = 64;
 
-/// Looks beside a word of [`WORDS`] that stands at `start..end`.
-pub(super) fn beside(text: &[u8], start: usize, end: usize, found: &mut Findings) {
-    let Some(assigned) = value_after(text, start, end) else { return };
+/// How much looking beside the words of one text may cost.
+pub(super) struct Reading {
+    /// Bytes of values that may still be read.
+    left: usize,
+    /// The end of the last secret: a word before it is a part of it.
+    within: usize,
+}
+
+/// Bytes of values that are read in a text of this length, and what a name costs beside its value. Only a text in which
+/// names stand within values, and none of those is a secret, has more: nobody writes such a text but to keep us busy.
+pub(super) const fn most_read(length: usize) -> usize {
+    4 * length + 256 * 1024
+}
+const NAME_COST: usize = 16;
+
+impl Reading {
+    pub(super) fn of(text: &[u8]) -> Self {
+        Self { left: most_read(text.len()), within: 0 }
+    }
+
+    /// Bytes that were read.
+    pub(super) fn read(&self, text: &[u8]) -> usize {
+        most_read(text.len()) - self.left
+    }
+
+    /// Looks beside a word of [`WORDS`] that stands at `start..end`. What is behind the last word that could be looked
+    /// beside is taken for a secret.
+    pub(super) fn beside(&mut self, text: &[u8], start: usize, end: usize, found: &mut Findings) {
+        if start < self.within {
+            return;
+        }
+        let Some(assigned) = value_after(text, start, end) else { return };
+        let length = assigned.end - assigned.start;
+        match self.left.checked_sub(length + NAME_COST) {
+            Some(left) => self.left = left,
+            None => {
+                found.secret("unread", Sure::Shape, start, text.len());
+                self.within = text.len();
+                return;
+            }
+        }
+        if judge(text, (start, end), &assigned, found) {
+            // What was cut at the longest value goes on behind it.
+            let rest = if length + 8 > LONGEST { LONGEST / 8 } else { 0 };
+            self.within = assigned.end - rest;
+        }
+    }
+}
+
+/// Whether the value beside a word is a secret, which is added then.
+fn judge(text: &[u8], (start, end): (usize, usize), assigned: &Assigned, found: &mut Findings) -> bool {
     let first = name_start(text, start);
     let name = &text[first..end];
-    let Some(promise) = promised(name, &text[start..end], word_before(text, first)) else { return };
+    let Some(promise) = promised(name, &text[start..end], word_before(text, first)) else { return false };
     let value = &text[assigned.start..assigned.end];
     // A name in capitals before an equals sign is the name of a variable of an environment.
     let shouted = assigned.tight && name.len() > 3 && !name.iter().any(u8::is_ascii_lowercase);
     let member = assigned.member && first.checked_sub(1).is_none_or(|at| text[at] == b'"') && is_password(name);
-    if keeps(promise, value, Beside { shouted, loose: assigned.loose, member }) {
+    let is_one = keeps(promise, value, Beside { shouted, loose: assigned.loose, member });
+    if is_one {
         let rule = match promise {
             Promise::Password => "password",
             _ if contains_any_case(name, b"aws") => "aws-secret-key",
@@ -40,6 +89,7 @@ pub(super) fn beside(text: &[u8], start: usize, end: usize, found: &mut Findings
         };
         found.secret(rule, Sure::Beside, assigned.start, assigned.end);
     }
+    is_one
 }
 
 struct Assigned {
@@ -185,7 +235,7 @@ mod tests {
         let mut found = Findings::default();
         for word in WORDS {
             for (at, _) in text.to_ascii_lowercase().match_indices(word) {
-                beside(text.as_bytes(), at, at + word.len(), &mut found);
+                Reading::of(text.as_bytes()).beside(text.as_bytes(), at, at + word.len(), &mut found);
             }
         }
         for word in ["bearer ", "basic "] {

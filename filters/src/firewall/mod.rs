@@ -1,8 +1,11 @@
 //! What leaves for an agent, looked through on its way out: secrets, what is about persons, and words that speak to the
 //! model that reads them.
 //!
-//! Anchors find the places where something could be (one pass for all of them), and what stands there is confirmed by its shape, its checksum or the name beside it. Every confirmation looks a bounded way ahead and back, so
-//! that the time is linear in the text whatever it says. What is found is told by rule and place, never by value.
+//! Anchors find the places where something could be (one pass for all of them), and what stands there is confirmed by its
+//! shape, its checksum or the name beside it. Every confirmation looks a bounded way ahead and back, so that the time is
+//! linear in the text whatever it says. Looking beside names could read each byte many times: it reads a few times the
+//! text's length, and takes what is left of a text that would need more for a secret (`unread`). What is found is told by
+//! rule and place, never by value.
 
 mod address;
 mod anchors;
@@ -145,6 +148,10 @@ impl Firewall {
             }
         });
         found.retain(|finding| {
+            // All the rest of the text is meant.
+            if finding.end == text.len() {
+                return true;
+            }
             let next = spans.partition_point(|(_, end)| *end < finding.start);
             spans.get(next).is_none_or(|(start, _)| finding.end < *start)
         });
@@ -156,7 +163,8 @@ impl Firewall {
     fn look(&self, text: &[u8], found: &mut Findings) {
         let plain = Plain::of(text);
         if matches!(plain.read, Cow::Borrowed(_)) {
-            return self.look_at(text, found);
+            self.look_at(text, found);
+            return;
         }
         let mut within = Findings::default();
         self.look_at(&plain.read, &mut within);
@@ -166,11 +174,12 @@ impl Firewall {
         }
     }
 
-    /// Everything there is in one text, as it reads.
-    fn look_at(&self, text: &[u8], found: &mut Findings) {
+    /// Everything there is in one text, as it reads; how many bytes were read beside names.
+    fn look_at(&self, text: &[u8], found: &mut Findings) -> usize {
         if self.is_off() || text.is_empty() {
-            return;
+            return 0;
         }
+        let mut reading = assigned::Reading::of(text);
         let on = |kind| self.modes.of(kind) != Mode::Off;
         let (secrets, pii, injection) = (on(Kind::Secret), on(Kind::Pii), on(Kind::Injection));
         let mut phrases = Phrases::default();
@@ -182,7 +191,7 @@ impl Firewall {
                 Anchor::Phrase(index) if injection && is_word(text, start, end) => {
                     phrases.at(text, start, Some(index), found);
                 }
-                Anchor::Word if secrets => assigned::beside(text, start, end, found),
+                Anchor::Word if secrets => reading.beside(text, start, end, found),
                 Anchor::Url if secrets => address::password(text, end, found),
                 Anchor::Token(index) if secrets => {
                     let token = &TOKENS[index];
@@ -239,6 +248,7 @@ impl Firewall {
             let exempt = |value: &[u8]| self.exempt.iter().any(|known| known.eq_ignore_ascii_case(value));
             found.retain(|finding| finding.kind != Kind::Pii || !exempt(&text[finding.start..finding.end]));
         }
+        reading.read(text)
     }
 }
 

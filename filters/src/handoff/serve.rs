@@ -97,7 +97,7 @@ impl Service {
         let view = self.view(desk).await?;
         *state = view.state();
         let answer = answer(&view, &wanted, &self.handoff, SystemTime::now())?;
-        told(desk, request, answer, found)
+        told(desk, request, answer, found).await
     }
 
     async fn view(&self, desk: &Desk<'_>) -> Result<View, Refusal> {
@@ -113,9 +113,11 @@ impl Service {
 }
 
 /// What leaves, with a tag of just these bytes: a file's checksum says nothing of its line ends. `found`: in it.
-fn told(desk: &Desk<'_>, request: &Incoming<'_>, answer: Answer, found: &mut Flags) -> Result<Reply, Refusal> {
+async fn told(desk: &Desk<'_>, request: &Incoming<'_>, answer: Answer, found: &mut Flags) -> Result<Reply, Refusal> {
     let Answer { kind, body, checksum, mut integrity, mut warnings, is_core } = answer;
-    let left = leaving::leave(&desk.snapshot.firewall, kind, body.clone());
+    let leaves = body.clone();
+    let left = desk.looked_through(body.len(), move |firewall| leaving::leave(firewall, kind, leaves)).await;
+    let left = left.ok_or_else(Refusal::unread)?;
     found.merge(left.as_ref().map_or_else(|found| found, |left| &left.flags));
     let mut left = left.map_err(|_| blocked())?;
     if left.is_changed {

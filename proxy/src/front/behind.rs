@@ -191,6 +191,7 @@ impl Front {
             library,
             background,
             outside: self.outbound.as_ref(),
+            apart: self,
             harness: running.harness.as_deref(),
             handoff: running.handoff.as_deref().map(|handoff| handoff as _),
         }

@@ -17,9 +17,9 @@ use pingora::{
     http::{RequestHeader, ResponseHeader},
     proxy::Session,
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::sync::Semaphore;
 
-use super::{Front, address, answer_head, ctx::Ctx, head};
+use super::{Front, address, answer_head, apart::apart, ctx::Ctx, head};
 use crate::{
     answer::is_bodiless,
     live::Running,
@@ -30,10 +30,6 @@ use crate::{
 
 /// Pages that are held in memory at a time; beyond it requests pass.
 static FETCHED: Semaphore = Semaphore::const_new(64);
-/// Pages that are read at a time, a thread each.
-static READ: Semaphore = Semaphore::const_new(4);
-/// How long a page waits for its turn to be read.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What belongs to the client's connection, or to a body that is not there.
 const OF_THE_HOP: [HeaderName; 11] = [
@@ -159,13 +155,7 @@ impl Site for Fetching<'_> {
     }
 
     async fn work(&self, work: Work) -> Option<Written> {
-        let place = timeout(PATIENCE, READ.acquire()).await.ok()?.ok()?;
-        let done = tokio::task::spawn_blocking(move || {
-            let _place = place;
-            work()
-        });
-        // A panic in it is told as an error, and has been logged.
-        done.await.ok().flatten()
+        apart(work).await.flatten()
     }
 }
 

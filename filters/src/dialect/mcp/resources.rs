@@ -14,6 +14,7 @@ use crate::{
     content::{Page, llms},
     desk::Desk,
     dialect::{ahp, aicp},
+    fault::Refusal,
     firewall::{Form, MUST_NOT_LEAVE},
     site::Snapshot,
 };
@@ -84,7 +85,7 @@ fn after<'s>(shelf: &'s [Arc<Page>], path: &str) -> &'s [Arc<Page>] {
 }
 
 /// The members of a page's result.
-pub(super) fn list(desk: &Desk<'_>, cursor: Option<&Value>) -> Result<String, Problem> {
+pub(super) async fn list(desk: &Desk<'_>, cursor: Option<&Value>) -> Result<String, Problem> {
     let shelf = desk.library.shelf();
     // The published ones are few, and all of them on the first page: a cursor is the path of a page.
     let last = match cursor {
@@ -98,11 +99,11 @@ pub(super) fn list(desk: &Desk<'_>, cursor: Option<&Value>) -> Result<String, Pr
     let more = rest.next().and_then(|_| page.last());
     let next = more.map_or_else(String::new, |last| format!(",\"nextCursor\":{}", Value::from(last.path)));
     let page: Vec<Value> = page.iter().map(|resource| listed(resource, &base)).collect();
-    leaving(desk, format!("\"resources\":{}{next}", Value::Array(page)))
+    leaving(desk, format!("\"resources\":{}{next}", Value::Array(page))).await
 }
 
 /// The members of one resource's result.
-pub(super) fn read(desk: &Desk<'_>, uri: Option<&Value>, era: Era) -> Result<String, Problem> {
+pub(super) async fn read(desk: &Desk<'_>, uri: Option<&Value>, era: Era) -> Result<String, Problem> {
     let Some(uri) = uri.and_then(Value::as_str) else {
         return Err(Problem::new(INVALID_PARAMS, "`uri` has to be a string.".into()));
     };
@@ -116,12 +117,13 @@ pub(super) fn read(desk: &Desk<'_>, uri: Option<&Value>, era: Era) -> Result<Str
     let contents = json!([{ "uri": uri, "mimeType": found.media_type, "text": found.text }]);
     let members = format!("\"contents\":{contents}");
     // What is published says what the operator wrote.
-    if found.media_type == PAGES { leaving(desk, members) } else { Ok(members) }
+    if found.media_type == PAGES { leaving(desk, members).await } else { Ok(members) }
 }
 
 /// What the pages say, without what must not leave.
-fn leaving(desk: &Desk<'_>, members: String) -> Result<String, Problem> {
-    let passed = desk.snapshot.firewall.pass(members.into(), Form::Json);
+async fn leaving(desk: &Desk<'_>, members: String) -> Result<String, Problem> {
+    let passed = desk.looked_through(members.len(), move |firewall| firewall.pass(members.into(), Form::Json)).await;
+    let passed = passed.ok_or_else(|| Problem::new(INTERNAL, Refusal::unread().detail.into()))?;
     let text = String::from_utf8(passed.body.into()).ok().filter(|_| !passed.blocked);
     text.ok_or_else(|| Problem::new(INTERNAL, MUST_NOT_LEAVE.into()))
 }

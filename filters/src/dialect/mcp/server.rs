@@ -85,16 +85,16 @@ impl Server {
     }
 
     /// Everything but calls.
-    fn asked(&self, desk: &Desk<'_>, request: &Request, era: Era) -> Result<Reply, Problem> {
+    async fn asked(&self, desk: &Desk<'_>, request: &Request, era: Era) -> Result<Reply, Problem> {
         let cursor = request.params.get("cursor");
         let (members, kept) = match (request.method.as_str(), era) {
             ("initialize", Era::Handshake) => (self.initialize(request), false),
             ("ping", Era::Handshake) => (String::new(), false),
             ("server/discover", Era::Stateless) => (self.discover(), true),
             ("tools/list", _) => (self.tools.page(cursor)?.to_owned(), true),
-            ("resources/list", _) => (resources::list(desk, cursor)?, true),
+            ("resources/list", _) => (resources::list(desk, cursor).await?, true),
             ("resources/templates/list", _) => ("\"resourceTemplates\":[]".to_owned(), true),
-            ("resources/read", _) => (resources::read(desk, request.params.get("uri"), era)?, true),
+            ("resources/read", _) => (resources::read(desk, request.params.get("uri"), era).await?, true),
             _ => return Err(Problem::new(NO_METHOD, "This method is not known here.".into())),
         };
         Ok(envelope::result(&request.id, &self.in_era(members, era, kept)))
@@ -209,7 +209,7 @@ impl Serve for Server {
         };
         let answered = match request.method.as_str() {
             "tools/call" => self.called(desk, incoming, &request, era).await,
-            _ => self.asked(desk, &request, era).map(Served::from),
+            _ => self.asked(desk, &request, era).await.map(Served::from),
         };
         answered.unwrap_or_else(|problem| refused(problem.to(&request).in_era(era)))
     }

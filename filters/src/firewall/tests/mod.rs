@@ -297,3 +297,55 @@ fn nothing_makes_it_run_long() {
         println!("{piece:?} took {:?}", began.elapsed());
     }
 }
+
+/// What the words of a text cost to look beside is bounded by its length, whatever it says.
+#[test]
+fn a_text_of_names_alone_is_read_no_more_than_a_few_times() {
+    let wall = wall_of(Mode::Redact);
+    for name in ["password=", "token=", "api_key=", "key=aA1", "secret:", "pass\\word=", "x.secret_key:"] {
+        let text = name.repeat(100_000 / name.len());
+        let mut found = Findings::default();
+        let read = wall.look_at(text.as_bytes(), &mut found);
+        assert!(read <= assigned::most_read(text.len()), "{name}: {read} bytes of values in {}", text.len());
+    }
+    // Half a kilobyte each, and none within another.
+    let apart = format!("token={} ", "a".repeat(500)).repeat(400);
+    assert!(wall.look_at(apart.as_bytes(), &mut Findings::default()) < 2 * apart.len());
+}
+
+#[test]
+fn what_was_not_read_for_its_length_does_not_leave() {
+    let names = "token=".repeat(20_000);
+    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let json = format!("{{\"a\":\"{names}\",\"n\":7,\"b\":\"tail {secret}\",\"c\":[\"end of it\"]}}");
+    let passed = wall_of(Mode::Redact).pass(json.clone().into(), Form::Json);
+    let value: serde_json::Value = serde_json::from_slice(&passed.body).expect("still JSON");
+    let text = value.to_string();
+    assert!(!text.contains(secret) && !text.contains("end of it"), "the rest is gone");
+    assert!(text.contains("[redacted:unread]") && text.len() < json.len());
+    assert!(passed.flags.told().iter().any(|flag| flag.contains("unread")), "{:?}", passed.flags.told());
+    assert!(wall_of(Mode::Block).pass(json.clone().into(), Form::Json).blocked);
+    let told = wall_of(Mode::Report).pass(json.clone().into(), Form::Json);
+    assert_eq!((told.body.len(), told.blocked), (json.len(), false), "it is told, and stays");
+}
+
+#[test]
+fn a_password_among_names_is_found_as_before() {
+    let wall = wall_of(Mode::Redact);
+    let passed = |text: &str| {
+        let body = wall.pass(bytes::Bytes::copy_from_slice(text.as_bytes()), Form::Text).body;
+        String::from_utf8(body.to_vec()).expect("text")
+    };
+    assert_eq!(passed("password=password=S3cr3t!Pass end"), "password=[redacted:password] end");
+    assert_eq!(
+        passed("a password=S3cr3t!Pass and token: ABCdef123456GHIjkl789"),
+        "a password=[redacted:password] and token: [redacted:assigned-secret]"
+    );
+    // Longer than any value that is looked at: nothing of it is left at its end.
+    let long = format!("password={} end", "S3cr3t!Pass=password=".repeat(100));
+    assert!(passed(&long).ends_with("] end") && !passed(&long).contains("S3cr3t"), "{}", passed(&long));
+}
+
+fn wall_of(secrets: Mode) -> Firewall {
+    Firewall::new(Modes { secrets, ..Modes::REPORT }, [], Vec::new())
+}

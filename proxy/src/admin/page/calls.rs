@@ -35,6 +35,7 @@ fn kind(decision: &str) -> usize {
         | "store_away"
         | "store_busy"
         | "desk_full"
+        | "firewall_busy"
         | "site_busy" => 4,
         away if away.ends_with("_away") => 4,
         _ => 3,

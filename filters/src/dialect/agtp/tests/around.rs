@@ -7,13 +7,22 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 
-use crate::desk::{Answer, Background, Busy, Call, Carried, Errand, Failed, Finish, Holders, Outside, Upstream};
+use crate::desk::{
+    Answer, Apart, Background, Busy, Call, Carried, Errand, Failed, Finish, Holders, Job, Outside, Upstream,
+};
 
 /// A site that has everything, and nothing else.
 #[derive(Default)]
 pub(super) struct Around {
     /// What it was asked.
     pub(super) asked: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Apart for Around {
+    async fn apart(&self, job: Job) {
+        job();
+    }
 }
 
 #[async_trait]

@@ -175,6 +175,7 @@ impl Stall {
             library: &self.library,
             background: &self.around,
             outside: &self.around,
+            apart: &self.around,
             harness: None,
             handoff: None,
         };
