@@ -1,7 +1,7 @@
 # What a newcomer needs: `make demo` to see it, `make test` to trust it. Both install what is missing and say so.
 CARGO ?= cargo
 
-.PHONY: demo test clients deploy-check drill promises browser setup keys check bench compare
+.PHONY: demo test clients deploy-check drill promises browser apps setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -42,6 +42,12 @@ browser: setup keys
 	@deploy/setup chromium
 	$(CARGO) build --locked --bin frontdesk
 	tests/browser/run ./target/debug/frontdesk
+
+# Real applications without any configuration, directly and through Frontdesk in a headless Chromium: nothing differs.
+apps: setup
+	@deploy/setup chromium node npm nginx php
+	$(CARGO) build --release --locked --bin frontdesk
+	tests/apps/run ./target/release/frontdesk $(APPS)
 
 # fmt, lints, docs, and every file in conf/.
 check: setup keys
