@@ -2,7 +2,7 @@
 //!
 //! A site behind us may fold `//`, `%2e` or a backslash in its own way; whatever spelling reaches one of our
 //! endpoints there must be recognised as that endpoint here, or it would slip past us to the site. For that a path has a
-//! second form, which goes as far as any site might ([`folded`]).
+//! second form, which goes as far as any site might (`folded`).
 
 mod folded;
 mod unfold;
