@@ -1,6 +1,7 @@
 //! Promise: any page of the site can be had as Markdown, by `Accept` or at PATH.md, and everybody else gets the page.
 
 mod left;
+mod memory;
 
 use std::time::{Duration, Instant};
 

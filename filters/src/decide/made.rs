@@ -51,8 +51,8 @@ pub trait Site: Send + Sync {
     /// to its own target: the site is not asked twice.
     async fn get(&self, question: Question<'_>) -> Option<Got>;
 
-    /// What became of work; `None` also where it could not be done.
-    async fn work(&self, work: Work) -> Option<Written>;
+    /// What became of work on a page of so many bytes; `None` also where it could not be done.
+    async fn work(&self, bytes: usize, work: Work) -> Option<Written>;
 }
 
 /// What came of a question.

@@ -118,7 +118,8 @@ impl Desk<'_> {
         let at = self.address_of(page)?;
         let Answer { headers, body, .. } = answer.clone();
         let firewall = self.snapshot.firewall.clone();
-        site.work(Box::new(move || markdown::write(&headers, &body, &at, &firewall))).await
+        let bytes = markdown::read_as(&headers, &body);
+        site.work(bytes, Box::new(move || markdown::write(&headers, &body, &at, &firewall))).await
     }
 
     fn told_markdown(

@@ -94,6 +94,12 @@ impl Refusal {
         Self { reason: "site_busy", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
     }
 
+    /// Pages take all the memory that there is for them.
+    pub fn crowded() -> Self {
+        let detail = "More pages are on their way at the moment than there is memory for. Try again soon.";
+        Self { reason: "pages_full", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
+    }
+
     /// There is no room to look a large answer through at the moment, and nothing leaves without that.
     pub(crate) fn unread() -> Self {
         let detail = "The site's answer could not be looked through in time, and is not passed on. Try again later.";

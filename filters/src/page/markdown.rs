@@ -125,6 +125,15 @@ fn coding(headers: &HeaderMap) -> Option<Coding> {
     }
 }
 
+/// How many bytes a page has that is read from this body, at most.
+pub(crate) fn read_as(headers: &HeaderMap, body: &[u8]) -> usize {
+    match coding(headers) {
+        Some(Coding::Identity) => body.len(),
+        // How much comes of it shows when it is unpacked.
+        _ => content::MAX_BYTES,
+    }
+}
+
 /// Writes a page that the site answered with; `None` where it cannot be read. Takes its time: for where blocking is
 /// allowed.
 pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url, firewall: &Firewall) -> Option<Written> {

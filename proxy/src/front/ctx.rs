@@ -16,6 +16,7 @@ use crate::{
     accept::ConnInfo,
     access::{Engine, Line},
     live::{Live, Running},
+    outbound::Held,
     rewrite::{Asked, Touched},
     traces::{self, Trace},
     upstream::Place,
@@ -42,6 +43,8 @@ pub struct Ctx {
     pub upstream: Option<usize>,
     /// Held until the request is over.
     pub place: Option<Place>,
+    /// Room in memory for what is answered.
+    pub held: Option<Held>,
     /// The upstream that refused the connection.
     pub tried: Option<usize>,
     /// It was sent, and sent once more or not worth it.
@@ -137,6 +140,7 @@ impl Ctx {
             passed: false,
             upstream: None,
             place: None,
+            held: None,
             tried: None,
             repeated: false,
             upstream_began: None,

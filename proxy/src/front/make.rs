@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::{
-    Decision, Got, Making, Question, Site, Work, desk::Answer, make, page::markdown::Written, redirects::Addresses,
+    Decision, Got, Making, Question, Refusal, Site, Work, desk::Answer, make, page::markdown::Written,
+    redirects::Addresses,
 };
 use http::{HeaderName, HeaderValue, Method, Version, header};
 use parking_lot::Mutex;
@@ -23,12 +24,12 @@ use super::{Front, address, answer_head, apart::apart, ctx::Ctx, head};
 use crate::{
     answer::is_bodiless,
     live::Running,
-    outbound::{Body, Outbound, Rest},
+    outbound::{Body, Held, Outbound, Rest, room_to_read},
     rewrite::Touched,
     traces::Place,
 };
 
-/// Pages that are held in memory at a time; beyond it requests pass.
+/// Pages of which something is being made at a time; beyond it requests pass.
 static FETCHED: Semaphore = Semaphore::const_new(64);
 
 /// What belongs to the client's connection, or to a body that is not there.
@@ -74,12 +75,13 @@ impl Front {
             addresses: address::addresses(session.req_header(), ctx.connection.as_deref(), &running),
             trace: ctx.trace.as_ref().map(|trace| trace.place()),
             took: Mutex::default(),
+            held: Mutex::default(),
         };
         let Some(caller) = &ctx.caller else { return Ok(Some(Decision::Pass)) };
         let request = super::decide::request(session.req_header(), ctx, &running, &target);
         let counters = running.store.counters.as_ref();
         let made = make(&running.snapshot, counters, &request, caller, making, &site).await;
-        let Fetching { took, rest, .. } = site;
+        let Fetching { took, rest, held, .. } = site;
         let rest = rest.into_inner().filter(|_| matches!(made.decision, Decision::Pass));
         if rest.is_some() || !matches!(made.decision, Decision::Pass) {
             ctx.upstream_took = Some(took.into_inner());
@@ -89,11 +91,27 @@ impl Front {
         self.metrics.flagged(&made.flags);
         // What is sent on as it comes takes no room.
         drop(place);
-        let Some((mut head, rest)) = rest else { return Ok(Some(made.decision)) };
+        let Some((mut head, rest)) = rest else {
+            return Ok(Some(self.held(session.req_header(), ctx, made.decision, held.into_inner())));
+        };
         if let Some(link) = &running.snapshot.link {
             head.append_header("Link", link.clone())?;
         }
         send_on(session, head, *rest, running.snapshot.settings.upstream.read_timeout).await.map(|()| None)
+    }
+
+    /// What was made takes room until it has left.
+    fn held(&self, head: &RequestHeader, ctx: &mut Ctx, decision: Decision, mut held: Held) -> Decision {
+        let size = match &decision {
+            Decision::Answer(reply) | Decision::Refuse(reply, _) => reply.body.len(),
+            _ => return decision,
+        };
+        if held.resize(size) {
+            ctx.held = Some(held);
+            return decision;
+        }
+        let refusal = Refusal::crowded();
+        Decision::Refuse(self.explained(head, ctx, &refusal), refusal.reason)
     }
 }
 
@@ -110,6 +128,8 @@ struct Fetching<'a> {
     took: Mutex<Duration>,
     /// What the client itself asked for.
     target: &'a str,
+    /// Room for what was read.
+    held: Mutex<Held>,
     /// The answer to that, as far as it was not waited for.
     rest: Mutex<Option<(ResponseHeader, Box<Rest>)>>,
 }
@@ -144,7 +164,10 @@ impl Site for Fetching<'_> {
         }
         let (status, headers) = (head.status, head.headers.clone());
         Some(match body {
-            Body::Whole(body) => Got::Whole(Answer { status, headers, body }),
+            Body::Whole(body, held) => {
+                self.held.lock().merge(held);
+                Got::Whole(Answer { status, headers, body })
+            }
             Body::Rest(rest) => {
                 if question.target == self.target {
                     *self.rest.lock() = Some((head, rest));
@@ -154,7 +177,8 @@ impl Site for Fetching<'_> {
         })
     }
 
-    async fn work(&self, work: Work) -> Option<Written> {
+    async fn work(&self, bytes: usize, work: Work) -> Option<Written> {
+        let _room = room_to_read(bytes).await?;
         apart(work).await.flatten()
     }
 }

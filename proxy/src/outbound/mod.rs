@@ -4,6 +4,7 @@
 mod carry;
 mod deliver;
 mod exchange;
+mod held;
 pub mod lines;
 mod named;
 mod page;
@@ -33,6 +34,7 @@ use tokio::time::timeout;
 use url::Url;
 
 pub use carry::{Carrier, Told};
+pub use held::{Held, room_to_read};
 pub use page::{Body, Rest};
 pub use read::Question;
 pub use visits::{Visited, Visits};

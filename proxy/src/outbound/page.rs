@@ -11,7 +11,7 @@ use pingora::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Outbound, answered, headless};
+use super::{Held, Outbound, answered, headless};
 use crate::{
     error_text::ErrorText,
     framing::announced,
@@ -27,7 +27,7 @@ pub type Most = fn(StatusCode, &HeaderMap) -> Option<usize>;
 
 /// The body of an answer.
 pub enum Body {
-    Whole(Bytes),
+    Whole(Bytes, Held),
     /// There is more of it than was waited for.
     Rest(Box<Rest>),
 }
@@ -38,6 +38,7 @@ pub struct Rest {
     begun: Bytes,
     broken: Option<Box<pingora::Error>>,
     _place: Place,
+    _held: Held,
 }
 
 impl Rest {
@@ -75,12 +76,13 @@ impl Outbound {
         let until = Instant::now() + limit;
         let place = running.pool.place()?;
         let (mut session, peer, head) = timeout_at(until, self.tried(running, request)).await.ok()??;
-        let body = match whole(&mut session, most(head.status, &head.headers), until).await {
+        let mut held = Held::default();
+        let body = match whole(&mut session, most(head.status, &head.headers), until, &mut held).await {
             Ok(body) => {
                 self.release(session, &peer, KEPT).await;
-                Body::Whole(body)
+                Body::Whole(body, held)
             }
-            Err((begun, broken)) => Body::Rest(Box::new(Rest { session, begun, broken, _place: place })),
+            Err((begun, broken)) => Body::Rest(Box::new(Rest { session, begun, broken, _place: place, _held: held })),
         };
         Some((head, body))
     }
@@ -125,11 +127,12 @@ impl Outbound {
     }
 }
 
-/// The body, or what was read of it, and why no more can be.
+/// The body, or what was read of it, and why no more can be. It is read as far as there is room for it.
 async fn whole(
     session: &mut HttpSession,
     most: Option<usize>,
     until: Instant,
+    held: &mut Held,
 ) -> Result<Bytes, (Bytes, Option<Box<pingora::Error>>)> {
     let Some(most) = most else { return Err((Bytes::new(), None)) };
     let announced = session.response_header().and_then(|head| announced(&head.headers));
@@ -144,7 +147,7 @@ async fn whole(
             Ok(Err(e)) => return Err((body.freeze(), Some(e))),
             Err(_) => return Err((body.freeze(), None)),
         }
-        if body.len() > most {
+        if body.len() > most || !held.resize(body.len()) {
             return Err((body.freeze(), None));
         }
     }

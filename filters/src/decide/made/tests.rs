@@ -29,7 +29,7 @@ impl Site for Fake {
         Some(if fits { Got::Whole(Answer { status, headers, body: body.into() }) } else { Got::Head(status, headers) })
     }
 
-    async fn work(&self, work: Work) -> Option<Written> {
+    async fn work(&self, _: usize, work: Work) -> Option<Written> {
         work()
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Refusals that are a limit's doing.
-const LIMITS: [(&str, &str); 15] = [
+const LIMITS: [(&str, &str); 16] = [
     ("rate_limited", "[rate_limits]: too many requests"),
     ("session_tokens", "[token_budget]: a session's tokens"),
     ("daily_tokens", "[token_budget]: a day's tokens"),
@@ -23,6 +23,7 @@ const LIMITS: [(&str, &str); 15] = [
     ("max_connections", "protection.max_connections: had to wait"),
     ("site_busy", "upstream.max_requests: the site had enough to do"),
     ("firewall_busy", "too many large answers to look through at a time"),
+    ("pages_full", "memory for pages of which Markdown is made"),
     ("header_timeout", "protection.header_timeout"),
     ("header_too_large", "protection.max_header"),
     ("too_large", "a body that is too long"),
