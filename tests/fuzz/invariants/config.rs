@@ -231,6 +231,6 @@ fn runs(text: &str, declaration: &Declaration) {
     assert_eq!(snapshot.hash, declaration.hash);
     assert!(snapshot.problems().iter().all(|problem| !problem.contains(SECRET)));
     if let Some((insertion, _)) = &snapshot.insertion {
-        assert!(insertion.notice.starts_with(b"<section") && insertion.notice.ends_with(b"</section>"));
+        assert!(insertion.notice.starts_with(b"<div") && insertion.notice.ends_with(b"</div>"));
     }
 }

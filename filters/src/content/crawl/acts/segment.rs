@@ -98,7 +98,7 @@ impl Segment {
 
     /// Whether it is called as programs call what acts: `delete_user`.
     pub(super) fn is_called_as_act(&self) -> bool {
-        self.is_program_name && self.has_verb()
+        self.is_program_name && !self.is_written && self.has_verb()
     }
 
     pub(super) fn has_doubtful_verb(&self) -> bool {
