@@ -76,6 +76,7 @@ mod import;
 mod inspect;
 mod kept_connections;
 mod key_sets;
+mod keys_and_hosts;
 mod limits;
 mod link;
 mod log_secrets;

@@ -11,7 +11,7 @@ use super::{
     audit::NotWritten,
     call::CallPlan,
     promised::kept,
-    records::{self, Began, Begin, Known, Promises, START_WITHIN, seconds},
+    records::{self, Began, Begin, KeyNames, Known, Promises, START_WITHIN, seconds},
     shape::{self, Ending},
     step::{Doing, Reached, Step, Stop},
     ticket::{NotOpened, State, Tickets},
@@ -33,22 +33,22 @@ impl<'a> Step<'a> {
             }
             _ => records::fingerprint(&[input.as_bytes()]),
         };
-        let site = self.site();
         if self.capability.idempotency_required && self.ask.idempotency_key.is_none() {
             return Err(Fault::KeyRequired.into());
         }
         // A read may be done again. Where its answer must not be kept it is: a key would keep it.
         let keeps = !(self.capability.kind.is_read() && self.capability.is_unkept());
         let key = self.ask.idempotency_key.filter(|_| keeps);
-        let key = key.map(|key| records::key_of(holder, &site, &self.capability.id, key));
+        let names = key.map(|key| KeyNames::of(holder, self.ask.host, &self.capability.id, key));
 
         // Was it promised before?
-        let mut after = None;
-        if let Some(key) = &key {
+        let (mut key, mut after) = (None, None);
+        if let Some(names) = names {
             let token = self.ask.confirmation.filter(|_| self.capability.is_confirmed() && !self.is_confirmed);
-            let (known, seen) = promises.look_for_both(key, token, &input, now).await.map_err(not_kept)?;
-            self.seen = seen;
-            match known {
+            let found = promises.find(names, token, &input, now).await.map_err(not_kept)?;
+            self.seen = found.seen;
+            key = Some(found.key);
+            match found.known {
                 Known::Nothing => {}
                 Known::Unknown(version) if doing.may_be_repeated() => after = Some(version),
                 known => return self.known(known),

@@ -130,7 +130,8 @@ pub struct Ask<'a> {
     pub request_id: &'a str,
     /// Who brought it, for the record.
     pub dialect: &'static str,
-    /// The site that was asked, as the client named it: behind one address there may be many.
+    /// The site as the client named it, in its Host header. No promise depends on it: the client may name it otherwise when
+    /// it asks again.
     pub host: &'a str,
     /// What the caller and the desk have said to each other, where it is a question in words.
     pub talk: Talk<'a>,

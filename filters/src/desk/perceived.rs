@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{step::Step, supervised::blocked};
 use crate::{
+    caller::authority_of,
     fault::Refusal,
     harness::{Unwanted, kinds::Kind},
 };
@@ -44,7 +45,9 @@ impl Step<'_> {
         if !offered.into_iter().any(|kind| harness.offers(kind)) {
             return Ok(None);
         }
-        let (caller, site) = (self.ask.caller, self.ask.host);
+        // The site's own name, where it is declared: what a client calls it is the client's to choose.
+        let own = self.desk.snapshot.settings.site.origin.as_deref().and_then(authority_of);
+        let (caller, site) = (self.ask.caller, own.as_deref().unwrap_or(self.ask.host));
         let intent = json!({ "prompt": query, "workspace": site, "language_hint": self.ask.talk.locale });
         let intent = harness.enrich(Kind::IntentDetection, caller, &intent).await.map_err(|Unwanted| blocked())?;
         let context = json!({

@@ -127,9 +127,8 @@ impl Step<'_> {
     pub(super) fn binding(&self, input: &str) -> String {
         let holder = self.ask.caller.holder().bytes();
         let summary = self.plan.say(&self.ask.input);
-        let site = self.site();
         let (recipe, version) = self.plan.recipe().unwrap_or_default();
-        let texts = [&site, &self.capability.id, recipe, version, input, &summary, &self.plan.consequence];
+        let texts = [&self.capability.id, recipe, version, input, &summary, &self.plan.consequence];
         let parts: Vec<&[u8]> = [&holder[..]].into_iter().chain(texts.map(str::as_bytes)).collect();
         records::fingerprint(&parts)
     }

@@ -117,11 +117,11 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Site, capability, input, configuration, and the caller unless the answer is for anybody.
+    /// Host, capability, input, configuration, and the caller unless the answer is for anybody.
     fn kept_under(&self, anybody: bool) -> String {
         let holder = if anybody { [0; 16] } else { self.ask.caller.holder().bytes() };
-        let (site, input) = (self.site(), self.ask.input.to_string());
-        let texts = [self.desk.snapshot.hash.as_str(), &site, &self.capability.id, &input];
+        let (host, input) = (self.host_for_the_site(), self.ask.input.to_string());
+        let texts = [self.desk.snapshot.hash.as_str(), &host, &self.capability.id, &input];
         let shared = [u8::from(anybody)];
         let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).chain([&shared[..], &holder]).collect();
         records::fingerprint(&parts)

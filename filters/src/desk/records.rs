@@ -116,9 +116,34 @@ pub(super) struct Promises<'a> {
     pub(super) holders: &'a dyn Holders,
 }
 
-/// The name of a key's record: of this caller, this site, this capability and this key.
-pub(super) fn key_of(holder: Subject, site: &str, capability: &str, key: &str) -> String {
-    format!("i:{}", fingerprint(&[&holder.bytes(), site.as_bytes(), capability.as_bytes(), key.as_bytes()]))
+/// The names that the record of an idempotency key may have.
+pub(super) struct KeyNames {
+    /// Of this caller, this capability and this key. One process fronts one site, and sites that share a store differ in
+    /// its `prefix`; the Host header is written by the client, and says nothing about either.
+    current: String,
+    /// The name that versions before 2026-12 gave it, with the Host header in it. It is looked up as well, so that what was
+    /// begun before an update is not carried out again after it. Remove it once no such version can be updated from.
+    with_host: String,
+}
+
+impl KeyNames {
+    pub(super) fn of(holder: Subject, host: &str, capability: &str, key: &str) -> Self {
+        let (holder, host) = (holder.bytes(), host.to_ascii_lowercase());
+        let [capability, key] = [capability, key].map(str::as_bytes);
+        Self {
+            current: format!("i:{}", fingerprint(&[&holder, capability, key])),
+            with_host: format!("i:{}", fingerprint(&[&holder, host.as_bytes(), capability, key])),
+        }
+    }
+}
+
+/// What was found about a call that comes with an idempotency key.
+pub(super) struct Found {
+    /// The name of the record of its key; the current name where there is none yet.
+    pub(super) key: String,
+    pub(super) known: Known,
+    /// Of its confirmation's token, where it has one.
+    pub(super) seen: Option<Seen>,
 }
 
 /// SHA-256 of parts that are kept apart, in hex.
@@ -140,21 +165,26 @@ impl Promises<'_> {
         })
     }
 
-    /// The same, and whether a token is used up: asked for together. What is used up after it is found when the call begins.
-    pub(super) async fn look_for_both(
+    /// The same under every name that its record may have, and whether a token is used up: all asked for together. What is
+    /// used up after it is found when the call begins.
+    pub(super) async fn find(
         &self,
-        key: &str,
+        names: KeyNames,
         token: Option<&str>,
         input: &str,
         now: u64,
-    ) -> Result<(Known, Option<Seen>), NotKept> {
-        let Some(used) = token.and_then(unhex).filter(|bytes| bytes.len() == TOKEN).map(|bytes| used_key(&bytes))
-        else {
-            return Ok((self.look(key, input, now).await?, None));
+    ) -> Result<Found, NotKept> {
+        let used = token.and_then(unhex).filter(|bytes| bytes.len() == TOKEN).map(|bytes| used_key(&bytes));
+        let keys: Vec<&str> = [&*names.current, &*names.with_host].into_iter().chain(used.as_deref()).collect();
+        let mut records = self.records.get_all(&keys).await?.into_iter();
+        let mut next = || records.next().flatten();
+        let (current, with_host, token) = (next(), next(), next());
+        let (key, record) = match (current, with_host) {
+            (None, Some(old)) => (names.with_host, Some(old)),
+            (current, _) => (names.current, current),
         };
-        let [found, token] = self.records.get_both([key, &used]).await?;
-        let known = found.map_or(Known::Nothing, |record| self.read(&record, input, now));
-        Ok((known, Some(Seen { key: used, used: token.is_some() })))
+        let known = record.map_or(Known::Nothing, |record| self.read(&record, input, now));
+        Ok(Found { key, known, seen: used.map(|key| Seen { key, used: token.is_some() }) })
     }
 
     fn read(&self, record: &Record, input: &str, now: u64) -> Known {

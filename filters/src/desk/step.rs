@@ -256,9 +256,13 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The site that was asked.
-    pub(super) fn site(&self) -> String {
-        self.ask.host.to_ascii_lowercase()
+    /// The client's Host header as far as the site is told of it: what the site answers may have links in it that are made
+    /// of it, which no other client should be shown.
+    pub(super) fn host_for_the_site(&self) -> String {
+        match self.desk.snapshot.settings.upstream.preserve_host {
+            true => self.ask.host.to_ascii_lowercase(),
+            false => String::new(),
+        }
     }
 
     pub(super) async fn write_down(&mut self) {

@@ -197,9 +197,13 @@ pub trait Records: Send + Sync {
     /// The record, unless it has expired.
     async fn get(&self, key: &str) -> Result<Option<Record>, NotKept>;
 
-    /// Two of them, in the time that one takes.
-    async fn get_both(&self, keys: [&str; 2]) -> Result<[Option<Record>; 2], NotKept> {
-        Ok([self.get(keys[0]).await?, self.get(keys[1]).await?])
+    /// Several of them, in their order, in the time that one takes.
+    async fn get_all(&self, keys: &[&str]) -> Result<Vec<Option<Record>>, NotKept> {
+        let mut found = Vec::with_capacity(keys.len());
+        for key in keys {
+            found.push(self.get(key).await?);
+        }
+        Ok(found)
     }
 
     /// A record that is made once and stays as it is: it may be remembered for half a minute.

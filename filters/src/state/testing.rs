@@ -77,10 +77,13 @@ impl Records for Shelf {
         }
     }
 
-    async fn get_both(&self, keys: [&str; 2]) -> Result<[Option<Record>; 2], NotKept> {
-        let both = [self.get(keys[0]).await?, self.get(keys[1]).await?];
-        self.trips.fetch_sub(1, Ordering::Relaxed);
-        Ok(both)
+    async fn get_all(&self, keys: &[&str]) -> Result<Vec<Option<Record>>, NotKept> {
+        let mut found = Vec::new();
+        for key in keys {
+            found.push(self.get(key).await?);
+        }
+        self.trips.fetch_sub(keys.len().saturating_sub(1), Ordering::Relaxed);
+        Ok(found)
     }
 
     /// What is there is remembered.

@@ -156,8 +156,8 @@ impl Records for Late {
         self.home.get(key).await
     }
 
-    async fn get_both(&self, keys: [&str; 2]) -> Result<[Option<Record>; 2], NotKept> {
-        self.home.get_both(keys).await
+    async fn get_all(&self, keys: &[&str]) -> Result<Vec<Option<Record>>, NotKept> {
+        self.home.get_all(keys).await
     }
 
     async fn get_lasting(&self, key: &str) -> Result<Option<Record>, NotKept> {

@@ -5,12 +5,18 @@ use std::{sync::atomic::Ordering, time::Duration};
 use crate::{
     caller::Caller,
     desk::{
-        Called, Carried, Desk, Outcome,
+        Called, Carried, Desk, Outcome, Told,
+        promised::kept,
+        records,
         testing::{Around, ask, at_desk_with, declared},
     },
     site::{Learned, Snapshot},
-    state::testing::{Shelf, Shelving, run},
+    state::{
+        Record,
+        testing::{Shelf, Shelving, run},
+    },
 };
+use serde_json::{Value, json};
 
 const PAY: &str = "[[capabilities]]\nid = 'pay'\ntype = 'commit_action'\nauth = 'none'\nendpoint = '/pay'\n\
     risk_level = 'low'\nidempotency_required = true\nrequires_user_confirmation = false\n";
@@ -80,4 +86,59 @@ fn a_confirmed_purchase_asks_for_its_records_three_times() {
         assert!(matches!(&again.outcome, Outcome::Done(done) if done.replayed), "{again:?}");
         assert_eq!((trips, around.asked.lock().len()), (1, 1));
     });
+}
+
+/// The record of a key as versions named it that had the Host header in its name.
+fn named_with_host(caller: &Caller) -> String {
+    let holder = caller.holder().bytes();
+    format!("i:{}", records::fingerprint(&[&holder, b"site.test", b"pay", b"k"]))
+}
+
+#[test]
+fn what_was_promised_before_an_update_is_not_carried_out_again_after_it() {
+    let caller = Caller::at([192, 0, 2, 1].into());
+    let input = records::fingerprint(&[json!({ "what": "x" }).to_string().as_bytes()]);
+    let record = |value: Value, version| Record { value: value.to_string().into(), version };
+    let under_way = json!({ "state": "begun", "input": input, "holder": "here", "until": u64::MAX });
+    let begun = json!({ "state": "begun", "input": input, "holder": "gone", "until": u64::MAX });
+    let other = json!({ "state": "begun", "input": "another", "holder": "here", "until": u64::MAX });
+    let told = Told::of(http::StatusCode::OK, json!({ "order": "o-1" }).into());
+    let ended = json!({ "state": "ended", "input": input, "told": kept(Ok(&told)) });
+    let snapshot = Snapshot::compile(&declared(PAY), &Learned::default());
+    for (value, expected) in [
+        (under_way, Some("idempotency_in_flight")),
+        (begun, Some("outcome_unknown")),
+        (other, Some("idempotency_key_reused")),
+        (ended, None),
+    ] {
+        let (around, shelf) = (Around::default(), Shelf::default());
+        shelf.kept.lock().insert(named_with_host(&caller), record(value, 1));
+        at_desk_with(&around, &snapshot, &shelf, |desk| {
+            let carried = pay(desk);
+            match (&carried.outcome, expected) {
+                (Outcome::Fault(refusal), Some(reason)) => assert_eq!(refusal.reason, reason, "{carried:?}"),
+                (Outcome::Done(done), None) => assert!(done.replayed, "{carried:?}"),
+                _ => panic!("{expected:?}: {carried:?}"),
+            }
+            assert!(around.asked.lock().is_empty(), "{expected:?}");
+        });
+    }
+}
+
+#[test]
+fn what_may_be_done_again_goes_on_under_the_name_that_its_key_had_before_an_update() {
+    let caller = Caller::at([192, 0, 2, 1].into());
+    let input = records::fingerprint(&[json!({ "what": "x" }).to_string().as_bytes()]);
+    let value = json!({ "state": "begun", "input": input, "holder": "gone", "until": u64::MAX });
+    let (around, shelf) = (Around::default(), Shelf::default());
+    shelf.kept.lock().insert(named_with_host(&caller), Record { value: value.to_string().into(), version: 1 });
+    let text = format!("{PAY}upstream = {{ idempotent = true }}\n");
+    let snapshot = Snapshot::compile(&declared(&text), &Learned::default());
+    at_desk_with(&around, &snapshot, &shelf, |desk| {
+        for replayed in [false, true] {
+            let carried = pay(desk);
+            assert!(matches!(&carried.outcome, Outcome::Done(done) if done.replayed == replayed), "{carried:?}");
+        }
+    });
+    assert_eq!((around.asked.lock().len(), shelf.kept.lock().len()), (1, 1));
 }

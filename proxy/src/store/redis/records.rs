@@ -37,7 +37,7 @@ impl Records for Redis {
         found.map(|found| record(found).ok_or_else(|| self.nonsense(&pass).into())).transpose()
     }
 
-    async fn get_both(&self, keys: [&str; 2]) -> Result<[Option<Record>; 2], NotKept> {
+    async fn get_all(&self, keys: &[&str]) -> Result<Vec<Option<Record>>, NotKept> {
         let mut asked = redis::pipe();
         for key in keys {
             asked.cmd("GET").arg(name(&self.prefix, key));
@@ -46,12 +46,12 @@ impl Records for Redis {
             let asked = asked.clone();
             async move { asked.query_async(&mut link.connection.clone()).await }
         };
-        let (pass, found): (_, (Option<Vec<u8>>, Option<Vec<u8>>)) = self.answer_again(ask).await?;
+        let (pass, found): (_, Vec<Option<Vec<u8>>>) = self.answer_again(ask).await?;
         let read = |found: Option<Vec<u8>>| {
             let read = found.map(|found| record(found).ok_or_else(|| NotKept::from(self.nonsense(&pass))));
             read.transpose()
         };
-        Ok([read(found.0)?, read(found.1)?])
+        found.into_iter().map(read).collect()
     }
 
     async fn get_lasting(&self, key: &str) -> Result<Option<Record>, NotKept> {

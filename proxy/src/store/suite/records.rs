@@ -19,7 +19,7 @@ in_every_home!(
     what_has_expired_makes_room,
     a_version_never_comes_back,
     any_value_is_kept_as_it_is,
-    two_are_read_as_each_of_them_is,
+    several_are_read_as_each_of_them_is,
 );
 
 const LONG: Duration = Duration::from_secs(600);
@@ -257,12 +257,17 @@ async fn any_value_is_kept_as_it_is(place: &Place) {
     assert_eq!(get(place, &long).await, None);
 }
 
-async fn two_are_read_as_each_of_them_is(place: &Place) {
+async fn several_are_read_as_each_of_them_is(place: &Place) {
     let records = &place.records;
     done(place, &[change("left", Expect::Absent, b"l"), change("right", Expect::Absent, b"r")]).await;
-    for keys in [["left", "right"], ["right", "none"], ["none", "left"], ["none", "no other"]] {
-        let each = [records.get(keys[0]).await.unwrap(), records.get(keys[1]).await.unwrap()];
-        assert_eq!(records.get_both(keys).await.unwrap(), each, "{keys:?}");
+    let several: [&[&str]; 5] =
+        [&["left", "right"], &["right", "none", "left"], &["none", "left"], &["none", "no other"], &["left"]];
+    for keys in several {
+        let mut each = Vec::new();
+        for key in keys {
+            each.push(records.get(key).await.unwrap());
+        }
+        assert_eq!(records.get_all(keys).await.unwrap(), each, "{keys:?}");
         assert_eq!(records.get_lasting(keys[0]).await.unwrap(), each[0]);
     }
 }
