@@ -155,9 +155,16 @@ async fn markdown_is_announced_in_the_page() {
             Reply::html(PAGE.replace("<title>", "<link rel=alternate type='application/rss+xml' href=/f><title>"))
         }
         "/gone" => Reply::new(404).header("Content-Type", "text/html").body(PAGE),
+        "/theme/" => {
+            let generator = "<meta name=\"generator\" content=\"mkdocs-1.6.1, mkdocs-material-9.8.2\"><title>";
+            Reply::html(PAGE.replace("<title>", generator))
+        }
         _ => Reply::html(PAGE),
     })
     .await;
+    let theme = desk.get("/theme/").await.page();
+    let as_list = "<link rel=\"alternate \" href=\"/theme/index.md\" type=\"text/markdown\">";
+    assert_eq!(theme.matches(as_list).count(), 1, "{theme}");
     let link = |path: &str| format!("<link rel=\"alternate\" href=\"{path}\" type=\"text/markdown\">");
     for (path, markdown) in [("/", "/index.md"), ("/x?a=1&b=%22", "/x.md?a=1&amp;b=%22"), ("/feed", "/feed.md")] {
         let page = desk.get(path).await.page();

@@ -81,6 +81,8 @@ pub(super) struct Head {
     pub own_links: u64,
     /// The site has a link to its own Markdown.
     pub own_markdown: bool,
+    /// A script of the page asks for a sitemap beside whatever `link[rel=alternate]` leads to.
+    pub follows_alternates: bool,
 }
 
 impl Head {
@@ -96,6 +98,7 @@ impl Head {
             own_notice: false,
             own_links: 0,
             own_markdown: false,
+            follows_alternates: false,
         }
     }
 
@@ -233,6 +236,8 @@ impl Head {
                     has_word(rel, b"alternate") && tag.kind().eq_ignore_ascii_case(markdown::MEDIA_TYPE.as_bytes());
             }
             Name::Meta if tag.names_shifting_charset() => return Means::GaveUp(Why::WideEncoding),
+            // What is said after the head comes too late for some pages, as with links.
+            Name::Meta if self.mode != Mode::AfterHead => self.follows_alternates |= tag.names_mkdocs_material(),
             Name::Base | Name::Meta | Name::Script => {}
             Name::Title | Name::Style | Name::Noframes | Name::Noscript => {}
             Name::Template => self.templates.enter(),

@@ -12,6 +12,7 @@ use memchr::memmem::Finder;
 
 use super::{
     insertion::{Insertion, Outcome, Position, Why},
+    notice,
     parts::Parts,
     scan::{Event, Scanner},
     tail::{Found, Tail},
@@ -252,7 +253,7 @@ impl Inserter {
         let mut from = 0;
         if let Some(last) = plan.notice.or(plan.links) {
             let links = || self.wanted_links();
-            let links_len: usize = links().map(Bytes::len).sum();
+            let links_len: usize = links().map(<[u8]>::len).sum();
             made.reserve_exact(last + links_len + self.insertion.notice.len());
             if let Some(at) = plan.links {
                 made.extend_from_slice(&buf[..at]);
@@ -277,10 +278,11 @@ impl Inserter {
     }
 
     /// The links that the page does not have.
-    fn wanted_links(&self) -> impl Iterator<Item = &Bytes> {
+    fn wanted_links(&self) -> impl Iterator<Item = &[u8]> {
         let wanted = |n: usize| n >= 64 || self.scanner.head.own_links & (1 << n) == 0;
-        let of_page = Some(&self.of_page).filter(|_| !self.scanner.head.own_markdown);
+        let head = &self.scanner.head;
+        let of_page = Some(notice::link_for(&self.of_page, head.follows_alternates)).filter(|_| !head.own_markdown);
         let links = self.insertion.links.iter().enumerate();
-        links.filter(move |(n, _)| wanted(*n)).map(|(_, link)| &link.html).chain(of_page)
+        links.filter(move |(n, _)| wanted(*n)).map(|(_, link)| &link.html[..]).chain(of_page.into_iter().flatten())
     }
 }

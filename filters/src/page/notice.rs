@@ -13,6 +13,21 @@ use super::{
 };
 use crate::text::escaped;
 
+const ALTERNATE: &str = "<link rel=\"alternate\"";
+/// The same relation to whoever reads `rel` as the list of words that it is, but not to the selector
+/// `link[rel=alternate]`, which compares the whole value.
+const ALTERNATE_AS_LIST: &str = "<link rel=\"alternate \"";
+
+/// The link to a page's Markdown as it goes into the page, in two pieces. `follows_alternates`: a script of the page
+/// selects `link[rel=alternate]` and takes each for the page in another language. mkdocs-material does, and asks for
+/// `sitemap.xml` beside each: a 404 in every visitor's console.
+pub(super) fn link_for(element: &[u8], follows_alternates: bool) -> [&[u8]; 2] {
+    match element.strip_prefix(ALTERNATE.as_bytes()) {
+        Some(rest) if follows_alternates => [ALTERNATE_AS_LIST.as_bytes(), rest],
+        _ => [element, &[]],
+    }
+}
+
 impl Insertion {
     /// The notice and the links for a site whose manifest and contract are at these paths.
     ///
@@ -58,7 +73,7 @@ impl Insertion {
             return Bytes::new();
         }
         let (kind, path) = (markdown::MEDIA_TYPE, escaped(&markdown::path_of(target)));
-        Bytes::from(["<link rel=\"alternate\" href=\"", &path, "\" type=\"", kind, "\">"].concat())
+        Bytes::from([ALTERNATE, " href=\"", &path, "\" type=\"", kind, "\">"].concat())
     }
 
     /// Eight characters that change with what is inserted, to be a part of the page's ETag. `excluded`: as written, the
@@ -72,7 +87,8 @@ impl Insertion {
         });
         // The link to a page's Markdown follows from the page's path, which is what the tag stands for anyway, and from
         // what is excluded.
-        hash.update(if self.markdown { b"markdown" } else { b"" });
+        // The number changes with how the link is written.
+        hash.update(if self.markdown { b"markdown 2" } else { b"" });
         for written in excluded.iter().filter(|_| self.markdown) {
             hash.update(&(written.len() as u64).to_be_bytes());
             hash.update(written.as_bytes());
@@ -130,6 +146,39 @@ mod tests {
         assert_eq!(link("//elsewhere.example/x"), "");
         assert!(Insertion::standard("/a", "/b", false).link_of("/x").is_empty());
         assert_ne!(Insertion::standard("/a", "/b", false).tag(&[]), Insertion::standard("/a", "/b", true).tag(&[]));
+    }
+
+    /// A head whose pieces are cut everywhere gives the same link.
+    #[test]
+    fn the_script_of_mkdocs_material_does_not_select_the_link() {
+        let insertion = std::sync::Arc::new(Insertion::standard("/a", "/b", true));
+        let fed = |head: &str, at: usize| {
+            let page =
+                format!("<!doctype html><html><head>{head}<title>T</title></head><body><p>Words</p></body></html>");
+            let mut inserter = super::super::Inserter::new(insertion.clone()).of_page(insertion.link_of("/guide/"));
+            let (first, second) = page.split_at(at.min(page.len()));
+            let pieces = [first, second].map(|piece| inserter.feed(Bytes::copy_from_slice(piece.as_bytes())).joined());
+            String::from_utf8([&pieces[0][..], &pieces[1], &inserter.finish()].concat()).unwrap()
+        };
+        let plain = "<link rel=\"alternate\" href=\"/guide/index.md\" type=\"text/markdown\">";
+        let as_list = "<link rel=\"alternate \" href=\"/guide/index.md\" type=\"text/markdown\">";
+        for (head, expected) in [
+            (
+                "<meta charset=\"utf-8\"><meta name=\"generator\" content=\"mkdocs-1.6.1, mkdocs-material-9.8.2\">",
+                as_list,
+            ),
+            ("<meta name=generator content=\"mkdocs-1.6.1, mkdocs-material-9.8.2\">", as_list),
+            ("<meta name=\"generator\" content=\"mkdocs-1.6.1\">", plain),
+            ("<meta name=\"generator\" content=\"zensical-0.0.73\">", plain),
+            ("<meta name=\"description\" content=\"About mkdocs-material\">", plain),
+            ("", plain),
+        ] {
+            for at in 0..160 {
+                let page = fed(head, at);
+                assert_eq!(page.matches(expected).count(), 1, "{head} at {at}: {page}");
+                assert_eq!(page.matches("text/markdown").count(), 1, "{head} at {at}: {page}");
+            }
+        }
     }
 
     #[test]

@@ -4,7 +4,10 @@
 
 use memchr::{memchr2, memchr3};
 
-use super::{insertion::Link, tag::is_space};
+use super::{
+    insertion::Link,
+    tag::{begins_as_generator, is_space},
+};
 
 /// How much of `text`, from data in a head on, is such elements and the white space between them.
 ///
@@ -16,7 +19,7 @@ pub(super) fn skim(text: &[u8], links: &[Link]) -> usize {
     let mut rest = text;
     loop {
         let tag = rest.trim_ascii_start();
-        let end = if tag.starts_with(b"<meta ") {
+        let end = if tag.starts_with(b"<meta ") && !begins_as_generator(tag) {
             meta_end(tag)
         } else if tag.starts_with(b"<link rel=\"") && is_short(&tag[11..], foreign) {
             memchr2(b'>', b'\'', tag)

@@ -5,7 +5,7 @@
 //! a few searches and knows when it cannot; [`Walk`] finds all of them, can stop at any byte and go on when more came,
 //! and tells the attributes of the few tags whose attributes matter.
 
-use memchr::{memchr, memchr_iter, memchr2, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memmem, memrchr};
 
 use super::names::Name;
 
@@ -285,6 +285,13 @@ impl<'a> Tag<'a> {
         rel.unwrap_or_default()
     }
 
+    /// Does this `<meta>` say that mkdocs-material made the page?
+    pub fn names_mkdocs_material(&self) -> bool {
+        let [content] = self.values([b"content"]);
+        begins_as_generator(self.bytes)
+            && content.is_some_and(|content| memmem::find(content, b"mkdocs-material").is_some())
+    }
+
     /// What media type does a link state?
     pub fn kind(&self) -> &'a [u8] {
         let [kind] = self.values([b"type"]);
@@ -311,6 +318,13 @@ impl<'a> Tag<'a> {
         let iso = |n: usize| self.bytes[..n].last_chunk().is_some_and(|b: &[u8; 4]| b.eq_ignore_ascii_case(b"iso-"));
         memchr_iter(b'2', self.bytes).any(|n| self.bytes[n..].starts_with(b"2022") && iso(n))
     }
+}
+
+/// Does a tag begin as that of `<meta name="generator">` does, as it is usually written?
+#[inline]
+pub(super) fn begins_as_generator(tag: &[u8]) -> bool {
+    tag.strip_prefix(b"<meta name=")
+        .is_some_and(|rest| rest.strip_prefix(b"\"").unwrap_or(rest).starts_with(b"generator"))
 }
 
 /// The length of `text` up to its first `>`, if that is surely not within a value. `text` begins in a tag.
