@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use crate::support::calls::{FULL, action, query};
 use crate::support::rates::api_key;
 use crate::support::wire::Wire;
-use crate::support::{Ask, Desk, SOON, Setup, Tls, Via, eventually};
+use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
@@ -160,6 +160,51 @@ async fn logs_at_trace_hold_nothing_that_was_sent_or_said() {
         eventually("a line for each request", SOON, async || desk.access_log().len() >= lines).await;
         assert_nothing_planted(&desk);
     }
+}
+
+/// The reader meets addresses with tokens in their queries: as links, as lists, in redirects and where the site fails.
+#[tokio::test]
+async fn logs_of_the_reader_hold_no_value_of_a_query() {
+    let origin = Origin::start(|request: &Request| {
+        let target = request.target.as_str();
+        let page = |links: &str| Reply::html(format!("<title>{target}</title><main><p>Words.</p>{links}</main>"));
+        match target.split('?').next().unwrap_or_default() {
+            "/robots.txt" => Reply::new(404),
+            "/sitemap.xml" => Reply::new(200).header("Content-Type", "text/plain").body(format!(
+                "http://site.test/fails?code={SENT}\nhttp://site.test/moved?code={SENT}\n\
+                 http://site.test/away?code={SENT}\nhttp://site.test/gone?{SENT}\nhttp://site.test/act?code={SENT}\n"
+            )),
+            "/" => page(&format!(
+                "<a href=\"/list?page={SENT}\">next</a><a href=\"/?delete={SENT}\">x</a>\
+                 <a href=\"/in/page?code={SENT}\">y</a>"
+            )),
+            "/fails" => Reply::new(500),
+            "/moved" => Reply::new(302).header("Location", &format!("/fails?code={SENT}&again=1")),
+            "/away" => {
+                Reply::new(302).header("Location", &format!("https://u:{SENT}@elsewhere.test/x?code={SENT}#{SENT}"))
+            }
+            "/act" => Reply::new(302).header("Location", &format!("/logout?code={SENT}")),
+            _ => Reply::new(404),
+        }
+    })
+    .await;
+    let setup = Setup::before(&origin).set("site", "origin = \"http://site.test\"").set("log", "level = \"trace\"");
+    let desk =
+        setup.reading("rate = \"200/second\"\nrefresh = \"1s\"\nstart = [\"/sitemap.xml\", \"/\"]").start().await;
+    for said in [
+        "address=\"/fails?code=*\"",
+        "location=\"/fails?code=*&again=*\"",
+        "location=\"https://elsewhere.test/x?code=*\"",
+        "address=\"/gone?*\"",
+        "link=/list?page=* page=/",
+    ] {
+        desk.says(said).await;
+    }
+    eventually("the first reading", SOON, async || desk.admin_get("/readyz?verbose").await.text().contains("content:"))
+        .await;
+    let ready = desk.admin_get("/readyz?verbose").await.text();
+    assert!(!ready.contains(SENT), "{ready}");
+    assert_nothing_planted(&desk);
 }
 
 /// Whatever becomes of it: the connection may be cut.

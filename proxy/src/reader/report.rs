@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use frontdesk_filters::content::crawl::{Ask, Fetched, LeftOut, NotFollowed, Outcome, WhyLeftOut};
+use frontdesk_filters::content::crawl::{Ask, Fetched, LeftOut, NotFollowed, Outcome, WhyLeftOut, without_values};
 use http::header;
 use url::Url;
 
@@ -34,10 +34,10 @@ impl Heard {
         let redirects = fetched.filter(|fetched| fetched.status.is_redirection());
         let location = redirects.and_then(|fetched| fetched.headers.get(header::LOCATION)?.to_str().ok());
         Self {
-            address: ask.target.to_string(),
-            status: fetched.map(|fetched| fetched.status.as_u16()),
             // A query may hold what is nobody's business.
-            location: location.map(|location| shown(&without_secrets(location))),
+            address: without_values(&ask.target),
+            status: fetched.map(|fetched| fetched.status.as_u16()),
+            location: location.map(|location| shown(&without_values(location))),
             error: answer.as_ref().err().map(|why| shown(why)),
             took,
         }
@@ -102,15 +102,6 @@ fn telling(outcome: Outcome) -> Option<u8> {
     })
 }
 
-/// An address without its query and without the user that it may name.
-fn without_secrets(location: &str) -> String {
-    let bare = location.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = bare.split_once("//") else { return bare.to_owned() };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}//{host}{path}")
-}
-
 /// Tells the operator of the first links that were not followed.
 pub(super) fn tell_left_out(left: &LeftOut) {
     for NotFollowed { link, page, why } in &left.first {
@@ -124,6 +115,7 @@ pub(super) fn tell_left_out(left: &LeftOut) {
                  it in the sitemap, or set content.follow_queries = true"
             }
         };
+        let (link, page) = (without_values(link), without_values(page));
         tracing::info!(%link, %page, "{advice}");
     }
 }

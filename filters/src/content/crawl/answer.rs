@@ -14,6 +14,7 @@ use super::{
     books::{self, Kept, Put},
     frontier::Lane,
     gzip, lists,
+    logged::without_values,
     robots::Robots,
     robots_of,
     sitemap::Sitemap,
@@ -122,7 +123,8 @@ impl Crawl {
                     if matches!(fetched.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
                         self.pause = Some(pause(&fetched.headers));
                     }
-                    return self.failed(ask, format!("{}: the site answers {}", ask.target, fetched.status));
+                    return self
+                        .failed(ask, format!("{}: the site answers {}", without_values(&ask.target), fetched.status));
                 }
                 304 if ask.why == Why::Page && self.books.get(&ask.target).is_some() => {
                     self.books.checked(&ask.target, self.now);
