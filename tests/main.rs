@@ -39,6 +39,7 @@ mod crawl;
 mod dashboard;
 mod deployed;
 mod directories;
+mod docs;
 mod drain;
 mod early_answers;
 mod encodings;
