@@ -1,8 +1,44 @@
 //! The house keeps its order: arrows, words, heads of modules.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
+/// above it in this list.
+const LAYERS: [(&str, &[&str]); 3] = [
+    ("filters/base", &[]),
+    ("filters", &["frontdesk-base"]),
+    ("proxy", &["frontdesk-base", "frontdesk-filters"]),
+];
+
+fn manifest(folder: &str) -> toml::Table {
+    let path = Path::new(ROOT).join(folder).join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The crates of ours that a manifest names as dependencies of any kind, for any target.
+fn own_dependencies(manifest: &toml::Table) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut tables = vec![manifest];
+    tables.extend(manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten().filter_map(|(_, t)| t.as_table()));
+    for table in tables {
+        for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            for (name, wanted) in table.get(kind).and_then(toml::Value::as_table).into_iter().flatten() {
+                // A dependency may be renamed.
+                let package = wanted.get("package").and_then(toml::Value::as_str).unwrap_or(name);
+                if package.starts_with("frontdesk") {
+                    found.insert(package.to_owned());
+                }
+            }
+        }
+    }
+    found
+}
 
 fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
@@ -23,7 +59,7 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
 
 #[test]
 fn house_every_module_says_why_it_exists() {
-    for folder in ["filters/src", "proxy/src", "tests", "benches"] {
+    for folder in ["filters", "proxy/src", "tests", "benches"] {
         for (path, text) in sources(folder) {
             assert!(text.starts_with("//! "), "{} has no head comment", path.display());
         }
@@ -31,8 +67,35 @@ fn house_every_module_says_why_it_exists() {
 }
 
 #[test]
+fn house_no_crate_depends_on_one_above_it() {
+    let members = manifest(".")["workspace"]["members"].as_array().expect("members").clone();
+    let members: BTreeSet<_> = members.iter().filter_map(toml::Value::as_str).collect();
+    assert_eq!(members, LAYERS.iter().map(|(folder, _)| *folder).collect(), "each member has its layer");
+    let mut below = BTreeSet::new();
+    for (folder, allowed) in LAYERS {
+        let manifest = manifest(folder);
+        for used in own_dependencies(&manifest) {
+            assert!(allowed.contains(&used.as_str()), "{folder} depends on {used}, which it may not use");
+        }
+        for used in allowed {
+            assert!(below.contains(*used), "{folder} may use {used}, which is not below it");
+        }
+        below.insert(manifest["package"]["name"].as_str().expect("a name").to_owned());
+    }
+}
+
+#[test]
+fn house_dependencies_of_all_kinds_are_seen() {
+    let text = "[dependencies]\nfrontdesk-a.workspace = true\nhttp = \"1\"\n\
+                [dev-dependencies]\nfrontdesk-b = { path = \"b\" }\n\
+                [target.'cfg(unix)'.dependencies]\nother = { package = \"frontdesk-c\", path = \"c\" }\n";
+    let found = own_dependencies(&text.parse().expect("TOML"));
+    assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), ["frontdesk-a", "frontdesk-b", "frontdesk-c"]);
+}
+
+#[test]
 fn house_filters_know_no_proxy_library_and_no_socket() {
-    for (path, text) in sources("filters/src") {
+    for (path, text) in sources("filters") {
         for word in ["pingora", "tokio", "std::net::Tcp", "UdpSocket", "hyper::"] {
             let code = text.lines().filter(|l| !l.trim_start().starts_with("//"));
             assert!(code.clone().all(|l| !l.contains(word)), "{} names {word}", path.display());
@@ -74,9 +137,11 @@ fn house_the_desk_names_no_dialect() {
 #[test]
 fn house_one_file_does_what_has_no_safe_form() {
     let forbidden = "#![forbid(unsafe_code)]";
-    let filters = std::fs::read_to_string(Path::new(ROOT).join("filters/src/lib.rs")).expect("a source file");
-    assert!(filters.lines().any(|l| l == forbidden), "the filters need none");
-    for (path, text) in sources("filters/src").into_iter().chain(sources("proxy/src")) {
+    for (folder, _) in LAYERS.iter().filter(|(folder, _)| folder.starts_with("filters")) {
+        let library = std::fs::read_to_string(Path::new(ROOT).join(folder).join("src/lib.rs")).expect("a source file");
+        assert!(library.lines().any(|l| l == forbidden), "{folder} has to forbid unsafe code");
+    }
+    for (path, text) in sources("filters").into_iter().chain(sources("proxy/src")) {
         // "allow" and "expect" of the lint would be written with the word too.
         let mut code = text.lines().filter(|l| !l.trim_start().starts_with("//") && *l != forbidden);
         let does = code.any(|l| l.contains("unsafe"));

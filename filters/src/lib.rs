@@ -5,8 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod accept;
-mod boxed;
 pub mod caller;
 pub mod chain;
 pub mod concierge;
@@ -17,37 +15,26 @@ mod decide;
 pub mod desk;
 pub mod dialect;
 mod endpoint;
-mod etag;
-mod exact;
-mod fault;
 pub mod firewall;
 pub mod frames;
 pub mod handoff;
 pub mod harness;
-mod id;
 pub mod import;
 pub mod inspect;
 pub mod limits;
-pub mod media;
 pub mod openapi;
 pub mod page;
-pub mod path;
 pub mod problem;
 pub mod redirects;
-mod reply;
 mod serve;
 mod signer;
 pub mod site;
 pub mod state;
-mod strict;
-mod templates;
-pub mod text;
 
-pub use boxed::boxed;
+pub use frontdesk_base::{Fault, Refusal, Reply, accept, boxed, fresh_id, media, path, text};
+use frontdesk_base::{etag, exact, fault, id, reply, strict, templates};
+
 pub use decide::{
     Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, decide_spoken, decide_unread, make,
 };
-pub use fault::{Fault, Refusal};
-pub use id::fresh_id;
-pub use reply::Reply;
 pub use serve::{About, Framed, Incoming, Serve, Served, Serving};

@@ -13,6 +13,7 @@ use crate::{
     dialect::Explain,
     fault::{Fault, Refusal},
     firewall::{self, Flags},
+    media::{self, Unfit},
     reply::Reply,
     site::{Settings, Snapshot},
     text,
@@ -87,6 +88,22 @@ impl Incoming<'_> {
         let site = self.headers.get(SEC_FETCH_SITE);
         self.headers.contains_key(header::ORIGIN)
             || site.is_some_and(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"))
+    }
+
+    /// Whether the body may be read as JSON: its type says so, or it has no type and no page sent it. What a page may
+    /// send to other sites without asking first never has the type of JSON. A body that is empty cannot be misread.
+    ///
+    /// # Errors
+    ///
+    /// Why it may not be read.
+    pub(crate) fn takes_json(&self) -> Result<(), Unfit> {
+        match media::said_json(self.headers) {
+            Ok(true) => Ok(()),
+            Ok(false) if self.framed.is_some() || !self.is_from_a_page() => Ok(()),
+            Ok(false) | Err(Unfit::NotJson) if self.body.is_empty() => Ok(()),
+            Ok(false) => Err(Unfit::NotJson),
+            Err(unfit) => Err(unfit),
+        }
     }
 
     /// What the client takes.

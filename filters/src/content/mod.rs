@@ -3,7 +3,6 @@
 //! Used by whoever asks for a page as Markdown, and by whoever reads the site to answer from it. What is read here was
 //! written by others: every bound holds before the work it bounds.
 
-mod charset;
 mod code;
 pub mod crawl;
 mod facts;
@@ -21,6 +20,6 @@ mod tests;
 mod tidy;
 mod walk;
 
-pub use charset::text;
+pub use frontdesk_base::charset::text;
 pub use page::{MAX_BYTES, Page, read};
 use page::{Marks, read_marked};

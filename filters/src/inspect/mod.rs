@@ -4,14 +4,12 @@
 //! whoever fetches follows no redirect, because which ones may be followed is decided here. A site's own capabilities
 //! are never called: an inspection reads documents and nothing else.
 
-mod contract;
 mod fetched;
 mod judge;
 mod level;
 mod links;
 mod offer;
 mod page;
-mod plain;
 mod readiness;
 mod report;
 mod signed;
@@ -20,12 +18,14 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use frontdesk_base::{
+    contract,
+    printable::{self as plain, plain},
+};
 use http::StatusCode;
 use url::Url;
 
-pub(crate) use contract::Contract;
 pub use fetched::Answer;
-pub(crate) use plain::{plain, unsteered};
 pub use report::Report;
 
 use crate::{

@@ -4,8 +4,8 @@ pub mod budget;
 mod fields;
 mod guesses;
 mod policy;
-pub mod tokens;
 
+pub use frontdesk_base::tokens;
 pub use policy::{Counted, Held, Near, Policies, Policy};
 
 use crate::fault::{Fault, Refusal};

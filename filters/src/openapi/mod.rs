@@ -4,7 +4,6 @@
 //! A document is somebody else's text: nothing in it may leave the string it stands in, be looked up in the
 //! environment, or make the file larger than what it says.
 
-mod dialect;
 mod graph;
 mod guess;
 mod input;
@@ -23,6 +22,7 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+use frontdesk_base::openapi_schema as dialect;
 use serde_json::Value;
 
 use self::{
@@ -33,8 +33,6 @@ use self::{
     server::Server,
 };
 use crate::import::{Asked, Imported, Unusable};
-
-pub use dialect::normalised;
 
 /// Turns a document, in JSON or YAML, into a declaration.
 pub(crate) fn import(

@@ -7,7 +7,6 @@ mod encode;
 mod head;
 mod insert;
 mod insertion;
-pub mod kind;
 pub mod markdown;
 mod names;
 mod notice;
@@ -28,6 +27,8 @@ pub mod whole;
 use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
+
+pub use frontdesk_base::page_type as kind;
 
 pub use coding::{Broken, BrokenWhy, Coding, Recoder};
 pub use insert::{Inserter, REST_MAX_BYTES, SCAN_MAX_BYTES};

@@ -5,7 +5,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use crate::inspect::unsteered;
+use frontdesk_base::printable::unsteered;
 
 /// One finding about the declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]

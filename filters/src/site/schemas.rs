@@ -2,6 +2,7 @@
 
 use std::{cell::RefCell, collections::HashMap, path::Path, sync::Arc};
 
+use frontdesk_base::openapi_schema::normalised;
 use serde_json::{Map, Value as Json, json};
 
 use super::{
@@ -9,10 +10,7 @@ use super::{
     mistake::Findings,
     raw::{Item, Value},
 };
-use crate::{
-    desk::{Referred, Schema},
-    openapi,
-};
+use crate::desk::{Referred, Schema};
 
 /// Every named schema.
 pub(super) struct Schemas {
@@ -44,7 +42,7 @@ impl Schemas {
                     let trail = format!("schemas.{key}");
                     match serde_json::from_slice(bytes) {
                         Ok(document @ Json::Object(_)) if key == "openapi" => {
-                            openapi = Some(json!({ "components": { "schemas": openapi::normalised(&document) } }));
+                            openapi = Some(json!({ "components": { "schemas": normalised(&document) } }));
                         }
                         // What is written inline wins over the file.
                         Ok(Json::Object(map)) => {

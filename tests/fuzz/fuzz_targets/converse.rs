@@ -4,18 +4,15 @@
 #![no_main]
 #![allow(dead_code, reason = "parts of what is included are for others")]
 
+use frontdesk_base::{exact, strict};
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../invariants/dice.rs"]
 mod dice;
-#[path = "../../../filters/src/exact.rs"]
-mod exact;
 #[path = "../invariants/converse.rs"]
 mod invariants;
 #[path = "../../../filters/src/dialect/ahp/question.rs"]
 mod question;
-#[path = "../../../filters/src/strict.rs"]
-mod strict;
 
 mod said {
     use serde_json::{Value, json};

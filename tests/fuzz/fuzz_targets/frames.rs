@@ -3,12 +3,10 @@
 #![no_main]
 #![allow(dead_code, reason = "parts of what is included are for others")]
 
+use frontdesk_base::{Reply, reply};
 use libfuzzer_sys::fuzz_target;
-use reply::Reply;
 use wire as frames;
 
-#[path = "../../../filters/src/reply.rs"]
-mod reply;
 #[path = "../../../filters/src/dialect/agtp/wire/mod.rs"]
 mod wire;
 

@@ -3,7 +3,8 @@
 #![no_main]
 #![allow(dead_code, reason = "parts of what is included are for others")]
 
-use frontdesk_filters::{accept, caller::forwarded};
+use frontdesk_base::{accept, text};
+use frontdesk_filters::caller::forwarded;
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../invariants/dice.rs"]
@@ -12,7 +13,5 @@ mod dice;
 mod invariants;
 #[path = "../../../filters/src/inspect/links.rs"]
 mod links;
-#[path = "../../../filters/src/text.rs"]
-mod text;
 
 fuzz_target!(|data: &[u8]| invariants::hold(data));

@@ -11,7 +11,7 @@ use super::{
     policy::Legacy,
     said::{JSON, Wrong},
 };
-use crate::{desk::body_of, media, serve::Incoming};
+use crate::{desk::body_of, serve::Incoming};
 
 /// What the members of an envelope are called (notes §1.3).
 const ENVELOPE: [&str; 5] = ["method", "task_id", "session_id", "parameters", "context"];
@@ -69,7 +69,7 @@ impl Calling<'_> {
     ///
     /// It is no JSON object, is compressed, or names another method than the request line (A6).
     pub(super) fn parameters(&self, enveloped: bool) -> Result<Parameters, Wrong> {
-        media::takes_json(self.incoming).map_err(|unfit| Wrong::new(400, "bad-request", unfit.detail(JSON)))?;
+        self.incoming.takes_json().map_err(|unfit| Wrong::new(400, "bad-request", unfit.detail(JSON)))?;
         let members = body_of(&self.incoming.body).map_err(|refusal| error::wrong(&refusal, None, 455))?;
         if !enveloped {
             return Ok(Parameters { members, envelope: None });

@@ -12,7 +12,7 @@ use crate::{
         ticket::{Ticket, Tickets},
     },
     fault::{Fault, Refusal},
-    firewall, media,
+    firewall,
     serve::{Incoming, Serve, Served},
     site::Settings,
     strict,
@@ -42,7 +42,7 @@ impl Serve for Asked {
 ///
 /// What is wrong with it.
 pub(crate) fn body(request: &Incoming<'_>) -> Result<Map<String, Value>, Box<Said>> {
-    media::takes_json(request).map_err(|unfit| {
+    request.takes_json().map_err(|unfit| {
         let mut said = Said::wrong(&unfit.detail("application/json"));
         said.status = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
         said

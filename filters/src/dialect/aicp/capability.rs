@@ -15,7 +15,7 @@ use crate::{
     caller::{Caller, Proof},
     desk::{Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
     fault::{Fault, Refusal},
-    media, problem,
+    problem,
     reply::Reply,
     serve::{About, CONFIRMATION, CONFIRMATION_TOLD, Incoming, REPLAYED, Serve, Served},
     site::{Capability, Snapshot},
@@ -255,8 +255,7 @@ fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>
 
 /// The body, as JSON.
 fn json_body<'r>(request: &'r Incoming<'_>) -> Result<&'r [u8], Refusal> {
-    media::takes_json(request)
-        .map_err(|unfit| Refusal::from(Fault::BadRequest).saying(unfit.detail("application/json")))?;
+    request.takes_json().map_err(|unfit| Refusal::from(Fault::BadRequest).saying(unfit.detail("application/json")))?;
     Ok(&request.body)
 }
 

@@ -2,13 +2,10 @@
 
 use std::fmt::Write;
 
+use frontdesk_base::{contract::Contract, printable::plain};
 use serde_json::Value;
 
-use crate::{
-    dialect::export,
-    inspect::{Contract, plain},
-    site::Review,
-};
+use crate::{dialect::export, site::Review};
 
 /// The contract in a few lines, with the safe defaults applied.
 pub fn summary(review: &Review) -> String {

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Map, Value};
 
 use super::envelope::{INVALID_PARAMS, INVALID_REQUEST, PARSE, Problem};
-use crate::{media, serve::Incoming, strict};
+use crate::{serve::Incoming, strict};
 
 /// Bytes of a text that names a request; it is sent back.
 const LONGEST_ID: usize = 256;
@@ -89,7 +89,7 @@ fn is_id(id: &Value) -> bool {
 }
 
 fn typed(request: &Incoming<'_>) -> Result<(), Problem> {
-    media::takes_json(request).map_err(|unfit| {
+    request.takes_json().map_err(|unfit| {
         let problem = Problem::new(INVALID_REQUEST, unfit.detail("application/json"));
         problem.with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
     })

@@ -212,7 +212,7 @@ proptest! {
         operation["parameters"] = json!([{"name": "a", "in": "query", "schema": parameter}]);
         let paths = json!({"/x/{a}": {"post": operation}, "/y": {"get": with_body(json!({"$ref": "#/components/schemas/a"}))}});
         let document = document(if old { "3.0.3" } else { "3.1.0" }, paths, json!({"a": a, "b": b}));
-        super::super::normalised(&document);
+        super::super::dialect::normalised(&document);
         if let Ok(imported) = import(&document) {
             declared(&imported);
         }

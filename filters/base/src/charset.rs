@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::page::kind;
+use crate::page_type;
 
 /// How far into a page a `<meta>` may name its encoding (the HTML standard's prescan).
 const PRESCAN_BYTES: usize = 1024;
@@ -22,7 +22,7 @@ pub fn text<'a>(body: &'a [u8], content_type: &str) -> Option<Cow<'a, str>> {
     if body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") {
         return None;
     }
-    let named = kind::charset(content_type).filter(|charset| !charset.is_empty()).map(str::to_owned);
+    let named = page_type::charset(content_type).filter(|charset| !charset.is_empty()).map(str::to_owned);
     let Some(named) = named.or_else(|| prescan(body)) else {
         return Some(std::str::from_utf8(body).map_or_else(|_| windows_1252(body), Cow::Borrowed));
     };

@@ -6,20 +6,20 @@ use std::{borrow::Cow, ops::Range};
 use serde::de::IgnoredAny;
 
 /// What is told of one that is not, where it was sent to us.
-pub(crate) const ROUNDED: &str =
+pub const ROUNDED: &str =
     "A number is too large, or has too many digits, to be passed on as it is. Send it as a string.";
 
 /// Characters of a number that is always kept, unless it has an exponent.
 const ALWAYS_KEPT: usize = 15;
 
 /// Whether every number of a JSON text is kept: a whole one as it is written, any other as the same value.
-pub(crate) fn is_exact(json: &[u8]) -> bool {
+pub fn is_exact(json: &[u8]) -> bool {
     numbers(json).all(|at| is_kept(&json[at]))
 }
 
 /// A JSON text with those whole numbers in quotes that are too large to be kept: what may be an id must not become
 /// another. What is no JSON stays as it is.
-pub(crate) fn quoted(json: &[u8]) -> Cow<'_, [u8]> {
+pub fn quoted(json: &[u8]) -> Cow<'_, [u8]> {
     let (mut quoted, mut from) = (Vec::new(), 0);
     for at in numbers(json) {
         let number = &json[at.clone()];

@@ -4,7 +4,7 @@ use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, context};
 
 /// Templates that take at most so many steps. What is not there can be asked for (`{% if input.note %}`); a template that
 /// shows it fails.
-pub(crate) fn environment(fuel: u64) -> Environment<'static> {
+pub fn environment(fuel: u64) -> Environment<'static> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     templates.set_auto_escape_callback(|_| AutoEscape::None);
@@ -22,7 +22,7 @@ const FUEL: u64 = 20_000;
 /// # Errors
 ///
 /// What is wrong with it.
-pub(crate) fn check(template: &str) -> Result<(), String> {
+pub fn check(template: &str) -> Result<(), String> {
     let mut templates = environment(FUEL);
     templates.set_undefined_behavior(UndefinedBehavior::Chainable);
     let template = templates.template_from_named_str("it", template).map_err(|e| e.to_string())?;

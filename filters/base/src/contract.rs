@@ -5,33 +5,33 @@
 
 use serde_json::{Map, Value};
 
-use super::plain::plain;
+use crate::printable::plain;
 
 /// A contract as far as an agent would act on it.
 #[derive(Debug, Default)]
-pub(crate) struct Contract {
+pub struct Contract {
     /// Everything as it was sent, not made plain: only for looking up.
-    pub(super) raw: Map<String, Value>,
-    pub(super) version: Option<String>,
-    pub(super) capabilities: Vec<Capability>,
+    pub raw: Map<String, Value>,
+    pub version: Option<String>,
+    pub capabilities: Vec<Capability>,
 }
 
 /// A capability, with what it says itself and what holds.
 #[derive(Debug)]
-pub(super) struct Capability {
+pub struct Capability {
     /// Plain; `None` where there is none.
-    pub(super) id: Option<String>,
+    pub id: Option<String>,
     /// Plain, known or not.
-    pub(super) kind: Option<String>,
-    pub(super) risk: Option<Risk>,
-    pub(super) auth: Option<String>,
-    pub(super) confirmation: Option<bool>,
-    pub(super) raw: Map<String, Value>,
+    pub kind: Option<String>,
+    pub risk: Option<Risk>,
+    pub auth: Option<String>,
+    pub confirmation: Option<bool>,
+    pub raw: Map<String, Value>,
 }
 
 /// `risk_level`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Risk {
+pub enum Risk {
     Low,
     Medium,
     High,
@@ -39,7 +39,7 @@ pub(super) enum Risk {
 }
 
 impl Risk {
-    pub(super) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Low => "low",
             Self::Medium => "medium",
@@ -55,7 +55,7 @@ const ACTIONS: [&str; 3] = ["prepare_action", "commit_action", "destructive_acti
 
 impl Contract {
     /// Reads the bytes of an answer. The error is a sentence, plain.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let value = if text.trim_start().starts_with('{') {
@@ -75,39 +75,39 @@ impl Contract {
     }
 
     /// Whether a capability names a schema of the contract's that is not there.
-    pub(super) fn loses(&self, capability: &Capability, key: &str) -> bool {
+    pub fn loses(&self, capability: &Capability, key: &str) -> bool {
         let name = capability.raw.get(key).and_then(Value::as_str).and_then(|text| text.strip_prefix("#/schemas/"));
         name.is_some_and(|name| self.at("schemas", name).is_none())
     }
 
     /// The contract in a tree that was read already.
-    pub(crate) fn of(raw: Map<String, Value>) -> Self {
+    pub fn of(raw: Map<String, Value>) -> Self {
         let listed = raw.get("capabilities").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let capabilities = listed.iter().map(|value| Capability::of(value.as_object().cloned().unwrap_or_default()));
         Self { version: text(&raw, "aicp_version"), capabilities: capabilities.collect(), raw }
     }
 
     /// Whether there is anything of a contract in it, so that a site's own TOML at that address is not taken for one.
-    pub(super) fn is_one(&self) -> bool {
+    pub fn is_one(&self) -> bool {
         ["aicp_version", "capabilities", "site"].iter().any(|key| self.raw.contains_key(*key))
     }
 
     /// Text some tables down, plain.
-    pub(super) fn text(&self, table: &str, key: &str) -> Option<String> {
+    pub fn text(&self, table: &str, key: &str) -> Option<String> {
         text(self.raw.get(table)?.as_object()?, key)
     }
 
-    pub(super) fn at(&self, table: &str, key: &str) -> Option<&Value> {
+    pub fn at(&self, table: &str, key: &str) -> Option<&Value> {
         self.raw.get(table)?.get(key)
     }
 
     /// Whether a table is there and has something in it.
-    pub(super) fn has(&self, table: &str) -> bool {
+    pub fn has(&self, table: &str) -> bool {
         self.raw.get(table).and_then(Value::as_object).is_some_and(|table| !table.is_empty())
     }
 
     /// The lines that `check` prints of each capability.
-    pub(crate) fn capability_lines(&self) -> impl Iterator<Item = String> {
+    pub fn capability_lines(&self) -> impl Iterator<Item = String> {
         self.capabilities.iter().map(|capability| {
             let confirmed = if capability.confirmed() { ", confirmation required" } else { "" };
             let kind = capability.kind.as_deref().unwrap_or("unknown type");
@@ -136,35 +136,35 @@ impl Capability {
     }
 
     /// What to call it in a sentence.
-    pub(super) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.id.as_deref().unwrap_or("(no id)")
     }
 
-    pub(super) fn known_kind(&self) -> bool {
+    pub fn known_kind(&self) -> bool {
         self.kind.as_deref().is_some_and(|kind| READS.contains(&kind) || ACTIONS.contains(&kind))
     }
 
     /// Whether it may change something, as far as anybody can tell.
-    pub(super) fn is_action(&self) -> bool {
+    pub fn is_action(&self) -> bool {
         !self.kind.as_deref().is_some_and(|kind| READS.contains(&kind))
     }
 
     /// Missing is high.
-    pub(super) fn effective_risk(&self) -> Risk {
+    pub fn effective_risk(&self) -> Risk {
         self.risk.unwrap_or(Risk::High)
     }
 
     /// Whether a person has to confirm it; missing on an action is yes.
-    pub(super) fn confirmed(&self) -> bool {
+    pub fn confirmed(&self) -> bool {
         self.confirmation.unwrap_or(self.is_action())
     }
 
-    pub(super) fn flag(&self, key: &str) -> bool {
+    pub fn flag(&self, key: &str) -> bool {
         self.raw.get(key).and_then(Value::as_bool) == Some(true)
     }
 
     /// `required_scopes`, plain.
-    pub(super) fn scopes(&self) -> Vec<String> {
+    pub fn scopes(&self) -> Vec<String> {
         let listed = self.raw.get("required_scopes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         listed.iter().filter_map(Value::as_str).map(plain).collect()
     }

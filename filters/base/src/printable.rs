@@ -9,12 +9,12 @@ use crate::text::shortened;
 const SHOWN: usize = 200;
 
 /// The text without what steers a terminal, clipped.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     unsteered(&shortened(text, SHOWN))
 }
 
 /// The same of what is shown whole.
-pub(crate) fn unsteered(text: &str) -> String {
+pub fn unsteered(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
@@ -26,7 +26,7 @@ fn steers(c: char) -> bool {
 }
 
 /// Up to five of them for a sentence, and how many more there are.
-pub(super) fn some(names: &[&str]) -> String {
+pub fn some(names: &[&str]) -> String {
     const NAMED: usize = 5;
     let (first, rest) = names.split_at(names.len().min(NAMED));
     match rest.len() {

@@ -1,11 +1,8 @@
-//! What a body is said to be: media types, and whether a request's body may be read as JSON.
+//! What a body is said to be: media types, and whether its headers call it JSON.
 
 use http::{HeaderMap, header};
 
-use crate::{
-    serve::Incoming,
-    text::{NotOnce, once},
-};
+use crate::text::{NotOnce, once};
 
 /// The media type of a `Content-Type`, without its parameters, as written.
 pub fn essence(content_type: &str) -> &str {
@@ -13,14 +10,14 @@ pub fn essence(content_type: &str) -> &str {
 }
 
 /// Whether a `Content-Type` is that of JSON: by its name or by its suffix (RFC 6839 §3.1).
-pub(crate) fn is_json(content_type: &str) -> bool {
+pub fn is_json(content_type: &str) -> bool {
     let last = essence(content_type).as_bytes().last_chunk();
     last.is_some_and(|last: &[u8; 5]| matches!(last[0], b'/' | b'+') && last[1..].eq_ignore_ascii_case(b"json"))
 }
 
 /// Why a request's body is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unfit {
+pub enum Unfit {
     Compressed,
     NotJson,
     Unclear(NotOnce),
@@ -28,7 +25,7 @@ pub(crate) enum Unfit {
 
 impl Unfit {
     /// What to do about it. `media`: the type to send.
-    pub(crate) fn detail(self, media: &str) -> String {
+    pub fn detail(self, media: &str) -> String {
         match self {
             Self::Compressed => "A compressed body is not taken here. Send it as it is.".to_owned(),
             Self::NotJson => format!("The body has to be JSON. Send Content-Type: {media}."),
@@ -42,7 +39,7 @@ impl Unfit {
 /// # Errors
 ///
 /// It is said to be something else, or compressed.
-pub(crate) fn said_json(headers: &HeaderMap) -> Result<bool, Unfit> {
+pub fn said_json(headers: &HeaderMap) -> Result<bool, Unfit> {
     let coding = once(headers, &header::CONTENT_ENCODING).map_err(Unfit::Unclear)?;
     if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
         return Err(Unfit::Compressed);
@@ -51,23 +48,6 @@ pub(crate) fn said_json(headers: &HeaderMap) -> Result<bool, Unfit> {
         None => Ok(false),
         Some(kind) if is_json(kind) => Ok(true),
         Some(_) => Err(Unfit::NotJson),
-    }
-}
-
-/// Whether a request's body may be read as JSON: it is said to be that, or nothing is said and no page sent it; what a
-/// page may send to other sites without asking for leave is never JSON by its type. Where there is none, there is nothing
-/// to be misread.
-///
-/// # Errors
-///
-/// Why not.
-pub(crate) fn takes_json(request: &Incoming<'_>) -> Result<(), Unfit> {
-    match said_json(request.headers) {
-        Ok(true) => Ok(()),
-        Ok(false) if request.framed.is_some() || !request.is_from_a_page() => Ok(()),
-        Ok(false) | Err(Unfit::NotJson) if request.body.is_empty() => Ok(()),
-        Ok(false) => Err(Unfit::NotJson),
-        Err(unfit) => Err(unfit),
     }
 }
 

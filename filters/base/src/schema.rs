@@ -11,14 +11,15 @@ use std::collections::BTreeMap;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-use super::{
+use crate::{
+    exact,
     expand::{Counted, Named, TO_JUDGE, TO_READ, expanded},
+    strict,
     target::escaped,
 };
-use crate::{exact, strict};
 
 /// The most that is said of one input.
-pub(super) const MOST_VIOLATIONS: usize = 20;
+pub const MOST_VIOLATIONS: usize = 20;
 /// Bytes of what is said of where and what.
 const LONGEST: usize = 300;
 /// A compiled schema.
@@ -52,12 +53,12 @@ pub struct Violation {
 
 impl Violation {
     /// About one member of an input.
-    pub(crate) fn of(name: &str, message: &str) -> Self {
+    pub fn of(name: &str, message: &str) -> Self {
         Self::new(&format!("/{}", escaped(name)), message)
     }
 
     /// What is said has a bound: names in an input may be as long as it.
-    pub(super) fn new(pointer: &str, message: &str) -> Self {
+    pub fn new(pointer: &str, message: &str) -> Self {
         let cut = |text: &str| match text.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST) {
             Some(end) => format!("{}…", &text[..end]),
             None => text.to_owned(),
@@ -90,7 +91,7 @@ impl Referred {
 
     /// A schema that says what it means by itself, for a document that the others are not in. Where references go round
     /// or far, what lies beyond is left open; one that leads nowhere leaves all of it open.
-    pub(crate) fn alone(&self, schema: Value) -> Value {
+    pub fn alone(&self, schema: Value) -> Value {
         if !refers(&schema) {
             return schema;
         }
@@ -194,7 +195,7 @@ impl Schema {
     /// # Errors
     ///
     /// What is wrong with it, with a bound.
-    pub(crate) fn check(&self, input: &Value) -> Result<(), Vec<Violation>> {
+    pub fn check(&self, input: &Value) -> Result<(), Vec<Violation>> {
         if self.validator.is_valid(input) {
             return Ok(());
         }
@@ -205,7 +206,7 @@ impl Schema {
     }
 
     /// A member that came as text, once or several times. What cannot be read as what is due stays text, and is judged.
-    pub(crate) fn read(&self, name: &str, values: Vec<String>) -> Value {
+    pub fn read(&self, name: &str, values: Vec<String>) -> Value {
         read(self.texts.get(name).unwrap_or(&Text::String), values)
     }
 }
@@ -220,7 +221,7 @@ fn refers(schema: &Value) -> bool {
 }
 
 /// A member of no known type.
-pub(crate) fn read_untyped(values: Vec<String>) -> Value {
+pub fn read_untyped(values: Vec<String>) -> Value {
     read(&Text::String, values)
 }
 

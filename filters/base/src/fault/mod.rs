@@ -6,7 +6,7 @@ mod refusal;
 
 use http::StatusCode;
 
-pub(crate) use refusal::{CHALLENGE, REALM};
+pub use refusal::{CHALLENGE, REALM};
 pub use refusal::{Refusal, Scope};
 
 /// Why a request cannot be carried out, before any dialect is involved.

@@ -12,13 +12,13 @@ type Find<'f> = &'f dyn Fn(&Reference) -> Option<Value>;
 const ROOTS: [&str; 3] = ["data", "input", "steps"];
 
 /// Whether a reference may begin so.
-pub(crate) fn is_root(word: &str) -> bool {
+pub fn is_root(word: &str) -> bool {
     ROOTS.contains(&word)
 }
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Pattern {
+pub enum Pattern {
     Value(Value),
     Reference(Reference),
     Text(Vec<Piece>),
@@ -28,18 +28,18 @@ pub(crate) enum Pattern {
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Piece {
+pub enum Piece {
     Literal(String),
     Reference(Reference),
 }
 
 /// The way to a value: a root, then members and places.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Reference(Vec<String>);
+pub struct Reference(Vec<String>);
 
 impl Pattern {
     /// Compiles a declared value.
-    pub(crate) fn compile(value: &Value) -> Self {
+    pub fn compile(value: &Value) -> Self {
         match value {
             Value::String(text) => Self::text(text),
             Value::Array(items) => Self::List(items.iter().map(Self::compile).collect()),
@@ -84,17 +84,17 @@ impl Pattern {
     }
 
     /// Whether any reference in it begins with this root.
-    pub(crate) fn begins_with(&self, root: &str) -> bool {
+    pub fn begins_with(&self, root: &str) -> bool {
         self.references().into_iter().any(|reference| reference.root() == root)
     }
 
     /// The value, where everything it refers to is there and not null.
-    pub(crate) fn resolve(&self, roots: &[(&str, &Value)]) -> Option<Value> {
+    pub fn resolve(&self, roots: &[(&str, &Value)]) -> Option<Value> {
         self.made(&|reference| reference.find(roots).cloned(), false)
     }
 
     /// The value without the members whose references lead nowhere; nothing where all of it is such a reference.
-    pub(crate) fn fill(&self, find: Find<'_>) -> Option<Value> {
+    pub fn fill(&self, find: Find<'_>) -> Option<Value> {
         self.made(find, true)
     }
 
@@ -133,7 +133,7 @@ impl Pattern {
     }
 
     /// Every reference in it.
-    pub(crate) fn references(&self) -> Vec<&Reference> {
+    pub fn references(&self) -> Vec<&Reference> {
         match self {
             Self::Value(_) => Vec::new(),
             Self::Reference(reference) => vec![reference],
@@ -161,16 +161,16 @@ impl Reference {
     }
 
     /// What it begins with.
-    pub(crate) fn root(&self) -> &str {
+    pub fn root(&self) -> &str {
         self.0.first().map_or("", String::as_str)
     }
 
     /// The members and places after that.
-    pub(crate) fn way(&self) -> &[String] {
+    pub fn way(&self) -> &[String] {
         self.0.get(1..).unwrap_or_default()
     }
 
-    pub(crate) fn find<'v>(&self, roots: &[(&str, &'v Value)]) -> Option<&'v Value> {
+    pub fn find<'v>(&self, roots: &[(&str, &'v Value)]) -> Option<&'v Value> {
         let (root, steps) = self.0.split_first()?;
         let (_, root) = roots.iter().find(|(name, _)| name == root)?;
         follow(root, steps.iter().map(String::as_str))
@@ -178,7 +178,7 @@ impl Reference {
 }
 
 /// The value that a way of members and places leads to; nothing where it is null.
-pub(crate) fn follow<'v, 's>(value: &'v Value, steps: impl Iterator<Item = &'s str>) -> Option<&'v Value> {
+pub fn follow<'v, 's>(value: &'v Value, steps: impl Iterator<Item = &'s str>) -> Option<&'v Value> {
     let mut value = value;
     for step in steps {
         value = match value {

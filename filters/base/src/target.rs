@@ -6,7 +6,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use super::schema::Violation;
+use crate::schema::Violation;
 
 /// What stands for itself in a path or a query (RFC 3986 §2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -64,7 +64,7 @@ impl Target {
     }
 
     /// The names of its places.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::InPath(name) | Piece::InQuery(name) => Some(name.as_str()),
             Piece::Literal(_) => None,
@@ -76,7 +76,7 @@ impl Target {
     /// # Errors
     ///
     /// What is wrong with the value of which input.
-    pub(crate) fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v Value>) -> Result<String, Violation> {
+    pub fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v Value>) -> Result<String, Violation> {
         // Nearly always all that is needed, the query too.
         let mut filled = String::with_capacity(128);
         for piece in &self.pieces {
@@ -112,7 +112,7 @@ fn segment(text: &str) -> Result<(), String> {
 }
 
 /// A value as text, where it is one.
-pub(crate) fn scalar(value: &Value) -> Option<String> {
+pub fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
@@ -121,19 +121,19 @@ pub(crate) fn scalar(value: &Value) -> Option<String> {
 }
 
 /// A text as it can stand in a query or a path.
-pub(crate) fn encoded(text: &str) -> impl Iterator<Item = &str> {
+pub fn encoded(text: &str) -> impl Iterator<Item = &str> {
     utf8_percent_encode(text, RESERVED)
 }
 
 /// Members as a query or a form has them: lists repeat their name, what is deeper is JSON.
-pub(crate) fn pairs<'v>(members: impl IntoIterator<Item = (&'v str, &'v Value)>) -> String {
+pub fn pairs<'v>(members: impl IntoIterator<Item = (&'v str, &'v Value)>) -> String {
     let mut out = String::new();
     write_pairs(&mut out, members);
     out
 }
 
 /// Adds the same to what is there.
-pub(crate) fn write_pairs<'v>(out: &mut String, members: impl IntoIterator<Item = (&'v str, &'v Value)>) {
+pub fn write_pairs<'v>(out: &mut String, members: impl IntoIterator<Item = (&'v str, &'v Value)>) {
     let begun = out.len();
     let mut pair = |name: &str, value: &str| {
         if out.len() > begun {
@@ -159,7 +159,7 @@ pub(crate) fn write_pairs<'v>(out: &mut String, members: impl IntoIterator<Item 
 }
 
 /// A member's name in a JSON Pointer (RFC 6901 §3).
-pub(crate) fn escaped(name: &str) -> String {
+pub fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

@@ -6,12 +6,12 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use super::Fault;
-use crate::{desk::Violation, reply::Reply};
+use crate::{reply::Reply, schema::Violation};
 
 /// What every challenge begins with (RFC 6750 §3).
-pub(crate) const REALM: &str = "Bearer realm=\"agents\"";
+pub const REALM: &str = "Bearer realm=\"agents\"";
 /// How to prove who one is, where no more is known.
-pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static(REALM);
+pub const CHALLENGE: HeaderValue = HeaderValue::from_static(REALM);
 
 /// Whose limit was reached (AHP §11.3, §11.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Refusal {
     }
 
     /// There is no room to look a large answer through at the moment, and nothing leaves without that.
-    pub(crate) fn unread() -> Self {
+    pub fn unread() -> Self {
         let detail = "The site's answer could not be looked through in time, and is not passed on. Try again later.";
         Self { reason: "firewall_busy", retry_after: Some(5), ..Self::from(Fault::Unavailable).saying(detail) }
     }
@@ -113,12 +113,12 @@ impl Refusal {
     }
 
     /// What a body says of when to try again.
-    pub(crate) fn told_retry_after(&self) -> Option<u64> {
+    pub fn told_retry_after(&self) -> Option<u64> {
         self.retry_after.filter(|_| !self.never)
     }
 
     /// Adds to a dialect's reply the headers that HTTP asks for with such a status.
-    pub(crate) fn dress(&self, mut reply: Reply) -> Reply {
+    pub fn dress(&self, mut reply: Reply) -> Reply {
         reply = reply.with(header::CACHE_CONTROL, "no-store");
         if let Some(seconds) = self.retry_after {
             reply = reply.with_value(header::RETRY_AFTER, seconds.max(1).into());

@@ -189,7 +189,7 @@ fn put_in(schema: &Value, root: &Value, named: &impl Named, depth: usize) -> Res
 /// A schema without the names that it gives itself and its parts, for where it stands more than once: a name may stand
 /// once in a document (JSON Schema core, §8.2). No reference may be left in it. It names no draft then, so the tuples of
 /// the one before are written as they are today (2020-12 core, §10.3.1).
-pub(crate) fn unnamed(schema: &Value) -> Value {
+pub fn unnamed(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
             let mut whole = Map::new();

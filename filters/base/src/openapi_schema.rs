@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 /// Keywords that hold one schema.
-pub(super) const ONE: &[&str] = &[
+pub const ONE: &[&str] = &[
     "items",
     "additionalProperties",
     "additionalItems",
@@ -23,11 +23,11 @@ pub(super) const ONE: &[&str] = &[
     "unevaluatedProperties",
 ];
 /// Keywords that hold a list of schemas.
-pub(super) const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
+pub const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
 /// Keywords that hold schemas by name.
-pub(super) const NAMED: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+pub const NAMED: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
 /// Those of them that take part in nothing by themselves.
-pub(super) const DEFINED: &[&str] = &["$defs", "definitions"];
+pub const DEFINED: &[&str] = &["$defs", "definitions"];
 /// Keywords that nobody who calls needs.
 const IDLE: &[&str] = &["example", "examples", "discriminator", "xml", "externalDocs", "$schema", "$comment"];
 
@@ -43,7 +43,7 @@ pub fn normalised(document: &Value) -> Value {
 const DEEPEST: usize = 256;
 
 /// Whether a document's schemas are those of OpenAPI 3.0.
-pub(super) fn is_3_0(document: &Value) -> bool {
+pub fn is_3_0(document: &Value) -> bool {
     document["openapi"].as_str().is_some_and(|version| version == "3.0" || version.starts_with("3.0."))
         || document["openapi"].as_f64() == Some(3.0)
 }
@@ -74,7 +74,7 @@ fn whole(schema: &Value, old: bool, depth: usize) -> Value {
 }
 
 /// One schema, what is in it left as it is. Hardly any has to be changed, and those are borrowed.
-pub(super) fn node(schema: &Map<String, Value>, old: bool) -> Cow<'_, Map<String, Value>> {
+pub fn node(schema: &Map<String, Value>, old: bool) -> Cow<'_, Map<String, Value>> {
     if let (true, Some(reference)) = (old && schema.len() > 1, schema.get("$ref")) {
         return Cow::Owned(Map::from_iter([("$ref".into(), reference.clone())]));
     }

@@ -13,7 +13,7 @@ use crate::exact;
 /// # Errors
 ///
 /// What is wrong, for whoever sent it, without repeating what they sent.
-pub(crate) fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
+pub fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
     match value(text)? {
         Value::Object(members) => Ok(members),
         _ => Err("The body has to be a JSON object.".into()),
@@ -21,7 +21,7 @@ pub(crate) fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
 }
 
 /// Reads any value.
-pub(crate) fn value(text: &[u8]) -> Result<Value, String> {
+pub fn value(text: &[u8]) -> Result<Value, String> {
     read(text).map_err(|e| {
         // Larger than any number that can be read.
         if e.line() == 0 || e.to_string().starts_with("number out of range") {
@@ -39,7 +39,7 @@ pub(crate) fn value(text: &[u8]) -> Result<Value, String> {
 }
 
 /// The same for whoever has words of their own.
-pub(crate) fn read(text: &[u8]) -> serde_json::Result<Value> {
+pub fn read(text: &[u8]) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let Strict(value) = serde::Deserialize::deserialize(&mut deserializer)?;
     deserializer.end()?;

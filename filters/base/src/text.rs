@@ -17,7 +17,7 @@ pub fn joined(headers: &HeaderMap, name: HeaderName) -> Option<Cow<'_, str>> {
 /// # Errors
 ///
 /// It is there more than once, or is no text.
-pub(crate) fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, NotOnce> {
+pub fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, NotOnce> {
     let mut lines = headers.get_all(name).iter();
     match (lines.next().map(|line| line.to_str()), lines.next()) {
         (None, _) => Ok(None),
@@ -28,7 +28,7 @@ pub(crate) fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Opti
 
 /// A field that has to be there once, as text, and is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NotOnce(pub(crate) HeaderName);
+pub struct NotOnce(pub(crate) HeaderName);
 
 impl std::fmt::Display for NotOnce {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -45,14 +45,14 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// What `hex` has written, or the same in capitals.
-pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(*pair.get(1)?)?).ok()).collect()
 }
 
 /// The first so many characters.
-pub(crate) fn clip(text: &str, characters: usize) -> &str {
+pub fn clip(text: &str, characters: usize) -> &str {
     text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
@@ -79,7 +79,7 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// Where this byte is first, quoted strings (RFC 9110 §5.6.4) apart; the length where it is nowhere.
-pub(crate) fn outside_quotes(text: &str, wanted: u8) -> usize {
+pub fn outside_quotes(text: &str, wanted: u8) -> usize {
     // Most fields have no quotes at all.
     let Some(first) = memchr::memchr2(wanted, b'"', text.as_bytes()) else { return text.len() };
     let (mut quoted, mut escaped) = (false, false);
@@ -97,7 +97,7 @@ pub(crate) fn outside_quotes(text: &str, wanted: u8) -> usize {
 }
 
 /// The parts of a list, quoted strings being whole.
-pub(crate) fn parts(list: &str, separator: u8) -> impl Iterator<Item = &str> {
+pub fn parts(list: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(list);
     std::iter::from_fn(move || {
         let all = rest?;
@@ -108,7 +108,7 @@ pub(crate) fn parts(list: &str, separator: u8) -> impl Iterator<Item = &str> {
 }
 
 /// What stands in the quotes, if there are any; escapes stay as they are.
-pub(crate) fn unquoted(text: &str) -> &str {
+pub fn unquoted(text: &str) -> &str {
     let text = text.strip_prefix('"').unwrap_or(text);
     text.strip_suffix('"').unwrap_or(text)
 }

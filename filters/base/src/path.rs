@@ -11,28 +11,28 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-pub(crate) use folded::{Folded, folded_segment, is_short_for};
+pub use folded::{Folded, folded_segment, is_short_for};
 
 /// A request's path in its forms.
 #[derive(Debug, Clone)]
-pub(crate) struct Path<'t> {
+pub struct Path<'t> {
     /// As it was sent, query included.
-    pub(crate) target: &'t str,
-    pub(crate) canonical: Cow<'t, str>,
+    pub target: &'t str,
+    pub canonical: Cow<'t, str>,
     /// `None`: the canonical form is the folded one too.
-    pub(crate) folded: Option<Folded>,
+    pub folded: Option<Folded>,
 }
 
 impl<'t> Path<'t> {
     /// Of a request's target.
-    pub(crate) fn of(target: &'t str) -> Self {
+    pub fn of(target: &'t str) -> Self {
         let path = without_query(target);
         let folded = is_folded_differently(path).then(|| Folded::of(path));
         Self { target, canonical: canonical(path), folded }
     }
 
     /// Whether it takes segments away (`..`) in a way that nobody can follow for every site.
-    pub(crate) fn is_tangled(&self) -> bool {
+    pub fn is_tangled(&self) -> bool {
         self.folded.as_ref().is_some_and(Folded::is_tangled)
     }
 }
@@ -90,7 +90,7 @@ fn without_query(target: &str) -> &str {
 
 /// The ways in which a site may take a path apart that is not spelled canonically: a slash that is encoded, a backslash
 /// and what follows a semicolon may each be a part of a segment. Nothing where there is only one way.
-pub(crate) fn readings(target: &str) -> Vec<Vec<Cow<'_, str>>> {
+pub fn readings(target: &str) -> Vec<Vec<Cow<'_, str>>> {
     let path = without_query(target);
     if memchr::memchr3(b'%', b'\\', b';', path.as_bytes()).is_none() {
         return Vec::new();
@@ -115,7 +115,7 @@ fn segments(path: &str, backslash: bool, semicolon: bool) -> Vec<Cow<'_, str>> {
 
 /// The value that stands in a place of a path, decoded; `None` where it is spelled in a way that a site might read
 /// otherwise.
-pub(crate) fn value(sent: &str) -> Option<String> {
+pub fn value(sent: &str) -> Option<String> {
     let decoded = percent_decode_str(sent).decode_utf8().ok()?;
     let escapes = sent.match_indices('%').all(|(at, _)| {
         sent.as_bytes().get(at + 1..at + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))

@@ -6,7 +6,7 @@ use super::unfold::unfold;
 
 /// The path of a request, folded.
 #[derive(Debug, Clone)]
-pub(crate) struct Folded(String);
+pub struct Folded(String);
 
 /// What `..` takes away depends on the site; with more segments than these nobody works it out, and it is refused.
 const MOST_WITH_CLIMBING: usize = 64;
@@ -18,23 +18,23 @@ impl Folded {
     }
 
     /// The segments, up to whatever some site takes for the end of the path.
-    pub(crate) fn segments(&self) -> impl Iterator<Item = &str> + Clone {
+    pub fn segments(&self) -> impl Iterator<Item = &str> + Clone {
         let end = self.0.find(['?', '#', '\0']).unwrap_or(self.0.len());
         segments(&self.0[..end])
     }
 
     /// All that some site could take for a segment.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = &str> + Clone {
+    pub fn pieces(&self) -> impl Iterator<Item = &str> + Clone {
         segments(&self.0)
     }
 
     /// Whether a segment takes another away: `..` in any spelling.
-    pub(crate) fn climbs(&self) -> bool {
+    pub fn climbs(&self) -> bool {
         self.0.contains("..") && self.pieces().any(|piece| piece == "..")
     }
 
     /// Whether it takes segments away among so many that it is refused.
-    pub(crate) fn is_tangled(&self) -> bool {
+    pub fn is_tangled(&self) -> bool {
         self.climbs() && self.pieces().nth(MOST_WITH_CLIMBING).is_some()
     }
 }
@@ -53,12 +53,12 @@ fn tidy(segment: &str) -> &str {
 }
 
 /// One declared segment, as [`Folded`] has it.
-pub(crate) fn folded_segment(segment: &str) -> String {
+pub fn folded_segment(segment: &str) -> String {
     tidy(&unfold(segment)).to_owned()
 }
 
 /// Whether a segment is what NTFS may call a file of this name for short: `aiigno~1` for `.aiignore`. Both folded.
-pub(crate) fn is_short_for(segment: &str, name: &str) -> bool {
+pub fn is_short_for(segment: &str, name: &str) -> bool {
     const LONGEST_STEM: usize = 8;
     let Some((stem, rest)) = segment.split_once('~') else { return false };
     let (number, extension) = rest.split_once('.').unwrap_or((rest, ""));
