@@ -3,6 +3,7 @@
 
 mod credentials;
 mod generations;
+mod limits;
 
 use crate::support::calls::{BARE, FULL, believing, query, site, token, upstream_calls};
 use crate::support::jwks::TokenKey;

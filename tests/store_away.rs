@@ -4,7 +4,7 @@ use crate::support::jwks::text;
 use crate::support::rates::{LET_THROUGH, api_key, assert_limited, converse, count};
 use crate::support::redis::{Redis, connected, setup, site, two_desks};
 use crate::support::signer::Bot;
-use crate::support::{Ask, Conn, Desk, Origin, Via, eventually};
+use crate::support::{Ask, Conn, Desk, Origin, Via, eventually, rpc};
 use std::time::{Duration, Instant};
 
 const KEY: &str = "hush-hush";
@@ -104,11 +104,15 @@ async fn store_away_and_back_with_calls_denied() {
     assert!(calls.iter().all(|s| [LET_THROUGH, 503].contains(s)), "{calls:?}");
     eventually("calls again", RECOVERY, async || desk.ask(Via::H1, converse()).await.status == LET_THROUGH).await;
     redis.kill();
-    for ask in [converse(), Ask::post("/capabilities/x", "{}"), Ask::post("/mcp", "{}")] {
+    let message = |method: &str| rpc::post(rpc::message(method, serde_json::json!({})).to_string());
+    for ask in [converse(), Ask::post("/capabilities/x", "{}"), message("tools/call")] {
         let denied = desk.ask(Via::H1, ask).await;
         assert_eq!(denied.status, 503, "{}", denied.text());
         let wait = denied.header("retry-after").and_then(|w| w.parse::<u64>().ok());
         assert!(wait.is_some_and(|w| w >= 1), "{:?}", denied.headers);
+    }
+    for method in ["initialize", "ping", "tools/list"] {
+        assert_eq!(desk.ask(Via::H1, message(method)).await.status, 200, "{method} is published");
     }
 }
 

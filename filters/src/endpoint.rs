@@ -31,6 +31,8 @@ pub struct Endpoint {
     yields: bool,
     /// Who calls may be proven by what is in the body.
     later: bool,
+    /// What a request counts as depends on its body: its server counts it, once the body is read.
+    counts_messages: bool,
     what: What,
     explain: Explain,
 }
@@ -65,6 +67,7 @@ impl Endpoint {
             slashed: false,
             yields: false,
             later: false,
+            counts_messages: false,
             what: What::Document(document),
             explain,
         }
@@ -75,7 +78,16 @@ impl Endpoint {
         let heads = method == Method::GET && !action;
         let calls = vec![Call { declared: path.to_owned(), method, action, heads, serve: None, explain }];
         let (declared, calls) = (path.to_owned(), What::Calls(calls));
-        Self { declared, below: false, slashed: false, yields: false, later: false, what: calls, explain }
+        Self {
+            declared,
+            below: false,
+            slashed: false,
+            yields: false,
+            later: false,
+            counts_messages: false,
+            what: calls,
+            explain,
+        }
     }
 
     /// The same, but not for its head alone: it counts as no action, and leaves a mark all the same.
@@ -116,6 +128,17 @@ impl Endpoint {
     pub(crate) fn proving_later(mut self) -> Self {
         self.later = true;
         self
+    }
+
+    /// The same, where the body says what a request counts as: whoever serves it counts it.
+    pub(crate) fn counting_messages(mut self) -> Self {
+        self.counts_messages = true;
+        self
+    }
+
+    /// Whether the server counts each message by itself.
+    pub(crate) fn counts_messages(&self) -> bool {
+        self.counts_messages
     }
 
     /// Whether somebody without a credential in the head may have one in the body.
@@ -169,6 +192,8 @@ impl Endpoint {
     pub(crate) fn counted(&self, method: &Method) -> Counted {
         match &self.what {
             What::Document(_) => Counted::Content,
+            // A request that never reaches the server calls nothing.
+            What::Calls(_) if self.counts_messages => Counted::Content,
             What::Calls(calls) => Counted::Call { action: calls.iter().any(|c| c.takes(method) && c.action) },
         }
     }

@@ -13,6 +13,7 @@ use crate::{
     dialect::Explain,
     fault::{Fault, Refusal},
     firewall::{self, Flags},
+    limits::Near,
     media::{self, Unfit},
     reply::Reply,
     site::{Settings, Snapshot},
@@ -174,11 +175,13 @@ pub struct Served {
     pub wants_keys: bool,
     /// What the firewall found where no account tells of it.
     pub flags: Flags,
+    /// A limit that is almost used up, where it was counted here and not before; for the operator.
+    pub near: Option<Near>,
 }
 
 impl From<Reply> for Served {
     fn from(reply: Reply) -> Self {
-        Self { reply, reason: None, account: None, wants_keys: false, flags: Flags::default() }
+        Self { reply, reason: None, account: None, wants_keys: false, flags: Flags::default(), near: None }
     }
 }
 

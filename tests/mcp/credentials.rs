@@ -77,8 +77,13 @@ async fn mcp_counts_a_credential_in_the_message_as_one_in_the_header() {
     }
     assert_eq!(reasons.last().map(String::as_str), Some("rate_limited"), "{reasons:?}");
     assert!(reasons.iter().filter(|r| *r == "auth_required").count() <= 4, "{reasons:?}");
+    let wrong = desk.rpc(with_auth("flights_search", json!({ "origin": "MAD" }), "guess-6")).await;
     let right = desk.rpc(with_auth("flights_search", json!({ "origin": "MAD" }), FULL)).await;
-    assert_eq!(right.status, 429, "the right one is told no sooner: {}", right.text());
+    assert_eq!(right.status, wrong.status);
+    for over in [&wrong, &right] {
+        assert_eq!(failed(&result(over), "rate_limited")["scope"], "ip", "the right one is told no sooner");
+        assert_eq!(over.header("x-ratelimit-limit"), Some("4"));
+    }
     let hold = || post(call("holds_now", json!({ "fare_id": "f" })).to_string()).header("X-AHP-Key", BARE);
     for allowed in [true, true, false] {
         let held = result(&desk.rpc(hold()).await);

@@ -1,7 +1,8 @@
 //! A credential that came in a request's body: verified, counted and limited as it would have been in the head.
 //!
-//! Whoever brings one was let in as nobody in particular and counted by address, because the body was not read yet. Once
-//! they are proven they are counted by what is proven, and the address gets back what was taken from it.
+//! Whoever brings one was let in as nobody in particular, because the body was not read yet. Most endpoints counted them by
+//! address by then: once they are proven they are counted by what is proven, and the address gets its call back. An
+//! endpoint that counts each message by itself ([`super::message`]) has counted nothing yet.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -35,13 +36,39 @@ pub(crate) struct Disproved {
 /// What every call of an endpoint counts as; what is an action is counted as one where it is carried out.
 const CALL: Counted = Counted::Call { action: false };
 
-/// Finds out who calls, by the credential that was presented; whoever has to be somebody is.
+/// Finds out who calls, by the credential that was presented, and counts the call by it: the address, which was charged
+/// before, gets its call back.
 pub(crate) async fn prove(
     snapshot: &Snapshot,
     counters: &dyn Counters,
     caller: &Caller,
     presented: Option<&str>,
 ) -> Result<Proven, Box<Disproved>> {
+    let Some(proven) = proven(snapshot, counters, caller, presented).await? else {
+        return Ok(Proven { caller: None, standing: Vec::new() });
+    };
+    let held = snapshot.policies.held(CALL, &proven);
+    match held.take(counters, Amount::ONE).await {
+        Ok(taken) if taken.granted.is_some() => {
+            snapshot.policies.held(CALL, caller).give_back(counters).await;
+            Ok(Proven { standing: held.fields(&taken), caller: Some(proven) })
+        }
+        Ok(taken) => {
+            let refusal = held.exceeded(&taken);
+            Err(Box::new(Disproved { refusal, standing: held.fields(&taken), wants_keys: false }))
+        }
+        Err(Away) => Err(Box::new(Disproved { refusal: store_away(), standing: Vec::new(), wants_keys: false })),
+    }
+}
+
+/// Finds out who calls, by the credential that was presented; `None`: who it was before. Whoever has to be somebody is.
+/// Only wrong credentials are counted here.
+pub(crate) async fn proven(
+    snapshot: &Snapshot,
+    counters: &dyn Counters,
+    caller: &Caller,
+    presented: Option<&str>,
+) -> Result<Option<Caller>, Box<Disproved>> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let proven = match presented.map(|presented| snapshot.callers.also(caller, presented, now)) {
         None => None,
@@ -60,21 +87,7 @@ pub(crate) async fn prove(
     if !is_somebody && !snapshot.settings.policies.anonymous_access {
         return Err(refuse(snapshot, counters, caller, Unproven::Anonymous, now).await);
     }
-    let Some(proven) = proven.filter(|proven| proven.subject != caller.subject) else {
-        return Ok(Proven { caller: None, standing: Vec::new() });
-    };
-    let held = snapshot.policies.held(CALL, &proven);
-    match held.take(counters, Amount::ONE).await {
-        Ok(taken) if taken.granted.is_some() => {
-            snapshot.policies.held(CALL, caller).give_back(counters).await;
-            Ok(Proven { standing: held.fields(&taken), caller: Some(proven) })
-        }
-        Ok(taken) => {
-            let refusal = held.exceeded(&taken);
-            Err(Box::new(Disproved { refusal, standing: held.fields(&taken), wants_keys: false }))
-        }
-        Err(Away) => Err(Box::new(Disproved { refusal: store_away(), standing: Vec::new(), wants_keys: false })),
-    }
+    Ok(proven.filter(|proven| proven.subject != caller.subject))
 }
 
 async fn refuse(

@@ -4,6 +4,7 @@ mod identity;
 mod later;
 mod made;
 mod markdown;
+mod message;
 mod robots;
 mod spoken;
 #[cfg(test)]
@@ -17,8 +18,9 @@ use std::{
 
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
-pub(crate) use later::{Proven, prove};
+pub(crate) use later::{Disproved, Proven, prove, proven};
 pub use made::{Got, Made, Making, Question, Site, Work, make};
+pub(crate) use message::{Standing, count};
 pub use spoken::{decide_spoken, decide_unread};
 
 use crate::{
@@ -149,11 +151,18 @@ impl Desk<'_> {
         if let Some(unproven) = unproven {
             return Box::pin(self.unproven(caller, unproven, explain)).await;
         }
-        let held = self.snapshot.policies.held(endpoint.counted(self.request.method), &caller);
+        if endpoint.counts_messages() {
+            let outcome = self.answer(endpoint, canonical);
+            if matches!(outcome, Ok(Says::Serve(..))) {
+                return self.told(caller, outcome, explain, None);
+            }
+        }
+        let counted = endpoint.counted(self.request.method);
+        let held = self.snapshot.policies.held(counted, &caller);
         let taken = match held.take(self.counters, Amount::ONE).await {
             Ok(taken) => Some(taken),
             // What is published was never a secret and costs nothing: it stays.
-            Err(Away) if published => None,
+            Err(Away) if counted == Counted::Content => None,
             Err(Away) => return self.told(caller, Err(store_away().into()), explain, None),
         };
         let outcome = match &taken {

@@ -82,7 +82,7 @@ impl Policy {
 pub enum Counted {
     /// A call of an agent endpoint; `action`: one that changes something.
     Call { action: bool },
-    /// A manifest, or other words of the site's for agents.
+    /// A manifest or other words of the site's for agents, or a message of a protocol that calls nothing.
     Content,
     /// Anything that passes to the site.
     Site,

@@ -81,6 +81,9 @@ impl Front {
                 self.metrics.seen.close(near, incoming.caller);
             }
         }
+        if let Some(near) = &served.near {
+            self.metrics.seen.close(near, incoming.caller);
+        }
         self.metrics.flagged(&served.flags);
         if let Some(reason) = served.reason {
             self.metrics.rejected(reason);

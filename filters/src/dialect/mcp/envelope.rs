@@ -87,10 +87,15 @@ pub(super) fn refused(refusal: &Refusal, accept: Option<&str>, insertion: Option
     if accept.is_some_and(problem::prefers_html) {
         return problem::reply(refusal, accept, insertion);
     }
+    refused_to(None, refusal)
+}
+
+/// How the refusal of a message is told; `id`: the request's, where there is one.
+pub(super) fn refused_to(id: Option<&Value>, refusal: &Refusal) -> Reply {
     let problem = Problem::new(REFUSED, refusal.detail.clone().into_owned())
         .with_data(ahp::error::body(refusal))
         .with_status(refusal.fault.status());
-    let mut reply = problem.reply();
+    let mut reply = Problem { id: id.cloned(), ..problem }.reply();
     reply.headers.retain(|(name, _)| *name != header::CACHE_CONTROL);
     refusal.dress(reply.with(header::VARY, "Accept"))
 }

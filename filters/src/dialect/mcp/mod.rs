@@ -38,7 +38,10 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
     let exported = Bytes::from(tools.whole());
     let endpoints = path(declaration, occupied).map(|path| {
         let server = Server::new(tools, declaration, occupied);
-        Endpoint::call(path, Method::POST, false, envelope::refused).proving_later().served(Arc::new(server))
+        Endpoint::call(path, Method::POST, false, envelope::refused)
+            .proving_later()
+            .counting_messages()
+            .served(Arc::new(server))
     });
     Publication {
         announcement: None,

@@ -1,8 +1,8 @@
 //! The endpoint: a message in, and what its method answers.
 
 use async_trait::async_trait;
-use http::{HeaderName, HeaderValue, StatusCode};
-use serde_json::{Value, json};
+use http::StatusCode;
+use serde_json::{Map, Value, json};
 
 use super::{
     super::{
@@ -19,9 +19,10 @@ use super::{
     tools::Tools,
 };
 use crate::{
-    decide::{Proven, prove},
-    desk::{Desk, Turned},
+    decide::{Disproved, Standing, count, proven},
+    desk::{Account, Desk, Turned},
     fault::{Fault, Refusal},
+    limits::Counted,
     reply::Reply,
     serve::{Incoming, Serve, Served},
     site::Declaration,
@@ -55,7 +56,7 @@ impl Server {
     }
 
     /// What is known before anything is asked.
-    fn about(&self) -> serde_json::Map<String, Value> {
+    fn about(&self) -> Map<String, Value> {
         let mut about = serde_json::Map::new();
         about.insert("capabilities".into(), json!({ "tools": {}, "resources": {} }));
         if let Some(instructions) = &self.instructions {
@@ -111,77 +112,93 @@ impl Server {
         }
     }
 
+    /// A call of a tool: who calls, whether they may call now, and what the tool says.
+    async fn call(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, request: &Request, era: Era) -> Served {
+        let beside = call::Beside::of(request);
+        let presented = beside.as_ref().ok().and_then(|beside| beside.auth);
+        let named = match proven(desk.snapshot, desk.counters, incoming.caller, presented).await {
+            Ok(named) => named,
+            Err(disproved) => {
+                let Disproved { refusal, standing, wants_keys } = *disproved;
+                let mut served = self.turned_away(desk, incoming, request, era, &refusal);
+                served.reply.headers.extend(standing);
+                return Served { wants_keys, ..served };
+            }
+        };
+        let caller = named.as_ref().unwrap_or(incoming.caller);
+        let standing = match count(desk, Counted::Call { action: false }, caller).await {
+            Ok(standing) => standing,
+            // A caller who is known by the head of the request is refused by HTTP, as at every other endpoint.
+            Err((refusal, standing)) if named.is_none() => {
+                return stand(over(Some(&request.id), &refusal), standing);
+            }
+            Err((refusal, standing)) => {
+                return stand(self.turned_away(desk, incoming, request, era, &refusal), standing);
+            }
+        };
+        let incoming = Incoming { caller, body: incoming.body.clone(), ..*incoming };
+        let called = match beside {
+            Ok(beside) => self.called(desk, &incoming, request, era, &beside).await,
+            Err(problem) => Err(problem),
+        };
+        stand(called.unwrap_or_else(|problem| refused(problem.to(request).in_era(era))), standing)
+    }
+
+    /// A call by somebody who may call.
     async fn called(
         &self,
         desk: &Desk<'_>,
         incoming: &Incoming<'_>,
         request: &Request,
         era: Era,
+        beside: &call::Beside<'_>,
     ) -> Result<Served, Problem> {
-        let beside = call::Beside::of(request)?;
-        let proven = prove(desk.snapshot, desk.counters, incoming.caller, beside.auth).await;
         let name = request.params.get("name").and_then(Value::as_str);
         let name = name.ok_or_else(|| Problem::new(INVALID_PARAMS, "`name` has to be a string.".into()))?;
         let function = self.tools.find(name);
-        let told = |result| envelope::result(&request.id, &self.in_era(envelope::members(result), era, false));
-        let turned_away = |caller, reason: &'static str| {
-            function.map(|function| {
-                let turned = Turned {
-                    capability: function.index.into(),
-                    caller,
-                    idempotency_key: None,
-                    request_id: incoming.request_id,
-                    dialect: DIALECT,
-                };
-                desk.snapshot.turned_away(&turned, reason, desk.audit)
-            })
-        };
-        let Proven { caller, standing } = match proven {
-            Ok(proven) => proven,
-            Err(disproved) => {
-                let reason = disproved.refusal.reason;
-                let mut reply = told(call::refused(&disproved.refusal));
-                reply.headers.extend(disproved.standing);
-                let account = turned_away(incoming.caller, reason);
-                return Ok(Served { reason: Some(reason), account, wants_keys: disproved.wants_keys, ..reply.into() });
-            }
-        };
         let function =
             function.ok_or_else(|| Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into()))?;
-        let caller = caller.as_ref().unwrap_or(incoming.caller);
         let most = &desk.snapshot.settings.sessions.max_body;
         if !function.is_structured() && incoming.body.len() > *most {
             let what =
                 format!("A question may have {most} bytes here, with all that is sent around it. Say it shorter.");
             let refusal = Refusal::from(Fault::TooLarge).saying(what);
-            let account = turned_away(caller, refusal.reason);
-            let mut reply = told(call::refused(&refusal));
-            reply.headers.extend(standing);
-            return Ok(Served { reason: Some(refusal.reason), account, ..reply.into() });
+            return Ok(self.turned_away(desk, incoming, request, era, &refusal));
         }
-        let question = match call::question(function, call::arguments(request)?, &beside) {
+        let question = match call::question(function, call::arguments(request)?, beside) {
             Ok(question) => question,
             Err(said) => {
-                let account = turned_away(caller, said.reason.unwrap_or(WRONG));
-                return Ok(Served { account, ..self.served(*said, function, &told, standing) });
+                let account = record(desk, incoming, function, said.reason.unwrap_or(WRONG));
+                return Ok(Served { account: Some(account), ..self.served(*said, function, request, era) });
             }
         };
-        let asking = Incoming { caller, body: incoming.body.clone(), ..*incoming };
-        let said = desk.snapshot.converse.converse(desk, &asking, question, DIALECT).await;
-        Ok(self.served(said, function, &told, standing))
+        let said = desk.snapshot.converse.converse(desk, incoming, question, DIALECT).await;
+        Ok(self.served(said, function, request, era))
+    }
+
+    /// The result of a call that was refused on the way to its tool; where there is such a tool, the record has it.
+    fn turned_away(
+        &self,
+        desk: &Desk<'_>,
+        incoming: &Incoming<'_>,
+        request: &Request,
+        era: Era,
+        refusal: &Refusal,
+    ) -> Served {
+        let function = request.params.get("name").and_then(Value::as_str).and_then(|name| self.tools.find(name));
+        let account = function.map(|function| record(desk, incoming, function, refusal.reason));
+        Served { reason: Some(refusal.reason), account, ..self.told(request, era, call::refused(refusal)).into() }
     }
 
     /// What was said, as a result. What HTTP would say with its status is left out: this answer is a success.
-    fn served(
-        &self,
-        said: Said,
-        function: &Function,
-        told: &dyn Fn(serde_json::Map<String, Value>) -> Reply,
-        standing: Vec<(HeaderName, HeaderValue)>,
-    ) -> Served {
-        let mut reply = told(call::answered(&said, function));
-        reply.headers.extend(standing);
+    fn served(&self, said: Said, function: &Function, request: &Request, era: Era) -> Served {
+        let reply = self.told(request, era, call::answered(&said, function));
         Served { reason: said.reason, account: said.account, ..reply.into() }
+    }
+
+    /// The result of a call.
+    fn told(&self, request: &Request, era: Era, members: Map<String, Value>) -> Reply {
+        envelope::result(&request.id, &self.in_era(envelope::members(members), era, false))
     }
 }
 
@@ -191,28 +208,71 @@ const WRONG: &str = "bad_request";
 #[async_trait]
 impl Serve for Server {
     async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
-        if let Err(refusal) = gate::check(desk.snapshot, incoming) {
-            let reply = envelope::refused(&refusal, None, None);
-            return Served { reason: Some(refusal.reason), ..reply.into() };
+        let read = read(desk, incoming);
+        if let Ok(Some((request, era))) = &read
+            && request.method == "tools/call"
+        {
+            return self.call(desk, incoming, request, *era).await;
         }
-        let request = match message::read(incoming) {
-            Ok(Message::Request(request)) => request,
-            Ok(Message::Nothing) => {
-                let spoken = era::is_spoken(incoming.headers);
-                return spoken.map_or_else(refused, |()| Reply::empty(StatusCode::ACCEPTED).into());
+        // Everything else is published words, or leads to them: a client says hello, lists and pings before it calls.
+        let standing = match count(desk, Counted::Content, incoming.caller).await {
+            Ok(standing) => standing,
+            Err((refusal, standing)) => {
+                let id = read.ok().flatten().map(|(request, _)| request.id);
+                return stand(over(id.as_ref(), &refusal), standing);
             }
-            Err(problem) => return refused(problem),
         };
-        let era = match Era::of(incoming.headers, &request) {
-            Ok(era) => era,
-            Err(problem) => return refused(problem),
+        let served = match read {
+            Ok(Some((request, era))) => match self.asked(desk, &request, era).await {
+                Ok(reply) => reply.into(),
+                Err(problem) => refused(problem.to(&request).in_era(era)),
+            },
+            Ok(None) => Reply::empty(StatusCode::ACCEPTED).into(),
+            Err(served) => *served,
         };
-        let answered = match request.method.as_str() {
-            "tools/call" => self.called(desk, incoming, &request, era).await,
-            _ => self.asked(desk, &request, era).await.map(Served::from),
-        };
-        answered.unwrap_or_else(|problem| refused(problem.to(&request).in_era(era)))
+        stand(served, standing)
     }
+}
+
+/// Reads a message; `None`: nobody waits for an answer to it.
+///
+/// # Errors
+///
+/// What is told somebody who may not call from where they are, or sends what is no message.
+fn read(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Result<Option<(Request, Era)>, Box<Served>> {
+    if let Err(refusal) = gate::check(desk.snapshot, incoming) {
+        let reply = envelope::refused(&refusal, None, None);
+        return Err(Box::new(Served { reason: Some(refusal.reason), ..reply.into() }));
+    }
+    let read = match message::read(incoming) {
+        Ok(Message::Request(request)) => Era::of(incoming.headers, &request).map(|era| Some((request, era))),
+        Ok(Message::Nothing) => era::is_spoken(incoming.headers).map(|()| None),
+        Err(problem) => Err(problem),
+    };
+    read.map_err(|problem| Box::new(refused(problem)))
+}
+
+/// Writes down a call that was refused before its tool was asked.
+fn record(desk: &Desk<'_>, incoming: &Incoming<'_>, function: &Function, reason: &'static str) -> Account {
+    let turned = Turned {
+        capability: function.index.into(),
+        caller: incoming.caller,
+        idempotency_key: None,
+        request_id: incoming.request_id,
+        dialect: DIALECT,
+    };
+    desk.snapshot.turned_away(&turned, reason, desk.audit)
+}
+
+/// A message beyond a limit.
+fn over(id: Option<&Value>, refusal: &Refusal) -> Served {
+    Served { reason: Some(refusal.reason), ..envelope::refused_to(id, refusal).into() }
+}
+
+/// Adds where the limits stand that a message was counted against.
+fn stand(mut served: Served, standing: Standing) -> Served {
+    served.reply.headers.extend(standing.fields);
+    Served { near: standing.near, ..served }
 }
 
 fn refused(problem: Problem) -> Served {
