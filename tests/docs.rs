@@ -1,48 +1,263 @@
-//! The documents for engineers name files that exist.
+//! The documents say what is there: paths, links, configuration keys, errors, metrics and log messages that they name
+//! exist, and each is short enough to be read.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// The folders of the tree that a path in a document may begin with.
 const FOLDERS: [&str; 7] = ["proxy/", "filters/", "tests/", "conf/", "deploy/", "benches/", "docs/"];
+/// Fields of the access log that look like keys of a table.
+const NO_KEYS: [&str; 3] = ["upstream.address", "upstream.duration_ms", "server.address"];
 
-fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     for path in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-        if path.is_dir() {
-            documents(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        if path.is_dir() && !path.ends_with("target") {
+            files(&path, extension, found);
+        } else if path.extension().is_some_and(|its| its == extension) {
             found.push(path);
         }
     }
+    found.sort();
 }
 
-/// The paths of this repository that stand between backticks: `proxy/src/main.rs`, `filters/src/desk/`.
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn root(path: &str) -> PathBuf {
+    Path::new(ROOT).join(path)
+}
+
+/// Every document: what stands at the top, and all of docs/.
+fn documents() -> Vec<PathBuf> {
+    let mut found = vec![root("README.md"), root("CONTRIBUTING.md"), root("tests/README.md")];
+    found.retain(|path| path.exists());
+    files(&root("docs"), "md", &mut found);
+    found
+}
+
+/// The pages of the manual, without those for engineers.
+pub(crate) fn manual() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    files(&root("docs"), "md", &mut found);
+    let for_engineers = ["ARCHITECTURE.md", "GLOSSARY.md"].map(|name| root("docs").join(name));
+    found.retain(|path| !for_engineers.contains(path) && !path.starts_with(root("docs/decisions")));
+    found
+}
+
+/// The text of the source files below a folder, with strings that go over several lines put together.
+fn sources(folder: &str) -> String {
+    let mut found = Vec::new();
+    files(&root(folder), "rs", &mut found);
+    let text: String = found.iter().map(read).collect();
+    let mut joined = String::with_capacity(text.len());
+    let mut parts = text.split("\\\n");
+    joined.push_str(parts.next().unwrap_or_default());
+    parts.for_each(|part| joined.push_str(part.trim_start()));
+    joined
+}
+
+/// A text without its fenced blocks, which would shift what stands between backticks.
+fn prose(text: &str) -> String {
+    let mut fenced = false;
+    let mut kept = String::new();
+    for line in text.lines() {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        if !fenced && !fence {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// What stands between backticks.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// The paths of this repository that a text names: `proxy/src/main.rs`, `filters/src/desk/`.
 fn cited(text: &str) -> impl Iterator<Item = &str> {
-    text.split('`').skip(1).step_by(2).filter_map(|code| {
+    code(text).filter_map(|code| {
         let word = code.split_whitespace().next()?.trim_end_matches(['.', ',', ':']);
         let plain = !word.contains(['*', '{', '<', '(', '|']) && !word.contains("NAME") && !word.contains("NNNN");
         (plain && FOLDERS.iter().any(|folder| word.starts_with(folder))).then_some(word)
     })
 }
 
+/// The anchors of a document's headings, as GitHub makes them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let slug = |heading: &str| {
+        let words = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>()
+    };
+    headings.map(slug).collect()
+}
+
+/// The targets of a text's links: `[text](target)`.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split(')').next())
+}
+
+/// Every key of conf/frontdesk.toml with its table, those in comments too, and every table.
+fn keys() -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut keys, mut tables, mut table) = (BTreeSet::new(), BTreeSet::new(), String::new());
+    for line in read(root("conf/frontdesk.toml")).lines() {
+        let line = line.strip_prefix("# ").unwrap_or(line).trim();
+        let name = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '.' | '0'..='9'));
+        if line.starts_with('[') {
+            let named = line.trim_start_matches('[').split(']').next().unwrap_or_default();
+            if name(named) {
+                table = named.to_owned();
+                tables.insert(table.clone());
+            }
+        } else if let Some((key, value)) = line.split_once(" = ")
+            && name(key)
+        {
+            let path = if table.is_empty() { key.to_owned() } else { format!("{table}.{key}") };
+            if let Some(inline) = value.strip_prefix('{') {
+                tables.insert(path.clone());
+                let inside = inline.split(['{', ',']).filter_map(|part| part.split_once(" = "));
+                let inside = inside.map(|(key, _)| key.trim()).filter(|key| name(key));
+                keys.extend(inside.map(|key| format!("{path}.{key}")));
+            }
+            keys.insert(path);
+        }
+    }
+    (keys, tables)
+}
+
+/// Whether a set has a path, or one that ends with it, or the beginning of it: `ahp.name` is `capabilities.ahp.name`.
+fn has(known: &BTreeSet<String>, path: &str) -> bool {
+    let is = |known: &str| known == path || known.ends_with(&format!(".{path}"));
+    known.iter().any(|known| is(known))
+}
+
 #[test]
 fn docs_name_files_that_exist() {
-    let mut found = vec![Path::new(ROOT).join("CONTRIBUTING.md"), Path::new(ROOT).join("tests/README.md")];
-    found.retain(|path| path.exists());
-    documents(&Path::new(ROOT).join("docs"), &mut found);
     let mut missing = Vec::new();
     let mut count = 0;
-    for document in found {
-        let text = std::fs::read_to_string(&document).expect("a document");
-        // A fenced block would shift what stands between backticks.
-        let text: String = text.split("```").step_by(2).collect();
-        for path in cited(&text) {
+    for document in documents() {
+        for path in cited(&prose(&read(&document))) {
             count += 1;
-            if !Path::new(ROOT).join(path).exists() {
+            if !root(path).exists() {
                 missing.push(format!("{}: {path}", document.display()));
             }
         }
     }
     assert!(count > 100, "only {count} paths were found");
     assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn docs_links_lead_somewhere() {
+    let mut broken = Vec::new();
+    let mut count = 0;
+    for document in documents() {
+        let text = prose(&read(&document));
+        for link in links(&text).filter(|link| !link.contains("://")) {
+            count += 1;
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let folder = document.parent().expect("a folder");
+            let target = if path.is_empty() { document.clone() } else { folder.join(path) };
+            let leads = target.exists() && (anchor.is_empty() || anchors(&prose(&read(&target))).contains(anchor));
+            if !leads {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(count > 150, "only {count} links were found");
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn docs_name_configuration_keys_that_exist() {
+    let (keys, tables) = keys();
+    assert!(keys.contains("store.wait_replicas") && tables.contains("agtp.policies.rcns"), "{tables:?}");
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let beginnings: BTreeSet<String> = tables.iter().map(|table| last(table)).collect();
+    let mut unknown = Vec::new();
+    let mut count = 0;
+    let plain = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || matches!(c, '_' | '.' | '0'..='9'));
+    for document in manual().into_iter().chain([root("README.md")]) {
+        for code in code(&prose(&read(&document))) {
+            // `[store]`, and `[store] url`, name a table; `store.url` and `store.url = …` a key.
+            let word = code.split([' ', '=']).next().unwrap_or_default();
+            let known = match word.strip_prefix('[').map(|rest| rest.trim_start_matches('[').trim_end_matches(']')) {
+                Some(table) if plain(table) && !table.is_empty() => has(&tables, table),
+                Some(_) => continue,
+                None => {
+                    let Some((first, rest)) = word.split_once('.') else { continue };
+                    let of_a_table = plain(word) && !rest.is_empty() && beginnings.contains(first);
+                    if !of_a_table || NO_KEYS.contains(&word) || ["toml", "jsonl"].contains(&rest) {
+                        continue;
+                    }
+                    let parent = word.rsplit_once('.').map_or("", |(parent, _)| parent);
+                    has(&keys, word) || has(&tables, word) || (parent.contains('.') && has(&tables, parent))
+                }
+            };
+            count += 1;
+            if !known {
+                unknown.push(format!("{}: {code}", document.display()));
+            }
+        }
+    }
+    assert!(count > 100, "only {count} keys were found");
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+#[test]
+fn docs_are_short_and_say_what_they_are_for() {
+    let lines = |path: &Path| read(path).lines().count();
+    let readme = lines(&root("README.md"));
+    assert!(readme <= 150, "README.md has {readme} lines: move what is more into docs/");
+    for page in manual() {
+        let (count, text) = (lines(&page), read(&page));
+        assert!(count <= 250, "{} has {count} lines: divide it", page.display());
+        let begins = text.lines().find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or_default();
+        assert!(begins.starts_with("After reading this page"), "{}: {begins}", page.display());
+    }
+}
+
+#[test]
+fn docs_have_every_error_and_every_metric() {
+    let fault = sources("filters");
+    let reasons = fault.split("pub fn reason(self) -> &'static str {").nth(1).expect("the reasons of faults");
+    let reasons = reasons.split("\n    }\n").next().unwrap_or_default();
+    let reasons: Vec<&str> = reasons.split('"').skip(1).step_by(2).collect();
+    let errors = read(root("docs/errors.md"));
+    assert!(!reasons.is_empty());
+    for reason in reasons {
+        assert!(errors.contains(&format!("`{reason}`")), "docs/errors.md has no {reason}");
+    }
+    let (proxy, monitor) = (sources("proxy/src"), read(root("docs/monitor.md")));
+    let is_name =
+        |word: &str| word.starts_with("frontdesk_") && word.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let metrics: BTreeSet<&str> = proxy.split('"').filter(|word| is_name(word)).collect();
+    assert!(metrics.len() > 30, "{metrics:?}");
+    for metric in metrics.into_iter().filter(|name| *name != "frontdesk_filters") {
+        assert!(monitor.contains(metric), "docs/monitor.md has no {metric}");
+    }
+}
+
+/// An operator searches docs/log-messages.md for a line of the log.
+#[test]
+fn docs_explain_messages_that_the_log_has() {
+    let sources = sources("proxy/src") + &sources("filters");
+    let page = read(root("docs/log-messages.md"));
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let messages: Vec<&str> = rows.flat_map(code_of_first_cell).collect();
+    assert!(messages.len() > 50, "{messages:?}");
+    let gone: Vec<&&str> = messages.iter().filter(|message| !sources.contains(**message)).collect();
+    assert!(gone.is_empty(), "the log no longer says: {gone:#?}");
+}
+
+/// The code in the first cell of a row whose first backtick was taken off.
+fn code_of_first_cell(row: &str) -> impl Iterator<Item = &str> {
+    row.split(" | ").next().unwrap_or_default().split('`').step_by(2).filter(|code| code.len() > 4)
 }

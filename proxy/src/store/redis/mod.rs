@@ -3,7 +3,7 @@
 //! Every operation is one script, so one round trip and one atomic step; every key is named in KEYS and begins with
 //! `{PREFIX}`, so that all of them are in one slot of a cluster. Counts and records expire in the server by its own
 //! clock. How safe a record is that was answered for is the server's to say (`appendfsync`); but what is promised is
-//! answered for once a replica has it, where there are some. Redis 7.0 or Valkey 7.2, or later. What its user must be allowed is in README ("Which store");
+//! answered for once a replica has it, where there are some. Redis 7.0 or Valkey 7.2, or later. What its user must be allowed is in docs/store.md ("Redis");
 //! a probe does all of it once.
 //!
 //! An absent server costs no request its patience. A lost connection is made anew at once, and requests wait for it a
@@ -52,7 +52,7 @@ use super::{
     breaker::{Breaker, Pass},
 };
 
-/// What README says that its user must be allowed, but for `+select` where the URL names a database.
+/// What docs/store.md says that its user must be allowed, but for `+select` where the URL names a database.
 const COMMANDS: &str = "+evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
 
 /// A server, reachable or not.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::store::Store;
 
-/// The user that README says is enough, with another prefix and password.
+/// The user that docs/store.md says is enough, with another prefix and password.
 const USER: &str = "on >p@ss/w:rd%# ~{suite}:* +evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
 /// Its password in a URL.
 const PASSWORD: &str = "p%40ss%2Fw%3Ard%25%23";
@@ -90,9 +90,9 @@ async fn forgotten_scripts_are_sent_again() {
 
 #[tokio::test]
 async fn a_user_needs_no_more_than_is_documented() {
-    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
+    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/store.md")).unwrap();
     let commands = &USER[USER.find("+evalsha").unwrap()..];
-    assert!(documented.contains(&format!("~{{frontdesk}}:* {commands}")), "README says {commands}");
+    assert!(documented.contains(&format!("~{{frontdesk}}:* {commands}")), "docs/store.md says {commands}");
     let server = Server::start(&[]);
     let user = |rules: &str| {
         let words: Vec<_> = ["ACL", "SETUSER", "frontdesk"].into_iter().chain(rules.split(' ')).collect();
