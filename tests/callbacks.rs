@@ -89,6 +89,16 @@ async fn callbacks_never_reach_what_only_the_desk_can() {
         "file:///etc/passwd".to_owned(),
         "https://site.test/agent/converse".to_owned(),
         "not a url".to_owned(),
+        "https://example.com/hook\r\nX-Injected: 1".to_owned(),
+        "https://example.com/hook\n".to_owned(),
+        "\rhttps://example.com/hook".to_owned(),
+        "https://exam\tple.com/hook".to_owned(),
+        " https://example.com/hook".to_owned(),
+        "https://example.com/ho ok".to_owned(),
+        "https://example.com/\u{2028}hook".to_owned(),
+        "https://example.com/\u{85}hook".to_owned(),
+        "https://example.com/\u{7f}hook".to_owned(),
+        "https:\\\\example.com\\hook".to_owned(),
     ] {
         let response = desk.ask(Via::H1, report(&url)).await;
         assert_eq!(
