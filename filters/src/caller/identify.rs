@@ -149,6 +149,12 @@ impl Callers {
         Ok(())
     }
 
+    /// Whether there is a key that is not valid in the header that only we read. Keys elsewhere may be the site's own.
+    pub(crate) fn presents_wrong_key(&self, headers: &HeaderMap) -> bool {
+        !self.keys.is_empty()
+            && matches!(only(headers, &X_AHP_KEY), Ok(Some(presented)) if self.keys.find(presented).is_none())
+    }
+
     fn is_key(&self, caller: &mut Caller, index: usize) {
         let Some((name, subject, scopes)) = self.names.get(index) else { return };
         caller.granted = Granted::Key(scopes.clone());

@@ -102,6 +102,22 @@ impl Desk<'_> {
         (caller.disproved(), Some(unproven))
     }
 
+    /// Who is asking for a page. A doubt about them is no reason to refuse it, and our answer does not tell whether a key
+    /// is right; but the site is told who it is, and its answer may. So a wrong key counts as a guess here too, and a right
+    /// one proves nothing while its address is guessing.
+    pub(super) async fn identified_on_page(&self) -> Caller {
+        let (caller, unproven) = self.identified(true).await;
+        let policies = &self.snapshot.policies;
+        if unproven.is_some() && self.snapshot.callers.presents_wrong_key(self.request.headers) {
+            let held = policies.held_for_wrong(&caller, self.request.now);
+            // Where the counts are away the page passes uncounted, as all pages do.
+            let _ = Box::pin(held.take(self.counters, Amount::ONE)).await;
+        }
+        let is_guessing = caller.proof == Proof::Key
+            && Box::pin(policies.guessing(self.counters, &caller, self.request.now)).await.is_some();
+        if is_guessing { caller.disproved() } else { caller }
+    }
+
     /// What somebody lacks who presented nothing wrong. What may come `later` is not missing yet.
     pub(super) fn missing(&self, caller: &Caller, later: bool) -> Option<Unproven> {
         let signed = caller.agent.as_ref().is_some_and(|agent| agent.verified);

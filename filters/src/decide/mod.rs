@@ -201,8 +201,7 @@ impl Desk<'_> {
             let told = self.told(Caller::at(self.request.address), Err(refusal.into()), problem::reply, None);
             return Decided { agents: false, ..told };
         }
-        // A doubt about a page's visitor is no reason to refuse the page.
-        let (caller, _) = self.identified(true).await;
+        let caller = self.identified_on_page().await;
         let accept = accept::of(self.request.headers);
         let preferred = accept.as_deref().filter(|_| self.reads()).and_then(accept::preferred);
         let instead = preferred.is_some_and(|media| media.eq_ignore_ascii_case(ahp::MEDIA_TYPE));
@@ -213,7 +212,7 @@ impl Desk<'_> {
             false if !policies.counts_site() => return Decided::pass(caller, making),
             false => (Counted::Site, problem::reply),
         };
-        // By address, whoever calls: what is left would tell whether a credential is valid, and here nobody counts guesses.
+        // By address, whoever calls: what is left would tell whether a credential is valid.
         let held = policies.held(counted, &Caller::at(self.request.address));
         match held.take(self.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {

@@ -167,6 +167,40 @@ fn beyond_the_limit_of_wrong_credentials_a_right_one_is_refused_alike() {
 }
 
 #[test]
+fn wrong_keys_on_pages_are_guesses_too() {
+    run(async {
+        let (snapshot, home) = (snapshot(&format!("[rate_limits]\nanonymous = \"3/minute\"\n{KEYS}")), Home::new());
+        let (wrong, right) = ([("X-AHP-Key", "wrong")], [("X-AHP-Key", "test")]);
+        for (line, proof) in [("GET /", Proof::Key), ("GET /a.md", Proof::Key), ("POST /form", Proof::None)] {
+            let page = ask(&snapshot, &home, line, HERE, &wrong).await;
+            assert_eq!((outcome(&page), page.caller.proof), ((0, ""), Proof::None), "{line}");
+            let page = ask(&snapshot, &home, line, HERE, &right).await;
+            assert_eq!((outcome(&page), page.caller.proof), ((0, ""), proof), "{line}: the site is told");
+        }
+        let by_bearer = ask(&snapshot, &home, "GET /", HERE, &[("Authorization", "Bearer test")]).await;
+        assert_eq!((outcome(&by_bearer), by_bearer.caller.proof), ((0, ""), Proof::None), "however it is presented");
+        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &right).await), (429, "rate_limited"));
+        let elsewhere = ask(&snapshot, &home, "GET /", "192.0.2.7", &right).await;
+        assert_eq!(elsewhere.caller.proof, Proof::Key);
+    });
+}
+
+#[test]
+fn what_may_be_the_sites_own_is_no_guess_on_a_page() {
+    run(async {
+        let (snapshot, home) = (snapshot(&format!("[rate_limits]\nanonymous = \"3/minute\"\n{KEYS}")), Home::new());
+        for _ in 0..9 {
+            let _ = ask(&snapshot, &home, "GET /", HERE, &[("Authorization", "Bearer the-sites-own")]).await;
+            let both = [("X-AHP-Key", "test"), ("Authorization", "Bearer the-sites-own")];
+            let _ = ask(&snapshot, &home, "GET /", HERE, &both).await;
+        }
+        let right = ask(&snapshot, &home, "GET /", HERE, &[("X-AHP-Key", "test")]).await;
+        assert_eq!(right.caller.proof, Proof::Key);
+        assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, HERE, &[("X-AHP-Key", "test")]).await).0, SERVED);
+    });
+}
+
+#[test]
 fn anonymous_calls_lock_no_credential_out() {
     run(async {
         let (snapshot, home) = (snapshot(&format!("[rate_limits]\nanonymous = \"1/minute\"\n{KEYS}")), Home::new());
