@@ -42,7 +42,7 @@ use pingora::{
 use behind::Errands;
 
 use crate::{
-    accept,
+    accept::{self, RequestBody},
     access::AccessLog,
     admin::metrics::Metrics,
     answer,
@@ -111,8 +111,7 @@ impl ProxyHttp for Front {
     /// early: one configuration for the whole request; bounds on the connection.
     async fn early_request_filter(&self, session: &mut Session, ctx: &mut Ctx) -> Result<()> {
         if let Some(connection) = &ctx.connection {
-            let chunked = session.req_header().headers.contains_key(header::TRANSFER_ENCODING);
-            connection.head_is_read(session.as_http1().map_or(0, |_| session.to_h1_raw().len()), chunked);
+            connection.head_is_read(RequestBody::of(session.req_header()));
         }
         if session.req_header().version == Version::HTTP_2 {
             answer_head::trim_request(session.req_header_mut())?;
@@ -297,6 +296,9 @@ impl ProxyHttp for Front {
         if response.status == StatusCode::SWITCHING_PROTOCOLS {
             // From here on either side may be silent.
             ctx.abandon_timer = None;
+            if let Some(connection) = &ctx.connection {
+                connection.is_upgraded();
+            }
             session.set_read_timeout(Some(LONG_LIVED));
         }
         answer_head::trim_response(response)?;

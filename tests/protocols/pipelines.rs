@@ -1,6 +1,8 @@
 //! Requests that are sent before the ones before them are answered: in order, whatever they say.
 
 use super::*;
+use crate::support::gate::Gate;
+use crate::support::{Answer, eventually};
 
 /// Sends all of it at once; the answers are the methods and targets, in this order.
 async fn pipelines(requests: &[Vec<u8>], answers: &[String]) {
@@ -55,4 +57,39 @@ async fn protocols_pipelined_by_the_fifty() {
         (0..50).map(|n| Ask::get(&format!("/{n}")).header("X-Padding", &"p".repeat(300)).bytes()).collect();
     let answers: Vec<String> = (0..50).map(|n| format!("GET /{n} 0")).collect();
     pipelines(&requests, &answers).await;
+}
+
+/// The next request comes while the site is still at the first one, whichever engine serves that.
+#[tokio::test]
+async fn protocols_pipelined_while_the_first_is_under_way() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let origin = Origin::start(move |r: &Request| match r.target.as_str() {
+        "/slow" => {
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{}", r.body.len());
+            Answer::from(vec![Step::Wait(held.clone()), Step::Write(answer.into_bytes()), Step::KeepAlive])
+        }
+        _ => Reply::json(format!("{} {}", r.target, r.body.len())).into(),
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    for (what, first) in [
+        ("plain", Ask::get("/slow")),
+        ("by the library", Ask::get("/slow").header("Keep-Alive", "timeout=9")),
+        ("with a body", Ask::post("/slow", "hello")),
+        ("an upgrade that is not made", Ask::get("/slow").header("Connection", "Upgrade").header("Upgrade", "x")),
+    ] {
+        let mut conn = desk.conn().await;
+        let before = origin.requests().len();
+        conn.send(first.bytes()).await;
+        eventually("the site has it", SOON, async || origin.requests().len() > before).await;
+        conn.send([Ask::post("/next", "abc").bytes(), Ask::get("/last").bytes()].concat()).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        gate.open();
+        let size = first.body.as_ref().map_or(0, Vec::len);
+        assert_eq!(conn.response("GET").await.text(), size.to_string(), "{what}");
+        assert_eq!(conn.response("POST").await.text(), "/next 3", "{what}");
+        assert_eq!(conn.response("GET").await.text(), "/last 0", "{what}");
+        gate.close();
+    }
 }

@@ -21,7 +21,13 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use super::{frames_in::FramesIn, gate::Due, info::ConnInfo, linger, portion::Portion};
+use super::{
+    frames_in::FramesIn,
+    gate::Due,
+    info::ConnInfo,
+    linger,
+    portion::{Portion, RequestBody},
+};
 use crate::socket;
 
 /// What is read at once when a request begins; most heads fit.
@@ -54,8 +60,6 @@ pub struct Conn {
     frames_in: Option<Box<FramesIn>>,
     /// A frame was written since the last flush that another flush comes after, in the same turn.
     pub(super) amid: bool,
-    /// Bytes read since the current request began.
-    pub(super) taken: usize,
     pub(super) head_due: Option<Due>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
 }
@@ -79,7 +83,6 @@ impl Conn {
             framed: false,
             frames_in: None,
             amid: false,
-            taken: 0,
             head_due: None,
             timer: None,
         }
@@ -107,7 +110,6 @@ impl Conn {
         self.info.begin_head();
         self.head_due = Some(due);
         self.portion = Portion::head();
-        self.taken = 0;
         self.timer = None;
     }
 
@@ -116,11 +118,6 @@ impl Conn {
     pub(super) fn begin_frames(&mut self) {
         self.framed = true;
         self.frames_in = Some(Box::new(FramesIn::new()));
-    }
-
-    /// Whether anything but the request's head was read: a body, or the beginning of the next request.
-    pub(super) fn took_more_than_a_head(&self) -> bool {
-        self.taken != self.info.head_length()
     }
 
     /// Waits until something has been read, holding nothing but the socket: the buffer exists only while it is filled.
@@ -155,12 +152,11 @@ impl Conn {
     /// Takes the head of a request, `length` bytes, from what has been read ahead.
     pub fn take_head(&mut self, length: usize) {
         drop(self.take_body(length));
-        self.info.head_is_read(length, false);
+        self.info.head_is_read(RequestBody::Unbounded);
     }
 
     /// Takes the body that came with it.
     pub fn take_body(&mut self, length: usize) -> Bytes {
-        self.taken += length;
         let taken = self.ahead.split_to(length);
         self.let_go();
         taken
@@ -210,7 +206,7 @@ impl Conn {
         Ok(same)
     }
 
-    /// How many bytes of those that come next the reader gets now.
+    /// How many bytes of those that come next the reader gets now. If it is none of them, they are for the next request.
     pub(super) fn portion_of(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(frames) = &mut self.frames_in {
             return match frames.look(bytes, self.info.told_so_far().0) {
@@ -219,7 +215,7 @@ impl Conn {
             };
         }
         if self.info.has_head() {
-            self.portion.head_is_read(self.info.is_chunked());
+            self.portion.head_is_read(self.info.body());
         }
         self.portion.of(bytes).map_err(|why| {
             self.info.body_is_malformed();

@@ -13,6 +13,7 @@ use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
+use super::portion::RequestBody;
 use crate::{admin::metrics::Metrics, framing::digits};
 
 /// Every date in HTTP has this many bytes (RFC 9110 §5.6.7).
@@ -28,10 +29,8 @@ pub struct ConnInfo {
     metrics: Arc<Metrics>,
     /// The current request's head has been read; until then the head's deadline holds.
     head_read: AtomicBool,
-    /// Its length in bytes.
-    head_length: AtomicUsize,
-    /// A body in chunks follows it.
-    chunked: AtomicBool,
+    /// The body that follows it over HTTP/1.
+    body: Mutex<RequestBody>,
     /// What came of that body is not framed as HTTP has it.
     malformed: AtomicBool,
     /// The site's own Date, for as long as the head that carries it has not been written.
@@ -76,8 +75,7 @@ impl ConnInfo {
             address,
             metrics,
             head_read: AtomicBool::new(true),
-            head_length: AtomicUsize::new(0),
-            chunked: AtomicBool::new(false),
+            body: Mutex::new(RequestBody::Unbounded),
             malformed: AtomicBool::new(false),
             date: Mutex::new(None),
             date_kept: AtomicBool::new(false),
@@ -131,17 +129,20 @@ impl ConnInfo {
         self.abandoned.notified().await;
     }
 
-    /// The request's head is complete, with that many bytes: its deadline no longer holds. `chunked`: a body in chunks
-    /// follows over HTTP/1.
-    pub fn head_is_read(&self, length: usize, chunked: bool) {
-        self.head_length.store(length, Ordering::Relaxed);
-        self.chunked.store(chunked, Ordering::Relaxed);
+    /// The request's head is complete: its deadline no longer holds. Over HTTP/1 this body follows.
+    pub fn head_is_read(&self, body: RequestBody) {
+        *self.body.lock() = body;
         self.head_read.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the current request has a body in chunks.
-    pub(super) fn is_chunked(&self) -> bool {
-        self.chunked.load(Ordering::Relaxed)
+    /// The connection speaks another protocol from now on.
+    pub fn is_upgraded(&self) {
+        *self.body.lock() = RequestBody::Unbounded;
+    }
+
+    /// The current request's body, once its head is complete.
+    pub(super) fn body(&self) -> RequestBody {
+        *self.body.lock()
     }
 
     /// The current request's body is not framed as HTTP has it.
@@ -215,7 +216,7 @@ impl ConnInfo {
     /// A new request begins on this connection.
     pub(super) fn begin_head(&self) {
         drop(self.found_out());
-        for flag in [&self.head_read, &self.chunked, &self.malformed, &self.written, &self.date_kept] {
+        for flag in [&self.head_read, &self.malformed, &self.written, &self.date_kept] {
             flag.store(false, Ordering::Relaxed);
         }
     }
@@ -223,11 +224,6 @@ impl ConnInfo {
     /// Whether the current request's head is complete.
     pub(super) fn has_head(&self) -> bool {
         self.head_read.load(Ordering::Relaxed)
-    }
-
-    /// How long the last complete head was, in bytes.
-    pub(super) fn head_length(&self) -> usize {
-        self.head_length.load(Ordering::Relaxed)
     }
 
     /// The head's deadline has passed.

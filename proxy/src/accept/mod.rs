@@ -35,6 +35,7 @@ use gate::begun;
 pub use conn::Conn;
 pub use gate::{Due, Gate, Paused};
 pub use info::ConnInfo;
+pub use portion::RequestBody;
 pub use serve::{Shortcut, Shortened, Way};
 
 tokio::task_local! {

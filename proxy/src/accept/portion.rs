@@ -1,20 +1,46 @@
-//! How much of what a client sends over HTTP/1 the library gets at once: a head up to its end, and a body in chunks only as
-//! far as it is in order.
+//! How much of what a client sends over HTTP/1 the library gets: one request, and nothing of the next one.
 //!
-//! The library reads ahead as far as it can. Handed one head and not a byte more, it has nothing of a body before the body
-//! has been looked at.
+//! The library reads as far as it can. What it had read beyond the end of a request would be where nobody else can see it.
+//! So it gets a head up to its end, then that request's body, of chunks only as far as they are in order. The rest waits
+//! in the connection until the next request begins.
 
-use crate::framing::chunks::ChunkScan;
+use http::header;
+use pingora::http::RequestHeader;
+
+use crate::framing::{announced, chunks::ChunkScan};
+
+/// How a request's body ends, by its head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestBody {
+    Length(u64),
+    Chunked,
+    /// With the connection: another protocol is spoken on it by now.
+    Unbounded,
+}
+
+impl RequestBody {
+    /// The body that follows a head.
+    pub fn of(head: &RequestHeader) -> Self {
+        match head.headers.contains_key(header::TRANSFER_ENCODING) {
+            true => Self::Chunked,
+            false => Self::Length(announced(&head.headers).unwrap_or(0)),
+        }
+    }
+}
 
 /// What the bytes that come next are part of.
 #[derive(Debug)]
 pub(super) enum Portion {
     /// A head, with its last three bytes so far.
     Head(u32),
+    /// A body of which so many bytes are left.
+    Length(u64),
     /// A body in chunks.
     Chunks(ChunkScan),
     /// A body that was wrong, and why.
     Refused(&'static str),
+    /// The next request.
+    Next,
     /// What needs no look.
     Rest,
 }
@@ -25,19 +51,27 @@ impl Portion {
         Self::Head(0)
     }
 
-    /// The head is complete, and a body in chunks follows it, or something else.
-    pub(super) fn head_is_read(&mut self, chunked: bool) {
+    /// The head is complete, and this body follows it. Call it again when the connection was upgraded.
+    pub(super) fn head_is_read(&mut self, body: RequestBody) {
+        if let (Self::Length(_) | Self::Next, RequestBody::Unbounded) = (&*self, body) {
+            *self = Self::Rest;
+        }
         if let Self::Head(last) = *self {
-            *self = match chunked {
-                false => Self::Rest,
-                true if ends_head(last) => Self::Chunks(ChunkScan::default()),
+            *self = match body {
+                RequestBody::Chunked if ends_head(last) => Self::Chunks(ChunkScan::default()),
                 // More than the head was handed on: nobody has looked at that.
-                true => Self::Refused("a body that began unseen"),
+                RequestBody::Chunked => Self::Refused("a body that began unseen"),
+                RequestBody::Length(length) if ends_head(last) => Self::of_length(length),
+                RequestBody::Length(_) | RequestBody::Unbounded => Self::Rest,
             };
         }
     }
 
-    /// How many of these bytes may be handed on: one at least, if there is one.
+    fn of_length(length: u64) -> Self {
+        if length == 0 { Self::Next } else { Self::Length(length) }
+    }
+
+    /// How many of these bytes may be handed on. If there is one and it is none of them, they are for the next request.
     ///
     /// # Errors
     ///
@@ -45,6 +79,12 @@ impl Portion {
     pub(super) fn of(&mut self, bytes: &[u8]) -> Result<usize, &'static str> {
         match self {
             Self::Rest => Ok(bytes.len()),
+            Self::Next => Ok(0),
+            Self::Length(left) => {
+                let here = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                *self = Self::of_length(*left - here as u64);
+                Ok(here)
+            }
             Self::Refused(why) => Err(why),
             Self::Head(last) => {
                 let end = bytes.iter().position(|byte| {
@@ -56,7 +96,7 @@ impl Portion {
             Self::Chunks(scan) => {
                 let seen = scan.scan(bytes);
                 match seen {
-                    Ok(_) if scan.is_done() => *self = Self::Rest,
+                    Ok(_) if scan.is_done() => *self = Self::Next,
                     Ok(_) => {}
                     Err(why) => *self = Self::Refused(why),
                 }
@@ -78,16 +118,19 @@ fn ends_head(last: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// The lengths of the portions in which bytes are handed on that come `step` by `step`.
-    fn portions(wire: &[u8], step: usize, chunked: bool) -> Result<Vec<usize>, &'static str> {
+    /// The lengths of the portions in which bytes are handed on that come `step` by `step`, until the next request.
+    fn portions(wire: &[u8], step: usize, body: RequestBody) -> Result<Vec<usize>, &'static str> {
         let (mut portion, mut lengths) = (Portion::head(), Vec::new());
         for mut piece in wire.chunks(step) {
             while !piece.is_empty() {
                 let length = portion.of(piece)?;
+                if length == 0 {
+                    return Ok(lengths);
+                }
                 piece = &piece[length..];
                 lengths.push(length);
                 if matches!(portion, Portion::Head(last) if ends_head(last)) {
-                    portion.head_is_read(chunked);
+                    portion.head_is_read(body);
                 }
             }
         }
@@ -100,15 +143,54 @@ mod tests {
         {
             let wire = format!("{head}rest\r\n\r\nof it");
             for step in 1..wire.len() {
-                let lengths = portions(wire.as_bytes(), step, false).unwrap();
+                let lengths = portions(wire.as_bytes(), step, RequestBody::Unbounded).unwrap();
                 let ends = lengths.iter().scan(0, |so_far, length| {
                     *so_far += length;
                     Some(*so_far)
                 });
                 assert!(ends.into_iter().any(|end| end == head.len()), "{head:?} by {step}: {lengths:?}");
             }
-            assert_eq!(portions(wire.as_bytes(), 999, false).unwrap(), [head.len(), wire.len() - head.len()]);
+            let lengths = portions(wire.as_bytes(), 999, RequestBody::Unbounded).unwrap();
+            assert_eq!(lengths, [head.len(), wire.len() - head.len()]);
         }
+    }
+
+    #[test]
+    fn a_request_ends_where_its_body_does() {
+        let (head, next) = ("POST / HTTP/1.1\r\nA: b\r\n\r\n", "GET / HTTP/1.1\r\n\r\n");
+        for body in ["", "x", "0123456789", "\r\n\r\n"] {
+            let wire = format!("{head}{body}{next}");
+            for step in 1..=wire.len() {
+                let lengths = portions(wire.as_bytes(), step, RequestBody::Length(body.len() as u64)).unwrap();
+                assert_eq!(lengths.iter().sum::<usize>(), head.len() + body.len(), "{body:?} by {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_is_framed_by_its_head() {
+        let framed = |lines: &[(&'static str, &str)]| {
+            let mut head = RequestHeader::build("POST", b"/", None).unwrap();
+            for (name, value) in lines {
+                head.append_header(*name, *value).unwrap();
+            }
+            RequestBody::of(&head)
+        };
+        assert_eq!(framed(&[]), RequestBody::Length(0));
+        assert_eq!(framed(&[("content-length", "5")]), RequestBody::Length(5));
+        assert_eq!(framed(&[("transfer-encoding", "chunked")]), RequestBody::Chunked);
+        assert_eq!(framed(&[("transfer-encoding", "chunked"), ("content-length", "5")]), RequestBody::Chunked);
+    }
+
+    #[test]
+    fn what_comes_after_an_upgrade_is_no_request() {
+        let mut portion = Portion::head();
+        let head = b"GET /chat HTTP/1.1\r\nUpgrade: websocket\r\n\r\n";
+        assert_eq!(portion.of(head), Ok(head.len()));
+        portion.head_is_read(RequestBody::Length(0));
+        assert_eq!(portion.of(b"frames"), Ok(0));
+        portion.head_is_read(RequestBody::Unbounded);
+        assert_eq!(portion.of(b"frames"), Ok(6));
     }
 
     #[test]
@@ -116,9 +198,10 @@ mod tests {
         let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
         let next = "GET / HTTP/1.1\r\n\r\n";
         let good = format!("{head}2\r\nok\r\n0\r\n\r\n{next}");
-        assert_eq!(portions(good.as_bytes(), 999, true).unwrap(), [head.len(), 12, next.len()]);
+        assert_eq!(portions(good.as_bytes(), 999, RequestBody::Chunked).unwrap(), [head.len(), 12]);
         for step in 1..50 {
-            assert!(portions(format!("{head}\r\n\r\n{next}").as_bytes(), step, true).is_err(), "{step}");
+            let wire = format!("{head}\r\n\r\n{next}");
+            assert!(portions(wire.as_bytes(), step, RequestBody::Chunked).is_err(), "{step}");
         }
         let mut refused = Portion::Refused("why");
         assert_eq!((refused.of(b"x"), refused.of(b"x")), (Err("why"), Err("why")));
@@ -128,7 +211,7 @@ mod tests {
     fn chunks_that_began_unseen_are_refused() {
         let mut portion = Portion::head();
         assert_eq!(portion.of(b"POST / HTTP/1.1\r\n"), Ok(17));
-        portion.head_is_read(true);
+        portion.head_is_read(RequestBody::Chunked);
         assert!(portion.of(b"0\r\n\r\n").is_err());
     }
 }

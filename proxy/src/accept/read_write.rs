@@ -59,23 +59,28 @@ impl AsyncRead for Conn {
         if !self.ahead.is_empty() {
             let here = self.ahead.slice(..self.ahead.len().min(buf.remaining()));
             let n = self.portion_of(&here)?;
-            buf.put_slice(&here[..n]);
-            self.ahead.advance(n);
-            self.let_go();
-            self.taken += n;
-            return Poll::Ready(Ok(()));
-        }
-        let before = buf.filled().len();
-        if let Poll::Ready(read) = self.poll_socket_read(cx, buf) {
-            read?;
-            let n = self.portion_of(&buf.filled()[before..])?;
-            if before + n < buf.filled().len() {
-                self.ahead = Bytes::copy_from_slice(&buf.filled()[before + n..]);
-                buf.set_filled(before + n);
+            if n > 0 || here.is_empty() {
+                buf.put_slice(&here[..n]);
+                self.ahead.advance(n);
+                self.let_go();
+                return Poll::Ready(Ok(()));
             }
-            self.taken += n;
-            return Poll::Ready(Ok(()));
+        } else {
+            let before = buf.filled().len();
+            if let Poll::Ready(read) = self.poll_socket_read(cx, buf) {
+                read?;
+                let read = buf.filled().len() - before;
+                let n = self.portion_of(&buf.filled()[before..])?;
+                if n < read {
+                    self.ahead = Bytes::copy_from_slice(&buf.filled()[before + n..]);
+                    buf.set_filled(before + n);
+                }
+                if n > 0 || read == 0 {
+                    return Poll::Ready(Ok(()));
+                }
+            }
         }
+        // The socket has nothing more, or only of the next request: that one is not read before this one is over.
         // Whoever waits for the client, or for the site beside it, has no more to say for now.
         if let (false, Poll::Ready(Err(e))) = (self.framed, self.poll_gathered(cx)) {
             return Poll::Ready(Err(e));

@@ -106,8 +106,6 @@ where
     let drain = gate.drain.clone();
     let mut settings: Option<HttpPersistentSettings> = None;
     let mut pipelined = false;
-    // The beginning of the next request is where only the library can see it.
-    let mut hidden = false;
     let mut alarm = Alarm::default();
     // When it was opened, or served last.
     let mut since = Instant::now();
@@ -118,22 +116,20 @@ where
         };
         let Some(due) = due else { return };
         conn.begin_head(due);
-        if !hidden {
-            // Boxed: an idle connection holds nothing of it.
-            match boxed(|| shortcut.serve(conn)).await {
-                Way::Library(left) => conn = left,
-                Way::Next(served, ended) => {
-                    (conn, since) = (served, ended);
-                    pipelined = !conn.ahead().is_empty();
-                    continue;
+        // Boxed: an idle connection holds nothing of it.
+        match boxed(|| shortcut.serve(conn)).await {
+            Way::Library(left) => conn = left,
+            Way::Next(served, ended) => {
+                (conn, since) = (served, ended);
+                pipelined = !conn.ahead().is_empty();
+                continue;
+            }
+            Way::Over(conn) => {
+                if let Some(mut conn) = conn {
+                    // Over TLS the client is told that nothing was cut off (RFC 8446 §6.1).
+                    let _ = timeout(FAREWELL, conn.shutdown()).await;
                 }
-                Way::Over(conn) => {
-                    if let Some(mut conn) = conn {
-                        // Over TLS the client is told that nothing was cut off (RFC 8446 §6.1).
-                        let _ = timeout(FAREWELL, conn.shutdown()).await;
-                    }
-                    return;
-                }
+                return;
             }
         }
         let info = conn.info().clone();
@@ -144,7 +140,6 @@ where
             None => {
                 let (_, idle_limit) = gate.limits();
                 session.set_keepalive(Some(idle_limit.as_secs().max(1)));
-                session.set_pipelining_enabled(true);
             }
         }
         let reused = tokio::select! {
@@ -162,15 +157,8 @@ where
         }
         let Some((stream, kept)) = reused.map(|r| r.consume()) else { return };
         let Ok(same) = stream.into_any().downcast::<Conn>() else { return };
-        // What was hidden before counts in the head's length, so that alone says nothing.
-        hidden = (hidden || same.took_more_than_a_head()) && kept.as_ref().is_some_and(holds_next_request);
-        pipelined = hidden || !same.ahead().is_empty();
+        // The library was handed nothing of the next request.
+        pipelined = !same.ahead().is_empty();
         (conn, settings, since) = (same, kept, Instant::now());
     }
-}
-
-/// Whether the beginning of the next request was read with the last one. The library keeps it to itself, but for its
-/// debug form; looked at only when more than a head was read.
-fn holds_next_request(settings: &HttpPersistentSettings) -> bool {
-    format!("{settings:?}").contains("pipelined_prefix: Some(")
 }

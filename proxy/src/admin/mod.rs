@@ -32,7 +32,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::{
-    accept,
+    accept::{self, RequestBody},
     live::{Live, apart},
     logs::Logs,
     outbound::Outbound,
@@ -62,8 +62,7 @@ type Answer = Response<Vec<u8>>;
 impl ServeHttp for Admin {
     async fn response(&self, session: &mut ServerSession) -> Answer {
         if let Some(connection) = accept::connection() {
-            let chunked = session.req_header().headers.contains_key(header::TRANSFER_ENCODING);
-            connection.head_is_read(session.to_h1_raw().len(), chunked);
+            connection.head_is_read(RequestBody::of(session.req_header()));
         }
         let request = session.req_header();
         let mut answer = match guard::check_browser(request, &self.live).and_then(|()| self.may_try(request)) {

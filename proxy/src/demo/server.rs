@@ -6,7 +6,7 @@ use http::{Request, Response};
 use pingora::{apps::http_app::ServeHttp, protocols::http::ServerSession};
 
 use super::Travel;
-use crate::accept;
+use crate::accept::{self, RequestBody};
 
 /// Bodies beyond this are cut; the site refuses what is half of that.
 const LONGEST: usize = 128 * 1024;
@@ -18,8 +18,7 @@ pub struct Server(pub Travel);
 impl ServeHttp for Server {
     async fn response(&self, session: &mut ServerSession) -> Response<Vec<u8>> {
         if let Some(connection) = accept::connection() {
-            let chunked = session.req_header().headers.contains_key(http::header::TRANSFER_ENCODING);
-            connection.head_is_read(session.to_h1_raw().len(), chunked);
+            connection.head_is_read(RequestBody::of(session.req_header()));
         }
         let mut body = BytesMut::new();
         while let Ok(Some(chunk)) = session.read_request_body().await {
