@@ -48,7 +48,7 @@ async fn agtp_wire_one_connection_answers_request_after_request() {
     for n in 0..3 {
         assert_answers(&mut conn, n).await;
     }
-    assert!(desk.stderr().contains(&format!("agtp on {}", desk.ports.agtp)), "{}", desk.stderr());
+    desk.says(&format!("agtp on {}", desk.ports.agtp)).await;
     eventually("the access lines", SOON, async || desk.access_log().len() == 3).await;
     let line = desk.access_log().pop().expect("an access line");
     assert_eq!(line["network.protocol.name"], "agtp");

@@ -304,5 +304,5 @@ async fn reload_says_what_it_cannot_follow_and_what_it_forgets() {
     assert_eq!(shown["listening"]["http"], serde_json::json!([desk.ports.http.to_string()]), "where it does listen");
     let home = desk.dir.join("kept");
     desk.swap(&setup.set("store", &format!("url = \"file:{}\"", home.display()))).await;
-    assert!(desk.stderr().contains("names another store"), "{}", desk.stderr());
+    desk.says("names another store").await;
 }
