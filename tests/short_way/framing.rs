@@ -11,9 +11,10 @@ use std::time::Duration;
 type Row = (&'static str, &'static str, u16, &'static [&'static str], &'static str);
 
 #[rustfmt::skip]
-const FRAMED: [Row; 11] = [
+const FRAMED: [Row; 12] = [
     ("chunks", "=HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, &["chunked"], "keep-alive"),
     ("chunks and a length", "=HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 9\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, &["chunked"], "keep-alive"),
+    ("a blank before the colon", "=HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", 200, &["chunked"], "keep-alive"),
     ("identity", "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nok", 200, &["chunked"], "keep-alive"),
     ("nothing in chunks", "=HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 204, &[], "keep-alive"),
     ("nothing with a length", "=HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", 204, &[], "keep-alive"),
@@ -99,6 +100,37 @@ async fn short_way_keeps_no_connection_whose_answer_was_framed_twice() {
         assert_eq!((told.text().as_str(), told.framing), ("{\"own\":1}", Framing::Chunked(vec![9])));
     }
     assert_eq!(origin.connections() - before, 3);
+}
+
+/// The library takes a line without a size for the last chunk, and cannot be told otherwise. What follows is then no answer
+/// to anybody.
+#[tokio::test]
+async fn short_way_gives_nobody_the_rest_of_another_answer() {
+    const REST: [&str; 3] = ["\r\n\r\n", "\r\n6\r\nstolen\r\n0\r\n\r\n", ";x\r\n\r\n"];
+    let origin = Origin::start(|request: &Request| {
+        let begun = "=HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n";
+        let next = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen";
+        match request.target.trim_matches('/').parse::<usize>().ok().and_then(|row| REST.get(row)) {
+            Some(rest) => script(&format!("{begun}{rest}{next}")),
+            None => script("=HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nmine"),
+        }
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    for (row, rest) in REST.iter().enumerate() {
+        for long in [false, true] {
+            let ask = |ask: Ask| if long { by_the_long_way(ask, Via::H1) } else { ask };
+            for _ in 0..5 {
+                let mut conn = desk.conn().await;
+                conn.send(ask(Ask::get(&format!("/{row}"))).bytes()).await;
+                // Broken off, or complete without the rest.
+                let told = conn.try_response("GET", SOON).await.map(|told| told.text()).unwrap_or_default();
+                assert!(!told.contains("stolen"), "{rest:?}, the long way: {long}: {told}");
+                let next = desk.ask(Via::H1, ask(Ask::get("/mine"))).await;
+                assert_eq!((next.status, next.text().as_str()), (200, "mine"), "{rest:?}, the long way: {long}");
+            }
+        }
+    }
 }
 
 /// Calls read an answer by the same decision, whichever client carries them.
