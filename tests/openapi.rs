@@ -3,7 +3,7 @@
 
 use crate::support::calls::{FULL, declare, query, site, upstream_calls};
 use crate::support::desk::run_to_end;
-use crate::support::rpc::{before, origin, travel};
+use crate::support::rpc::{before, call, message, origin, post, result, travel};
 use crate::support::{Ask, Dir, Response, Via};
 use serde_json::{Value, json};
 
@@ -260,5 +260,71 @@ async fn openapi_a_confirmation_can_be_given_whatever_inputs_are_called() {
         let done = desk.call(ask.bearer(FULL)).await;
         assert_eq!(done.json()["status"], "success", "{id}: {}", done.text());
         assert_eq!(upstream_calls(&origin).len(), before + 1, "{id}");
+    }
+}
+
+/// Members of a question, each with a value that is refused.
+fn beyond_bounds() -> Vec<Value> {
+    let long = |most: usize| "x".repeat(most + 1);
+    let around = |name: &str, value: Value| json!({ "context": { name: value } });
+    vec![
+        json!({ "query": "" }),
+        json!({ "query": " \n" }),
+        json!({ "query": long(4096) }),
+        json!({ "session_id": "" }),
+        json!({ "session_id": long(128) }),
+        json!({ "clarification": long(1024) }),
+        json!({ "confirmation": long(1024) }),
+        around("requesting_agent", long(128).into()),
+        around("user_intent", long(256).into()),
+        around("locale", long(64).into()),
+        around("callback_url", "".into()),
+        around("callback_url", long(2048).into()),
+        around("idempotency_key", "".into()),
+        around("idempotency_key", long(255).into()),
+        around("max_tokens", 0.into()),
+        around("accept_types", vec!["text/answer"; 65].into()),
+    ]
+}
+
+#[tokio::test]
+async fn openapi_and_mcp_publish_the_bounds_of_what_is_said() {
+    let (_origin, desk) = travel().await;
+    let validator = |schema: &Value| jsonschema::validator_for(schema).unwrap_or_else(|e| panic!("{e}: {schema}"));
+    let document = desk.get("/openapi.json").await.json();
+    let at = "/paths/~1capabilities~1holds_now/post/requestBody/content/application~1json/schema";
+    let in_openapi = validator(document.pointer(at).expect("a schema"));
+    let tools = desk.result(&message("tools/list", json!({}))).await;
+    let tool = |name: &str| {
+        let tools = tools["tools"].as_array().expect("tools").clone();
+        tools.into_iter().find(|tool| tool["name"] == name).unwrap_or_else(|| panic!("no {name}"))["inputSchema"]
+            .clone()
+    };
+    let in_mcp = validator(&tool("holds_now"));
+    let whole = |part: &Value| {
+        let mut body = json!({ "query": "hold it", "fare_id": "f1" });
+        body.as_object_mut().expect("an object").extend(part.as_object().cloned().unwrap_or_default());
+        body
+    };
+    assert!(in_openapi.is_valid(&whole(&json!({}))) && in_mcp.is_valid(&whole(&json!({}))));
+    for part in beyond_bounds() {
+        let body = whole(&part);
+        assert!(!in_openapi.is_valid(&body), "published as fine: {part}");
+        let response = desk.ask(Via::H1, operate("/capabilities/holds_now", &body).bearer(FULL)).await;
+        assert_eq!(response.status, 400, "{part}: {}", response.text());
+        if part.get("context").is_none() {
+            assert!(!in_mcp.is_valid(&body), "published as fine: {part}");
+            let called = desk.rpc(post(call("holds_now", body).to_string()).bearer(FULL)).await;
+            assert_eq!(result(&called)["isError"], true, "{part}: {}", called.text());
+        }
+    }
+    // A key that is an argument, and the schema of a question without inputs in the manifest.
+    let asked = tool("holds_asked");
+    assert_eq!(asked["properties"]["idempotency_key"]["minLength"], 1, "{asked}");
+    let manifest = desk.get("/.well-known/agent.json").await.json();
+    let broken = manifest["capabilities"].as_array().expect("capabilities").iter().find(|c| c["name"] == "broken");
+    let in_manifest = validator(&broken.expect("broken")["input_schema"]);
+    for (query, fits) in [("", false), (" ", false), ("x", true)] {
+        assert_eq!(in_manifest.is_valid(&json!({ "query": query })), fits, "{query:?}: {manifest}");
     }
 }

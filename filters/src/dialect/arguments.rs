@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::ahp::listed::{BESIDE, Listed};
+use super::ahp::{
+    listed::{BESIDE, Listed},
+    question,
+};
 
 /// What a question has beside inputs.
 const ASKED: [(&str, &str); 4] = [
@@ -61,7 +64,7 @@ impl Function {
         let dropped = AROUND.into_iter().filter(|name| !parts.properties.contains_key(*name)).collect();
         let mut properties: Map<String, Value> = parts.properties.into_iter().collect();
         for (name, description) in ASKED.iter().filter(|(name, _)| !taken.contains(name)) {
-            properties.insert((*name).to_owned(), json!({ "type": "string", "description": description }));
+            properties.insert((*name).to_owned(), question::member(name, description));
         }
         // Without words it is called all the same, as long as its inputs are there; the protocol has it otherwise (§D.3,
         // §E.2). What the words hold need not be said twice.
@@ -99,7 +102,7 @@ impl Function {
     pub(super) fn take_key(&mut self, schema: &mut Value) {
         if let Some(properties) = schema["properties"].as_object_mut().filter(|all| !all.contains_key(KEY)) {
             let description = "Has to be there: of your choice, for this one act; a retry with it acts once.";
-            properties.insert(KEY.to_owned(), json!({ "type": "string", "description": description }));
+            properties.insert(KEY.to_owned(), question::member(KEY, description));
             self.takes_key = true;
         }
     }

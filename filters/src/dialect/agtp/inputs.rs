@@ -54,7 +54,7 @@ pub(super) fn input_schema(capability: &Capability, path: &Template) -> Value {
     };
     let (mut properties, patterns) = (gathered("properties"), gathered("patternProperties"));
     for name in path.names() {
-        properties.entry(name.to_owned()).or_insert_with(|| json!({ "type": "string" }));
+        properties.entry(name.to_owned()).or_insert_with(|| json!({ "type": "string", "minLength": 1 }));
     }
     schema.insert("$schema".into(), SCHEMA.into());
     schema.insert("type".into(), "object".into());

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use super::question;
 use crate::{
     desk::Authority,
     site::{Capability, Declaration, Settings},
@@ -161,7 +162,7 @@ impl Listed {
 
 /// The plainest input: a question in words.
 pub(super) static A_QUESTION: LazyLock<Value> = LazyLock::new(
-    || json!({ "type": "object", "required": ["query"], "properties": { "query": { "type": "string" } } }),
+    || json!({ "type": "object", "required": ["query"], "properties": { "query": question::member("query", "") } }),
 );
 
 /// The plainest output.

@@ -9,7 +9,7 @@ mod inputs;
 mod later;
 pub(crate) mod listed;
 mod manifest;
-mod question;
+pub(crate) mod question;
 mod rates;
 mod said;
 mod session;
@@ -23,7 +23,7 @@ pub(crate) use converse::{Converse, pattern};
 pub(crate) use endpoint::{body, served};
 pub(crate) use later::delivery;
 pub(crate) use listed::is_type;
-pub(crate) use question::{Question, TOKENS};
+pub(crate) use question::Question;
 pub(crate) use said::Said;
 
 use http::Method;

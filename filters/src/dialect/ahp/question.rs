@@ -1,10 +1,10 @@
 //! What is asked (AHP §6.1), read strictly: a field that is there has the type it should have.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::said::Said;
 
-/// Bounds of the published schema: characters, and tokens.
+// Bounds of the published schema: characters, and tokens.
 const QUERY: usize = 4096;
 const CLARIFICATION: usize = 1024;
 const SESSION: usize = 128;
@@ -13,9 +13,41 @@ const INTENT: usize = 256;
 const URL: usize = 2048;
 const LOCALE: usize = 64;
 const KEY: usize = 255;
-pub(crate) const TOKENS: u64 = 32_768;
+const TOKENS: u64 = 32_768;
 /// Types that somebody takes.
 const TYPES: usize = 64;
+
+/// The schema of a member of a question, as [`Question::read`] takes it; to be published.
+pub(crate) fn member(name: &str, description: &str) -> Value {
+    let mut schema = match name {
+        // Spaces alone say nothing.
+        "query" => json!({ "type": "string", "minLength": 1, "maxLength": QUERY, "pattern": "\\S" }),
+        "session_id" => json!({ "type": "string", "minLength": 1, "maxLength": SESSION }),
+        "clarification" | "confirmation" => json!({ "type": "string", "maxLength": CLARIFICATION }),
+        "idempotency_key" => json!({ "type": "string", "minLength": 1, "maxLength": KEY }),
+        _ => json!({ "type": "string" }),
+    };
+    if !description.is_empty() {
+        schema["description"] = description.into();
+    }
+    schema
+}
+
+/// The schema of `context`, as [`Context::read`] takes it; to be published.
+pub(crate) fn context() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "requesting_agent": { "type": "string", "maxLength": AGENT },
+            "user_intent": { "type": "string", "maxLength": INTENT },
+            "max_tokens": { "type": "integer", "minimum": 1, "maximum": TOKENS },
+            "accept_types": { "type": "array", "maxItems": TYPES, "items": { "type": "string" } },
+            "callback_url": { "type": "string", "format": "uri", "minLength": 1, "maxLength": URL },
+            "locale": { "type": "string", "maxLength": LOCALE },
+            "idempotency_key": member("idempotency_key", "Of your choice: a retry with it acts once."),
+        },
+    })
+}
 
 /// A question, in whatever dialect it came.
 #[derive(Debug, Clone, Default)]
@@ -152,7 +184,6 @@ fn is_version(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn read(body: Value) -> Result<Question, String> {
         let Value::Object(body) = body else { panic!() };

@@ -6,8 +6,9 @@ use super::{
     super::{
         Occupied,
         ahp::{
-            self, TOKENS,
+            self,
             listed::{ActionType, Listed},
+            question,
         },
         arguments::Function,
     },
@@ -105,7 +106,7 @@ fn operation(
         "summary": clip(&listed.description, LONGEST),
         "description": format!("{}{more}", clip(&listed.description, room)),
         "x-openai-isConsequential": listed.is_action,
-        "requestBody": { "required": true, "content": { "application/json": { "schema": body(function, schema) } } },
+        "requestBody": { "required": true, "content": { "application/json": { "schema": body(listed, function, schema) } } },
         "responses": responses(capability),
     });
     if let Some(scheme) = security {
@@ -115,21 +116,14 @@ fn operation(
 }
 
 /// The arguments, and what may be said around them (AHP §6.1).
-fn body(function: &Function, schema: &Value) -> Value {
+fn body(listed: &Listed, function: &Function, schema: &Value) -> Value {
     let mut schema = schema.clone();
     if !function.has_context() {
-        schema["properties"]["context"] = json!({
-            "type": "object",
-            "properties": {
-                "requesting_agent": { "type": "string" },
-                "user_intent": { "type": "string" },
-                "max_tokens": { "type": "integer", "minimum": 1, "maximum": TOKENS },
-                "accept_types": { "type": "array", "items": { "type": "string" } },
-                "callback_url": { "type": "string" },
-                "locale": { "type": "string" },
-                "idempotency_key": { "type": "string", "minLength": 1, "description": "Of your choice: a retry with it acts once." },
-            },
-        });
+        schema["properties"]["context"] = question::context();
+        // Of other types alone there is no answer, unless words may stand for them.
+        if !listed.accept_fallback {
+            schema["properties"]["context"]["properties"]["accept_types"]["items"]["enum"] = function.types();
+        }
     }
     schema
 }
@@ -171,7 +165,8 @@ fn poll(security: Option<Value>) -> Value {
         // No capability can have this name.
         "operationId": "pollStatus",
         "summary": "Asks for an answer that takes a while.",
-        "parameters": [{ "name": "session_id", "in": "path", "required": true, "schema": { "type": "string" } }],
+        "parameters": [{ "name": "session_id", "in": "path", "required": true,
+            "schema": question::member("session_id", "") }],
         "responses": responses(None),
     });
     if let Some(security) = security {
