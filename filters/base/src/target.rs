@@ -115,8 +115,19 @@ fn segment(text: &str) -> Result<(), String> {
 pub fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Number(_) | Value::Bool(_) => Some(plain(value)),
         _ => None,
+    }
+}
+
+/// A value as JSON, a whole number without a fraction: to JSON Schema `1.0` is an integer, to a site that reads the text
+/// "1.0" it is none.
+fn plain(value: &Value) -> String {
+    /// Whole numbers below it are exact as fractions too.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0 && number.abs() < EXACT) {
+        Some(number) => (number as i64).to_string(),
+        None => value.to_string(),
     }
 }
 
@@ -152,7 +163,7 @@ pub fn write_pairs<'v>(out: &mut String, members: impl IntoIterator<Item = (&'v 
         for value in each {
             match value {
                 Value::String(text) => pair(name, text),
-                other => pair(name, &other.to_string()),
+                other => pair(name, &plain(other)),
             }
         }
     }
@@ -188,6 +199,9 @@ mod tests {
             assert!(fill("/{x}", &json!({ "x": value })).is_err(), "{value:?}");
         }
         assert_eq!(fill("https://pay.example/v1/{n}", &input).unwrap(), "https://pay.example/v1/7");
+        let whole = json!({ "n": 7.0, "m": -2e3, "f": 7.5, "large": 1e300 });
+        assert_eq!(fill("/{n}/{m}?f={f}&l={large}", &whole).unwrap(), "/7/-2000?f=7.5&l=1e%2B300");
+        assert_eq!(pairs([("n", &json!([1.0, 0.5])), ("o", &json!({ "x": 1.0 }))]), "n=1&n=0.5&o=%7B%22x%22%3A1.0%7D");
         assert_eq!(fill("/q?a={missing}", &input).unwrap(), "/q?a=");
     }
 
