@@ -128,3 +128,21 @@ async fn mcp_refuses_headers_that_do_not_say_what_the_body_says() {
     error(&desk.rpc(coded.header("Mcp-Name", "=?base64?aHR0cHM6Ly9zaXRlLnRlc3Qvw6Q=?=")).await, 400, -32602);
     assert!(upstream_calls(&origin).is_empty(), "nothing of it was carried out");
 }
+
+#[tokio::test]
+async fn mcp_names_the_draft_that_a_schema_is_written_in() {
+    let origin = origin().await;
+    let draft = "http://json-schema.org/draft-07/schema#";
+    let pair = format!(
+        "\ninput_schema = {{ \"$schema\" = \"{draft}\", type = \"object\", properties = {{ pair = {{ type = \"array\", items = [{{ type = \"string\" }}, {{ type = \"integer\" }}] }} }} }}\nupstream = {{ method = \"GET\", path = \"/api/flights\" }}"
+    );
+    let desk = site(&origin, &query("old.draft", &pair)).start().await;
+    let tools = desk.result(&message("tools/list", json!({}))).await;
+    let schema = |name: &str| {
+        let tools = tools["tools"].as_array().expect("tools");
+        tools.iter().find(|t| t["name"] == name).map(|t| t["inputSchema"].clone()).expect("a tool")
+    };
+    // A tuple of draft-07 means something else, or nothing, in 2020-12.
+    assert_eq!(schema("old_draft")["$schema"], draft, "{tools}");
+    assert!(schema("content_search").get("$schema").is_none(), "{tools}");
+}

@@ -89,7 +89,11 @@ pub(super) fn no_page() -> Problem {
     Problem::new(INVALID_PARAMS, "There is no such page; begin again without a cursor.".into())
 }
 
-fn tool(listed: &Listed, declaration: &Declaration, schema: Value) -> Value {
+fn tool(listed: &Listed, declaration: &Declaration, mut schema: Value) -> Value {
+    // Without it a client reads the schema as 2020-12, whatever draft it was written in.
+    if let Some(draft) = listed.input_schema.as_ref().and_then(|own| own.get("$schema")).filter(|d| d.is_string()) {
+        schema["$schema"] = draft.clone();
+    }
     let mut tool = json!({
         "name": listed.name,
         "description": listed.description,
