@@ -1,7 +1,8 @@
 //! Promise: clients that others wrote list, call and read here, whichever generation of the protocol they speak.
 //!
-//! The Rust SDK's client runs here. The Python SDK's, the inspector's command line and a validator of OpenAPI documents
-//! are packages of other registries: `make clients` gets them into target/ and runs them against the demo.
+//! The Rust SDK's client runs here. The Python and TypeScript SDKs', fastmcp's, the inspector's command line, the official
+//! conformance suite, Schemathesis and a validator of OpenAPI documents are packages of other registries: `make clients`
+//! gets them into target/ and runs them.
 
 use crate::support::calls::FULL;
 use crate::support::rpc::travel;
