@@ -20,11 +20,9 @@ class Faults:
             **self.store.faults(self.chance, self.tell)}
         names = [name for name in every if not self.options.faults or name in self.options.faults.split(",")]
         going = []
-        # Of these one at a time: what Sentinel keeps bears the loss of one server, and not of two.
-        alone = {"killed", "paused", "split"}
         while not self.is_over:
             await asyncio.sleep(self.chance.uniform(1, 2))
-            possible = [name for name in names if not (self.store.is_failing_over and name in alone)]
+            possible = [name for name in names if not (self.store.is_failing_over and name in self.store.alone)]
             if not possible:
                 continue
             name = self.chance.choice(possible)

@@ -11,7 +11,7 @@ from promise_store import Server, Way, end, port, server, tell
 
 NAME = "shop"
 # How long a server must not have answered before a Sentinel takes it for down.
-DOWN_AFTER = 1.0
+DOWN_AFTER = 1.5
 CONFIG = """
 port {port}
 bind 127.0.0.1
@@ -67,6 +67,8 @@ class Sentinel:
             said = await tell(self.port, "SENTINEL", "MASTER", NAME)
         except (OSError, EOFError, asyncio.TimeoutError):
             return None
+        if not isinstance(said, list):
+            return None
         known = dict(zip(said[::2], said[1::2]))
         return int(known["num-slaves"]), int(known["num-other-sentinels"])
 
@@ -83,7 +85,9 @@ class SentinelStore:
     # Stopped for longer than this, it is replaced.
     moment = 0.8 * DOWN_AFTER
 
-    def __init__(self, kind, folder, ways):
+    def __init__(self, kind, folder, ways, wait):
+        # How many servers may be lost at a time.
+        self.bears = 1 if wait is None else wait
         kind = "valkey" if kind.startswith("valkey") else "redis"
         self.folder, self.failovers, self.is_failing_over = folder, 0, False
         self.nodes = [Node(kind, folder, number) for number in range(3)]
@@ -146,6 +150,11 @@ class SentinelStore:
             way.cut()
 
     # What can go wrong with this kind of store alone.
+
+    # Of these one at a time, as it bears the loss of one server.
+    @property
+    def alone(self):
+        return {"killed", "paused", "split", *(() if self.bears > 1 else ("frozen",))}
 
     def faults(self, chance, tell_of):
         self.chance, self.tell_of = chance, tell_of
@@ -215,12 +224,19 @@ class SentinelStore:
         Gate.delays[node.address] = AWAY[self.nodes.index(node)]
 
     async def frozen(self):
-        """A replica is stopped for a while."""
+        """A replica is stopped for a while. Not while another takes the place of the primary, unless both replicas are waited for:
+        it may be the only one that has what was promised last."""
+        if self.bears < 2:
+            self.is_failing_over = True
         node, seconds = self.chance.choice([node for node in self.nodes if node is not self.node]), self.chance.uniform(0.3, 3)
         self.tell_of(f"{node.name} is stopped for {seconds:.3f} s")
         node.server.signal(signal.SIGSTOP)
         await asyncio.sleep(seconds)
         node.server.signal(signal.SIGCONT)
+        if self.bears < 2:
+            # Until it has heard what it has missed.
+            await asyncio.sleep(1.5)
+            await self.over()
 
     def end(self):
         if hasattr(self, "follows"):

@@ -184,10 +184,10 @@ class Store:
 
     # How long it is stopped at most.
     moment = 2
-    # A fault that only one at a time of its kind may be.
-    is_failing_over = False
+    # Faults of which one at a time may be, and whether there is one.
+    alone, is_failing_over = (), False
 
-    def __init__(self, kind, folder, ways):
+    def __init__(self, kind, folder, ways, _wait):
         self.folder, self.failovers = folder, 0
         self.primary = Server(kind, folder / "0")
         self.ways = [Way(self.primary.port) for _ in range(ways)]
