@@ -5,6 +5,7 @@ use crate::support::redis::{Redis, connected};
 use crate::support::shop::{ADA, assert_fault, carried_out, desk_before, holding, is_replay, item, open, order, token};
 use crate::support::store_proxy::StoreProxy;
 use crate::support::{Ask, Desk, Gate, Origin, SOON, Setup, Via, eventually};
+use std::time::Duration;
 
 fn with_store(origin: &Origin, url: &str) -> Setup {
     desk_before(origin).set("store", &format!("url = \"{url}\""))
@@ -69,6 +70,26 @@ async fn store_lost_where_a_call_begins_leaves_its_key_and_its_confirmation_as_t
         bought.status != 503 && !bought.text().contains("idempotency_in_flight")
     })
     .await;
+    assert_eq!(bought.status, 201, "{}", bought.text());
+    assert_eq!(carried_out(&origin).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn store_lost_where_a_beginning_arrives_after_it_was_taken_back_leaves_no_trace_either() {
+    let (origin, redis) = (open().await, Redis::start().await);
+    let way = StoreProxy::before(redis.addr).await;
+    let desk = connected(&with_store(&origin, &way.url())).await;
+    let buy = || item("buy", "book").key("k-1").bearer(ADA);
+    let confirmed = buy().confirmed(&token(&desk.ask(Via::H1, buy()).await));
+    // The connection is cut, and what was sent on it is delivered while the next connection is in use already; soon enough
+    // for the store to do it.
+    way.deliver_late("\"begun\"", Duration::from_millis(120));
+    let refused = desk.ask(Via::H1, confirmed.clone()).await;
+    assert!(way.has_lost());
+    assert_fault(&refused, 503, "unavailable", "the connection was cut");
+    assert!(carried_out(&origin).is_empty());
+    settled(&desk).await;
+    let bought = desk.ask(Via::H1, confirmed).await;
     assert_eq!(bought.status, 201, "{}", bought.text());
     assert_eq!(carried_out(&origin).len(), 1);
 }

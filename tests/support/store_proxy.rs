@@ -1,34 +1,49 @@
-//! A way to a store that can lose answers: what a client sends arrives, and what comes back does not.
+//! A way to a store that can lose answers, and deliver what it was given after the client has gone.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 pub struct StoreProxy {
     pub addr: SocketAddr,
-    /// The answer to the next message that has this in it is lost, and with it the connection.
-    loses: Arc<Mutex<Option<String>>>,
-    asked: Arc<AtomicUsize>,
+    way: Arc<Way>,
     accepting: JoinHandle<()>,
+}
+
+struct Way {
+    store: SocketAddr,
+    /// What happens to the next message that has this text in it. The client's connection is lost in any case.
+    fault: Mutex<Option<(String, Fault)>>,
+    asked: AtomicUsize,
+}
+
+#[derive(Clone, Copy)]
+enum Fault {
+    /// The store gets it, and its answer is lost.
+    AnswerLost,
+    /// The store gets it after so long.
+    Late(Duration),
 }
 
 impl StoreProxy {
     pub async fn before(store: SocketAddr) -> StoreProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("its address");
-        let loses: Arc<Mutex<Option<String>>> = Arc::default();
-        let (wanted, asked) = (loses.clone(), Arc::<AtomicUsize>::default());
-        let count = asked.clone();
+        let way = Arc::new(Way { store, fault: Mutex::default(), asked: AtomicUsize::default() });
+        let all = way.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(passed_on(client, store, wanted.clone(), count.clone()));
+                let way = all.clone();
+                tokio::spawn(async move { way.pass_on(client).await });
             }
         });
-        StoreProxy { addr, loses, asked, accepting }
+        StoreProxy { addr, way, accepting }
     }
 
     pub fn url(&self) -> String {
@@ -37,15 +52,20 @@ impl StoreProxy {
 
     /// How often something was sent to the store, by whoever waits for an answer before it sends the next.
     pub fn asked(&self) -> usize {
-        self.asked.load(Ordering::Relaxed)
+        self.way.asked.load(Ordering::Relaxed)
     }
 
     pub fn lose_the_answer_to(&self, text: &str) {
-        *self.loses.lock().expect("the text") = Some(text.to_owned());
+        *self.way.fault.lock().expect("the fault") = Some((text.to_owned(), Fault::AnswerLost));
+    }
+
+    /// Closes the connection on which this text comes, and delivers it so much later.
+    pub fn deliver_late(&self, text: &str, later: Duration) {
+        *self.way.fault.lock().expect("the fault") = Some((text.to_owned(), Fault::Late(later)));
     }
 
     pub fn has_lost(&self) -> bool {
-        self.loses.lock().expect("the text").is_none()
+        self.way.fault.lock().expect("the fault").is_none()
     }
 }
 
@@ -55,34 +75,38 @@ impl Drop for StoreProxy {
     }
 }
 
-async fn passed_on(
-    mut client: TcpStream,
-    store: SocketAddr,
-    loses: Arc<Mutex<Option<String>>>,
-    count: Arc<AtomicUsize>,
-) {
-    let Ok(mut store) = TcpStream::connect(store).await else { return };
-    let (mut asked, mut answered) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    loop {
-        tokio::select! {
-            read = client.read(&mut asked) => {
-                let Ok(length @ 1..) = read else { return };
-                let message = &asked[..length];
-                count.fetch_add(1, Ordering::Relaxed);
-                let is_lost = loses.lock().expect("the text").take_if(|text| contains(message, text)).is_some();
-                if store.write_all(message).await.is_err() {
-                    return;
+impl Way {
+    async fn pass_on(&self, mut client: TcpStream) {
+        let Ok(mut store) = TcpStream::connect(self.store).await else { return };
+        let (mut asked, mut answered) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+        loop {
+            tokio::select! {
+                read = client.read(&mut asked) => {
+                    let Ok(length @ 1..) = read else { return };
+                    let message = &asked[..length];
+                    self.asked.fetch_add(1, Ordering::Relaxed);
+                    let fault = self.fault.lock().expect("the fault").take_if(|(text, _)| contains(message, text));
+                    if let Some((_, Fault::Late(later))) = fault {
+                        drop(client);
+                        sleep(later).await;
+                        let _ = store.write_all(message).await;
+                        let _ = store.read(&mut answered).await;
+                        return;
+                    }
+                    if store.write_all(message).await.is_err() {
+                        return;
+                    }
+                    if fault.is_some() {
+                        // Once the store has answered, it has done it.
+                        let _ = store.read(&mut answered).await;
+                        return;
+                    }
                 }
-                if is_lost {
-                    // Once the store has answered, it has done it.
-                    let _ = store.read(&mut answered).await;
-                    return;
-                }
-            }
-            read = store.read(&mut answered) => {
-                let Ok(length @ 1..) = read else { return };
-                if client.write_all(&answered[..length]).await.is_err() {
-                    return;
+                read = store.read(&mut answered) => {
+                    let Ok(length @ 1..) = read else { return };
+                    if client.write_all(&answered[..length]).await.is_err() {
+                        return;
+                    }
                 }
             }
         }

@@ -28,6 +28,8 @@ const MOST_BYTES: usize = 32 << 20;
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// A record of nobody's.
 const SPACER: &str = "k:spacer";
+/// Commits of one end that may have been made: of so many in a row one has arrived, or none will.
+const MOST_LEFT_BEHIND: usize = 8;
 /// How many are made at a time once the store is back.
 const LANES: usize = 16;
 
@@ -48,8 +50,8 @@ struct Waiting {
 }
 
 struct End {
-    /// Of a commit that may have been made.
-    left_behind: Option<Vec<Change>>,
+    /// Of commits that may have been made: which of the attempts, and under which version.
+    left_behind: VecDeque<(usize, u64)>,
     attempts: Vec<Vec<Change>>,
     bytes: usize,
     since: Instant,
@@ -109,21 +111,27 @@ impl Late {
     }
 
     /// Makes the first commit that finds what it expects, so that a failover does not undo it. Of one that may have been made,
-    /// or that no replica has, it is kept what it has left behind: that is written once more.
+    /// or that no replica has, it is kept under which version: what it has left behind is written once more.
     async fn attempt(&self, end: &mut End) -> Result<(), NotKept> {
-        for changes in end.left_behind.iter().chain(&end.attempts) {
-            match self.home.commit_safely(changes).await {
-                Ok(Committed::Done(_)) => break,
+        let again = end.left_behind.iter().map(|&(which, version)| (which, left_behind(&end.attempts[which], version)));
+        let attempts: Vec<_> = again.chain(end.attempts.iter().cloned().enumerate()).collect();
+        for (which, changes) in attempts {
+            match self.home.commit_safely(&changes).await {
+                Ok(Committed::Done(_)) => return Ok(()),
                 Ok(Committed::Conflict(..)) => {}
                 Err(why) => {
                     if let NotKept::Unsure(version) = why {
-                        end.left_behind = Some(left_behind(changes, version));
+                        // The one that was made last is there, and it may be any of them.
+                        end.left_behind.push_front((which, version));
+                        end.left_behind.truncate(MOST_LEFT_BEHIND);
                     }
                     return Err(why);
                 }
             }
         }
-        Ok(())
+        // Somebody else has decided. But a server that was cut off from its replicas says so too, of what will be gone: once a
+        // replica has what is written after it, it has that as well.
+        self.home.commit_safely(&[spacer()]).await.map(drop)
     }
 
     fn next(&self) -> Option<End> {
@@ -178,7 +186,7 @@ impl Records for Late {
 
     async fn finish(&self, attempts: Vec<Vec<Change>>) -> Result<(), NotKept> {
         let bytes = attempts.iter().flatten().map(weight).sum();
-        let mut end = End { left_behind: None, attempts, bytes, since: Instant::now() };
+        let mut end = End { left_behind: VecDeque::new(), attempts, bytes, since: Instant::now() };
         match self.attempt(&mut end).await {
             Ok(()) => Ok(()),
             Err(why) if self.keep(end) => {
@@ -202,7 +210,7 @@ impl Records for Late {
 
 /// The same changes to what they have made themselves, under this version.
 fn left_behind(changes: &[Change], version: u64) -> Vec<Change> {
-    let again = changes.iter().filter(|change| change.key != SPACER).map(|change| {
+    let again = changes.iter().map(|change| {
         let expect = match change.put {
             Put::Value(..) => Expect::Version(version),
             Put::Nothing => Expect::Absent,
@@ -210,8 +218,13 @@ fn left_behind(changes: &[Change], version: u64) -> Vec<Change> {
         Change { expect, ..change.clone() }
     });
     // What was deleted is not deleted again, and only what is written can be waited for.
+    again.chain([spacer()]).collect()
+}
+
+/// Writes what nobody reads.
+fn spacer() -> Change {
     let put = Put::Value(Bytes::from_static(b"{}"), Duration::from_secs(60));
-    again.chain([Change { key: SPACER.into(), expect: Expect::Anything, put }]).collect()
+    Change { key: SPACER.into(), expect: Expect::Anything, put }
 }
 
 fn weight(change: &Change) -> usize {
@@ -224,19 +237,23 @@ fn weight(change: &Change) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU8;
+    use std::sync::atomic::{AtomicU8, AtomicUsize};
 
     use super::*;
-    use crate::store::memory::Memory;
+    use crate::store::{fresh, memory::Memory};
 
     const WELL: u8 = 0;
     const AWAY: u8 = 1;
-    /// It does what it is asked, and its answers are lost.
+    /// It does what it is asked, and does not answer for it.
     const MUTE: u8 = 2;
+    /// What it is asked is lost on the way.
+    const DEAF: u8 = 3;
 
     struct Moody {
         records: Memory,
         mood: AtomicU8,
+        /// Commits that were made, and answered for.
+        made: AtomicUsize,
     }
 
     #[async_trait]
@@ -250,8 +267,16 @@ mod tests {
             if mood == AWAY {
                 return Err(NotKept::Away);
             }
-            let done = self.records.commit(changes).await;
-            if mood == MUTE { Err(NotKept::Unsure(1)) } else { done }
+            if mood == DEAF {
+                return Err(NotKept::Unsure(fresh()));
+            }
+            match self.records.commit(changes).await? {
+                Committed::Done(version) if mood == MUTE => Err(NotKept::Unsure(version)),
+                answer => {
+                    self.made.fetch_add(usize::from(matches!(answer, Committed::Done(_))), Ordering::Relaxed);
+                    Ok(answer)
+                }
+            }
         }
     }
 
@@ -273,7 +298,8 @@ mod tests {
     }
 
     fn late() -> (Arc<Moody>, Arc<Late>) {
-        let home = Arc::new(Moody { records: Memory::new(16, 1 << 26), mood: AtomicU8::new(WELL) });
+        let records = Memory::new(16, 1 << 26);
+        let home = Arc::new(Moody { records, mood: AtomicU8::new(WELL), made: AtomicUsize::new(0) });
         (home.clone(), Arc::new(Late::new(home, Arc::default())))
     }
 
@@ -303,6 +329,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_end_is_answered_for_under_whichever_of_its_versions_it_was_made() {
+        // What was made last before the store was well, and how often something was asked of it in vain since.
+        for moods in [&[MUTE, DEAF][..], &[MUTE, DEAF, DEAF, DEAF], &[DEAF, MUTE, DEAF], &[MUTE, MUTE, DEAF], &[DEAF]] {
+            let (home, late) = late();
+            let version = begun(&home, "key").await;
+            home.mood.store(moods[0], Ordering::Relaxed);
+            late.finish(vec![put("key", Expect::Version(version), "ended"), put("key", Expect::Absent, "ended")])
+                .await
+                .unwrap();
+            for mood in &moods[1..] {
+                home.mood.store(*mood, Ordering::Relaxed);
+                late.tend().await;
+                assert_eq!(late.waiting(), 1, "{moods:?}");
+            }
+            home.mood.store(WELL, Ordering::Relaxed);
+            late.tend().await;
+            assert_eq!((late.waiting(), value(&late, "key").await.as_deref()), (0, Some("ended")), "{moods:?}");
+            assert_eq!(home.made.load(Ordering::Relaxed), 1, "once it was heard that a replica has it: {moods:?}");
+        }
+    }
+
+    #[tokio::test]
     async fn a_late_end_leaves_alone_what_was_begun_since() {
         let (home, late) = late();
         let version = begun(&home, "key").await;
@@ -312,6 +360,20 @@ mod tests {
             .unwrap();
         let taken_over = put("key", Expect::Version(version), "taken over");
         home.records.commit(&taken_over).await.unwrap();
+        home.mood.store(WELL, Ordering::Relaxed);
+        late.tend().await;
+        assert_eq!((late.waiting(), value(&late, "key").await.as_deref()), (0, Some("taken over")));
+    }
+
+    #[tokio::test]
+    async fn what_somebody_else_has_decided_counts_once_it_is_answered_for() {
+        let (home, late) = late();
+        let version = begun(&home, "key").await;
+        home.records.commit(&put("key", Expect::Version(version), "taken over")).await.unwrap();
+        home.mood.store(MUTE, Ordering::Relaxed);
+        late.finish(vec![put("key", Expect::Version(version), "ended")]).await.unwrap();
+        late.tend().await;
+        assert_eq!(late.waiting(), 1, "it may be gone after a failover");
         home.mood.store(WELL, Ordering::Relaxed);
         late.tend().await;
         assert_eq!((late.waiting(), value(&late, "key").await.as_deref()), (0, Some("taken over")));

@@ -65,8 +65,9 @@ impl Redis {
         self.breaker.close_since(turn, link);
     }
 
-    /// Makes another connection when this one ends, if it is in use then.
+    /// Makes another connection when this one ends, if it is in use then; the server's clock is known meanwhile.
     fn notice_the_end(&self, link: &Link) {
+        *self.last_clock.lock() = Some(link.clock().clone());
         let (end, me) = (link.end(), self.me.clone());
         tokio::spawn(async move {
             end.await;

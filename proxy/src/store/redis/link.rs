@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
+    },
     time::{Duration, Instant, SystemTime},
 };
 
@@ -50,12 +53,36 @@ impl Role {
     }
 }
 
+/// The server's clock, as it was read last. It goes on without a connection.
+pub struct Clock {
+    began: Instant,
+    /// What it said, in microseconds since 1970, less the time since `began`.
+    said: AtomicI64,
+}
+
+impl Clock {
+    /// The server's time, in whole seconds since 1970.
+    pub fn seconds(&self) -> u64 {
+        u64::try_from(self.micros() / 1_000_000).unwrap_or(0)
+    }
+
+    fn micros(&self) -> i64 {
+        self.said.load(Ordering::Relaxed) + self.elapsed()
+    }
+
+    fn set(&self, micros: i64) {
+        self.said.store(micros - self.elapsed(), Ordering::Relaxed);
+    }
+
+    fn elapsed(&self) -> i64 {
+        i64::try_from(self.began.elapsed().as_micros()).unwrap_or(i64::MAX / 4)
+    }
+}
+
 /// A connection, shared by all requests.
 pub struct Link {
     pub connection: MultiplexedConnection,
-    began: Instant,
-    /// What the server's clock said, in microseconds, less the time since `began`.
-    clock: AtomicI64,
+    clock: Arc<Clock>,
     role: Mutex<Role>,
     replicas: AtomicUsize,
     /// Records that stay as they are, and when they were read. There are few of them.
@@ -75,19 +102,10 @@ impl Link {
             ends.send_replace(true);
         })
         .abort_handle();
-        let (doubted, clock) = (AtomicBool::new(false), AtomicI64::new(0));
+        let doubted = AtomicBool::new(false);
+        let clock = Arc::new(Clock { began: Instant::now(), said: AtomicI64::new(0) });
         let (role, replicas) = (Mutex::new(Role::Primary), AtomicUsize::new(0));
-        Self {
-            connection,
-            began: Instant::now(),
-            clock,
-            role,
-            replicas,
-            lasting: Mutex::default(),
-            doubted,
-            ended,
-            driver,
-        }
+        Self { connection, clock, role, replicas, lasting: Mutex::default(), doubted, ended, driver }
     }
 
     /// Whether the other end, or something on the way, has closed it.
@@ -146,13 +164,13 @@ impl Link {
     pub async fn read_clock(&self) -> RedisResult<()> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.connection.clone()).await?;
         // Read after it was said: what we take for its time is never ahead of it.
-        self.clock.store(seconds * 1_000_000 + micros - self.elapsed(), Ordering::Relaxed);
+        self.clock.set(seconds * 1_000_000 + micros);
         Ok(())
     }
 
-    /// The server's clock, in whole seconds since 1970.
-    pub fn now(&self) -> u64 {
-        u64::try_from(self.deadline(Duration::ZERO) / 1_000_000).unwrap_or(0)
+    /// The server's clock, which may be kept for when this connection has ended.
+    pub fn clock(&self) -> &Arc<Clock> {
+        &self.clock
     }
 
     /// A record that lasts, as it was read on this connection not long ago.
@@ -191,9 +209,7 @@ impl Link {
 
     /// When, by the server's clock, nobody waits any more.
     pub fn deadline(&self, patience: Duration) -> i64 {
-        self.clock.load(Ordering::Relaxed)
-            + self.elapsed()
-            + i64::try_from(patience.as_micros()).unwrap_or(i64::MAX / 2)
+        self.clock.micros() + i64::try_from(patience.as_micros()).unwrap_or(i64::MAX / 2)
     }
 
     /// A server that evicts what is live gives up limits and promises: the operator should know.
@@ -220,10 +236,6 @@ impl Link {
         let [_, policy]: [String; 2] =
             redis::from_redis_value::<Vec<String>>(asked.unwrap_or(Value::Nil)).ok()?.try_into().ok()?;
         Some(policy)
-    }
-
-    fn elapsed(&self) -> i64 {
-        i64::try_from(self.began.elapsed().as_micros()).unwrap_or(i64::MAX / 4)
     }
 }
 

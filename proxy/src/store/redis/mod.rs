@@ -43,7 +43,7 @@ use tokio::time::timeout;
 use self::{
     dial::{Dialer, Node},
     keep::{CLOSED, FULL},
-    link::{Link, Role},
+    link::{Clock, Link, Role},
     replicas::Replicas,
     trouble::{SinceTheStart, Trouble},
 };
@@ -64,6 +64,8 @@ pub struct Redis {
     /// Since then a connection is wanted that is made by the present dialer; a failure puts it off.
     wanted_anew: Mutex<Option<Instant>>,
     breaker: Breaker<Arc<Link>>,
+    /// Of the connection that was taken into use last.
+    last_clock: Mutex<Option<Arc<Clock>>>,
     replicas: Replicas,
     prefix: String,
     since_the_start: Mutex<SinceTheStart>,
@@ -98,6 +100,7 @@ impl Redis {
             node: Mutex::default(),
             wanted_anew: Mutex::default(),
             breaker,
+            last_clock: Mutex::default(),
             replicas: Replicas::new(settings.wait_replicas),
             prefix: braced(&settings.prefix),
             since_the_start: Mutex::new(SinceTheStart::Unknown),

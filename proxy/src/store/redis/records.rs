@@ -2,13 +2,14 @@
 
 use std::{
     sync::{Arc, LazyLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record, Records, wall_seconds};
 use redis::{RedisResult, Script, ScriptInvocation, Value};
+use tokio::time::sleep_until;
 
 use super::{Redis, Refused, dial::DIALING, link::Link, unexpected};
 use crate::store::{breaker::Pass, fresh, millis};
@@ -79,9 +80,12 @@ impl Records for Redis {
         }
     }
 
-    /// By the server's clock, as far as it can be reached.
+    /// By the server's clock. While it cannot be read it has gone on: other replicas go by it, and not by our own.
     fn now(&self) -> u64 {
-        self.breaker.pass().map_or_else(wall_seconds, |pass| pass.held.now())
+        match self.breaker.pass() {
+            Some(pass) => pass.held.clock().seconds(),
+            None => self.last_clock.lock().as_ref().map_or_else(wall_seconds, |clock| clock.seconds()),
+        }
     }
 }
 
@@ -110,13 +114,19 @@ impl Redis {
         changes: &[Change],
     ) -> Result<Committed, NotKept> {
         let version = fresh();
-        let asked = ask_to_commit(&self.prefix, changes, version, link.deadline(self.patience()));
+        let patience = self.patience();
+        let over = Instant::now() + patience;
+        let asked = ask_to_commit(&self.prefix, changes, version, link.deadline(patience));
         let mut connection = link.connection.clone();
         let answer: Value = match self.answer(pass, asked.invoke_async(&mut connection)).await {
             Ok(answer) => answer,
             Err(Refused::Full) => return Err(NotKept::Full),
-            // It was sent. Whether it arrived before its deadline nobody knows.
-            Err(Refused::Away) => return Err(NotKept::Unsure(version)),
+            // It was sent. Whether it arrives before its deadline nobody knows. Where the connection was cut it may still be
+            // on its way, and a commit on the next connection may overtake it. After the deadline none that takes it back can.
+            Err(Refused::Away) => {
+                sleep_until(over.into()).await;
+                return Err(NotKept::Unsure(version));
+            }
         };
         match understand(answer) {
             Some(Answer::Made) => Ok(Committed::Done(version)),

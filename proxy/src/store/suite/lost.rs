@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use frontdesk_filters::{
     site::StoreHome,
-    state::{Amount, Away, Committed},
+    state::{Amount, Away, Committed, wall_seconds},
 };
 
 use super::{Server, fixed, pause, record, settings, take, tends_well, until};
@@ -103,4 +103,15 @@ async fn a_server_that_does_not_answer_for_longer_is_away_and_found_again() {
     // Nobody tends it: the dial that was begun then brings it back.
     until("it is back", || store.status().reachable).await;
     assert_eq!(take(&store, &[fixed("late", 5, 600_000)], Amount::ONE).await.granted, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_clock_of_a_server_goes_on_while_its_connection_is_gone() {
+    let mut server = Server::start_ahead(300);
+    let store = store(&server, Duration::from_millis(500)).await;
+    let ahead = || store.records.now().abs_diff(wall_seconds());
+    assert!((299..=301).contains(&ahead()), "{}", ahead());
+    server.kill();
+    until("it is away", || !store.status().reachable).await;
+    assert!((299..=301).contains(&ahead()), "others go by its clock, and we have known it: {}", ahead());
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use frontdesk_filters::{
     site::{self, StoreHome},
-    state::{Committed, NotKept},
+    state::{Committed, Expect, NotKept, Put},
 };
 use nix::sys::signal::Signal;
 
@@ -95,4 +95,42 @@ async fn as_many_replicas_have_a_promise_as_is_declared() {
         }
     }
     assert!(done > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_has_decided_that_was_cut_off_is_not_the_last_word() {
+    let mut primary = Server::start(&[]);
+    let replica = replica_of(&primary);
+    let store = connected(&waiting_for(&primary, Some(1))).await;
+    let Ok(Committed::Done(version)) = promised(&store, "key").await else { panic!("a replica has it") };
+
+    // The replica takes its place, while this process still reaches the old one. There somebody else has taken the key.
+    replica.ask(&["REPLICAOF", "NO", "ONE"]);
+    let [mut change] = record("key");
+    change.expect = Expect::Version(version);
+    assert!(matches!(store.records.commit(&[change.clone()]).await, Ok(Committed::Done(_))));
+    change.put = Put::Nothing;
+    store.records.finish(vec![vec![change]]).await.unwrap();
+    store.tend().await.unwrap();
+    assert_eq!(store.status().waiting, 1, "nobody has answered for it");
+
+    // The address leads to a server that has what the new one has.
+    primary.kill();
+    primary.restart_with(&["--replicaof", "127.0.0.1", &replica.port.to_string()]);
+    let follows = |server: &Server| {
+        let info: String = redis::from_redis_value(server.ask(&["INFO", "replication"])).unwrap();
+        info.contains("master_link_status:up")
+    };
+    until("it has all of it", || follows(&primary)).await;
+    primary.ask(&["REPLICAOF", "NO", "ONE"]);
+    replica.ask(&["REPLICAOF", "127.0.0.1", &primary.port.to_string()]);
+    until("it has a replica", || follows(&replica)).await;
+    for _ in 0..200 {
+        let _ = store.tend().await;
+        if store.status().reachable && store.status().waiting == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(store.records.get("key").await.unwrap().is_none(), "it was taken back");
 }

@@ -20,18 +20,25 @@ pub struct Server {
     pub port: u16,
     arguments: Vec<String>,
     directory: Directory,
+    ahead: i64,
 }
 
 impl Server {
     /// Starts one with these arguments besides.
     pub fn start(arguments: &[&str]) -> Self {
-        Self::start_at(free_port(), arguments.iter().map(|one| (*one).to_owned()).collect(), Directory::new())
+        Self::start_at(free_port(), arguments.iter().map(|one| (*one).to_owned()).collect(), 0)
     }
 
-    fn start_at(port: u16, arguments: Vec<String>, directory: Directory) -> Self {
+    /// Starts one whose clock is so many seconds ahead.
+    pub fn start_ahead(seconds: i64) -> Self {
+        Self::start_at(free_port(), Vec::new(), seconds)
+    }
+
+    fn start_at(port: u16, arguments: Vec<String>, ahead: i64) -> Self {
+        let directory = Directory::new();
         fs::create_dir_all(directory.path()).unwrap();
-        let child = spawn(port, &arguments, &directory);
-        let server = Self { child, port, arguments, directory };
+        let child = spawn(port, &arguments, &directory, ahead);
+        let server = Self { child, port, arguments, directory, ahead };
         server.wait();
         server
     }
@@ -75,7 +82,7 @@ impl Server {
 
     /// Starts it again, where it was.
     pub fn restart(&mut self) {
-        self.child = spawn(self.port, &self.arguments, &self.directory);
+        self.child = spawn(self.port, &self.arguments, &self.directory, self.ahead);
         self.wait();
     }
 
@@ -95,8 +102,14 @@ impl Drop for Server {
     }
 }
 
-fn spawn(port: u16, arguments: &[String], directory: &Directory) -> Child {
-    Command::new("redis-server")
+fn spawn(port: u16, arguments: &[String], directory: &Directory, ahead: i64) -> Child {
+    let mut command = Command::new("redis-server");
+    if ahead != 0 {
+        // The C library's malloc before its own, which looks at the clock before the wrong one is ready.
+        command.env("LD_PRELOAD", format!("{} libc.so.6", faketime())).env("FAKETIME", format!("{ahead:+}s"));
+        command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
+    }
+    command
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
         .args(["--loglevel", "warning", "--dir"])
         .arg(directory.path())
@@ -105,6 +118,13 @@ fn spawn(port: u16, arguments: &[String], directory: &Directory) -> Child {
         .stdout(Stdio::null())
         .spawn()
         .unwrap_or_else(|error| panic!("redis-server is missing: run deploy/setup ({error})"))
+}
+
+/// Where `faketime` has its library.
+fn faketime() -> String {
+    let said = Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
+    let said = said.unwrap_or_else(|_| panic!("faketime is missing: run deploy/setup faketime")).stdout;
+    String::from_utf8(said).unwrap().trim().to_owned()
 }
 
 /// One that nobody listens on now.
