@@ -28,6 +28,7 @@ mod capability_mapping;
 mod capability_planes;
 mod catalogs;
 mod check;
+mod client_shares;
 mod clocks;
 mod commands;
 mod confirmed;

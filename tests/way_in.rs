@@ -184,8 +184,8 @@ async fn way_in_max_connections_is_kept() {
 async fn way_in_takes_no_more_connections_than_there_are_files_for() {
     let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
     // 256 are for everything else, and a connection takes two.
-    let desk = Setup::before(&origin).open_files(276).start().await;
-    assert!(desk.stderr().contains("10 connections are taken at a time"), "{}", desk.stderr());
+    let desk = Setup::before(&origin).set("protection", "client_share = 100").open_files(276).start().await;
+    desk.says("10 connections are taken at a time").await;
     let mut held = Vec::new();
     for _ in 0..10 {
         let mut conn = desk.conn().await;

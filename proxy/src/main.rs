@@ -28,6 +28,7 @@ mod outbound;
 mod process;
 mod reader;
 mod rewrite;
+mod share;
 mod socket;
 mod source;
 mod store;

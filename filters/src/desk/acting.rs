@@ -182,7 +182,7 @@ impl<'a> Step<'a> {
                     }
                 }
             }
-            Err(failure @ (Failed::NotSent | Failed::Busy)) => {
+            Err(failure @ (Failed::NotSent | Failed::Busy | Failed::ClientShare)) => {
                 self.reached = Reached::Nothing;
                 // What cannot be taken back now is unknown later, which is no less safe.
                 self.account.unkept |= promises.take_back(begin).await.is_err();

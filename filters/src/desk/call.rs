@@ -81,6 +81,8 @@ pub enum Failed {
     NotSent,
     /// The site has as many requests as it is given at a time: nothing was sent.
     Busy,
+    /// The client's address has its share of them: nothing was sent.
+    ClientShare,
     /// No answer in time. It may have been carried out.
     TimedOut,
     /// The connection broke, or what came is no HTTP. It may have been carried out.

@@ -29,6 +29,7 @@ pub(super) fn failed(failure: Failed) -> Refusal {
     match failure {
         Failed::NotSent => Fault::Unreachable.into(),
         Failed::Busy => Refusal::busy(),
+        Failed::ClientShare => Refusal::client_busy(),
         Failed::TimedOut => Fault::GatewayTimeout.into(),
         Failed::Broken => Fault::BadGateway.into(),
         Failed::TooLong(_) => {

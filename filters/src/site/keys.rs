@@ -305,6 +305,7 @@ static FIREWALL: Table = closed(&[
 
 static PROTECTION: Table = closed(&[
     key("max_connections", Int(1, 10_000_000)),
+    key("client_share", Int(1, 100)),
     key("header_timeout", Text(duration)),
     key("idle_timeout", Text(duration)),
     key("max_header", Text(size)),

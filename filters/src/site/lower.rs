@@ -226,6 +226,7 @@ fn integrity(view: View, files: &Files) -> Option<Integrity> {
 fn protection(view: View) -> Protection {
     Protection {
         max_connections: view.count("max_connections", 20_000),
+        client_share: view.count("client_share", 50),
         header_timeout: view.duration("header_timeout", "10s"),
         idle_timeout: view.duration("idle_timeout", "60s"),
         max_header: view.size("max_header", "32KB"),

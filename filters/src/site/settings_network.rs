@@ -48,6 +48,8 @@ impl Listen {
 #[derive(Debug, Clone)]
 pub struct Protection {
     pub max_connections: usize,
+    /// Percent of all connections, and of all requests under way, that one client address may have where others want some.
+    pub client_share: usize,
     pub header_timeout: Duration,
     pub idle_timeout: Duration,
     /// Bytes.

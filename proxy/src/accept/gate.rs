@@ -2,6 +2,7 @@
 
 use std::{
     future::poll_fn,
+    net::IpAddr,
     pin::pin,
     sync::{
         Arc,
@@ -17,7 +18,12 @@ use tokio::{
 };
 
 use super::Conn;
-use crate::{admin::metrics::Metrics, alarm::Alarm, live::Live};
+use crate::{
+    admin::metrics::Metrics,
+    alarm::Alarm,
+    live::Live,
+    share::{Bound, Share, Shares},
+};
 
 /// How long after it was opened or served last a connection may bring one more request once the process is to end.
 const LAST_CALL: Duration = Duration::from_secs(1);
@@ -41,6 +47,8 @@ pub struct Gate {
     pub(super) drain: watch::Receiver<bool>,
     /// Tells whoever accepts to let go of `accepting` for a while.
     pub(super) pause: watch::Sender<bool>,
+    /// Connections by client; `None`: whoever comes here may have all of them.
+    shares: Option<Arc<Shares>>,
     /// Read by whoever still accepts.
     pub(super) accepting: Arc<RwLock<()>>,
 }
@@ -63,6 +71,10 @@ impl Due {
     }
 }
 
+/// A client has all of its share.
+#[derive(Debug)]
+pub(super) struct Refused;
+
 /// Nobody is accepted for as long as this lives: who comes waits in the system's queue, for us or for a successor.
 pub struct Paused {
     gate: Arc<Gate>,
@@ -78,7 +90,21 @@ impl Drop for Paused {
 impl Gate {
     /// A gate for `size` connections. `drain` turns true when the process is to end.
     pub fn new(live: Arc<Live>, metrics: Arc<Metrics>, size: usize, drain: watch::Receiver<bool>) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self { shares: Some(Shares::of("connections")), ..Self::open(live, metrics, size, drain) })
+    }
+
+    /// The same where only operators come: a client may have all of it.
+    pub fn for_operators(
+        live: Arc<Live>,
+        metrics: Arc<Metrics>,
+        size: usize,
+        drain: watch::Receiver<bool>,
+    ) -> Arc<Self> {
+        Arc::new(Self::open(live, metrics, size, drain))
+    }
+
+    fn open(live: Arc<Live>, metrics: Arc<Metrics>, size: usize, drain: watch::Receiver<bool>) -> Self {
+        Self {
             live,
             metrics,
             permits: Arc::new(Semaphore::new(size)),
@@ -88,7 +114,22 @@ impl Gate {
             room: Notify::new(),
             drain,
             pause: watch::Sender::new(false),
+            shares: None,
             accepting: Arc::default(),
+        }
+    }
+
+    /// A connection's part of its client's share. The error is counted: the client has all of its share.
+    pub(super) fn share(&self, client: IpAddr) -> Result<Option<Share>, Refused> {
+        let Some(shares) = &self.shares else { return Ok(None) };
+        let all = self.size.load(Ordering::SeqCst);
+        let bound = self.live.look(|running| Bound::of(client, all, &running.snapshot.settings));
+        let Some(bound) = bound else { return Ok(None) };
+        // A connection that only waits makes room for another one.
+        let free = self.permits.available_permits() + self.idle.load(Ordering::SeqCst);
+        shares.take(&bound, free).map(Some).ok_or_else(|| {
+            self.metrics.rejected("client_connections");
+            Refused
         })
     }
 
@@ -118,8 +159,9 @@ impl Gate {
         Paused { gate: self.clone(), _nobody: nobody }
     }
 
-    /// A permit for a newcomer. With none left an idle connection makes room, now or as soon as one idles.
-    pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
+    /// A permit for a newcomer. With none left an idle connection makes room, now or as soon as one idles. `share`: the
+    /// newcomer's.
+    pub(super) async fn permit(&self, share: Option<&Share>) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = self.permits.clone().try_acquire_owned() {
             return Some(permit);
         }
@@ -134,6 +176,9 @@ impl Gate {
             }
         }
         self.metrics.rejected("max_connections");
+        if let Some(shares) = self.shares.as_ref().filter(|_| share.is_none_or(|share| share.is_within)) {
+            shares.turned_away();
+        }
         permit.await.ok()
     }
 

@@ -28,7 +28,7 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::certificate::Certificate;
+use crate::{certificate::Certificate, share::Share};
 use conn::Io;
 use gate::begun;
 
@@ -120,10 +120,11 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
                 continue;
             }
         };
+        let Ok(mut share) = gate.share(peer.ip()) else { continue };
         // Whoever got in is served, whatever begins in the same moment.
         let permit = tokio::select! {
             biased;
-            permit = gate.permit() => permit,
+            permit = gate.permit(share.as_ref()) => permit,
             () = begun(&mut drain) => return gate.stir(),
         };
         let Some(permit) = permit else { return };
@@ -132,7 +133,7 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
         tokio::spawn(async move {
             let _open = open;
             // Boxed: what the handshake needs is not held while the connection idles.
-            if let Some(conn) = Box::pin(admit(&gate, manner, tcp, peer)).await {
+            if let Some(conn) = Box::pin(admit(&gate, manner, tcp, peer, &mut share)).await {
                 app.serve(gate, conn, Arc::new(permit)).await;
             }
         });
@@ -148,7 +149,13 @@ pub struct Admitted {
 }
 
 /// Everything before anything is spoken, within `protection.header_timeout` from accept on.
-async fn admit(gate: &Gate, manner: Manner, mut tcp: TcpStream, peer: SocketAddr) -> Option<Admitted> {
+async fn admit(
+    gate: &Gate,
+    manner: Manner,
+    mut tcp: TcpStream,
+    peer: SocketAddr,
+    share: &mut Option<Share>,
+) -> Option<Admitted> {
     let (limit, trusted) = {
         let running = gate.live.current();
         let settings = &running.snapshot.settings;
@@ -164,7 +171,12 @@ async fn admit(gate: &Gate, manner: Manner, mut tcp: TcpStream, peer: SocketAddr
             return None;
         }
         match timeout_at(deadline, proxy_header::read(&mut tcp)).await {
-            Ok(Ok(named)) => client = named.unwrap_or(peer),
+            Ok(Ok(named)) => {
+                client = named.unwrap_or(peer);
+                if client.ip() != peer.ip() {
+                    *share = gate.share(client.ip()).ok()?;
+                }
+            }
             Ok(Err(_)) => {
                 gate.metrics.rejected("proxy_protocol");
                 return None;

@@ -127,7 +127,8 @@ async fn carry_out(
     let place = span.as_ref().map(|span| span.place().clone());
     // The request that brought it may be over: its access line says nothing of them.
     let (outbound, trace, visits) = (&*front.outbound, place.as_ref(), &Visits::default());
-    let carrier = Carrier { outbound, running: &running, told: &told, trace, visits };
+    let carrier =
+        Carrier { outbound, running: &running, told: &told, client: Some(errand.caller.address), trace, visits };
     let library = front.live.library();
     let desk = front.desk(&running, &carrier, &library, &Nothing);
     // Told once: that the site is being asked, or what became of it before.

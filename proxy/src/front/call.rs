@@ -55,7 +55,8 @@ impl Front {
         let span = whence.trace.filter(|_| matches!(work, Work::Serve(_))).map(Place::desk);
         let trace = span.as_ref().map(Span::place);
         let visits = Visits::default();
-        let carrier = Carrier { outbound: &self.outbound, running, told: &told, trace, visits: &visits };
+        let (outbound, client) = (&*self.outbound, Some(whence.client));
+        let carrier = Carrier { outbound, running, told: &told, client, trace, visits: &visits };
         let library = self.live.library();
         let behind = Behind { front: self, running, told: &told, trace };
         let desk = self.desk(running, &carrier, &library, &behind);

@@ -9,7 +9,7 @@ use frontdesk_filters::{Decision, Refusal, Reply, Request, accept, caller::forwa
 use pingora::http::RequestHeader;
 
 use super::{Front, address, call::request_id, ctx::Ctx, head};
-use crate::{clock::since_1970, live::Running};
+use crate::{clock::since_1970, live::Running, upstream::NoPlace};
 
 /// Where a connection has no address: a unix socket, say.
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -48,12 +48,14 @@ impl Front {
 
     /// Takes a place at the site for a request that passes. The error is what is said where there is none.
     pub(crate) fn pass(&self, head: &RequestHeader, ctx: &mut Ctx, running: &Running) -> Result<(), Reply> {
-        ctx.place = running.pool.place();
-        ctx.passed = ctx.place.is_some();
-        if ctx.passed {
-            return Ok(());
-        }
-        let refusal = Refusal::busy();
+        let refusal = match running.place(ctx.client) {
+            Ok(place) => {
+                (ctx.place, ctx.passed) = (Some(place), true);
+                return Ok(());
+            }
+            Err(NoPlace::SiteBusy) => Refusal::busy(),
+            Err(NoPlace::ClientShare) => Refusal::client_busy(),
+        };
         self.metrics.rejected(refusal.reason);
         Err(self.explained(head, ctx, &refusal))
     }

@@ -3,7 +3,10 @@
 //! Whatever goes wrong on the way, the request passes to the site as any other; or, where the site has begun to answer
 //! it already, that answer goes on to the client, so that nothing that may be had once is asked for twice.
 
-use std::time::{Duration, Instant};
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -73,6 +76,7 @@ impl Front {
             running: &running,
             told: told(session, ctx, &running)?,
             addresses: address::addresses(session.req_header(), ctx.connection.as_deref(), &running),
+            client: ctx.client,
             trace: ctx.trace.as_ref().map(|trace| trace.place()),
             took: Mutex::default(),
             held: Mutex::default(),
@@ -123,6 +127,8 @@ struct Fetching<'a> {
     told: RequestHeader,
     /// What a redirect of the site's may name, and what it names instead.
     addresses: Option<Addresses<'a>>,
+    /// Whose share of the places at the site is taken.
+    client: Option<IpAddr>,
     /// What it is fetched for, while traces are made.
     trace: Option<&'a Place>,
     took: Mutex<Duration>,
@@ -152,7 +158,7 @@ impl Site for Fetching<'_> {
         }
         let began = Instant::now();
         let limit = self.running.snapshot.settings.upstream.read_timeout;
-        let answered = self.outbound.page(self.running, &request, question.most, limit).await;
+        let answered = self.outbound.page(self.running, &request, question.most, limit, self.client).await;
         *self.took.lock() += began.elapsed();
         if let Some(span) = span {
             span.got(answered.as_ref().map(|(head, _)| head.status.as_u16()).ok_or("unreachable"));

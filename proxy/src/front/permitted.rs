@@ -44,7 +44,8 @@ impl Waiting {
         let Self { front, running, told, ticket } = self;
         let told = || Ok(told.clone());
         let (outbound, visits) = (&*front.outbound, &Visits::default());
-        let carrier = Carrier { outbound, running: &running, told: &told, trace: None, visits };
+        let client = Some(errand.caller.address);
+        let carrier = Carrier { outbound, running: &running, told: &told, client, trace: None, visits };
         let library = front.live.library();
         let desk = front.desk(&running, &carrier, &library, &Nothing);
         let carried: Carried = desk.carry_out(errand.ask(Box::new(|| {}))).await;

@@ -1,13 +1,19 @@
 //! One configuration with what it needs to run.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{net::IpAddr, sync::Arc, time::SystemTime};
 
 use frontdesk_filters::{
     harness::Harness,
     site::{Declaration, Learned, Mistake, Snapshot},
 };
 
-use crate::{audit, handoff::Handoff, store::Store, upstream::Pool};
+use crate::{
+    audit,
+    handoff::Handoff,
+    share::Bound,
+    store::Store,
+    upstream::{NoPlace, Place, Pool},
+};
 
 /// What a request runs on, from its first byte to its last.
 pub struct Running {
@@ -52,6 +58,13 @@ impl Running {
     pub fn warnings(&self) -> Vec<String> {
         let warnings = self.declaration.warnings.iter().map(Mistake::to_string);
         warnings.chain(self.snapshot.problems().iter().cloned()).collect()
+    }
+
+    /// A place at the site for one more request of a client's.
+    pub fn place(&self, client: Option<IpAddr>) -> Result<Place, NoPlace> {
+        let settings = &self.snapshot.settings;
+        let bound = client.and_then(|client| Bound::of(client, settings.upstream.max_requests, settings));
+        self.pool.place(bound.as_ref())
     }
 
     /// Enough of its hash to tell it from others.

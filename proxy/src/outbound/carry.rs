@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    net::IpAddr,
     pin::pin,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
@@ -31,7 +32,7 @@ use crate::{
     label::Label,
     live::Running,
     traces::{Place, Span},
-    upstream::{Backend, UNRESOLVED, advice},
+    upstream::{Backend, NoPlace, UNRESOLVED, advice},
 };
 
 /// Tries of a connection, each to the next upstream in turn. No byte has left before one is there.
@@ -62,6 +63,8 @@ pub struct Carrier<'a> {
     /// What the site is told of where the request came from. Who was verified stands in the call itself: it may have been
     /// proven by what only the body says.
     pub told: &'a (dyn Fn() -> pingora::Result<Told> + Send + Sync),
+    /// Whose share of the places at the site is taken.
+    pub client: Option<IpAddr>,
     /// What it is done for, while traces are made.
     pub trace: Option<&'a Place>,
     /// Which upstreams were asked, for the access line.
@@ -108,7 +111,7 @@ impl Carrier<'_> {
                 Err(Failed::TooLong(status)) => Ok(status.as_u16()),
                 Err(Failed::TimedOut) => Err("timeout"),
                 Err(Failed::NotSent) => Err("unreachable"),
-                Err(Failed::Busy) => Err("busy"),
+                Err(Failed::Busy | Failed::ClientShare) => Err("busy"),
                 Err(Failed::Broken) => Err("broken"),
             });
         }
@@ -118,7 +121,7 @@ impl Carrier<'_> {
     async fn carry(&self, call: &Call<'_>, span: Option<&Place>, sent: &AtomicBool) -> Result<Answer, Failed> {
         // Another service is not the site.
         let _place = match call.elsewhere {
-            None => Some(self.running.pool.place().ok_or(Failed::Busy)?),
+            None => Some(self.running.place(self.client).map_err(no_place)?),
             Some(_) => None,
         };
         let (line, asking) = self.connected(call, span).await?;
@@ -243,6 +246,13 @@ fn undo_coding(answer: &mut Answer, most: usize) {
     };
     answer.headers.remove(header::CONTENT_ENCODING);
     answer.body = plain.unwrap_or_else(|| std::mem::take(&mut answer.body));
+}
+
+fn no_place(why: NoPlace) -> Failed {
+    match why {
+        NoPlace::SiteBusy => Failed::Busy,
+        NoPlace::ClientShare => Failed::ClientShare,
+    }
 }
 
 fn not_sent(whom: &str, why: &str) -> Failed {

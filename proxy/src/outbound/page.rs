@@ -1,6 +1,6 @@
 //! A page fetched for a client as a whole: the head decides how much of the body is waited for.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
@@ -72,9 +72,10 @@ impl Outbound {
         request: &RequestHeader,
         most: Most,
         limit: Duration,
+        client: Option<IpAddr>,
     ) -> Option<(ResponseHeader, Body)> {
         let until = Instant::now() + limit;
-        let place = running.pool.place()?;
+        let place = running.place(client).ok()?;
         let (mut session, peer, head) = timeout_at(until, self.tried(running, request)).await.ok()??;
         let mut held = Held::default();
         let body = match whole(&mut session, most(head.status, &head.headers), until, &mut held).await {

@@ -22,7 +22,10 @@ use std::{
 use frontdesk_filters::site::Upstream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::admin::metrics::Metrics;
+use crate::{
+    admin::metrics::Metrics,
+    share::{Bound, Share, Shares},
+};
 pub use advice::advice;
 pub use backend::{Backend, UNRESOLVED};
 pub use head::{Head, Line};
@@ -48,15 +51,30 @@ pub struct Pool {
     backends: Vec<Backend>,
     next: AtomicUsize,
     /// For requests at a time, where they are bounded.
-    places: Option<Arc<Semaphore>>,
+    places: Option<Places>,
     started: Instant,
     metrics: Arc<Metrics>,
     /// It is this pool's upstreams that the metrics show.
     shown: AtomicBool,
 }
 
+/// Places for requests under way to the site, and which client addresses have them.
+struct Places {
+    free: Arc<Semaphore>,
+    shares: Arc<Shares>,
+}
+
 /// A request to the site is under way for as long as this lives.
-pub struct Place(#[expect(dead_code, reason = "held, and let go of")] Option<OwnedSemaphorePermit>);
+pub struct Place(#[expect(dead_code, reason = "held, and let go of")] Option<(OwnedSemaphorePermit, Option<Share>)>);
+
+/// Why there is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoPlace {
+    /// `upstream.max_requests` are under way.
+    SiteBusy,
+    /// The client's address has its share of them.
+    ClientShare,
+}
 
 impl Pool {
     /// Makes the pool, reading certificates. The error says which file and why.
@@ -69,7 +87,10 @@ impl Pool {
             settings: settings.clone(),
             backends: made.collect::<Result<_, _>>()?,
             next: AtomicUsize::new(0),
-            places: (settings.max_requests > 0).then(|| Arc::new(Semaphore::new(settings.max_requests))),
+            places: (settings.max_requests > 0).then(|| Places {
+                free: Arc::new(Semaphore::new(settings.max_requests)),
+                shares: Shares::of("requests under way to the site"),
+            }),
             started: Instant::now(),
             metrics,
             shown: AtomicBool::new(false),
@@ -105,11 +126,21 @@ impl Pool {
         self.backends.get(index).map(|backend| backend.label.as_str())
     }
 
-    /// A place for one more request; `None` where `upstream.max_requests` are under way. Nobody waits for one: a queue
-    /// before a site that cannot keep up only makes everybody late.
-    pub fn place(&self) -> Option<Place> {
-        let Some(places) = &self.places else { return Some(Place(None)) };
-        places.clone().try_acquire_owned().ok().map(|place| Place(Some(place)))
+    /// A place for one more request, within what its client's address may have. Nobody waits for one: a queue before a site
+    /// that cannot keep up only makes everybody late.
+    pub fn place(&self, bound: Option<&Bound>) -> Result<Place, NoPlace> {
+        let Some(Places { free, shares }) = &self.places else { return Ok(Place(None)) };
+        let share = match bound {
+            Some(bound) => Some(shares.take(bound, free.available_permits()).ok_or(NoPlace::ClientShare)?),
+            None => None,
+        };
+        if let Ok(permit) = free.clone().try_acquire_owned() {
+            return Ok(Place(Some((permit, share))));
+        }
+        if share.is_none_or(|share| share.is_within) {
+            shares.turned_away();
+        }
+        Err(NoPlace::SiteBusy)
     }
 
     /// The next upstream in turn among the healthy, the one just tried excepted; with none healthy, any: an answer

@@ -106,6 +106,13 @@ impl Refusal {
         Self { reason: "firewall_busy", retry_after: Some(5), ..Self::from(Fault::Unavailable).saying(detail) }
     }
 
+    /// One client address has as many requests under way to the site as it may have.
+    pub fn client_busy() -> Self {
+        let detail =
+            "Your address has as many requests under way to this site as one address may have. Try again soon.";
+        Self { reason: "client_share", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
+    }
+
     /// The same with a sentence of its own.
     pub fn saying(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
         self.detail = detail.into();

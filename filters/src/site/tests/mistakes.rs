@@ -105,6 +105,7 @@ fn closed_tables_are_closed_and_open_ones_publish_what_they_do_not_know() {
 #[test]
 fn bounds_words_and_digests() {
     refuses("[protection]\nmax_connections = 0\n", "expected a whole number from 1 to 10000000, got 0");
+    refuses("[protection]\nclient_share = 101\n", "expected a whole number from 1 to 100, got 101");
     refuses("[protection]\nmax_header = '0KB'\n", "must be more than nothing");
     refuses("[token_budget]\nmax_response = 0\n", "expected a whole number from 1");
     refuses("[admin]\ntoken_sha256 = 'abc'\n", "is not a SHA-256");

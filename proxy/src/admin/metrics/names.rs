@@ -27,8 +27,8 @@ pub(super) const CALL_SECONDS: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5
 pub const SPANS_DROPPED: [&str; 2] = ["queue_full", "undelivered"];
 
 /// Why a connection or its first bytes are refused before there is a request.
-const REFUSED_AT_THE_DOOR: [&str; 5] =
-    ["max_connections", "header_timeout", "malformed", "proxy_protocol", "tls_handshake"];
+const REFUSED_AT_THE_DOOR: [&str; 6] =
+    ["max_connections", "client_connections", "header_timeout", "malformed", "proxy_protocol", "tls_handshake"];
 
 impl Metrics {
     /// Registers everything. Fails only if two metrics have one name.

@@ -34,6 +34,7 @@ fn kind(decision: &str) -> usize {
         | "unavailable"
         | "store_away"
         | "store_busy"
+        | "client_share"
         | "desk_full"
         | "firewall_busy"
         | "site_busy" => 4,

@@ -14,13 +14,15 @@ use super::{
 };
 
 /// Refusals that are a limit's doing.
-const LIMITS: [(&str, &str); 16] = [
+const LIMITS: [(&str, &str); 18] = [
     ("rate_limited", "[rate_limits]: too many requests"),
     ("session_tokens", "[token_budget]: a session's tokens"),
     ("daily_tokens", "[token_budget]: a day's tokens"),
     ("tokens_reserved", "[token_budget]: what is left, by answers under way"),
     ("desk_full", "too many questions wait for a person"),
     ("max_connections", "protection.max_connections: had to wait"),
+    ("client_connections", "protection.client_share: connections of one address"),
+    ("client_share", "protection.client_share: requests of one address under way"),
     ("site_busy", "upstream.max_requests: the site had enough to do"),
     ("firewall_busy", "too many large answers to look through at a time"),
     ("pages_full", "memory for pages of which Markdown is made"),

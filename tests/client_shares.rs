@@ -1,0 +1,186 @@
+//! Promise: one client address cannot take all connections, nor all requests that the site is given at a time.
+
+use crate::support::calls::{self, call, query};
+use crate::support::gate::Gate;
+use crate::support::{Answer, Ask, Conn, Desk, Origin, Reply, Request, SOON, Setup, Step, Via, eventually};
+
+/// What a connection from 127.0.0.`host` is answered; 0: nothing.
+async fn asks(desk: &Desk, host: u8, ask: &Ask) -> u16 {
+    let mut conn = Conn::open_from(host, desk.ports.http).await;
+    conn.send(ask.bytes()).await;
+    conn.try_response(&ask.method, SOON).await.map_or(0, |answer| answer.status)
+}
+
+/// Answers at once, but `/first` and `/then` only once their gates open.
+async fn site() -> (Origin, Gate, Gate) {
+    let gates = (Gate::closed(), Gate::closed());
+    let (first, then) = gates.clone();
+    let held = |gate: &Gate| {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nheld".to_vec();
+        Answer::from(vec![Step::Wait(gate.clone()), Step::Write(answer), Step::KeepAlive])
+    };
+    let origin = Origin::start(move |r: &Request| match r.target.as_str() {
+        "/first" => held(&first),
+        "/then" => held(&then),
+        _ => Reply::new(200).body("quick").into(),
+    })
+    .await;
+    (origin, gates.0, gates.1)
+}
+
+fn under_way(origin: &Origin, target: &str) -> usize {
+    origin.requests().iter().filter(|r| r.target == target).count()
+}
+
+/// Sends a request on so many connections, and reads no answer.
+async fn begun(desk: &Desk, host: u8, count: usize, ask: &Ask) -> Vec<Conn> {
+    let mut all = Vec::new();
+    for _ in 0..count {
+        let mut conn = Conn::open_from(host, desk.ports.http).await;
+        conn.send(ask.bytes()).await;
+        all.push(conn);
+    }
+    all
+}
+
+/// Half a request: a connection that only idles would make room for another one.
+async fn half_begun(desk: &Desk, host: u8, count: usize) -> Vec<Conn> {
+    let mut all = Vec::new();
+    for _ in 0..count {
+        let mut conn = Conn::open_from(host, desk.ports.http).await;
+        conn.send("GET /quick HTTP/1.1\r\nHost: s\r\n").await;
+        all.push(conn);
+    }
+    all
+}
+
+#[tokio::test]
+async fn client_shares_of_the_sites_places_leave_some_to_others() {
+    let (origin, first, _) = site().await;
+    let desk = Setup::before(&origin).set("upstream", "max_requests = 20").start().await;
+    let _held = begun(&desk, 1, 25, &Ask::get("/first")).await;
+    desk.metric_reaches("frontdesk_rejections_total{reason=\"client_share\"}", 8.0).await;
+    eventually("all but an eighth is taken", SOON, async || under_way(&origin, "/first") == 17).await;
+    let beyond = desk.ask(Via::H1, Ask::get("/quick")).await;
+    assert_eq!((beyond.status, beyond.header("retry-after")), (503, Some("1")), "{}", beyond.text());
+    assert_eq!(beyond.json()["code"], "client_share", "{}", beyond.text());
+    for _ in 0..20 {
+        assert_eq!(asks(&desk, 2, &Ask::get("/quick")).await, 200, "another address");
+    }
+    assert_eq!(desk.get("/.well-known/agent.json").await.status, 200, "the site is not asked for it");
+    first.open();
+    eventually("it may ask again", SOON, async || desk.get("/quick").await.status == 200).await;
+    assert_eq!(desk.metric("frontdesk_rejections_total{reason=\"site_busy\"}").await.unwrap_or(0.0), 0.0);
+}
+
+#[tokio::test]
+async fn client_shares_of_the_sites_places_bind_once_another_address_is_turned_away() {
+    let (origin, first, then) = site().await;
+    let desk = Setup::before(&origin).set("upstream", "max_requests = 20").start().await;
+    let _one = begun(&desk, 1, 17, &Ask::get("/first")).await;
+    eventually("all but an eighth is taken", SOON, async || under_way(&origin, "/first") == 17).await;
+    let _other = begun(&desk, 2, 3, &Ask::get("/first")).await;
+    eventually("the rest is taken", SOON, async || under_way(&origin, "/first") == 20).await;
+    assert_eq!(asks(&desk, 2, &Ask::get("/quick")).await, 503, "there is no place");
+    first.open();
+    eventually("all are free", SOON, async || asks(&desk, 2, &Ask::get("/quick")).await == 200).await;
+    let _again = begun(&desk, 1, 20, &Ask::get("/then")).await;
+    desk.metric_reaches("frontdesk_rejections_total{reason=\"client_share\"}", 10.0).await;
+    eventually("its share is taken", SOON, async || under_way(&origin, "/then") == 10).await;
+    let others = begun(&desk, 2, 10, &Ask::get("/then")).await;
+    eventually("others have the rest", SOON, async || under_way(&origin, "/then") == 20).await;
+    then.open();
+    for mut conn in others {
+        assert_eq!(conn.response("GET").await.status, 200);
+    }
+}
+
+/// Calls of agents count like pages, and are told so.
+#[tokio::test]
+async fn client_shares_hold_for_calls_too() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let origin = Origin::start(move |r: &Request| match r.target.as_str() {
+        "/api/shown" => {
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}".to_vec();
+            Answer::from(vec![Step::Wait(held.clone()), Step::Write(answer), Step::KeepAlive])
+        }
+        _ => Reply::new(200).body("quick").into(),
+    })
+    .await;
+    let declared = query("shown", "\nupstream = { method = \"GET\", path = \"/api/shown\" }");
+    let desk = calls::site(&origin, &declared).set("upstream", "max_requests = 16").start().await;
+    let ask = call("/agent/shown", &serde_json::json!({}));
+    let _held = begun(&desk, 1, 14, &ask).await;
+    eventually("all but an eighth is taken", SOON, async || under_way(&origin, "/api/shown") == 14).await;
+    let beyond = desk.ask(Via::H1, ask).await;
+    assert_eq!((beyond.status, beyond.header("retry-after")), (503, Some("1")), "{}", beyond.text());
+    assert!(beyond.text().contains("Your address has"), "{}", beyond.text());
+    desk.metric_reaches("frontdesk_rejections_total{reason=\"client_share\"}", 1.0).await;
+    assert_eq!(desk.ask(Via::H1, Ask::get("/quick")).await.status, 503, "pages count with them");
+    assert_eq!(asks(&desk, 2, &Ask::get("/quick")).await, 200, "another address");
+    gate.open();
+}
+
+/// Behind a trusted proxy it is each client that has a share.
+#[tokio::test]
+async fn client_shares_are_those_of_the_client_behind_a_proxy() {
+    let (origin, first, _) = site().await;
+    let setup = Setup::before(&origin).set("upstream", "max_requests = 20");
+    let desk = setup.set("listen", "trusted_proxies = [\"127.0.0.1/32\"]").start().await;
+    let from = |host: u8, path: &str| Ask::get(path).header("X-Forwarded-For", &format!("203.0.113.{host}"));
+    let _held = begun(&desk, 1, 17, &from(1, "/first")).await;
+    eventually("all but an eighth is taken", SOON, async || under_way(&origin, "/first") == 17).await;
+    assert_eq!(desk.ask(Via::H1, from(1, "/quick")).await.status, 503);
+    assert_eq!(desk.ask(Via::H1, from(2, "/quick")).await.status, 200);
+    assert_eq!(desk.ask(Via::H1, Ask::get("/quick")).await.status, 200, "the proxy itself");
+    first.open();
+}
+
+#[tokio::test]
+async fn client_shares_of_connections_leave_some_to_others() {
+    let (origin, ..) = site().await;
+    let lines = "max_connections = 20\nclient_share = 60\nheader_timeout = \"60s\"";
+    let desk = Setup::before(&origin).set("protection", lines).start().await;
+    let mut one = half_begun(&desk, 1, 17).await;
+    desk.metric_reaches("frontdesk_open_connections", 17.0).await;
+    let (said, _) = desk.conn().await.until_closed(SOON).await;
+    assert!(said.is_empty(), "an eighteenth is closed");
+    desk.metric_reaches("frontdesk_rejections_total{reason=\"client_connections\"}", 1.0).await;
+    assert_eq!(asks(&desk, 2, &Ask::get("/quick")).await, 200, "another address");
+    // Another address is turned away, or rather waits.
+    let others = half_begun(&desk, 2, 4).await;
+    desk.metric_reaches("frontdesk_rejections_total{reason=\"max_connections\"}", 1.0).await;
+    one.truncate(12);
+    drop(others);
+    eventually("there is room", SOON, async || asks(&desk, 2, &Ask::get("/quick")).await == 200).await;
+    let (said, _) = desk.conn().await.until_closed(SOON).await;
+    assert!(said.is_empty(), "it has its share, and others were turned away");
+    one.truncate(6);
+    eventually("it may come again", SOON, async || asks(&desk, 1, &Ask::get("/quick")).await == 200).await;
+}
+
+#[tokio::test]
+async fn client_shares_leave_out_connections_that_idle() {
+    let (origin, ..) = site().await;
+    let desk = Setup::before(&origin).set("protection", "max_connections = 20").start().await;
+    let mut kept = Vec::new();
+    for _ in 0..30 {
+        let mut conn = desk.conn().await;
+        assert_eq!(conn.ask(&Ask::get("/quick")).await.status, 200, "an idle one made room");
+        kept.push(conn);
+    }
+}
+
+#[tokio::test]
+async fn client_shares_do_not_bind_a_trusted_proxy_nor_where_they_are_switched_off() {
+    let (origin, ..) = site().await;
+    for (table, lines) in [("listen", "trusted_proxies = [\"127.0.0.1/32\"]"), ("protection", "client_share = 100")] {
+        let setup = Setup::before(&origin).set("protection", "max_connections = 20\nheader_timeout = \"60s\"");
+        let desk = setup.set(table, lines).start().await;
+        for mut conn in half_begun(&desk, 1, 20).await {
+            conn.send("\r\n").await;
+            assert_eq!(conn.response("GET").await.status, 200, "{lines}");
+        }
+    }
+}
