@@ -381,6 +381,44 @@ async fn crawl_follows_nothing_that_may_act_and_says_so() {
 }
 
 #[tokio::test]
+async fn crawl_leaves_applications_alone_in_words_that_no_list_has() {
+    let pressed = Arc::new(Mutex::new(Vec::new()));
+    let seen = pressed.clone();
+    let origin = Origin::start(move |request: &Request| match request.target.as_str() {
+        "/" => page(
+            "Back office",
+            &[
+                "/garage/open",
+                "/refund/5",
+                "/comment/5/spam",
+                "/user/5/frobnicate",
+                "/order/5/ship",
+                "/nutzer/5/sperren",
+                "/abmelden",
+                "/eliminar/5",
+                "/%E5%89%8A%E9%99%A4",
+                "/users/5/posts",
+                "/about",
+            ],
+        ),
+        "/about" | "/users/5/posts" => page(&request.target[1..], &[]),
+        "/robots.txt" | "/sitemap.xml" | "/llms.txt" => missing(),
+        other if request.header("x-forwarded-for").is_some() && request.header("x-asked-by").is_none() => {
+            seen.lock().expect("what was pressed").push(other.to_owned());
+            Reply::new(302).header("Location", "/")
+        }
+        _ => missing(),
+    })
+    .await;
+    let desk = Setup::before(&origin).reading(FAST).start().await;
+    round(&desk).await;
+    assert_eq!(metric(&desk, "frontdesk_content_pages").await, 3.0);
+    assert_eq!(*pressed.lock().expect("what was pressed"), [""; 0]);
+    assert_eq!(metric(&desk, "frontdesk_crawl_requests_total{result=\"acts\"}").await, 9.0);
+    desk.says("it may act (a word behind an identifier, a verb), and no sitemap lists it").await;
+}
+
+#[tokio::test]
 async fn crawl_follows_queries_where_the_operator_says_so() {
     let origin = Origin::start(|request: &Request| match request.target.as_str() {
         "/" => page("Start", &["/list?page=2", "/list?action=clear"]),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName};
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
 /// All lines of a list field as one (RFC 9110 §5.3). A line that is not text says nothing.
 pub fn joined(headers: &HeaderMap, name: HeaderName) -> Option<Cow<'_, str>> {
@@ -10,6 +11,32 @@ pub fn joined(headers: &HeaderMap, name: HeaderName) -> Option<Cow<'_, str>> {
     let first = lines.next()?;
     let Some(second) = lines.next() else { return Some(first.into()) };
     Some([first, second].into_iter().chain(lines).collect::<Vec<_>>().join(", ").into())
+}
+
+/// Letters without their accents, as people write them who have none on their keyboard: `cerrar-sesion`. Of an accent
+/// that is a character of its own nothing is left either.
+pub(crate) fn without_accents(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let (mut plain, mut on_latin) = (String::with_capacity(text.len()), false);
+    for c in DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(text.chars()) {
+        let is_accent = matches!(c, '\u{300}'..='\u{36f}');
+        match c {
+            _ if is_accent && on_latin => continue,
+            'ß' | 'ẞ' => plain.push_str("ss"),
+            'æ' | 'Æ' => plain.push_str("ae"),
+            'œ' | 'Œ' => plain.push_str("oe"),
+            'ł' | 'Ł' => plain.push('l'),
+            'ø' | 'Ø' => plain.push('o'),
+            'đ' | 'Đ' => plain.push('d'),
+            'ı' => plain.push('i'),
+            other => plain.push(other),
+        }
+        on_latin = c.is_ascii_alphabetic();
+    }
+    // What belongs together in other scripts is one character again.
+    Cow::Owned(ComposingNormalizerBorrowed::new_nfc().normalize_iter(plain.chars()).collect())
 }
 
 /// The value of a field that may be there once, trimmed.

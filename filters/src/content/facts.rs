@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{
     crawl::acts,
-    link_markup::{Follow, asks_for_password, follow, label, presses},
+    link_markup::{Follow, asks_for_password, carries_token, follow, holds_controls, is_short, label, presses},
     walk::{attribute, collapsed, has_word, is_hidden, name},
 };
 
@@ -26,6 +26,8 @@ pub(super) struct Facts {
     pub links: Vec<String>,
     /// Where links lead that act by their markup.
     pub acting: Vec<String>,
+    /// Something on it acts, or a form on it carries a token against forgery.
+    pub is_application: bool,
     /// It asks for a password where its content stands.
     pub asks_for_password: bool,
     pub canonical: Option<String>,
@@ -46,6 +48,8 @@ struct Inside {
     pressed: bool,
     /// Something beside the content.
     beside: bool,
+    /// The cell of a table in which a row's buttons are.
+    of_controls: bool,
 }
 
 /// Collects the facts of a whole document that was found at `at`.
@@ -69,10 +73,15 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
                 let called = |target: &String| label(&node).is_some_and(|label| acts::is_called_so(&label, target));
                 match (target, follow(&node, inside.pressed)) {
                     (None, _) | (_, Follow::No) => {}
-                    (Some(target), Follow::Yes) if called(&target) => facts.acting.push(target),
+                    (Some(target), Follow::Yes) if called(&target) => {
+                        facts.is_application = true;
+                        facts.acting.push(target);
+                    }
+                    (Some(target), Follow::Yes) if inside.of_controls && is_short(&node) => facts.acting.push(target),
                     (Some(target), Follow::Yes) => facts.links.extend(seen.insert(target.clone()).then_some(target)),
                     (Some(target), Follow::Pressed) => facts.acting.push(target),
                     (Some(target), Follow::Acts) => {
+                        facts.is_application = true;
                         acts.insert(target.clone());
                         facts.acting.push(target);
                     }
@@ -80,7 +89,12 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
             }
             "header" | "nav" | "aside" | "footer" | "dialog" => inside.beside = true,
             "form" | "button" => inside.pressed |= presses(&node),
-            "input" if !inside.beside && asks_for_password(&node) => facts.asks_for_password = true,
+            "td" => inside.of_controls = holds_controls(&node),
+            "input" if asks_for_password(&node) => {
+                facts.is_application = true;
+                facts.asks_for_password |= !inside.beside;
+            }
+            "input" if carries_token(&node) => facts.is_application = true,
             _ => {}
         }
         stack.extend(node.children_it(true).map(|child| (child, inside)));
@@ -96,6 +110,7 @@ impl Facts {
         let named = attribute(node, "name").or_else(|| attribute(node, "property")).unwrap_or_default();
         let content = attribute(node, "content").unwrap_or_default();
         match named.to_ascii_lowercase().as_str() {
+            "csrf-token" | "_csrf" | "csrf-param" => self.is_application = true,
             "description" if self.description.is_none() => self.description = words(&content),
             "og:description" if self.description_of_cards.is_none() => self.description_of_cards = words(&content),
             "og:title" if self.title_of_cards.is_none() => self.title_of_cards = words(&content),

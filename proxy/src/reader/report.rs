@@ -95,7 +95,7 @@ fn telling(outcome: Outcome) -> Option<u8> {
         Outcome::Robots | Outcome::List | Outcome::Page | Outcome::Unchanged => return None,
         Outcome::Gone => 0,
         Outcome::Duplicate | Outcome::Other => 1,
-        Outcome::Moved | Outcome::Acts => 2,
+        Outcome::Moved | Outcome::Acts | Outcome::CameBack => 2,
         Outcome::Hidden | Outcome::Full => 3,
         Outcome::Failed => 4,
         Outcome::OffSite => 5,
@@ -109,6 +109,10 @@ pub(super) fn tell_left_out(left: &LeftOut) {
             WhyLeftOut::Acts => {
                 "a link was not followed because it may act: name it in content.start to have it read, and set \
                  rel=\"nofollow\" on links that act"
+            }
+            WhyLeftOut::Unsure => {
+                "a link was not followed because it may act (a word behind an identifier, a verb), and no sitemap lists \
+                 it: if it is a page, list it in the sitemap or name it in content.start"
             }
             WhyLeftOut::Unlisted => {
                 "a link was not followed because it has a query or is called like an act, and no sitemap lists it: list \

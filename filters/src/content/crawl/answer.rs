@@ -54,6 +54,8 @@ pub enum Outcome {
     OffSite,
     /// It leads to what may act.
     Acts,
+    /// It leads back to the page that links to it, as what acts does.
+    CameBack,
     /// It is not there, or not for everybody.
     Gone,
     /// It is not to be found (noindex).
@@ -77,7 +79,7 @@ impl Outcome {
             Self::Unchanged => "unchanged",
             Self::Moved => "moved",
             Self::OffSite => "off_site",
-            Self::Acts => "acts",
+            Self::Acts | Self::CameBack => "acts",
             Self::Gone => "gone",
             Self::Hidden => "hidden",
             Self::Duplicate => "duplicate",
@@ -97,6 +99,9 @@ impl Outcome {
             Self::Moved => "it redirects to another address of the site, which is asked for instead",
             Self::OffSite => "it redirects off the site, where nothing is asked",
             Self::Acts => "it redirects to an address that may act, which is not asked for",
+            Self::CameBack => {
+                "it redirects to the page that links to it, so it may have acted: it and its like are not asked for again"
+            }
             Self::Gone => "it is not there, or not for everybody",
             Self::Hidden => "it is not to be indexed (noindex)",
             Self::Duplicate => "another page says the same, or it names another address as its own (canonical)",
@@ -232,6 +237,13 @@ impl Crawl {
         if ask.hops >= MOST_HOPS {
             return nowhere(self, Outcome::Gone);
         }
+        // What acts on a GET shows its page again afterwards.
+        let is_answer = matches!(fetched.status, StatusCode::FOUND | StatusCode::SEE_OTHER) && ask.why == Why::Page;
+        let links_here = |page: &Kept| page.links.contains(&ask.target);
+        if is_answer && ask.hops == 0 && self.books.get(&target).is_some_and(links_here) {
+            self.books.note_came_back(&ask.target);
+            return Outcome::CameBack;
+        }
         // A list that leads to a page is not that page's turn.
         if ask.why != Why::Page || self.frontier.meet(&target) {
             let target: Arc<str> = target.into();
@@ -290,6 +302,7 @@ impl Crawl {
         let noindex = wishes.noindex || page.noindex;
         // A site whose start is not to be found is not for strangers; nor is what stands behind a login.
         let leads_nowhere = wishes.nofollow || page.nofollow || marks.is_login || noindex && ask.lane == Lane::Start;
+        let of_application = marks.is_application || is_personal(&fetched.headers);
         let found = std::mem::take(&mut page.links);
         let links = match leads_nowhere {
             true => Vec::new(),
@@ -301,7 +314,7 @@ impl Crawl {
                 for link in acting.iter().filter(|link| !targets.contains(link)) {
                     self.left_out.note(link, &ask.target, WhyLeftOut::Acts);
                 }
-                self.follow(ask, targets.iter().map(String::as_str))
+                self.follow(ask, targets.iter().map(String::as_str), of_application)
             }
         };
         if noindex {
@@ -350,6 +363,13 @@ impl Crawl {
             Put::Full => Outcome::Full,
         }
     }
+}
+
+/// Whether an answer begins a session and is to be kept by nobody: an application's, and no document.
+fn is_personal(headers: &HeaderMap) -> bool {
+    let controls = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|value| value.to_str().ok());
+    let mut controls = controls.flat_map(|value| value.split(',')).map(|control| control.trim().to_ascii_lowercase());
+    headers.contains_key(header::SET_COOKIE) && controls.any(|control| matches!(&*control, "no-store" | "private"))
 }
 
 /// The body without its coding; we ask for none, and know the one that is sent all the same.

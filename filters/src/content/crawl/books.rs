@@ -7,6 +7,7 @@ use std::{
 
 use ring::digest;
 
+use super::acts;
 use crate::content::Page;
 
 /// The most that all pages together may take, in bytes: Markdown, titles, and what is kept of links.
@@ -15,6 +16,8 @@ pub const MOST_BYTES: usize = 64 * 1024 * 1024;
 pub const MOST_OF_PAGE: usize = 1024 * 1024;
 /// The most links of one page that are kept.
 pub const MOST_LINKS: usize = 1_000;
+/// The most addresses of which it is kept that they led back.
+const MOST_CAME_BACK: usize = 1_000;
 /// What a link takes.
 const LINK: usize = size_of::<Arc<str>>();
 /// What a page takes besides its words.
@@ -46,6 +49,11 @@ pub enum Put {
 
 type Digest = [u8; 16];
 
+/// `/users/#/ban` for all users.
+fn kind_of(target: &str) -> Arc<str> {
+    acts::pattern(target).map_or_else(|| target.into(), Arc::from)
+}
+
 /// All pages that are known.
 #[derive(Debug, Default, Clone)]
 pub struct Books {
@@ -54,9 +62,23 @@ pub struct Books {
     bytes: usize,
     /// Changes with every page that comes, changes or goes.
     version: u64,
+    /// What led back to the page that links to it, with `#` for identifiers. This process alone knows.
+    came_back: HashSet<Arc<str>>,
 }
 
 impl Books {
+    /// Takes note that an address led back to the page that links to it.
+    pub(super) fn note_came_back(&mut self, target: &str) {
+        if self.came_back.len() < MOST_CAME_BACK {
+            self.came_back.insert(kind_of(target));
+        }
+    }
+
+    /// Whether it, or one of its kind, led back to the page that links to it.
+    pub(super) fn came_back(&self, target: &str) -> bool {
+        !self.came_back.is_empty() && self.came_back.contains(&kind_of(target))
+    }
+
     /// Takes in a page, or what it is now.
     pub fn put(&mut self, target: &Arc<str>, kept: Kept, max_pages: usize) -> Put {
         let digest = digest_of(&kept.page);

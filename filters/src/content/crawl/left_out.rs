@@ -12,8 +12,17 @@ const MOST: usize = 10_000;
 pub enum Why {
     /// Its address or its markup says that it acts.
     Acts,
+    /// It may act, by where its words stand, and the site does not list it.
+    Unsure,
     /// The site does not list it: it has a query, or is called like an act among documents.
     Unlisted,
+}
+
+impl Why {
+    /// Whether a list of the site's may still name it.
+    pub(super) fn is_lifted_by_a_list(self) -> bool {
+        self != Self::Acts
+    }
 }
 
 /// A link that was not followed.
@@ -40,7 +49,7 @@ pub(super) struct Notes {
     seen: HashSet<Arc<str>>,
     /// Not listed so far: the site's lists may not all have been read.
     waiting: Vec<NotFollowed>,
-    told: [bool; 2],
+    told: [bool; 3],
     fresh: LeftOut,
 }
 
@@ -55,7 +64,7 @@ impl Notes {
         let left = NotFollowed { link, page: page.clone(), why };
         match why {
             Why::Acts => self.count(left),
-            Why::Unlisted => self.waiting.push(left),
+            Why::Unsure | Why::Unlisted => self.waiting.push(left),
         }
     }
 
@@ -70,7 +79,7 @@ impl Notes {
     }
 
     fn tell(&mut self, left: NotFollowed) {
-        if !std::mem::replace(&mut self.told[usize::from(left.why == Why::Unlisted)], true) {
+        if !std::mem::replace(&mut self.told[left.why as usize], true) {
             self.fresh.first.push(left);
         }
     }

@@ -209,7 +209,8 @@ impl Crawl {
             }
             // Where the operator begins may be ours by now or the site's: only the site knows.
             let chosen = ask.lane == Lane::Start && ask.hops == 0;
-            if ours(&ask.target) && !chosen || !self.may_read(&ask) {
+            let came_back = matches!(ask.lane, Lane::Near | Lane::Linked) && self.books.came_back(&ask.target);
+            if came_back || ours(&ask.target) && !chosen || !self.may_read(&ask) {
                 self.books.remove(&ask.target);
                 continue;
             }
@@ -267,24 +268,27 @@ impl Crawl {
     /// A page that is what it was leads where it led.
     fn still_there(&mut self, ask: &Ask) {
         self.met.insert(ask.target.clone());
+        // Only links that were followed are kept with it.
         let links = self.books.get(&ask.target).map(|kept| kept.links.clone()).unwrap_or_default();
-        self.follow(ask, links.iter().map(AsRef::as_ref));
+        self.follow(ask, links.iter().map(AsRef::as_ref), false);
     }
 
-    /// Takes note of links, and gives back those that are kept with the page.
-    fn follow<'a>(&mut self, from: &Ask, links: impl Iterator<Item = &'a str>) -> Vec<Arc<str>> {
+    /// Takes note of links, and gives back those that are kept with the page. `of_application`: the page is one of an
+    /// application and no document.
+    fn follow<'a>(&mut self, from: &Ask, links: impl Iterator<Item = &'a str>, of_application: bool) -> Vec<Arc<str>> {
         let lane = if from.lane == Lane::Start { Lane::Near } else { Lane::Linked };
         let depth = from.depth.saturating_add(1);
         let links: Vec<&str> = links.take(books::MOST_LINKS).collect();
         // What something else on the same page stops, this starts.
         let things = acts::things(&links);
         let mut offer = |link: &str| {
-            let why = match acts::is_beside(&things, link) {
+            let why = match acts::is_beside(&things, link) || self.books.came_back(link) {
                 true => Some(WhyLeftOut::Acts),
                 false => self.rules.leaves_out(link, Met::Linked),
             };
-            match why {
-                Some(WhyLeftOut::Unlisted) if self.frontier.knows(link) => {}
+            let in_application = || of_application.then(|| self.rules.leaves_out_of_application(link)).flatten();
+            match why.or_else(in_application) {
+                Some(why) if why.is_lifted_by_a_list() && self.frontier.knows(link) => {}
                 Some(why) => {
                     self.left_out.note(link, &from.target, why);
                     return None;

@@ -214,12 +214,21 @@ impl Rules {
         let is_fine = match (verdict, met) {
             (Verdict::Reads, _) => true,
             (Verdict::Acts, _) => return Some(Why::Acts),
+            (Verdict::Unsure, Met::Linked) => return Some(Why::Unsure),
+            // The site itself leads everybody there: from `/items/5` to `/items/5/tea`.
+            (Verdict::Unsure, Met::Redirected(_)) => true,
             (_, Met::Listed) | (Verdict::HasQuery, Met::Redirected(_)) => true,
             (Verdict::HasQuery, Met::Linked) => self.follow_queries,
             (Verdict::Document, Met::Redirected(from)) => acts::verdict(from, of_documents) == Verdict::Document,
             (Verdict::Document, Met::Linked) => false,
         };
         (!is_fine).then_some(Why::Unlisted)
+    }
+
+    /// The same for a link in a page of an application: there the verbs act as well that are titles elsewhere.
+    pub(super) fn leaves_out_of_application(&self, target: &str) -> Option<Why> {
+        let of_documents = self.origin.host_str().is_some_and(acts::is_of_documents);
+        acts::is_doubtful(target, of_documents).then_some(Why::Unsure)
     }
 
     fn is_here(&self, url: &Url) -> bool {

@@ -5,10 +5,12 @@
 //! within a longer name is the title of a page (`/docs/delete-a-branch`), and some verbs are titles by themselves
 //! (`/install`). What the verbs are stands in `words`.
 
+mod deeds;
 mod query;
 mod segment;
 #[cfg(test)]
 mod tests;
+mod unsure;
 mod words;
 
 use std::collections::HashSet;
@@ -29,6 +31,8 @@ pub(super) enum Verdict {
     HasQuery,
     /// It is called like an act, but stands where documents stand.
     Document,
+    /// It may act, by where its words stand.
+    Unsure,
     Acts,
 }
 
@@ -49,11 +53,20 @@ pub(super) fn verdict(target: &str, documents: bool) -> Verdict {
     if address.compound_acts() || address.doubtful_acts() {
         return Verdict::Acts;
     }
+    if !document && address.is_unsure() {
+        return Verdict::Unsure;
+    }
     match (document, address.parameters.is_empty()) {
         (_, false) => Verdict::HasQuery,
         (true, true) => Verdict::Document,
         (false, true) => Verdict::Reads,
     }
+}
+
+/// Whether an address may act where it stands in a page of an application: its last word is a verb that pages of other
+/// sites are called after as well.
+pub(super) fn is_doubtful(target: &str, documents: bool) -> bool {
+    Address::of(target, documents).is_doubtful()
 }
 
 /// Whether everything under a host's name is a document: `docs.example.com`.

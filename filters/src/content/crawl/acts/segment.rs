@@ -1,11 +1,14 @@
 //! One segment of a path, taken apart into its words.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode_str;
 
 use super::words::{
     AFTER_VERBS, BEFORE_VERBS, DOUBTFUL, DOUBTFUL_BEFORE_ID, GLUED_TO_VERBS, List, PROGRAMS, PROGRAMS_THAT_ACT,
-    SWITCHES, VERBS, VERBS_BELOW_ROOT, WRITTEN,
+    SWITCHES, VERBS, VERBS_BELOW_ROOT, VERBS_ELSEWHERE, WRITTEN,
 };
+use crate::text::without_accents;
 
 /// How often something may be percent-encoded.
 const MOST_ENCODED: usize = 3;
@@ -25,7 +28,7 @@ pub(super) struct Segment {
     /// Words are set apart by hyphens, as titles of pages are.
     is_title: bool,
     /// Words are set apart as programs have them: `delete_user`, `deleteUser`. Wikis write `Delete_key`.
-    is_program_name: bool,
+    pub(super) is_program_name: bool,
     pub(super) is_id: bool,
     pub(super) is_year: bool,
     pub(super) is_version: bool,
@@ -39,7 +42,8 @@ pub(super) struct Segment {
 impl Segment {
     /// A segment that is decoded.
     pub(super) fn of(written: &str) -> Self {
-        let written = written.trim();
+        let written = without_accents(written.trim());
+        let written = written.as_ref();
         // What stands before a colon says in which part of the site it is: `Special:UserLogout`.
         let name = written.rsplit(':').next().unwrap_or(written);
         let parts = name.rsplit_once('.').filter(|(before, ending)| {
@@ -65,6 +69,10 @@ impl Segment {
             words,
             ending,
         }
+    }
+
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
     }
 
     /// Whether the whole segment says to do something.
@@ -118,7 +126,7 @@ impl Segment {
     }
 
     /// What is left without words that change nothing about a verb; and whether it is done to all.
-    fn core(&self) -> Option<(String, bool)> {
+    pub(super) fn core(&self) -> Option<(String, bool)> {
         if let [word] = self.words.as_slice() {
             let glued =
                 |end: &&str| word.strip_suffix(*end).is_some_and(|verb| is_verb(verb) || DOUBTFUL.contains(verb));
@@ -135,14 +143,18 @@ impl Segment {
 }
 
 pub(super) fn is_verb(word: &str) -> bool {
-    VERBS.contains(word) || VERBS_BELOW_ROOT.contains(word)
+    VERBS.contains(word) || VERBS_BELOW_ROOT.contains(word) || VERBS_ELSEWHERE.contains(word)
 }
 
-/// Percent-decoded, also where it was encoded more than once; `+` is a blank.
+/// Percent-decoded, also where it was encoded more than once; `+` is a blank. What is no UTF-8 is read as Latin-1.
 pub(super) fn decoded(written: &str) -> String {
     let mut text = written.replace('+', " ");
     for _ in 0..MOST_ENCODED {
-        let next = percent_decode_str(&text).decode_utf8_lossy().into_owned();
+        let bytes: Cow<'_, [u8]> = percent_decode_str(&text).into();
+        let next = match std::str::from_utf8(&bytes) {
+            Ok(decoded) => decoded.to_owned(),
+            Err(_) => bytes.iter().copied().map(char::from).collect(),
+        };
         if next == text {
             break;
         }
@@ -153,7 +165,7 @@ pub(super) fn decoded(written: &str) -> String {
 
 /// `log-out`, `log_out`, `logOut` and `LOGOut` are two words each.
 pub(super) fn words(name: &str) -> Vec<String> {
-    let chars: Vec<char> = name.chars().collect();
+    let chars: Vec<char> = without_accents(name).chars().collect();
     let mut words = vec![String::new()];
     for (at, c) in chars.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| chars[before]);

@@ -1,6 +1,6 @@
 //! Addresses both ways, as frameworks and people spell them.
 
-use super::{Verdict, is_beside, is_called_so, is_of_documents, pattern, things, verdict};
+use super::{Verdict, is_beside, is_called_so, is_doubtful, is_of_documents, pattern, things, verdict};
 
 fn all(expected: Verdict, targets: &[&str]) {
     let wrong: Vec<_> =
@@ -165,8 +165,128 @@ fn what_acts_by_its_path() {
             "/%E5%88%A0%E9%99%A4/7",
             "/d%C3%A9connexion",
             "/cerrar-sesion",
+            "/loeschen",
+            "/konto/5/l%F6schen",
+            "/beitrag/7/lo%CC%88schen",
+            "/sess%C3%A3o/terminar-sess%C3%A3o",
+            "/eliminar",
+            "/articulos/7/quitar",
+            "/itens/7/deletar",
+            "/ordini/7/annulla",
+            "/esci",
+            "/artikel/7/verwijder",
+            "/wyloguj",
+            "/posty/7/usu%C5%84",
+            "/%E3%83%AD%E3%82%B0%E3%82%A2%E3%82%A6%E3%83%88",
+            "/items/7/%E5%8F%96%E6%B6%88",
+            "/%EB%A1%9C%EA%B7%B8%EC%95%84%EC%9B%83",
+            "/hesap/\u{e7}\u{131}k\u{131}\u{15f}",
+            "/\u{ff44}\u{ff45}\u{ff4c}\u{ff45}\u{ff54}\u{ff45}/7",
         ],
     );
+}
+
+#[test]
+fn what_may_act_by_where_its_words_stand() {
+    all(
+        Verdict::Unsure,
+        &[
+            "/garage/open",
+            "/garage/close/",
+            "/doors/front/lock",
+            "/refund/5",
+            "/refund/order/5",
+            "/ship/ORD20240017",
+            "/comment/5/spam",
+            "/order/5/ship",
+            "/user/5/frobnicate",
+            "/user/123e4567-e89b-12d3-a456-426614174000/banish",
+            "/user/5/frobnicate/confirm",
+            "/user/5/frobnicate?now=1",
+            "/user/5/make_admin",
+            "/user/5/makeAdmin",
+            "/order/5/send-invoice",
+            "/nutzer/5/sperren",
+            "/nutzer/5/freischalten",
+            "/bestellung/5/k%C3%BCndigen",
+            "/commande/5/rembourser",
+            "/porte/ouvrir",
+            "/usuario/5/a%C3%B1adir",
+            "/pedido/5/enviar",
+            "/utente/5/rifiuta",
+            "/gebruiker/5/goedkeuren",
+            "/post/5/zatwierd%C5%BA",
+            "/items/5/%E5%85%AC%E9%96%8B",
+            "/zakaz/5/%D0%BE%D1%82%D0%BF%D1%80%D0%B0%D0%B2%D0%B8%D1%82%D1%8C",
+        ],
+    );
+}
+
+#[test]
+fn what_stands_behind_an_identifier_and_is_a_page() {
+    all(
+        Verdict::Reads,
+        &[
+            "/users/5/posts",
+            "/users/5/profile",
+            "/orders/5/items",
+            "/items/5/en",
+            "/products/5/reviews",
+            "/chapter/5/summary",
+            "/chapter/5/frobnicate",
+            "/category/5/shoes",
+            "/category/5/tee",
+            "/questions/12/how-to-boil-water",
+            "/questions/12/green-tea",
+            "/news/12345/the-mayor-opens-a-bridge",
+            "/2024/05/12/opening",
+            "/2024/05/open",
+            "/c/5/shoes.html",
+            "/post/5/frobnicate.html",
+            "/docs/5/frobnicate",
+            "/v2/5/frobnicate",
+            "/docs/garage/open",
+            "/reference/open",
+            "/open",
+            "/opening-hours",
+            "/ship",
+            "/shipping/5",
+            "/article/5/\u{5982}\u{4f55}\u{5b66}\u{4e60}\u{6cf3}\u{8338}\u{8336}",
+            // Of documentation whose addresses have no ending.
+            "/concepts/projects/sync/",
+            "/concepts/projects/run/",
+            "/guides/core/publish/",
+            "/getting-started/installation/",
+            "/setup/changing-the-fonts/",
+            "/config/build-options",
+            "/automation/trigger-conditions/",
+            "/blog/2022/chinese-search-support/",
+        ],
+    );
+}
+
+#[test]
+fn on_a_page_of_an_application_more_verbs_act() {
+    for target in ["/jobs/start", "/contact/send", "/courses/tea/join", "/jobs/run"] {
+        assert!(is_doubtful(target, false), "{target}");
+        assert_eq!(verdict(target, false), Verdict::Reads, "{target}");
+    }
+    for target in ["/start", "/docs/jobs/start", "/jobs/start.html", "/jobs/starting", "/jobs/7", "/"] {
+        assert!(!is_doubtful(target, false), "{target}");
+    }
+    assert!(!is_doubtful("/jobs/start", true));
+}
+
+#[test]
+fn the_words_are_without_accents() {
+    use super::{deeds, words};
+    use crate::text::without_accents;
+    for list in [words::VERBS, words::VERBS_ELSEWHERE, deeds::DEEDS, deeds::DEEDS_ELSEWHERE, deeds::THINGS] {
+        for word in list.iter() {
+            assert_eq!(without_accents(word), word);
+        }
+    }
+    assert_eq!(without_accents("Stra\u{df}e"), "Strasse");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 /// Words, with blanks between them.
 #[derive(Clone, Copy)]
-pub(super) struct List(&'static str);
+pub(super) struct List(pub(super) &'static str);
 
 impl List {
     pub(super) fn contains(self, word: &str) -> bool {
@@ -25,12 +25,24 @@ pub(super) const VERBS: List = List(
      unbookmark unarchive unpublish unlock unban unblock unmute markread markunread markasread markasunread \
      markallread markallasread markdone markasdone moveup movedown dismiss disapprove reject decline deactivate \
      addtocart addtobasket addtobag addtowishlist addtocompare addtofavorites addtofavourites removefromcart \
-     removefrombasket removefromwishlist emptycart emptybasket emptytrash emptybin buynow abmelden ausloggen \
-     löschen loeschen entfernen stoppen beenden neustarten abbestellen deconnexion déconnexion sedeconnecter \
-     supprimer effacer arreter arrêter redemarrer redémarrer desabonner désabonner cerrarsesion cerrarsesión \
-     eliminar borrar detener reiniciar desconectar sair excluir apagar cancellare elimina disconnetti uitloggen \
-     afmelden verwijderen wyloguj usun usuń odhlasit odhlásit smazat loggaut loggut logud slett slet выход выйти \
-     удалить 退出 登出 注销 删除 刪除 ログアウト 削除 로그아웃 삭제 cron exit quit unfriend unenroll poweron flushdb vider leeren annuler hapus unwatch markall markseen safeexit quietdown",
+     removefrombasket removefromwishlist emptycart emptybasket emptytrash emptybin buynow cron exit quit unfriend \
+     unenroll poweron flushdb unwatch markall markseen safeexit quietdown",
+);
+
+/// The same in other languages, without accents.
+pub(super) const VERBS_ELSEWHERE: List = List(
+    "abmelden ausloggen loschen loeschen entfernen stoppen beenden neustarten abbestellen deconnexion sedeconnecter \
+     supprimer effacer arreter redemarrer desabonner cerrarsesion eliminar borrar detener reiniciar desconectar \
+     sair excluir apagar cancellare elimina disconnetti uitloggen afmelden verwijderen wyloguj usun odhlasit smazat \
+     loggaut loggut logud slett slet выход выйти удалить 退出 登出 注销 删除 刪除 ログアウト 削除 로그아웃 삭제 vider leeren annuler hapus \
+     herunterfahren verwerfen abbrechen austragen vernichten deconnecter retirer enlever quitter resilier quitar \
+     suprimir salir cancelar anular darsedebaja darbaja deletar remover encerrar desligar terminarsessao eliminare \
+     cancella rimuovi rimuovere esci annulla disiscrivi spegni riavvia verwijder wissen annuleren herstarten \
+     opzeggen uitschrijven skasuj wyczysc anuluj wypisz zatrzymaj zrestartuj vymazat odstranit zrusit odhlaseni \
+     radera tabort avregistrera fjern poista kirjauduulos torles torol kijelentkezes kilepes sterge deconectare \
+     delogare anuleaza sil cikis cikisyap kaldir iptal xoa dangxuat huy keluar batalkan αποσύνδεση διαγραφή \
+     отписаться очистить остановить вийти вихід видалити скасувати изход изтрий حذف מחק התנתק ลบ ออกจากระบบ 消去 退会 \
+     解約 取消 サインアウト 停止 再起動 註銷 重启 重啟 清空 清除 移除 下架 封禁 禁用 撤销 重置 关机 제거 취소 탈퇴 중지 재시작 종료 차단",
 );
 
 /// Switches: they act as a whole segment, and are no part of a longer name.

@@ -152,3 +152,70 @@ fn what_starts_is_left_alone_beside_what_stops() {
     assert!(is_asked(&site, "/jobs/mailer") && is_asked(&site, "/start"));
     assert!(!is_asked(&site, "/jobs/mailer/start") && !is_asked(&site, "/jobs/mailer/stop"));
 }
+
+#[test]
+fn what_may_act_is_asked_for_only_where_the_site_lists_it() {
+    let site = Site::new(|ask: &Ask| match &*ask.target {
+        "/robots.txt" => missing(),
+        "/sitemap.xml" => said(200, &[], "<urlset><url><loc>http://site.test/items/5/tea</loc></url></urlset>"),
+        "/" => page(
+            "Items",
+            &["/items/5/tea", "/items/5/frobnicate", "/garage/open", "/items/5/photos", "/items/6", "/jobs/start"],
+        ),
+        // It leads everybody to its name.
+        "/items/6" => said(301, &[("location", "/items/6/kettle")], ""),
+        target => page(target, &[]),
+    });
+    let (_, _, left_out) = site.noted("", Books::default(), 0);
+    for page in ["/items/5/tea", "/items/5/photos", "/items/6/kettle", "/jobs/start"] {
+        assert!(is_asked(&site, page), "{page}");
+    }
+    assert!(!is_asked(&site, "/items/5/frobnicate") && !is_asked(&site, "/garage/open"));
+    assert_eq!(left_out.count, 2);
+    assert_eq!(left_out.first, [left("/items/5/frobnicate", "/", WhyLeftOut::Unsure)]);
+}
+
+#[test]
+fn in_a_page_of_an_application_a_doubtful_verb_is_left_alone() {
+    let link = "<p>Words <a href=/jobs/start>x</a> <a href=/jobs/7>y</a></p>";
+    let session = [("set-cookie", "s=1"), ("cache-control", "no-cache, No-Store")];
+    for (body, headers, is_read) in [
+        (String::new(), &[][..], true),
+        ("<form method=post><input name=words></form>".to_owned(), &[], true),
+        (String::new(), &session[..1], true),
+        (String::new(), &session[1..], true),
+        (String::new(), &session[..], false),
+        ("<form method=post><input type=hidden name=_csrf_token></form>".to_owned(), &[], false),
+        ("<header><form><input type=password></form></header>".to_owned(), &[], false),
+        ("<a href=/jobs/7/raise onclick='return confirm()'>z</a>".to_owned(), &[], false),
+        ("<meta name=csrf-token content=x>".to_owned(), &[], false),
+    ] {
+        let headers: Vec<(&str, &str)> = [("content-type", "text/html")].iter().chain(headers).copied().collect();
+        let html = format!("<title>T</title><body>{body}{link}");
+        let site = Site::new(|ask: &Ask| match &*ask.target {
+            "/" => said(200, &headers, &html),
+            "/jobs/7" | "/jobs/start" => page(&ask.target, &[]),
+            _ => missing(),
+        });
+        site.round("", Books::default(), 0);
+        assert!(is_asked(&site, "/jobs/7"), "{body} {headers:?}");
+        assert_eq!(is_asked(&site, "/jobs/start"), is_read, "{body} {headers:?}");
+    }
+}
+
+#[test]
+fn what_leads_back_to_its_page_is_asked_for_once() {
+    let site = Site::new(|ask: &Ask| match &*ask.target {
+        "/" => page("Users", &["/bannish/5", "/bannish/6", "/old", "/list"]),
+        "/list" => page("List", &["/bannish/7"]),
+        "/bannish/5" | "/bannish/6" | "/bannish/7" => said(302, &[("location", "/")], ""),
+        "/old" => said(301, &[("location", "/")], ""),
+        _ => missing(),
+    });
+    let (books, _) = site.round("", Books::default(), 0);
+    let asked = || site.asked().into_iter().filter(|asked| asked.starts_with("/bannish")).count();
+    assert_eq!(asked(), 1, "the first of its kind: {:?}", site.asked());
+    assert!(is_asked(&site, "/list") && is_asked(&site, "/old"));
+    site.round("", books, 1);
+    assert_eq!(asked(), 0, "never again: {:?}", site.asked());
+}
