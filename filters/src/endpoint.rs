@@ -3,6 +3,7 @@
 //! A request whose path a site could take for one of these is never passed to it (decision 16): it is answered where it
 //! is spelled exactly, else it is 404. A path may have `{places}` (AICP §5.5), each in one segment.
 
+mod handlers;
 mod routes;
 mod tree;
 
@@ -53,6 +54,8 @@ struct Call {
     action: bool,
     /// Its head alone may be asked for.
     heads: bool,
+    /// The site has a handler at this very path, for which a credential is needed here.
+    guards: bool,
     /// `None`: nothing is behind it yet.
     serve: Option<Arc<dyn Serve>>,
     explain: Explain,
@@ -76,7 +79,8 @@ impl Endpoint {
     /// Something that is called.
     pub(crate) fn call(path: &str, method: Method, action: bool, explain: Explain) -> Self {
         let heads = method == Method::GET && !action;
-        let calls = vec![Call { declared: path.to_owned(), method, action, heads, serve: None, explain }];
+        let calls =
+            vec![Call { declared: path.to_owned(), method, action, heads, guards: false, serve: None, explain }];
         let (declared, calls) = (path.to_owned(), What::Calls(calls));
         Self {
             declared,
@@ -139,6 +143,27 @@ impl Endpoint {
     /// Whether the server counts each message by itself.
     pub(crate) fn counts_messages(&self) -> bool {
         self.counts_messages
+    }
+
+    /// The same, where the site's own handler has this path and a credential is needed here: it is not to be reached at
+    /// another address either.
+    pub(crate) fn guarding(mut self) -> Self {
+        if let What::Calls(calls) = &mut self.what {
+            calls.iter_mut().for_each(|call| call.guards = true);
+        }
+        self
+    }
+
+    /// Whether a handler of the site's is guarded from requests with any method.
+    fn guards_something(&self) -> bool {
+        matches!(&self.what, What::Calls(calls) if calls.iter().any(|call| call.guards))
+    }
+
+    /// Whether a handler of the site's is guarded from requests with this method, or from some where it takes none such.
+    fn guards(&self, method: &Method) -> bool {
+        let What::Calls(calls) = &self.what else { return false };
+        let called = calls.iter().find(|call| call.takes(method));
+        called.map_or_else(|| self.guards_something(), |call| call.guards)
     }
 
     /// Whether somebody without a credential in the head may have one in the body.

@@ -182,6 +182,54 @@ async fn spellings_near_an_endpoint_are_the_sites() {
     }
 }
 
+/// Addresses at which web servers and frameworks run what is at the endpoint. The site has it there, and nowhere else is it
+/// asked for it without a credential.
+#[tokio::test]
+async fn spellings_by_which_a_site_runs_the_same_handler_never_reach_it() {
+    let origin = Origin::start(|_: &Request| Reply::json("{\"site\":true}")).await;
+    let program = action("bookings.program", "\nendpoint = \"/run/hold.php\"");
+    let capabilities = action("bookings.hold", &format!("\nendpoint = \"{ENDPOINT}\"")) + &program;
+    let desk = site(&origin, &capabilities).start().await;
+    for target in [
+        "/api/./holds",
+        "/api/holds/",
+        "/index.php/api/holds",
+        "/INDEX.php/api/holds/",
+        "/shop/index.php/api/holds",
+        "/index.php/x/../api/holds",
+        "/cgi-bin/app.cgi/api/holds.xml",
+        "/api/holds.json",
+        "/api/holds.JSON?a=b",
+        "/api/holds%2ejson",
+        "/api/holds.php",
+        "/api/holds.php/x",
+        "/api/holds.html.gz",
+        "/api/holds.anything",
+        "/api/holds/index.html",
+        "/api/holds/index.php",
+        "/api/h%C3%B6lds",
+        "/api%E2%88%95holds",
+        "/run/hold",
+        "/run/hold.html",
+        "/run/hold.php/x",
+    ] {
+        for method in ["POST", "GET", "DELETE"] {
+            let response = desk.ask(Via::H1, Ask::new(method, target).body("{}")).await;
+            assert!([404, 405].contains(&response.status), "{method} {target}: {}", response.status);
+            let asked: Vec<String> = origin.asked().iter().map(|r| r.target.clone()).collect();
+            assert!(asked.is_empty(), "{method} {target}: the site saw {asked:?}");
+        }
+    }
+    assert_eq!(desk.ask(Via::H1, Ask::post("/api/holds.png", "{}")).await.status, 404);
+    let pass =
+        ["/api/holds.js", "/api/holds.png", "/api/holds/7", "/v2/api/holds", "/index.php", "/index.php?r=/api/holds"];
+    for (at, target) in pass.iter().enumerate() {
+        let response = desk.ask(Via::H1, Ask::get(target)).await;
+        assert_eq!(response.status, 200, "{target}: {}", response.text());
+        assert_eq!((origin.asked().len(), origin.last().target.as_str()), (at + 1, *target));
+    }
+}
+
 /// Nobody follows a path that goes up and down without end, for whatever site is behind us.
 #[tokio::test]
 async fn spellings_that_climb_without_end_are_refused() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 use http::Method;
 
-use super::{Endpoint, What, place, tree::Node};
+use super::{Endpoint, What, handlers::Handlers, place, tree::Node};
 use crate::path::{self, Path, folded_segment};
 
 /// Every endpoint, by canonical path.
@@ -18,6 +18,8 @@ pub struct Endpoints {
     below: Vec<(String, usize)>,
     /// Every path again, folded: what a site could take for one of ours is ours.
     folded: Node,
+    /// Those that guard a handler of the site's, by the other addresses that it may have.
+    handlers: Handlers,
     /// A path is declared in another form than its folded one.
     declared_unfolded: bool,
 }
@@ -28,6 +30,7 @@ impl Endpoints {
         let path = Path::of(&endpoint.declared);
         let next = self.all.len();
         let folded: Vec<String> = segments(&path.canonical).map(folded_declared).collect();
+        let declared = folded.clone();
         let folded = self.folded.grow(&folded);
         let there = if endpoint.below {
             folded.below.get_or_insert(next);
@@ -44,6 +47,9 @@ impl Endpoints {
                 *self.exact.entry(path.canonical.clone().into_owned()).or_insert(next)
             }
         };
+        if endpoint.guards_something() {
+            self.handlers.add(&declared, there);
+        }
         self.declared_unfolded |= path.folded.is_some();
         match self.all.get_mut(there) {
             Some(there) => there.join(endpoint),
@@ -62,7 +68,8 @@ impl Endpoints {
             .copied()
             .or_else(|| self.templates.find(segments(canonical)))
             .or_else(|| self.below.iter().find(|(prefix, _)| under(prefix)).map(|(_, index)| *index))
-            .or_else(|| self.find_folded(path));
+            .or_else(|| self.find_folded(path))
+            .or_else(|| self.find_handler(path, method));
         found.and_then(|index| self.all.get(index)).filter(|endpoint| !endpoint.yields || endpoint.takes(method))
     }
 
@@ -77,6 +84,27 @@ impl Endpoints {
             return self.folded.find_among(&pieces);
         }
         self.folded.find(folded.segments()).or_else(|| self.find_by_reading(path.target))
+    }
+
+    /// The endpoint whose handler some site may have at a path.
+    fn find_handler(&self, path: &Path<'_>, method: &Method) -> Option<usize> {
+        if self.handlers.is_empty() {
+            return None;
+        }
+        let found = match &path.folded {
+            None => self.handlers.find(segments(&path.canonical), method),
+            Some(folded) => {
+                let mut kept: Vec<&str> = Vec::new();
+                for segment in folded.segments() {
+                    match segment {
+                        ".." => drop(kept.pop()),
+                        _ => kept.push(segment),
+                    }
+                }
+                self.handlers.find(kept.into_iter(), method)
+            }
+        };
+        found.filter(|index| self.all.get(*index).is_some_and(|endpoint| endpoint.guards(method)))
     }
 
     /// In a place of a path may stand what otherwise divides segments, or ends them.
@@ -201,6 +229,39 @@ mod tests {
             ("/?q=/api/holds", None),
         ] {
             assert_eq!(found(&endpoints, target).as_deref(), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_guarded_handler_is_not_found_elsewhere_either() {
+        let mut endpoints = Endpoints::default();
+        let call = |method| Endpoint::call("/api/holds", method, true, crate::problem::reply);
+        endpoints.add(call(Method::GET));
+        endpoints.add(call(Method::POST).guarding());
+        endpoints.add(Endpoint::call("/open", Method::POST, true, crate::problem::reply));
+        let found = |method: Method, target| endpoints.find(&Path::of(target), &method).is_some();
+        for target in [
+            "/api/holds.json",
+            "/API/Holds.JSON?x",
+            "/index.php/api/holds",
+            "/Index.PHP/x/../api//holds",
+            "/index.php/x/%252e%252e/api/holds/index.html",
+            "/api/holds%2Ejson",
+            "/api/h\u{f6}lds",
+            "/api\u{2215}holds",
+        ] {
+            assert!(found(Method::POST, target), "{target}");
+            assert!(found(Method::DELETE, target), "nobody said that it may: {target}");
+        }
+        for (method, target) in [
+            // What is asked for there without a credential may be asked for elsewhere too.
+            (Method::GET, "/api/holds.json"),
+            (Method::POST, "/open.json"),
+            (Method::POST, "/index.php/open"),
+            (Method::POST, "/index.php"),
+            (Method::POST, "/x/api/holds.json"),
+        ] {
+            assert!(!found(method, target), "{target}");
         }
     }
 

@@ -3,7 +3,10 @@
 //! The origin's document root is often a repository. Whatever way a path is spelled in which a site could find such a
 //! file, it is not passed on.
 
-use crate::path::{Path, is_short_for};
+use crate::{
+    path::{Path, is_short_for},
+    text::without_accents,
+};
 
 /// Names of files and folders, in small letters.
 const NAMES: [&str; 4] = [".ai", ".aiignore", "handoff.lock", "pii-allowlist.json"];
@@ -18,15 +21,23 @@ pub fn is_hidden(target: &str) -> bool {
 pub(crate) fn is_hidden_path(path: &Path<'_>) -> bool {
     match &path.folded {
         // Nearly every path.
-        None => path.canonical.split('/').any(|segment| NAMES.contains(&segment)),
+        None => path.canonical.split('/').any(is_name_as_written),
         Some(folded) => folded.pieces().any(is_name),
     }
+}
+
+/// One of the names, also without the ending that a server with content negotiation finds by itself. It knows no type for
+/// `.lock`, and `/handoff` may be a page.
+fn is_name_as_written(segment: &str) -> bool {
+    NAMES.contains(&segment) || segment == "pii-allowlist"
 }
 
 /// Whether a folded segment is one of the names, or what NTFS calls one for short; without a stream of its file.
 fn is_name(segment: &str) -> bool {
     let name = segment.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
-    NAMES.iter().any(|hidden| name == *hidden || is_short_for(name, hidden))
+    // Programs for Windows that know no Unicode have letters with accents as plain ones.
+    let name = without_accents(name);
+    is_name_as_written(&name) || NAMES.iter().any(|hidden| is_short_for(&name, hidden))
 }
 
 #[cfg(test)]
@@ -86,6 +97,13 @@ mod tests {
             "/AIIGNO~1",
             "/sub/AI~1/x",
             "/HANDOF~1.LOC",
+            "/.\u{101}i/x",
+            "/.\u{e3}ii\u{307}gnore",
+            "/x\u{2215}.ai\u{2215}y",
+            "/x%e2%81%84.aiignore",
+            "/x\u{2216}.ai",
+            "/pii-allowlist",
+            "/PII-allowlist?x",
         ] {
             assert!(is_hidden(target), "{target}");
         }
@@ -107,6 +125,9 @@ mod tests {
             "/~ai/x",
             "/ai~x",
             "/docs%3f.air",
+            "/handoff",
+            "/pii-allowlists",
+            "/\u{101}i/x",
         ] {
             assert!(!is_hidden(target), "{target}");
         }

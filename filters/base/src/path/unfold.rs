@@ -81,6 +81,9 @@ fn plain_characters(bytes: &[u8]) -> String {
             // In capitals they are I and SS.
             'ı' | 'İ' => ('i', None),
             'ß' | 'ẞ' => ('s', Some('s')),
+            // As Windows has them for programs that know no Unicode.
+            '\u{2215}' | '\u{2044}' | '\u{29f8}' => ('/', None),
+            '\u{2216}' | '\u{29f5}' | '\u{29f9}' => ('\\', None),
             other => (other, None),
         };
         [Some(first), second].into_iter().flatten()
@@ -169,6 +172,7 @@ mod tests {
         assert_eq!(unfold("/ﬁle%00.html"), "/file\0.html");
         assert_eq!(unfold("/FILİS/Straße/ı"), "/filis/strasse/i");
         assert_eq!(unfold("／a＼b？c；d．．e"), "/a\\b?c;d..e");
+        assert_eq!(unfold("∕a%e2%81%84b⧸c∖d/½"), "/a/b/c\\d/1\u{2044}2");
     }
 
     #[test]

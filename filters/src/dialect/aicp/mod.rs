@@ -18,7 +18,13 @@ pub(crate) use self::error::AOM;
 pub use self::summary::summary;
 use self::{aom::Planes, capability::AtEndpoint, interface::Interface};
 use super::{Announcement, Dialect, Document, Occupied, Publication, Variant, json};
-use crate::{accept, endpoint::Endpoint, reply::Reply, signer::Signer, site::Declaration};
+use crate::{
+    accept,
+    endpoint::Endpoint,
+    reply::Reply,
+    signer::Signer,
+    site::{AuthNeed, Capability, Declaration},
+};
 
 /// Where the contract is, as TOML (AICP §6.1).
 pub const CONTRACT: &str = "/.well-known/agent-interface.toml";
@@ -112,6 +118,7 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied, contract: &str, ver
         let endpoint = Endpoint::call(path, method, declared.kind.is_action(), error::reply);
         // A watch does not end with the answer.
         let endpoint = if declared.kind.is_read() { endpoint } else { endpoint.headless() };
+        let endpoint = if guards_handler(declared, path) { endpoint.guarding() } else { endpoint };
         endpoints.push(endpoint.served(Arc::new(serve)));
     }
     let somebody_may_ask = !endpoints.is_empty() || settings.auth.jwks.is_some() || !settings.auth.api_keys.is_empty();
@@ -122,6 +129,16 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied, contract: &str, ver
         endpoints.push(endpoint.served(Arc::new(interface)));
     }
     endpoints
+}
+
+/// Whether a capability stands for what the site itself has at its path, and needs a credential.
+fn guards_handler(capability: &Capability, path: &str) -> bool {
+    let of_site = capability.upstream.as_ref().is_none_or(|call| {
+        let target = call.path.as_deref().unwrap_or(path);
+        let is_site = call.url.is_none() && call.recipe.is_none() && !call.desk;
+        is_site && target.split('?').next() == Some(path)
+    });
+    of_site && capability.auth_need() == AuthNeed::Required
 }
 
 /// `Cache-Control` of the contract: `[cache]`, where the contract has one (§6.9), else as every document.
