@@ -26,6 +26,23 @@ const MOST_REPEATED: usize = 3;
 const MOST_PARAMETERS: usize = 4;
 /// Parameters that say where a visitor came from, or who it is, and not what is shown.
 const OF_VISITORS: [&str; 8] = ["gclid", "fbclid", "msclkid", "mc_cid", "mc_eid", "phpsessid", "jsessionid", "sid"];
+/// What start pages are called that are not at `/`, in small letters and without ending.
+const START_PAGES: [&str; 14] = [
+    "home",
+    "homepage",
+    "index",
+    "default",
+    "main",
+    "welcome",
+    "site",
+    "web",
+    "www",
+    "public",
+    "shop",
+    "store",
+    "wiki",
+    "main_page",
+];
 /// What is no page, by its ending.
 const NO_PAGES: &[&str] = &[
     "7z", "apk", "avi", "avif", "bin", "bmp", "bz2", "css", "csv", "deb", "dmg", "doc", "docx", "eot", "epub", "exe",
@@ -187,8 +204,9 @@ impl Rules {
 
     /// By what name a redirect says that the site is to be asked, and for what; `None` where it says nothing of the kind.
     ///
-    /// It does where only the name is another and the path the same, or where it names this process. The same upstream is
-    /// asked then, with another Host: it knows best whether it goes by that name.
+    /// It does where only the name is another and the path the same, where it names this process, or where the start page
+    /// leads to one of a language or the like. The same upstream is asked then, with another Host: it knows best whether it
+    /// goes by that name.
     pub(super) fn renamed(&self, location: &str, target: &str) -> Option<(Name, String)> {
         let url = self.url(target)?.join(location.trim()).ok().filter(|_| self.learns_name)?;
         let is_plain =
@@ -197,7 +215,8 @@ impl Rules {
         let to = self.spelled_anywhere(&url)?;
         let is_own = self.own.contains(&name.authority) && self.leaves_out(&to, Met::Redirected(target)).is_none();
         let is_new = url.origin() != self.origin.origin();
-        (is_plain && is_new && (to == target || is_own)).then_some((name, to))
+        let is_start = target == "/" && is_start_page(&to);
+        (is_plain && is_new && (to == target || is_own || is_start)).then_some((name, to))
     }
 
     /// From here on the site goes by another name than its upstream's.
@@ -258,6 +277,25 @@ impl Rules {
         }
         (target.len() <= LONGEST).then_some(target)
     }
+}
+
+/// Whether a path is one to which a site leads everybody from `/`: `/en/`, `/de-at/home`, `/index.php`. A page to sign in
+/// is none: that is often on another site.
+fn is_start_page(target: &str) -> bool {
+    let segments: Vec<&str> = target.split('/').filter(|segment| !segment.is_empty()).collect();
+    let is_start = |segment: &&str| {
+        let name = segment.split('.').next().unwrap_or_default().to_ascii_lowercase();
+        is_language(segment) || START_PAGES.contains(&name.as_str())
+    };
+    !target.contains('?') && (1..=2).contains(&segments.len()) && segments.iter().all(is_start)
+}
+
+/// `en`, `de-AT`, `pt_BR`.
+fn is_language(segment: &str) -> bool {
+    let mut parts = segment.split(['-', '_']);
+    let is_code = |part: Option<&str>| part.is_some_and(|p| p.len() == 2 && p.bytes().all(|b| b.is_ascii_alphabetic()));
+    let (language, country) = (parts.next(), parts.next());
+    is_code(language) && (country.is_none() || is_code(country)) && parts.next().is_none()
 }
 
 fn short(written: &str) -> String {
@@ -403,12 +441,20 @@ mod tests {
             ("http://127.0.0.1:8080/en/", "/", "http://127.0.0.1:8080 /en/"),
             ("http://localhost:8080/en/", "/", "http://localhost:8080 /en/"),
             ("http://10.0.0.9/x", "/", "http://10.0.0.9 /x"),
+            ("http://shop.test/en/", "/", "http://shop.test /en/"),
+            ("https://shop.test/de-AT/home.html", "/", "https://shop.test /de-AT/home.html"),
+            ("https://wiki.test/wiki/Main_Page", "/", "https://wiki.test /wiki/Main_Page"),
+            ("https://shop.test/index.php", "/", "https://shop.test /index.php"),
         ] {
             assert_eq!(said(location, target).as_deref(), Some(expected), "{location}");
         }
         for (location, target) in [
             ("https://login.test/authorize?next=/", "/"),
-            ("http://shop.test/en/", "/"),
+            ("http://shop.test/en/", "/about"),
+            ("http://shop.test/en/?next=/", "/"),
+            ("http://shop.test/en/login", "/"),
+            ("http://login.test/login", "/"),
+            ("http://shop.test/en/a/b", "/"),
             ("http://10.0.0.1:3000/", "/"),
             ("/", "/"),
             ("http://user@shop.test/", "/"),

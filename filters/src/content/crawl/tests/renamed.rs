@@ -94,3 +94,16 @@ fn the_operators_word_stands() {
     let (books, _) = site.round("[site]\norigin = 'http://site.test'", Books::default(), 0);
     assert!(books.is_empty());
 }
+
+#[test]
+fn a_start_page_of_a_language_is_read_by_the_name_of_its_redirect() {
+    let site = Site::new(|ask: &Ask| match (&*ask.target, by(ask).as_deref()) {
+        ("/", None) => said(302, &[("location", "https://shop.test/en/")], ""),
+        ("/en/", Some("https://shop.test")) => page("Start", &["https://shop.test/en/a"]),
+        ("/en/a", Some("https://shop.test")) => page("A", &[]),
+        (_, None) => said(302, &[("location", "https://shop.test/en/")], ""),
+        _ => missing(),
+    });
+    let (books, _) = site.round("", Books::default(), 0);
+    assert_eq!(paths(&books), ["/en/", "/en/a"]);
+}
