@@ -11,7 +11,7 @@ use frontdesk_filters::state::{Change, Committed, Expect, NotKept, Put, Record, 
 use redis::{RedisResult, Script, ScriptInvocation, Value};
 use tokio::time::sleep_until;
 
-use super::{Redis, Refused, dial::DIALING, link::Link, unexpected};
+use super::{Redis, Refused, Unanswered, dial::DIALING, link::Link, unexpected};
 use crate::store::{breaker::Pass, fresh, millis};
 
 static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("commit.lua")));
@@ -118,14 +118,19 @@ impl Redis {
         let over = Instant::now() + patience;
         let asked = ask_to_commit(&self.prefix, changes, version, link.deadline(patience));
         let mut connection = link.connection.clone();
-        let answer: Value = match self.answer(pass, asked.invoke_async(&mut connection)).await {
+        let answer: Value = match self.try_to_ask(pass, asked.invoke_async(&mut connection)).await {
             Ok(answer) => answer,
-            Err(Refused::Full) => return Err(NotKept::Full),
-            // It was sent. Whether it arrives before its deadline nobody knows. Where the connection was cut it may still be
-            // on its way, and a commit on the next connection may overtake it. After the deadline none that takes it back can.
-            Err(Refused::Away) => {
-                sleep_until(over.into()).await;
-                return Err(NotKept::Unsure(version));
+            Err(why) => {
+                // It was sent, and the connection was cut: it may still be on its way, and a commit on the next connection
+                // overtake it. What takes it back comes after its deadline, when the server does not make it any more.
+                if matches!(why, Unanswered::Cut) {
+                    sleep_until(over.into()).await;
+                }
+                return Err(match self.decided_without(why) {
+                    Refused::Full => NotKept::Full,
+                    // Whether it arrived before its deadline nobody knows.
+                    Refused::Away => NotKept::Unsure(version),
+                });
             }
         };
         match understand(answer) {
