@@ -323,6 +323,15 @@ async fn once_a_client_that_hangs_up_has_bought_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn once_a_desk_that_was_stopped_reads_what_came_meanwhile() {
+    reads_what_came_while_it_was_stopped(Duration::from_secs(3)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn once_a_desk_that_was_stopped_hardly_longer_than_a_call_may_take_reads_what_came_meanwhile() {
+    reads_what_came_while_it_was_stopped(Duration::from_millis(2040)).await;
+}
+
+async fn reads_what_came_while_it_was_stopped(stopped: Duration) {
     let gate = Gate::closed();
     let origin = holding(&gate).await;
     let desk = desk_before(&origin).start().await;
@@ -333,7 +342,7 @@ async fn once_a_desk_that_was_stopped_reads_what_came_meanwhile() {
     eventually("the origin has it", SOON, async || carried_out(&origin).len() == 1).await;
     desk.signal(libc::SIGSTOP);
     gate.open();
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    tokio::time::sleep(stopped).await;
     desk.signal(libc::SIGCONT);
     let first = conn.response("POST").await;
     order(&first, "it was answered in time, and is read late");

@@ -42,6 +42,8 @@ const TRIES: usize = 2;
 const STOPPED: Duration = Duration::from_millis(250);
 /// How long it may take then to read what has come.
 const CAME_MEANWHILE: Duration = Duration::from_millis(250);
+/// How long that may take otherwise. A process that goes on after a stop sees that time is up before it sees what has come.
+const LAST_LOOK: Duration = Duration::from_millis(20);
 
 /// What is said of the site that was asked, and not of who asked.
 const OF_THE_SITE: [HeaderName; 2] =
@@ -88,9 +90,12 @@ impl Carrier<'_> {
         let carried = {
             let mut carrying = pin!(self.carry(call, span.as_ref().map(Span::place), &sent));
             match timeout(call.limit, &mut carrying).await {
-                // The alarm was late, and what has come meanwhile was not looked at yet.
-                Err(_) if began.elapsed() > call.limit + STOPPED => timeout(CAME_MEANWHILE, &mut carrying).await,
-                carried => carried,
+                Ok(carried) => Ok(carried),
+                // What has come meanwhile may not have been looked at yet.
+                Err(_) => {
+                    let was_stopped = began.elapsed() > call.limit + STOPPED;
+                    timeout(if was_stopped { CAME_MEANWHILE } else { LAST_LOOK }, &mut carrying).await
+                }
             }
         };
         let result = match carried {
