@@ -8,7 +8,7 @@ demo: setup keys
 	./target/release/frontdesk demo $(if $(LISTEN),--listen $(LISTEN)) $(if $(ADMIN),--admin $(ADMIN))
 
 test: keys
-	@deploy/setup cc cmake openssl redis-server faketime nginx apache2
+	@deploy/setup cc cmake openssl curl redis-server faketime nginx apache2
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 	  set -x; $(CARGO) nextest run --workspace --locked; \
 	else \

@@ -41,6 +41,7 @@ mod dashboard;
 mod deployed;
 mod directories;
 mod docs;
+mod docs_commands;
 mod drain;
 mod early_answers;
 mod encodings;
