@@ -107,6 +107,7 @@ mod shared_store;
 mod short_way;
 mod signals;
 mod signatures;
+mod slow_clients;
 mod smuggling;
 mod spellings;
 mod stalls;

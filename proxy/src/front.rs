@@ -15,6 +15,7 @@ pub(crate) mod head;
 mod make;
 mod permitted;
 mod serve;
+mod upload;
 pub(crate) mod whence;
 
 use std::{
@@ -55,6 +56,7 @@ use crate::{
     traces::Traces,
 };
 use ctx::{AbandonTimer, Ctx, Over};
+use upload::UploadWatch;
 
 /// How long an upgraded connection or an event stream may be silent once it has begun.
 const LONG_LIVED: Duration = Duration::from_secs(3600);
@@ -256,6 +258,7 @@ impl ProxyHttp for Front {
         upstream_request: &mut RequestHeader,
         ctx: &mut Ctx,
     ) -> Result<()> {
+        self.watch_upload(session, ctx, upstream_request.version);
         let running = ctx.running(&self.live);
         ctx.asked = rewrite::prepare_request(&running.snapshot, upstream_request, session.req_header().version)?;
         head::forward(session.req_header(), upstream_request, ctx, &running)
@@ -271,6 +274,12 @@ impl ProxyHttp for Front {
     ) -> Result<()> {
         ctx.head_sent = true;
         early_answer::refuse_late_body(ctx)?;
+        if let (Some(upload), Some(body)) = (&ctx.upload, &body) {
+            upload.received(body.len());
+        }
+        if end_of_stream {
+            ctx.upload_is_over();
+        }
         if end_of_stream && body.as_ref().is_some_and(Bytes::is_empty) {
             *body = None;
         }
@@ -299,16 +308,21 @@ impl ProxyHttp for Front {
             if let Some(connection) = &ctx.connection {
                 connection.is_upgraded();
             }
+            ctx.upload_is_over();
             session.set_read_timeout(Some(LONG_LIVED));
         }
         answer_head::trim_response(response)?;
         if response.status.is_informational() {
-            ctx.wants_body |= response.status == StatusCode::CONTINUE;
+            if response.status == StatusCode::CONTINUE {
+                ctx.wants_body = true;
+                ctx.upload.iter().for_each(UploadWatch::is_wanted);
+            }
             return answer_head::end_hop(response, &session.req_header().method, false)
                 .map(drop)
                 .map_err(Error::into_up);
         }
         ctx.abandon_timer = None;
+        ctx.upload_is_over();
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
         // The library passes them on from frames to frames, and over anywhere else.
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
@@ -395,9 +409,16 @@ impl ProxyHttp for Front {
         if early_answer::ended_by(e, ctx) {
             return FailToProxy { error_code: 0, can_reuse_downstream: false };
         }
-        let failure = match ctx.connection.as_ref().is_some_and(|connection| connection.has_malformed_body()) {
-            true => failure::MALFORMED_BODY,
-            false => failure::of(e, answered(session).is_none() && failure::is_sending(session, ctx)),
+        let failure = if ctx.connection.as_ref().is_some_and(|connection| connection.has_malformed_body()) {
+            failure::MALFORMED_BODY
+        } else if let (true, Some(connection)) = (ctx.upload_is_too_slow(), &ctx.connection) {
+            // It may still be sending, and a reset would overtake the answer.
+            connection.linger();
+            failure::Failure::SlowUpload
+        } else if ctx.connection.as_ref().is_some_and(|connection| connection.is_slow_reader()) {
+            failure::Failure::SlowReader
+        } else {
+            failure::of(e, answered(session).is_none() && failure::is_sending(session, ctx))
         };
         ctx.error = Some(failure.reason());
         self.report(ctx, e, failure);
@@ -405,7 +426,8 @@ impl ProxyHttp for Front {
         if let (Some(fault), None) = (failure.fault(), answered(session)) {
             session.set_keepalive(None);
             code = fault.status().as_u16();
-            let _ = self.explain(session, ctx, &fault.into()).await;
+            let refusal = Refusal { reason: failure.reason(), ..fault.into() };
+            let _ = self.explain(session, ctx, &refusal).await;
         }
         FailToProxy { error_code: code, can_reuse_downstream: false }
     }

@@ -11,6 +11,7 @@ mod audit;
 mod boot;
 mod certificate;
 mod cli;
+mod client_pace;
 mod clock;
 mod demo;
 mod error_text;

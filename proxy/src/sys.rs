@@ -88,6 +88,31 @@ pub(crate) fn acknowledge(socket: RawFd) {
     let _ = socket;
 }
 
+/// Whether a socket that is known only by its number takes more bytes now. A number that stands for nothing any more takes
+/// them: whoever writes there is told.
+pub(crate) fn takes_more(socket: RawFd) -> bool {
+    let mut asked = nix::libc::pollfd { fd: socket, events: nix::libc::POLLOUT, revents: 0 };
+    // SAFETY: one entry, which lives until this returns; the number is only looked up.
+    let ready = unsafe { nix::libc::poll(&raw mut asked, 1, 0) };
+    ready != 0
+}
+
+/// How many bytes that were written to a socket its other end has not acknowledged.
+pub(crate) fn unacknowledged(socket: RawFd) -> u64 {
+    #[cfg(target_os = "linux")]
+    {
+        let mut bytes: nix::libc::c_int = 0;
+        // SAFETY: it writes one number, to a place that lives until this returns (tcp(7): SIOCOUTQ is TIOCOUTQ).
+        let asked = unsafe { nix::libc::ioctl(socket, nix::libc::TIOCOUTQ, &raw mut bytes) };
+        if asked == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = socket;
+        0
+    }
+}
+
 #[cfg(feature = "mimalloc")]
 // SAFETY: it is declared so in mimalloc.h, and may be called by any thread at any time.
 unsafe extern "C" {

@@ -5,6 +5,7 @@
 pub mod agency;
 pub mod agtp;
 pub mod ask;
+pub mod busy_site;
 pub mod calls;
 pub mod client;
 pub mod client_h2;

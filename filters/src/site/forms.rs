@@ -40,6 +40,13 @@ pub(super) fn size(text: &str) -> Result<(), String> {
     if units::size(text)? == 0 { Err("must be more than nothing".into()) } else { Ok(()) }
 }
 
+/// Bytes a second that every client has to reach: more than this many would cut off ordinary ones.
+const HIGHEST_LOWEST_RATE: u64 = 1 << 20;
+
+pub(super) fn lowest_rate(text: &str) -> Result<(), String> {
+    if units::size(text)? > HIGHEST_LOWEST_RATE { Err("is more than 1MB a second".into()) } else { Ok(()) }
+}
+
 pub(super) fn rate(text: &str) -> Result<(), String> {
     units::rate(text).map(drop)
 }

@@ -312,6 +312,8 @@ static PROTECTION: Table = closed(&[
     key("max_recoding", Int(0, 1_000_000)),
     key("max_input", Text(size)),
     key("max_answer", Text(size)),
+    key("min_rate", Text(lowest_rate)),
+    key("transfer_timeout", Text(delay)),
     key("shutdown_delay", Text(delay)),
     key("shutdown_timeout", Text(delay)),
 ]);

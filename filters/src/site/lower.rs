@@ -233,6 +233,8 @@ fn protection(view: View) -> Protection {
         max_recoding: view.count("max_recoding", 256),
         max_input: view.size("max_input", "64KB"),
         max_answer: view.size("max_answer", "4MB"),
+        min_rate: view.size("min_rate", "500B") as u64,
+        transfer_timeout: view.duration("transfer_timeout", "1h"),
         shutdown_delay: view.duration("shutdown_delay", "0s"),
         shutdown_timeout: view.duration("shutdown_timeout", "10s"),
     }

@@ -59,6 +59,10 @@ pub struct Protection {
     pub max_input: usize,
     /// Bytes of the site's answer to one call.
     pub max_answer: usize,
+    /// Bytes a second that a client sends or takes at least while it is waited for; 0: no bound.
+    pub min_rate: u64,
+    /// How long a request's body is waited for in all; zero: no bound.
+    pub transfer_timeout: Duration,
     pub shutdown_delay: Duration,
     pub shutdown_timeout: Duration,
 }

@@ -6,7 +6,7 @@ use std::{
     cell::RefCell,
     io,
     mem::MaybeUninit,
-    os::fd::AsRawFd,
+    os::fd::{AsRawFd, RawFd},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, Waker, ready},
@@ -15,7 +15,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use pingora::protocols::{SocketDigest, l4::socket::SocketAddr as LibraryAddr};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
     net::TcpStream,
     time::Sleep,
 };
@@ -27,8 +27,9 @@ use super::{
     info::ConnInfo,
     linger,
     portion::{Portion, RequestBody},
+    write_pace::WritePace,
 };
-use crate::socket;
+use crate::{socket, sys};
 
 /// What is read at once when a request begins; most heads fit.
 const FIRST_READ: usize = 4096;
@@ -40,6 +41,16 @@ pub(super) enum Io {
     Tls(Box<TlsStream<TcpStream>>),
     /// Taken by the lingering close.
     Gone,
+}
+
+impl Io {
+    fn socket(&self) -> RawFd {
+        match self {
+            Self::Plain(tcp) => tcp.as_raw_fd(),
+            Self::Tls(tls) => tls.get_ref().0.as_raw_fd(),
+            Self::Gone => -1,
+        }
+    }
 }
 
 /// A connection: what the library reads requests from and writes responses to.
@@ -60,17 +71,17 @@ pub struct Conn {
     frames_in: Option<Box<FramesIn>>,
     /// A frame was written since the last flush that another flush comes after, in the same turn.
     pub(super) amid: bool,
+    written: u64,
+    written_before: u64,
+    /// How fast the client takes them, once it has kept a write waiting.
+    write_pace: Option<Box<WritePace>>,
     pub(super) head_due: Option<Due>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Conn {
     pub(super) fn new(io: Io, info: Arc<ConnInfo>) -> Self {
-        let fd = match &io {
-            Io::Plain(tcp) => tcp.as_raw_fd(),
-            Io::Tls(tls) => tls.get_ref().0.as_raw_fd(),
-            Io::Gone => -1,
-        };
+        let fd = io.socket();
         let digest = SocketDigest::from_raw_fd(fd);
         let _ = digest.peer_addr.set(Some(LibraryAddr::Inet(info.client)));
         Self {
@@ -83,6 +94,9 @@ impl Conn {
             framed: false,
             frames_in: None,
             amid: false,
+            written: 0,
+            written_before: 0,
+            write_pace: None,
             head_due: None,
             timer: None,
         }
@@ -110,6 +124,7 @@ impl Conn {
         self.info.begin_head();
         self.head_due = Some(due);
         self.portion = Portion::head();
+        (self.written_before, self.write_pace) = (self.written, None);
         self.timer = None;
     }
 
@@ -123,6 +138,12 @@ impl Conn {
     /// Waits until something has been read, holding nothing but the socket: the buffer exists only while it is filled.
     /// A socket that merely says it is readable is not enough, it may be wrong. An error when the client has left.
     pub(super) async fn readable(&mut self) -> io::Result<()> {
+        // Nothing is being written.
+        self.write_pace = None;
+        self.has_come().await
+    }
+
+    async fn has_come(&mut self) -> io::Result<()> {
         if !self.ahead.is_empty() {
             return Ok(());
         }
@@ -172,7 +193,7 @@ impl Conn {
     /// Returns when the client has left, or will send nothing more. What it sends meanwhile waits, as far as there is
     /// room.
     pub async fn gone(&mut self) {
-        if self.readable().await.is_ok() {
+        if self.has_come().await.is_ok() {
             std::future::pending::<()>().await;
         }
     }
@@ -180,14 +201,14 @@ impl Conn {
     /// Writes all of it, in as few system calls as the socket allows.
     pub async fn send(&mut self, mut bufs: &mut [io::IoSlice<'_>]) -> io::Result<()> {
         while !bufs.is_empty() {
-            let sent = std::future::poll_fn(|cx| self.poll_socket_write(cx, bufs)).await?;
+            let sent = std::future::poll_fn(|cx| self.poll_paced_write(cx, bufs)).await?;
             if sent == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             io::IoSlice::advance_slices(&mut bufs, sent);
         }
-        match &mut self.io {
-            Io::Tls(tls) => tls.flush().await,
+        match &self.io {
+            Io::Tls(_) => std::future::poll_fn(|cx| self.poll_paced_flush(cx)).await,
             Io::Plain(_) | Io::Gone => Ok(()),
         }
     }
@@ -231,6 +252,59 @@ impl Conn {
         }
     }
 
+    /// Writes to the socket; an error where the client takes what it is sent too slowly.
+    pub(super) fn poll_paced_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.poll_socket_write(cx, bufs) {
+            Poll::Pending => self.poll_too_slow(cx),
+            written => {
+                if let Poll::Ready(Ok(bytes)) = &written {
+                    self.written += *bytes as u64;
+                }
+                if let Some(pace) = &mut self.write_pace {
+                    pace.goes_on();
+                }
+                written
+            }
+        }
+    }
+
+    /// The same for what waits to be encrypted, or was.
+    pub(super) fn poll_paced_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = match &mut self.io {
+            Io::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
+            Io::Tls(tls) => Pin::new(tls).poll_flush(cx),
+            Io::Gone => Poll::Ready(Ok(())),
+        };
+        match flushed {
+            Poll::Pending => self.poll_too_slow(cx),
+            flushed => {
+                if let Some(pace) = &mut self.write_pace {
+                    pace.goes_on();
+                }
+                flushed
+            }
+        }
+    }
+
+    /// The socket takes nothing for now. An error once the client is too slow.
+    fn poll_too_slow<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        let lowest = self.info.lowest_rate();
+        if lowest == 0 {
+            return Poll::Pending;
+        }
+        let (written, before, socket) = (self.written, self.written_before, self.io.socket());
+        let acknowledged = || written.saturating_sub(sys::unacknowledged(socket));
+        // Of what was pipelined an earlier answer may still be on its way.
+        let pace = self.write_pace.get_or_insert_with(|| Box::new(WritePace::new(lowest, before.min(acknowledged()))));
+        ready!(pace.poll_too_slow(cx, acknowledged));
+        self.info.reads_too_slowly(self.framed);
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
     pub(super) fn poll_socket_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -250,6 +324,8 @@ impl Drop for Conn {
     fn drop(&mut self) {
         // An answer that breaks off has got as far as this; what the socket does not take at once is lost.
         if !self.framed && !self.gathered.is_empty() {
+            // Nobody waits for it, and there may be no timers any more.
+            self.info.set_lowest_rate(0);
             let _ = self.poll_gathered(&mut Context::from_waker(Waker::noop()));
         }
         if !self.info.lingers() {

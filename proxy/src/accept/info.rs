@@ -5,10 +5,12 @@ use std::{
     net::SocketAddr,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering},
     },
+    task::Context,
 };
 
+use futures_util::task::AtomicWaker;
 use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
@@ -56,6 +58,16 @@ pub struct ConnInfo {
     held: Mutex<Option<Arc<OwnedSemaphorePermit>>>,
     /// The request is not worth waiting for any longer.
     abandoned: Notify,
+    /// Bytes a second that the client has to take of an answer at least; 0: no bound.
+    lowest_rate: AtomicU64,
+    /// It took less.
+    too_slow: AtomicBool,
+    /// Reading the current request's body may be ended.
+    reading_is_watched: AtomicBool,
+    /// It was.
+    reading_has_ended: AtomicBool,
+    /// Who reads.
+    reader: AtomicWaker,
     /// What was found out about the current request before the library read it.
     found_out: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -89,6 +101,11 @@ impl ConnInfo {
             blocked: AtomicBool::new(false),
             held: Mutex::default(),
             abandoned: Notify::new(),
+            lowest_rate: AtomicU64::new(0),
+            too_slow: AtomicBool::new(false),
+            reading_is_watched: AtomicBool::new(false),
+            reading_has_ended: AtomicBool::new(false),
+            reader: AtomicWaker::new(),
             found_out: Mutex::default(),
         }
     }
@@ -127,6 +144,54 @@ impl ConnInfo {
     /// Returns when the current request has been abandoned.
     pub(super) async fn abandoned(&self) {
         self.abandoned.notified().await;
+    }
+
+    /// So many bytes a second the client has to take of an answer at least; 0: no bound.
+    pub fn set_lowest_rate(&self, bytes: u64) {
+        self.lowest_rate.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn lowest_rate(&self) -> u64 {
+        self.lowest_rate.load(Ordering::Relaxed)
+    }
+
+    /// The client takes what it is sent too slowly, and the connection ends. `framed`: with all of its streams, none of
+    /// which would say so.
+    pub(super) fn reads_too_slowly(&self, framed: bool) {
+        self.too_slow.store(true, Ordering::Relaxed);
+        if framed {
+            self.metrics.rejected("slow_reader");
+        }
+    }
+
+    /// Whether the current request ended because the client took its answer too slowly.
+    pub fn is_slow_reader(&self) -> bool {
+        self.too_slow.load(Ordering::Relaxed)
+    }
+
+    /// From now on reading the current request's body may be ended.
+    pub fn watch_reading(&self) {
+        self.reading_is_watched.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on it may not.
+    pub fn unwatch_reading(&self) {
+        self.reading_is_watched.store(false, Ordering::Relaxed);
+    }
+
+    /// Whoever waits over HTTP/1 for more of the current request's body gets an error instead. Answers can still be written.
+    pub fn end_reading(&self) {
+        self.reading_has_ended.store(true, Ordering::Release);
+        self.reader.wake();
+    }
+
+    /// Whether reading the current request's body was ended; who asks is woken when it is.
+    pub(super) fn poll_reading_ended(&self, cx: &Context<'_>) -> bool {
+        if !self.reading_is_watched.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.reader.register(cx.waker());
+        self.reading_has_ended.load(Ordering::Acquire)
     }
 
     /// The request's head is complete: its deadline no longer holds. Over HTTP/1 this body follows.
@@ -216,7 +281,8 @@ impl ConnInfo {
     /// A new request begins on this connection.
     pub(super) fn begin_head(&self) {
         drop(self.found_out());
-        for flag in [&self.head_read, &self.malformed, &self.written, &self.date_kept] {
+        self.too_slow.store(false, Ordering::Relaxed);
+        for flag in [&self.head_read, &self.malformed, &self.written, &self.date_kept, &self.reading_has_ended] {
             flag.store(false, Ordering::Relaxed);
         }
     }

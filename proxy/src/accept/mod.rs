@@ -17,6 +17,7 @@ mod serve;
 mod stream;
 mod streams;
 mod tls;
+mod write_pace;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 

@@ -24,7 +24,7 @@ const MOST_SLICES: usize = 4;
 impl Conn {
     /// Whoever waits for the socket is woken by it, and has no need to look again before.
     fn poll_out(&mut self, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        let written = self.poll_socket_write(cx, bufs);
+        let written = self.poll_paced_write(cx, bufs);
         if self.framed {
             match &written {
                 Poll::Ready(Ok(bytes)) => self.info.tells(Some(*bytes)),
@@ -84,6 +84,9 @@ impl AsyncRead for Conn {
         // Whoever waits for the client, or for the site beside it, has no more to say for now.
         if let (false, Poll::Ready(Err(e))) = (self.framed, self.poll_gathered(cx)) {
             return Poll::Ready(Err(e));
+        }
+        if self.info.poll_reading_ended(cx) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         // The timer exists only while a head is incomplete: most heads arrive at once.
         if let (Some(due), false) = (self.head_due, self.info.has_head()) {
@@ -171,11 +174,7 @@ impl AsyncWrite for Conn {
         if self.framed {
             self.info.leaves_unflushed(false);
         }
-        match &mut self.io {
-            Io::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
-            Io::Tls(tls) => Pin::new(tls).poll_flush(cx),
-            Io::Gone => Poll::Ready(Ok(())),
-        }
+        self.poll_paced_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -287,6 +286,36 @@ mod tests {
         conn.flush().await.unwrap();
         conn.flush().await.unwrap();
         reading.join().unwrap().unwrap();
+    }
+
+    /// Writes until the client is too slow. Says how long it was waited for.
+    async fn waited_for(conn: &mut Conn) -> Duration {
+        loop {
+            let began = tokio::time::Instant::now();
+            if let Err(e) = conn.write_all(&[b'x'; 64 * 1024]).await {
+                assert_eq!(e.kind(), io::ErrorKind::TimedOut);
+                return began.elapsed();
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_is_an_error() {
+        let (mut conn, client) = conn().await;
+        assert!(!conn.info().is_slow_reader());
+        conn.info().set_lowest_rate(500);
+        let waited = waited_for(&mut conn).await;
+        // What it took before allows it so much.
+        assert!((10..=40).contains(&waited.as_secs()) && conn.info().is_slow_reader(), "{waited:?}");
+        drop(client);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_lowest_rate_a_client_is_waited_for() {
+        let (mut conn, client) = conn().await;
+        let waited = tokio::time::timeout(Duration::from_secs(100_000), waited_for(&mut conn)).await;
+        assert!(waited.is_err() && !conn.info().is_slow_reader());
+        drop(client);
     }
 
     #[tokio::test]

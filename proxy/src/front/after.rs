@@ -25,6 +25,11 @@ impl Front {
         let upstream = ctx.upstream_label();
         match failure {
             failure::Failure::Client => tracing::debug!(error = %ErrorText(e), "a client left"),
+            failure::Failure::SlowUpload | failure::Failure::SlowReader => {
+                let reason = failure.reason();
+                self.metrics.rejected(reason);
+                tracing::debug!(reason, error = %ErrorText(e), "a client was too slow, and its request was ended");
+            }
             failure::Failure::Fault(fault) if fault.status().is_client_error() => {
                 self.metrics.rejected(fault.reason());
                 tracing::debug!(reason = fault.reason(), error = %ErrorText(e), "a client's request could not be carried out");

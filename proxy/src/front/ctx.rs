@@ -11,7 +11,7 @@ use http::{StatusCode, Version, header};
 use pingora::http::RequestHeader;
 use tokio::task::AbortHandle;
 
-use super::{call, early_answer::Unaccounted};
+use super::{call, early_answer::Unaccounted, upload::UploadWatch};
 use crate::{
     accept::ConnInfo,
     access::{Engine, Line},
@@ -80,6 +80,8 @@ pub struct Ctx {
     /// The site has answered in full before it had the whole request.
     pub answered_early: bool,
     pub(super) unaccounted: Option<Box<Unaccounted>>,
+    /// Ends the request where its body comes too slowly.
+    pub(super) upload: Option<UploadWatch>,
     /// Its spans, while traces are made.
     pub trace: Option<Box<Trace>>,
     /// Which of the two HTTP engines serves it.
@@ -162,6 +164,7 @@ impl Ctx {
             answer_bytes: 0,
             answered_early: false,
             unaccounted: None,
+            upload: None,
             trace: None,
             engine: Engine::Library,
         }
@@ -170,6 +173,18 @@ impl Ctx {
     /// The configuration of this request, whatever is swapped in meanwhile.
     pub fn running(&mut self, live: &Live) -> Arc<Running> {
         self.running.get_or_insert_with(|| live.current()).clone()
+    }
+
+    /// The request's body has come, or the site has begun to answer: nobody waits for the client.
+    pub(super) fn upload_is_over(&mut self) {
+        if self.upload.take().is_some() {
+            self.unaccounted = None;
+        }
+    }
+
+    /// Whether the request was ended because its body came too slowly.
+    pub(super) fn upload_is_too_slow(&self) -> bool {
+        self.upload.as_ref().is_some_and(UploadWatch::is_too_slow)
     }
 
     /// The upstream it went to, as it is shown.

@@ -24,6 +24,8 @@ use pingora::{
 use super::{
     Front,
     ctx::{AbandonTimer, Ctx, Over},
+    failure::Failure,
+    upload::UploadWatch,
 };
 use crate::framing::{answer::Body, shows_body_was_read};
 
@@ -31,12 +33,18 @@ use crate::framing::{answer::Body, shows_body_was_read};
 /// deadline.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// What is needed to account for a request whose stream is reset while it is idle.
+/// What is needed to account for a request whose stream is reset while nobody works on it.
 pub(super) struct Unaccounted {
     front: Front,
     request: RequestHeader,
     status: u16,
     received: usize,
+}
+
+impl Unaccounted {
+    pub(super) fn new(front: Front, session: &Session, status: u16) -> Self {
+        Self { front, request: session.req_header().clone(), status, received: session.body_bytes_read() }
+    }
 }
 
 impl Front {
@@ -73,12 +81,7 @@ impl Front {
             connection.drain_upload();
             return;
         }
-        ctx.unaccounted = Some(Box::new(Unaccounted {
-            front: self.clone(),
-            request: session.req_header().clone(),
-            status: ctx.status.as_u16(),
-            received: session.body_bytes_read(),
-        }));
+        ctx.unaccounted = Some(Box::new(Unaccounted::new(self.clone(), session, ctx.status.as_u16())));
         ctx.abandon_timer = Some(AbandonTimer::start(SILENCE, connection));
     }
 }
@@ -109,7 +112,14 @@ impl Drop for Ctx {
     /// Accounts for a request that was abandoned: the library calls no phase after that.
     fn drop(&mut self) {
         let Some(unaccounted) = self.unaccounted.take() else { return };
-        let Unaccounted { front, request, status, received } = *unaccounted;
+        let Unaccounted { front, request, status, mut received } = *unaccounted;
+        if let Some(upload) = self.upload.take().filter(UploadWatch::is_too_slow) {
+            received = upload.bytes();
+            self.error = Some(Failure::SlowUpload.reason());
+            front.metrics.rejected(Failure::SlowUpload.reason());
+        } else if !self.answered_early {
+            return;
+        }
         let over =
             Over { request: &request, status, at: Instant::now(), received, sent: self.answer_bytes, page: None };
         let running = self.running(&front.live);

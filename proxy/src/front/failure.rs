@@ -18,6 +18,10 @@ use crate::framing::is_held_back;
 pub enum Failure {
     /// The client is gone: there is nobody to tell.
     Client,
+    /// The client sent the body of its request too slowly.
+    SlowUpload,
+    /// The client took its answer too slowly.
+    SlowReader,
     Fault(Fault),
 }
 
@@ -25,7 +29,8 @@ impl Failure {
     /// What the client is told, if it is still there.
     pub fn fault(self) -> Option<Fault> {
         match self {
-            Self::Client => None,
+            Self::Client | Self::SlowReader => None,
+            Self::SlowUpload => Some(Fault::RequestTimeout),
             Self::Fault(fault) => Some(fault),
         }
     }
@@ -34,6 +39,8 @@ impl Failure {
     pub fn reason(self) -> &'static str {
         match self {
             Self::Client => "client_gone",
+            Self::SlowUpload => "slow_upload",
+            Self::SlowReader => "slow_reader",
             Self::Fault(fault) => fault.reason(),
         }
     }
@@ -48,7 +55,8 @@ pub fn of(e: &Error, sending: bool) -> Failure {
     let fault = match (e.esource(), e.etype()) {
         (_, HTTPStatus(503)) => Fault::Unavailable,
         (ErrorSource::Downstream, ReadTimedout) => Fault::RequestTimeout,
-        (ErrorSource::Downstream, WriteError | WriteTimedout | ReadError | ConnectionClosed | ConnectError) => {
+        (ErrorSource::Downstream, WriteTimedout) => return Failure::SlowReader,
+        (ErrorSource::Downstream, WriteError | ReadError | ConnectionClosed | ConnectError) => {
             return Failure::Client;
         }
         (ErrorSource::Downstream, _) => Fault::BadRequest,

@@ -3,7 +3,7 @@
 //! The head waits for the first of the body, so that both leave in one write.
 
 use std::{
-    io::{IoSlice, Write},
+    io::{self, IoSlice, Write},
     time::Duration,
 };
 
@@ -209,7 +209,12 @@ impl<'a> Http1<'a> {
         let patience = self.patience;
         let sent = tokio::select! {
             biased;
-            sent = self.conn.send(bufs) => sent.or_err(ErrorType::WriteError, "writing to the client"),
+            sent = self.conn.send(bufs) => match sent {
+                Err(e) if e.kind() == io::ErrorKind::TimedOut => {
+                    Error::e_because(ErrorType::WriteTimedout, "the client reads too slowly", e)
+                }
+                sent => sent.or_err(ErrorType::WriteError, "writing to the client"),
+            },
             // Nothing is set and no clock looked at until there is something to wait for.
             () = async { sleep(patience).await } => {
                 Error::e_explain(ErrorType::WriteTimedout, "the client does not read")

@@ -69,7 +69,7 @@ impl Shortcut for Lane {
         let Some(begun) = self.begin(stream.req_header(), None, 0, info).await else { return Some(stream) };
         let (nothing, ()) = Request::new(()).into_parts();
         let request = std::mem::replace(stream.req_header_mut(), nothing.into());
-        let mut reply = Reply::over_http2(&mut stream, begun.patience());
+        let mut reply = Reply::over_http2(&mut stream, begun.patience(), begun.min_rate());
         self.carry_out(&Sent { request, raw: None }, Bytes::new(), begun, &mut reply).await;
         // An answer that is not whole is reset when the stream is dropped, once what there is of it has left.
         None
@@ -92,6 +92,11 @@ impl Begun {
     /// How long the client may take for each write.
     fn patience(&self) -> Duration {
         self.running.snapshot.settings.protection.idle_timeout
+    }
+
+    /// How many bytes a second it takes at least.
+    fn min_rate(&self) -> u64 {
+        self.running.snapshot.settings.protection.min_rate
     }
 }
 

@@ -33,9 +33,9 @@ impl<'a> Reply<'a> {
         Self { to: To::Http1(Http1::new(conn, keeps, patience)), status: 0, sent: 0, seen: false }
     }
 
-    /// The same over HTTP/2.
-    pub(super) fn over_http2(session: &'a mut Http2Session, patience: Duration) -> Self {
-        Self { to: To::Http2(Http2::new(session, patience)), status: 0, sent: 0, seen: false }
+    /// The same over HTTP/2. `min_rate`: bytes a second that the client takes at least; 0: no bound.
+    pub(super) fn over_http2(session: &'a mut Http2Session, patience: Duration, min_rate: u64) -> Self {
+        Self { to: To::Http2(Http2::new(session, patience, min_rate)), status: 0, sent: 0, seen: false }
     }
 
     /// Whether the connection is there for another request. A stream is for one.

@@ -107,6 +107,10 @@ fn bounds_words_and_digests() {
     refuses("[protection]\nmax_connections = 0\n", "expected a whole number from 1 to 10000000, got 0");
     refuses("[protection]\nclient_share = 101\n", "expected a whole number from 1 to 100, got 101");
     refuses("[protection]\nmax_header = '0KB'\n", "must be more than nothing");
+    refuses("[protection]\nmin_rate = '2MB'\n", "protection.min_rate: \"2MB\" is more than 1MB a second");
+    refuses("[protection]\nmin_rate = 500\n", "protection.min_rate");
+    refuses("[protection]\ntransfer_timeout = '1 hour'\n", "is not a duration");
+    accepts("[protection]\nmin_rate = '0'\ntransfer_timeout = '0s'\n");
     refuses("[token_budget]\nmax_response = 0\n", "expected a whole number from 1");
     refuses("[admin]\ntoken_sha256 = 'abc'\n", "is not a SHA-256");
     let of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

@@ -28,6 +28,8 @@ const LIMITS: [(&str, &str); 18] = [
     ("pages_full", "memory for pages of which Markdown is made"),
     ("header_timeout", "protection.header_timeout"),
     ("header_too_large", "protection.max_header"),
+    ("slow_upload", "protection.min_rate, transfer_timeout: a body came too slowly"),
+    ("slow_reader", "protection.min_rate, idle_timeout: an answer was read too slowly"),
     ("too_large", "a body that is too long"),
     ("store_away", "the store was away"),
     ("store_busy", "too many changes of one record at a time"),
