@@ -1,9 +1,9 @@
 //! Promise: a slow client never holds the site's places. An upload that comes too slowly is ended, and so is an answer that
-//! is read too slowly.
+//! is read too slowly; a short answer is read ahead of its client.
 
 use crate::support::busy_site::BusySite;
 use crate::support::frames_h2::{
-    DATA, END, END_HEADERS, FramesH2, HEADERS, PREFACE, RST_STREAM, SETTINGS, block, frame, get,
+    DATA, END, END_HEADERS, FramesH2, HEADERS, PREFACE, RST_STREAM, SETTINGS, WINDOW_UPDATE, block, frame, get,
 };
 use crate::support::{Ask, Conn, Desk, Origin, Reply, Request, Response, SOON, Setup, Tls, Via, eventually, within};
 use std::time::{Duration, Instant};
@@ -253,4 +253,35 @@ async fn slow_clients_are_not_those_that_wait_for_events() {
     for response in futures_util::future::join_all(asks.map(|(via, ask)| desk.ask(via, ask))).await {
         assert_eq!((response.text().as_str(), response.complete), ("data: 0\n\ndata: 1\n\n", true));
     }
+}
+
+/// The place is free as soon as the site has done with it, though its client has read nothing.
+#[tokio::test]
+async fn slow_clients_of_a_short_answer_hold_no_place() {
+    let site = BusySite::start(200_000).await;
+    let desk = before(&site, "idle_timeout = \"60s\"").start().await;
+    let closed = frame(SETTINGS, 0, 0, [0, 4, 0, 0, 0, 0]);
+    let mut conn = FramesH2::connect(desk.ports.http).await;
+    conn.send([PREFACE, &closed].concat()).await;
+    for n in 0..60 {
+        conn.send(frame(HEADERS, END | END_HEADERS, 2 * n + 1, get("/big"))).await;
+        conn.next_of(HEADERS).await.expect("an answer's head");
+    }
+    assert_eq!(desk.get("/").await.status, 200);
+    site.becomes_busy_with(0).await;
+    // It gets all of it once it takes it.
+    let more = [(0, 60 * 200_000u32), (119, 200_000)];
+    for (stream, bytes) in more {
+        conn.send(frame(WINDOW_UPDATE, 0, stream, bytes.to_be_bytes())).await;
+    }
+    let mut got = 0;
+    loop {
+        let data = conn.next_of(DATA).await.expect("the body");
+        assert_eq!(data.stream, 119);
+        got += data.payload.len();
+        if data.flags & END > 0 {
+            break;
+        }
+    }
+    assert_eq!(got, 200_000);
 }

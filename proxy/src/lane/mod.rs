@@ -6,6 +6,7 @@
 //! what is made of a page is the same code either way. Only the bytes move differently: in one task, without channels,
 //! and what came in one read leaves in one write.
 
+mod ahead;
 mod ask;
 mod by;
 mod head;

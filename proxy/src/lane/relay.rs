@@ -8,6 +8,7 @@ use http::header;
 use pingora::{Error, ErrorSource, ErrorType, Result};
 
 use super::{
+    ahead::Ahead,
     ask, by,
     head::Sent,
     reply::{Reply, To},
@@ -17,7 +18,7 @@ use crate::{
     front::{Front, address, answer_head, ctx::Ctx},
     live::Running,
     rewrite::{self, Asked, PageBody},
-    upstream::{Backend, Head, Plain, Site, UNRESOLVED},
+    upstream::{Backend, Head, Place, Plain, Site, UNRESOLVED},
 };
 
 /// What is relayed, and for whom.
@@ -51,13 +52,9 @@ impl<'r> Relay<'_, 'r> {
         let framing = site.expect(&self.sent.request.method, &head).map_err(Error::into_up)?;
         self.begin(&head, framing.body, &asked, reply)?;
         drop(head);
-        let (last, after) = self.body(&mut site, reply).await?;
-        // Whoever reads slowly holds nothing of the site's.
-        if let Some(plain) = site.kept() {
-            backend.keep(plain, began + took);
-        }
-        self.ctx.place = None;
-        reply.body_and(last, after, true).await
+        let mut source =
+            Source { site: Some(site), backend, answered: began + took, ahead: Ahead::default(), failed: None };
+        self.body(&mut source, reply).await
     }
 
     /// Connects at `now` to the next in turn; once more where that fails, for no byte of the request has left.
@@ -146,12 +143,13 @@ impl<'r> Relay<'_, 'r> {
         Ok(())
     }
 
-    /// The body, part by part, a page through what looks into it: all but the last part, which is given back with what
-    /// comes after it.
-    async fn body(&mut self, site: &mut Site, reply: &mut Reply<'_>) -> Result<(Bytes, Bytes)> {
+    /// The body, part by part, a page through what looks into it.
+    async fn body(&mut self, source: &mut Source<'_>, reply: &mut Reply<'_>) -> Result<()> {
+        source.settle(&mut self.ctx.place);
         loop {
-            let part = if site.is_done() { None } else { part(site, reply).await? };
-            let last = site.is_done();
+            let part = source.part(reply).await?;
+            source.settle(&mut self.ctx.place);
+            let last = source.is_over();
             let Parts { made, rest, after } = self.page.pass(part, last)?;
             // What was put together goes with what comes after it.
             let part = match rest.is_empty() {
@@ -162,12 +160,85 @@ impl<'r> Relay<'_, 'r> {
                 }
             };
             if last {
-                return Ok((part, after));
+                return reply.body_and(part, after, true).await;
             }
             if !part.is_empty() || !after.is_empty() {
-                reply.body_and(part, after, false).await?;
+                source.read_ahead(reply, part, after, &mut self.ctx.place).await?;
             }
         }
+    }
+}
+
+/// Where the body of an answer comes from.
+struct Source<'a> {
+    /// `None`: it has sent all of it.
+    site: Option<Site>,
+    backend: &'a Backend,
+    /// When the site began to answer.
+    answered: Instant,
+    /// What it sent that the client has not been sent yet.
+    ahead: Ahead,
+    /// How it failed after that.
+    failed: Option<Box<Error>>,
+}
+
+impl Source<'_> {
+    /// Whether nothing is left.
+    fn is_over(&self) -> bool {
+        self.site.is_none() && self.ahead.is_empty()
+    }
+
+    /// Gives the site's connection back, and its place, once it has sent all of the answer: whoever reads slowly holds
+    /// nothing of the site's.
+    fn settle(&mut self, place: &mut Option<Place>) {
+        if let Some(site) = self.site.take_if(|site| site.is_done()) {
+            if let Some(plain) = site.kept() {
+                self.backend.keep(plain, self.answered);
+            }
+            *place = None;
+        }
+    }
+
+    /// The next part: what was read ahead, or else what the site sends next.
+    async fn part(&mut self, reply: &mut Reply<'_>) -> Result<Option<Bytes>> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
+        }
+        match (self.failed.take(), &mut self.site) {
+            (Some(failed), _) => Err(failed),
+            (None, Some(site)) => part(site, reply).await,
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Writes a part that is not the last. Where that has to wait for the client, the site's answer is read on meanwhile.
+    async fn read_ahead(
+        &mut self,
+        reply: &mut Reply<'_>,
+        part: Bytes,
+        after: Bytes,
+        place: &mut Option<Place>,
+    ) -> Result<()> {
+        let length = part.len() + after.len();
+        let mut writing = pin!(reply.body_and(part, after, false));
+        if let Poll::Ready(written) = std::future::poll_fn(|cx| Poll::Ready(writing.as_mut().poll(cx))).await {
+            return written;
+        }
+        while let (Some(site), None) = (&mut self.site, &self.failed)
+            && self.ahead.has_room(length)
+        {
+            tokio::select! {
+                biased;
+                written = &mut writing => return written,
+                read = site.part() => match read {
+                    Ok(read) => read.into_iter().for_each(|read| self.ahead.push(read)),
+                    // The client gets what came before it.
+                    Err(e) => self.failed = Some(e.into_up()),
+                },
+            }
+            self.settle(place);
+        }
+        writing.await
     }
 }
 

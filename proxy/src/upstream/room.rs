@@ -6,7 +6,7 @@ use std::cell::Cell;
 use bytes::{Bytes, BytesMut};
 
 /// What is read at once: a head, and most bodies with it.
-pub(super) const READ: usize = 64 * 1024;
+pub const READ: usize = 64 * 1024;
 /// What is larger was no room for reading.
 const MOST: usize = 2 * READ;
 
