@@ -15,7 +15,7 @@ pub fn joined(headers: &HeaderMap, name: HeaderName) -> Option<Cow<'_, str>> {
 
 /// Letters without their accents, as people write them who have none on their keyboard: `cerrar-sesion`. Of an accent
 /// that is a character of its own nothing is left either.
-pub(crate) fn without_accents(text: &str) -> Cow<'_, str> {
+pub fn without_accents(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }

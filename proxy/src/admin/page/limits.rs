@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Refusals that are a limit's doing.
-const LIMITS: [(&str, &str); 18] = [
+const LIMITS: [(&str, &str); 20] = [
     ("rate_limited", "[rate_limits]: too many requests"),
     ("session_tokens", "[token_budget]: a session's tokens"),
     ("daily_tokens", "[token_budget]: a day's tokens"),
