@@ -9,10 +9,11 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 3] = [
+const LAYERS: [(&str, &[&str]); 4] = [
     ("filters/base", &[]),
-    ("filters", &["frontdesk-base"]),
-    ("proxy", &["frontdesk-base", "frontdesk-filters"]),
+    ("filters/state", &["frontdesk-base"]),
+    ("filters", &["frontdesk-base", "frontdesk-state"]),
+    ("proxy", &["frontdesk-base", "frontdesk-state", "frontdesk-filters"]),
 ];
 
 fn manifest(folder: &str) -> toml::Table {

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod caller;
-pub mod chain;
 pub mod concierge;
 pub mod content;
 #[cfg(test)]
@@ -29,9 +28,10 @@ pub mod redirects;
 mod serve;
 mod signer;
 pub mod site;
-pub mod state;
 
 pub use frontdesk_base::{Fault, Refusal, Reply, accept, boxed, fresh_id, media, path, text};
+pub use frontdesk_state::{self as state, chain};
+
 use frontdesk_base::{etag, exact, fault, id, reply, strict, templates};
 
 pub use decide::{

@@ -21,13 +21,11 @@ use std::{
 };
 
 use bytes::Bytes;
+use frontdesk_base::text::{hex, unhex};
 use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 
-use crate::{
-    state::{NotKept, Records},
-    text::{hex, unhex},
-};
+use crate::{NotKept, Records};
 use queue::{Queue, Waiting, head_key, link};
 
 /// Records that wait to be stored, those among them that have room and are not there yet.

@@ -62,12 +62,12 @@ impl Subject {
     }
 
     /// What it is told apart by, in the keys of records.
-    pub(crate) fn bytes(self) -> [u8; 16] {
+    pub fn bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
     /// The same under a name that is only claimed.
-    pub(crate) fn claiming(self, name: &str) -> Self {
+    pub fn claiming(self, name: &str) -> Self {
         Self::named(&[b"claim", &self.0.to_be_bytes(), name.as_bytes()])
     }
 
@@ -91,7 +91,7 @@ pub struct Key(u128);
 
 impl Key {
     /// Nobody's.
-    pub(crate) const NONE: Self = Self(0);
+    pub const NONE: Self = Self(0);
 
     /// Whether it may be taken once ever, whatever else becomes of counts: a nonce.
     pub fn is_once(self) -> bool {

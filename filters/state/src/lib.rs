@@ -1,13 +1,19 @@
 //! The two kinds of state a decision may need, as traits: stores of the proxy carry them out.
 //!
+//! A crate of its own, so that what is counted and promised means the same whoever counts it. It knows no limit, no
+//! caller and no call, and does no input or output: a store gives it time and place.
+//!
 //! Counters say how much of a limit is used; when their home is away the operator chose what happens. Records are what
 //! was promised to a caller; without their home nothing is promised. Every home keeps the same semantics, and one suite
 //! of tests runs against each.
 
+#![forbid(unsafe_code)]
+
+pub mod chain;
 mod key;
 mod slab;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

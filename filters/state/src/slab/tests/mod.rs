@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::*;
-use crate::state::{Class, Subject};
+use crate::{Class, Subject};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MILLI: Duration = Duration::from_millis(1);

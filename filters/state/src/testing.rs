@@ -15,15 +15,23 @@ use super::{
 };
 
 /// Counts in memory, unless they are away.
-pub(crate) struct Home {
-    pub(crate) slab: Slab,
+pub struct Home {
+    pub slab: Slab,
     began: Instant,
-    pub(crate) away: AtomicBool,
+    /// Whether it answers every question with [`Away`].
+    pub away: AtomicBool,
 }
 
 impl Home {
-    pub(crate) fn new() -> Self {
+    /// One without counts, that is there.
+    pub fn new() -> Self {
         Self { slab: Slab::new(1024), began: Instant::now(), away: AtomicBool::new(false) }
+    }
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -44,19 +52,22 @@ impl Counters for Home {
 
 /// Records in memory, kept for ever.
 #[derive(Default)]
-pub(crate) struct Shelf {
-    pub(crate) kept: Mutex<BTreeMap<String, Record>>,
-    pub(crate) state: Mutex<Shelving>,
-    pub(crate) commits: AtomicUsize,
+pub struct Shelf {
+    /// The records by their keys.
+    pub kept: Mutex<BTreeMap<String, Record>>,
+    /// What it does with the next question.
+    pub state: Mutex<Shelving>,
+    /// How many commits it was asked for; the version of what the last one stored.
+    pub commits: AtomicUsize,
     /// How often whoever asks would have waited for a home that is far away.
-    pub(crate) trips: AtomicUsize,
+    pub trips: AtomicUsize,
     /// How many seconds its clock is ahead.
-    pub(crate) ahead: AtomicUsize,
+    pub ahead: AtomicUsize,
 }
 
 /// How a shelf is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Shelving {
+pub enum Shelving {
     #[default]
     Well,
     Away,
@@ -131,7 +142,7 @@ impl Records for Shelf {
 }
 
 /// Runs what only waits for counts in memory.
-pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
+pub fn run<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     loop {

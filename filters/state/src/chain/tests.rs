@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::*;
-use crate::state::{
+use crate::{
     Change, Committed, Record,
     testing::{Shelf, Shelving, run},
 };

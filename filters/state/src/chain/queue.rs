@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use bytes::Bytes;
 
 use super::{Chain, Id};
-use crate::state::{Change, Expect, Put};
+use crate::{Change, Expect, Put};
 
 /// Records of one commit.
 const BATCH: usize = 128;
