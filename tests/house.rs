@@ -9,11 +9,12 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 4] = [
+const LAYERS: [(&str, &[&str]); 5] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
-    ("filters", &["frontdesk-base", "frontdesk-state"]),
-    ("proxy", &["frontdesk-base", "frontdesk-state", "frontdesk-filters"]),
+    ("filters/firewall", &["frontdesk-base"]),
+    ("filters", &["frontdesk-base", "frontdesk-state", "frontdesk-firewall"]),
+    ("proxy", &["frontdesk-base", "frontdesk-state", "frontdesk-firewall", "frontdesk-filters"]),
 ];
 
 fn manifest(folder: &str) -> toml::Table {

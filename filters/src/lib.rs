@@ -14,7 +14,6 @@ mod decide;
 pub mod desk;
 pub mod dialect;
 mod endpoint;
-pub mod firewall;
 pub mod frames;
 pub mod handoff;
 pub mod harness;
@@ -30,6 +29,7 @@ mod signer;
 pub mod site;
 
 pub use frontdesk_base::{Fault, Refusal, Reply, accept, boxed, fresh_id, media, path, text};
+pub use frontdesk_firewall as firewall;
 pub use frontdesk_state::{self as state, chain};
 
 use frontdesk_base::{etag, exact, fault, id, reply, strict, templates};

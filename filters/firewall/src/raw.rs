@@ -4,10 +4,10 @@
 //! at it; of everything else the bytes say whether it is text.
 
 use bytes::Bytes;
+use frontdesk_base::media::essence;
 use serde::de::IgnoredAny;
 
 use super::{Firewall, Flags, Form, Passed, utf16::Utf16};
-use crate::media::essence;
 
 /// What a type becomes that must not be told itself.
 const UNNAMED: &str = "application/octet-stream";
@@ -24,12 +24,13 @@ const LINES: [&str; 6] = [
 
 /// A body and its type as they may leave.
 #[derive(Debug)]
-pub(crate) struct PassedRaw {
-    pub(crate) content_type: String,
-    pub(crate) body: Bytes,
-    pub(crate) flags: Flags,
+pub struct PassedRaw {
+    /// As the site gave it, without parameters that must not leave.
+    pub content_type: String,
+    pub body: Bytes,
+    pub flags: Flags,
     /// Something of them is gone.
-    pub(crate) is_changed: bool,
+    pub is_changed: bool,
 }
 
 impl Firewall {
@@ -38,7 +39,7 @@ impl Firewall {
     /// # Errors
     ///
     /// They must not leave, for what was found.
-    pub(crate) fn pass_raw(&self, content_type: &str, body: &Bytes) -> Result<PassedRaw, Flags> {
+    pub fn pass_raw(&self, content_type: &str, body: &Bytes) -> Result<PassedRaw, Flags> {
         let (kept, mut flags) = self.pass_type(content_type)?;
         let passed = self.pass_body(content_type, body);
         flags.merge(&passed.flags);

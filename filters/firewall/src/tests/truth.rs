@@ -18,7 +18,7 @@ struct Case {
 }
 
 fn cases(file: &str) -> Vec<Case> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/firewall").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/firewall").join(file);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().filter(|line| !line.trim().is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -1,18 +1,19 @@
 //! Text of two bytes for each letter, which a search for letters of one does not see through.
 
-use super::raw::is_opaque;
-use crate::page::kind::charset;
+use frontdesk_base::page_type::charset;
+
+use crate::raw::is_opaque;
 
 /// How a text of two bytes is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Utf16 {
+pub struct Utf16 {
     /// The greater byte comes first.
     is_big: bool,
 }
 
 impl Utf16 {
     /// Whether a body of this type is such a text: the type says so, or the body begins as one and is one to its end.
-    pub(crate) fn of(content_type: &str, body: &[u8]) -> Option<Self> {
+    pub fn of(content_type: &str, body: &[u8]) -> Option<Self> {
         if is_opaque(content_type) {
             return None;
         }
@@ -50,7 +51,7 @@ impl Utf16 {
     }
 
     /// The text; what is no letter is one that says so.
-    pub(crate) fn read(self, body: &[u8]) -> String {
+    pub fn read(self, body: &[u8]) -> String {
         char::decode_utf16(self.units(body)).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     }
 

@@ -1,10 +1,10 @@
 //! A whole answer on its way out: looked through, what has to go replaced, and what is to be told about it.
 
 use bytes::Bytes;
+use frontdesk_base::media;
 use http::{HeaderName, HeaderValue};
 
 use super::{Finding, Firewall, Kind, Mode, Rule, json};
-use crate::media;
 
 /// How a text is read, and what may stand in the place of something in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +38,8 @@ impl Form {
 /// What was found in an answer, for whoever reads it: a list as [`Flags::told`] has it.
 const FLAGS: HeaderName = HeaderName::from_static("x-frontdesk-flags");
 
-/// The field of a reply that tells this.
-pub(crate) fn header(told: &[String]) -> Option<(HeaderName, HeaderValue)> {
+/// The header field of a reply that tells this, `X-Frontdesk-Flags`; `None` where nothing was found.
+pub fn header(told: &[String]) -> Option<(HeaderName, HeaderValue)> {
     if told.is_empty() {
         return None;
     }
@@ -159,7 +159,7 @@ impl Flags {
     }
 
     /// These and those, where nothing comes of either.
-    pub(crate) fn merged(&self, other: &Self) -> Self {
+    pub fn merged(&self, other: &Self) -> Self {
         let mut all = self.clone();
         all.merge(other);
         all

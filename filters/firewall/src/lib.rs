@@ -6,6 +6,11 @@
 //! linear in the text whatever it says. Looking beside names could read each byte many times: it reads a few times the
 //! text's length, and takes what is left of a text that would need more for a secret (`unread`). What is found is told by
 //! rule and place, never by value.
+//!
+//! A crate of its own, so that its rules can be judged and tested by themselves. It gets bytes and says what is in them;
+//! it knows no caller, no dialect and no configuration but the modes and patterns that it is made with.
+
+#![forbid(unsafe_code)]
 
 mod address;
 mod anchors;
@@ -31,26 +36,27 @@ mod words;
 
 use std::borrow::Cow;
 
-use crate::fault::{Fault, Refusal};
+use frontdesk_base::{Fault, Refusal};
+
 use anchors::Anchor;
 use escapes::Plain;
 pub use finding::{Finding, Kind, Rule};
 use finding::{Findings, Sure};
 pub use hide::is_hidden;
-pub(crate) use hide::is_hidden_path;
+pub use hide::is_hidden_path;
 pub use ignore::{Pattern, Wrong, patterns};
-pub(crate) use pass::header;
+pub use pass::header;
 pub use pass::{Flags, Form, Passed};
 use phrases::Phrases;
 pub use stream::Stream;
 use token::TOKENS;
-pub(crate) use utf16::Utf16;
+pub use utf16::Utf16;
 
 /// What whoever asked is told of an answer that is blocked: nothing of what is in it.
-pub(crate) const MUST_NOT_LEAVE: &str = "The site's answer holds something that must not leave, and is not passed on.";
+pub const MUST_NOT_LEAVE: &str = "The site's answer holds something that must not leave, and is not passed on.";
 
 /// The refusal that says so.
-pub(crate) fn blocked() -> Refusal {
+pub fn blocked() -> Refusal {
     Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() }.saying(MUST_NOT_LEAVE)
 }
 

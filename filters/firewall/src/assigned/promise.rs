@@ -1,6 +1,6 @@
 //! What the name beside a value promises, and whether the value keeps it.
 
-use crate::firewall::random::{Mix, contains_any_case, entropy, is_uuid, stands_in};
+use crate::random::{Mix, contains_any_case, entropy, is_uuid, stands_in};
 
 /// What a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! The origin's document root is often a repository. Whatever way a path is spelled in which a site could find such a
 //! file, it is not passed on.
 
-use crate::{
+use frontdesk_base::{
     path::{Path, is_short_for},
     text::without_accents,
 };
@@ -18,7 +18,7 @@ pub fn is_hidden(target: &str) -> bool {
 
 /// The same, of a path that was read already. It is hidden wherever the name stands in it: what `..` takes away depends
 /// on the site.
-pub(crate) fn is_hidden_path(path: &Path<'_>) -> bool {
+pub fn is_hidden_path(path: &Path<'_>) -> bool {
     match &path.folded {
         // Nearly every path.
         None => path.canonical.split('/').any(is_name_as_written),

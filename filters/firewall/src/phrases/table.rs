@@ -328,7 +328,7 @@ pub(super) static PHRASES: &[Phrase] = &[
 ];
 
 /// What no phrase of words is: the marks of chat formats, and a word of AAHP's own list.
-pub(in crate::firewall) const MARKS: [(&str, &str); 9] = [
+pub(crate) const MARKS: [(&str, &str); 9] = [
     ("<|im_start|>", "chat-template"),
     ("<|im_end|>", "chat-template"),
     ("<|system|>", "chat-template"),
