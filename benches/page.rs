@@ -4,7 +4,7 @@ use std::{hint::black_box, io::Write, sync::Arc};
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use frontdesk_filters::page::{Coding, Insertion, Rewriter};
+use frontdesk_page::{Coding, Insertion, Rewriter};
 
 fn page() -> Vec<u8> {
     let mut page =

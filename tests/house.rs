@@ -9,12 +9,13 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 5] = [
+const LAYERS: [(&str, &[&str]); 6] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
     ("filters/firewall", &["frontdesk-base"]),
-    ("filters", &["frontdesk-base", "frontdesk-state", "frontdesk-firewall"]),
-    ("proxy", &["frontdesk-base", "frontdesk-state", "frontdesk-firewall", "frontdesk-filters"]),
+    ("filters/page", &["frontdesk-base"]),
+    ("filters", &["frontdesk-base", "frontdesk-state", "frontdesk-firewall", "frontdesk-page"]),
+    ("proxy", &["frontdesk-base", "frontdesk-state", "frontdesk-firewall", "frontdesk-page", "frontdesk-filters"]),
 ];
 
 fn manifest(folder: &str) -> toml::Table {
@@ -27,7 +28,9 @@ fn manifest(folder: &str) -> toml::Table {
 fn own_dependencies(manifest: &toml::Table) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut tables = vec![manifest];
-    tables.extend(manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten().filter_map(|(_, t)| t.as_table()));
+    tables.extend(
+        manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten().filter_map(|(_, t)| t.as_table()),
+    );
     for table in tables {
         for kind in ["dependencies", "dev-dependencies", "build-dependencies"] {
             for (name, wanted) in table.get(kind).and_then(toml::Value::as_table).into_iter().flatten() {

@@ -7,9 +7,6 @@
 
 pub mod caller;
 pub mod concierge;
-pub mod content;
-#[cfg(test)]
-mod corpus;
 mod decide;
 pub mod desk;
 pub mod dialect;
@@ -21,13 +18,28 @@ pub mod import;
 pub mod inspect;
 pub mod limits;
 pub mod openapi;
-pub mod page;
 pub mod problem;
 pub mod redirects;
 mod serve;
 mod signer;
 pub mod site;
 
+/// Reading pages, and what is made of those that were read.
+pub mod content {
+    pub use frontdesk_page::content::*;
+
+    pub mod llms;
+}
+
+/// Pages on their way out, and the Markdown that is given in their place.
+pub mod page {
+    pub use frontdesk_page::*;
+
+    pub mod markdown;
+}
+
+#[cfg(test)]
+use frontdesk_base::corpus;
 pub use frontdesk_base::{Fault, Refusal, Reply, accept, boxed, fresh_id, media, path, text};
 pub use frontdesk_firewall as firewall;
 pub use frontdesk_state::{self as state, chain};

@@ -10,6 +10,8 @@ pub mod accept;
 mod boxed;
 pub mod charset;
 pub mod contract;
+#[cfg(any(test, feature = "testing"))]
+pub mod corpus;
 pub mod date;
 pub mod etag;
 pub mod exact;

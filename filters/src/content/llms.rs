@@ -10,7 +10,6 @@ use super::Page;
 use crate::{
     dialect::{Document, Occupied, Variant},
     firewall::{Firewall, Form},
-    page::signals::Signals,
     site::Settings,
 };
 
@@ -94,7 +93,7 @@ pub(crate) fn document(
     }
     let cache_control = if contents.is_some() { "public, max-age=300" } else { "no-cache" };
     let variant = Variant::new("text/plain; charset=utf-8", passed.body, &HeaderValue::from_static(cache_control))
-        .telling(Signals::new(&settings.signals).as_ref())
+        .telling(settings.signals.published().as_ref())
         .flagged(&passed.flags);
     Some(Document { path: PATH.into(), variants: vec![variant], negotiate: None, versions: Vec::new() })
 }

@@ -4,7 +4,9 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use url::Url;
 
-use super::{coding::Coding, kind, signals::Signals, validators::OF_BYTES, whole};
+pub use super::markdown_path::{MEDIA_TYPE, path_of};
+pub(crate) use super::markdown_path::{is_path, is_plain, pages_of};
+use super::{Coding, kind, signals::Signals, validators::OF_BYTES, whole};
 use crate::{
     content, etag,
     firewall::{Firewall, Flags, Form},
@@ -13,8 +15,6 @@ use crate::{
     reply::Reply,
 };
 
-/// RFC 7763.
-pub const MEDIA_TYPE: &str = "text/markdown";
 /// What the site is asked for: its own Markdown, if it has any, else the page.
 pub(crate) const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.5, */*;q=0.1";
 /// How much text an agent is about to read, by the tokenizer of the budgets.
@@ -37,44 +37,6 @@ const UNTRUE: [HeaderName; 12] = [
 ];
 /// How long the page may be kept.
 const FRESHNESS: [HeaderName; 4] = [header::CACHE_CONTROL, header::EXPIRES, header::PRAGMA, header::AGE];
-
-/// Where the Markdown of a page is, by the page's path and query: `/docs/x?y` has `/docs/x.md?y`, and `/docs/` has
-/// `/docs/index.md`.
-pub fn path_of(target: &str) -> String {
-    let (path, query) = split(target);
-    let name = if path.ends_with('/') { "index.md" } else { ".md" };
-    [path, name, query].concat()
-}
-
-/// The pages that may be meant by the path of a Markdown document, the likeliest first; empty where it is no such path.
-pub(crate) fn pages_of(target: &str) -> Vec<String> {
-    let (path, query) = split(target);
-    let Some(page) = path.strip_suffix(".md").filter(|page| page.starts_with('/')) else { return Vec::new() };
-    let (folder, name) = page.split_at(page.rfind('/').map_or(0, |slash| slash + 1));
-    let pages = match name {
-        "" => vec![folder.to_owned()],
-        "index" => vec![folder.to_owned(), page.to_owned(), format!("{page}.html")],
-        name if name.contains('.') => vec![page.to_owned()],
-        // Not `/x/`, of which the Markdown is at `/x/index.md`: rules in front of us may be about all below it.
-        _ => vec![page.to_owned(), format!("{page}.html")],
-    };
-    pages.into_iter().map(|page| page + query).collect()
-}
-
-/// Is it a path and nothing else? Two slashes at its beginning make a reference to another host of it (RFC 3986 §4.2),
-/// and some readers take a backslash for a slash.
-pub(crate) fn is_plain(target: &str) -> bool {
-    target.strip_prefix('/').is_some_and(|rest| !rest.starts_with(['/', '\\']))
-}
-
-/// Does a path ask for Markdown?
-pub(crate) fn is_path(target: &str) -> bool {
-    split(target).0.ends_with(".md")
-}
-
-fn split(target: &str) -> (&str, &str) {
-    target.split_at(target.find('?').unwrap_or(target.len()))
-}
 
 /// Is this the site's own Markdown?
 pub(crate) fn is_own(headers: &HeaderMap) -> bool {
@@ -233,28 +195,6 @@ pub(crate) fn lines(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
 mod tests {
     use super::*;
     use crate::firewall::Modes;
-
-    #[test]
-    fn a_path_leads_there_and_back() {
-        for (page, markdown) in [
-            ("/", "/index.md"),
-            ("/docs/", "/docs/index.md"),
-            ("/docs/x", "/docs/x.md"),
-            ("/docs/x.html", "/docs/x.html.md"),
-            ("/docs/x?a=1.md", "/docs/x.md?a=1.md"),
-            ("/a.md", "/a.md.md"),
-        ] {
-            assert_eq!(path_of(page), markdown);
-            assert!(is_path(markdown));
-            assert_eq!(pages_of(markdown)[0], page);
-        }
-        assert_eq!(pages_of("/docs/x.md?y"), ["/docs/x?y", "/docs/x.html?y"]);
-        assert_eq!(pages_of("/docs/.md"), ["/docs/"]);
-        assert_eq!(pages_of("/docs/x"), [""; 0]);
-        assert!(!is_path("/x?a.md"));
-        assert!(is_plain("/x") && is_plain("/"));
-        assert!(!is_plain("//evil.example/x.md") && !is_plain("/\\evil.example") && !is_plain("http://a.example/"));
-    }
 
     #[test]
     fn a_variant_is_private_and_a_document_is_kept_like_its_page() {

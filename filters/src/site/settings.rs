@@ -5,7 +5,13 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use crate::page::Position;
+use crate::{
+    content::crawl::CrawlSettings,
+    page::{
+        Position,
+        signals::{SignalPolicy, Signals},
+    },
+};
 
 pub use super::{
     settings_agtp::*,
@@ -69,6 +75,19 @@ impl Settings {
     /// Whether anything needs the site to be read.
     pub fn reads_site(&self) -> bool {
         self.content.concierge || self.content.llms_txt
+    }
+
+    /// How the site is read.
+    pub fn crawl(&self) -> CrawlSettings {
+        CrawlSettings {
+            origin: self.site.origin.clone(),
+            preserve_host: self.upstream.preserve_host,
+            listen: self.listen.http.iter().chain(&self.listen.https).copied().collect(),
+            start: self.content.start.clone(),
+            exclude: self.content.exclude.clone(),
+            follow_queries: self.content.follow_queries,
+            max_pages: self.content.max_pages,
+        }
     }
 
     /// What can be called, with its place: what is declared, then what is built in.
@@ -191,6 +210,14 @@ pub struct ContentSignals {
     pub ai_input: bool,
     pub search: bool,
     pub attribution_required: bool,
+}
+
+impl ContentSignals {
+    /// What is told to crawlers; `None` where the operator did not write the table.
+    pub fn published(&self) -> Option<Signals> {
+        let Self { told, ai_train, ai_input, search, .. } = *self;
+        if told { Signals::new(SignalPolicy { ai_train, ai_input, search }) } else { None }
+    }
 }
 
 /// `[policies]`.

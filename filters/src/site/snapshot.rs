@@ -127,7 +127,7 @@ impl Snapshot {
         Self {
             link,
             insertion,
-            signals: Signals::new(&declaration.settings.signals),
+            signals: declaration.settings.signals.published(),
             excluded: Excluded::new(&declaration.settings.content.exclude),
             firewall: Arc::new(firewall),
             seen: Seen::default(),

@@ -277,7 +277,7 @@ fn now() -> u64 {
 fn site(running: &Running) -> Option<Site> {
     let settings = &running.snapshot.settings;
     let upstream = &running.pool.backends().first()?.label;
-    let rules = Rules::new(settings, upstream)?;
+    let rules = Rules::new(settings.crawl(), upstream)?;
     Some(Site { rules, pool: running.pool.clone(), library: settings.content.concierge })
 }
 

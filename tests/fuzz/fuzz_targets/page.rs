@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use frontdesk_filters::page;
+use frontdesk_page as page;
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../invariants/page.rs"]

@@ -54,7 +54,7 @@ impl site::Outside for Nothing {
 fn rules(url: &str, content: &str) -> Rules {
     let text = format!("[upstream]\nurl = '{url}'\n[content]\n{content}\n");
     let declaration = site::declare_text(Path::new("/x.toml"), &text, &Nothing).unwrap();
-    Rules::new(&declaration.settings, url).unwrap()
+    Rules::new(declaration.settings.crawl(), url).unwrap()
 }
 
 fn shared(store: &Arc<Store>, content: &str) -> Shared {

@@ -5,6 +5,7 @@ use std::{
     net::{IpAddr, SocketAddr},
 };
 
+use frontdesk_base::{path, text::hex};
 use ring::digest;
 use url::Url;
 
@@ -14,7 +15,6 @@ use super::{
     left_out::Why,
     robots,
 };
-use crate::{path, site::Settings, text::hex};
 
 /// The longest path with its query that is asked for, in bytes.
 const LONGEST: usize = 1_024;
@@ -71,6 +71,25 @@ impl Excluded {
         let mut above = ends.map(|end| &canonical[..end]);
         above.any(|path| self.0.iter().any(|glob| glob.matches(path)))
     }
+}
+
+/// What is configured of how a site is read.
+#[derive(Debug, Clone)]
+pub struct CrawlSettings {
+    /// `site.origin`: by what name the site goes, where somebody said.
+    pub origin: Option<String>,
+    /// `upstream.preserve_host`: the upstream is asked by the names that people use.
+    pub preserve_host: bool,
+    /// The addresses on which this process listens.
+    pub listen: Vec<SocketAddr>,
+    /// `content.start`: paths, perhaps with queries.
+    pub start: Vec<String>,
+    /// `content.exclude`: paths, with `*` for anything.
+    pub exclude: Vec<String>,
+    /// `content.follow_queries`.
+    pub follow_queries: bool,
+    /// `content.max_pages`.
+    pub max_pages: usize,
 }
 
 /// What may be read of a site.
@@ -144,20 +163,19 @@ pub(super) enum Met<'a> {
 
 impl Rules {
     /// From the settings, for a site whose upstream goes by `upstream`: `http://host:port`. `None` where that is no URL.
-    pub fn new(settings: &Settings, upstream: &str) -> Option<Self> {
-        let content = &settings.content;
+    pub fn new(settings: CrawlSettings, upstream: &str) -> Option<Self> {
         let parsed = Url::parse(upstream).ok();
-        let origin = settings.site.origin.as_deref().and_then(|origin| Url::parse(origin).ok());
+        let origin = settings.origin.as_deref().and_then(|origin| Url::parse(origin).ok());
         Some(Self {
             also: parsed.clone().filter(|_| origin.is_some()),
             is_named: origin.is_some(),
             origin: origin.or(parsed)?,
-            start: content.start.clone(),
-            exclude: Excluded::new(&content.exclude),
-            learns_name: settings.site.origin.is_none() && settings.upstream.preserve_host,
-            own: settings.listen.http.iter().chain(&settings.listen.https).flat_map(authorities).collect(),
-            follow_queries: content.follow_queries,
-            max_pages: content.max_pages,
+            exclude: Excluded::new(&settings.exclude),
+            learns_name: settings.origin.is_none() && settings.preserve_host,
+            own: settings.listen.iter().flat_map(authorities).collect(),
+            start: settings.start,
+            follow_queries: settings.follow_queries,
+            max_pages: settings.max_pages,
         })
     }
 
@@ -330,15 +348,10 @@ fn without_session(path: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::site::{declare_text, testing::Nowhere};
+    use super::{super::testing, *};
 
     fn rules(more: &str) -> Rules {
-        let text = format!("[upstream]\nurl = 'http://10.0.0.1:3000'\n{more}");
-        let declaration = declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap();
-        Rules::new(&declaration.settings, "http://10.0.0.1:3000").unwrap()
+        testing::rules(&format!("[upstream]\nurl = 'http://10.0.0.1:3000'\n{more}"))
     }
 
     fn site() -> Rules {

@@ -6,10 +6,19 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::site::ContentSignals;
-
 /// Their names, as headers and as rules.
 pub const NAMES: [&str; 2] = ["Content-Signal", "Content-Usage"];
+
+/// What may be done with the site's words.
+#[derive(Debug, Clone, Copy)]
+pub struct SignalPolicy {
+    /// Models may be trained with them.
+    pub ai_train: bool,
+    /// They may be read to answer a question.
+    pub ai_input: bool,
+    /// They may be found by a search.
+    pub search: bool,
+}
 
 /// The policy in both vocabularies, prepared.
 #[derive(Debug, Clone)]
@@ -18,22 +27,22 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// What is told; `None` where the operator did not write the policy down.
-    pub(crate) fn new(signals: &ContentSignals) -> Option<Signals> {
+    /// What is told of a policy; `None` where it cannot be written in a header.
+    pub fn new(policy: SignalPolicy) -> Option<Signals> {
         let word = |allowed: bool| if allowed { "yes" } else { "no" };
         let letter = |allowed: bool| if allowed { 'y' } else { 'n' };
-        let ContentSignals { ai_train, ai_input, search, .. } = *signals;
+        let SignalPolicy { ai_train, ai_input, search } = policy;
         let signal = format!("search={}, ai-input={}, ai-train={}", word(search), word(ai_input), word(ai_train));
         let usage = format!("train-ai={}, search={}", letter(ai_train), letter(search));
         let values = [
             (HeaderName::from_static("content-signal"), HeaderValue::try_from(signal).ok()?),
             (HeaderName::from_static("content-usage"), HeaderValue::try_from(usage).ok()?),
         ];
-        signals.told.then_some(Signals { values })
+        Some(Signals { values })
     }
 
     /// The headers that a response does not have yet: what the site says itself holds.
-    pub(crate) fn missing<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a (HeaderName, HeaderValue)> {
+    pub fn missing<'a>(&'a self, headers: &'a HeaderMap) -> impl Iterator<Item = &'a (HeaderName, HeaderValue)> {
         self.values.iter().filter(|(name, _)| !headers.contains_key(name))
     }
 
@@ -51,9 +60,7 @@ impl Signals {
 
 #[cfg(test)]
 pub(crate) fn for_tests() -> Signals {
-    let signals =
-        ContentSignals { told: true, ai_train: false, ai_input: true, search: true, attribution_required: true };
-    Signals::new(&signals).unwrap()
+    Signals::new(SignalPolicy { ai_train: false, ai_input: true, search: true }).unwrap()
 }
 
 #[cfg(test)]
@@ -70,8 +77,5 @@ mod tests {
         headers.insert("content-usage", HeaderValue::from_static("train-ai=y"));
         let missing: Vec<&str> = signals.missing(&headers).map(|(name, _)| name.as_str()).collect();
         assert_eq!(missing, ["content-signal"]);
-        let silent =
-            ContentSignals { told: false, ai_train: true, ai_input: true, search: true, attribution_required: false };
-        assert!(Signals::new(&silent).is_none());
     }
 }

@@ -3,7 +3,7 @@
 use super::Page;
 
 /// A page with these words.
-pub(crate) fn page(path: &str, title: &str, markdown: &str) -> Page {
+pub fn page(path: &str, title: &str, markdown: &str) -> Page {
     Page {
         path: path.into(),
         title: title.into(),

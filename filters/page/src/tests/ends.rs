@@ -1,7 +1,7 @@
 //! Where the body of a nasty page ends, and what becomes of the page there, whole and byte by byte.
 
 use super::*;
-use crate::page::{Coding, Rewriter, Why};
+use crate::{Coding, Rewriter, Why};
 
 const INSERTED: Outcome = Outcome::Inserted;
 const OWN: Outcome = Outcome::OwnNotice;

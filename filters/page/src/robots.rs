@@ -133,7 +133,7 @@ fn end_line(out: &mut Vec<u8>, end: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::signals::for_tests;
+    use crate::signals::for_tests;
 
     const OURS: &str = "Content-Signal: search=yes, ai-input=yes, ai-train=no\nContent-Usage: train-ai=n, search=y\n";
 

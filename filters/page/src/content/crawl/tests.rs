@@ -4,12 +4,11 @@ mod bounds;
 mod left_alone;
 mod renamed;
 
-use std::{cell::RefCell, path::Path};
+use std::cell::RefCell;
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use super::*;
-use crate::site::{declare_text, testing::Nowhere};
+use super::{testing, *};
 
 type Said = (u16, Vec<(&'static str, String)>, String);
 
@@ -32,8 +31,7 @@ impl<F: Fn(&Ask) -> Option<Said>> Site<F> {
     /// The same, with what was left out.
     fn noted(&self, content: &str, books: Books, now: u64) -> (Books, Ending, LeftOut) {
         let text = format!("[upstream]\nurl = 'http://site.test'\n[content]\n{content}\n");
-        let declaration = declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap();
-        let rules = Rules::new(&declaration.settings, "http://site.test").unwrap();
+        let rules = testing::rules(&text);
         self.asked.borrow_mut().clear();
         let mut left_out = LeftOut::default();
         let mut crawl = Crawl::new(rules, books, now);
@@ -237,9 +235,7 @@ fn another_name_of_a_page_is_not_another_page() {
 
 #[test]
 fn the_site_may_ask_for_a_pause() {
-    let text = "[upstream]\nurl = 'http://site.test'\n";
-    let declaration = declare_text(Path::new("/x.toml"), text, &Nowhere).unwrap();
-    let rules = Rules::new(&declaration.settings, "http://site.test").unwrap();
+    let rules = testing::rules("[upstream]\nurl = 'http://site.test'\n");
     let mut crawl = Crawl::new(rules, Books::default(), 0);
     let robots = crawl.next(&|_| false).unwrap();
     crawl.take(&robots, Ok(Fetched { status: StatusCode::OK, headers: HeaderMap::new(), body: "".into() }));

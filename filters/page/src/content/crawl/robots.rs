@@ -61,7 +61,7 @@ impl Robots {
     }
 
     /// The same for somebody of this name.
-    pub(crate) fn parse_for(name: &str, body: &[u8]) -> Self {
+    pub fn parse_for(name: &str, body: &[u8]) -> Self {
         let body = &body[..body.len().min(MOST)];
         let text = String::from_utf8_lossy(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body));
         let (mut ours, mut everybodys) = (None::<Vec<Rule>>, Vec::new());

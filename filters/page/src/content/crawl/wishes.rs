@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, header};
 
 use super::robots::TOKEN;
-use crate::media::essence;
+use frontdesk_base::media::essence;
 
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 /// Rules that have a value of their own after a colon; before any other colon stands the name of a crawler.

@@ -1,9 +1,10 @@
 //! Against a whole HTML parser: the fuzzer's list, on its corpus and on what chance makes of nasty pieces.
 
+use frontdesk_base::corpus::holds;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{corpus::holds, page};
+use crate as page;
 
 #[path = "../../../../tests/fuzz/invariants/page.rs"]
 mod invariants;

@@ -2,7 +2,7 @@
 
 use super::{
     insertion::{Link, Why},
-    markdown,
+    markdown_path::MEDIA_TYPE,
     names::Name,
     tag::{Tag, has_word},
     template::{self, Inside, Templates},
@@ -233,7 +233,7 @@ impl Head {
                     self.own_links |= u64::from(has_word(rel, link.rel.as_bytes())) << n;
                 }
                 self.own_markdown |=
-                    has_word(rel, b"alternate") && tag.kind().eq_ignore_ascii_case(markdown::MEDIA_TYPE.as_bytes());
+                    has_word(rel, b"alternate") && tag.kind().eq_ignore_ascii_case(MEDIA_TYPE.as_bytes());
             }
             Name::Meta if tag.names_shifting_charset() => return Means::GaveUp(Why::WideEncoding),
             // What is said after the head comes too late for some pages, as with links.

@@ -18,6 +18,8 @@ pub mod shared;
 pub mod sitemap;
 mod target;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod wishes;
 
@@ -34,7 +36,7 @@ pub use left_out::{LeftOut, NotFollowed, Why as WhyLeftOut};
 pub use logged::without_values;
 use robots::Robots;
 use target::Met;
-pub use target::{Excluded, Name, Rules};
+pub use target::{CrawlSettings, Excluded, Name, Rules};
 
 /// Where robots.txt is.
 const ROBOTS: &str = "/robots.txt";

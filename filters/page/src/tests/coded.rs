@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use flate2::Compression;
 
 use super::*;
-use crate::page::{Broken, BrokenWhy, Coding, Recoder, Rewriter, Why};
+use crate::{Broken, BrokenWhy, Coding, Recoder, Rewriter, Why};
 
 pub(super) fn gzip(page: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Compression::new(6));

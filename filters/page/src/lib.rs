@@ -1,13 +1,21 @@
 //! What happens to a page on its way out: the links go in at the end of the head, the notice at the end of the body, and
-//! all of it streams through.
+//! all of it streams through. And what a page says, read as Markdown ([`content`]), and how a site is read page by page
+//! ([`content::crawl`]).
+//!
+//! A crate of its own, because it is the largest piece of work on bytes that others wrote, and can be tested and fuzzed
+//! by itself. It knows no configuration, no caller and no capability, and opens no socket: it gets bytes, headers and
+//! what is to be inserted, and gives bytes.
+
+#![forbid(unsafe_code)]
 
 mod coding;
+pub mod content;
 mod decode;
 mod encode;
 mod head;
 mod insert;
 mod insertion;
-pub mod markdown;
+pub mod markdown_path;
 mod names;
 mod notice;
 mod open_elements;

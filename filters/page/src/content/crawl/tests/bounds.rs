@@ -148,9 +148,8 @@ fn sitemaps_are_nested_only_so_deep_and_there_are_only_so_many() {
 fn what_is_compressed_all_the_same_is_read_within_its_bound() {
     let packed = gzip::testing::packed(page("Packed", &[]).unwrap().2.as_bytes());
     let bomb = gzip::testing::packed(&vec![b' '; MOST_OF_BODY + 1]);
-    let text = "[upstream]\nurl = 'http://site.test'\n[content]\nstart = ['/a', '/b', '/c']".to_owned();
-    let declaration = declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap();
-    let rules = Rules::new(&declaration.settings, "http://site.test").unwrap();
+    let text = "[upstream]\nurl = 'http://site.test'\n[content]\nstart = ['/a', '/b', '/c']";
+    let rules = testing::rules(text);
     let mut crawl = Crawl::new(rules, Books::default(), 0);
     let answers = [(None, b"".to_vec()), (Some("gzip"), packed), (Some("gzip"), bomb), (Some("br"), b"x".to_vec())];
     let outcomes = answers.map(|(coding, body)| {

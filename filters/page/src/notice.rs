@@ -5,13 +5,13 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
+use frontdesk_base::text::escaped;
 use ring::digest;
 
 use super::{
     insertion::{Insertion, Link, Position},
-    markdown,
+    markdown_path,
 };
-use crate::text::escaped;
 
 const ALTERNATE: &str = "<link rel=\"alternate\"";
 /// The same relation to whoever reads `rel` as the list of words that it is, but not to the selector
@@ -69,10 +69,10 @@ impl Insertion {
 
     /// The link to the Markdown of the page at this path and query; nothing where pages are not told.
     pub fn link_of(&self, target: &str) -> Bytes {
-        if !self.markdown || !markdown::is_plain(target) {
+        if !self.markdown || !markdown_path::is_plain(target) {
             return Bytes::new();
         }
-        let (kind, path) = (markdown::MEDIA_TYPE, escaped(&markdown::path_of(target)));
+        let (kind, path) = (markdown_path::MEDIA_TYPE, escaped(&markdown_path::path_of(target)));
         Bytes::from([ALTERNATE, " href=\"", &path, "\" type=\"", kind, "\">"].concat())
     }
 

@@ -1,7 +1,7 @@
 //! Every bound of the scan, reached.
 
 use super::*;
-use crate::page::{FIRST_MAX_BYTES, MARKUP_MAX_BYTES, REST_MAX_BYTES, SCAN_MAX_BYTES, Why};
+use crate::{FIRST_MAX_BYTES, MARKUP_MAX_BYTES, REST_MAX_BYTES, SCAN_MAX_BYTES, Why};
 
 fn outcome(page: &[u8]) -> (Vec<u8>, Outcome) {
     let whole = run(&marks(Position::Start), [page]);

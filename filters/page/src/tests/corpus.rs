@@ -1,7 +1,7 @@
 //! Nasty pages and what becomes of them, whole and byte by byte, with the notice at the start of the body.
 
 use super::*;
-use crate::page::{Coding, Rewriter, Why};
+use crate::{Coding, Rewriter, Why};
 
 const INSERTED: Outcome = Outcome::Inserted;
 const OWN: Outcome = Outcome::OwnNotice;

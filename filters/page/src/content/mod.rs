@@ -7,14 +7,13 @@ mod code;
 pub mod crawl;
 mod facts;
 mod link_markup;
-pub mod llms;
 mod page;
 mod parse;
 mod prune;
 mod select;
 mod table;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod tidy;

@@ -91,8 +91,7 @@ fn lists_and_redirects_name_nothing_that_acts() {
 #[test]
 fn a_redirect_to_what_acts_is_counted_as_such() {
     let text = "[upstream]\nurl = 'http://site.test'\n[content]\nstart = ['/']";
-    let declaration = declare_text(Path::new("/x.toml"), text, &Nowhere).unwrap();
-    let rules = Rules::new(&declaration.settings, "http://site.test").unwrap();
+    let rules = testing::rules(text);
     let mut crawl = Crawl::new(rules, Books::default(), 0);
     let mut headers = HeaderMap::new();
     let robots = crawl.next(&|_| false).unwrap();

@@ -96,19 +96,13 @@ fn read(line: &Value) -> Option<(Arc<str>, Kept)> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::{
-        content::testing::page,
-        site::{declare_text, testing::Nowhere},
-    };
+    use super::{super::testing, *};
+    use crate::content::testing::page;
 
     fn rules(max_pages: usize) -> Rules {
         let text =
             format!("[upstream]\nurl = 'http://site.test'\n[content]\nmax_pages = {max_pages}\nexclude = ['/no/*']\n");
-        let declaration = declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap();
-        Rules::new(&declaration.settings, "http://site.test").unwrap()
+        testing::rules(&text)
     }
 
     fn shelf(count: usize, words: &str) -> Books {
