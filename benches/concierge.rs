@@ -6,11 +6,9 @@
 use std::{fs, hint::black_box, sync::Arc, time::Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use frontdesk_filters::{
-    concierge::{Answer, Library, Question, SiteFacts},
-    content::Page,
-    limits::tokens,
-};
+use frontdesk_ask::{Answer, Library, Question, SiteFacts};
+use frontdesk_base::tokens;
+use frontdesk_page::content::Page;
 
 const WORDS: u64 = 20_000;
 

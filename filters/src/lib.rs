@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod caller;
-pub mod concierge;
 mod decide;
 pub mod desk;
 pub mod dialect;
@@ -38,6 +37,7 @@ pub mod page {
     pub mod markdown;
 }
 
+pub use frontdesk_ask as concierge;
 #[cfg(test)]
 use frontdesk_base::corpus;
 pub use frontdesk_base::{Fault, Refusal, Reply, accept, boxed, fresh_id, media, path, text};

@@ -20,6 +20,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use frontdesk_filters::concierge::Library;
+use frontdesk_filters::desk::unread_library;
 use frontdesk_filters::dialect::Occupied;
 use frontdesk_filters::site::{Learned, Listen, Outline, Settings};
 use parking_lot::Mutex;
@@ -109,7 +110,7 @@ impl Live {
         metrics.reloaded(true, seconds(running.since));
         declare(&metrics, &running);
         give_back();
-        let unread = Library::unread(&running.snapshot.settings);
+        let unread = unread_library(&running.snapshot.settings);
         Ok(Arc::new(Self {
             source,
             current: ArcSwap::from_pointee(running),
@@ -249,7 +250,7 @@ impl Live {
                 let pool = self.current().pool.clone();
                 if !Arc::ptr_eq(&before.pool, &pool) {
                     pool.show(Some(&before.pool));
-                    take_apart(self.library.swap(Arc::new(Library::unread(&self.current().snapshot.settings))));
+                    take_apart(self.library.swap(Arc::new(unread_library(&self.current().snapshot.settings))));
                     self.state.lock().learned.contents = None;
                 }
                 let asked = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);

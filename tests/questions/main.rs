@@ -11,10 +11,8 @@ mod manual;
 
 use std::{fs, path::Path, sync::Arc};
 
-use frontdesk_filters::{
-    concierge::{Answer, Library, Question, SiteFacts},
-    content::{self, Page},
-};
+use frontdesk_ask::{Answer, Library, Question, SiteFacts};
+use frontdesk_page::content::{self, Page};
 use toml::{Table, Value};
 use url::Url;
 
@@ -69,7 +67,7 @@ fn questions_about_three_sites() {
 }
 
 fn declaration(name: &str) -> Table {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/questions/{name}.toml"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/questions/{name}.toml"));
     fs::read_to_string(path).expect("the questions").parse().expect("questions in TOML")
 }
 

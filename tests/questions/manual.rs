@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use frontdesk_filters::content::Page;
+use frontdesk_page::content::Page;
 use toml::Table;
 
 /// Where the manual of a site is unpacked; an error says why it cannot be had.

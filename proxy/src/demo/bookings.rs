@@ -5,7 +5,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use frontdesk_filters::desk::rfc3339;
+use frontdesk_base::date::rfc3339;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! The pages people read: a table of the fixed ones, the frame around all of them, and the flights, which are rendered
 //! for each search.
 
-use frontdesk_filters::text::escaped;
+use frontdesk_base::text::escaped;
 use http::StatusCode;
 
 use super::{

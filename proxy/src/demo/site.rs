@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use frontdesk_filters::media::essence;
+use frontdesk_base::media::essence;
 use http::{Method, Request, Response, StatusCode, header};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};

@@ -6,8 +6,9 @@ use std::{
 };
 
 use frontdesk_filters::{
-    concierge::{Coverage, Library, SiteFacts},
+    concierge::{Coverage, Library},
     content::{crawl::Books, llms::Contents},
+    desk::{site_facts, unread_library},
 };
 
 use super::{Published, Reader, shared::Shared};
@@ -28,7 +29,7 @@ impl Reader {
         let began = Instant::now();
         let (pages, version) = (books.pages(), books.version());
         let settings = &running.snapshot.settings;
-        let facts = settings.content.concierge.then(|| SiteFacts::of(settings));
+        let facts = settings.content.concierge.then(|| site_facts(settings));
         let count = pages.len();
         let built = tokio::task::spawn_blocking(move || {
             let library = facts.map_or_else(Library::empty, |facts| Library::build(&facts, &pages));
@@ -47,7 +48,7 @@ impl Reader {
     /// Publishes that the site could not be read. What it may list later is not known, so the list of its pages stays as it is.
     pub(super) async fn show_unreadable(&self, running: &Arc<Running>, version: u64) -> Result<(), String> {
         let coverage = Coverage::Unreadable;
-        let library = Library::unread(&running.snapshot.settings).covering(coverage);
+        let library = unread_library(&running.snapshot.settings).covering(coverage);
         self.publish(running, library, None).await?;
         self.known.lock().published = Some(Published { version, hash: running.snapshot.hash.clone(), coverage });
         Ok(())

@@ -8,7 +8,7 @@ use std::{collections::HashMap, ops::Range};
 use tantivy::tokenizer::Language;
 
 use super::{index::Index, words::Words};
-use crate::text::clip;
+use frontdesk_base::text::clip;
 
 /// The longest question that is read, in characters.
 const QUERY: usize = 4096;

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use super::{Answer, Coverage, Library, MOST_TOKENS, Question, Relevance, SiteFacts, Turn};
-use crate::{
-    content::{Page, testing},
-    limits::tokens,
-};
+use frontdesk_base::tokens;
+use frontdesk_page::content::{Page, testing};
 
 fn page(path: &str, title: &str, markdown: &str) -> Arc<Page> {
     let title = format!("{title} | Harbour Tours");

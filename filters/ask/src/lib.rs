@@ -6,6 +6,11 @@
 //!
 //! Pages and visitors are both strangers. What a page says is quoted and never obeyed; what a visitor writes is only
 //! ever compared with the words of the site.
+//!
+//! A crate of its own, because it alone needs a search engine. It gets pages and a question and gives an answer; it knows
+//! no configuration, no caller and no dialect, and opens no socket.
+
+#![forbid(unsafe_code)]
 
 mod about;
 mod answer;
@@ -29,10 +34,12 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use frontdesk_base::tokens;
+use frontdesk_page::content::Page;
+
 pub use coverage::Coverage;
 pub use turn::Turn;
 
-use crate::{content::Page, site::Settings};
 use index::Index;
 
 /// What the operator said about the site; the rest is read from its pages.
@@ -46,22 +53,6 @@ pub struct SiteFacts {
     pub contact: Option<String>,
     /// Name and description of what agents can call.
     pub capabilities: Vec<(String, String)>,
-}
-
-impl SiteFacts {
-    /// As it was declared.
-    pub fn of(settings: &Settings) -> Self {
-        let site = &settings.site;
-        let offered = settings.offered().filter(|(_, capability)| capability.built_in.is_none());
-        Self {
-            name: site.name.clone(),
-            description: site.description.clone(),
-            origin: site.origin.clone(),
-            operator: site.operator.clone(),
-            contact: site.contact.clone(),
-            capabilities: offered.map(|(_, c)| (c.id.clone(), c.description.clone().unwrap_or_default())).collect(),
-        }
-    }
 }
 
 /// The pages of a site, ready to be asked. It never changes: a new crawl makes a new one.
@@ -149,15 +140,15 @@ impl Library {
         Self::default()
     }
 
-    /// One without pages, as far as it is asked at all: what the operator says stands before any page is read.
-    pub fn unread(settings: &Settings) -> Self {
-        if settings.content.concierge { Self::of(&SiteFacts::of(settings), &[]) } else { Self::empty() }
+    /// One without pages: what the operator says stands before any page is read.
+    pub fn unread(facts: &SiteFacts) -> Self {
+        Self::of(facts, &[])
     }
 
     /// Reads pages. Takes a while (a second for some thousand), so it belongs where blocking is allowed.
     pub fn build(facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
         // Answers are measured in tokens: no visitor shall wait for the vocabulary.
-        crate::limits::tokens::warm(|| {});
+        tokens::warm(|| {});
         Self::of(facts, pages)
     }
 

@@ -25,7 +25,7 @@ use super::{
     plain,
     words::{self, Words},
 };
-use crate::content::Page;
+use frontdesk_page::content::Page;
 
 /// Passages of a whole site; further ones are not indexed.
 const PASSAGES: usize = 60_000;

@@ -8,7 +8,7 @@ use super::{
     Answer, Library, MOST_TOKENS, Question, Relevance, Source, answer::FOLLOW_UPS, asked::Asked, index::Entry,
     passage::Kind, plain, search::Ranked, unclear,
 };
-use crate::limits::tokens;
+use frontdesk_base::tokens;
 
 /// Sentences of one passage, in bytes, and of each further one.
 const EXCERPT: usize = 420;
