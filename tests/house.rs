@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
@@ -56,7 +56,8 @@ fn own_dependencies(manifest: &toml::Table) -> BTreeSet<String> {
     found
 }
 
-fn sources(folder: &str) -> Vec<(PathBuf, String)> {
+/// Every Rust file below a folder, with its text.
+pub(crate) fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
         for entry in std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("an entry").path()) {
             if entry.is_dir() {

@@ -76,6 +76,7 @@ mod harness_gateway;
 mod hostile_inputs;
 mod house;
 mod import;
+mod import_cycles;
 mod inspect;
 mod kept_connections;
 mod key_sets;

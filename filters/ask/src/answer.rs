@@ -9,7 +9,8 @@ use super::{
     Answer, Hit, Library, MOST_TOKENS, Question, Turn,
     asked::{Asked, Part},
     follow, plain,
-    say::{FURTHER, count, excerpt},
+    reading::Read,
+    say::{FOLLOW_UPS, FURTHER, count, excerpt},
     search::{self, Ranked},
     unclear::{self, Choice},
     words,
@@ -17,26 +18,8 @@ use super::{
 
 /// The share of a question that a passage has to hold to be an answer.
 const FOUND: f32 = 0.5;
-pub(super) const FOLLOW_UPS: usize = 3;
 /// Languages tried besides the visitor's.
 const LANGUAGES: usize = 3;
-
-/// What a question comes to.
-pub(super) struct Read {
-    pub(super) asked: Asked,
-    /// Passages that hold enough of it, the best first.
-    pub(super) found: Vec<Ranked>,
-    /// The best of those that do not.
-    pub(super) near: Vec<Ranked>,
-}
-
-impl Read {
-    /// Whether it found an answer. "When to go?" may be a section; "what is this?" is about the site.
-    fn answers(&self, before: &[Turn]) -> bool {
-        let vague = before.is_empty() && self.asked.promoted;
-        self.found.first().is_some_and(|best| !vague || best.headed != 0)
-    }
-}
 
 impl Library {
     /// Answers a question from the pages of the site and from the session.

@@ -20,6 +20,7 @@ mod follow;
 mod index;
 mod passage;
 mod plain;
+mod reading;
 mod say;
 mod search;
 #[cfg(test)]

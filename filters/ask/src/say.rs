@@ -5,11 +5,13 @@
 //! then of its sentences those at the ends that say least of what was asked.
 
 use super::{
-    Answer, Library, MOST_TOKENS, Question, Relevance, Source, answer::FOLLOW_UPS, asked::Asked, index::Entry,
-    passage::Kind, plain, search::Ranked, unclear,
+    Answer, Library, MOST_TOKENS, Question, Relevance, Source, asked::Asked, index::Entry, passage::Kind, plain,
+    search::Ranked, unclear,
 };
 use frontdesk_base::tokens;
 
+/// The most questions that are proposed after an answer.
+pub(super) const FOLLOW_UPS: usize = 3;
 /// Sentences of one passage, in bytes, and of each further one.
 const EXCERPT: usize = 420;
 pub(super) const FURTHER: usize = 220;

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 
 use super::{
     Answer, Library, Question,
-    answer::Read,
     asked::{Asked, Part},
     index::{Entry, Index},
     passage::HEADING,
     plain,
+    reading::Read,
     search::Ranked,
 };
 

@@ -31,6 +31,7 @@ pub mod target;
 pub mod templates;
 pub mod text;
 pub mod tokens;
+pub mod violation;
 
 pub use boxed::boxed;
 pub use fault::{Fault, Refusal};

@@ -11,17 +11,16 @@ use std::collections::BTreeMap;
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
+pub use crate::violation::Violation;
 use crate::{
     exact,
     expand::{Counted, Named, TO_JUDGE, TO_READ, expanded},
     strict,
-    target::escaped,
 };
 
 /// The most that is said of one input.
 pub const MOST_VIOLATIONS: usize = 20;
-/// Bytes of what is said of where and what.
-const LONGEST: usize = 300;
+
 /// A compiled schema.
 #[derive(Debug)]
 pub struct Schema {
@@ -41,30 +40,6 @@ enum Text {
     List(Box<Text>),
     /// As JSON.
     Object,
-}
-
-/// What is wrong with an input.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// A JSON Pointer (RFC 6901); empty for the whole input.
-    pub pointer: String,
-    pub message: String,
-}
-
-impl Violation {
-    /// About one member of an input.
-    pub fn of(name: &str, message: &str) -> Self {
-        Self::new(&format!("/{}", escaped(name)), message)
-    }
-
-    /// What is said has a bound: names in an input may be as long as it.
-    pub fn new(pointer: &str, message: &str) -> Self {
-        let cut = |text: &str| match text.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST) {
-            Some(end) => format!("{}…", &text[..end]),
-            None => text.to_owned(),
-        };
-        Self { pointer: cut(pointer), message: cut(message) }
-    }
 }
 
 /// Everything that schemas may refer to.

@@ -6,7 +6,8 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::schema::Violation;
+use crate::violation::Violation;
+pub use crate::violation::escaped;
 
 /// What stands for itself in a path or a query (RFC 3986 §2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -167,11 +168,6 @@ pub fn write_pairs<'v>(out: &mut String, members: impl IntoIterator<Item = (&'v 
             }
         }
     }
-}
-
-/// A member's name in a JSON Pointer (RFC 6901 §3).
-pub fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

@@ -35,6 +35,13 @@ impl Form {
     }
 }
 
+/// Whether a type is that of something to be seen or heard rather than read.
+pub(super) fn is_opaque(content_type: &str) -> bool {
+    let media = media::essence(content_type).to_ascii_lowercase();
+    let seen = ["image/", "audio/", "video/", "font/"].iter().any(|start| media.starts_with(start));
+    seen && Form::of(&media).is_none()
+}
+
 /// What was found in an answer, for whoever reads it: a list as [`Flags::told`] has it.
 const FLAGS: HeaderName = HeaderName::from_static("x-frontdesk-flags");
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use frontdesk_base::media::essence;
 use serde::de::IgnoredAny;
 
-use super::{Firewall, Flags, Form, Passed, utf16::Utf16};
+use super::{Firewall, Flags, Form, Passed, pass::is_opaque, utf16::Utf16};
 
 /// What a type becomes that must not be told itself.
 const UNNAMED: &str = "application/octet-stream";
@@ -86,13 +86,6 @@ impl Firewall {
 
 fn media(content_type: &str) -> String {
     essence(content_type).to_ascii_lowercase()
-}
-
-/// Whether a type is that of something to be seen or heard rather than read.
-pub(super) fn is_opaque(content_type: &str) -> bool {
-    let media = media(content_type);
-    let seen = ["image/", "audio/", "video/", "font/"].iter().any(|start| media.starts_with(start));
-    seen && Form::of(&media).is_none()
 }
 
 /// How a body is read; `None`: it cannot be.

@@ -2,7 +2,7 @@
 
 use frontdesk_base::page_type::charset;
 
-use crate::raw::is_opaque;
+use crate::pass::is_opaque;
 
 /// How a text of two bytes is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

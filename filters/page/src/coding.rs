@@ -9,6 +9,7 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 
 use super::{
+    content_coding::Coding,
     decode::{Decoder, Status},
     encode::{self, Encoder},
     insert::Inserter,
@@ -25,38 +26,6 @@ const AT_ONCE_MAX_BYTES: usize = 256 * 1024;
 /// From so many decoded bytes on, more than so many for each encoded one are a bomb. A long table whose rows are alike
 /// comes to some 550:1 in `br` and 120:1 in `gzip`; what is made to be a bomb to 1000:1 and more.
 const BOMBS: [(u64, u64); 2] = [(1024 * 1024, 1000), (16 * 1024 * 1024, 100)];
-
-/// A content coding that can be undone and done again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coding {
-    /// None.
-    Identity,
-    /// `gzip`, also called `x-gzip`.
-    Gzip,
-    /// `deflate`: zlib by the letter, raw by some senders.
-    Deflate,
-    /// `br`
-    Brotli,
-    /// `zstd`
-    Zstd,
-}
-
-impl Coding {
-    /// The value of a Content-Encoding header, if it names one coding that is known here.
-    pub fn parse(value: &str) -> Option<Coding> {
-        const NAMES: [(&str, Coding); 7] = [
-            ("", Coding::Identity),
-            ("identity", Coding::Identity),
-            ("gzip", Coding::Gzip),
-            ("x-gzip", Coding::Gzip),
-            ("deflate", Coding::Deflate),
-            ("br", Coding::Brotli),
-            ("zstd", Coding::Zstd),
-        ];
-        let value = value.trim();
-        NAMES.iter().find(|(name, _)| value.eq_ignore_ascii_case(name)).map(|(_, coding)| *coding)
-    }
-}
 
 /// A recoded page that cannot go on. The response has to be cut: what it promised will not come.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use zstd::{
     zstd_safe::DParameter,
 };
 
-use super::coding::Coding;
+use super::content_coding::Coding;
 
 /// The largest window a zstd frame may ask for: 8 MiB, as in browsers (RFC 9659).
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;

@@ -10,6 +10,7 @@
 
 mod coding;
 pub mod content;
+mod content_coding;
 mod decode;
 mod encode;
 mod head;
@@ -38,7 +39,8 @@ use bytes::Bytes;
 
 pub use frontdesk_base::page_type as kind;
 
-pub use coding::{Broken, BrokenWhy, Coding, Recoder};
+pub use coding::{Broken, BrokenWhy, Recoder};
+pub use content_coding::Coding;
 pub use insert::{Inserter, REST_MAX_BYTES, SCAN_MAX_BYTES};
 pub use insertion::{Insertion, Link, Outcome, Position, Why};
 pub use parts::Parts;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    coding::Coding,
+    content_coding::Coding,
     decode::{Decoder, Status},
 };
 

@@ -6,7 +6,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use super::Fault;
-use crate::{reply::Reply, schema::Violation};
+use crate::{reply::Reply, violation::Violation};
 
 /// What every challenge begins with (RFC 6750 §3).
 pub const REALM: &str = "Bearer realm=\"agents\"";
