@@ -9,24 +9,15 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
     ("filters/firewall", &["frontdesk-base"]),
     ("filters/page", &["frontdesk-base"]),
     ("filters/ask", &["frontdesk-base", "frontdesk-page"]),
     ("filters", &["frontdesk-ask", "frontdesk-base", "frontdesk-state", "frontdesk-firewall", "frontdesk-page"]),
-    (
-        "proxy",
-        &[
-            "frontdesk-ask",
-            "frontdesk-base",
-            "frontdesk-state",
-            "frontdesk-firewall",
-            "frontdesk-page",
-            "frontdesk-filters",
-        ],
-    ),
+    ("filters/tools", &["frontdesk-base", "frontdesk-page", "frontdesk-filters"]),
+    ("proxy", &["frontdesk-base", "frontdesk-filters", "frontdesk-tools"]),
 ];
 
 fn manifest(folder: &str) -> toml::Table {

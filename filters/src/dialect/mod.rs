@@ -17,6 +17,16 @@ use bytes::Bytes;
 use http::StatusCode;
 
 pub use agtp::diff as catalog;
+/// How an endpoint is called in verbs: what may be written, and what to write instead.
+pub mod verbs {
+    pub use super::agtp::{
+        catalog::Catalog,
+        name::path_of,
+        suggest::{Suggested, suggest},
+        taken::Taken,
+        template::Template,
+    };
+}
 pub use aicp::summary;
 pub use document::{Document, Variant};
 pub use export::{export, export_as, exports, forms};

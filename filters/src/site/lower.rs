@@ -26,7 +26,7 @@ pub(super) const HTTP: &str = "127.0.0.1:8080";
 pub(super) const ADMIN: &str = "127.0.0.1:9901";
 
 /// Where the agent endpoints are.
-pub(crate) const PATHS: [(&str, &str); 4] =
+pub const PATHS: [(&str, &str); 4] =
     [("converse", "/agent/converse"), ("mcp", "/mcp"), ("openapi", "/openapi.json"), ("capabilities", "/capabilities")];
 
 /// The settings of a tree without mistakes.

@@ -67,13 +67,13 @@ use crate::{caller::Callers, text::hex};
 
 pub use breaks::{Break, breaks};
 pub use forms::read_address;
-pub(crate) use lower::PATHS;
+pub use lower::PATHS;
 pub use mistake::{Mistake, Severity};
 pub use node::Node;
 pub use outline::{Difference, Outline, outline};
 pub use publish::without_password;
 pub(crate) use recipe_steps::{DEEPEST, steps};
-pub(crate) use rules_policy::version;
+pub use rules_policy::version;
 pub use settings::*;
 pub use snapshot::{Learned, Snapshot};
 pub(crate) use strictest::raise;

@@ -81,7 +81,7 @@ impl<'a> Published<'a> {
 }
 
 /// A version of the protocol as it is compared (AICP §6.5), `MAJOR.MINOR`; what is none compares with nothing.
-pub(crate) fn version(text: &str) -> Option<(u32, u32)> {
+pub fn version(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use frontdesk_filters::import::{Asked, FORMATS, Format, Imported};
+use frontdesk_tools::import::{Asked, FORMATS, Format, Imported};
 
 use super::Import;
 use crate::outbound::Outbound;

@@ -1,8 +1,8 @@
-//! `frontdesk inspect`: fetches what `frontdesk-filters` asks for, and prints what it makes of it.
+//! `frontdesk inspect`: fetches what `frontdesk-tools` asks for, and prints what it makes of it.
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
-use frontdesk_filters::inspect::{Answer, BOUND, Inspection, Report};
+use frontdesk_tools::inspect::{Answer, BOUND, Inspection, Report};
 
 use crate::{boot, outbound::Outbound};
 

@@ -3,7 +3,7 @@
 #![no_main]
 #![allow(dead_code, reason = "parts of what is included are for others")]
 
-use frontdesk_base::{accept, text};
+use frontdesk_base::accept;
 use frontdesk_filters::caller::forwarded;
 use libfuzzer_sys::fuzz_target;
 
@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 mod dice;
 #[path = "../invariants/headers.rs"]
 mod invariants;
-#[path = "../../../filters/src/inspect/links.rs"]
+#[path = "../../../filters/tools/src/inspect/links.rs"]
 mod links;
 
 fuzz_target!(|data: &[u8]| invariants::hold(data));

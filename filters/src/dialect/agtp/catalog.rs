@@ -54,7 +54,7 @@ static BUILT_IN: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
 
 /// One version of the catalog.
 #[derive(Debug, Default)]
-pub(crate) struct Catalog {
+pub struct Catalog {
     pub(crate) version: String,
     verbs: HashMap<String, Verb>,
     /// Gone by this version (§4.5); what took its place.
@@ -91,7 +91,7 @@ struct Legacy {
 
 impl Catalog {
     /// The one that comes with Frontdesk.
-    pub(crate) fn built_in() -> Arc<Self> {
+    pub fn built_in() -> Arc<Self> {
         BUILT_IN.clone()
     }
 
@@ -195,7 +195,7 @@ impl Catalog {
 
     /// The verb that a segment of a path is in disguise (§5.1): in any case, with or without `-` and `_`. The segment is
     /// decoded.
-    pub(crate) fn leaked_by(&self, segment: &str) -> Option<&str> {
+    pub fn leaked_by(&self, segment: &str) -> Option<&str> {
         let mut spoken = [0; LONGEST];
         let mut length = 0;
         for byte in segment.bytes().filter(|byte| !matches!(byte, b'-' | b'_')) {

@@ -19,7 +19,7 @@ pub(crate) fn method_of(kind: CapabilityKind, written: Option<&str>) -> &str {
 
 /// Where it is called: its id in one segment, so that a verb in it (`flights.search`) is only a part of one. An id that
 /// is nothing but a verb gets something behind it.
-pub(crate) fn path_of(id: &str, written: Option<&str>, catalog: &Catalog) -> String {
+pub fn path_of(id: &str, written: Option<&str>, catalog: &Catalog) -> String {
     if let Some(path) = written {
         return path.to_owned();
     }

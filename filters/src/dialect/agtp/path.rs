@@ -27,7 +27,7 @@ pub(crate) struct Asked<'a> {
 
 /// Why a path is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub struct Wrong {
     /// 400: it cannot be read; 460: it can, and is against the grammar.
     pub(crate) status: u16,
     pub(crate) code: &'static str,

@@ -11,11 +11,11 @@ use super::{
 
 /// What could be written instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Suggested {
+pub struct Suggested {
     /// In the grammar.
-    pub(crate) path: String,
+    pub path: String,
     /// The verb that stood in the path.
-    pub(crate) method: Option<String>,
+    pub method: Option<String>,
 }
 
 /// Words that ask, wherever they stand.
@@ -63,7 +63,7 @@ const THINGS: &[(&str, &str)] = &[
 
 /// Proposes a path for one that is against the grammar; `acts` says whether what is called there changes something.
 /// `None` where there is nothing to propose: it is fine as it is, or beyond help.
-pub(crate) fn suggest(path: &str, acts: bool, catalog: &Catalog) -> Option<Suggested> {
+pub fn suggest(path: &str, acts: bool, catalog: &Catalog) -> Option<Suggested> {
     let mut segments: Vec<String> = path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
     let verb = |segment: &str| catalog.leaked_by(segment).map(str::to_owned);
     let mut method = None;

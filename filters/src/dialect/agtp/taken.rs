@@ -6,7 +6,7 @@ use super::template::Template;
 
 /// Endpoints by verb, each with who has it.
 #[derive(Debug)]
-pub(crate) struct Taken<Who> {
+pub struct Taken<Who> {
     /// By the verb, and by how many segments and places there are: more places are less specific, and no conflict.
     by: HashMap<(String, usize, usize), Group<Who>>,
 }
@@ -29,7 +29,7 @@ impl<Who> Taken<Who> {
     /// # Errors
     ///
     /// Who has it, or one that may be asked for in the same words.
-    pub(crate) fn take(&mut self, method: &str, template: Template, who: Who) -> Result<(), &Who> {
+    pub fn take(&mut self, method: &str, template: Template, who: Who) -> Result<(), &Who> {
         let places = template.names().count();
         let key = (method.to_owned(), template.length(), places);
         let group = self.by.entry(key).or_insert_with(|| Group { literal: HashMap::new(), templates: Vec::new() });

@@ -13,7 +13,7 @@ pub(crate) type Places = Vec<(String, String)>;
 
 /// A path such as `/orders/{order_id}/items`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Template {
+pub struct Template {
     pieces: Vec<Piece<'static>>,
 }
 
@@ -23,7 +23,7 @@ impl Template {
     /// # Errors
     ///
     /// What no request could ever match, and what could not be told apart.
-    pub(crate) fn parse(path: &str, catalog: &Catalog) -> Result<Self, Wrong> {
+    pub fn parse(path: &str, catalog: &Catalog) -> Result<Self, Wrong> {
         let pieces = pieces(path, catalog, true)?;
         let mut names = Vec::new();
         for piece in &pieces {
@@ -41,7 +41,7 @@ impl Template {
     }
 
     /// The names of its places, in order. The fewer there are, the sooner it is matched (§5.4).
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Place(name) => Some(&**name),
             Piece::Literal(_) => None,

@@ -7,7 +7,7 @@ mod contract;
 mod error;
 mod interface;
 mod summary;
-pub(crate) mod toml;
+pub mod toml;
 
 use std::sync::Arc;
 

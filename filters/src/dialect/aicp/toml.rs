@@ -56,7 +56,7 @@ fn is_section(value: &Node<&str>) -> bool {
 }
 
 /// A value on one line.
-pub(crate) fn inline(out: &mut String, value: &Node<&str>) {
+pub fn inline(out: &mut String, value: &Node<&str>) {
     match value {
         Node::String(text) => quoted(out, text),
         Node::Integer(n) => {
@@ -93,7 +93,7 @@ pub(crate) fn inline(out: &mut String, value: &Node<&str>) {
 }
 
 /// A key.
-pub(crate) fn bare_or_quoted(out: &mut String, key: &str) {
+pub fn bare_or_quoted(out: &mut String, key: &str) {
     if !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
         out.push_str(key);
     } else {

@@ -2,7 +2,7 @@
 //!
 //! Read from strangers, so nothing here needs them to be right: what cannot be read is passed over.
 
-use crate::text::{outside_quotes, parts, unquoted};
+use frontdesk_base::text::{outside_quotes, parts, unquoted};
 
 /// A link to something beside the page.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,12 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use frontdesk_filters::site::{Declaration, Outside, declare_text};
 use serde_json::{Value, json};
 
-use crate::{
-    import::{Asked, Imported, Unusable},
-    site::{Declaration, Outside, declare_text},
-};
+use crate::import::{Asked, Imported, Unusable};
 
 /// An outside where everything is found: nothing of it may ever be asked for.
 struct Leaking;

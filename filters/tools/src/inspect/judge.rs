@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use frontdesk_filters::site;
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -9,7 +10,6 @@ use super::{
     contract::{Capability, Contract},
     plain::{plain, some},
 };
-use crate::site;
 
 /// The version that is understood here.
 const VERSION: &str = "0.1";

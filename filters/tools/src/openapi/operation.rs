@@ -11,7 +11,8 @@ use super::{
     security::{self, Needs},
     verbs::{Spoken, Verbs},
 };
-use crate::{media::essence, site::PATHS};
+use frontdesk_base::media::essence;
+use frontdesk_filters::site::PATHS;
 
 /// The methods that a path may have, in the order in which people think of them.
 const METHODS: [(&str, &str); 6] =

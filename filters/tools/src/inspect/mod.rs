@@ -22,16 +22,14 @@ use frontdesk_base::{
     contract,
     printable::{self as plain, plain},
 };
+use frontdesk_filters::dialect::aicp::{CONTRACT, NEGOTIATED};
+use frontdesk_page::markdown_path;
 use http::StatusCode;
 use url::Url;
 
 pub use fetched::Answer;
 pub use report::Report;
 
-use crate::{
-    dialect::aicp::{CONTRACT, NEGOTIATED},
-    page::markdown,
-};
 use fetched::{Fetched, Leads};
 use readiness::Seen;
 use report::{Found, Offer, Outcome};
@@ -108,7 +106,7 @@ impl Inspection {
         let mut todo = VecDeque::from([(About::WellKnown, CONTRACT.to_owned()), (About::Page, page.clone())]);
         todo.extend(offer::PLACES.iter().enumerate().map(|(n, place)| (About::Place(n), place.path.to_owned())));
         todo.push_back((About::Markdown, page.clone()));
-        todo.push_back((About::MarkdownPath, markdown::path_of(&page)));
+        todo.push_back((About::MarkdownPath, markdown_path::path_of(&page)));
         Ok(Self {
             base,
             todo,

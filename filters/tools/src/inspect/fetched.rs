@@ -5,7 +5,7 @@ use http::{HeaderMap, StatusCode, header};
 use url::Url;
 
 use super::contract::Contract;
-use crate::media::essence;
+use frontdesk_base::media::essence;
 
 /// What a site answered.
 #[derive(Debug, Clone)]

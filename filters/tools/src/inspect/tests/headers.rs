@@ -1,13 +1,14 @@
 //! The fuzzer's list for header fields, on its corpus. Here, because the reader of `Link` is this module's own.
 
-use crate::{
+use frontdesk_base::{
     accept,
-    caller::forwarded,
     corpus::{dice, holds},
-    inspect::links,
 };
+use frontdesk_filters::caller::forwarded;
 
-#[path = "../../../../tests/fuzz/invariants/headers.rs"]
+use crate::inspect::links;
+
+#[path = "../../../../../tests/fuzz/invariants/headers.rs"]
 mod invariants;
 
 #[test]

@@ -8,13 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::name;
-use crate::dialect::agtp::{
-    catalog::Catalog,
-    name::path_of,
-    suggest::{Suggested, suggest},
-    taken::Taken,
-    template::Template,
-};
+use frontdesk_filters::dialect::verbs::{Catalog, Suggested, Taken, Template, path_of, suggest};
 
 /// What is written for an operation.
 #[derive(Debug, PartialEq, Eq)]

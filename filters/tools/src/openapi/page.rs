@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{dialect, name};
-use crate::{dialect::aicp::toml, site::Node};
+use frontdesk_filters::{dialect::aicp::toml, site::Node};
 
 /// A schema that is no longer than this stays on one line.
 const SHORT: usize = 100;

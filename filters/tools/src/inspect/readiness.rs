@@ -5,6 +5,11 @@
 
 use std::{fmt, panic};
 
+use frontdesk_base::{text::shortened, tokens};
+use frontdesk_page::{
+    content::{self, crawl::robots::Robots},
+    signals,
+};
 use http::{HeaderMap, header};
 use serde_json::{Value, json};
 use url::Url;
@@ -15,12 +20,6 @@ use super::{
     offer,
     plain::{plain, some},
     report::{Offer, Outcome},
-};
-use crate::{
-    content::{self, crawl::robots::Robots},
-    limits::tokens,
-    page::signals,
-    text::shortened,
 };
 
 /// Who reads for people, answers or trains, by the names that their operators give for robots.txt.

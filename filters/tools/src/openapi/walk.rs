@@ -14,7 +14,7 @@ use super::{
     pointer::{self, At},
     schemas::{Schemas, cut},
 };
-use crate::desk::{Referred, Schema};
+use frontdesk_base::schema::{Referred, Schema};
 
 /// How deep a schema nests when it is written down. The tables around it come on top; TOML has 80.
 const DEEPEST: usize = 56;
