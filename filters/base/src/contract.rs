@@ -12,7 +12,9 @@ use crate::printable::plain;
 pub struct Contract {
     /// Everything as it was sent, not made plain: only for looking up.
     pub raw: Map<String, Value>,
+    /// `aicp_version`, plain.
     pub version: Option<String>,
+    /// In the order of the contract.
     pub capabilities: Vec<Capability>,
 }
 
@@ -23,9 +25,13 @@ pub struct Capability {
     pub id: Option<String>,
     /// Plain, known or not.
     pub kind: Option<String>,
+    /// `risk_level`; `None` where it is missing or unknown, see [`Capability::effective_risk`].
     pub risk: Option<Risk>,
+    /// `auth`: `none`, `optional` or `required`; `None` where it is missing or unknown.
     pub auth: Option<String>,
+    /// `requires_user_confirmation`, see [`Capability::confirmed`].
     pub confirmation: Option<bool>,
+    /// Everything as it was sent, not made plain: only for looking up.
     pub raw: Map<String, Value>,
 }
 
@@ -39,6 +45,7 @@ pub enum Risk {
 }
 
 impl Risk {
+    /// As a contract writes it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -54,7 +61,11 @@ const READS: [&str; 6] = ["resource", "query", "compare", "monitor", "event", "p
 const ACTIONS: [&str; 3] = ["prepare_action", "commit_action", "destructive_action"];
 
 impl Contract {
-    /// Reads the bytes of an answer. The error is a sentence, plain.
+    /// Reads the bytes of an answer, as JSON or as TOML.
+    ///
+    /// # Errors
+    ///
+    /// What the bytes are not, as the rest of a sentence, plain.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -97,6 +108,7 @@ impl Contract {
         text(self.raw.get(table)?.as_object()?, key)
     }
 
+    /// A value of a table, as it was sent.
     pub fn at(&self, table: &str, key: &str) -> Option<&Value> {
         self.raw.get(table)?.get(key)
     }
@@ -140,6 +152,7 @@ impl Capability {
         self.id.as_deref().unwrap_or("(no id)")
     }
 
+    /// Whether its type is one that AICP knows.
     pub fn known_kind(&self) -> bool {
         self.kind.as_deref().is_some_and(|kind| READS.contains(&kind) || ACTIONS.contains(&kind))
     }
@@ -159,6 +172,7 @@ impl Capability {
         self.confirmation.unwrap_or(self.is_action())
     }
 
+    /// Whether a key is there and `true`.
     pub fn flag(&self, key: &str) -> bool {
         self.raw.get(key).and_then(Value::as_bool) == Some(true)
     }

@@ -18,6 +18,7 @@ pub use folded::{Folded, folded_segment, is_short_for};
 pub struct Path<'t> {
     /// As it was sent, query included.
     pub target: &'t str,
+    /// As [`canonical`] has it.
     pub canonical: Cow<'t, str>,
     /// `None`: the canonical form is the folded one too.
     pub folded: Option<Folded>,

@@ -21,6 +21,10 @@ pub fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
 }
 
 /// Reads any value.
+///
+/// # Errors
+///
+/// What is wrong, for whoever sent it, without repeating what they sent.
 pub fn value(text: &[u8]) -> Result<Value, String> {
     read(text).map_err(|e| {
         // Larger than any number that can be read.
@@ -38,7 +42,11 @@ pub fn value(text: &[u8]) -> Result<Value, String> {
     })
 }
 
-/// The same for whoever has words of their own.
+/// The same for a caller that words its own errors.
+///
+/// # Errors
+///
+/// The text is no JSON, holds a name twice in one object, or a number that cannot be kept exactly.
 pub fn read(text: &[u8]) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let Strict(value) = serde::Deserialize::deserialize(&mut deserializer)?;

@@ -34,7 +34,7 @@ impl Folded {
     }
 
     /// Whether it takes segments away among so many that it is refused.
-    pub fn is_tangled(&self) -> bool {
+    pub(crate) fn is_tangled(&self) -> bool {
         self.climbs() && self.pieces().nth(MOST_WITH_CLIMBING).is_some()
     }
 }
