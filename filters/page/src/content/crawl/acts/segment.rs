@@ -8,7 +8,7 @@ use super::words::{
     AFTER_VERBS, BEFORE_VERBS, DOUBTFUL, DOUBTFUL_BEFORE_ID, GLUED_TO_VERBS, List, PROGRAMS, PROGRAMS_THAT_ACT,
     SWITCHES, VERBS, VERBS_BELOW_ROOT, VERBS_ELSEWHERE, WRITTEN,
 };
-use crate::text::without_accents;
+use frontdesk_base::text::without_accents;
 
 /// How often something may be percent-encoded.
 const MOST_ENCODED: usize = 3;

@@ -280,7 +280,7 @@ fn on_a_page_of_an_application_more_verbs_act() {
 #[test]
 fn the_words_are_without_accents() {
     use super::{deeds, words};
-    use crate::text::without_accents;
+    use frontdesk_base::text::without_accents;
     for list in [words::VERBS, words::VERBS_ELSEWHERE, deeds::DEEDS, deeds::DEEDS_ELSEWHERE, deeds::THINGS] {
         for word in list.iter() {
             assert_eq!(without_accents(word), word);
