@@ -167,6 +167,9 @@ async fn status_551_refuses_a_delegation_that_nobody_can_verify() {
 async fn status_of_suspend_is_200_with_a_nonce_for_one_return() {
     let (_origin, desk) = open().await;
     let asked = json!({ "session_id": "s-5f0c7a1e9b2d4c66", "reason": "awaiting_input" });
+    assert_refusal(&desk.call(verb("SUSPEND", "/").json(&asked)).await, 404, "a session that nobody used");
+    let used = verb("QUERY", "/catalog").header("Session-ID", "s-5f0c7a1e9b2d4c66");
+    assert_told(&desk.call(used).await, 200, "something asked in it");
     let body = assert_told(&desk.call(verb("SUSPEND", "/").json(&asked)).await, 200, "a session");
     assert_eq!((&body["status"], &body["session_id"]), (&json!("suspended"), &asked["session_id"]), "{body}");
     assert!(body["suspension_id"].is_string() && body["resume_by"].is_string(), "{body}");

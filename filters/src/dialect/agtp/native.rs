@@ -61,6 +61,10 @@ impl Spoken {
             let message = "Whoever discovers here says who they are. Send Agent-ID, your canonical id.";
             return Err(Wrong::required("anonymous-discovery-disabled", message));
         }
+        // What is asked or carried out looks after its session itself; and nobody begins one by suspending it.
+        if !matches!(calling.method, "SUSPEND" | "QUERY" | "EXECUTE") {
+            session::used(desk, calling).await;
+        }
         match calling.method {
             "DISCOVER" => return discover::discover(self, desk, calling, path).await,
             // The body's `method` is the proposal's.

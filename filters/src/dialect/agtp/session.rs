@@ -1,7 +1,8 @@
 //! Sessions that are suspended (notes §2, SUSPEND): nothing more is carried out in one until it is resumed with the nonce
 //! that was given out for it, once.
 //!
-//! One record holds all that one caller has suspended, so that nobody fills the store with sessions that they invent.
+//! One record holds all that one caller has suspended, and which sessions it has used last, so that nobody fills the store
+//! with sessions that they invent. Only a session that was used can be suspended.
 
 use std::time::{Duration, SystemTime};
 
@@ -26,6 +27,13 @@ use crate::{
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 /// Sessions of one caller that are suspended at a time.
 const MOST: usize = 20;
+
+/// Sessions of one caller that are known to have been used, the latest.
+const MOST_SEEN: usize = 256;
+/// Where they stand in the record; the other members are the names of suspended sessions, which are longer.
+const SEEN: &str = "seen";
+/// Characters of a session's name by which it is known to have been used.
+const MARK: usize = 16;
 
 /// `SUSPEND` of a session, named among the parameters or in their envelope.
 pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Parameters) -> Result<Said, Wrong> {
@@ -55,12 +63,18 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
     let key = key(calling);
     for _ in 0..TRIES {
         let found = desk.records.get(&key).await?;
-        let mut all = found.as_ref().map(suspended).unwrap_or_default();
-        // What was to be resumed long ago is known as long as there is room.
-        if all.len() >= MOST {
-            all.retain(|_, entry| entry["until"].as_str().is_some_and(|until| *until > *rfc3339(now)));
+        let mut all = found.as_ref().map(sessions).unwrap_or_default();
+        if !all.contains_key(&name) && !is_seen(&all, &name) {
+            let message =
+                "Nothing was asked in this session yet. Send its name as Session-ID with what is asked in it.";
+            return Err(Wrong::new(404, "session-not-found", message));
         }
-        if all.len() >= MOST && !all.contains_key(&name) {
+        let suspended = |all: &Map<String, Value>| all.keys().filter(|key| *key != SEEN).count();
+        // What was to be resumed long ago is known as long as there is room.
+        if suspended(&all) >= MOST {
+            all.retain(|key, entry| key == SEEN || entry["until"].as_str().is_some_and(|until| *until > *rfc3339(now)));
+        }
+        if suspended(&all) >= MOST && !all.contains_key(&name) {
             let message = format!("You have {MOST} sessions suspended, and no more are kept. Resume one.");
             return Err(Wrong::new(503, "unavailable", message).with("reason", "too-many-suspended"));
         }
@@ -77,7 +91,8 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
     Err(busy())
 }
 
-/// Whether a session may go on: it was never suspended, or what it was told to resume with is there.
+/// Whether a session may go on: it was never suspended, or what it was told to resume with is there. From now on it is
+/// known to have been used.
 ///
 /// # Errors
 ///
@@ -86,9 +101,13 @@ pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<()
     let (Some(agent), Some(session)) = (calling.head.agent, calling.head.session) else { return Ok(()) };
     let (key, name) = (key(calling), name(agent, session));
     for _ in 0..TRIES {
-        let Some(record) = desk.records.get(&key).await? else { return Ok(()) };
-        let mut all = suspended(&record);
-        let Some(entry) = all.remove(&name) else { return Ok(()) };
+        let found = desk.records.get(&key).await?;
+        let mut all = found.as_ref().map(sessions).unwrap_or_default();
+        let Some(entry) = all.remove(&name) else {
+            note(desk, &key, &name, found, all).await;
+            return Ok(());
+        };
+        see(&mut all, &name);
         if entry["until"].as_str().is_none_or(|until| *until <= *rfc3339(SystemTime::now())) {
             return Err(Wrong::new(408, "timeout", "This session was to be resumed earlier. Begin a new one."));
         }
@@ -98,12 +117,57 @@ pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<()
                 "This session is suspended. Resume it with the header Resumption-Nonce: what SUSPEND gave out.";
             return Err(Wrong::new(409, "conflict", message).with("reason", "session-suspended"));
         }
-        if put(desk, &key, Some(record), all).await? {
+        if put(desk, &key, found, all).await? {
             return Ok(());
         }
         step_aside().await;
     }
     Err(busy())
+}
+
+/// Remembers that a session was used, where nothing is carried out in it that would be held back.
+pub(super) async fn used(desk: &Desk<'_>, calling: &Calling<'_>) {
+    let (Some(agent), Some(session)) = (calling.head.agent, calling.head.session) else { return };
+    let key = key(calling);
+    // Without the record there is nothing to suspend a session in.
+    let Ok(found) = desk.records.get(&key).await else { return };
+    let all = found.as_ref().map(sessions).unwrap_or_default();
+    note(desk, &key, &name(agent, session), found, all).await;
+}
+
+/// Writes it down unless it is known. Where that cannot be done, the next request in the session does it.
+async fn note(desk: &Desk<'_>, key: &str, name: &str, found: Option<Record>, all: Map<String, Value>) {
+    let (mut found, mut all) = (found, all);
+    for _ in 0..TRIES {
+        if is_seen(&all, name) {
+            return;
+        }
+        see(&mut all, name);
+        if let Ok(true) | Err(_) = put(desk, key, found, all).await {
+            return;
+        }
+        step_aside().await;
+        let Ok(again) = desk.records.get(key).await else { return };
+        all = again.as_ref().map(sessions).unwrap_or_default();
+        found = again;
+    }
+}
+
+fn is_seen(all: &Map<String, Value>, name: &str) -> bool {
+    let seen = all.get(SEEN).and_then(Value::as_array).into_iter().flatten();
+    seen.filter_map(Value::as_str).any(|mark| mark == &name[..MARK])
+}
+
+fn see(all: &mut Map<String, Value>, name: &str) {
+    if is_seen(all, name) {
+        return;
+    }
+    let seen = all.entry(SEEN).or_insert_with(|| json!([]));
+    if let Some(seen) = seen.as_array_mut() {
+        seen.push(name[..MARK].into());
+        let extra = seen.len().saturating_sub(MOST_SEEN);
+        seen.drain(..extra);
+    }
 }
 
 async fn put(desk: &Desk<'_>, key: &str, found: Option<Record>, all: Map<String, Value>) -> Result<bool, Wrong> {
@@ -116,7 +180,7 @@ async fn put(desk: &Desk<'_>, key: &str, found: Option<Record>, all: Map<String,
     Ok(matches!(committed, Committed::Done(_)))
 }
 
-fn suspended(record: &Record) -> Map<String, Value> {
+fn sessions(record: &Record) -> Map<String, Value> {
     serde_json::from_slice(&record.value).unwrap_or_default()
 }
 

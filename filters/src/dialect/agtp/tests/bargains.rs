@@ -64,6 +64,7 @@ fn a_session_is_named_as_it_can_be_held_to() {
         assert_eq!(told["code"], "invalid-session-id");
     }
     let session = "s".repeat(128);
+    stall.tell(&ask("QUERY", "/catalog").header("session-id", &session)).is(200);
     stall.tell(&ask("SUSPEND", "/").body(json!({ "session_id": session }))).is(200);
     stall.tell(&ask("QUERY", "/catalog").header("session-id", &session)).is(409);
 }
@@ -90,6 +91,7 @@ impl Records for Racing<'_> {
 fn who_is_slower_than_others_tries_again_and_is_told_that_they_are_many() {
     let stall = Stall::open();
     let racing = |losses| Racing { shelf: &stall.shelf, losses: AtomicUsize::new(losses) };
+    stall.tell(&ask("QUERY", "/catalog").header("session-id", "s")).is(200);
     let suspend = ask("SUSPEND", "/").body(json!({ "session_id": "s" }));
     let made = stall.tell_over(&racing(40), &stock(0));
     let release = ask("SUSPEND", "/").body(json!({ "synthesis_id": id(&made) }));

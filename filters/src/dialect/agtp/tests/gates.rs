@@ -57,6 +57,7 @@ fn the_protocols_own_is_asked_by_query_too_and_the_body_wins() {
     assert_eq!(methods, stall.tell(&ask("DISCOVER", "/methods")).is(200));
     stall.tell(&ask("DISCOVER", "/genesis?agent_id=another")).is(404);
     stall.tell(&ask("DISCOVER", "/genesis?agent_id=another").body(json!({ "agent_id": HOSTED }))).is(200);
+    stall.tell(&ask("QUERY", "/catalog").header("session-id", "s-1")).is(200);
     stall.tell(&ask("SUSPEND", "/?session_id=s-1")).is(200);
     stall.tell(&ask("INSPECT", "/?target=%zz")).is(400);
 }

@@ -55,6 +55,7 @@ fn both_of_what_happened_are_told_with_the_newest_first() {
 fn a_session_is_resumed_by_a_moment_in_one_spelling() {
     let stall = Stall::open();
     let soon = rfc3339(SystemTime::now() + Duration::from_secs(600));
+    stall.tell(&ask("QUERY", "/catalog").header("session-id", "s")).is(200);
     let suspend =
         |by: &str| stall.tell(&ask("SUSPEND", "/").body(json!({ "session_id": "s", "resume_by": by }))).status;
     assert_eq!(suspend(&soon), 200);
@@ -141,4 +142,52 @@ fn of_two_agents_at_one_address_each_sees_its_own() {
         stall.tell(&inspect.clone().header("agent-id", &"b".repeat(64))).is(404);
         stall.tell(&inspect.anonymous()).is(404);
     }
+}
+
+#[test]
+fn only_a_session_that_was_used_is_suspended() {
+    let stall = Stall::open();
+    let suspend = |session: &str| ask("SUSPEND", "/").body(json!({ "session_id": session }));
+    for n in 0..30 {
+        let told = stall.tell(&suspend(&format!("never-{n}"))).is(404);
+        assert_eq!(told["code"], "session-not-found", "{told}");
+    }
+    // Nor does a session begin with the wish to suspend it.
+    stall.tell(&suspend("s").header("session-id", "s")).is(404);
+    assert!(stall.shelf.kept.lock().keys().all(|key| !key.starts_with("u:")), "it takes no place");
+    // Whatever is asked in a session makes it one, for the agent that asked.
+    for (n, used) in [ask("QUERY", "/catalog"), ask("DISCOVER", "/methods"), propose("QUERY /stock", &["lamp_id"])]
+        .into_iter()
+        .enumerate()
+    {
+        let session = format!("used-{n}");
+        stall.tell(&used.header("session-id", &session));
+        stall.tell(&suspend(&session).header("agent-id", HOSTED)).is(404);
+        let told = stall.tell(&suspend(&session)).is(200);
+        let held = stall.tell(&ask("QUERY", "/catalog").header("session-id", &session)).is(409);
+        assert_eq!(held["reason"], "session-suspended");
+        let nonce = told["resumption_nonce"].as_str().unwrap();
+        let resumed = ask("QUERY", "/catalog").header("session-id", &session).header("resumption-nonce", nonce);
+        stall.tell(&resumed).is(200);
+        stall.tell(&suspend(&session)).is(200);
+    }
+}
+
+#[test]
+fn sessions_of_one_caller_take_a_bounded_place() {
+    let stall = Stall::open();
+    for n in 0..300 {
+        stall.tell(&ask("DISCOVER", "/methods").header("session-id", &format!("s-{n}"))).is(200);
+    }
+    let kept: usize = {
+        let kept = stall.shelf.kept.lock();
+        kept.iter().filter(|(key, _)| key.starts_with("u:")).map(|(_, record)| record.value.len()).sum()
+    };
+    assert!((1_000..8_000).contains(&kept), "{kept}");
+    let suspend = |n: usize| stall.tell(&ask("SUSPEND", "/").body(json!({ "session_id": format!("s-{n}") }))).status;
+    assert_eq!([suspend(299), suspend(44), suspend(43), suspend(0)], [200, 200, 404, 404]);
+    for n in 280..298 {
+        assert_eq!(suspend(n), 200);
+    }
+    assert_eq!(suspend(279), 503, "twenty are suspended");
 }
