@@ -17,7 +17,7 @@ use super::{
 };
 
 /// The share of a question that a passage has to hold to be an answer.
-const FOUND: f32 = 0.5;
+pub(super) const FOUND: f32 = 0.5;
 /// Languages tried besides the visitor's.
 const LANGUAGES: usize = 3;
 
@@ -43,22 +43,32 @@ impl Library {
         };
         let mut first = None;
         for language in self.languages(question) {
+            if let Some(said) = said {
+                let plain = self.read(query, None, before, language);
+                if plain.answers(before)
+                    && let Some(meant) = unclear::candidates(&self.index, &plain)
+                {
+                    let offered = last.map(|turn| turn.options.as_slice()).unwrap_or_default();
+                    let with = self.read(query, Some(said), before, language);
+                    return self.settled(question, said, offered, (&plain, &with), &meant);
+                }
+            }
             let read = self.read(query, said, before, language);
             if read.answers(before) {
-                let offered = last.map(|turn| turn.options.as_slice()).unwrap_or_default();
                 return match said {
-                    Some(said) => {
-                        self.settled(question, said, offered, &self.read(query, None, before, language), &read)
-                    }
+                    Some(_) => self.found(question, &read.asked, &read.found, 1),
                     None => self.reply(question, &read),
                 };
             }
             first.get_or_insert(read);
         }
+        // What was said then may be a question of its own.
+        if let Some(read) = said.and_then(|said| self.alone(said, question)) {
+            return self.reply(question, &read);
+        }
         if said.is_none() && !before.is_empty() {
             // "And where do I park?" may be about something else than what was asked before.
-            let alone = self.languages(question).into_iter().map(|language| self.read(query, None, &[], language));
-            if let Some(read) = alone.into_iter().find(|read| read.answers(&[])) {
+            if let Some(read) = self.alone(query, question) {
                 return self.reply(question, &read);
             }
         }
@@ -145,10 +155,16 @@ impl Library {
         Read { asked, found, near }
     }
 
-    fn reply(&self, question: &Question<'_>, read: &Read) -> Answer {
+    /// A text read as a question that nothing was said before; `None` where the site does not answer it.
+    pub(super) fn alone(&self, text: &str, question: &Question<'_>) -> Option<Read> {
+        let reads = self.languages(question).into_iter().map(|language| self.read(text, None, &[], language));
+        reads.into_iter().find(|read| read.answers(&[]))
+    }
+
+    pub(super) fn reply(&self, question: &Question<'_>, read: &Read) -> Answer {
         match unclear::candidates(&self.index, read) {
             Some(meant) => {
-                let options = unclear::labels(&self.index, &meant);
+                let options = unclear::labels(&self.index, &meant).into_iter().take(unclear::OPTIONS).collect();
                 Answer::Unclear { question: unclear::question(&self.index, &meant), options }
             }
             None => self.found(question, &read.asked, &read.found, 1),

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::{
     Answer, Library, Question,
+    answer::FOUND,
     asked::{Asked, Part},
     index::{Entry, Index},
     passage::HEADING,
@@ -15,15 +16,20 @@ use super::{
     reading::Read,
     search::Ranked,
 };
+use frontdesk_base::text::clip;
 
-/// The most options offered.
-const OPTIONS: usize = 5;
+/// The most options offered. Whoever means another page names it.
+pub(super) const OPTIONS: usize = 5;
+/// Pages that are counted, and can be named; of more it is said that there are more.
+const MOST_MEANT: usize = 50;
 /// Passages looked at.
 const LOOKED_AT: usize = 48;
 /// How near another page has to come to be as good.
 const WITHIN: f32 = 0.9;
 /// How much of what the best passage holds of the question a section of the same name has to hold.
 const ALIKE: f32 = 0.6;
+/// Characters of what somebody chose that are compared with the options.
+const LONGEST_CHOICE: usize = 1024;
 /// Sentences that share so many of their stems say the same.
 const AGREEING: f32 = 0.5;
 
@@ -72,17 +78,17 @@ fn equals(index: &Index, asked: &Asked, ranked: &[Ranked], top: &Ranked) -> Vec<
 }
 
 fn one_a_page<'a>(index: &Index, asked: &Asked, ranked: impl Iterator<Item = &'a Ranked>) -> Vec<Ranked> {
-    let mut kept: Vec<Ranked> = Vec::new();
+    let mut kept: Vec<(&Ranked, HashSet<u32>)> = Vec::new();
     for other in ranked {
-        let says = best(&index.entries[other.entry], asked);
-        let agrees = kept.iter().any(|known| {
-            known.page == other.page || overlap(best(&index.entries[known.entry], asked), says) >= AGREEING
-        });
-        if !agrees && kept.len() < OPTIONS {
-            kept.push(other.clone());
+        if kept.iter().any(|(known, _)| known.page == other.page) {
+            continue;
+        }
+        let says: HashSet<u32> = best(&index.entries[other.entry], asked).iter().copied().collect();
+        if kept.len() < MOST_MEANT && !kept.iter().any(|(_, said)| overlap(said, &says) >= AGREEING) {
+            kept.push((other, says));
         }
     }
-    kept
+    kept.into_iter().map(|(ranked, _)| ranked.clone()).collect()
 }
 
 /// The stems of the sentence that holds most of the question.
@@ -92,10 +98,10 @@ fn best<'a>(entry: &'a Entry, asked: &Asked) -> &'a [u32] {
     best.map_or(&[], |said| &said.terms)
 }
 
-fn overlap(a: &[u32], b: &[u32]) -> f32 {
-    let (a, b): (HashSet<u32>, HashSet<u32>) = (a.iter().copied().collect(), b.iter().copied().collect());
-    let either = a.union(&b).count();
-    if either == 0 { 0.0 } else { a.intersection(&b).count() as f32 / either as f32 }
+fn overlap(a: &HashSet<u32>, b: &HashSet<u32>) -> f32 {
+    let both = a.intersection(b).count();
+    let either = a.len() + b.len() - both;
+    if either == 0 { 0.0 } else { both as f32 / either as f32 }
 }
 
 /// What an option is called: the page's title, with the section where that alone would not tell them apart.
@@ -122,38 +128,67 @@ pub(super) fn labels(index: &Index, meant: &[Ranked]) -> Vec<String> {
 pub(super) fn question(index: &Index, meant: &[Ranked]) -> String {
     let heading = meant.first().map(|ranked| index.entries[ranked.entry].heading.as_str()).unwrap_or_default();
     let same = !heading.is_empty() && meant.iter().all(|ranked| index.entries[ranked.entry].heading == heading);
-    match same {
-        true => format!(
-            "{} pages of this site have a section {}. Which one do you mean?",
-            meant.len(),
-            plain::quoted(heading)
-        ),
-        false => format!("{} pages of this site answer that differently. Which one do you mean?", meant.len()),
+    let pages = match meant.len() {
+        MOST_MEANT.. => format!("More than {} pages of this site", MOST_MEANT - 1),
+        count => format!("{count} pages of this site"),
+    };
+    let said = match same {
+        true => format!("{pages} have a section {}", plain::quoted(heading)),
+        false => format!("{pages} answer that differently"),
+    };
+    match meant.len() > OPTIONS {
+        true => format!("{said}. Here are {OPTIONS} of them; you can name another. Which one do you mean?"),
+        false => format!("{said}. Which one do you mean?"),
     }
 }
 
 impl Library {
-    /// The answer to a question that was asked back: `plain` is the question as it was, `with` with what was said then.
+    /// The answer to a question that was asked back: `plain` is the question as it was, `meant` the pages that answer it,
+    /// `said` what came back, and `with` the question with that.
     pub(super) fn settled(
         &self,
         question: &Question<'_>,
         said: &str,
         offered: &[String],
-        plain: &Read,
-        with: &Read,
+        (plain, with): (&Read, &Read),
+        meant: &[Ranked],
     ) -> Answer {
-        let meant = candidates(&self.index, plain).unwrap_or_default();
-        if meant.is_empty() {
-            return self.found(question, &with.asked, &with.found, 1);
-        }
-        let labels = labels(&self.index, &meant);
-        let offered = if offered.is_empty() { &labels } else { offered };
+        let labels = labels(&self.index, meant);
+        let offered = if offered.is_empty() { &labels[..labels.len().min(OPTIONS)] } else { offered };
         let one = match choice(said, offered) {
-            Choice::All => return self.found(question, &plain.asked, &meant, meant.len()),
+            Choice::All => {
+                let meant = &meant[..meant.len().min(OPTIONS)];
+                return self.found(question, &plain.asked, meant, meant.len());
+            }
             Choice::One(at) => labels.iter().position(|label| *label == offered[at]),
-            Choice::Free => None,
+            // Pages that were not offered can be named as well.
+            Choice::Free => {
+                let said = plain::clean(clip(said, LONGEST_CHOICE)).to_lowercase();
+                labels.iter().position(|label| label.to_lowercase() == said)
+            }
         };
-        match one.or_else(|| self.described(said, plain, &meant)) {
+        let described = || self.described(said, plain, meant);
+        let (one, sure) = match one {
+            Some(one) => (Some(one), true),
+            None => described().map_or((None, false), |(one, share)| (Some(one), share >= FOUND)),
+        };
+        // Words that hardly describe one of the pages may be a question of their own.
+        let alone = if sure { None } else { self.alone(said, question) };
+        if let Some(alone) = &alone {
+            let page = alone.found.first().map(|best| best.page);
+            if !meant.iter().any(|ranked| Some(ranked.page) == page) {
+                // Where that is one more page of this kind, the question is answered from it.
+                return match with.found.first().is_some_and(|best| Some(best.page) == page) {
+                    true => self.found(question, &with.asked, &with.found, 1),
+                    false => self.reply(question, alone),
+                };
+            }
+        }
+        let of_the_search = alone.and_then(|read| {
+            let page = read.found.first()?.page;
+            meant.iter().position(|ranked| ranked.page == page)
+        });
+        match one.or(of_the_search) {
             Some(one) => {
                 let page = meant[one].page;
                 let others = plain.found.iter().filter(|other| other.page == page && other.entry != meant[one].entry);
@@ -163,13 +198,14 @@ impl Library {
             // Never a guess: what was said fits none of them, or several.
             None => {
                 let text = format!("{} {}.", self.unfitting(), plain::quoted(plain::shortened(said, 80)));
-                Answer::Nothing { text, follow_ups: labels }
+                Answer::Nothing { text, follow_ups: labels.into_iter().take(OPTIONS).collect() }
             }
         }
     }
 
-    /// Which of the passages somebody means by words of their own: the one whose page has most of them.
-    fn described(&self, said: &str, plain: &Read, meant: &[Ranked]) -> Option<usize> {
+    /// Which of the passages somebody means by words of their own: the one whose page has most of them, and which share of
+    /// them that is.
+    fn described(&self, said: &str, plain: &Read, meant: &[Ranked]) -> Option<(usize, f32)> {
         let part = Part { text: said, weight: 1.0, wanted: true };
         let asked = Asked::read(&self.index, &[part], "", plain.asked.language);
         let held = |ranked: &Ranked| {
@@ -182,7 +218,7 @@ impl Library {
         let shares: Vec<f32> = meant.iter().map(held).collect();
         let best = (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]))?;
         let alone = shares.iter().filter(|share| **share >= shares[best]).count() == 1;
-        (shares[best] > 0.0 && alone).then_some(best)
+        (shares[best] > 0.0 && alone).then_some((best, shares[best]))
     }
 }
 
@@ -205,7 +241,7 @@ pub(super) fn choice(said: &str, options: &[String]) -> Choice {
         &["5", "fifth", "fünfte"],
     ];
     const ALL: [&str; 9] = ["all", "any", "both", "either", "everything", "each", "all of them", "alle", "beide"];
-    let said = plain::clean(&said[..said.floor_char_boundary(1024)]).to_lowercase();
+    let said = plain::clean(clip(said, LONGEST_CHOICE)).to_lowercase();
     if let Some(at) = options.iter().position(|option| option.to_lowercase() == said) {
         return Choice::One(at);
     }
