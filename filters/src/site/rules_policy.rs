@@ -45,6 +45,7 @@ pub(super) fn remarks(root: &Item, settings: &Settings, alone: bool, found: &mut
         scopes(capability, found);
         sensitivity(capability, found);
         personal_data(root, capability, found);
+        never_cached(capability, settings, found);
         idempotency(capability, settings, found);
         next_actions(every, capability, found);
     }
@@ -264,6 +265,29 @@ fn personal_data(root: &Item, capability: &Published, found: &mut Findings) {
         let what = format!("{} handles {word} data without {}", capability.id.escape_debug(), missing.join(" or "));
         found.warning(capability.line("data_sensitivity"), "", what);
     }
+}
+
+/// An answer that is to be kept for a while, and never is.
+fn never_cached(capability: &Published, settings: &Settings, found: &mut Findings) {
+    let written = capability.item.get("cache_ttl_seconds").filter(|item| whole(item).is_some_and(|ttl| ttl > 0));
+    let holds = settings.capabilities.iter().find(|holds| holds.id == capability.id);
+    let (Some(item), Some(holds)) = (written, holds) else { return };
+    let (why, hint) = if !holds.kind.is_read() {
+        ("only what a read answers is kept".to_owned(), "leave it out")
+    } else if holds.is_confirmed() {
+        ("a person confirms each call".to_owned(), "leave it out")
+    } else if holds.is_unkept() {
+        let privacy = [("purpose", &holds.privacy.purpose), ("retention", &holds.privacy.retention)];
+        let missing = privacy.iter().filter(|(_, said)| said.is_none());
+        let missing: Vec<String> = missing.map(|(name, _)| format!("privacy.{name}")).collect();
+        let word = holds.data_sensitivity.as_deref().unwrap_or("personal");
+        let why = format!("its data are {}, and {} is missing", word.escape_debug(), missing.join(" and "));
+        (why, "write it in [capabilities.privacy]; or data_sensitivity = \"public\", if they are about nobody")
+    } else {
+        return;
+    };
+    let what = format!("an answer of {} is never kept: {why}", capability.id.escape_debug());
+    found.warning(item.line, "cache_ttl_seconds", what).hint(hint);
 }
 
 /// What holds and is published counts, and not what was written: a recipe is as strict as its steps.

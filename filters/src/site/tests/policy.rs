@@ -99,6 +99,41 @@ fn signals_and_policies_say_the_same() {
 }
 
 #[test]
+fn an_answer_that_is_never_kept_although_it_is_to_be() {
+    let of = |kind: &str, more: &str| of(kind, &format!("cache_ttl_seconds = 60\n{more}"));
+    // Only what is said of it: that personal data need a purpose is another remark, on another line.
+    let said = |text: &str| {
+        let all = remarks(text);
+        all.into_iter().filter(|line| line.contains("is never kept")).collect::<Vec<_>>()
+    };
+    let privacy = |lines: &str| of("query", &format!("data_sensitivity = 'personal'\nprivacy = {{ {lines} }}\n"));
+    let hint = "write it in [capabilities.privacy]; or data_sensitivity = \"public\", if they are about nobody";
+    for (lines, missing) in [
+        ("purpose = 'x'", "privacy.retention"),
+        ("retention = 'x'", "privacy.purpose"),
+        ("", "privacy.purpose and privacy.retention"),
+    ] {
+        let why = format!("its data are personal, and {missing} is missing; {hint}");
+        let line = format!(":9: warning: cache_ttl_seconds: an answer of a.b is never kept: {why}");
+        assert_eq!(said(&privacy(lines)), [line]);
+    }
+    // That the site says once for all of it how long it keeps data does not make its answers kept.
+    let once = format!("[data_processing]\nretention = 'x'\n{}", privacy("purpose = 'x'"));
+    assert_eq!(said(&once).len(), 1);
+    let unsaid = of("query", "privacy = { personal_data_required = true }\n");
+    assert!(said(&unsaid)[0].contains("its data are personal, and"), "{:?}", said(&unsaid));
+    assert!(said(&of("commit_action", ""))[0].contains("only what a read answers is kept; leave it out"));
+    assert!(said(&of("query", "requires_user_confirmation = true\n"))[0].contains("a person confirms each call"));
+    for kept in [
+        privacy("purpose = 'x', retention = 'y'"),
+        of("query", "data_sensitivity = 'public'\n"),
+        of("query", "data_sensitivity = 'personal'\n").replace("= 60", "= 0"),
+    ] {
+        assert_eq!(said(&kept), Vec::<String>::new(), "{kept}");
+    }
+}
+
+#[test]
 fn personal_data_and_grave_actions() {
     let personal = "data_sensitivity = 'personal'\n";
     remarks_one(&of("query", personal), "a.b handles personal data without privacy.purpose or privacy.retention");
