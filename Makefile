@@ -1,11 +1,17 @@
-# What a newcomer needs: `make demo` to see it, `make test` to trust it. Both install what is missing and say so.
+# What a newcomer needs: `make demo` to see it, `make build` to use it, `make test` to trust it. All three install what is
+# missing and say so.
 CARGO ?= cargo
 
-.PHONY: demo test clients deploy-check drill promises browser apps setup keys check bench compare
+.PHONY: demo build test clients deploy-check drill promises browser apps setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
 	./target/release/frontdesk demo $(if $(LISTEN),--listen $(LISTEN)) $(if $(ADMIN),--admin $(ADMIN))
+
+# What runs in front of a site: target/release/frontdesk.
+build:
+	@deploy/setup cc cmake
+	$(CARGO) build --release --locked --bin frontdesk
 
 test: keys
 	@deploy/setup cc cmake openssl curl redis-server faketime nginx apache2

@@ -19,6 +19,7 @@ mod agtp_wire;
 mod agtp_wire_ends;
 mod asking;
 mod audit_trail;
+mod building;
 mod callbacks;
 mod callers;
 mod capability_cache;
