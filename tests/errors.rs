@@ -2,7 +2,7 @@
 
 use crate::support::page::PAGE;
 use crate::support::setup::dead_address;
-use crate::support::{Ask, Origin, Reply, Request, Response, Setup, Step, Tls, Via};
+use crate::support::{Ask, Desk, Origin, Reply, Request, Response, SOON, Setup, Step, Tls, Via, eventually};
 use std::time::{Duration, Instant};
 
 fn assert_problem(response: &Response, status: u16, what: &str) {
@@ -135,6 +135,19 @@ async fn errors_a_site_that_never_begins_an_event_stream_is_given_up() {
         assert_eq!(incoming.response.status, 504);
     }
     assert_eq!(origin.asked().len(), 2, "asked once each");
+    assert_given_up(&desk, "/events", 2).await;
+}
+
+/// Each of them has its line in the access log, and is counted.
+async fn assert_given_up(desk: &Desk, path: &str, count: usize) {
+    let lines = || {
+        let all = desk.access_log().into_iter();
+        all.filter(|line| line["url.path"] == path && line["error.type"] == "upstream_timeout").collect::<Vec<_>>()
+    };
+    eventually("an access line each", SOON, async || lines().len() == count).await;
+    assert!(lines().iter().all(|line| line["upstream.address"].is_string()), "{:?}", lines());
+    let counted = "frontdesk_upstream_errors_total{reason=\"upstream_timeout\"}";
+    assert_eq!(desk.metric(counted).await, Some(count as f64));
 }
 
 #[tokio::test]
@@ -145,6 +158,28 @@ async fn errors_a_site_that_never_answers_an_upgrade_is_given_up() {
     let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
     conn.send(format!("GET / HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n{key}\r\n")).await;
     conn.until_closed(GIVEN_UP).await;
+    assert_given_up(&desk, "/", 1).await;
+}
+
+#[tokio::test]
+async fn errors_an_event_stream_that_its_client_closes_has_an_access_line() {
+    let origin = Origin::start(|r: &Request| match r.target.as_str() {
+        "/begun" => {
+            let head = Reply::new(200).header("Content-Type", "text/event-stream").body("data: 0\n\n").chunked().head();
+            vec![Step::Write([head, b"9\r\ndata: 0\n\n\r\n".to_vec()].concat()), Step::Stall]
+        }
+        _ => vec![Step::Stall],
+    })
+    .await;
+    let desk = Setup::before(&origin).start().await;
+    for path in ["/begun", "/never"] {
+        let mut conn = desk.conn().await;
+        conn.send(Ask::get(path).accept("text/event-stream").bytes()).await;
+        eventually("the site is asked", SOON, async || origin.asked().iter().any(|asked| asked.target == path)).await;
+        drop(conn);
+        let line = || desk.access_log().into_iter().filter(|line| line["url.path"] == path).count();
+        eventually(path, SOON, async || line() == 1).await;
+    }
 }
 
 #[tokio::test]

@@ -55,7 +55,7 @@ use crate::{
     sys,
     traces::Traces,
 };
-use ctx::{AbandonTimer, Ctx, Over};
+use ctx::{Ctx, Over};
 use upload::UploadWatch;
 
 /// How long an upgraded connection or an event stream may be silent once it has begun.
@@ -191,7 +191,9 @@ impl ProxyHttp for Front {
         if ctx.may_be_silent {
             // The library takes one bound for all reads; the head gets one of ours.
             let limit = peer.options.read_timeout.replace(LONG_LIVED);
-            ctx.abandon_timer = limit.zip(ctx.connection.clone()).map(|(limit, c)| AbandonTimer::start(limit, c));
+            if let Some(limit) = limit {
+                self.abandon_after(limit, session, ctx);
+            }
         }
         Ok(Box::new(peer))
     }
@@ -304,7 +306,7 @@ impl ProxyHttp for Front {
         answer_head::check_interim(response, ctx.interim, asked).map_err(Error::into_up)?;
         if response.status == StatusCode::SWITCHING_PROTOCOLS {
             // From here on either side may be silent.
-            ctx.abandon_timer = None;
+            (ctx.abandon_timer, ctx.unaccounted) = (None, None);
             if let Some(connection) = &ctx.connection {
                 connection.is_upgraded();
             }
@@ -321,7 +323,7 @@ impl ProxyHttp for Front {
                 .map(drop)
                 .map_err(Error::into_up);
         }
-        ctx.abandon_timer = None;
+        (ctx.abandon_timer, ctx.unaccounted) = (None, None);
         ctx.upload_is_over();
         ctx.upstream_took.get_or_insert_with(|| ctx.upstream_began.map(|b| b.elapsed()).unwrap_or_default());
         // The library passes them on from frames to frames, and over anywhere else.

@@ -13,6 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use frontdesk_filters::Fault;
 use http::Version;
 use nix::sys::socket::{Shutdown, shutdown};
 use pingora::{
@@ -33,17 +34,20 @@ use crate::framing::{answer::Body, shows_body_was_read};
 /// deadline.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// What is needed to account for a request whose stream is reset while nobody works on it.
+/// What is needed to account for a request that is dropped while it waits.
 pub(super) struct Unaccounted {
     front: Front,
     request: RequestHeader,
     status: u16,
     received: usize,
+    /// How long the site may take to begin its answer, where that is what is waited for.
+    limit: Option<Duration>,
 }
 
 impl Unaccounted {
     pub(super) fn new(front: Front, session: &Session, status: u16) -> Self {
-        Self { front, request: session.req_header().clone(), status, received: session.body_bytes_read() }
+        let received = session.body_bytes_read();
+        Self { front, request: session.req_header().clone(), status, received, limit: None }
     }
 }
 
@@ -86,6 +90,14 @@ impl Front {
         ctx.unaccounted = Some(Box::new(Unaccounted::new(self.clone(), session, ctx.status.as_u16())));
         ctx.abandon_timer = Some(AbandonTimer::start(SILENCE, connection));
     }
+
+    /// Gives up a request unless the site begins its answer within so long. The library drops it then, and calls no phase.
+    pub(super) fn abandon_after(&self, limit: Duration, session: &Session, ctx: &mut Ctx) {
+        let Some(connection) = ctx.connection.clone() else { return };
+        let unaccounted = Unaccounted::new(self.clone(), session, 0);
+        ctx.unaccounted = Some(Box::new(Unaccounted { limit: Some(limit), ..unaccounted }));
+        ctx.abandon_timer = Some(AbandonTimer::start(limit, connection));
+    }
 }
 
 /// Makes a connection to the site one that carries no other request. The library keeps it for a moment at most: it finds
@@ -114,12 +126,18 @@ impl Drop for Ctx {
     /// Accounts for a request that was abandoned: the library calls no phase after that.
     fn drop(&mut self) {
         let Some(unaccounted) = self.unaccounted.take() else { return };
-        let Unaccounted { front, request, status, mut received } = *unaccounted;
+        let Unaccounted { front, request, status, mut received, limit } = *unaccounted;
         if let Some(upload) = self.upload.take().filter(UploadWatch::is_too_slow) {
             received = upload.bytes();
             self.error = Some(Failure::SlowUpload.reason());
             front.metrics.rejected(Failure::SlowUpload.reason());
-        } else if !self.answered_early {
+        } else if limit.is_some_and(|limit| self.upstream_began.is_some_and(|began| began.elapsed() >= limit)) {
+            let (upstream, reason) = (self.upstream_label(), Fault::GatewayTimeout.reason());
+            front.metrics.upstream_errors.with_label_values(&[reason]).inc();
+            let advice = "see what keeps it from beginning the answer, or raise upstream.read_timeout";
+            tracing::warn!(upstream, reason, advice, "an upstream did not begin an event stream or an upgrade in time");
+            self.error = Some(reason);
+        } else if !self.answered_early && limit.is_none() {
             return;
         }
         let over =
