@@ -3,7 +3,7 @@
 
 use crate::support::handoff::{AT, Handoff, KEY, checksum, get, marks, mkfifo};
 use crate::support::page::PAGE;
-use crate::support::{Ask, Desk, Origin, Reply, Request, Via};
+use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Via, eventually};
 use std::os::unix::fs::symlink;
 
 const SECRET: &str = "what nobody is to see";
@@ -151,18 +151,7 @@ async fn handoff_manifest_that_does_not_conform_serves_nothing() {
     let (_origin, desk) = served(&handoff, "allow_v1 = true").await;
     let genuine = handoff.read("MANIFEST.json");
     assert_eq!(get(&desk, "/STATUS.md").await.status, 200);
-    let hostile = [
-        "../secret.md",
-        "..\\\\secret.md",
-        "/etc/passwd.md",
-        "below/secret.md",
-        ".hidden.md",
-        "a\\u0000.md",
-        "a\\n.md",
-        "..",
-    ];
-    let named = |name: &str| genuine.replacen("\"LOG.md\"", &format!("\"{name}\""), 1);
-    let mut manifests: Vec<String> = hostile.into_iter().map(named).collect();
+    let mut manifests: Vec<String> = Vec::new();
     manifests.extend([
         String::new(),
         "{".into(),
@@ -195,6 +184,49 @@ async fn handoff_manifest_that_does_not_conform_serves_nothing() {
     }
     handoff.put("MANIFEST.json", &genuine);
     assert_eq!(get(&desk, "/STATUS.md").await.status, 200, "it comes back by itself");
+}
+
+#[tokio::test]
+async fn handoff_entry_under_a_hostile_name_is_left_out_and_the_rest_is_served() {
+    let handoff = with_secrets();
+    let (_origin, desk) = served(&handoff, "").await;
+    let genuine = handoff.read("MANIFEST.json");
+    let hostile = [
+        "../secret.md",
+        "..\\\\secret.md",
+        "/etc/passwd.md",
+        "below/secret.md",
+        ".hidden.md",
+        "a\\u0000.md",
+        "a\\n.md",
+        "..",
+        "secret.txt",
+    ];
+    for (n, name) in hostile.into_iter().enumerate() {
+        handoff.put("MANIFEST.json", genuine.replacen("\"LOG.md\"", &format!("\"{name}\""), 1));
+        for (below, status) in
+            [("", 200), ("/?envelope=1", 200), ("/?view=core", 200), ("/STATUS.md", 200), ("/LOG.md", 404)]
+        {
+            let answer = get(&desk, below).await;
+            let text = answer.text();
+            assert_eq!(answer.status, status, "{below} with {name}: {text}");
+            assert!(!text.contains(SECRET) && !text.contains("root:"), "{name}: {text}");
+            assert!(!text.contains(&format!("\"{name}\"")), "{below} with {name}: {text}");
+            if status == 200 {
+                assert!(marks(&answer)[2].contains("entries-refused"), "{below} with {name}: {:?}", answer.headers);
+            }
+        }
+        assert_eq!(get(&desk, "").await.json()["files"]["LOG.md"], serde_json::Value::Null);
+        assert_eq!(get(&desk, "/..%2fsecret.md").await.status, 404);
+        let counted = desk.metric("frontdesk_rejections_total{reason=\"handoff_name\"}").await;
+        assert_eq!(counted, Some((n + 1) as f64), "once for each, however often it was asked for");
+    }
+    let lines = || desk.stderr().matches("lists what is no plain file name").count();
+    eventually("a line for each", SOON, async || lines() == hostile.len()).await;
+    handoff.put("MANIFEST.json", &genuine);
+    let whole = get(&desk, "").await;
+    assert!(whole.text() == genuine && !marks(&whole)[2].contains("refused"), "as it is stored");
+    assert_eq!(lines(), hostile.len());
 }
 
 #[tokio::test]

@@ -103,7 +103,7 @@ impl Live {
         let audit = open_audit(&declaration, None).map_err(|e| vec![e])?;
         let noted = Arc::new(watch::Sender::new(()));
         let harness = open_harness(&declaration, None, &outbound, &noted).map_err(|e| vec![e])?;
-        let handoff = Handoff::open(declaration.settings.handoff.as_ref(), None);
+        let handoff = Handoff::open(declaration.settings.handoff.as_ref(), None, &metrics);
         let homes = Homes { pool, store, audit, harness, handoff };
         let running = Running::new(declaration, &Learned::default(), homes);
         running.pool.show(None);

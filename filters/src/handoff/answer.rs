@@ -109,7 +109,8 @@ impl Shown<'_> {
             warnings.insert("trust-expired");
         }
         let body = match &self.reading.manifest {
-            Some((stored, _)) if !envelope && !core => stored.clone(),
+            Some((stored, manifest)) if !envelope && !core && manifest.refused.is_empty() => stored.clone(),
+            Some((_, manifest)) if !envelope && !core => manifest.value.to_string().into(),
             manifest => {
                 let manifest = manifest.as_ref().map(|(_, manifest)| manifest.value.clone());
                 let mut all = Map::from_iter([("manifest".to_owned(), manifest.into())]);
@@ -257,7 +258,8 @@ impl Shown<'_> {
         let lock =
             self.view.lock.as_ref().map(|lock| if lock.is_stale() { "stale-lock" } else { "update-in-progress" });
         let unlocked = (lock.is_none() && self.view.is_snapshot).then_some("update-in-progress");
-        lock.into_iter().chain(unlocked).collect()
+        let refused = (!self.view.refused().is_empty()).then_some("entries-refused");
+        lock.into_iter().chain(unlocked).chain(refused).collect()
     }
 }
 

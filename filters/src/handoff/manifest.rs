@@ -53,6 +53,8 @@ pub(super) struct Manifest {
     pub(super) value: Value,
     /// The checksum of each file, as it is listed.
     pub(super) files: BTreeMap<String, String>,
+    /// What was listed under a name that no file here can have; it is in neither of the two.
+    pub(super) refused: Vec<String>,
 }
 
 /// What does not conform.
@@ -62,7 +64,8 @@ pub(super) struct Wrong {
     pub(super) path: Vec<String>,
     /// What is wrong, and what to do.
     pub(super) what: String,
-    /// Validators let it pass unless they are told otherwise: the manifest is usable.
+    /// The manifest is usable all the same: validators let it pass unless they are told otherwise, or it is about one
+    /// entry that is left out.
     pub(super) is_minor: bool,
     /// Where it is no JSON: from 1.
     pub(super) line: Option<usize>,
@@ -81,15 +84,25 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Manifest, Vec<Wrong>), Vec<Wrong>> {
         };
         vec![Wrong { path: Vec::new(), what, is_minor: false, line: Some(e.line()) }]
     })?;
-    let mut judge = Judge { path: Vec::new(), wrong: Vec::new() };
+    let mut judge = Judge { path: Vec::new(), wrong: Vec::new(), is_unusable: false };
     judge.manifest(&value);
-    if judge.wrong.iter().any(|wrong| !wrong.is_minor) {
+    if judge.is_unusable {
         return Err(judge.wrong);
     }
+    let mut value = value;
+    let refused = refused(&mut value);
     let checksum = |listed: &Value| listed["checksum"].as_str().unwrap_or_default().to_owned();
     let files = value["files"].as_object().into_iter().flatten();
     let files = files.map(|(name, listed)| (name.clone(), checksum(listed))).collect();
-    Ok((Manifest { value, files }, judge.wrong))
+    Ok((Manifest { value, files, refused }, judge.wrong))
+}
+
+/// Takes out what is listed under a name that no file here can have.
+fn refused(manifest: &mut Value) -> Vec<String> {
+    let Some(files) = manifest["files"].as_object_mut() else { return Vec::new() };
+    let refused: Vec<String> = files.keys().filter(|name| !is_listable(name)).cloned().collect();
+    files.retain(|name, _| is_listable(name));
+    refused
 }
 
 /// Whether a name can be listed.
@@ -112,11 +125,16 @@ pub(super) fn number(id: &str) -> Option<u64> {
 struct Judge {
     path: Vec<String>,
     wrong: Vec<Wrong>,
+    /// Whether one of them, told or not, makes it so.
+    is_unusable: bool,
 }
 
 impl Judge {
     fn say(&mut self, what: impl Into<String>, is_minor: bool) {
-        if self.wrong.len() < MOST_WRONG {
+        // What makes it unusable is told, whatever else there is.
+        let is_first = !is_minor && !self.is_unusable;
+        self.is_unusable |= !is_minor;
+        if self.wrong.len() < MOST_WRONG || is_first {
             self.wrong.push(Wrong { path: self.path.clone(), what: what.into(), is_minor, line: None });
         }
     }
@@ -227,10 +245,10 @@ impl Judge {
         for (name, listed) in files {
             self.at(name, |this| {
                 if !is_plain(name) {
-                    return this.say("is no plain name of a file in the directory; remove it", false);
+                    return this.say("is no plain name of a file in the directory; remove it", true);
                 }
                 if !is_listable(name) {
-                    return this.say(format!("is not listed: only *.md, {}", JSON_FILES.join(" and ")), false);
+                    return this.say(format!("is not listed: only *.md, {}", JSON_FILES.join(" and ")), true);
                 }
                 let Some(listed) = this.object(listed) else { return };
                 this.member(listed, "checksum", true, |this, value| {

@@ -220,6 +220,12 @@ impl View {
         }
     }
 
+    /// What the manifest lists under a name that no file can have: it is left out, and the rest is served.
+    pub fn refused(&self) -> &[String] {
+        let manifest = self.found.as_ref().ok().and_then(|reading| reading.manifest.as_ref());
+        manifest.map_or(&[], |(_, manifest)| &manifest.refused)
+    }
+
     /// Whether a file is not to be had until whoever writes it is done.
     pub(super) fn is_being_written(&self, name: &str) -> bool {
         !self.is_snapshot && self.lock.as_ref().is_some_and(|lock| lock.covers(name))

@@ -126,7 +126,7 @@ mod tests {
         };
         let tasks: Map<String, Value> = tasks.iter().map(task).collect();
         let value = json!({ "next_task_id": next, "tasks": tasks });
-        let remarks = remarks(&Manifest { value, files: BTreeMap::new() });
+        let remarks = remarks(&Manifest { value, files: BTreeMap::new(), refused: Vec::new() });
         remarks.into_iter().map(|remark| format!("{}: {}", remark.path.join("."), remark.what)).collect()
     }
 
@@ -176,7 +176,7 @@ mod tests {
         let tasks =
             ids.windows(2).map(|pair| (pair[0].clone(), json!({ "status": "blocked", "depends_on": [pair[1]] })));
         let value = json!({ "next_task_id": 50_000, "tasks": tasks.collect::<Map<_, _>>() });
-        let found = remarks(&Manifest { value, files: BTreeMap::new() });
+        let found = remarks(&Manifest { value, files: BTreeMap::new(), refused: Vec::new() });
         assert_eq!(found.len(), 1, "the last is not among the tasks");
     }
 }

@@ -16,7 +16,10 @@ use frontdesk_filters::{
     handoff::{Busy, Directory, Shelf, Source, View},
     site,
 };
+use parking_lot::Mutex;
 use tokio::{sync::Semaphore, time::timeout};
+
+use crate::admin::metrics::Metrics;
 
 pub use opened::{Links, Opened};
 pub use replace::replace;
@@ -26,23 +29,51 @@ const LOOKS: usize = 4;
 /// How long somebody waits for a turn and a look.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Under which an entry of a manifest is counted that was refused.
+const REFUSED: &str = "handoff_name";
+
 /// A directory, and what was seen of it.
-#[derive(Debug)]
 pub struct Handoff {
     dir: Arc<Path>,
     shelf: Arc<Shelf>,
     looks: Arc<Semaphore>,
+    metrics: Arc<Metrics>,
+    /// The entries that were refused when it was last looked at; they are logged and counted when others are.
+    refused: Mutex<Vec<String>>,
 }
 
 impl Handoff {
     /// The one that was declared; the same as before, where the directory is.
-    pub fn open(declared: Option<&site::Handoff>, before: Option<&Arc<Self>>) -> Option<Arc<Self>> {
+    pub fn open(
+        declared: Option<&site::Handoff>,
+        before: Option<&Arc<Self>>,
+        metrics: &Arc<Metrics>,
+    ) -> Option<Arc<Self>> {
         let declared = declared?;
         let same = before.filter(|before| *before.dir == *declared.dir);
         Some(same.cloned().unwrap_or_else(|| {
             let (dir, shelf) = (declared.dir.as_path().into(), Arc::default());
-            Arc::new(Self { dir, shelf, looks: Arc::new(Semaphore::new(LOOKS)) })
+            let (looks, metrics) = (Arc::new(Semaphore::new(LOOKS)), metrics.clone());
+            Arc::new(Self { dir, shelf, looks, metrics, refused: Mutex::default() })
         }))
+    }
+
+    /// Says once which entries of the manifest were refused.
+    fn tell(&self, refused: &[String]) {
+        let mut told = self.refused.lock();
+        if *told == refused {
+            return;
+        }
+        let new: Vec<&String> = refused.iter().filter(|name| !told.contains(name)).collect();
+        if let Some(first) = new.first() {
+            let (dir, name, count) = (self.dir.display(), first.escape_debug(), new.len());
+            let advice = "remove it from MANIFEST.json; `frontdesk handoff lint` lists all of them";
+            tracing::warn!(%dir, %name, count, advice, "MANIFEST.json lists what is no plain file name: it is left out");
+        }
+        for _ in &new {
+            self.metrics.rejected(REFUSED);
+        }
+        *told = refused.to_vec();
     }
 }
 
@@ -64,6 +95,8 @@ impl Source for Handoff {
             });
             looked.await.map_err(|_| Busy)
         };
-        timeout(PATIENCE, look).await.unwrap_or(Err(Busy))
+        let view = timeout(PATIENCE, look).await.unwrap_or(Err(Busy))?;
+        self.tell(view.refused());
+        Ok(view)
     }
 }

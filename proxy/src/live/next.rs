@@ -52,7 +52,7 @@ impl Live {
             // Who is away is told of and greeted again by whoever looks after them.
             drop(runtime.block_on(new.greet(true)));
         }
-        let handoff = Handoff::open(settings.handoff.as_ref(), current.handoff.as_ref());
+        let handoff = Handoff::open(settings.handoff.as_ref(), current.handoff.as_ref(), &self.metrics);
         Ok(Running::new(declaration, &learned, Homes { pool, store, audit, harness, handoff }))
     }
 }

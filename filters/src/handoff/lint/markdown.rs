@@ -173,6 +173,7 @@ mod tests {
         let manifest = |status: &str| Manifest {
             value: json!({ "tasks": { "T-001": { "status": status } } }),
             files: BTreeMap::new(),
+            refused: Vec::new(),
         };
         assert_eq!(active(text, Some(&manifest("in_progress"))).len(), 3);
         assert_eq!(active(text, Some(&manifest("blocked"))).len(), 2);

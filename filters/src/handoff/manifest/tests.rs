@@ -48,7 +48,7 @@ fn each_rule_says_what_is_wrong() {
     for name in hostile {
         let (pointer, value) = file(name);
         let said = said(&pointer, value);
-        assert!(said.len() == 1 && said[0].contains("no plain name"), "{name}: {said:?}");
+        assert!(said.len() == 1 && said[0].contains("?: is no plain name"), "{name}: {said:?}");
     }
     for (pointer, value, words) in [
         ("/aahp_version", Some(json!("3")), "aahp_version: has to be a version"),
@@ -62,7 +62,7 @@ fn each_rule_says_what_is_wrong() {
         ("/files/STATUS.md/checksum", Some(json!("sha256:a1b2c3")), "files.STATUS.md.checksum: has to be \"sha256:\""),
         ("/files/STATUS.md/summary", Some(json!("é".repeat(201))), "200 are the most"),
         ("/files/STATUS.md/lines", Some(json!(1.5)), "whole number"),
-        ("/files/notes.txt", Some(json!({})), "files.notes.txt: is not listed"),
+        ("/files/notes.txt", Some(json!({})), "files.notes.txt?: is not listed"),
         ("/files/.md", Some(json!({})), "no plain name"),
         ("/next_task_id", Some(json!(0)), "whole number from 1"),
         ("/tasks/T-01", Some(json!({"title": "", "status": "done"})), "is no name of a task"),
@@ -100,4 +100,32 @@ fn what_is_told_has_a_bound() {
         manifest["files"][format!("{n}.md")] = json!({});
     }
     assert_eq!(read(manifest.to_string().as_bytes()).unwrap_err().len(), MOST_WRONG);
+}
+
+#[test]
+fn an_entry_under_a_name_that_no_file_can_have_is_left_out_and_the_rest_is_read() {
+    let mut manifest = good();
+    let listed = manifest["files"]["STATUS.md"].clone();
+    for name in ["../secret.md", "notes.txt", "a/b.md"] {
+        manifest["files"][name] = listed.clone();
+    }
+    let (read, minor) = read(manifest.to_string().as_bytes()).unwrap();
+    assert_eq!((minor.len(), read.files.len(), read.files.contains_key("STATUS.md")), (3, 1, true));
+    assert_eq!(read.value, good());
+    let refused: std::collections::BTreeSet<&str> = read.refused.iter().map(String::as_str).collect();
+    assert_eq!(refused.into_iter().collect::<Vec<_>>(), ["../secret.md", "a/b.md", "notes.txt"]);
+}
+
+#[test]
+fn nothing_hides_what_makes_a_manifest_unusable() {
+    let mut manifest = good();
+    for n in 0..100 {
+        manifest["files"][format!("{n}/a.md")] = json!({});
+    }
+    let (usable, minor) = read(manifest.to_string().as_bytes()).unwrap();
+    assert_eq!((usable.refused.len(), minor.len()), (100, MOST_WRONG));
+    // It is judged after the files.
+    manifest["quick_context"] = json!(7);
+    let wrong = read(manifest.to_string().as_bytes()).unwrap_err();
+    assert!(wrong.iter().any(|wrong| wrong.path == ["quick_context"]), "{wrong:?}");
 }
