@@ -92,6 +92,7 @@ mod mcp_clients;
 mod negotiation;
 mod notice;
 mod once;
+mod one_text;
 mod openapi;
 mod operators_page;
 mod protocols;

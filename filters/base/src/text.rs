@@ -89,6 +89,15 @@ pub fn shortened(text: &str, characters: usize) -> String {
     if begin.len() < text.len() { format!("{begin}…") } else { begin.to_owned() }
 }
 
+/// The same within so many characters: where there are more, the last one is that sign.
+pub(crate) fn fitted(text: &str, characters: usize) -> String {
+    if text.chars().nth(characters).is_none() {
+        return text.to_owned();
+    }
+    let begin = clip(text, characters.saturating_sub(1)).trim_end();
+    if characters == 0 { String::new() } else { format!("{begin}…") }
+}
+
 /// Made safe to stand in HTML, between tags or in a quoted attribute.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -157,6 +166,10 @@ mod tests {
     fn texts_are_cut_between_characters() {
         assert_eq!(clip("äöü", 2), "äö");
         assert_eq!(clip("ab", 2), "ab");
+        let fits = [("ab", 2, "ab"), ("äöü", 2, "ä…"), ("a bc", 3, "a…"), ("a", 0, ""), ("", 0, ""), ("ab", 1, "…")];
+        for (text, characters, expected) in fits {
+            assert_eq!(fitted(text, characters), expected);
+        }
         assert_eq!(shortened("äöü", 2), "äö…");
         assert_eq!(shortened("äö", 2), "äö");
     }

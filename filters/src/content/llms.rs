@@ -8,7 +8,7 @@ use http::HeaderValue;
 
 use super::Page;
 use crate::{
-    dialect::{Document, Occupied, Variant},
+    dialect::{Document, Occupied, Variant, ahp},
     firewall::{Firewall, Form},
     site::Settings,
 };
@@ -19,7 +19,7 @@ pub const PATH: &str = "/llms.txt";
 const MOST_LINKS: usize = 200;
 /// The most bytes of it.
 const MOST_BYTES: usize = 64 * 1024;
-/// The most characters of a title, and of a description.
+/// The most characters of a page's title, and of its description.
 const LONGEST_TITLE: usize = 120;
 const LONGEST_DESCRIPTION: usize = 200;
 /// The section of pages that are in no directory.
@@ -105,9 +105,9 @@ pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> Strin
     let start = contents.listed.iter().find(|listed| listed.path == "/");
     let host = origin.split_once("://").map(|(_, host)| host);
     let name = site.name.as_deref().or(start.map(|start| start.title.as_str())).or(host).unwrap_or("This site");
-    let mut out = format!("# {}\n", line(name, LONGEST_TITLE));
+    let mut out = format!("# {}\n", line(name, ahp::SITE_NAME));
     if let Some(description) = site.description.as_deref().or(start.and_then(|start| start.description.as_deref())) {
-        let _ = write!(out, "\n> {}\n", line(description, 2 * LONGEST_DESCRIPTION));
+        let _ = write!(out, "\n> {}\n", line(description, ahp::SITE_DESCRIPTION));
     }
     let mut asked = String::new();
     if let Some(converse) = ways.converse {

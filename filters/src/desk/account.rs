@@ -10,7 +10,7 @@ use crate::{
     firewall::Flags,
     limits::Near,
     site::{Capability, Snapshot},
-    text::{clip, hex},
+    text::{fitted, hex},
 };
 
 /// One call, as far as it has come.
@@ -87,7 +87,7 @@ impl Account {
     pub(super) fn line(&self, ask: &Turned<'_>, capability: &Capability) -> Vec<u8> {
         let caller = ask.caller;
         let agent = caller.agent.as_ref();
-        let scopes: Vec<&str> = caller.scopes().iter().take(32).map(|scope| short(scope)).collect();
+        let scopes: Vec<String> = caller.scopes().iter().take(32).map(|scope| short(scope)).collect();
         let line = json!({
             "timestamp": rfc3339(SystemTime::now()),
             "request_id": short(ask.request_id),
@@ -135,7 +135,7 @@ fn hashed(key: &str) -> String {
     hex(digest::digest(&digest::SHA256, key.as_bytes()).as_ref())
 }
 
-/// The beginning of a name.
-fn short(text: &str) -> &str {
-    clip(text, 120)
+/// A name, or its beginning and a sign that there is more of it.
+fn short(text: &str) -> String {
+    fitted(text, 120)
 }

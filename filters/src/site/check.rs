@@ -18,6 +18,7 @@ use super::{
     schema::{Kind, Table},
     trail::Trail,
 };
+use crate::text::fitted;
 
 /// The files the declaration refers to, with what is in them.
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -50,10 +51,26 @@ impl Walk<'_> {
             match table.key(&entry.key) {
                 Some(key) => {
                     entry.item.secret = key.secret;
-                    self.value(&key.kind, &mut entry.item, &trail.key(&entry.key));
+                    let trail = trail.key(&entry.key);
+                    self.value(&key.kind, &mut entry.item, &trail);
+                    if let Some(longest) = key.longest {
+                        self.shorten(longest, &mut entry.item, &trail);
+                    }
                 }
                 None => self.unknown(table, entry, &trail.key(&entry.key)),
             }
+        }
+    }
+
+    /// A text that one of the documents has no room for is shortened here, once, so that all of them say the same.
+    fn shorten(&mut self, longest: usize, item: &mut Item, trail: &Trail) {
+        let Value::String(text) = &mut item.value else { return };
+        let count = text.chars().count();
+        if count > longest {
+            *text = fitted(text, longest).into();
+            let what =
+                format!("has {count} characters, and at most {longest} are published: it ends with \"…\" everywhere");
+            self.found.warning(item.line, trail, what).hint("shorten it");
         }
     }
 

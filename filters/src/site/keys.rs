@@ -9,7 +9,10 @@ use super::{
     keys_capability::CAPABILITY,
     schema::{Kind::*, Table, closed, key, open},
 };
-use crate::dialect::aicp::{AOM, JSON, TOML};
+use crate::dialect::{
+    ahp,
+    aicp::{AOM, JSON, TOML},
+};
 
 pub(super) const RISK: &[&str] = &["low", "medium", "high", "critical"];
 /// Numbers that end up in a `usize` or a count of seconds.
@@ -146,9 +149,9 @@ static CONTENT_SIGNALS: Table =
 // ── the contract ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 static SITE: Table = open(&[
-    key("name", Text(filled)),
+    key("name", Text(filled)).at_most(ahp::SITE_NAME),
     key("origin", Text(origin)),
-    key("description", Text(any)),
+    key("description", Text(any)).at_most(ahp::SITE_DESCRIPTION),
     key("operator", Text(any)),
     key("contact", Text(any)),
 ]);

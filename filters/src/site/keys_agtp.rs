@@ -5,6 +5,7 @@ use super::{
     keys::BOUNDED,
     schema::{Kind::*, Table, closed, key},
 };
+use crate::dialect::ahp::listed;
 
 pub(super) static AGTP: Table = closed(&[
     key("server_id", Text(filled)),
@@ -55,7 +56,7 @@ static RECIPE: Table = closed(&[
     key("version", Text(filled)),
     key("method", Text(method)),
     key("path", Text(path)),
-    key("description", Text(any)),
+    key("description", Text(any)).at_most(listed::DESCRIPTION),
     key("steps", Subs(&STEP)).required(),
 ]);
 

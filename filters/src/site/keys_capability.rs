@@ -23,7 +23,7 @@ pub(super) const TYPES: &[&str] = &[
 pub(super) static CAPABILITY: Table = open(&[
     key("id", Text(filled)).required(),
     key("type", Word(TYPES)).required(),
-    key("description", Text(any)),
+    key("description", Text(any)).at_most(listed::DESCRIPTION),
     key("method", Text(method)),
     key("endpoint", Text(own_path)),
     key("risk_level", Word(&["low", "medium", "high", "critical"])),

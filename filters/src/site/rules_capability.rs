@@ -248,6 +248,15 @@ fn one_name_each(capabilities: &[Item], found: &mut Findings) {
         let Some(id) = text(capability, "id") else { continue };
         let given = capability.at(&["ahp", "name"]);
         let name = ahp::listed::name(id, given.and_then(Item::str));
+        let exposed = capability.get("exposed").and_then(Item::bool) != Some(false);
+        if given.is_none() && exposed && ahp::listed::can_be_named(&name).is_err() {
+            let what =
+                format!("makes a name of {} characters, and agents can call one of at most 64", name.chars().count());
+            let line = capability.get("id").map_or(capability.line, |item| item.line);
+            found
+                .mistake(line, format_args!("capabilities[{index}].id"), what)
+                .hint("shorten it, or write a name in ahp.name");
+        }
         match taken.get(&name) {
             // The same id twice has been said.
             Some(first) if text(&capabilities[*first], "id") != Some(id) => {

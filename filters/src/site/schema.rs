@@ -21,6 +21,8 @@ pub(super) struct Key {
     pub(super) private: bool,
     /// Never shown, not even to the operator.
     pub(super) secret: bool,
+    /// The most characters of a text that every document has room for.
+    pub(super) longest: Option<usize>,
 }
 
 /// What a key may hold.
@@ -66,7 +68,7 @@ pub(super) const fn open(keys: &'static [Key]) -> Table {
 }
 
 pub(super) const fn key(name: &'static str, kind: Kind) -> Key {
-    Key { name, kind, required: false, private: false, secret: false }
+    Key { name, kind, required: false, private: false, secret: false, longest: None }
 }
 
 impl Key {
@@ -80,6 +82,10 @@ impl Key {
 
     pub(super) const fn secret(self) -> Self {
         Self { secret: true, ..self }
+    }
+
+    pub(super) const fn at_most(self, characters: usize) -> Self {
+        Self { longest: Some(characters), ..self }
     }
 }
 

@@ -178,7 +178,7 @@ impl Ctx {
     /// The request's body has come, or the site has begun to answer: nobody waits for the client.
     pub(super) fn upload_is_over(&mut self) {
         if self.upload.take().is_some() {
-            self.unaccounted = None;
+            self.unaccounted = self.unaccounted.take().filter(|unaccounted| unaccounted.waits_for_the_site());
         }
     }
 

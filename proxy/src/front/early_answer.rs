@@ -49,6 +49,11 @@ impl Unaccounted {
         let received = session.body_bytes_read();
         Self { front, request: session.req_header().clone(), status, received, limit: None }
     }
+
+    /// Whether it is for a site that does not begin its answer.
+    pub(super) fn waits_for_the_site(&self) -> bool {
+        self.limit.is_some()
+    }
 }
 
 impl Front {

@@ -165,7 +165,7 @@ impl Front {
             return;
         }
         if is_stream {
-            ctx.unaccounted = Some(Box::new(Unaccounted::new(self.clone(), session, 0)));
+            ctx.unaccounted.get_or_insert_with(|| Box::new(Unaccounted::new(self.clone(), session, 0)));
         }
         let state = State {
             received: AtomicU64::new(0),

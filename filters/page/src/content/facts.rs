@@ -162,7 +162,10 @@ pub(super) fn path_and_query(url: &Url) -> String {
 
 fn words(text: &str) -> Option<String> {
     let mut words = collapsed(text);
-    words.truncate(words.floor_char_boundary(MAX_WORDS_BYTES));
+    if words.len() > MAX_WORDS_BYTES {
+        words.truncate(words.floor_char_boundary(MAX_WORDS_BYTES - '…'.len_utf8()));
+        words.push('…');
+    }
     (!words.is_empty()).then_some(words)
 }
 

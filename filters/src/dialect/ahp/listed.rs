@@ -8,12 +8,12 @@ use super::question;
 use crate::{
     desk::Authority,
     site::{Capability, Declaration, Settings},
-    text::clip,
+    text::fitted,
 };
 
-/// Bounds of the published schema, in characters.
+/// Bounds of the published schema, in characters. What is declared is held to them when it is read.
 const NAME: usize = 64;
-const DESCRIPTION: usize = 256;
+pub const DESCRIPTION: usize = 256;
 
 /// A plain answer in words.
 pub(crate) const TEXT: &str = "text/answer";
@@ -134,7 +134,7 @@ impl Listed {
         Self {
             index,
             name: name(&c.id, c.ahp.name.as_deref()),
-            description: clip(c.description.as_deref().unwrap_or(&c.id), DESCRIPTION).to_owned(),
+            description: fitted(c.description.as_deref().unwrap_or(&c.id), DESCRIPTION),
             mode,
             action_type,
             input_schema: c.input_schema.clone(),
@@ -170,8 +170,7 @@ pub(super) static ANYTHING: LazyLock<Value> = LazyLock::new(|| json!({ "type": "
 
 /// What a capability is called here: by its own name, or by its id.
 pub(crate) fn name(id: &str, own: Option<&str>) -> String {
-    let name = own.map_or_else(|| name_from_id(id), str::to_owned);
-    clip(&name, NAME).to_owned()
+    own.map_or_else(|| name_from_id(id), str::to_owned)
 }
 
 /// Whether a name can stand in an address, and be a tool's.

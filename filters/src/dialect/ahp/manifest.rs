@@ -10,12 +10,11 @@ use super::{
 use crate::{
     content::llms,
     site::{AuthKind, Budget, Declaration, Rate, Span},
-    text::clip,
 };
 
-/// Bounds of the schema, in characters.
-const NAME: usize = 128;
-const DESCRIPTION: usize = 512;
+/// Bounds of the schema, in characters. What is declared is held to them when it is read, for all documents alike.
+pub(crate) const SITE_NAME: usize = 128;
+pub(crate) const SITE_DESCRIPTION: usize = 512;
 
 /// Renders the manifest from what was declared.
 pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> {
@@ -33,7 +32,7 @@ pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> 
         }
         manifest.value("content_signals", &signals(declaration));
         if let Some(description) = &s.site.description {
-            manifest.text("description", clip(description, DESCRIPTION));
+            manifest.text("description", description);
         }
         let endpoints = endpoints(declaration, occupied, &listed);
         if !endpoints.is_empty() {
@@ -45,7 +44,7 @@ pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> 
         }
         manifest.texts("modes", modes(&listed));
         if let Some(name) = &s.site.name {
-            manifest.text("name", clip(name, NAME));
+            manifest.text("name", name);
         }
         let limits = |requests: Rate, budget: Budget| {
             let mut limits = json!({ "requests": requests.to_string() });

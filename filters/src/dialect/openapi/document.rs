@@ -17,7 +17,7 @@ use super::{
 use crate::{
     serve::CONFIRMATION_TOLD,
     site::{AuthKind, Capability, Declaration},
-    text::clip,
+    text::fitted,
 };
 
 /// Characters of a description: those who import it take no more.
@@ -103,8 +103,8 @@ fn operation(
     let room = LONGEST.saturating_sub(more.chars().count());
     let mut operation = json!({
         "operationId": listed.name,
-        "summary": clip(&listed.description, LONGEST),
-        "description": format!("{}{more}", clip(&listed.description, room)),
+        "summary": fitted(&listed.description, LONGEST),
+        "description": format!("{}{more}", fitted(&listed.description, room)),
         "x-openai-isConsequential": listed.is_action,
         "requestBody": { "required": true, "content": { "application/json": { "schema": body(listed, function, schema) } } },
         "responses": responses(capability),

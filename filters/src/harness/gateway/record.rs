@@ -19,7 +19,7 @@ use crate::{
     },
     harness::wire::HANDLER_FAILED,
     serve::Incoming,
-    text::clip,
+    text::fitted,
 };
 
 /// What went through since somebody last looked: so many of this kind, decided so.
@@ -122,7 +122,7 @@ fn unwritten() -> Problem {
     Problem::new(HANDLER_FAILED, "This cannot be written down at the moment, and nothing is decided without that.")
 }
 
-/// The beginning of a name.
-fn short(text: &str) -> &str {
-    clip(text, 120)
+/// A name, or its beginning and a sign that there is more of it.
+fn short(text: &str) -> String {
+    fitted(text, 120)
 }

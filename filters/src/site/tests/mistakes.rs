@@ -142,3 +142,56 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_text_that_the_manifest_has_no_room_for_is_said_and_is_the_same_everywhere() {
+    let text = format!(
+        "{UPSTREAM}[site]\nname = '{}'\ndescription = '{}'\n[[capabilities]]\nid = 'a'\ntype = 'query'\nrisk_level = 'low'\ndescription = '{}'\n",
+        "n".repeat(129),
+        "d".repeat(514),
+        "ä".repeat(257),
+    );
+    let declaration = declare_here(&text).unwrap();
+    let of_lengths =
+        |all: &[Mistake]| all.iter().map(line).filter(|said| said.contains("characters")).collect::<Vec<_>>();
+    let said = of_lengths(&declaration.warnings);
+    let expected =
+        [(4, "site.name", 129, 128), (5, "site.description", 514, 512), (10, "capabilities[0].description", 257, 256)];
+    let expected = expected.map(|(line, key, count, most)| {
+        format!(
+            ":{line}: warning: {key}: has {count} characters, and at most {most} are published: it ends with \"…\" everywhere; shorten it"
+        )
+    });
+    assert_eq!(said, expected);
+    let (name, description) = (format!("{}…", "n".repeat(127)), format!("{}…", "d".repeat(511)));
+    let site = &declaration.settings.site;
+    assert_eq!((site.name.as_ref(), site.description.as_ref()), (Some(&name), Some(&description)));
+    let contract = declaration.contract.to_json();
+    assert_eq!((&contract["site"]["name"], &contract["site"]["description"]), (&name.into(), &description.into()));
+    assert_eq!(contract["capabilities"][0]["description"], format!("{}…", "ä".repeat(255)));
+    let fits = text.replacen(&"n".repeat(129), &"n".repeat(128), 1).replacen(&"d".repeat(514), &"d".repeat(512), 1);
+    let fits = declare_here(&fits.replacen(&"ä".repeat(257), &"ä".repeat(256), 1)).unwrap();
+    assert_eq!(of_lengths(&fits.warnings), Vec::<String>::new());
+}
+
+#[test]
+fn a_name_that_nobody_can_call_is_refused_with_its_line() {
+    let capability = |id: &str, more: &str| {
+        format!("{UPSTREAM}[[capabilities]]\nid = '{id}'\ntype = 'query'\nrisk_level = 'low'\n{more}")
+    };
+    let long = "x.".repeat(33);
+    assert_eq!(
+        refused(&capability(&long, "")),
+        [":4: capabilities[0].id: makes a name of 66 characters, and agents can call one of at most 64; \
+            shorten it, or write a name in ahp.name"]
+    );
+    // A letter comes first in every name.
+    assert_eq!(refused(&capability(&"7".repeat(63), "")).len(), 1);
+    for fits in [
+        capability(&"x".repeat(64), ""),
+        capability(&long, "ahp = { name = 'short' }\n"),
+        capability(&long, "exposed = false\n"),
+    ] {
+        assert!(declare_here(&fits).is_ok(), "{fits}");
+    }
+}

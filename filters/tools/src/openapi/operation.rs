@@ -12,7 +12,7 @@ use super::{
     verbs::{Spoken, Verbs},
 };
 use frontdesk_base::media::essence;
-use frontdesk_filters::site::PATHS;
+use frontdesk_filters::{dialect::ahp::DESCRIPTION, site::PATHS};
 
 /// The methods that a path may have, in the order in which people think of them.
 const METHODS: [(&str, &str); 6] =
@@ -147,7 +147,7 @@ impl<'s> Maker<'s> {
 
 fn description(operation: &Operation) -> String {
     let texts = ["summary", "description"].into_iter().filter_map(|key| operation.own.get(key)?.as_str());
-    let mut lines = texts.map(|text| name::one_line(text, 300)).filter(|line| !line.is_empty());
+    let mut lines = texts.map(|text| name::one_line(text, DESCRIPTION - 1)).filter(|line| !line.is_empty());
     lines.next().unwrap_or_default()
 }
 

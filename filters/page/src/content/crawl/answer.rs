@@ -20,7 +20,10 @@ use super::{
     sitemap::Sitemap,
     wishes::{Kind, Wishes},
 };
-use crate::content::{self, Marks, Page};
+use crate::{
+    content::{self, Marks, Page},
+    text::fitted,
+};
 
 /// How long a site that has too much to do is left alone where it does not say, and the longest that is waited.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -387,7 +390,7 @@ fn from_markdown(text: &str, ask: &Ask) -> Page {
     let title = heading.filter(|heading| !heading.is_empty()).unwrap_or(&ask.target);
     Page {
         path: ask.target.to_string(),
-        title: title.chars().take(LONGEST_TITLE).collect(),
+        title: fitted(title, LONGEST_TITLE),
         description: None,
         language: None,
         markdown: text.to_owned(),
