@@ -2,7 +2,7 @@
 
 use crate::support::desk::{binary, run_to_end};
 use crate::support::page::{LINK, PAGE, assert_rewritten};
-use crate::support::{Desk, Dir, Origin, Reply, Request, SOON};
+use crate::support::{Desk, Dir, Origin, Reply, Request, SOON, eventually};
 
 #[tokio::test]
 async fn command_run_upstream_needs_no_file() {
@@ -37,6 +37,58 @@ async fn command_demo_brings_a_site_of_its_own() {
     let manifest = desk.get("/.well-known/agent.json").await.json();
     assert!(manifest["capabilities"].as_array().is_some_and(|c| !c.is_empty()), "{manifest}");
     assert_eq!(desk.get("/.well-known/agent-interface.toml").await.status, 200);
+}
+
+/// What is printed to try, and what it is said to show.
+fn tries(said: &str) -> Vec<(String, String)> {
+    let lines = said.lines().filter_map(|line| line.strip_prefix("  ")?.rsplit_once("  # "));
+    lines.map(|(command, shows)| (command.trim().to_owned(), shows.to_owned())).collect()
+}
+
+/// Runs a line as it would be typed, for at most so long.
+async fn typed(command: &str, seconds: &str) -> (Option<i32>, String) {
+    let typed = [seconds, "sh", "-c", command].map(str::to_owned);
+    let ran = tokio::task::spawn_blocking(move || std::process::Command::new("timeout").args(typed).output());
+    let ran = ran.await.expect("a thread").expect("timeout");
+    (ran.status.code(), String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+#[tokio::test]
+async fn command_demo_says_what_each_line_shows_and_each_line_shows_it() {
+    let desk = Desk::with_args(&["demo"]).await;
+    desk.says("Ctrl-C ends it").await;
+    let tries = tries(&desk.stderr());
+    let shown: std::collections::BTreeSet<&str> = tries.iter().map(|(_, shows)| shows.as_str()).collect();
+    assert!(shown.len() == tries.len() && tries.len() >= 12, "each shows something else: {tries:#?}");
+    assert!(!shown.contains("a document for agents"), "each document is named: {tries:#?}");
+    let parts = [
+        ("Link header", "agent.json"),
+        ("notice in every page", "AI Agent Notice"),
+        ("as Markdown", "\n## "),
+        ("a question", "up to 23"),
+        ("a call", "fare_"),
+        ("AHP manifest", "\"capabilities\""),
+        ("AICP contract:", "[[capabilities]]"),
+        ("OpenAPI", "\"openapi\""),
+        ("in one list", "Baggage"),
+        ("in the place of any page", "\"capabilities\""),
+        ("Frontdesk counts", "frontdesk_"),
+        ("which agent called what", "flights.search"),
+    ];
+    for (shows, _) in parts {
+        assert_eq!(shown.iter().filter(|shown| shown.contains(shows)).count(), 1, "{shows}: {tries:#?}");
+    }
+    for (command, shows) in &tries {
+        let part = parts.iter().find(|(title, _)| shows.contains(title)).map_or("", |(_, part)| part);
+        // The site is read for the first time; and whoever watches a file stops by themselves.
+        let watches = command.starts_with("tail -f");
+        eventually(command, SOON, async || {
+            let (code, out) = typed(command, if watches { "1" } else { "10" }).await;
+            let ended = if watches { code == Some(124) } else { code == Some(0) };
+            ended && !out.trim().is_empty() && out.contains(part)
+        })
+        .await;
+    }
 }
 
 #[tokio::test]

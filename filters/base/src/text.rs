@@ -90,7 +90,7 @@ pub fn shortened(text: &str, characters: usize) -> String {
 }
 
 /// The same within so many characters: where there are more, the last one is that sign.
-pub(crate) fn fitted(text: &str, characters: usize) -> String {
+pub fn fitted(text: &str, characters: usize) -> String {
     if text.chars().nth(characters).is_none() {
         return text.to_owned();
     }

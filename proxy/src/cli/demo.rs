@@ -61,24 +61,65 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
     }
 }
 
+/// Commands up to this long have their comments in one column.
+const COLUMN: usize = 88;
+
+/// Says what to try, and what each of it shows.
 fn invite(live: &Live, listen: SocketAddr, admin: SocketAddr) {
     let running = live.current();
+    let snapshot = &running.snapshot;
+    let json = "-H 'Content-Type: application/json' -d";
+    let question = r#"{"ahp":"0.1","capability":"content_search","query":"How heavy may a checked bag be?"}"#;
+    let converse = &snapshot.settings.paths.converse.path;
     let mut tries = vec![
         (format!("curl -sI http://{listen}/"), "the Link header that agents look for"),
-        (format!("curl -s  http://{listen}/ | grep -i 'AI Agent Notice'"), "the notice that people do not see"),
+        (
+            format!("curl -s  http://{listen}/ | grep -i 'AI Agent Notice'"),
+            "the notice in every page, which people do not see",
+        ),
+        (format!("curl -s  http://{listen}/help/baggage.md"), "a page of the site as Markdown"),
+        (
+            format!("curl -s  http://{listen}{converse} {json} '{question}'"),
+            "a question in plain words, answered from the pages",
+        ),
+        (
+            format!(
+                "curl -s  http://{listen}/agent/flights/search {json} '{{\"origin\":\"MAD\",\"destination\":\"NRT\"}}'"
+            ),
+            "a call of the site's own API, as the contract describes it",
+        ),
     ];
-    let paths = running.snapshot.endpoints.documents();
-    tries.extend(paths.into_iter().map(|path| (format!("curl -s  http://{listen}{path}"), "what is declared")));
-    let instead = running.snapshot.instead_of_page();
-    tries.push((format!("curl -s  http://{listen}/ -H 'Accept: {instead}'"), "what is declared instead of the page"));
+    let paths = snapshot.endpoints.documents();
+    tries.extend(paths.into_iter().map(|path| (format!("curl -s  http://{listen}{path}"), about(path))));
+    let instead = snapshot.instead_of_page();
+    let shows = "the manifest in the place of any page, for agents that ask for it";
+    tries.push((format!("curl -s  http://{listen}/ -H 'Accept: {instead}'"), shows));
     tries.push((format!("curl -s  http://{admin}/metrics"), "what Frontdesk counts"));
-    if let Some(audit) = &running.snapshot.settings.audit {
-        tries.push((format!("tail -f {}", audit.path.display()), "what agents did"));
+    if let Some(audit) = &snapshot.settings.audit {
+        tries.push((format!("tail -f {}", audit.path.display()), "which agent called what, as it happens"));
     }
     eprintln!("\nExample Travel is at http://{listen}/ with Frontdesk in front of it. Try, in another terminal:\n");
-    let width = tries.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    let widths = tries.iter().map(|(command, _)| command.len());
+    let width = widths.filter(|width| *width <= COLUMN).max().unwrap_or(0);
     for (command, shows) in tries {
         eprintln!("  {command:width$}  # {shows}");
     }
     eprintln!("\nCtrl-C ends it.\n");
+}
+
+/// What a document is for.
+fn about(path: &str) -> &'static str {
+    match path {
+        "/.well-known/agent.json" => "the AHP manifest: what agents can ask and call here",
+        "/.well-known/agent-interface.toml" => {
+            "the AICP contract: each capability, its risk, and what a person confirms"
+        }
+        "/.well-known/agent-interface" => "the AICP contract as TOML or JSON, by Accept",
+        "/.well-known/agent-interface.sig" => "the signature of the contract",
+        "/.well-known/agtp" => "where agents that speak AGTP go on",
+        "/.well-known/api-catalog" => "a list of all that can be called (RFC 9727)",
+        "/openapi.json" => "the capabilities as OpenAPI, for GPT Actions and generators of clients",
+        "/llms.txt" => "the pages of the site in one list, for language models",
+        _ => "a document for agents",
+    }
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use frontdesk_base::text::fitted;
 use http::{HeaderMap, StatusCode, header};
 
 use super::{
@@ -20,10 +21,7 @@ use super::{
     sitemap::Sitemap,
     wishes::{Kind, Wishes},
 };
-use crate::{
-    content::{self, Marks, Page},
-    text::fitted,
-};
+use crate::content::{self, Marks, Page};
 
 /// How long a site that has too much to do is left alone where it does not say, and the longest that is waited.
 const PAUSE: Duration = Duration::from_secs(2);
