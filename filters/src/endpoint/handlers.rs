@@ -54,6 +54,8 @@ const MOST_ENDINGS: usize = 3;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Handlers {
     tree: Node,
+    /// Some are declared with the ending of a program.
+    programs: bool,
 }
 
 impl Handlers {
@@ -64,8 +66,15 @@ impl Handlers {
             && let Some(name) = program(last).map(str::to_owned)
         {
             *last = name;
+            self.programs = true;
         }
         self.tree.grow(&bare).here.get_or_insert(index);
+    }
+
+    /// Whether a canonical path that folds to itself is surely none of them. One look, no allocation.
+    pub(super) fn cannot_be_at(&self, path: &str) -> bool {
+        let names_index = || path.rsplit('/').next().is_some_and(|last| INDEXES.contains(&last));
+        !self.programs && !path.contains('.') && !names_index()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -82,8 +91,8 @@ impl Handlers {
             return None;
         }
         let by_program = || {
-            let programs = (0..segments.len()).filter(|at| program(segments[*at]).is_some());
-            programs.into_iter().find_map(|at| {
+            let mut programs = (0..segments.len()).filter(|at| program(segments[*at]).is_some());
+            programs.find_map(|at| {
                 let (before, behind) = (&segments[..at], &segments[at + 1..]);
                 let routed = || self.bare(behind).or_else(|| self.bare(&[before, behind].concat()));
                 // What is behind the program of the endpoint itself.
@@ -129,6 +138,9 @@ mod tests {
         let segments = |path: &str| path.split('/').skip(1).map(str::to_owned).collect::<Vec<_>>();
         let mut handlers = Handlers::default();
         handlers.add(&segments(declared), 0);
+        if path.is_ascii() && handlers.cannot_be_at(path) {
+            return false;
+        }
         handlers.find(segments(path).iter().map(String::as_str), method).is_some()
     }
 

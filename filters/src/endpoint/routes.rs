@@ -92,6 +92,7 @@ impl Endpoints {
             return None;
         }
         let found = match &path.folded {
+            None if self.handlers.cannot_be_at(&path.canonical) => return None,
             None => self.handlers.find(segments(&path.canonical), method),
             Some(folded) => {
                 let mut kept: Vec<&str> = Vec::new();

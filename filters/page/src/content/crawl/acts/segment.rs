@@ -1,7 +1,8 @@
 //! One segment of a path, taken apart into its words.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashSet, sync::LazyLock};
 
+use foldhash::fast::RandomState;
 use percent_encoding::percent_decode_str;
 
 use super::words::{
@@ -19,6 +20,10 @@ const SHORTEST_ID: usize = 12;
 const DIGITS_OF_ID: usize = 3;
 /// Sign out is also said of somebody: `user-logout`.
 const SESSIONS: [&str; 5] = ["logout", "signout", "logoff", "signoff", "unsubscribe"];
+
+/// Asked of every link.
+static ALL_VERBS: LazyLock<HashSet<&str, RandomState>> =
+    LazyLock::new(|| [VERBS, VERBS_BELOW_ROOT, VERBS_ELSEWHERE].into_iter().flat_map(List::iter).collect());
 
 #[derive(Debug)]
 pub(super) struct Segment {
@@ -143,7 +148,7 @@ impl Segment {
 }
 
 pub(super) fn is_verb(word: &str) -> bool {
-    VERBS.contains(word) || VERBS_BELOW_ROOT.contains(word) || VERBS_ELSEWHERE.contains(word)
+    ALL_VERBS.contains(word)
 }
 
 /// Percent-decoded, also where it was encoded more than once; `+` is a blank. What is no UTF-8 is read as Latin-1.

@@ -4,11 +4,15 @@
 //! documents names what a thing has (`/user/5/posts`), or writes a title of several words. Such an address is followed
 //! only if the site lists it.
 
+use std::{collections::HashSet, sync::LazyLock};
+
+use foldhash::fast::RandomState;
+
 use super::{
     Address,
     deeds::{BEGINNINGS, DEEDS, DEEDS_ELSEWHERE, NUMBERED, THINGS},
     segment::{Segment, is_verb},
-    words::{DOUBTFUL, READING},
+    words::{DOUBTFUL, List, READING},
 };
 
 /// The longest word that may be a verb, in characters; and the longest where a character is a syllable or a word.
@@ -20,6 +24,10 @@ const SYLLABLES: char = '\u{2e80}';
 const SHORTEST_PLURAL: usize = 4;
 /// A word of so many letters behind an identifier is a language.
 const LANGUAGE: usize = 2;
+
+/// Asked of every link.
+static ALL_DEEDS: LazyLock<HashSet<&str, RandomState>> =
+    LazyLock::new(|| [DEEDS, DEEDS_ELSEWHERE].into_iter().flat_map(List::iter).collect());
 
 impl Address {
     /// Whether it may act, and only the site knows.
@@ -56,7 +64,7 @@ impl Address {
 impl Segment {
     /// Whether it is called like something that applications do.
     fn is_deed(&self) -> bool {
-        let is = |word: &str| DEEDS.contains(word) || DEEDS_ELSEWHERE.contains(word);
+        let is = |word: &str| ALL_DEEDS.contains(word);
         is(&self.joined) || self.core().is_some_and(|(core, _)| is(&core))
     }
 
