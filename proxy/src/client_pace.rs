@@ -67,7 +67,7 @@ mod tests {
     /// How many seconds a client lasts that moves so many bytes every so many seconds; 1000: for ever.
     fn lasts(pace: &mut Pace, bytes: u64, every: usize) -> usize {
         let too_slow = |second: &usize| {
-            if second % every == 0 {
+            if second.is_multiple_of(every) {
                 pace.moved(bytes);
             }
             pace.is_too_slow_after(Duration::from_secs(1))
