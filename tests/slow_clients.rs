@@ -134,10 +134,7 @@ async fn slow_clients_are_not_those_whose_upload_the_site_does_not_take() {
     let site = BusySite::start(0).await;
     let desk = before(&site, "transfer_timeout = \"8s\"").start().await;
     let length = 16 << 20;
-    let ask =
-        |via| desk.ask(via, Ask::post("/pauses", vec![b'x'; length]).header("Content-Length", &length.to_string()));
-    let (h1, h2) = tokio::join!(ask(Via::H1), ask(Via::H2c));
-    assert_eq!((h1.text(), h2.text()), (length.to_string(), length.to_string()));
+    assert_eq!(desk.ask(Via::H1, Ask::post("/pauses", vec![b'x'; length])).await.text(), length.to_string());
 }
 
 const BIG: usize = 32 << 20;
