@@ -88,6 +88,7 @@ async fn store_lost_where_a_beginning_arrives_after_it_was_taken_back_leaves_no_
     assert!(way.has_lost());
     assert_fault(&refused, 503, "unavailable", "the connection was cut");
     assert!(carried_out(&origin).is_empty());
+    eventually("the store has it", SOON, async || way.has_delivered()).await;
     settled(&desk).await;
     let bought = desk.ask(Via::H1, confirmed).await;
     assert_eq!(bought.status, 201, "{}", bought.text());

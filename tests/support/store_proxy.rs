@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,6 +21,8 @@ struct Way {
     /// What happens to the next message that has this text in it. The client's connection is lost in any case.
     fault: Mutex<Option<(String, Fault)>>,
     asked: AtomicUsize,
+    /// What was to come late has come.
+    delivered: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
@@ -35,7 +37,12 @@ impl StoreProxy {
     pub async fn before(store: SocketAddr) -> StoreProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("its address");
-        let way = Arc::new(Way { store, fault: Mutex::default(), asked: AtomicUsize::default() });
+        let way = Arc::new(Way {
+            store,
+            fault: Mutex::default(),
+            asked: AtomicUsize::default(),
+            delivered: AtomicBool::default(),
+        });
         let all = way.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -62,6 +69,10 @@ impl StoreProxy {
     /// Closes the connection on which this text comes, and delivers it so much later.
     pub fn deliver_late(&self, text: &str, later: Duration) {
         *self.way.fault.lock().expect("the fault") = Some((text.to_owned(), Fault::Late(later)));
+    }
+
+    pub fn has_delivered(&self) -> bool {
+        self.way.delivered.load(Ordering::Relaxed)
     }
 
     pub fn has_lost(&self) -> bool {
@@ -91,6 +102,7 @@ impl Way {
                         sleep(later).await;
                         let _ = store.write_all(message).await;
                         let _ = store.read(&mut answered).await;
+                        self.delivered.store(true, Ordering::Relaxed);
                         return;
                     }
                     if store.write_all(message).await.is_err() {
