@@ -547,6 +547,12 @@ async fn crawl_that_has_not_ended_denies_nothing() {
     .await;
     let desk = Setup::before(&origin).reading("rate = \"1/second\"\nstart = [\"/\"]").start().await;
     known_at(&desk, 1.0).await;
+    // Answers know of a page a moment after it is counted.
+    eventually("a page is known", A_WHILE, async || {
+        let said = asked(&desk, "Do you rent submarines?").await;
+        said["meta"]["coverage"]["pages"].as_u64().is_some_and(|pages| pages >= 1)
+    })
+    .await;
     let said = asked(&desk, "Do you rent submarines?").await;
     let answer = said["response"]["answer"].as_str().unwrap_or_default();
     assert!(answer.contains("so far") && answer.contains("still being read"), "{said}");

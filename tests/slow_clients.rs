@@ -17,7 +17,9 @@ const PLACES: usize = 20;
 fn before(site: &BusySite, protection: &str) -> Setup {
     let setup = Setup::before_urls(&[site.url()]).reading("concierge = false\nllms_txt = \"off\"");
     let places = format!("max_requests = {PLACES}");
-    setup.set("upstream", &places).set("protection", protection).set("listen", "h2c = true")
+    // Every client here has the same address.
+    let protection = format!("client_share = 100\n{protection}");
+    setup.set("upstream", &places).set("protection", &protection).set("listen", "h2c = true")
 }
 
 /// Others get their answers again, and the site has nothing to do.

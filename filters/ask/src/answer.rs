@@ -11,13 +11,11 @@ use super::{
     follow, plain,
     reading::Read,
     say::{FOLLOW_UPS, FURTHER, count, excerpt},
-    search::{self, Ranked},
+    search::{self, FOUND, Ranked},
     unclear::{self, Choice},
     words,
 };
 
-/// The share of a question that a passage has to hold to be an answer.
-pub(super) const FOUND: f32 = 0.5;
 /// Languages tried besides the visitor's.
 const LANGUAGES: usize = 3;
 

@@ -19,6 +19,8 @@ use super::{
     passage::Kind,
 };
 
+/// The share of a question that a passage has to hold to be an answer.
+pub(super) const FOUND: f32 = 0.5;
 /// Passages that are judged, and of those the ones compared word by word.
 const CANDIDATES: usize = 96;
 const COMPARED: usize = 32;

@@ -8,13 +8,12 @@ use std::collections::HashSet;
 
 use super::{
     Answer, Library, Question,
-    answer::FOUND,
     asked::{Asked, Part},
     index::{Entry, Index},
     passage::HEADING,
     plain,
     reading::Read,
-    search::Ranked,
+    search::{FOUND, Ranked},
 };
 use frontdesk_base::text::clip;
 
