@@ -12,8 +12,8 @@ fn root() -> PathBuf {
 /// The first command of a section of README.
 fn first_command(section: &str) -> String {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("README.md");
-    let (_, section) = readme.split_once(&format!("\n## {section}\n")).expect("the section");
-    let command = section.lines().find_map(|line| line.strip_prefix("    ")).expect("a command");
+    let (_, section) = readme.split_once(&format!("\n### {section}\n")).expect("the section");
+    let command = section.split_once("```sh\n").and_then(|(_, block)| block.lines().next()).expect("a command");
     command.split('#').next().unwrap_or_default().trim().to_owned()
 }
 

@@ -14,7 +14,7 @@ const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED: &str = "forwarded";
 
 /// Names besides `X-Forwarded-*` that sites read the client's address from, or another target than the request's own.
-const FORWARDING_NAMES: [&str; 14] = [
+const FORWARDING_NAMES: [&str; 20] = [
     "forwarded",
     "forwarded-for",
     "x-forwarded",
@@ -29,6 +29,13 @@ const FORWARDING_NAMES: [&str; 14] = [
     "x-original-url",
     "x-original-uri",
     "x-rewrite-url",
+    // Servers of applications (gunicorn, WSGI middleware, IIS) and gateways take the path from these.
+    "script-name",
+    "path-info",
+    "x-script-name",
+    "x-envoy-original-path",
+    "x-replaced-path",
+    "x-waws-unencoded-url",
 ];
 
 /// What a request header name means to a site behind us.
@@ -281,6 +288,10 @@ mod tests {
         assert_eq!(m("X.Frontdesk.Caller"), Meaning::Disguised);
         assert_eq!(m("Client-IP"), Meaning::Forwarding);
         assert_eq!(m("X-Rewrite-URL"), Meaning::Forwarding);
+        assert_eq!(m("Script-Name"), Meaning::Forwarding);
+        for name in ["SCRIPT_NAME", "script_name", "PATH_INFO"] {
+            assert_eq!(m(name), Meaning::Disguised, "{name}");
+        }
         assert_eq!(m("X_Original_URL"), Meaning::Disguised);
         assert_eq!(m("X-Request-Id"), Meaning::Plain);
         assert_eq!(m("Content-Type"), Meaning::Plain);

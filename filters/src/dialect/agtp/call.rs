@@ -136,8 +136,9 @@ impl Spoken {
         Said { account: Some(account), acted: endpoint.acts, ..said }
     }
 
-    /// What a call is kept under, of this agent: the header's, else the parameter's (A31). Without an agent there is nobody
-    /// to keep it for.
+    /// The idempotency key of a call: the header's, else the parameter's. It belongs to the proven caller, as in every
+    /// dialect: the client writes `Agent-ID` as it likes. Where nothing is proven it belongs to the named agent, and
+    /// without a name to nobody.
     fn key(&self, calling: &Calling<'_>, given: &Given<'_>) -> Result<Option<String>, Wrong> {
         let refused = |refusal: Refusal| error::wrong(&refusal, None, self.scope_violation);
         let header = calling.incoming.idempotency_key().map_err(refused)?;
@@ -145,6 +146,9 @@ impl Spoken {
             (None, Given::Input(_, Some(key), _)) => Some(checked_key(key).map_err(refused)?),
             (header, _) => header,
         };
+        if calling.incoming.caller.subject.is_some() {
+            return Ok(key.map(Into::into));
+        }
         // No key that somebody may send has a line break in it.
         Ok(key.zip(calling.head.agent).map(|(key, agent)| format!("{agent}\n{key}")))
     }
