@@ -136,9 +136,9 @@ impl Spoken {
         Said { account: Some(account), acted: endpoint.acts, ..said }
     }
 
-    /// The idempotency key of a call: the header's, else the parameter's. It belongs to the proven caller, as in every
-    /// dialect: the client writes `Agent-ID` as it likes. Where nothing is proven it belongs to the named agent, and
-    /// without a name to nobody.
+    /// The idempotency key of a call: the header's, else the parameter's. It belongs to the caller and the named agent
+    /// (AGTP-API 01, "Idempotency-Key": scoped by Agent-ID), so it is another key than the same one in another
+    /// dialect. Without an agent it belongs to nobody.
     fn key(&self, calling: &Calling<'_>, given: &Given<'_>) -> Result<Option<String>, Wrong> {
         let refused = |refusal: Refusal| error::wrong(&refusal, None, self.scope_violation);
         let header = calling.incoming.idempotency_key().map_err(refused)?;
@@ -146,9 +146,6 @@ impl Spoken {
             (None, Given::Input(_, Some(key), _)) => Some(checked_key(key).map_err(refused)?),
             (header, _) => header,
         };
-        if calling.incoming.caller.subject.is_some() {
-            return Ok(key.map(Into::into));
-        }
         // No key that somebody may send has a line break in it.
         Ok(key.zip(calling.head.agent).map(|(key, agent)| format!("{agent}\n{key}")))
     }
