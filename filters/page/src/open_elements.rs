@@ -98,6 +98,8 @@ impl OpenElements {
             return Meaning::Nothing;
         }
         match (tag.name, holds_html(tag)) {
+            // An `<svg>` in MathML is an element of MathML, but for one in an `<annotation-xml>`; the other way round likewise.
+            (Name::Svg | Name::Math, _) if self.open.last() != Some(&Element::Foreign(tag.name)) => Meaning::Doubt,
             (Name::Svg | Name::Math, _) => self.push(Element::Foreign(tag.name)),
             (_, Some(name)) if self.is_mixed(name, tag) => self.push(Element::Mixed(name)),
             _ => Meaning::Nothing,

@@ -60,17 +60,23 @@ impl Endpoints {
     /// The endpoint that a request belongs to. One whose path is spelled in another way is found too: what is not spelled
     /// exactly is nothing here, and it is nothing of the site's.
     pub(crate) fn find(&self, path: &Path<'_>, method: &Method) -> Option<&Endpoint> {
+        let index = self.find_index(path, method).or_else(|| {
+            let behind = Path::of(behind_authority(path.target)?);
+            self.find_index(&behind, method)
+        });
+        index.and_then(|index| self.all.get(index)).filter(|endpoint| !endpoint.yields || endpoint.takes(method))
+    }
+
+    fn find_index(&self, path: &Path<'_>, method: &Method) -> Option<usize> {
         let canonical = path.canonical.as_ref();
         let under = |prefix: &str| canonical.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'));
-        let found = self
-            .exact
+        self.exact
             .get(canonical)
             .copied()
             .or_else(|| self.templates.find(segments(canonical)))
             .or_else(|| self.below.iter().find(|(prefix, _)| under(prefix)).map(|(_, index)| *index))
             .or_else(|| self.find_folded(path))
-            .or_else(|| self.find_handler(path, method));
-        found.and_then(|index| self.all.get(index)).filter(|endpoint| !endpoint.yields || endpoint.takes(method))
+            .or_else(|| self.find_handler(path, method))
     }
 
     /// The endpoint that some site could take a path for.
@@ -150,6 +156,14 @@ fn folded_declared(segment: &str) -> String {
         None => folded_segment(segment),
         Some((before, name, after)) => format!("{}{{{name}}}{}", folded_segment(before), folded_segment(after)),
     }
+}
+
+/// What a site takes for the path that reads a target as a URL: in `//host/path` the first segment is a host (RFC 3986
+/// §4.2), and some parsers take backslashes for slashes.
+fn behind_authority(target: &str) -> Option<&str> {
+    let slash = ['/', '\\'];
+    let rest = target.trim_start_matches(slash);
+    (target.len() - rest.len() > 1).then(|| rest.find(slash).and_then(|at| rest.get(at..))).flatten()
 }
 
 #[cfg(test)]
@@ -250,6 +264,10 @@ mod tests {
             "/api/holds%2Ejson",
             "/api/h\u{f6}lds",
             "/api\u{2215}holds",
+            "//x/api/holds",
+            "///x/api/holds",
+            "/\\x\\api/holds",
+            "//u@x:1/api/holds.json?y",
         ] {
             assert!(found(Method::POST, target), "{target}");
             assert!(found(Method::DELETE, target), "nobody said that it may: {target}");
@@ -261,6 +279,8 @@ mod tests {
             (Method::POST, "/index.php/open"),
             (Method::POST, "/index.php"),
             (Method::POST, "/x/api/holds.json"),
+            (Method::POST, "/x/api/holds"),
+            (Method::POST, "//api"),
         ] {
             assert!(!found(method, target), "{target}");
         }

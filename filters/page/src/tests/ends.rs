@@ -89,6 +89,8 @@ const PAGES: &[(&str, Outcome)] = &[
     ("<html>{l}<body><math><mi></body></mi><title>{n}</body></title></math></body>", INSERTED),
     ("<html>{l}<body><math><annotation-xml></math>{n}</body>", INSERTED),
     ("<html>{l}<body><math><annotation-xml encoding='Text/HTML'></body></annotation-xml></math>{n}</body>", INSERTED),
+    ("<html>{l}<body><math><svg><title></body></title></svg></math></body>", DOUBT),
+    ("<html>{l}<body><svg><math><mi></body></mi></math></svg></body>", DOUBT),
     // What would take a parser.
     ("<html>{l}<body><plaintext></body>", DOUBT),
     ("<html>{l}<body><select><style></body></style></select></body>", DOUBT),
