@@ -59,13 +59,13 @@ fn building_as_readme_says_begins_with_what_is_missing() {
     let (done, said) = Machine::with(&["cc", "cmake"], &[CARGO]).types(&build);
     assert!(done && said.lines().last() == Some("cargo build --release --locked --bin frontdesk"), "{said}");
 
-    // Whoever may install something has it installed.
+    // A user who may install packages gets what is missing.
     let (done, said) = Machine::with(&["cc"], &[CARGO, ROOT, APT]).types(&build);
     assert!(done && said.contains("setup: missing: cmake; installing cmake with apt-get"), "{said}");
     assert!(said.contains("apt-get install -y -qq --no-install-recommends cmake"), "{said}");
     assert!(said.contains("cargo build --release"), "{said}");
 
-    // Whoever may not is told in one line, and nothing is built that could not be.
+    // Any other user gets one line that says what is missing, and nothing is built.
     let refused = |machine: Machine| {
         let (done, said) = machine.types(&build);
         let said: Vec<String> = said.lines().filter(|line| !line.starts_with("make")).map(str::to_owned).collect();

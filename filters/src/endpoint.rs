@@ -134,7 +134,7 @@ impl Endpoint {
         self
     }
 
-    /// The same, where the body says what a request counts as: whoever serves it counts it.
+    /// The same, where the body says what a request counts as: its handler counts it.
     pub(crate) fn counting_messages(mut self) -> Self {
         self.counts_messages = true;
         self

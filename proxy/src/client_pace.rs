@@ -2,7 +2,7 @@
 //!
 //! Only the time counts in which the client is waited for. It may be waited for 10 s at the beginning. Each byte that it
 //! sends or takes then allows more waiting, as much as the lowest rate gives a byte, but never more than 30 s ahead: so
-//! whoever pauses for a moment is not ended, and whoever is slow for long is.
+//! a client that pauses for a moment is not ended, and one that is slow for long is.
 
 use std::time::Duration;
 

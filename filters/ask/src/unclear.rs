@@ -17,7 +17,7 @@ use super::{
 };
 use frontdesk_base::text::clip;
 
-/// The most options offered. Whoever means another page names it.
+/// The most options offered. A caller who means another page can name it.
 pub(super) const OPTIONS: usize = 5;
 /// Pages that are counted, and can be named; of more it is said that there are more.
 const MOST_MEANT: usize = 50;

@@ -14,7 +14,7 @@ use super::{
 };
 
 const ALTERNATE: &str = "<link rel=\"alternate\"";
-/// The same relation to whoever reads `rel` as the list of words that it is, but not to the selector
+/// The same relation for parsers that read `rel` as a list of words, but not for the selector
 /// `link[rel=alternate]`, which compares the whole value.
 const ALTERNATE_AS_LIST: &str = "<link rel=\"alternate \"";
 

@@ -1,6 +1,6 @@
 //! A credential that came in a request's body: verified, counted and limited as it would have been in the head.
 //!
-//! Whoever brings one was let in as nobody in particular, because the body was not read yet. Most endpoints counted them by
+//! Its sender was let in as an anonymous caller, because the body was not read yet. Most endpoints counted them by
 //! address by then: once they are proven they are counted by what is proven, and the address gets its call back. An
 //! endpoint that counts each message by itself ([`super::message`]) has counted nothing yet.
 
@@ -61,7 +61,8 @@ pub(crate) async fn prove(
     }
 }
 
-/// Finds out who calls, by the credential that was presented; `None`: who it was before. Whoever has to be somebody is.
+/// Finds out who calls, by the credential that was presented; `None`: the caller stays who it was. Where anonymous
+/// access is off, an anonymous caller is refused.
 /// Only wrong credentials are counted here.
 pub(crate) async fn proven(
     snapshot: &Snapshot,

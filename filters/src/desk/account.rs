@@ -25,7 +25,7 @@ pub struct Account {
     pub duration: Duration,
     /// The steps of it that act, where it was several calls in one.
     pub steps: Vec<Account>,
-    /// What was promised of it could not be kept: a retry will be told that nobody knows.
+    /// Its result could not be stored: a retry will get `outcome_unknown`.
     pub unkept: bool,
     /// It may have been carried out, and nobody knows.
     pub in_doubt: bool,

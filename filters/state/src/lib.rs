@@ -1,6 +1,6 @@
 //! The two kinds of state a decision may need, as traits: stores of the proxy carry them out.
 //!
-//! A crate of its own, so that what is counted and promised means the same whoever counts it. It knows no limit, no
+//! A crate of its own, so that what is counted and promised means the same in every crate that counts. It knows no limit, no
 //! caller and no call, and does no input or output: a store gives it time and place.
 //!
 //! Counters say how much of a limit is used; when their home is away the operator chose what happens. Records are what

@@ -47,7 +47,7 @@ pub struct Gate {
     pub(super) drain: watch::Receiver<bool>,
     /// Tells whoever accepts to let go of `accepting` for a while.
     pub(super) pause: watch::Sender<bool>,
-    /// Connections by client; `None`: whoever comes here may have all of them.
+    /// Connections by client address; `None`: one address may have all of them.
     shares: Option<Arc<Shares>>,
     /// Read by whoever still accepts.
     pub(super) accepting: Arc<RwLock<()>>,

@@ -179,7 +179,7 @@ impl ConnInfo {
         self.reading_is_watched.store(false, Ordering::Relaxed);
     }
 
-    /// Whoever waits over HTTP/1 for more of the current request's body gets an error instead. Answers can still be written.
+    /// Over HTTP/1 a read of more of the current request's body fails from now on. Answers can still be written.
     pub fn end_reading(&self) {
         self.reading_has_ended.store(true, Ordering::Release);
         self.reader.wake();

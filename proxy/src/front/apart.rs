@@ -1,4 +1,4 @@
-//! Work that takes long, on threads of its own: whoever else is served does not wait for it.
+//! Work that takes long, on threads of its own: other clients do not wait for it.
 
 use std::time::Duration;
 

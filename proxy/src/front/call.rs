@@ -101,7 +101,7 @@ impl Front {
         if account.unkept {
             tracing::error!(
                 capability = account.capability,
-                "what became of a call could not be kept; a retry with its key will be told that nobody knows"
+                "could not store a call's result; a retry with its key will get 409 outcome_unknown"
             );
         }
         if account.in_doubt {

@@ -75,7 +75,7 @@ impl Front {
             return;
         }
         if session.is_body_done() {
-            // Whoever reads slowly holds nothing of the site's.
+            // A slow reader holds nothing of the site's.
             ctx.place = None;
             let may_be_unread = ctx.sends_body && !shows_body_was_read(&session.req_header().method, ctx.status);
             if let (Some(socket), true) = (ctx.upstream_socket, may_be_unread) {

@@ -188,7 +188,7 @@ impl Source<'_> {
         self.site.is_none() && self.ahead.is_empty()
     }
 
-    /// Gives the site's connection back, and its place, once it has sent all of the answer: whoever reads slowly holds
+    /// Gives the site's connection back, and its place, once it has sent all of the answer: a slow reader holds
     /// nothing of the site's.
     fn settle(&mut self, place: &mut Option<Place>) {
         if let Some(site) = self.site.take_if(|site| site.is_done()) {

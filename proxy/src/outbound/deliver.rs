@@ -57,7 +57,7 @@ impl Outside for Outbound {
 
     fn undelivered(&self, what: &str, why: &str) {
         // Not where to: what stands in it is its owner's.
-        tracing::warn!(what, why, "an answer could not be delivered; whoever asked can still come for it");
+        tracing::warn!(what, why, "could not deliver an answer to its callback URL; the agent can still poll for it");
     }
 }
 

@@ -1,4 +1,4 @@
-//! How much of pages is in memory at a time, whoever asked for them: bytes that are held, and bytes that are read.
+//! How much of all clients' pages is in memory at a time: bytes that are held, and bytes that are read.
 //!
 //! A page is held from its first byte until what was made of it has left. Reading it, as a tree of its elements, takes many
 //! times its size for a moment.

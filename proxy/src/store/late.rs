@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 
 use super::marker::Marker;
 
-/// As many may wait; whoever comes then is not kept.
+/// As many may wait; a further end is not kept.
 const MOST: usize = 10_000;
 /// And as many bytes of keys and values.
 const MOST_BYTES: usize = 32 << 20;

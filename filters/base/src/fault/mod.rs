@@ -49,7 +49,7 @@ pub enum Fault {
     InFlight,
     /// The key stands for another input.
     KeyReused,
-    /// A call was begun, and nobody knows how it ended.
+    /// A call was begun, and its outcome is unknown.
     OutcomeUnknown,
     /// The site answered with something that is not what was declared.
     Malformed,
@@ -178,7 +178,7 @@ impl Fault {
             Self::InFlight => "A call with this Idempotency-Key is under way. Ask again with the same key.",
             Self::KeyReused => "This Idempotency-Key was used for another input. Use a new key for a new call.",
             Self::OutcomeUnknown => {
-                "A call with this key was begun, and nobody knows how it ended. Find out before trying with a new key."
+                "A call with this key was begun, and its outcome is unknown. Find out before trying with a new key."
             }
             Self::Malformed => "The site's answer is not what was declared, and is not passed on.",
             Self::SiteFailed => "The site could not carry this out. Try again later.",

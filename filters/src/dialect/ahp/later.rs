@@ -213,7 +213,7 @@ impl Finish for Ending {
     }
 }
 
-const GONE: &str = "Whoever carried it out is gone, and nobody knows how it ended. Find out before asking again.";
+const GONE: &str = "The process that carried it out is gone, and its outcome is unknown. Find out before asking again.";
 
 /// What is told of a ticket (§9.2).
 pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Value {

@@ -141,7 +141,7 @@ fn responses(capability: Option<&Capability>) -> Value {
         "401": refused("A credential is needed."),
         "403": refused("The credential does not grant this."),
         "404": refused("There is nothing by this name or id, at the site perhaps."),
-        "409": refused("It is under way, was asked otherwise with this key, or nobody knows how it ended."),
+        "409": refused("It is under way, was asked with another input under this key, or its outcome is unknown."),
         "413": refused("The request is too long."),
         "415": refused("The request is no JSON."),
         "429": refused("Too many requests, or no tokens left; see Retry-After."),

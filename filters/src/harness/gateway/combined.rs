@@ -150,7 +150,7 @@ fn rank(family: Family, result: &Value) -> Result<usize, String> {
 
 /// The strictest decision of a family, said for somebody who did not decide, and how strict that is.
 fn refusal(family: Family) -> (Value, usize) {
-    const WHY: &str = "Whoever has to decide on this did not. Nothing may be done without a decision.";
+    const WHY: &str = "The harness that has to decide on this did not. Nothing may be done without a decision.";
     let (decision, rank) = match family {
         Family::Generic | Family::Told => ("block", 4),
         Family::Idle => ("defer", 1),

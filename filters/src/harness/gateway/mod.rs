@@ -107,7 +107,7 @@ fn known(caller: &Caller) -> Result<(), Refusal> {
     if caller.has_credential() {
         return Ok(());
     }
-    Err(unknown("Whoever asks here has to say who they are. Send an API key in x-api-key, or a credential as Bearer."))
+    Err(unknown("This endpoint needs a credential. Send an API key in x-api-key, or a credential as Bearer."))
 }
 
 fn unknown(detail: impl Into<Cow<'static, str>>) -> Refusal {

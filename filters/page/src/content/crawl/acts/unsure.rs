@@ -1,6 +1,6 @@
 //! Addresses that may act, by where their words stand: there are more verbs, and more languages, than any list has.
 //!
-//! An identifier with one word behind it (`/user/5/ban`) is how applications name what they do to a thing. Whoever writes
+//! An identifier with one word behind it (`/user/5/ban`) is how applications name what they do to a thing. An author of
 //! documents names what a thing has (`/user/5/posts`), or writes a title of several words. Such an address is followed
 //! only if the site lists it.
 
