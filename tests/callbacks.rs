@@ -140,7 +140,7 @@ async fn callbacks_never_come_back_to_the_desk_or_the_site() {
         })
         .await;
     }
-    eventually("the log", SOON, async || desk.stderr().contains("could not be delivered")).await;
+    eventually("the log", SOON, async || desk.stderr().contains("could not deliver an answer")).await;
     assert!(origin.requests().iter().all(|r| r.target != "/api/stolen"), "the site was called");
     let log = desk.access_log();
     assert!(log.iter().all(|line| !line.to_string().contains("frontdesk/")), "the desk called itself");
@@ -154,7 +154,7 @@ async fn callbacks_follow_nothing_and_wait_for_nobody() {
     let elsewhere = Reply::new(307).header("Location", &format!("{}/moved", hidden.url()));
     let there = listener(elsewhere).await;
     desk.ask(Via::H1, report(&there.url())).await;
-    eventually("the log", SOON, async || desk.stderr().contains("could not be delivered")).await;
+    eventually("the log", SOON, async || desk.stderr().contains("could not deliver an answer")).await;
     assert_eq!((there.requests().len(), hidden.requests().len()), (1, 0), "a redirect is an answer like any other");
     // Takes the connection, and says nothing.
     let slow = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -162,6 +162,6 @@ async fn callbacks_follow_nothing_and_wait_for_nobody() {
     let begun = std::time::Instant::now();
     desk.ask(Via::H1, report(&url)).await;
     assert!(begun.elapsed() < Duration::from_secs(3), "nobody waits for it");
-    eventually("given up", SOON, async || desk.stderr().matches("could not be delivered").count() >= 2).await;
+    eventually("given up", SOON, async || desk.stderr().matches("could not deliver an answer").count() >= 2).await;
     assert!(begun.elapsed() < Duration::from_secs(9), "{:?}", begun.elapsed());
 }
