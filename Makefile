@@ -68,8 +68,8 @@ bench: setup
 
 # Beside nginx, HAProxy, Envoy, Caddy and Traefik, some twenty minutes on a quiet machine; writes benches/RESULTS.md.
 compare: setup
-	$(CARGO) build --release --locked --bin frontdesk
-	benches/compare
+	$(CARGO) build --profile dist --locked --bin frontdesk
+	benches/compare target/dist/frontdesk
 
 setup:
 	@deploy/setup

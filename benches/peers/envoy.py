@@ -19,9 +19,9 @@ LUA = """function envoy_on_response(handle)
   for chunk in handle:bodyChunks() do
     if not done then
       local text = chunk:getBytes(0, chunk:length())
-      local _, at = text:find("<body>", 1, true)
+      local at = text:find("</body>", 1, true)
       if at then
-        chunk:setBytes(text:sub(1, at) .. %s .. text:sub(at + 1))
+        chunk:setBytes(text:sub(1, at - 1) .. %s .. text:sub(at))
         done = true
       end
     end

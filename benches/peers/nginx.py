@@ -42,7 +42,7 @@ class Nginx(Proxy):
         site, folder = self.site, self.site.folder
         fields = ",".join(f'"{name}":"{value}"' for name, value in FIELDS.items())
         told = "".join(f"add_header {name} {quoted(value)};" for name, value in site.manifest_headers.items())
-        substitution = f"sub_filter_once on; sub_filter '<body>' {quoted('<body>' + site.added)};"
+        substitution = f"sub_filter_once on; sub_filter '</body>' {quoted(site.added + '</body>')};"
         temporary = "".join(f"{what}_temp_path {folder}/{what}-{self.name};"
                             for what in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         self.replace("conf", f"""worker_processes 1; daemon off; pid {folder}/{self.name}.pid; error_log stderr crit;

@@ -119,11 +119,14 @@ ssl_certificate {self.cert}; ssl_certificate_key {self.key}; ssl_protocols TLSv1
         self.link = headers["link"]
         _, _, page = fetch(port, "/plain/page.html")
         text = page.decode()
-        head, _, rest = PAGE.partition("</head><body>")
-        if not (text.startswith(head) and text.endswith(rest)):
-            sys.exit("Frontdesk's page is not the site's with something added")
-        before, after = text[len(head):len(text) - len(rest)].split("</head><body>")
-        # sub_filter has one place for all of it.
+        # The links stand at the end of the head, the notice at the end of the body.
+        head, body = PAGE.split("</head>")
+        body, end = body.split("</body>")
+        before, _, rest = text.removeprefix(head).partition("</head>")
+        after = rest.removeprefix(body).removesuffix("</body>" + end)
+        if text != f"{head}{before}</head>{body}{after}</body>{end}":
+            sys.exit("Frontdesk's page is not the site's page with something added")
+        # nginx's sub_filter has one place for all of it: the end of the body.
         self.added = before + after
         status, headers, self.manifest = fetch(port, MANIFEST)
         if status != 200 or not before or not after or not self.link:
