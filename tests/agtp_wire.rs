@@ -55,6 +55,7 @@ async fn agtp_wire_one_connection_answers_request_after_request() {
     assert_eq!((&line["http.request.method"], &line["url.path"]), (&json!("QUERY"), &json!("/lamps")));
     assert_eq!((&line["http.response.status_code"], &line["client.address"]), (&json!(200), &json!("127.0.0.1")));
     assert_eq!(line["upstream.address"].as_str(), Some(&*origin.url()), "{line}");
+    desk.metric_reaches("frontdesk_http_requests_total{engine=\"\",method=", 3.0).await;
     desk.metric_reaches("frontdesk_http_requests_total{protocol=\"agtp\"}", 3.0).await;
 }
 

@@ -39,13 +39,20 @@ async fn fast_path_serves_what_is_plain() {
         return;
     }
     let (_origin, setup) = desk("").await;
-    assert_eq!(asks_everything(&setup.start().await).await, ["fast", "fast", "library", "fast", "fast"]);
+    let desk = setup.start().await;
+    let counted = async |labels: &str| desk.metric(&format!("frontdesk_http_requests_total{{{labels}}}")).await;
+    let engines = asks_everything(&desk).await;
+    assert_eq!(engines, ["fast_path", "fast_path", "pingora", "fast_path", "fast_path"]);
+    // The same words are labels of the counter.
+    assert_eq!(counted("engine=\"fast_path\"").await, Some(4.0));
+    assert_eq!(counted("engine=\"pingora\"").await, Some(1.0));
+    assert_eq!(counted("engine=\"fast_path\",method=\"GET\",protocol=\"2\"").await, Some(1.0));
 }
 
 #[tokio::test]
 async fn fast_path_serves_nothing_where_it_is_off() {
     let (_origin, setup) = desk("fast_path = false").await;
-    assert_eq!(asks_everything(&setup.start().await).await, ["library"; 5]);
+    assert_eq!(asks_everything(&setup.start().await).await, ["pingora"; 5]);
 }
 
 /// It needs no restart, and no connection is lost.
@@ -55,7 +62,7 @@ async fn fast_path_is_switched_while_running() {
     let off = on.clone().instead("runtime", "fast_path = false");
     let desk = on.clone().start().await;
     let mut conn = desk.conn().await;
-    for (path, setup, engine) in [("/1", &on, "fast"), ("/2", &off, "library"), ("/3", &on, "fast")] {
+    for (path, setup, engine) in [("/1", &on, "fast_path"), ("/2", &off, "pingora"), ("/3", &on, "fast_path")] {
         desk.swap(setup).await;
         assert_eq!(conn.ask(&Ask::get(path)).await.status, 200);
         assert_eq!(engines(&desk, &[path]).await, [engine]);

@@ -17,7 +17,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::admin::metrics::Metrics;
 use line::render;
-pub use line::{Engine, LONGEST, Line};
+pub use line::{LONGEST, Line};
 
 /// Bytes that may wait to be written.
 const MOST: usize = 4 * 1024 * 1024;

@@ -14,6 +14,7 @@ mod cli;
 mod client_pace;
 mod clock;
 mod demo;
+mod engine;
 mod error_text;
 mod frames;
 mod framing;

@@ -8,7 +8,7 @@ use std::{
 
 use frontdesk_filters::desk::date;
 
-use crate::{clock::since_1970, traces::Ids};
+use crate::{clock::since_1970, engine::Engine, traces::Ids};
 
 /// The longest value of a request's own that a line holds, in bytes.
 pub const LONGEST: usize = 1024;
@@ -53,25 +53,6 @@ pub struct Line<'a> {
     pub error: Option<&'a str>,
     /// The first digits of the configuration's hash.
     pub config: &'a str,
-}
-
-/// Which of the two HTTP engines served a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
-    /// Ours, for plain requests.
-    Fast,
-    /// The proxy library.
-    Library,
-}
-
-impl Engine {
-    /// As the access line has it.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::Library => "library",
-        }
-    }
 }
 
 /// What comes before a value, as bytes.
@@ -224,7 +205,7 @@ mod tests {
             proof: Some("none"),
             caller: None,
             decision: "pass",
-            engine: Some(Engine::Library),
+            engine: Some(Engine::Pingora),
             page: None,
             error: None,
             config: "abc",
@@ -237,7 +218,7 @@ mod tests {
         assert_eq!(read["duration_ms"], 1.005);
         assert_eq!(read["trace_id"], "0000000000000000000000004bf92f35");
         assert_eq!(read["span_id"], "00000000000000b7");
-        assert_eq!(read["frontdesk.engine"], "library");
+        assert_eq!(read["frontdesk.engine"], "pingora");
         assert_eq!(read["user_agent.original"].as_str().unwrap().len(), LONGEST);
     }
 

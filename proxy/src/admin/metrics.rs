@@ -23,10 +23,13 @@ use prometheus::{
 
 use super::registry::Book;
 use super::seen::{Seen, Who};
+use crate::engine::Engine;
 
 pub const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "_OTHER"];
 /// In the order of [`Spoken`].
 const PROTOCOLS: [&str; 4] = ["1.0", "1.1", "2", frames::PROTOCOL];
+/// None for what did not come over HTTP, and the two HTTP engines.
+const ENGINES: usize = 3;
 const STATUSES: usize = 600;
 /// How a run of a background job ends.
 const JOB_RESULTS: [&str; 4] = ["ok", "failed", "timeout", "panic"];
@@ -50,12 +53,15 @@ impl From<Version> for Spoken {
     }
 }
 
+/// A counter for each status, made when the first request is answered with it.
+type ByStatus = Box<[OnceLock<IntCounter>]>;
+
 /// All metrics of the process.
 pub struct Metrics {
     book: Book,
     requests: IntCounterVec,
-    /// Children of `requests`, by method, protocol and status.
-    by_request: Vec<OnceLock<IntCounter>>,
+    /// Children of `requests`, by method, protocol and engine, and then by status.
+    by_request: Vec<OnceLock<ByStatus>>,
     /// Requests by who made them, in the order of [`Who::ALL`].
     visitors: [IntCounter; 3],
     /// What the operator's page remembers beside what is counted here.
@@ -108,14 +114,18 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Counts a request that has been answered. `seconds` from its head to its last byte.
-    pub fn request(&self, method: &Method, spoken: Spoken, status: u16, passed: bool, seconds: f64) {
+    /// Counts a request that has been answered. `came`: its protocol, and the HTTP engine that served it. `seconds` from
+    /// its head to its last byte.
+    pub fn request(&self, method: &Method, came: (Spoken, Option<Engine>), status: u16, passed: bool, seconds: f64) {
+        let (spoken, engine) = came;
         let m = METHODS.iter().position(|m| *m == method.as_str()).unwrap_or(METHODS.len() - 1);
         let p = spoken as usize;
+        let e = engine.map_or(0, |engine| 1 + engine as usize);
         let s = usize::from(status).min(STATUSES - 1);
-        self.by_request[(m * PROTOCOLS.len() + p) * STATUSES + s]
-            .get_or_init(|| self.requests.with_label_values(&[METHODS[m], s.to_string().as_str(), PROTOCOLS[p]]))
-            .inc();
+        let by_status = self.by_request[(m * PROTOCOLS.len() + p) * ENGINES + e]
+            .get_or_init(|| (0..STATUSES).map(|_| OnceLock::new()).collect());
+        let labels = || [METHODS[m], &s.to_string(), PROTOCOLS[p], engine.map_or("", Engine::word)].map(str::to_owned);
+        by_status[s].get_or_init(|| self.requests.with_label_values(&labels())).inc();
         if passed { &self.passed } else { &self.answered }.observe(seconds);
     }
 

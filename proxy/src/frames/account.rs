@@ -28,7 +28,7 @@ impl Frames {
         let duration = ended.saturating_duration_since(*began);
         let status = reply.status.as_u16();
         let sent = if wrote { reply.body.len() } else { 0 };
-        metrics.request(&frame.method, Spoken::Frames, status, false, duration.as_secs_f64());
+        metrics.request(&frame.method, (Spoken::Frames, None), status, false, duration.as_secs_f64());
         metrics.request_bytes.inc_by(frame.body.len() as u64);
         metrics.response_bytes.inc_by(sent as u64);
         metrics.visited(Who::of(caller.as_ref(), true));

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::{
     accept::ConnInfo,
-    access::{Engine, Line},
+    access::Line,
     admin::seen::{What, Who},
+    engine::Engine,
     error_text::ErrorText,
     live::Running,
     traces::Trace,
@@ -45,7 +46,8 @@ impl Front {
     pub(crate) fn account(&self, over: &Over<'_>, ctx: &mut Ctx, running: &Running) {
         let Over { request, status, at, .. } = *over;
         let took = at.saturating_duration_since(ctx.began);
-        self.metrics.request(&request.method, request.version.into(), status, ctx.passed, took.as_secs_f64());
+        let came = (request.version.into(), Some(ctx.engine));
+        self.metrics.request(&request.method, came, status, ctx.passed, took.as_secs_f64());
         self.metrics.request_bytes.inc_by(over.received as u64);
         self.metrics.response_bytes.inc_by(over.sent as u64);
         if let Some(upstream) = ctx.upstream_took.filter(|_| ctx.passed) {
@@ -85,7 +87,7 @@ impl Front {
             proof: None,
             caller: None,
             decision: "answer",
-            engine: Some(Engine::Library),
+            engine: Some(Engine::Pingora),
             page: None,
             error: Some(reason),
             config: running.short_hash(),

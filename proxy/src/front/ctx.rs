@@ -14,7 +14,8 @@ use tokio::task::AbortHandle;
 use super::{call, early_answer::Unaccounted, upload::UploadWatch};
 use crate::{
     accept::ConnInfo,
-    access::{Engine, Line},
+    access::Line,
+    engine::Engine,
     live::{Live, Running},
     outbound::Held,
     rewrite::{Asked, Touched},
@@ -166,7 +167,7 @@ impl Ctx {
             unaccounted: None,
             upload: None,
             trace: None,
-            engine: Engine::Library,
+            engine: Engine::Pingora,
         }
     }
 

@@ -28,7 +28,7 @@ use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSess
 
 use crate::{
     accept::{Conn, ConnInfo, Shortcut, Way},
-    access::Engine,
+    engine::Engine,
     front::{
         Front,
         call::Work,
@@ -136,7 +136,7 @@ impl Lane {
             info.leave(ctx);
             return None;
         }
-        ctx.engine = Engine::Fast;
+        ctx.engine = Engine::FastPath;
         Some(Begun { ctx, running, decision })
     }
 

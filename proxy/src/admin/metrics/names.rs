@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use frontdesk_filters::Fault;
 use prometheus::{Gauge, Opts};
 
-use super::{METHODS, Metrics, PROTOCOLS, STATUSES};
+use super::{ENGINES, METHODS, Metrics, PROTOCOLS};
 use crate::{
     admin::{
         registry::{Book, counter, counters, gauge, gauges, histogram, histograms, register},
@@ -34,8 +34,8 @@ impl Metrics {
     /// Registers everything. Fails only if two metrics have one name.
     pub fn new() -> Result<Arc<Self>, prometheus::Error> {
         let r = Book::new();
-        let requests =
-            counters(&r, "frontdesk_http_requests_total", "Requests answered.", &["method", "status", "protocol"])?;
+        let labels = ["method", "status", "protocol", "engine"];
+        let requests = counters(&r, "frontdesk_http_requests_total", "Requests answered.", &labels)?;
         let seconds = histograms(
             &r,
             "frontdesk_http_request_duration_seconds",
@@ -54,7 +54,7 @@ impl Metrics {
         )?;
         SPANS_DROPPED.iter().for_each(|reason| drop(spans_dropped.with_label_values(&[reason])));
         let metrics = Self {
-            by_request: (0..METHODS.len() * PROTOCOLS.len() * STATUSES).map(|_| OnceLock::new()).collect(),
+            by_request: (0..METHODS.len() * PROTOCOLS.len() * ENGINES).map(|_| OnceLock::new()).collect(),
             requests,
             visitors: Who::ALL.map(|who| visits.with_label_values(&[who.word()])),
             seen: Seen::default(),
