@@ -4,7 +4,8 @@
 use crate::support::calls::{self, FULL};
 use crate::support::collector::{CLIENT, Collector, INTERNAL, SERVER, Span};
 use crate::support::page::PAGE;
-use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Via, eventually};
+use crate::support::{Answer, Ask, Desk, Origin, Reply, Request, SOON, Setup, Step, Via, eventually, fast_path_is_off};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -15,16 +16,24 @@ fn parent(flags: &str) -> String {
 }
 
 async fn site() -> Origin {
-    Origin::start(|r: &Request| match r.target.as_str() {
+    Origin::start(said).await
+}
+
+fn said(r: &Request) -> Reply {
+    match r.target.as_str() {
         "/broken" => Reply::new(500).body("no"),
         "/missing" => Reply::new(404).body("no"),
         _ => Reply::html(PAGE),
-    })
-    .await
+    }
 }
 
 fn ask(path: &str, flags: &str) -> Ask {
     Ask::get(path).header("traceparent", &parent(flags)).header("tracestate", "vendor=a, other=b")
+}
+
+/// The engine that serves what is plain.
+fn engine() -> &'static str {
+    if fast_path_is_off() { "pingora" } else { "fast_path" }
 }
 
 /// The line of the last request, once it is there.
@@ -89,6 +98,7 @@ async fn traces_go_up_to_the_site_and_to_the_collector() {
     assert_eq!(server.state, "vendor=a,other=b");
     let line = last_line(&desk, 1).await;
     assert_eq!((&line["trace_id"], &line["span_id"]), (&TRACE.into(), &server.id.as_str().into()), "{line}");
+    assert_eq!(line["frontdesk.engine"], engine(), "traces change no engine: {line}");
     for request in collector.requests() {
         assert_eq!((request.method.as_str(), request.target.as_str()), ("POST", "/v1/traces"));
         assert_eq!(request.header("content-type"), Some("application/x-protobuf"));
@@ -303,4 +313,86 @@ async fn traces_hold_a_page_that_was_made() {
         "{:?}",
         origin.requests()
     );
+}
+
+/// The spans of one trace and what the site was told of it, without what differs from run to run.
+fn shown(trace: &str, spans: &[Span], seen: Option<&Request>) -> Vec<String> {
+    let named = |id: &str| match spans.iter().find(|span| span.id == id) {
+        Some(span) => format!("span of kind {}", span.kind),
+        None if id == PARENT => "the sender's".to_owned(),
+        None => format!("another of {} digits", id.len()),
+    };
+    let mut shown = Vec::new();
+    for span in spans {
+        let Span { name, kind, state, failed, parent, attributes, .. } = span;
+        let of_this_run = ["frontdesk.config", "server.port", "url.full"];
+        let attributes: Vec<_> = attributes.iter().filter(|(name, _)| !of_this_run.contains(&name.as_str())).collect();
+        shown.push(format!("{kind} {name} {state:?} {failed} below {}: {attributes:?}", named(parent)));
+    }
+    shown.sort();
+    for told in seen.iter().flat_map(|seen| seen.headers.all("traceparent")) {
+        let parts: Vec<&str> = told.split('-').collect();
+        assert_eq!((parts.len(), parts[1] == trace), (4, true), "{told}");
+        shown.push(format!("the site: {} {} {}", parts[0], named(parts[2]), parts[3]));
+    }
+    shown.extend(seen.iter().flat_map(|seen| seen.headers.all("tracestate")).map(|told| format!("the site: {told}")));
+    shown
+}
+
+/// What one engine records of each kind of request, and tells the site.
+async fn recorded(fast_path: bool) -> Vec<Vec<String>> {
+    // It closes a connection that it kept without a word about the first request for /again.
+    let again = AtomicUsize::new(0);
+    let answers = move |r: &Request| match r.target.as_str() {
+        "/again" if again.fetch_add(1, Ordering::Relaxed) == 0 => Answer::from(vec![Step::Close]),
+        _ => said(r).into(),
+    };
+    let (origin, collector) = (Origin::start(answers).await, Collector::start().await);
+    let read = calls::query("read", "\nupstream = { method = \"GET\", path = \"/api/read\" }");
+    let setup = calls::site(&origin, &read).set("listen", "h2c = true");
+    let desk = collector.told_by(setup).set("runtime", &format!("fast_path = {fast_path}")).start().await;
+    let call = calls::call("/agent/read", &serde_json::json!({}));
+    let asked: Vec<(Via, Ask, &str, usize)> = vec![
+        (Via::H1, Ask::get("/page?q=1").header("User-Agent", "probe/1"), "01", 2),
+        (Via::H2c, Ask::get("/over-h2"), "01", 2),
+        (Via::H1, Ask::new("HEAD", "/head"), "01", 2),
+        (Via::H1, Ask::get("/missing"), "01", 2),
+        (Via::H1, Ask::get("/broken"), "03", 2),
+        (Via::H1, Ask::get("/not-sampled"), "00", 0),
+        (Via::H1, Ask::get("/cookies").header("Cookie", "a=1").header("Cookie", "b=2"), "01", 2),
+        (Via::H1, Ask::get("/.well-known/agent.json"), "01", 1),
+        (Via::H1, call, "01", 3),
+        (Via::H1, Ask::get("/again"), "01", 2),
+    ];
+    let mut all = Vec::new();
+    for (n, (via, ask, flags, count)) in asked.into_iter().enumerate() {
+        let (trace, path) = (format!("{:032x}", n + 1), ask.target.clone());
+        let path = path.split('?').next().unwrap_or_default();
+        let ask = ask.header("TraceParent", &format!("00-{trace}-{PARENT}-{flags}"));
+        desk.ask(via, ask.header("tracestate", "vendor=a").header("tracestate", "other=b")).await;
+        let spans = if count > 0 { collector.with(count, |span| span.trace == trace).await } else { Vec::new() };
+        assert_eq!(spans.len(), count, "{path}: {spans:?}");
+        let engine = if fast_path { "fast_path" } else { "pingora" };
+        let line = || desk.access_log().into_iter().find(|line| line["url.path"] == *path);
+        eventually("its line", SOON, async || line().is_some()).await;
+        assert_eq!(line().expect("its line")["frontdesk.engine"], engine, "{path}");
+        let seen = origin
+            .requests()
+            .into_iter()
+            .rfind(|seen| seen.headers.all("traceparent").iter().any(|told| told.contains(&trace)));
+        let shown = shown(&trace, &spans, seen.as_ref());
+        assert!(!shown.is_empty(), "{path}");
+        all.push(shown);
+    }
+    all
+}
+
+#[tokio::test]
+async fn traces_are_the_same_on_both_engines() {
+    let (fast, pingora) = (recorded(true).await, recorded(false).await);
+    for (fast, pingora) in fast.iter().zip(&pingora) {
+        assert_eq!(fast, pingora);
+    }
+    let again = fast.last().expect("the request that was sent again").join("\n");
+    assert!(again.contains("resend_count\", \"1\""), "{again}");
 }

@@ -118,10 +118,7 @@ impl ProxyHttp for Front {
         if session.req_header().version == Version::HTTP_2 {
             answer_head::trim_request(session.req_header_mut())?;
         }
-        ctx.trace = self.traces.as_ref().map(|traces| {
-            let head = session.req_header();
-            traces.request(&head.headers, &head.method)
-        });
+        self.begin_trace(session.req_header(), ctx);
         let running = ctx.running(&self.live);
         let idle = running.snapshot.settings.protection.idle_timeout;
         self.arrived(session.req_header(), ctx, &running);

@@ -15,6 +15,14 @@ use crate::{clock::since_1970, live::Running, upstream::NoPlace};
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 impl Front {
+    /// Begins the spans of a request, where traces are made and they have not begun: the fast path may have looked at the
+    /// request before.
+    pub(crate) fn begin_trace(&self, head: &RequestHeader, ctx: &mut Ctx) {
+        if let (Some(traces), None) = (&self.traces, &ctx.trace) {
+            ctx.trace = Some(traces.request(&head.headers, &head.method));
+        }
+    }
+
     /// Looks at where a request comes from, before anything is decided about it.
     pub(crate) fn arrived(&self, head: &RequestHeader, ctx: &mut Ctx, running: &Running) {
         ctx.client = ctx.connection.as_ref().map(|connection| {

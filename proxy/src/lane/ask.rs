@@ -12,6 +12,7 @@ use crate::{
     },
     live::Running,
     rewrite::{self, Asked},
+    traces,
     upstream::Backend,
 };
 
@@ -53,7 +54,10 @@ fn as_sent(wire: &mut Vec<u8>, sent: &Sent, ctx: &Ctx, running: &Running, backen
         true => whence.as_ref().and_then(|whence| whence.host.as_ref()),
         false => Some(&backend.authority),
     };
-    let replaced = |name: &[u8]| said.as_ref().is_some_and(|said| said.replaces(name));
+    let trace = ctx.trace.as_ref().map(|trace| trace.onward().headers());
+    let replaced = |name: &[u8]| {
+        said.as_ref().is_some_and(|said| said.replaces(name)) || trace.is_some() && traces::is_context(name)
+    };
     if sent.raw.is_some() {
         for (name, value, whole) in sent.lines() {
             match host {
@@ -81,6 +85,11 @@ fn as_sent(wire: &mut Vec<u8>, sent: &Sent, ctx: &Ctx, running: &Running, backen
     }
     for (name, value) in ctx.caller.iter().flat_map(|caller| caller.told()) {
         line::put(wire, name.as_str().as_bytes(), value.as_bytes());
+    }
+    for (name, value) in trace.iter().flatten() {
+        if let Some(value) = value {
+            line::put(wire, name.as_str().as_bytes(), value.as_bytes());
+        }
     }
     Ok(())
 }

@@ -120,9 +120,10 @@ impl Lane {
             Some(length) => length <= most,
             None => front_head::check(request, None, most).is_ok(),
         };
-        if front.traces.is_some() || !running.snapshot.settings.fast_path || !is_in_order {
+        if !running.snapshot.settings.fast_path || !is_in_order {
             return None;
         }
+        front.begin_trace(request, &mut ctx);
         front.arrived(request, &mut ctx, &running);
         let decision = front.decide(request, &mut ctx, &running).await;
         let here = match &decision {

@@ -42,6 +42,7 @@ impl<'r> Relay<'_, 'r> {
             // Boxed: it is seldom.
             Err(e) if self.sent.request.method.is_safe() && site.has_parted(&e) && !is_ours(&e) => {
                 self.front.metrics.upstream_retries.inc();
+                self.trace(backend);
                 site = Site::new(Box::pin(backend.connect_again()).await?, backend.patience());
                 Box::pin(self.head(&mut site, &wire, reply)).await?
             }
@@ -64,6 +65,7 @@ impl<'r> Relay<'_, 'r> {
             let index = pool.choose(self.ctx.tried);
             self.ctx.upstream = Some(index);
             let backend = &pool.backends()[index];
+            self.trace(backend);
             match backend.connect(now).await {
                 Ok(plain) => return Ok((plain, backend)),
                 Err(e) if *e.etype() == UNRESOLVED => return Err(e),
@@ -76,6 +78,14 @@ impl<'r> Relay<'_, 'r> {
                     now = Instant::now();
                 }
             }
+        }
+    }
+
+    /// Notes in the request's spans, where traces are made, which upstream is asked next.
+    fn trace(&mut self, backend: &Backend) {
+        if let Some(trace) = &mut self.ctx.trace {
+            let request = &self.sent.request;
+            trace.passes(&request.method, &backend.label, request.uri.path());
         }
     }
 

@@ -17,6 +17,11 @@ const KNOWN: u8 = 0b11;
 const PARTS: [std::ops::Range<usize>; 4] = [0..2, 3..35, 36..52, 53..55];
 const LENGTH: usize = 55;
 
+/// Whether a header with this name carries a trace context. Names are compared without their case.
+pub fn is_context(name: &[u8]) -> bool {
+    [TRACEPARENT, TRACESTATE].iter().any(|known| known.as_str().as_bytes().eq_ignore_ascii_case(name))
+}
+
 /// The span that a request's sender says it belongs to.
 pub(super) fn incoming(headers: &HeaderMap) -> Option<SpanContext> {
     let (trace, span, flags) = parent(headers)?;

@@ -21,7 +21,7 @@ use opentelemetry_sdk::{
     trace::{BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider},
 };
 
-pub use context::{Ids, ids};
+pub use context::{Ids, ids, is_context};
 pub use span::{Place, Span, Trace};
 
 use crate::{admin::metrics::Metrics, outbound::Outbound, version};

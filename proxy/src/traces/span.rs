@@ -4,7 +4,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use frontdesk_filters::desk::Account;
-use http::{HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method};
 use opentelemetry::{
     Context, KeyValue,
     trace::{Span as _, SpanContext, SpanKind, Status, TraceContextExt, Tracer},
@@ -13,7 +13,7 @@ use opentelemetry_sdk::trace::Span as Recorded;
 
 use super::{
     Traces,
-    context::{self, Ids, TRACEPARENT, TRACESTATE},
+    context::{self, Ids, TRACEPARENT, TRACESTATE, is_context},
 };
 use crate::{
     access::{LONGEST, Line},
@@ -56,18 +56,22 @@ impl Place {
         span
     }
 
+    /// The header lines that tell the next server which trace a request belongs to. They replace those that came with
+    /// the request; where there is no value, the line is left out.
+    pub fn headers(&self) -> [(HeaderName, Option<HeaderValue>); 2] {
+        let (parent, state) = context::outgoing(&self.context);
+        [(TRACEPARENT, parent), (TRACESTATE, state)]
+    }
+
     /// Says to whoever is asked which trace it belongs to, in place of what was said to us.
     pub fn tell(&self, lines: &mut Vec<(Label, HeaderValue)>) {
-        let (parent, state) = context::outgoing(&self.context);
-        lines.retain(|(label, _)| ![TRACEPARENT, TRACESTATE].contains(label.name()));
-        let said = [(TRACEPARENT, parent), (TRACESTATE, state)];
-        lines.extend(said.into_iter().filter_map(|(name, value)| Some((Label::Other(name), value?))));
+        lines.retain(|(label, _)| !is_context(label.name().as_ref()));
+        lines.extend(self.headers().into_iter().filter_map(|(name, value)| Some((Label::Other(name), value?))));
     }
 
     /// The same to a request of the library's, which keeps more than the headers.
     pub fn tell_request(&self, request: &mut pingora::http::RequestHeader) -> pingora::Result<()> {
-        let (parent, state) = context::outgoing(&self.context);
-        for (name, value) in [(TRACEPARENT, parent), (TRACESTATE, state)] {
+        for (name, value) in self.headers() {
             match value {
                 Some(value) => request.insert_header(name, value)?,
                 None => drop(request.remove_header(&name)),
