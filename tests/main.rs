@@ -76,6 +76,7 @@ mod handshake_types;
 mod harness_gateway;
 mod hostile_inputs;
 mod house;
+mod https_sites;
 mod import;
 mod import_cycles;
 mod inspect;

@@ -62,7 +62,7 @@ impl Both {
 }
 
 async fn every_combination(speaks: Speaks) {
-    let (tls, origin) = (Tls::new(), Origin::speaking(speaks, None, as_the_path_says).await);
+    let (tls, origin) = (Tls::new(), Origin::speaking(speaks, as_the_path_says).await);
     let desk = Setup::before(&origin).tls(&tls).start().await;
     let framings: &[&str] = if speaks == Speaks::H2 {
         &["length", "chunked", "trailers", "bytes"]
@@ -93,7 +93,7 @@ async fn notice_for_every_client_coding_and_framing_from_an_http2_site() {
 }
 
 async fn every_split(speaks: Speaks) {
-    let (tls, origin) = (Tls::new(), Origin::speaking(speaks, None, as_the_path_says).await);
+    let (tls, origin) = (Tls::new(), Origin::speaking(speaks, as_the_path_says).await);
     let desk = Setup::before(&origin).tls(&tls).start().await;
     let mut both = Both::to(&desk).await;
     for (number, coding) in Coding::ALL.into_iter().enumerate() {

@@ -62,7 +62,7 @@ const PATHS: [&str; 18] = [
 ];
 
 async fn stays_as_it_is(speaks: Speaks) {
-    let (tls, origin) = (Tls::new(), Origin::speaking(speaks, None, exempt).await);
+    let (tls, origin) = (Tls::new(), Origin::speaking(speaks, exempt).await);
     let desk = Setup::before(&origin).tls(&tls).start().await;
     for path in PATHS {
         let request = Ask::get(path);

@@ -298,6 +298,10 @@ impl ProxyHttp for Front {
             // A head is here. What does not come with it may wait for that to be acknowledged.
             sys::acknowledge(socket);
         }
+        let running = ctx.running(&self.live);
+        if let Some(backend) = ctx.upstream.and_then(|index| running.pool.backends().get(index)) {
+            backend.spoke(response.version);
+        }
         ctx.interim += usize::from(response.status.is_informational());
         let asked = session.is_upgrade_req().then(|| &session.req_header().headers);
         answer_head::check_interim(response, ctx.interim, asked).map_err(Error::into_up)?;
@@ -332,7 +336,6 @@ impl ProxyHttp for Front {
             early_answer::retire(socket);
         }
         self.head_arrived(session, ctx, response, framing.body);
-        let running = ctx.running(&self.live);
         if let Some(addresses) = address::addresses(session.req_header(), ctx.connection.as_deref(), &running) {
             address::rename(response, &addresses)?;
         }

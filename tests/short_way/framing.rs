@@ -148,9 +148,10 @@ async fn short_way_calls_by_the_same_framing() {
         .concat();
     let tls = Tls::new();
     let (plain, secured) = (Origin::start(says).await, Origin::start_tls(&tls, says).await);
-    for (origin, by_library) in [(&plain, false), (&secured, true)] {
+    for (origin, by_library) in [(&plain, false), (&secured, false), (&secured, true)] {
         let desk = site(origin, &declared);
-        let desk = if by_library { desk.trusting(&tls).set("upstream", "http2 = \"off\"") } else { desk }.start().await;
+        let desk = if by_library { desk.set("runtime", "fast_path = false") } else { desk };
+        let desk = desk.trusting(&tls).set("upstream", "http2 = \"off\"").start().await;
         let before = settled(origin).await;
         for _ in 0..3 {
             let told = desk.call(call("/agent/both", &json!({}))).await;

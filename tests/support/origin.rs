@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
 
 /// The header that marks a request as one of the tests' own.
 pub const MARK: &str = "X-Asked-By";
@@ -45,23 +46,39 @@ pub struct State {
 
 impl Origin {
     pub async fn start<A: Into<Answer>>(handler: impl Fn(&Request) -> A + Send + Sync + 'static) -> Origin {
-        Origin::speaking(Speaks::H1, None, handler).await
+        Origin::speaking(Speaks::H1, handler).await
     }
 
     pub async fn start_h2<A: Into<Answer>>(handler: impl Fn(&Request) -> A + Send + Sync + 'static) -> Origin {
-        Origin::speaking(Speaks::H2, None, handler).await
+        Origin::speaking(Speaks::H2, handler).await
     }
 
     pub async fn start_tls<A: Into<Answer>>(
         tls: &Tls,
         handler: impl Fn(&Request) -> A + Send + Sync + 'static,
     ) -> Origin {
-        Origin::speaking(Speaks::Tls, Some(tls), handler).await
+        Origin::accepting(tls.acceptor(), handler).await
     }
 
+    /// One that speaks TLS as this acceptor does.
+    pub async fn accepting<A: Into<Answer>>(
+        acceptor: TlsAcceptor,
+        handler: impl Fn(&Request) -> A + Send + Sync + 'static,
+    ) -> Origin {
+        Origin::listening(Speaks::Tls, Some(acceptor), handler).await
+    }
+
+    /// One that speaks this, in cleartext.
     pub async fn speaking<A: Into<Answer>>(
         speaks: Speaks,
-        tls: Option<&Tls>,
+        handler: impl Fn(&Request) -> A + Send + Sync + 'static,
+    ) -> Origin {
+        Origin::listening(speaks, None, handler).await
+    }
+
+    async fn listening<A: Into<Answer>>(
+        speaks: Speaks,
+        acceptor: Option<TlsAcceptor>,
         handler: impl Fn(&Request) -> A + Send + Sync + 'static,
     ) -> Origin {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port for the origin");
@@ -73,7 +90,6 @@ impl Origin {
             body_bytes: AtomicUsize::new(0),
             owns_well_known: AtomicBool::new(false),
         });
-        let acceptor = tls.map(Tls::acceptor);
         let shared = state.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
@@ -142,12 +158,7 @@ impl State {
     }
 }
 
-async fn connection(
-    socket: TcpStream,
-    speaks: Speaks,
-    acceptor: Option<tokio_rustls::TlsAcceptor>,
-    state: Arc<State>,
-) -> Result<()> {
+async fn connection(socket: TcpStream, speaks: Speaks, acceptor: Option<TlsAcceptor>, state: Arc<State>) -> Result<()> {
     let Some(acceptor) = acceptor else {
         return if speaks == Speaks::H2 {
             super::origin_h2::serve(socket, state).await

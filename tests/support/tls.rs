@@ -2,6 +2,7 @@
 
 use super::dir::Dir;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use rustls::server::{WebPkiClientVerifier, danger::ClientCertVerifier};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,15 +61,33 @@ impl Tls {
     }
 
     pub fn acceptor(&self) -> TlsAcceptor {
+        self.acceptor_offering(&["h2", "http/1.1"])
+    }
+
+    /// One that speaks these protocols, the best first.
+    pub fn acceptor_offering(&self, alpn: &[&str]) -> TlsAcceptor {
+        self.acceptor_with(WebPkiClientVerifier::no_client_auth(), alpn)
+    }
+
+    /// One that lets in whoever shows this certificate.
+    pub fn acceptor_for_clients_of(&self, client: &Tls) -> TlsAcceptor {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(client.der()).expect("the client's certificate as a root");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        self.acceptor_with(verifier.build().expect("who is let in"), &["http/1.1"])
+    }
+
+    fn acceptor_with(&self, clients: Arc<dyn ClientCertVerifier>, alpn: &[&str]) -> TlsAcceptor {
         let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes()).expect("our own PEM");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("protocol versions")
-            .with_no_client_auth()
+            .with_client_cert_verifier(clients)
             .with_single_cert(vec![self.der()], key)
             .expect("our own certificate");
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.alpn_protocols = alpn.iter().map(|a| a.as_bytes().to_vec()).collect();
         TlsAcceptor::from(Arc::new(config))
     }
 

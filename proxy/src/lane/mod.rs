@@ -129,7 +129,7 @@ impl Lane {
         let here = match &decision {
             Decision::Answer(_) | Decision::Refuse(..) => true,
             Decision::Serve(serving) => body <= serving.most(&running.snapshot.settings),
-            Decision::Pass => request.method != Method::POST && running.pool.is_plain(),
+            Decision::Pass => request.method != Method::POST && running.pool.speaks_http1(),
             Decision::Make(_) => false,
         };
         if !here {

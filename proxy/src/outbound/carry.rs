@@ -15,7 +15,7 @@ use frontdesk_filters::{
     page::{Coding, whole::decoded},
     redirects::Addresses,
 };
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, Version, header};
 use pingora::{Error, ErrorSource, ErrorType, upstreams::peer::HttpPeer};
 use tokio::time::timeout;
 use url::Url;
@@ -216,12 +216,14 @@ impl Carrier<'_> {
 
     /// A connection to an upstream of the site, kept or new.
     async fn line<'a>(&self, backend: &'a Backend) -> pingora::Result<Line<'a>> {
-        if backend.is_plain() && self.running.snapshot.settings.fast_path {
+        if backend.speaks_http1() && self.running.snapshot.settings.fast_path {
             return backend.connect(Instant::now()).await.map(|plain| Line::Plain(plain, backend));
         }
         let by_library = async {
             let peer = backend.peer().await?;
-            self.outbound.connected(&peer).await.map(|session| Line::library(session, peer))
+            let session = self.outbound.connected(&peer).await?;
+            backend.spoke(if session.as_http2().is_some() { Version::HTTP_2 } else { Version::HTTP_11 });
+            Ok(Line::library(session, peer))
         };
         Box::pin(by_library).await
     }

@@ -11,7 +11,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 use frontdesk_filters::site::{Upstream, UpstreamUrl};
-use http::HeaderValue;
+use http::{HeaderValue, Version};
 use pingora::{
     Error, ErrorType,
     protocols::l4::{ext::set_tcp_keepalive, socket::SocketAddr as LibraryAddr},
@@ -22,6 +22,8 @@ use super::{
     handshake,
     kept::{Kept, Plain},
     peer,
+    tls::TlsClient,
+    transport::Transport,
 };
 
 /// How long a site may be silent where the library would wait for ever.
@@ -44,6 +46,10 @@ pub struct Backend {
     /// Passed over until then, in milliseconds since the pool was made.
     pub(super) cooling_until: AtomicU64,
     pub(super) kept: Kept,
+    /// How the fast path shakes hands with it; `None` in cleartext, or where only the library can.
+    tls: Option<TlsClient>,
+    /// It was offered HTTP/2 and HTTP/1.1, and chose HTTP/1.1.
+    chose_http1: AtomicBool,
 }
 
 impl Backend {
@@ -66,6 +72,8 @@ impl Backend {
             failed_checks: AtomicU32::new(0),
             cooling_until: AtomicU64::new(0),
             kept: Kept::default(),
+            tls: if url.tls { TlsClient::new(settings, url)? } else { None },
+            chose_http1: AtomicBool::new(false),
         })
     }
 
@@ -108,12 +116,23 @@ impl Backend {
         }
     }
 
-    /// Whether it is spoken to in cleartext HTTP/1.1.
-    pub fn is_plain(&self) -> bool {
-        !self.url.tls && self.template.options.alpn.get_min_http_version() == 1
+    /// Whether the fast path can speak to it: in HTTP/1.1, as the settings have it or as the upstream chose (ALPN).
+    pub fn speaks_http1(&self) -> bool {
+        let alpn = &self.template.options.alpn;
+        let chose_http1 = || alpn.get_min_http_version() == 1 && self.chose_http1.load(Ordering::Relaxed);
+        (self.tls.is_some() || !self.url.tls) && (alpn.get_max_http_version() == 1 || chose_http1())
     }
 
-    /// A connection to a plain one, asked for at `now`: kept from another request, or new.
+    /// Notes in which version of HTTP it spoke with the library, which offers it whatever the settings allow.
+    pub fn spoke(&self, version: Version) {
+        let http1 = version < Version::HTTP_2;
+        // Looked at first: it changes hardly ever, and all threads read it.
+        if self.chose_http1.load(Ordering::Relaxed) != http1 {
+            self.chose_http1.store(http1, Ordering::Relaxed);
+        }
+    }
+
+    /// A connection of the fast path, asked for at `now`: kept from another request, or new.
     ///
     /// # Errors
     ///
@@ -142,7 +161,11 @@ impl Backend {
         if let Some(settings) = &options.tcp_keepalive {
             let _ = set_tcp_keepalive(&tcp, settings);
         }
-        Ok(Plain::new(tcp, address))
+        let transport = match &self.tls {
+            Some(tls) => Transport::Tls(tls.connect(tcp).await.map_err(Error::into_up)?),
+            None => Transport::Cleartext(tcp),
+        };
+        Ok(Plain::new(transport, address))
     }
 
     /// Keeps a connection whose last answer, begun at `answered`, has been read to its end.

@@ -4,15 +4,13 @@
 //! for. These lie in a list: one is looked at when it is wanted again, and all of them each second.
 
 use std::{
-    io,
     net::SocketAddr,
-    os::fd::AsRawFd,
     time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
-use tokio::net::TcpStream;
 
+use super::transport::Transport;
 use crate::alarm::Alarm;
 
 /// How many wait at most, for each upstream.
@@ -20,10 +18,10 @@ const MOST: usize = 128;
 /// So long after it was used last a connection is taken without asking the system whether the site has closed it.
 const FRESH: Duration = Duration::from_millis(20);
 
-/// A cleartext connection to a site.
+/// An HTTP/1.1 connection to a site.
 #[derive(Debug)]
 pub struct Plain {
-    pub(super) tcp: TcpStream,
+    pub(super) transport: Transport,
     /// For whoever waits for the site.
     pub(super) alarm: Alarm,
     address: SocketAddr,
@@ -37,28 +35,13 @@ pub struct Plain {
 pub(super) struct Kept(Mutex<Vec<Plain>>);
 
 impl Plain {
-    pub(super) fn new(tcp: TcpStream, address: SocketAddr) -> Self {
-        Self { tcp, alarm: Alarm::default(), address, used: Instant::now(), reused: false }
+    pub(super) fn new(transport: Transport, address: SocketAddr) -> Self {
+        Self { transport, alarm: Alarm::default(), address, used: Instant::now(), reused: false }
     }
 
     /// Whether another request was answered on it before.
     pub fn is_reused(&self) -> bool {
         self.reused
-    }
-
-    /// Nothing has come that nobody asked for, nor an end.
-    fn is_well(&self) -> bool {
-        self.tcp.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
-    }
-
-    /// The same, by the system itself: what it has seen may not have been told yet.
-    fn is_certainly_well(&self) -> bool {
-        use nix::{
-            errno::Errno,
-            sys::socket::{MsgFlags, recv},
-        };
-        let seen = recv(self.tcp.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
-        seen == Err(Errno::EAGAIN)
     }
 }
 
@@ -72,8 +55,8 @@ impl Kept {
                 kept.remove(last)
             };
             let fresh = now.saturating_duration_since(plain.used) < FRESH;
-            let well = if fresh { plain.is_well() } else { plain.is_certainly_well() };
-            if well {
+            let silent = if fresh { plain.transport.is_silent() } else { plain.transport.is_certainly_silent() };
+            if silent {
                 (plain.reused, plain.used) = (true, now);
                 return Some(plain);
             }
@@ -91,8 +74,8 @@ impl Kept {
 
     /// Lets go of what the site has closed, and of what has waited for longer than `most`.
     pub(super) fn sweep(&self, most: Duration) {
-        let gone: Vec<Plain> =
-            self.0.lock().extract_if(.., |plain| plain.used.elapsed() > most || !plain.is_certainly_well()).collect();
+        let is_gone = |plain: &mut Plain| plain.used.elapsed() > most || !plain.transport.is_certainly_silent();
+        let gone: Vec<Plain> = self.0.lock().extract_if(.., is_gone).collect();
         drop(gone);
     }
 }

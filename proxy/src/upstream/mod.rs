@@ -10,6 +10,8 @@ mod matters;
 mod peer;
 pub mod room;
 mod site;
+mod tls;
+mod transport;
 
 use std::{
     sync::{
@@ -190,9 +192,9 @@ impl Pool {
         }
     }
 
-    /// Whether all of them are spoken to in cleartext HTTP/1.1.
-    pub fn is_plain(&self) -> bool {
-        self.backends.iter().all(Backend::is_plain)
+    /// Whether the fast path can speak to all of them.
+    pub fn speaks_http1(&self) -> bool {
+        self.backends.iter().all(Backend::speaks_http1)
     }
 
     /// Lets go of kept connections that nobody will use again.

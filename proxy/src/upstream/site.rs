@@ -12,10 +12,7 @@ use super::{
     kept::Plain,
     room::{self, READ},
 };
-use crate::{
-    framing::answer::{self, Framing},
-    socket,
-};
+use crate::framing::answer::{self, Framing};
 
 /// Room below which there is more made.
 const LEAST: usize = 4 * 1024;
@@ -56,14 +53,14 @@ impl Site {
 
     /// Sends a request, or a part of one.
     pub async fn ask(&mut self, part: &[u8]) -> Result<()> {
-        let Self { plain: Plain { tcp, alarm, .. }, patience, since, .. } = self;
+        let Self { plain: Plain { transport, alarm, .. }, patience, since, .. } = self;
         let late = async {
             *since = None;
             alarm.within(*patience).await;
         };
         tokio::select! {
             biased;
-            sent = socket::write_all(tcp, part) => sent.or_err(ErrorType::WriteError, "asking"),
+            sent = transport.write_all(part) => sent.or_err(ErrorType::WriteError, "asking"),
             () = late => Error::e_explain(ErrorType::WriteTimedout, "asking"),
         }
     }
@@ -156,10 +153,10 @@ impl Site {
 
     /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.
     async fn read(&mut self, most: usize) -> Result<usize> {
-        let Self { plain: Plain { tcp, alarm, .. }, patience, since, buf, heard, acknowledges, .. } = self;
+        let Self { plain: Plain { transport, alarm, .. }, patience, since, buf, heard, acknowledges, .. } = self;
         // Most answers come in one piece, and need none of it.
         if *heard && !std::mem::replace(acknowledges, true) {
-            socket::acknowledge(tcp);
+            transport.acknowledge();
         }
         let since = since.take();
         let reading = async {
@@ -170,7 +167,7 @@ impl Site {
                     buf.reserve(most);
                 }
             };
-            std::future::poll_fn(|cx| socket::poll_read(tcp, cx, buf, make_room)).await
+            std::future::poll_fn(|cx| transport.poll_read(cx, buf, make_room)).await
         };
         let late = async {
             match since {
