@@ -4,6 +4,7 @@
 //! is spelled exactly, else it is 404. A path may have `{places}` (AICP §5.5), each in one segment.
 
 mod handlers;
+mod overrides;
 mod routes;
 mod tree;
 
@@ -17,6 +18,7 @@ use crate::{
     path,
     serve::Serve,
 };
+use handlers::Reach;
 pub use routes::Endpoints;
 
 /// One path of ours, or one and all below it.
@@ -159,9 +161,18 @@ impl Endpoint {
         matches!(&self.what, What::Calls(calls) if calls.iter().any(|call| call.guards))
     }
 
-    /// Whether a handler of the site's is guarded from requests with this method, or from some where it takes none such.
-    fn guards(&self, method: &Method) -> bool {
+    /// Whether a request at another address of a guarded handler is refused. `overridden`: it may have another method for
+    /// the site than its own.
+    fn guards(&self, method: &Method, overridden: bool, reach: Reach) -> bool {
         let What::Calls(calls) = &self.what else { return false };
+        let guarded = |method: &Method| calls.iter().any(|call| call.guards && call.method == *method);
+        if overridden {
+            return self.guards_something();
+        }
+        // A page in another representation is no way to what only other methods do.
+        if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) && reach == Reach::Form {
+            return guarded(&Method::GET) || guarded(&Method::HEAD);
+        }
         let called = calls.iter().find(|call| call.takes(method));
         called.map_or_else(|| self.guards_something(), |call| call.guards)
     }

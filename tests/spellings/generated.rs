@@ -205,6 +205,16 @@ async fn spellings_by_which_a_site_runs_the_same_handler_never_reach_it() {
         "/api/holds.php/x",
         "/api/holds.html.gz",
         "/api/holds.anything",
+        "/api/holds.verylongending",
+        "/api/holds.a-b",
+        "/api/holds.+json",
+        "/api/holds.json;jsessionid=1",
+        "/api;jsessionid=1/holds.a.b.c.d.e",
+        "/app.wsgi/api/holds",
+        "/app.unheard-of/api/holds",
+        "/cgi-bin/app/api/holds",
+        "/(S(lit3py55t21z5v55vlm25s55))/api/holds",
+        "/api/(A(x)S(y))/holds.json",
         "/api/holds/index.html",
         "/api/holds/index.php",
         "/api/h%C3%B6lds",
@@ -213,20 +223,54 @@ async fn spellings_by_which_a_site_runs_the_same_handler_never_reach_it() {
         "/run/hold.html",
         "/run/hold.php/x",
     ] {
-        for method in ["POST", "GET", "DELETE"] {
-            let response = desk.ask(Via::H1, Ask::new(method, target).body("{}")).await;
+        let overridden = Ask::get(target).header("X-HTTP-Method-Override", "POST");
+        for ask in [Ask::post(target, "{}"), Ask::new("DELETE", target).body("{}"), overridden] {
+            let method = ask.method.clone();
+            let response = desk.ask(Via::H1, ask).await;
             assert!([404, 405].contains(&response.status), "{method} {target}: {}", response.status);
             let asked: Vec<String> = origin.asked().iter().map(|r| r.target.clone()).collect();
             assert!(asked.is_empty(), "{method} {target}: the site saw {asked:?}");
         }
     }
     assert_eq!(desk.ask(Via::H1, Ask::post("/api/holds.png", "{}")).await.status, 404);
-    let pass =
-        ["/api/holds.js", "/api/holds.png", "/api/holds/7", "/v2/api/holds", "/index.php", "/index.php?r=/api/holds"];
+    // A program may do the same for GET.
+    for target in ["/index.php/api/holds", "/api/holds.php?item=1", "/run/hold", "/api/holds.json?_method=POST"] {
+        assert_eq!(desk.get(target).await.status, 404, "{target}");
+        assert!(origin.asked().is_empty(), "{target}");
+    }
+    let pass = [
+        "/api/holds.json",
+        "/api/holds.csv",
+        "/api/holds.verylongending",
+        "/api/holds/index.html",
+        "/(S(lit3py55t21z5v55vlm25s55))/api/holds",
+        "/api/holds.js",
+        "/api/holds.png",
+        "/api/holds/7",
+        "/v2/api/holds",
+        "/index.php",
+        "/index.php?r=/api/holds",
+    ];
     for (at, target) in pass.iter().enumerate() {
         let response = desk.ask(Via::H1, Ask::get(target)).await;
         assert_eq!(response.status, 200, "{target}: {}", response.text());
         assert_eq!((origin.asked().len(), origin.last().target.as_str()), (at + 1, *target));
+    }
+}
+
+/// The site's front page has other addresses too, also where nothing else is guarded.
+#[tokio::test]
+async fn spellings_of_a_guarded_root_never_reach_it() {
+    for (endpoint, targets) in [("/", ["/index.php", "/index.html"]), ("/index.php", ["/", "/index.php/x"])] {
+        let origin = Origin::start(|_: &Request| Reply::json("{\"site\":true}")).await;
+        let desk = site(&origin, &action("bookings.hold", &format!("\nendpoint = \"{endpoint}\""))).start().await;
+        for target in targets {
+            assert_eq!(desk.ask(Via::H1, Ask::post(target, "{}")).await.status, 404, "{endpoint} {target}");
+        }
+        assert!(origin.asked().is_empty());
+        assert_eq!(desk.ask(Via::H1, Ask::post("/contact", "{}")).await.status, 200, "{endpoint}");
+        let page = if endpoint == "/" { "/index.html" } else { "/" };
+        assert_eq!(desk.get(page).await.status, 200, "{endpoint}: {page} is a page, and only POST is guarded");
     }
 }
 

@@ -114,7 +114,7 @@ pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Requ
     {
         return Box::pin(desk.spoken(spoken)).await;
     }
-    match snapshot.endpoints.find(&path, request.method) {
+    match snapshot.endpoints.find_with(&path, request.method, Some(request.headers)) {
         Some(endpoint) => {
             let serve = endpoint.server(request.method).flatten();
             let about = serve.as_ref().and_then(|serve| serve.about());

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
-use http::Method;
+use http::{HeaderMap, Method};
 
-use super::{Endpoint, What, handlers::Handlers, place, tree::Node};
+use super::{Endpoint, What, handlers::Handlers, overrides, place, tree::Node};
 use crate::path::{self, Path, folded_segment};
 
 /// Every endpoint, by canonical path.
@@ -60,14 +60,19 @@ impl Endpoints {
     /// The endpoint that a request belongs to. One whose path is spelled in another way is found too: what is not spelled
     /// exactly is nothing here, and it is nothing of the site's.
     pub(crate) fn find(&self, path: &Path<'_>, method: &Method) -> Option<&Endpoint> {
-        let index = self.find_index(path, method).or_else(|| {
+        self.find_with(path, method, None)
+    }
+
+    /// The same for a request with these headers: they may name another method.
+    pub(crate) fn find_with(&self, path: &Path<'_>, method: &Method, headers: Option<&HeaderMap>) -> Option<&Endpoint> {
+        let index = self.find_index(path, method, headers).or_else(|| {
             let behind = Path::of(behind_authority(path.target)?);
-            self.find_index(&behind, method)
+            self.find_index(&behind, method, headers)
         });
         index.and_then(|index| self.all.get(index)).filter(|endpoint| !endpoint.yields || endpoint.takes(method))
     }
 
-    fn find_index(&self, path: &Path<'_>, method: &Method) -> Option<usize> {
+    fn find_index(&self, path: &Path<'_>, method: &Method, headers: Option<&HeaderMap>) -> Option<usize> {
         let canonical = path.canonical.as_ref();
         let under = |prefix: &str| canonical.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'));
         self.exact
@@ -76,7 +81,7 @@ impl Endpoints {
             .or_else(|| self.templates.find(segments(canonical)))
             .or_else(|| self.below.iter().find(|(prefix, _)| under(prefix)).map(|(_, index)| *index))
             .or_else(|| self.find_folded(path))
-            .or_else(|| self.find_handler(path, method))
+            .or_else(|| self.find_handler(path, method, headers))
     }
 
     /// The endpoint that some site could take a path for.
@@ -93,13 +98,14 @@ impl Endpoints {
     }
 
     /// The endpoint whose handler some site may have at a path.
-    fn find_handler(&self, path: &Path<'_>, method: &Method) -> Option<usize> {
-        if self.handlers.is_empty() {
+    fn find_handler(&self, path: &Path<'_>, method: &Method, headers: Option<&HeaderMap>) -> Option<usize> {
+        if self.handlers.is_empty() || path.folded.is_none() && self.handlers.cannot_be_at(&path.canonical) {
             return None;
         }
-        let found = match &path.folded {
-            None if self.handlers.cannot_be_at(&path.canonical) => return None,
-            None => self.handlers.find(segments(&path.canonical), method),
+        let overridden = overrides::may_be_overridden(method, path.target, headers);
+        let reads = matches!(*method, Method::GET | Method::HEAD) && !overridden;
+        let (index, reach) = match &path.folded {
+            None => self.handlers.find(segments(&path.canonical), reads),
             Some(folded) => {
                 let mut kept: Vec<&str> = Vec::new();
                 for segment in folded.segments() {
@@ -108,10 +114,10 @@ impl Endpoints {
                         _ => kept.push(segment),
                     }
                 }
-                self.handlers.find(kept.into_iter(), method)
+                self.handlers.find(kept.into_iter(), reads)
             }
-        };
-        found.filter(|index| self.all.get(*index).is_some_and(|endpoint| endpoint.guards(method)))
+        }?;
+        self.all.get(index)?.guards(method, overridden, reach).then_some(index)
     }
 
     /// In a place of a path may stand what otherwise divides segments, or ends them.
@@ -275,6 +281,7 @@ mod tests {
         for (method, target) in [
             // What is asked for there without a credential may be asked for elsewhere too.
             (Method::GET, "/api/holds.json"),
+            (Method::GET, "/api/holds.php"),
             (Method::POST, "/open.json"),
             (Method::POST, "/index.php/open"),
             (Method::POST, "/index.php"),
@@ -283,6 +290,52 @@ mod tests {
             (Method::POST, "//api"),
         ] {
             assert!(!found(method, target), "{target}");
+        }
+    }
+
+    #[test]
+    fn a_page_beside_a_guarded_handler_is_the_sites_unless_it_may_be_the_handler() {
+        let mut endpoints = Endpoints::default();
+        let call = |path, method| Endpoint::call(path, method, true, crate::problem::reply);
+        endpoints.add(call("/search", Method::POST).guarding());
+        endpoints.add(call("/account", Method::GET).guarding());
+        endpoints.add(call("/open", Method::POST));
+        endpoints.add(call("/open", Method::DELETE).guarding());
+        for (method, target, is_ours) in [
+            (Method::GET, "/search.xml", false),
+            (Method::HEAD, "/search.csv", false),
+            (Method::OPTIONS, "/search.txt", false),
+            (Method::GET, "/search/index.html?method=fast", false),
+            (Method::GET, "/search.xml?_method=POST", true),
+            (Method::POST, "/search.xml", true),
+            (Method::PUT, "/search.xml", true),
+            // A script may take what it needs from the query, whatever the method is.
+            (Method::GET, "/search.php", true),
+            (Method::GET, "/index.php/search", true),
+            (Method::GET, "/account.xml", true),
+            (Method::HEAD, "/account.xml", true),
+            (Method::GET, "/account.css", false),
+            (Method::GET, "/account.css?_method=GET", true),
+            // A form may name the method in its body.
+            (Method::POST, "/open.json", true),
+            (Method::GET, "/open.json", false),
+        ] {
+            assert_eq!(endpoints.find(&Path::of(target), &method).is_some(), is_ours, "{method} {target}");
+        }
+        let headers = HeaderMap::from_iter([("x-http-method-override".parse().unwrap(), "POST".parse().unwrap())]);
+        let found = |target| endpoints.find_with(&Path::of(target), &Method::GET, Some(&headers)).is_some();
+        assert!(found("/search.xml") && !found("/searches.xml"));
+    }
+
+    #[test]
+    fn the_root_is_guarded_like_any_other_handler() {
+        for (declared, target) in
+            [("/", "/index.php"), ("/", "/default.aspx"), ("/index.php", "/"), ("/index.php", "//")]
+        {
+            let mut endpoints = Endpoints::default();
+            endpoints.add(Endpoint::call(declared, Method::POST, true, crate::problem::reply).guarding());
+            assert!(endpoints.find(&Path::of(target), &Method::POST).is_some(), "{declared} {target}");
+            assert!(endpoints.find(&Path::of("/page"), &Method::POST).is_none(), "{declared}");
         }
     }
 

@@ -1,0 +1,62 @@
+//! Whether a request asks for another method than its own.
+//!
+//! Frameworks let clients that can only send GET and POST name another method in a header (`X-HTTP-Method-Override`), in the
+//! query or in a form (`_method`). Some heed it on a GET too (WordPress, Slim).
+
+use http::{HeaderMap, Method};
+
+/// Whether the method may be another one for the site. A form is not read here: a POST may have it in its body.
+pub(super) fn may_be_overridden(method: &Method, target: &str, headers: Option<&HeaderMap>) -> bool {
+    *method == Method::POST || in_query(target) || headers.is_some_and(in_headers)
+}
+
+/// Every name in use has the word in it. A preflight asks whether it may use a method, and uses none.
+fn in_headers(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| name.as_str().contains("method") && name.as_str() != "access-control-request-method")
+}
+
+fn in_query(target: &str) -> bool {
+    let Some((_, query)) = target.split_once('?') else { return false };
+    let pairs = query.split(['&', ';']).flat_map(|pair| url::form_urlencoded::parse(pair.as_bytes()));
+    pairs.into_iter().any(|(name, _)| {
+        let name = name.split(['[', '\0']).next().unwrap_or_default().trim();
+        // PHP reads dots and blanks as underscores.
+        let name = name.to_lowercase().replace(['.', ' ', '-'], "_");
+        name == "_method" || name.ends_with("method_override") || name.ends_with("http_method")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_method_is_asked_for_in_the_query_or_in_a_header() {
+        for (target, is_override) in [
+            ("/a", false),
+            ("/a?method=card", false),
+            ("/a?payment_method=card&x=_method", false),
+            ("/a?_method=POST", true),
+            ("/a?x=1&_METHOD=post", true),
+            ("/a?%5Fmethod=post", true),
+            ("/a?.method=post", true),
+            ("/a?x;_method[]=post", true),
+            ("/a?X-HTTP-Method-Override=POST", true),
+        ] {
+            assert_eq!(may_be_overridden(&Method::GET, target, None), is_override, "{target}");
+        }
+        for (name, is_override) in [
+            ("accept", false),
+            ("access-control-request-method", false),
+            ("x-http-method-override", true),
+            ("x_http_method_override", true),
+            ("x-http-method", true),
+            ("x-method-override", true),
+        ] {
+            let headers = HeaderMap::from_iter([(name.parse().unwrap(), "POST".parse().unwrap())]);
+            assert_eq!(may_be_overridden(&Method::GET, "/a", Some(&headers)), is_override, "{name}");
+        }
+        assert!(may_be_overridden(&Method::POST, "/a", None), "in its body");
+        assert!(!may_be_overridden(&Method::DELETE, "/a", None));
+    }
+}
