@@ -5,8 +5,8 @@ use std::{fmt::Write, hint::black_box, io, path::Path, sync::Arc};
 use arc_swap::ArcSwap;
 use criterion::{Criterion, criterion_group, criterion_main};
 use frontdesk_filters::{
-    site::Learned,
-    site::{self, Outside, Snapshot},
+    Learned, Snapshot,
+    site::{self, Outside},
 };
 
 struct Disk;

@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 pub mod caller;
+#[cfg(test)]
+mod config_corpus;
 mod decide;
 pub mod desk;
 pub mod dialect;
@@ -19,6 +21,7 @@ pub mod redirects;
 mod serve;
 mod signer;
 pub mod site;
+mod snapshot;
 
 /// Reading pages, and what is made of those that were read.
 pub mod content {
@@ -47,3 +50,4 @@ pub use decide::{
     Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, decide_spoken, decide_unread, make,
 };
 pub use serve::{About, Framed, Incoming, Serve, Served, Serving};
+pub use snapshot::{Learned, Snapshot};

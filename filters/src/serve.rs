@@ -9,14 +9,14 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use crate::{
     accept,
     caller::Caller,
-    desk::{Account, Desk},
+    desk::{Account, Compiled, Desk},
     dialect::Explain,
     fault::{Fault, Refusal},
     firewall::{self, Flags},
     limits::Near,
     media::{self, Unfit},
     reply::Reply,
-    site::{Settings, Snapshot},
+    site::Settings,
     text,
 };
 
@@ -138,8 +138,8 @@ pub trait Serve: Send + Sync + Debug {
     }
 
     /// A refusal in words, before anybody served it, where more is known here than what is refused; `None`: it is not.
-    fn refused(&self, snapshot: &Snapshot, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
-        let _ = (snapshot, refusal, accept);
+    fn refused(&self, compiled: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
+        let _ = (compiled, refusal, accept);
         None
     }
 
@@ -220,8 +220,8 @@ impl Serving {
     }
 
     /// The reply where its body could not be had.
-    pub fn refused(&self, snapshot: &Snapshot, refusal: &Refusal, accept: Option<&str>) -> Reply {
-        let insertion = snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
+    pub fn refused(&self, compiled: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Reply {
+        let insertion = compiled.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
         let mut reply = (self.explain)(refusal, accept, insertion);
         reply.headers.extend(self.standing.iter().cloned());
         reply

@@ -22,7 +22,10 @@ use arc_swap::ArcSwap;
 use frontdesk_filters::concierge::Library;
 use frontdesk_filters::desk::unread_library;
 use frontdesk_filters::dialect::Occupied;
-use frontdesk_filters::site::{Learned, Listen, Outline, Settings};
+use frontdesk_filters::{
+    Learned,
+    site::{Listen, Outline, Settings},
+};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 

@@ -11,9 +11,9 @@ use http::{HeaderName, HeaderValue};
 use super::identity::Unproven;
 use crate::{
     caller::{Caller, Proof},
+    desk::Compiled,
     fault::Refusal,
     limits::{Counted, store_away},
-    site::Snapshot,
     state::{Amount, Away, Counters},
 };
 
@@ -39,18 +39,18 @@ const CALL: Counted = Counted::Call { action: false };
 /// Finds out who calls, by the credential that was presented, and counts the call by it: the address, which was charged
 /// before, gets its call back.
 pub(crate) async fn prove(
-    snapshot: &Snapshot,
+    compiled: &Compiled,
     counters: &dyn Counters,
     caller: &Caller,
     presented: Option<&str>,
 ) -> Result<Proven, Box<Disproved>> {
-    let Some(proven) = proven(snapshot, counters, caller, presented).await? else {
+    let Some(proven) = proven(compiled, counters, caller, presented).await? else {
         return Ok(Proven { caller: None, standing: Vec::new() });
     };
-    let held = snapshot.policies.held(CALL, &proven);
+    let held = compiled.policies.held(CALL, &proven);
     match held.take(counters, Amount::ONE).await {
         Ok(taken) if taken.granted.is_some() => {
-            snapshot.policies.held(CALL, caller).give_back(counters).await;
+            compiled.policies.held(CALL, caller).give_back(counters).await;
             Ok(Proven { standing: held.fields(&taken), caller: Some(proven) })
         }
         Ok(taken) => {
@@ -65,40 +65,40 @@ pub(crate) async fn prove(
 /// access is off, an anonymous caller is refused.
 /// Only wrong credentials are counted here.
 pub(crate) async fn proven(
-    snapshot: &Snapshot,
+    compiled: &Compiled,
     counters: &dyn Counters,
     caller: &Caller,
     presented: Option<&str>,
 ) -> Result<Option<Caller>, Box<Disproved>> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let proven = match presented.map(|presented| snapshot.callers.also(caller, presented, now)) {
+    let proven = match presented.map(|presented| compiled.callers.also(caller, presented, now)) {
         None => None,
         Some(Ok(proven)) => {
             if proven.proof == Proof::Key
-                && let Some((held, taken)) = snapshot.policies.guessing(counters, &proven, now).await
+                && let Some((held, taken)) = compiled.policies.guessing(counters, &proven, now).await
             {
                 let (refusal, standing) = (held.exceeded(&taken), held.fields(&taken));
                 return Err(Box::new(Disproved { refusal, standing, wants_keys: false }));
             }
             Some(proven)
         }
-        Some(Err(why)) => return Err(refuse(snapshot, counters, caller, Unproven::Rejected(why), now).await),
+        Some(Err(why)) => return Err(refuse(compiled, counters, caller, Unproven::Rejected(why), now).await),
     };
     let is_somebody = proven.as_ref().unwrap_or(caller).name.is_some();
-    if !is_somebody && !snapshot.settings.policies.anonymous_access {
-        return Err(refuse(snapshot, counters, caller, Unproven::Anonymous, now).await);
+    if !is_somebody && !compiled.settings.policies.anonymous_access {
+        return Err(refuse(compiled, counters, caller, Unproven::Anonymous, now).await);
     }
     Ok(proven.filter(|proven| proven.subject != caller.subject))
 }
 
 async fn refuse(
-    snapshot: &Snapshot,
+    compiled: &Compiled,
     counters: &dyn Counters,
     caller: &Caller,
     unproven: Unproven,
     now: u64,
 ) -> Box<Disproved> {
-    let (refusal, standing) = unproven.counted(&snapshot.policies, counters, caller, now).await;
+    let (refusal, standing) = unproven.counted(&compiled.policies, counters, caller, now).await;
     let standing = standing.map(|(held, taken)| held.fields(&taken)).unwrap_or_default();
     Box::new(Disproved { refusal, standing, wants_keys: unproven.might_be_news() })
 }

@@ -10,12 +10,12 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::{Decision, Desk, Request};
 use crate::{
+    Snapshot,
     caller::Caller,
     desk::Answer,
     firewall::Flags,
     page::markdown::{self, Written},
     reply::Reply,
-    site::Snapshot,
     state::Counters,
 };
 

@@ -32,7 +32,7 @@ pub(crate) async fn count(
     counted: Counted,
     caller: &Caller,
 ) -> Result<Standing, (Box<Refusal>, Standing)> {
-    let held = desk.snapshot.policies.held(counted, caller);
+    let held = desk.compiled.policies.held(counted, caller);
     let taken = match held.take(desk.counters, Amount::ONE).await {
         Ok(taken) => taken,
         Err(Away) if counted == Counted::Content => return Ok(Standing::default()),

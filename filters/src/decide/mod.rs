@@ -24,7 +24,7 @@ pub(crate) use message::{Standing, count};
 pub use spoken::{decide_spoken, decide_unread};
 
 use crate::{
-    accept,
+    Snapshot, accept,
     caller::Caller,
     dialect::{Explain, ahp},
     endpoint::Endpoint,
@@ -35,7 +35,7 @@ use crate::{
     problem,
     reply::Reply,
     serve::{About, Serve, Serving},
-    site::{AcceptAnswer, Snapshot},
+    site::AcceptAnswer,
     state::{Amount, Away, Counters, Taken},
 };
 

@@ -6,6 +6,7 @@ use http::{HeaderMap, Method};
 
 use super::{Decided, Decision, Desk, Request, Says};
 use crate::{
+    Snapshot,
     caller::{Agent, Caller},
     dialect::{
         Explain,
@@ -15,7 +16,6 @@ use crate::{
     frames::Refused,
     limits::{Counted, store_away},
     problem,
-    site::Snapshot,
     state::{Amount, Away, Counters},
 };
 

@@ -1,5 +1,7 @@
 //! What is decided for whom, with counts in memory.
 
+use crate::Learned;
+use crate::Snapshot;
 use std::{path::Path, sync::atomic::Ordering, time::Duration};
 
 use http::{HeaderMap, HeaderName, Method};
@@ -7,7 +9,7 @@ use http::{HeaderMap, HeaderName, Method};
 use super::{Decided, Decision, Request, decide};
 use crate::{
     caller::Proof,
-    site::{Learned, Snapshot, declare_text, testing::Nowhere},
+    site::{declare_text, testing::Nowhere},
     state::{
         Amount,
         testing::{Home, run},
@@ -337,9 +339,9 @@ fn an_endpoint_with_a_placeholder_is_one_for_every_value() {
 #[test]
 fn a_window_that_has_ended_begins_anew() {
     let home = Home::new();
-    let policies = snapshot("[rate_limits]\nanonymous = \"1/second\"\n").policies;
+    let snapshot = snapshot("[rate_limits]\nanonymous = \"1/second\"\n");
     let caller = crate::caller::Caller::at(HERE.parse().unwrap());
-    let (limits, len) = policies.held_for_nothing(&caller).limits();
+    let (limits, len) = snapshot.policies.held_for_nothing(&caller).limits();
     let at = |millis| home.slab.take(&limits[..len], Amount::ONE, Duration::from_millis(millis)).granted;
     assert_eq!((at(0), at(999), at(1000), at(1999)), (Some(1), None, Some(1), None));
 }

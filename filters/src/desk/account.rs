@@ -1,5 +1,6 @@
 //! What is written down of a call (AICP §8.10): one JSON line, with names and numbers and nothing of what was said.
 
+use crate::desk::Compiled;
 use std::time::{Duration, SystemTime};
 
 use ring::digest;
@@ -9,7 +10,7 @@ use super::{Turned, audit::LONGEST, date::rfc3339};
 use crate::{
     firewall::Flags,
     limits::Near,
-    site::{Capability, Snapshot},
+    site::Capability,
     text::{fitted, hex},
 };
 
@@ -74,8 +75,8 @@ impl Account {
     }
 
     /// Of a call that goes on in the background: whoever carries it out writes it down.
-    pub(crate) fn accepted(snapshot: &Snapshot, index: usize) -> Self {
-        let capability = snapshot.settings.capability(index).map(|capability| capability.id.clone());
+    pub(crate) fn accepted(compiled: &Compiled, index: usize) -> Self {
+        let capability = compiled.settings.capability(index).map(|capability| capability.id.clone());
         Self { capability: capability.unwrap_or_default(), decision: "accepted", ..Self::nothing() }
     }
 

@@ -32,9 +32,9 @@ impl Desk<'_> {
         look: impl FnOnce(&Firewall) -> T + Send + 'static,
     ) -> Option<T> {
         if size <= LARGE {
-            return Some(look(&self.snapshot.firewall));
+            return Some(look(&self.compiled.firewall));
         }
-        let (firewall, said) = (self.snapshot.firewall.clone(), Arc::new(Mutex::new(None)));
+        let (firewall, said) = (self.compiled.firewall.clone(), Arc::new(Mutex::new(None)));
         let says = said.clone();
         self.apart.apart(Box::new(move || *says.lock() = Some(look(&firewall)))).await;
         said.lock().take()

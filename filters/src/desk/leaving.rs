@@ -86,8 +86,8 @@ impl Step<'_> {
     }
 
     async fn passed(&self, told: Told) -> Result<(Told, Flags), Stays> {
-        let snapshot = self.desk.snapshot;
-        if snapshot.firewall.is_off() {
+        let compiled = self.desk.compiled;
+        if compiled.firewall.is_off() {
             return Ok((told, Flags::default()));
         }
         let text = told.data.text();
@@ -99,7 +99,7 @@ impl Step<'_> {
             .ok_or(Stays::Unread)?
             .map_err(Stays::Found)?;
         if clean && let Some(sent) = told.data.sent() {
-            snapshot.seen.remember(sent);
+            compiled.seen.remember(sent);
         }
         Ok((told, flags))
     }
@@ -107,7 +107,7 @@ impl Step<'_> {
     /// A refusal without what must not leave: some of it is the site's own words.
     pub(super) fn scrubbed(&mut self, mut refusal: Refusal) -> Refusal {
         if let Some(details) = &mut refusal.details {
-            let pass = |details: &Value| self.desk.snapshot.firewall.pass(details.to_string().into(), Form::Json);
+            let pass = |details: &Value| self.desk.compiled.firewall.pass(details.to_string().into(), Form::Json);
             let mut passed = pass(details);
             if let Some(all) = details.as_object_mut().filter(|_| passed.blocked) {
                 // What is ours to say stays: which step it was, and whether it may be gone on with.
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        desk::{Data, Seen},
+        desk::{Data, seen::Seen},
         firewall::{Mode, Modes},
     };
 

@@ -13,6 +13,7 @@ pub mod audit;
 mod authority;
 mod background;
 mod call;
+mod compiled;
 mod composed;
 mod composition;
 mod data;
@@ -51,6 +52,7 @@ pub use authority::Authority;
 pub use background::{Background, Busy, Errand, Finish, permission_of};
 pub(crate) use call::static_header;
 pub use call::{Answer, Call, Failed, READ, Upstream};
+pub use compiled::Compiled;
 pub use composition::{Called, Prepared};
 pub use data::Data;
 use frontdesk_base::{date, expand, pattern, schema, target};
@@ -65,10 +67,9 @@ pub use leaving::Flagged;
 pub use outside::Outside;
 pub use pages::Talk;
 pub(crate) use pattern::{Pattern, is_root};
-pub(crate) use plan::Plan;
+use plan::Plan;
 pub use records::Holders;
 pub use schema::{Referred, Schema, Violation};
-pub(crate) use seen::Seen;
 pub use shape::{Raw, Told};
 pub use site_facts::{site_facts, unread_library};
 use step::Step;
@@ -85,14 +86,14 @@ use crate::{
     handoff::Source,
     harness::Harness,
     limits::budget::UnderWay,
-    site::{Capability, Snapshot},
+    site::Capability,
     state::{Counters, Records},
 };
 use ticket::Wish;
 
 /// Everything that carrying out a call needs besides the call.
 pub struct Desk<'a> {
-    pub snapshot: &'a Snapshot,
+    pub compiled: &'a Compiled,
     pub records: &'a dyn Records,
     pub holders: &'a dyn Holders,
     pub upstream: &'a dyn Upstream,
@@ -196,7 +197,7 @@ pub struct Carried {
     pub account: Account,
 }
 
-impl Snapshot {
+impl Compiled {
     /// Writes down a call that came no further than to be refused.
     pub fn turned_away(&self, call: &Turned<'_>, reason: &'static str, audit: Option<&dyn Audit>) -> Account {
         let Some((capability, _)) = self.called(call.capability) else { return Account::nothing() };
@@ -223,15 +224,15 @@ impl Desk<'_> {
     ///
     /// What they are told.
     pub fn admit<'c>(&self, called: impl Into<Called<'c>>, authority: &Authority<'_>) -> Result<(), Refusal> {
-        let (capability, _) = self.snapshot.called(called.into()).ok_or(Fault::NotFound)?;
-        authority.credential(capability, &self.snapshot.settings)
+        let (capability, _) = self.compiled.called(called.into()).ok_or(Fault::NotFound)?;
+        authority.credential(capability, &self.compiled.settings)
     }
 
     /// Carries out a call.
     ///
     /// No `async fn`: that would hold a call twice, as it came and as it is carried out.
     pub fn carry_out<'c>(&'c self, ask: Ask<'c>) -> impl Future<Output = Carried> {
-        let called = self.snapshot.called(ask.capability);
+        let called = self.compiled.called(ask.capability);
         let mut step = called.map(|(capability, plan)| Step::new(self, ask, capability, plan));
         async move {
             if let Some(step) = &mut step {

@@ -46,7 +46,7 @@ impl Step<'_> {
             return Ok(None);
         }
         // The site's own name, where it is declared: what a client calls it is the client's to choose.
-        let own = self.desk.snapshot.settings.site.origin.as_deref().and_then(authority_of);
+        let own = self.desk.compiled.settings.site.origin.as_deref().and_then(authority_of);
         let (caller, site) = (self.ask.caller, own.as_deref().unwrap_or(self.ask.host));
         let intent = json!({ "prompt": query, "workspace": site, "language_hint": self.ask.talk.locale });
         let intent = harness.enrich(Kind::IntentDetection, caller, &intent).await.map_err(|Unwanted| blocked())?;

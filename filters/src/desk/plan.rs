@@ -15,7 +15,7 @@ use crate::site::{BuiltIn, Capability, CapabilityKind, Recipe, Settings};
 
 /// How a capability is carried out.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(super) struct Plan {
     pub(super) way: Way,
     pub(super) forbidden: Forbidden,
     pub(super) summary: Summary,
@@ -44,7 +44,7 @@ pub(super) enum Way {
 }
 
 impl Plan {
-    pub(crate) fn new(capability: &Capability, settings: &Settings) -> Self {
+    pub(super) fn new(capability: &Capability, settings: &Settings) -> Self {
         Self::within(capability, settings, 0)
     }
 
@@ -73,7 +73,7 @@ impl Plan {
             forbidden: Forbidden::new(&capability.privacy.forbidden_fields),
             summary,
             consequence: consequence.unwrap_or_else(|| summary::usual_consequence(capability).into()),
-            ttl: Self::ttl(capability, settings),
+            ttl: capability.kept_for(settings),
             is_concierge: capability.is_own_concierge(),
         }
     }
@@ -102,16 +102,6 @@ impl Plan {
             Way::Composition(all) => all.say(&self.summary, input),
             _ => self.summary.say(input),
         }
-    }
-
-    /// What was declared, within what the policies allow and for as long as the answer is said to hold. What is about
-    /// somebody is kept only where the declaration says what for and for how long (AICP §12.7).
-    pub(crate) fn ttl(capability: &Capability, settings: &Settings) -> Duration {
-        if !capability.kind.is_read() || capability.is_confirmed() || capability.is_unkept() {
-            return Duration::ZERO;
-        }
-        let holds = capability.aom.max_age.unwrap_or(Duration::MAX);
-        capability.cache_ttl.min(settings.policies.max_ttl.unwrap_or(Duration::MAX)).min(holds)
     }
 }
 

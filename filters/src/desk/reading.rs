@@ -41,7 +41,7 @@ impl<'a> Step<'a> {
         let alone = talk.before.is_empty() && talk.clarification.is_none() && perceived.is_none();
         let key = (alone && !self.plan.ttl.is_zero()).then(|| {
             let language = talk.locale.unwrap_or_default().split('-').next().unwrap_or_default().to_ascii_lowercase();
-            let parts = [&self.capability.id, query, &language, &self.desk.snapshot.hash];
+            let parts = [&self.capability.id, query, &language, &self.desk.compiled.hash];
             // More tokens than the longest answer has make no other answer.
             let tokens = talk.max_tokens.min(MOST_TOKENS as u64);
             let numbers = [self.desk.library.number(), tokens, u64::from(talk.list)].map(u64::to_be_bytes);
@@ -121,7 +121,7 @@ impl<'a> Step<'a> {
     fn kept_under(&self, anybody: bool) -> String {
         let holder = if anybody { [0; 16] } else { self.ask.caller.holder().bytes() };
         let (host, input) = (self.host_for_the_site(), self.ask.input.to_string());
-        let texts = [self.desk.snapshot.hash.as_str(), &host, &self.capability.id, &input];
+        let texts = [self.desk.compiled.hash.as_str(), &host, &self.capability.id, &input];
         let shared = [u8::from(anybody)];
         let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).chain([&shared[..], &holder]).collect();
         records::fingerprint(&parts)
@@ -129,8 +129,8 @@ impl<'a> Step<'a> {
 
     /// Where the site's answer may be known from before: what is about nobody, if anybody looks it through.
     fn seen(&self) -> Option<&'a Seen> {
-        let snapshot = self.desk.snapshot;
-        (self.capability.is_public() && !snapshot.firewall.is_off()).then_some(&snapshot.seen)
+        let compiled = self.desk.compiled;
+        (self.capability.is_public() && !compiled.firewall.is_off()).then_some(&compiled.seen)
     }
 
     /// Whether the answer is about nobody, and asked for by nobody in particular.

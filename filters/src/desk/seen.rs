@@ -99,15 +99,16 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::desk::Compiled;
     use crate::{
         caller::Caller,
         desk::{
             Called, Outcome,
             testing::{Around, ask, at_desk, declared},
         },
-        site::{Learned, Snapshot},
         state::testing::run,
     };
+    use std::collections::HashMap;
 
     #[test]
     fn only_reads_of_public_capabilities_are_remembered() {
@@ -127,13 +128,13 @@ mod tests {
             capability("act", &format!("type = 'commit_action'\nrequires_user_confirmation = false\n{public}")),
         ];
         let remembered = |text: &str, index: usize| {
-            let snapshot = Snapshot::compile(&declared(text), &Learned::default());
+            let compiled = Compiled::new(&declared(text), &HashMap::new());
             let (around, caller) = (Around::default(), Caller::at([192, 0, 2, 1].into()));
             [1, 2].map(|_| {
                 let ask = || ask(&caller, Called::Declared(index), None);
-                let carried = at_desk(&around, &snapshot, |desk| run(desk.carry_out(ask())));
+                let carried = at_desk(&around, &compiled, |desk| run(desk.carry_out(ask())));
                 assert!(matches!(carried.outcome, Outcome::Done(_)), "{carried:?}");
-                snapshot.seen.texts.len()
+                compiled.seen.texts.len()
             })
         };
         // What came once may never come again.

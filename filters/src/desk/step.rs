@@ -168,7 +168,7 @@ impl<'a> Step<'a> {
     ///
     /// Boxed is what few calls need: what all of them hold is moved, and made room for, in all of them.
     pub(super) async fn steps(&mut self) -> Result<Done, Stop> {
-        let settings = &self.desk.snapshot.settings;
+        let settings = &self.desk.compiled.settings;
         self.ask.authority.credential(self.capability, settings)?;
         self.validate()?;
         self.ask.authority.scoped(self.capability)?;
@@ -259,7 +259,7 @@ impl<'a> Step<'a> {
     /// The client's Host header as far as the site is told of it: what the site answers may have links in it that are made
     /// of it, which no other client should be shown.
     pub(super) fn host_for_the_site(&self) -> String {
-        match self.desk.snapshot.settings.upstream.preserve_host {
+        match self.desk.compiled.settings.upstream.preserve_host {
             true => self.ask.host.to_ascii_lowercase(),
             false => String::new(),
         }

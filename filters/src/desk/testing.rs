@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 use serde_json::{Map, json};
 
 use super::{
-    Answer, Apart, Ask, Authority, Background, Busy, Call, Called, Carried, Desk, Errand, Failed, Finish, Holders, Job,
-    Kept, Outside, Talk, Upstream,
+    Answer, Apart, Ask, Authority, Background, Busy, Call, Called, Carried, Compiled, Desk, Errand, Failed, Finish,
+    Holders, Job, Kept, Outside, Talk, Upstream,
 };
 use crate::{
     caller::Caller,
     chain::Chains,
     concierge::Library,
-    site::{Declaration, Snapshot, declare_text, testing::Nowhere},
+    site::{Declaration, declare_text, testing::Nowhere},
     state::testing::{Home, Shelf},
 };
 
@@ -96,21 +96,21 @@ pub(super) fn declared(text: &str) -> Declaration {
 }
 
 /// Has something done at a desk that has just been opened.
-pub(super) fn at_desk<T>(around: &Around, snapshot: &Snapshot, work: impl FnOnce(&Desk<'_>) -> T) -> T {
-    at_desk_with(around, snapshot, &Shelf::default(), work)
+pub(super) fn at_desk<T>(around: &Around, compiled: &Compiled, work: impl FnOnce(&Desk<'_>) -> T) -> T {
+    at_desk_with(around, compiled, &Shelf::default(), work)
 }
 
 /// The same, with these records.
 pub(super) fn at_desk_with<T>(
     around: &Around,
-    snapshot: &Snapshot,
+    compiled: &Compiled,
     shelf: &Shelf,
     work: impl FnOnce(&Desk<'_>) -> T,
 ) -> T {
     let (kept, counters, library) = (Kept::default(), Home::new(), Library::empty());
     let chains = Chains::default();
     work(&Desk {
-        snapshot,
+        compiled,
         records: shelf,
         holders: around,
         upstream: around,

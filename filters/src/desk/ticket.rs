@@ -7,6 +7,7 @@ mod one;
 mod permitted;
 mod waiting;
 
+use crate::desk::Compiled;
 use std::time::Duration;
 
 pub(crate) use one::About;
@@ -26,7 +27,6 @@ use crate::{
     caller::Caller,
     fault::Refusal,
     harness::{Harness, kinds::Kind},
-    site::Snapshot,
     state::{Change, Committed, Expect, NotKept, Put, Records},
     text::hex,
 };
@@ -45,7 +45,7 @@ pub struct Tickets<'a> {
     pub holders: &'a dyn super::Holders,
     /// How long each is kept.
     pub lasts: Duration,
-    pub snapshot: &'a Snapshot,
+    pub compiled: &'a Compiled,
     /// Who is told how far each has come; `None`: nobody.
     pub harness: Option<&'a Harness>,
 }
@@ -56,8 +56,8 @@ impl<'a> Tickets<'a> {
         Self {
             records: desk.records,
             holders: desk.holders,
-            snapshot: desk.snapshot,
-            lasts: desk.snapshot.settings.sessions.results,
+            compiled: desk.compiled,
+            lasts: desk.compiled.settings.sessions.results,
             harness: desk.harness,
         }
     }
@@ -73,7 +73,7 @@ impl<'a> Tickets<'a> {
 
     /// Opens one for a call; what waits for a person is put on their list.
     pub(super) async fn open(&self, ask: &Ask<'_>, wish: &Wish, state: State) -> Result<String, NotOpened> {
-        let capability = self.snapshot.called(ask.capability).map(|(capability, _)| capability.id.as_str());
+        let capability = self.compiled.called(ask.capability).map(|(capability, _)| capability.id.as_str());
         let about = About { what: capability.unwrap_or_default(), dialect: ask.dialect, input: &ask.input };
         self.put(&about, ask.caller, wish, state).await
     }
@@ -224,7 +224,7 @@ impl<'a> Tickets<'a> {
             flagged.keep(&mut ok);
             json!({ "ok": ok })
         };
-        let firewall = &self.snapshot.firewall;
+        let firewall = &self.compiled.firewall;
         let said = match decision {
             Decision::Answer { .. } if ticket.is_permission() => return Err(Undecided::NoAnswer),
             Decision::Answer { answer, data } => {

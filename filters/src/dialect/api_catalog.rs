@@ -90,7 +90,10 @@ mod tests {
     use http::{HeaderMap, Method};
 
     use super::*;
-    use crate::site::{Learned, Snapshot, declare_text, testing::Nowhere};
+    use crate::{
+        Learned, Snapshot,
+        site::{declare_text, testing::Nowhere},
+    };
 
     fn snapshot(more: &str, occupied: Occupied) -> Snapshot {
         let text = format!(

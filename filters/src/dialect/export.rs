@@ -1,12 +1,11 @@
 //! A dialect's document without a server: byte for byte what would be published.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 
-use super::{DIALECTS, Occupied, agtp, openapi};
-use crate::{
-    content::llms,
-    site::{Declaration, Learned, Snapshot},
-};
+use super::{DIALECTS, Occupied, Publishing, agtp, ahp, openapi};
+use crate::{Learned, Snapshot, content::llms, site::Declaration};
 
 /// What can be exported, by name.
 pub fn exports() -> impl Iterator<Item = &'static str> {
@@ -27,7 +26,9 @@ pub fn export(name: &str, json: bool, declaration: &Declaration) -> Option<Bytes
         return agtp::manifest(declaration);
     }
     let dialect = DIALECTS.iter().find(|dialect| dialect.name == name)?;
-    let published = (dialect.publish)(declaration, &Occupied::default());
+    let occupied = &Occupied::default();
+    let converse = &Arc::new(ahp::Converse::new(declaration, occupied));
+    let published = (dialect.publish)(&Publishing { declaration, occupied, converse });
     if let Some(exported) = published.exported {
         return Some(exported);
     }

@@ -11,7 +11,7 @@ mod json;
 pub(crate) mod mcp;
 pub(crate) mod openapi;
 
-use std::{collections::HashSet, fmt};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -33,13 +33,12 @@ pub use export::{export, export_as, exports, forms};
 
 use crate::{
     content::llms,
-    desk::ticket::Ticket,
     endpoint::Endpoint,
     fault::Refusal,
     media,
     page::Insertion,
     reply::Reply,
-    site::{AgentPath, Declaration, Paths, Snapshot},
+    site::{AgentPath, Declaration, Paths},
 };
 
 /// A protocol that publishes something about the site.
@@ -47,7 +46,7 @@ pub struct Dialect {
     /// The folder's name.
     pub name: &'static str,
     /// Renders what is published; called once for each Snapshot.
-    pub publish: fn(&Declaration, &Occupied) -> Publication,
+    pub publish: fn(&Publishing<'_>) -> Publication,
     /// How it says that something is refused; status and headers follow from the refusal.
     pub explain: Explain,
 }
@@ -57,6 +56,15 @@ pub type Explain = fn(refusal: &Refusal, accept: Option<&str>, insertion: Option
 
 /// The table of dialects, in the order their links are announced.
 pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT, mcp::DIALECT, openapi::DIALECT, agtp::DIALECT];
+
+/// What dialects publish from.
+#[derive(Clone, Copy)]
+pub struct Publishing<'a> {
+    pub declaration: &'a Declaration,
+    pub occupied: &'a Occupied,
+    /// What can be asked in words, prepared once for all of them.
+    pub(crate) converse: &'a Arc<ahp::Converse>,
+}
 
 /// What one dialect publishes.
 pub struct Publication {
@@ -192,12 +200,6 @@ fn is_there(there: &Seen, nowhere: &Seen) -> bool {
 /// Where documents of ours are, or may be.
 pub(crate) fn documents() -> impl Iterator<Item = &'static str> {
     [ahp::MANIFEST, ahp::MOVED, agtp::BOOTSTRAP, api_catalog::PATH, llms::PATH].into_iter().chain(aicp::DOCUMENTS)
-}
-
-/// What is delivered of an answer that came later, and where to; `None` where nobody asked for it.
-pub fn delivery<'t>(snapshot: &Snapshot, ticket: &'t Ticket) -> Option<(&'t str, bytes::Bytes)> {
-    // Whatever dialect a question came in, this one answered it.
-    ahp::delivery(snapshot, ticket)
 }
 
 /// `Cache-Control` of a document at its own address.

@@ -54,7 +54,7 @@ struct Service {
 impl Serve for Service {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
         let (mut state, mut flags) = (None, Flags::default());
-        let firewall = &desk.snapshot.firewall;
+        let firewall = &desk.compiled.firewall;
         let (reply, reason) = match self.look(desk, request, places, &mut state, &mut flags).await {
             Ok(reply) => (reply, None),
             Err(mut refusal) => {
@@ -62,7 +62,7 @@ impl Serve for Service {
                 let details =
                     refusal.details.take().map(|details| leaving::leave(firewall, JSON, details.to_string().into()));
                 refusal.details = details.and_then(|left| serde_json::from_slice(&left.ok()?.body).ok());
-                let insertion = desk.snapshot.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
+                let insertion = desk.compiled.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
                 (problem::reply(&refusal, request.accept().as_deref(), insertion), Some(refusal.reason))
             }
         };

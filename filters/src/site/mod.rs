@@ -1,8 +1,8 @@
-//! What the operator declared, from the text of a file to the Snapshot every request reads.
+//! What the operator declared, from the text of a file to typed settings.
 //!
-//! raw (spanned TOML, `${…}` replaced) → check and rules (every mistake at once) → settings (typed) → compile →
-//! Snapshot. The table of keys (`keys` and its like) is the whole contract with the operator: what is
-//! accepted, what is published and what is secret all follow from it.
+//! raw (spanned TOML, `${…}` replaced) → check and rules (every mistake at once) → settings (typed). The table of keys
+//! (`keys` and its like) is the whole contract with the operator: what is accepted, what is published and what is secret
+//! all follow from it.
 
 mod breaks;
 mod built_in;
@@ -44,7 +44,6 @@ mod settings_firewall;
 mod settings_handoff;
 mod settings_harness;
 mod settings_network;
-mod snapshot;
 mod strictest;
 mod trail;
 mod units;
@@ -75,7 +74,6 @@ pub use publish::without_password;
 pub(crate) use recipe_steps::{DEEPEST, steps};
 pub use rules_policy::version;
 pub use settings::*;
-pub use snapshot::{Learned, Snapshot};
 pub(crate) use strictest::raise;
 
 /// What this crate needs from outside to read a declaration.

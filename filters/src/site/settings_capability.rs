@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 
+use super::Settings;
 use super::{AgtpCapability, Recipe};
 use crate::desk::Schema;
 
@@ -186,6 +187,17 @@ impl Capability {
     /// Whether nobody may keep what its answers say of somebody: it is not said what for, or for how long (AICP §12.7).
     pub fn is_unkept(&self) -> bool {
         self.is_sensitive() && (self.privacy.purpose.is_none() || self.privacy.retention.is_none())
+    }
+
+    /// For how long an answer may be kept: what was declared, within what the policies allow and for as long as the
+    /// answer is said to hold. What is about somebody is kept only where the declaration says what for and for how long
+    /// (AICP §12.7).
+    pub fn kept_for(&self, settings: &Settings) -> Duration {
+        if !self.kind.is_read() || self.is_confirmed() || self.is_unkept() {
+            return Duration::ZERO;
+        }
+        let holds = self.aom.max_age.unwrap_or(Duration::MAX);
+        self.cache_ttl.min(settings.policies.max_ttl.unwrap_or(Duration::MAX)).min(holds)
     }
 }
 

@@ -6,7 +6,6 @@
 use serde_json::{Value, json};
 
 use super::{Capability, CapabilityKind, Node, Settings, keys::RISK, lower_capability::KINDS};
-use crate::desk::Plan;
 
 /// What something is that is said to hold personal data, and no more.
 const PERSONAL: &str = "personal";
@@ -98,7 +97,7 @@ pub(crate) fn raise(own: &mut Capability, steps: &[&Capability], settings: &Sett
         if some && add(&mut own.privacy.recipients, &shared(step)) {
             raised("privacy.third_party_sharing", at);
         }
-        let ttl = Plan::ttl(step, settings);
+        let ttl = step.kept_for(settings);
         if ttl < own.cache_ttl {
             own.cache_ttl = ttl;
             raised("cache_ttl_seconds", at);

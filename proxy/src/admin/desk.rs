@@ -5,7 +5,6 @@ use frontdesk_filters::{
         Outside,
         ticket::{Decision, State, Ticket, Tickets, Undecided},
     },
-    dialect,
     state::NotKept,
 };
 use http::{Method, StatusCode};
@@ -72,14 +71,14 @@ impl Admin {
             records: running.store.records.as_ref(),
             holders: self.processes.as_ref(),
             lasts: snapshot.settings.sessions.results,
-            snapshot,
+            compiled: snapshot,
             harness: running.harness.as_deref(),
         }
     }
 
     /// Brings the answer to whoever asked, if that is what they wanted; they can also come and ask for it.
     fn deliver(&self, running: &Running, ticket: &Ticket) {
-        let Some((url, body)) = dialect::delivery(&running.snapshot, ticket) else { return };
+        let Some((url, body)) = running.snapshot.delivery(ticket) else { return };
         let (outbound, url, id) = (self.outbound.clone(), url.to_owned(), ticket.id.clone());
         tokio::spawn(async move {
             if let Err(why) = outbound.deliver(&url, body).await {

@@ -180,7 +180,7 @@ impl Front {
         background: &'a dyn Background,
     ) -> Desk<'a> {
         Desk {
-            snapshot: &running.snapshot,
+            compiled: &running.snapshot,
             records: running.store.records.as_ref(),
             holders: self.processes.as_ref(),
             upstream: carrier,

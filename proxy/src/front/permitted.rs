@@ -72,7 +72,7 @@ impl Waiting {
                 records: running.store.records.as_ref(),
                 holders: front.processes.as_ref(),
                 lasts: running.snapshot.settings.sessions.results,
-                snapshot: &running.snapshot,
+                compiled: &running.snapshot,
                 harness: running.harness.as_deref(),
             };
             match tickets.permission(ticket).await {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use frontdesk_filters::{concierge::Library, content::llms::Contents, dialect::Occupied, site::Learned};
+use frontdesk_filters::{Learned, concierge::Library, content::llms::Contents, dialect::Occupied};
 
 use super::{Live, Running, apart::take_apart};
 

@@ -3,8 +3,9 @@
 use std::{net::IpAddr, sync::Arc, time::SystemTime};
 
 use frontdesk_filters::{
+    Learned, Snapshot,
     harness::Harness,
-    site::{Declaration, Learned, Mistake, Snapshot},
+    site::{Declaration, Mistake},
 };
 
 use crate::{

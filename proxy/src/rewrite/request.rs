@@ -1,9 +1,8 @@
 //! What goes up to the site when the answer may be a page: codings we can undo, conditions the site understands.
 
 use frontdesk_filters::{
-    accept,
+    Snapshot, accept,
     page::validators::{self, Conditions},
-    site::Snapshot,
     text::joined,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};

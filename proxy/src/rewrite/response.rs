@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use frontdesk_filters::{
+    Snapshot,
     page::{Coding, kind, validators},
-    site::Snapshot,
 };
 use http::{HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use pingora::http::RequestHeader;

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use frontdesk_filters::site;
+use frontdesk_filters::{Learned, Snapshot, site};
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../invariants/dice.rs"]

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use frontdesk_filters::{Request, caller, decide, state};
+use frontdesk_filters::{Learned, Request, Snapshot, caller, decide, state};
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../invariants/dice.rs"]
@@ -12,7 +12,7 @@ mod invariants;
 
 /// The declaration's reader, and an outside with nothing in it.
 mod site {
-    pub use frontdesk_filters::site::{Learned, Snapshot, declare_text};
+    pub use frontdesk_filters::site::declare_text;
 
     pub mod testing {
         use std::{io, path::Path};

@@ -8,8 +8,9 @@ use std::{
 };
 
 use super::{
+    Learned, Snapshot,
     dice::Dice,
-    site::{Declaration, Learned, Outline, Outside, Refused, Snapshot, declare_text, outline},
+    site::{Declaration, Outline, Outside, Refused, declare_text, outline},
 };
 
 /// Whole declarations, of which a fuzzer changes a few lines.

@@ -20,11 +20,11 @@ use ring::{
 };
 
 use super::{
-    Request,
+    Learned, Request, Snapshot,
     caller::Proof,
     decide,
     dice::Dice,
-    site::{Learned, Snapshot, declare_text, testing::Nowhere},
+    site::{declare_text, testing::Nowhere},
     state::{Amount, Away, Counters, Level, Limit, Settlement, TOGETHER, Taken},
 };
 

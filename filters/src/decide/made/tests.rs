@@ -1,5 +1,6 @@
 //! What is made of a scripted site's answers, and what the site was asked for it.
 
+use crate::Learned;
 use std::path::Path;
 
 use http::{HeaderName, HeaderValue, header};
@@ -8,7 +9,7 @@ use parking_lot::Mutex;
 use super::*;
 use crate::{
     decide::decide,
-    site::{Learned, declare_text, testing::Nowhere},
+    site::{declare_text, testing::Nowhere},
     state::testing::{Home, run},
 };
 

@@ -1,5 +1,7 @@
 //! An action is started soon after it was promised, or not at all; what is refused leaves no promise behind.
 
+use crate::desk::Compiled;
+use std::collections::HashMap;
 use std::{sync::atomic::Ordering, time::Duration};
 
 use crate::{
@@ -10,7 +12,6 @@ use crate::{
         records,
         testing::{Around, ask, at_desk_with, declared},
     },
-    site::{Learned, Snapshot},
     state::{
         Record,
         testing::{Shelf, Shelving, run},
@@ -29,8 +30,8 @@ fn pay(desk: &Desk<'_>) -> Carried {
 #[test]
 fn a_call_that_is_held_up_after_it_was_promised_is_taken_back_and_not_made() {
     let (around, shelf) = (Around::default(), Shelf::default());
-    let snapshot = Snapshot::compile(&declared(PAY), &Learned::default());
-    at_desk_with(&around, &snapshot, &shelf, |desk| {
+    let compiled = Compiled::new(&declared(PAY), &HashMap::new());
+    at_desk_with(&around, &compiled, &shelf, |desk| {
         *around.passes.lock() = Duration::from_millis(2001);
         let carried = pay(desk);
         let Outcome::Fault(refusal) = &carried.outcome else { panic!("{carried:?}") };
@@ -48,8 +49,8 @@ fn a_call_that_is_held_up_after_it_was_promised_is_taken_back_and_not_made() {
 #[test]
 fn a_call_is_taken_back_where_the_answer_to_its_promise_is_lost() {
     let (around, shelf) = (Around::default(), Shelf::default());
-    let snapshot = Snapshot::compile(&declared(PAY), &Learned::default());
-    at_desk_with(&around, &snapshot, &shelf, |desk| {
+    let compiled = Compiled::new(&declared(PAY), &HashMap::new());
+    at_desk_with(&around, &compiled, &shelf, |desk| {
         *shelf.state.lock() = Shelving::MuteToCommits;
         let carried = pay(desk);
         let Outcome::Fault(refusal) = &carried.outcome else { panic!("{carried:?}") };
@@ -67,8 +68,8 @@ const BUY: &str = "[[capabilities]]\nid = 'buy'\ntype = 'commit_action'\nauth = 
 #[test]
 fn a_confirmed_purchase_asks_for_its_records_three_times() {
     let (around, shelf) = (Around::default(), Shelf::default());
-    let snapshot = Snapshot::compile(&declared(BUY), &Learned::default());
-    at_desk_with(&around, &snapshot, &shelf, |desk| {
+    let compiled = Compiled::new(&declared(BUY), &HashMap::new());
+    at_desk_with(&around, &compiled, &shelf, |desk| {
         let caller = Caller::at([192, 0, 2, 1].into());
         let buy = |token: Option<&str>| {
             let ask = ask(&caller, Called::Declared(0), token);
@@ -104,7 +105,7 @@ fn what_was_promised_before_an_update_is_not_carried_out_again_after_it() {
     let other = json!({ "state": "begun", "input": "another", "holder": "here", "until": u64::MAX });
     let told = Told::of(http::StatusCode::OK, json!({ "order": "o-1" }).into());
     let ended = json!({ "state": "ended", "input": input, "told": kept(Ok(&told)) });
-    let snapshot = Snapshot::compile(&declared(PAY), &Learned::default());
+    let compiled = Compiled::new(&declared(PAY), &HashMap::new());
     for (value, expected) in [
         (under_way, Some("idempotency_in_flight")),
         (begun, Some("outcome_unknown")),
@@ -113,7 +114,7 @@ fn what_was_promised_before_an_update_is_not_carried_out_again_after_it() {
     ] {
         let (around, shelf) = (Around::default(), Shelf::default());
         shelf.kept.lock().insert(named_with_host(&caller), record(value, 1));
-        at_desk_with(&around, &snapshot, &shelf, |desk| {
+        at_desk_with(&around, &compiled, &shelf, |desk| {
             let carried = pay(desk);
             match (&carried.outcome, expected) {
                 (Outcome::Fault(refusal), Some(reason)) => assert_eq!(refusal.reason, reason, "{carried:?}"),
@@ -133,8 +134,8 @@ fn what_may_be_done_again_goes_on_under_the_name_that_its_key_had_before_an_upda
     let (around, shelf) = (Around::default(), Shelf::default());
     shelf.kept.lock().insert(named_with_host(&caller), Record { value: value.to_string().into(), version: 1 });
     let text = format!("{PAY}upstream = {{ idempotent = true }}\n");
-    let snapshot = Snapshot::compile(&declared(&text), &Learned::default());
-    at_desk_with(&around, &snapshot, &shelf, |desk| {
+    let compiled = Compiled::new(&declared(&text), &HashMap::new());
+    at_desk_with(&around, &compiled, &shelf, |desk| {
         for replayed in [false, true] {
             let carried = pay(desk);
             assert!(matches!(&carried.outcome, Outcome::Done(done) if done.replayed == replayed), "{carried:?}");

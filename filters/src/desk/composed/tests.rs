@@ -1,15 +1,17 @@
 //! What was put together while we run is carried out like what was declared.
 
 use super::*;
+use crate::desk::Compiled;
 use crate::{
     caller::Caller,
     desk::{
         Called, Prepared,
         testing::{Around, ask, at_desk, declared},
     },
-    site::{Capability, Declaration, Learned, Recipe, RecipeStep, Snapshot},
+    site::{Capability, Declaration, Recipe, RecipeStep},
     state::testing::run,
 };
+use std::collections::HashMap;
 
 const HIDDEN: &str = "[[capabilities]]\nid = 'find'\ntype = 'query'\nauth = 'none'\nexposed = false\n\
     endpoint = '/find'\nrisk_level = 'low'\n\
@@ -32,9 +34,9 @@ fn made(declaration: &Declaration) -> Prepared {
 
 /// What became of it at a desk of this declaration, once it was confirmed.
 fn called(around: &Around, declaration: &Declaration, prepared: &Prepared) -> Carried {
-    let snapshot = Snapshot::compile(declaration, &Learned::default());
+    let compiled = Compiled::new(declaration, &HashMap::new());
     let caller = Caller::at([192, 0, 2, 1].into());
-    at_desk(around, &snapshot, |desk| {
+    at_desk(around, &compiled, |desk| {
         let first = run(desk.carry_out(ask(&caller, Called::Composed(prepared), None)));
         let Outcome::NeedsConfirmation(asked) = &first.outcome else { panic!("{first:?}") };
         assert!(asked.summary.contains("Step 1: take; \"id\": from step 0."), "{}", asked.summary);

@@ -120,6 +120,8 @@ fn ids(list: &[u8]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use crate::desk::Compiled;
+    use std::collections::HashMap;
     use std::{
         sync::atomic::{AtomicUsize, Ordering},
         time::Duration,
@@ -132,7 +134,6 @@ mod tests {
     use super::*;
     use crate::{
         desk::testing::{Around, declared},
-        site::{Learned, Snapshot},
         state::{
             Record, Records,
             testing::{Shelf, run},
@@ -161,9 +162,9 @@ mod tests {
 
     fn ask(records: &Counting, id: usize, holder: &str) -> Result<(), NotOpened> {
         let around = Around::default();
-        let snapshot = Snapshot::compile(&declared(""), &Learned::default());
+        let compiled = Compiled::new(&declared(""), &HashMap::new());
         let lasts = Duration::from_secs(60);
-        let tickets = Tickets { records, holders: &around, lasts, snapshot: &snapshot, harness: None };
+        let tickets = Tickets { records, holders: &around, lasts, compiled: &compiled, harness: None };
         let id = format!("{id:032x}");
         let ticket = json!({ "state": "waiting", "until": crate::desk::records::seconds() + 60 }).to_string();
         let put = Put::Value(Bytes::from(ticket), lasts);

@@ -43,7 +43,7 @@ impl Spoken {
         let caller = calling.incoming.caller;
         let named = calling.head.session.or(calling.head.agent).unwrap_or_default();
         let session = format!("{} {named}", caller.address);
-        let budgets = &desk.snapshot.budgets;
+        let budgets = &desk.compiled.budgets;
         let answer = budgets.ceiling(None);
         let wanted = (asked, answer, LEAST.min(answer));
         let refusal = match budgets.reserve((desk.counters, desk.under_way), caller, &session, wanted).await {

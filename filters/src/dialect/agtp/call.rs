@@ -71,7 +71,7 @@ impl Spoken {
         if !endpoint.acts {
             return Ok(());
         }
-        let held = desk.snapshot.policies.held_beside(true, None, calling.incoming.caller);
+        let held = desk.compiled.policies.held_beside(true, None, calling.incoming.caller);
         let refusal = match held.take(desk.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_some() => return Ok(()),
             Ok(taken) => held.exceeded(&taken),
@@ -81,7 +81,7 @@ impl Spoken {
     }
 
     async fn called(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint, given: Given<'_>) -> Said {
-        let Some(capability) = endpoint.capability(&desk.snapshot.settings) else {
+        let Some(capability) = endpoint.capability(&desk.compiled.settings) else {
             return Wrong::new(404, "not-found", "It is not there any more.").said(calling.method, calling.path);
         };
         let covered = covered(capability, calling.head);
@@ -124,7 +124,7 @@ impl Spoken {
             Outcome::Fault(refusal) => {
                 let mut wrong = error::wrong(refusal, upstream, self.scope_violation);
                 if let Some(details) = &mut wrong.details {
-                    self.in_our_words(details, &desk.snapshot.settings);
+                    self.in_our_words(details, &desk.compiled.settings);
                 }
                 wrong.said(calling.method, calling.path)
             }
@@ -258,7 +258,7 @@ impl Spoken {
         let Incoming { caller, request_id, .. } = *calling.incoming;
         let idempotency_key = calling.incoming.idempotency_key().ok().flatten();
         let turned = Turned { capability, caller, idempotency_key, request_id, dialect: super::NAME };
-        desk.snapshot.turned_away(&turned, reason, desk.audit)
+        desk.compiled.turned_away(&turned, reason, desk.audit)
     }
 }
 

@@ -70,7 +70,7 @@ impl From<NotKept> for NotMade {
 impl<'a> Contracts<'a> {
     /// Those of a desk.
     pub(super) fn of(desk: &Desk<'a>) -> Self {
-        Self { records: desk.records, ttl: desk.snapshot.settings.agtp.policies.rcns.contract_ttl }
+        Self { records: desk.records, ttl: desk.compiled.settings.agtp.policies.rcns.contract_ttl }
     }
 
     #[cfg(test)]

@@ -253,7 +253,7 @@ fn tools(spoken: &Spoken) -> Said {
 
 /// What would be synthesised (§5.8.6); told also where nothing would be.
 fn patterns(_: &Spoken, desk: &Desk<'_>) -> Said {
-    let agtp = &desk.snapshot.settings.agtp;
+    let agtp = &desk.compiled.settings.agtp;
     let pattern = |recipe: &crate::site::Recipe| {
         let (method, path) = (recipe.method.as_ref()?, recipe.path.as_ref()?);
         let mut pattern = json!({

@@ -71,7 +71,7 @@ async fn find(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Result<Option<A
 
 /// An endpoint by its capability's id, by its name, or by verb and path. What is redirected is called where it leads.
 fn named(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Option<Arc<Endpoint>> {
-    let settings = &desk.snapshot.settings;
+    let settings = &desk.compiled.settings;
     let is_it = |endpoint: &&Arc<Endpoint>| {
         let Some(capability) = endpoint.capability(settings) else { return false };
         capability.id == action
@@ -97,7 +97,7 @@ pub(super) async fn query(
     given: &Map<String, Value>,
 ) -> Result<Said, Wrong> {
     let intent = human::required(given, "intent")?;
-    let settings = &desk.snapshot.settings;
+    let settings = &desk.compiled.settings;
     let asked = spoken
         .routes
         .all()
@@ -115,7 +115,7 @@ pub(super) async fn inspected(
     calling: &Calling<'_>,
     given: &Map<String, Value>,
 ) -> Result<Said, Wrong> {
-    let settings = &desk.snapshot.settings;
+    let settings = &desk.compiled.settings;
     let may = || inspect::admitted(settings.agtp.inspect, calling.incoming.caller, calling.head.agent);
     let told = match human::required(given, "target")? {
         "audit" => {

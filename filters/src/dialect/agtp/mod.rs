@@ -64,7 +64,7 @@ pub(crate) use spoken::Spoken;
 
 use bytes::Bytes;
 
-use super::{Dialect, Document, Occupied, Publication, Variant};
+use super::{Dialect, Document, Publication, Publishing, Variant};
 use crate::site::Declaration;
 
 /// As the record names it.
@@ -76,7 +76,8 @@ pub const DIALECT: Dialect = Dialect { name: NAME, publish, explain: error::repl
 /// Where somebody who only has HTTP finds out about it (notes §1.1).
 pub(crate) const BOOTSTRAP: &str = "/.well-known/agtp";
 
-fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
+fn publish(publishing: &Publishing<'_>) -> Publication {
+    let Publishing { declaration, occupied, .. } = *publishing;
     let spoken = declaration.settings.agtp.spoken && !occupied.contains(BOOTSTRAP);
     let bootstrap = spoken.then(|| Document {
         path: BOOTSTRAP.to_owned(),

@@ -56,7 +56,7 @@ impl Spoken {
     pub(super) async fn native(&self, desk: &Desk<'_>, calling: &Calling<'_>, path: &Asked<'_>) -> Result<Said, Wrong> {
         if matches!(calling.method, "DISCOVER" | "DESCRIBE")
             && calling.head.agent.is_none()
-            && !desk.snapshot.settings.agtp.policies.anonymous_discovery
+            && !desk.compiled.settings.agtp.policies.anonymous_discovery
         {
             let message = "Whoever discovers here says who they are. Send Agent-ID, your canonical id.";
             return Err(Wrong::required("anonymous-discovery-disabled", message));
@@ -105,7 +105,7 @@ impl Spoken {
             "ESCALATE" => {
                 let given = &parameters.with_envelopes(&["task_id", "context"]);
                 // As long as what is brought to a person is kept.
-                let lasts = desk.snapshot.settings.sessions.results;
+                let lasts = desk.compiled.settings.sessions.results;
                 once(desk, calling, given, Some(lasts), human::escalate(desk, calling, given)).await
             }
             "CONFIRM" => once(desk, calling, given, Some(KEPT), human::confirm(self, desk, calling, given)).await,

@@ -36,7 +36,7 @@ impl Spoken {
     /// Whatever is in its way.
     pub(super) async fn propose(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<Said, Wrong> {
         // Whatever is proposed, and by whomever (§8.7).
-        if !desk.snapshot.settings.agtp.policies.synthesis_enabled {
+        if !desk.compiled.settings.agtp.policies.synthesis_enabled {
             let message = "This server puts no endpoints together. DISCOVER /methods lists those that there are.";
             return Err(rejected("synthesis-disabled", message));
         }
@@ -63,7 +63,7 @@ impl Spoken {
         proposal: &Proposal,
         bound: Bound,
     ) -> Result<Contract, Wrong> {
-        let settings = &desk.snapshot.settings;
+        let settings = &desk.compiled.settings;
         let unclaimed: Vec<String> =
             proposal.scopes.iter().filter(|scope| !calling.head.claims(scope)).cloned().collect();
         if !unclaimed.is_empty() {

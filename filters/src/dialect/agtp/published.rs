@@ -76,7 +76,7 @@ impl Spoken {
     ///
     /// The store cannot be asked.
     pub(super) async fn published(&self, desk: &Desk<'_>) -> Result<Option<Arc<Overlay>>, NotKept> {
-        if !desk.snapshot.settings.agtp.policies.synthesis_enabled {
+        if !desk.compiled.settings.agtp.policies.synthesis_enabled {
             return Ok(None);
         }
         let there = self.published.now.read().clone().filter(|overlay| overlay.until > seconds());
@@ -113,7 +113,7 @@ impl Spoken {
 
     /// The endpoint of a contract as it is today; `None` where what it is made of is gone.
     fn shown(&self, desk: &Desk<'_>, contract: &Contract) -> Option<Endpoint> {
-        let settings = &desk.snapshot.settings;
+        let settings = &desk.compiled.settings;
         let made_of = self.stock.endpoint(&contract.source, settings, &self.catalog)?;
         let template = Template::parse(&contract.path, &self.catalog).ok()?;
         let capability = made_of.capability(settings)?;

@@ -52,7 +52,7 @@ impl Spoken {
         let contract = found.ok_or_else(|| {
             Wrong::new(404, "not-found", "There is no such contract, or not any more. Ask for another.")
         })?;
-        if !desk.snapshot.settings.agtp.policies.synthesis_enabled {
+        if !desk.compiled.settings.agtp.policies.synthesis_enabled {
             let message = "Contracts do not hold here any more. Call what is declared.";
             return Err(self.no_contract(desk, calling, NoContract::Disabled, message).await);
         }
@@ -85,7 +85,7 @@ impl Spoken {
         calling: &Calling<'_>,
         path: &Asked<'_>,
     ) -> Result<Said, Wrong> {
-        let rules = &desk.snapshot.settings.agtp.policies;
+        let rules = &desk.compiled.settings.agtp.policies;
         if rules.synthesis_enabled {
             let published = self.published(desk).await?;
             if let Some((contract, places)) = published.and_then(|all| all.find(calling.method, &path.segments)) {
@@ -130,7 +130,7 @@ impl Spoken {
         wrong: &Wrong,
     ) -> Result<Option<Contract>, Wrong> {
         let keyed = || calling.incoming.idempotency_key().is_ok_and(|key| key.is_some());
-        if wrong.status != 429 || !desk.snapshot.settings.agtp.policies.rcns.optimistic || !keyed() {
+        if wrong.status != 429 || !desk.compiled.settings.agtp.policies.rcns.optimistic || !keyed() {
             return Ok(None);
         }
         let agreed = self.agreed(desk, calling, path, Origin::Gate).await?;
@@ -139,7 +139,7 @@ impl Spoken {
 
     /// The four locks in their order (A14), and how often somebody may try them.
     async fn locks(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
-        let rules = &desk.snapshot.settings.agtp.policies;
+        let rules = &desk.compiled.settings.agtp.policies;
         if !rules.rcns.enabled || !rules.synthesis_enabled {
             let message = "This server negotiates nothing. DISCOVER /methods lists what there is.";
             return Err(self.no_contract(desk, calling, NoContract::Disabled, message).await);
@@ -183,7 +183,7 @@ impl Spoken {
     /// The contract for a pair: the one that this agent got before, or a new one.
     async fn negotiated(&self, desk: &Desk<'_>, calling: &Calling<'_>, path: &Asked<'_>) -> Result<Contract, Wrong> {
         let template = Template::parse(&path.path, &self.catalog).map_err(Wrong::from)?;
-        let found = self.stock.find(&desk.snapshot.settings, &self.routes, calling.method, &template);
+        let found = self.stock.find(&desk.compiled.settings, &self.routes, calling.method, &template);
         let Some(made) = found else {
             let message =
                 "Nothing that this server has does this. DISCOVER /patterns lists what could be put together.";
@@ -268,7 +268,7 @@ impl Spoken {
         contract: &Contract,
         given: Given<'_>,
     ) -> Result<Said, Wrong> {
-        let Some(endpoint) = self.stock.endpoint(&contract.source, &desk.snapshot.settings, &self.catalog) else {
+        let Some(endpoint) = self.stock.endpoint(&contract.source, &desk.compiled.settings, &self.catalog) else {
             let message = "What this contract is made of is not there any more. Ask for another.";
             return Err(self.no_contract(desk, calling, NoContract::Impossible, message).await);
         };

@@ -142,7 +142,7 @@ impl Spoken {
         actor: Option<&str>,
     ) -> Result<Said, Wrong> {
         operator(calling, INSPECT_ALL)?;
-        let agtp = &desk.snapshot.settings.agtp;
+        let agtp = &desk.compiled.settings.agtp;
         let invalidate = match mode {
             None => agtp.policies.rcns.invalidate,
             Some("invalidate") => true,

@@ -179,7 +179,7 @@ impl Made {
         lasts: Option<u64>,
     ) -> Result<Contract, NotKept> {
         let endpoint = self.definition(method, path);
-        let most = desk.snapshot.settings.agtp.policies.rcns.contract_ttl.as_secs().max(1);
+        let most = desk.compiled.settings.agtp.policies.rcns.contract_ttl.as_secs().max(1);
         let issued = seconds();
         Ok(Contract {
             id: records::unguessable()?,
@@ -214,7 +214,7 @@ impl Spoken {
     ///
     /// 262: what is missing.
     pub(super) fn suffices(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint) -> Result<(), Wrong> {
-        let settings = &desk.snapshot.settings;
+        let settings = &desk.compiled.settings;
         let gone = || Wrong::new(404, "not-found", "It is not there any more.");
         let capability = endpoint.capability(settings).ok_or_else(gone)?;
         let covered = covered(capability, calling.head);

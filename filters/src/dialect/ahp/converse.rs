@@ -1,7 +1,7 @@
 //! The one way a question is answered (AHP §6), whether it came to the conversation itself, as a tool's call or as an
 //! operation of an API: session, types, budget, the desk, and the answer in this protocol's words.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
@@ -86,7 +86,7 @@ impl Converse {
 
     /// Answers a question.
     pub(crate) async fn converse(
-        &self,
+        self: &Arc<Self>,
         desk: &Desk<'_>,
         request: &Incoming<'_>,
         question: Question,
@@ -114,7 +114,7 @@ impl Converse {
             let Incoming { caller, request_id, .. } = *request;
             let idempotency_key = key.as_deref();
             let turned = Turned { capability: listed.index.into(), caller, idempotency_key, request_id, dialect };
-            said.account = Some(desk.snapshot.turned_away(&turned, said.reason.unwrap_or("asked_back"), desk.audit));
+            said.account = Some(desk.compiled.turned_away(&turned, said.reason.unwrap_or("asked_back"), desk.audit));
         }
         if let Some(account) = &mut said.account {
             account.near = near;
@@ -166,7 +166,7 @@ impl Asking<'_> {
         // Of an object, four bytes are about a token.
         let asked =
             words + question.input.as_ref().map_or(0, |input| Value::from(input.clone()).to_string().len() as u64 / 4);
-        let budgets = &desk.snapshot.budgets;
+        let budgets = &desk.compiled.budgets;
         let answer = budgets.ceiling(context.max_tokens);
         let (counts, wanted) = ((desk.counters, desk.under_way), (asked, answer, LEAST.min(answer)));
         match budgets.reserve(counts, request.caller, &session.id, wanted).await {
@@ -196,7 +196,7 @@ impl Asking<'_> {
 
     /// Whether the pages answer it.
     pub(super) fn is_built_in(&self) -> bool {
-        self.desk.snapshot.settings.capability(self.listed.index).is_some_and(|c| c.built_in.is_some())
+        self.desk.compiled.settings.capability(self.listed.index).is_some_and(|c| c.built_in.is_some())
     }
 
     /// Whether it is answered later.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use super::{DIALECT, later, question::Question, said::Said};
+use super::{Converse, DIALECT, later, question::Question, said::Said};
 use crate::{
     desk::{
         Desk, not_kept,
@@ -20,13 +20,15 @@ use crate::{
 
 /// `POST` of a question (§6.1).
 #[derive(Debug)]
-pub(crate) struct Asked;
+struct Asked {
+    converse: Arc<Converse>,
+}
 
 #[async_trait]
 impl Serve for Asked {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
         served(match body(request).and_then(|body| Question::read(body, None)) {
-            Ok(question) => desk.snapshot.converse.converse(desk, request, question, DIALECT.name).await,
+            Ok(question) => self.converse.converse(desk, request, question, DIALECT.name).await,
             Err(said) => *said,
         })
     }
@@ -58,7 +60,9 @@ pub(crate) fn served(mut said: Said) -> Served {
 
 /// `GET` of an answer that comes later (§9.1).
 #[derive(Debug)]
-pub(super) struct Status;
+struct Status {
+    converse: Arc<Converse>,
+}
 
 #[async_trait]
 impl Serve for Status {
@@ -66,7 +70,7 @@ impl Serve for Status {
         let id = places.first().map(|(_, id)| id.as_str()).unwrap_or_default();
         match look(desk, request, id).await {
             Ok(ticket) => {
-                let polled = later::polled(&desk.snapshot.converse, &ticket);
+                let polled = later::polled(&self.converse, &ticket);
                 let told: Vec<String> = serde_json::from_value(polled["meta"]["flags"].clone()).unwrap_or_default();
                 let mut served = served(Said::ok(polled));
                 served.reply.headers.extend(firewall::header(&told));
@@ -101,12 +105,12 @@ pub(crate) fn nothing() -> Arc<dyn Serve> {
 }
 
 /// As the table of endpoints takes them.
-pub(super) fn asked() -> Arc<dyn Serve> {
-    Arc::new(Asked)
+pub(super) fn asked(converse: &Arc<Converse>) -> Arc<dyn Serve> {
+    Arc::new(Asked { converse: converse.clone() })
 }
 
-pub(super) fn status() -> Arc<dyn Serve> {
-    Arc::new(Status)
+pub(super) fn status(converse: &Arc<Converse>) -> Arc<dyn Serve> {
+    Arc::new(Status { converse: converse.clone() })
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl Asking<'_> {
 
     /// A text as the schema has it.
     fn typed(&self, name: &str, text: &str) -> Value {
-        let capability = self.desk.snapshot.settings.capability(self.listed.index);
+        let capability = self.desk.compiled.settings.capability(self.listed.index);
         let schema = capability.and_then(|capability| capability.input.as_deref());
         schema.map_or_else(|| text.into(), |schema| schema.read(name, vec![text.to_owned()]))
     }

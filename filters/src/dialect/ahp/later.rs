@@ -1,5 +1,7 @@
 //! Answers that come later (AHP §9): accepted at once, asked for by their id, or delivered where the agent said.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -20,7 +22,6 @@ use crate::{
     },
     fault::{Fault, Refusal},
     limits::budget::Purse,
-    site::Snapshot,
 };
 
 /// Takes a question that is answered later.
@@ -28,7 +29,7 @@ pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Turn,
     let Ok(id) = turn.session.name_for_later() else {
         return (Said::refused(&Fault::Unavailable.into()), Spent::NOTHING, None);
     };
-    let capability = asking.desk.snapshot.settings.capability(asking.listed.index);
+    let capability = asking.desk.compiled.settings.capability(asking.listed.index);
     let by_person = capability.and_then(|c| c.upstream.as_ref()).is_some_and(|call| call.desk);
     let wish = Wish {
         id,
@@ -94,15 +95,16 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
     let is_bounded = question.context.max_tokens.is_some();
     let ending = || {
         let (purse, manner) = (turn.reserved.purse, wish.manner.clone());
-        Box::new(Ending { id: id.clone(), purse, manner, is_bounded, is_permitted: false })
+        let converse = asking.converse.clone();
+        Box::new(Ending { converse, id: id.clone(), purse, manner, is_bounded, is_permitted: false })
     };
-    let account = crate::desk::Account::accepted(desk.snapshot, listed.index);
+    let account = crate::desk::Account::accepted(desk.compiled, listed.index);
     match desk.background.run(errand, ending()).await {
         Ok(None) => Ok((id, account)),
         // It ended before the site was asked: there is nothing to come back for.
         Ok(Some(Carried { outcome: Outcome::Done(done), replayed, account })) => {
             // Told before under the same key: it ends as it did then.
-            let accepted = crate::desk::Account::accepted(desk.snapshot, listed.index);
+            let accepted = crate::desk::Account::accepted(desk.compiled, listed.index);
             let carried = Carried { outcome: Outcome::Done(done), replayed, account: accepted };
             ending().finish(desk, carried).await;
             Ok((id, account))
@@ -149,6 +151,7 @@ fn chosen(manner: &Value) -> (Chosen, u64) {
 
 /// What is done when a call in the background has ended.
 struct Ending {
+    converse: Arc<Converse>,
     id: String,
     purse: Purse,
     manner: Value,
@@ -161,7 +164,7 @@ struct Ending {
 impl Ending {
     /// Pays for an answer that is longer than what was reserved for it, so that it may be told whole; whether it did.
     async fn paid(&self, desk: &Desk<'_>, outcome: &Outcome) -> bool {
-        let converse = &desk.snapshot.converse;
+        let converse = &*self.converse;
         let named = self.manner["name"].as_str().and_then(|name| converse.named(name));
         let (Outcome::Done(done), Some((listed, prepared)), false) = (outcome, named, self.is_bounded) else {
             return false;
@@ -197,7 +200,7 @@ impl Finish for Ending {
             // Whoever asks is told that nobody knows.
             Err(_) => return desk.outside.undelivered(&self.id, "its answer could not be kept"),
         };
-        let (body, spent) = ended(&desk.snapshot.converse, &ticket);
+        let (body, spent) = ended(&self.converse, &ticket);
         if !paid {
             let _ = self.purse.charge(desk.counters, spent.of(0)).await;
         }
@@ -284,11 +287,11 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
 }
 
 /// What is delivered of a ticket that has ended, and where to; `None` where nobody asked for it.
-pub(crate) fn delivery<'t>(snapshot: &Snapshot, ticket: &'t Ticket) -> Option<(&'t str, Bytes)> {
+pub(crate) fn delivery<'t>(converse: &Converse, ticket: &'t Ticket) -> Option<(&'t str, Bytes)> {
     let url = ticket.wish.callback.as_deref()?;
     if ticket.is_being_carried_out() {
         // What becomes of it is delivered, and not that it was allowed.
         return None;
     }
-    Some((url, ended(&snapshot.converse, ticket).0.to_string().into()))
+    Some((url, ended(converse, ticket).0.to_string().into()))
 }

@@ -30,7 +30,7 @@ pub(crate) use said::Said;
 
 use http::Method;
 
-use super::{Announcement, Dialect, Document, Occupied, Publication, Variant};
+use super::{Announcement, Dialect, Document, Occupied, Publication, Publishing, Variant};
 use crate::{endpoint::Endpoint, site::Declaration};
 
 /// Where the manifest is (AHP §3.1).
@@ -49,7 +49,8 @@ pub(crate) const VERSION: &str = "0.1";
 /// The row in the table of dialects.
 pub const DIALECT: Dialect = Dialect { name: "ahp", publish, explain: error::reply };
 
-fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
+fn publish(publishing: &Publishing<'_>) -> Publication {
+    let Publishing { declaration, occupied, .. } = *publishing;
     let path = occupied.or_moved(MANIFEST, MOVED).to_owned();
     let body = manifest::render(declaration, occupied);
     let cache_control = super::cache_control(declaration);
@@ -63,21 +64,22 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
             path: path.clone(),
         }),
         documents: vec![Document { path, variants: vec![variant], negotiate: None, versions: Vec::new() }],
-        endpoints: endpoints(declaration, occupied),
+        endpoints: endpoints(publishing),
         exported: None,
     }
 }
 
 /// What is called: where questions are asked, and where answers are asked for that come later.
-fn endpoints(declaration: &Declaration, occupied: &Occupied) -> Vec<Endpoint> {
+fn endpoints(publishing: &Publishing<'_>) -> Vec<Endpoint> {
+    let Publishing { declaration, occupied, converse } = *publishing;
     let path = converse_path(declaration, occupied);
     // Where an answer that takes its time is asked for (AHP §9), whichever way the question came.
     let status = format!("{}/{{id}}", status_path(declaration, occupied));
     vec![
-        Endpoint::call(path, Method::POST, false, error::told).served(endpoint::asked()),
+        Endpoint::call(path, Method::POST, false, error::told).served(endpoint::asked(converse)),
         // Nothing else is below it.
         Endpoint::call(path, Method::GET, false, error::reply).below().served(endpoint::nothing()),
-        Endpoint::call(&status, Method::GET, false, error::reply).served(endpoint::status()),
+        Endpoint::call(&status, Method::GET, false, error::reply).served(endpoint::status(converse)),
     ]
 }
 
@@ -98,6 +100,8 @@ pub(crate) fn status_path(declaration: &Declaration, occupied: &Occupied) -> Str
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -108,17 +112,18 @@ mod tests {
         let declaration = crate::site::declare_text(path, text, &crate::site::testing::Nowhere).unwrap();
         let mut occupied = Occupied::default();
         for expected in ["/agent/converse/status/", "/.well-known/ahp/status/"] {
-            let converse = Converse::new(&declaration, &occupied);
+            let converse = Arc::new(Converse::new(&declaration, &occupied));
+            let publishing = Publishing { declaration: &declaration, occupied: &occupied, converse: &converse };
             assert_eq!(converse.status, expected);
             let declared = format!("{expected}{{id}}");
             let published = super::super::openapi::DIALECT.publish;
-            let document = published(&declaration, &occupied).exported.unwrap();
+            let document = published(&publishing).exported.unwrap();
             assert!(String::from_utf8_lossy(&document).contains(&format!("{expected}{{session_id}}")));
             let manifest: serde_json::Value =
                 serde_json::from_slice(&manifest::render(&declaration, &occupied)).unwrap();
             let asked = manifest["endpoints"]["converse"].as_str().unwrap().to_owned();
             for path in [declared, asked] {
-                assert!(endpoints(&declaration, &occupied).iter().any(|endpoint| endpoint.declared() == path));
+                assert!(endpoints(&publishing).iter().any(|endpoint| endpoint.declared() == path));
             }
             occupied.insert("/agent/converse".to_owned());
         }

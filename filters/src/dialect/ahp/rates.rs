@@ -20,7 +20,7 @@ impl Asking<'_> {
     /// stand, if they are tighter than the one that was looked at before.
     pub(super) async fn within_rates(&self, question: &Question) -> Result<Fields, Turning> {
         let Self { desk, request, listed, .. } = self;
-        let policies = &desk.snapshot.policies;
+        let policies = &desk.compiled.policies;
         let agent = question.context.requesting_agent.as_deref();
         let held = policies.held_beside(listed.is_action, agent, request.caller);
         if held.is_empty() {

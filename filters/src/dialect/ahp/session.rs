@@ -41,7 +41,7 @@ impl Session {
         if !records::is_id(id) {
             return Err(unknown());
         }
-        let max_turns = u64::from(desk.snapshot.settings.sessions.max_turns);
+        let max_turns = u64::from(desk.compiled.settings.sessions.max_turns);
         for _ in 0..TRIES {
             let record = desk.records.get(&key(id)).await.map_err(|why| Box::new(refused(why)))?;
             let mut state = record.as_ref().and_then(read).ok_or_else(unknown)?;
@@ -104,7 +104,7 @@ impl Session {
 }
 
 async fn put(desk: &Desk<'_>, id: &str, state: &Value, expect: Expect) -> Result<bool, NotKept> {
-    let idle = desk.snapshot.settings.sessions.idle;
+    let idle = desk.compiled.settings.sessions.idle;
     let change = Change { key: key(id), expect, put: Put::Value(state.to_string().into(), idle) };
     Ok(matches!(desk.records.commit(&[change]).await?, Committed::Done(_)))
 }

@@ -1,5 +1,7 @@
 //! One question on its way to the desk, and what the desk said on its way back.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::{
@@ -25,7 +27,7 @@ use crate::{
 
 /// Who asks what of whom.
 pub(super) struct Asking<'a> {
-    pub(super) converse: &'a Converse,
+    pub(super) converse: &'a Arc<Converse>,
     pub(super) listed: &'a Listed,
     pub(super) prepared: &'a Prepared,
     pub(super) desk: &'a Desk<'a>,
@@ -140,7 +142,7 @@ impl Asking<'_> {
     /// Whether a person does not want it. Where nothing is done and nobody confirms, the same word is an answer like any
     /// other; where something may be done it never is: whoever means it as an input sends it as such.
     fn is_cancelled(&self, question: &Question) -> bool {
-        let capability = self.desk.snapshot.settings.capability(self.listed.index);
+        let capability = self.desk.compiled.settings.capability(self.listed.index);
         let may_be = self.listed.is_action || capability.is_some_and(Capability::is_confirmed);
         question.confirmation.as_deref() == Some(CANCEL) || may_be && question.clarification.as_deref() == Some(CANCEL)
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::super::json as write;
 use crate::{
     caller::Caller,
-    desk::{Authority, Done, Pattern, Plan, rfc3339},
+    desk::{Authority, Done, Pattern, rfc3339},
     site::{Capability, Declaration, Settings},
 };
 
@@ -206,7 +206,7 @@ fn policies(capability: &Capability, settings: &Settings) -> Value {
     if is_no_caches(capability) {
         plane.insert("cache".to_owned(), nothing);
     } else {
-        plane.entry("cache").or_insert_with(|| match Plan::ttl(capability, settings).as_secs() {
+        plane.entry("cache").or_insert_with(|| match capability.kept_for(settings).as_secs() {
             0 => nothing,
             seconds => json!({ "allowed": true, "max_ttl_seconds": seconds }),
         });

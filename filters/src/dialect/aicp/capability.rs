@@ -1,5 +1,6 @@
 //! A capability at its own endpoint (§5.5): the request into an ask, the outcome into a response.
 
+use crate::desk::Compiled;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -18,7 +19,7 @@ use crate::{
     problem,
     reply::Reply,
     serve::{About, CONFIRMATION, CONFIRMATION_TOLD, Incoming, REPLAYED, Serve, Served},
-    site::{Capability, Snapshot},
+    site::Capability,
     text::once,
 };
 
@@ -56,8 +57,8 @@ impl Serve for AtEndpoint {
     }
 
     /// Whoever has to prove who they are is told for what.
-    fn refused(&self, snapshot: &Snapshot, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
-        let capability = snapshot.settings.capability(self.index)?;
+    fn refused(&self, compiled: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
+        let capability = compiled.settings.capability(self.index)?;
         if refusal.fault != Fault::Unauthenticated || accept.is_some_and(problem::prefers_html) {
             return None;
         }
@@ -68,7 +69,7 @@ impl Serve for AtEndpoint {
 
 impl AtEndpoint {
     async fn called(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
-        let Some(capability) = desk.snapshot.settings.capabilities.get(self.index) else {
+        let Some(capability) = desk.compiled.settings.capabilities.get(self.index) else {
             return self.told(&Fault::NotFound.into(), request.accept().as_deref(), None).into();
         };
         let authority = Authority::of(request.caller);
@@ -80,7 +81,7 @@ impl AtEndpoint {
                 let Incoming { caller, request_id, .. } = *request;
                 let turned =
                     Turned { capability: self.index.into(), caller, idempotency_key, request_id, dialect: DIALECT };
-                let account = desk.snapshot.turned_away(&turned, refusal.reason, desk.audit);
+                let account = desk.compiled.turned_away(&turned, refusal.reason, desk.audit);
                 let reply = self.told(&refusal, request.accept().as_deref(), Some(capability));
                 return Served { reason: Some(refusal.reason), account: Some(account), ..reply.into() };
             }
@@ -161,7 +162,7 @@ impl AtEndpoint {
                 // That the data are not there any more is said beside them.
                 Form::Bare if !done.told.omitted => done.told.data.text(),
                 _ => {
-                    let settings = &desk.snapshot.settings;
+                    let settings = &desk.compiled.settings;
                     let reads = matches!(*request.method, Method::GET | Method::HEAD);
                     let address = if reads { request.address() } else { request.path() };
                     self.planes.response(done, request.caller, settings, address).into()

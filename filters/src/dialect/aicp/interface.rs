@@ -1,5 +1,6 @@
 //! `GET /agent/interface`: the contract as the one who asks may use it (§6.6, §6.7).
 
+use crate::desk::Compiled;
 use std::{collections::HashSet, sync::Arc};
 
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ use crate::{
     problem,
     reply::Reply,
     serve::{Incoming, Serve, Served},
-    site::{Node, Snapshot},
+    site::Node,
 };
 
 /// The contract before anybody asks.
@@ -45,7 +46,7 @@ impl Serve for Interface {
             Ok(variant) => variant == 0,
             Err(reply) => return reply.into(),
         };
-        let (authority, settings) = (Authority::of(caller), &desk.snapshot.settings);
+        let (authority, settings) = (Authority::of(caller), &desk.compiled.settings);
         let open: HashSet<&str> = settings
             .capabilities
             .iter()
@@ -66,7 +67,7 @@ impl Serve for Interface {
             .into()
     }
 
-    fn refused(&self, _: &Snapshot, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
+    fn refused(&self, _: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
         let is_ours = refusal.fault == Fault::Unauthenticated && !accept.is_some_and(problem::prefers_html);
         is_ours.then(|| self.told(refusal, accept))
     }

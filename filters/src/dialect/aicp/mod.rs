@@ -17,7 +17,7 @@ use http::{HeaderValue, Method, StatusCode};
 pub(crate) use self::error::AOM;
 pub use self::summary::summary;
 use self::{aom::Planes, capability::AtEndpoint, interface::Interface};
-use super::{Announcement, Dialect, Document, Occupied, Publication, Variant, json};
+use super::{Announcement, Dialect, Document, Occupied, Publication, Publishing, Variant, json};
 use crate::{
     accept,
     endpoint::Endpoint,
@@ -48,7 +48,8 @@ pub(crate) const DOCUMENTS: [&str; 4] = [CONTRACT, NEGOTIATED, SIGNATURE, INTERF
 /// The row in the table of dialects.
 pub const DIALECT: Dialect = Dialect { name: "aicp", publish, explain: error::reply };
 
-fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
+fn publish(publishing: &Publishing<'_>) -> Publication {
+    let Publishing { declaration, occupied, .. } = *publishing;
     let path = occupied.or_moved(CONTRACT, MOVED).to_owned();
     let settings = &declaration.settings;
     // A key that cannot be used is a mistake, and was told of.

@@ -3,6 +3,7 @@
 //! A page of somebody's can have its own name lead to this machine (DNS rebinding) and then call it like its own server;
 //! its requests say so in `Host` and `Origin`, which no page can change. Clients that are no browsers send no `Origin`.
 
+use crate::desk::Compiled;
 use http::header;
 use url::Url;
 
@@ -10,7 +11,6 @@ use crate::{
     caller::{authority_of, is_loopback},
     fault::{Fault, Refusal},
     serve::Incoming,
-    site::Snapshot,
 };
 
 /// Whether a request comes from where it may come from.
@@ -18,14 +18,14 @@ use crate::{
 /// # Errors
 ///
 /// What somebody else's page is told, and whoever asked for another site.
-pub(super) fn check(snapshot: &Snapshot, request: &Incoming<'_>) -> Result<(), Refusal> {
-    if !snapshot.callers.answers_to(request.authority) {
+pub(super) fn check(compiled: &Compiled, request: &Incoming<'_>) -> Result<(), Refusal> {
+    if !compiled.callers.answers_to(request.authority) {
         let detail = "This endpoint answers under the site's own name only. Ask for the address that was announced.";
         return Err(Refusal { reason: "host_not_ours", ..Refusal::from(Fault::Forbidden).saying(detail) });
     }
     let mut origins = request.headers.get_all(header::ORIGIN).iter();
     let (Some(origin), more) = (origins.next(), origins.next()) else { return Ok(()) };
-    let ours = snapshot.settings.site.origin.as_deref();
+    let ours = compiled.settings.site.origin.as_deref();
     if more.is_none() && origin.to_str().is_ok_and(|origin| may(origin, ours, request.authority)) {
         return Ok(());
     }

@@ -20,7 +20,7 @@ use http::Method;
 
 use self::{server::Server, tools::Tools};
 use super::{
-    Dialect, Occupied, Publication,
+    Dialect, Occupied, Publication, Publishing,
     ahp::listed::{self, Listed, Mode},
 };
 use crate::{endpoint::Endpoint, site::Declaration};
@@ -33,11 +33,12 @@ pub(crate) const STATELESS: &str = "2026-07-28";
 /// The row in the table of dialects.
 pub const DIALECT: Dialect = Dialect { name: "mcp", publish, explain: envelope::refused };
 
-fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
+fn publish(publishing: &Publishing<'_>) -> Publication {
+    let Publishing { declaration, occupied, .. } = *publishing;
     let tools = Tools::new(&listed::all(declaration), declaration);
     let exported = Bytes::from(tools.whole());
     let endpoints = path(declaration, occupied).map(|path| {
-        let server = Server::new(tools, declaration, occupied);
+        let server = Server::new(tools, publishing);
         Endpoint::call(path, Method::POST, false, envelope::refused)
             .proving_later()
             .counting_messages()

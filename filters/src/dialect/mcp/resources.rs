@@ -16,7 +16,6 @@ use crate::{
     dialect::{ahp, aicp},
     fault::Refusal,
     firewall::{Form, MUST_NOT_LEAVE},
-    site::Snapshot,
 };
 
 /// Resources of one page.
@@ -54,15 +53,15 @@ const DOCUMENTS: [(&str, &str, &str, &str); 3] = [
 
 /// What is published.
 fn documents<'d>(desk: &'d Desk<'_>) -> impl Iterator<Item = Resource<'d>> {
-    let snapshot: &Snapshot = desk.snapshot;
+    let compiled = desk.compiled;
     DOCUMENTS.into_iter().filter_map(|(path, name, description, media_type)| {
         // Where the site has something of its own at the usual path, ours is elsewhere.
         let path = match path {
-            ahp::MANIFEST => snapshot.manifest_path.to_str().unwrap_or(path),
-            aicp::CONTRACT if snapshot.document(path).is_none() => aicp::MOVED,
+            ahp::MANIFEST if compiled.document(path).is_none() => ahp::MOVED,
+            aicp::CONTRACT if compiled.document(path).is_none() => aicp::MOVED,
             _ => path,
         };
-        let text = String::from_utf8_lossy(&snapshot.document(path)?).into_owned().into();
+        let text = String::from_utf8_lossy(&compiled.document(path)?).into_owned().into();
         Some(Resource { path, name, description, media_type, text })
     })
 }
@@ -140,7 +139,7 @@ fn listed(resource: &Resource<'_>, base: &str) -> Value {
 
 /// What a path of the site's follows. Without a declared origin no name that a client sent is taken for it.
 fn base(desk: &Desk<'_>) -> String {
-    match &desk.snapshot.settings.site.origin {
+    match &desk.compiled.settings.site.origin {
         Some(origin) => origin.trim_end_matches('/').to_owned(),
         None => "site://".to_owned(),
     }

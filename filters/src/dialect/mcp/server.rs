@@ -1,13 +1,15 @@
 //! The endpoint: a message in, and what its method answers.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::{
     super::{
-        Occupied,
-        ahp::{self, Said},
+        Publishing,
+        ahp::{self, Converse, Said},
         arguments::Function,
     },
     HANDSHAKES, STATELESS, call,
@@ -25,7 +27,6 @@ use crate::{
     limits::Counted,
     reply::Reply,
     serve::{Incoming, Serve, Served},
-    site::Declaration,
 };
 
 /// As the record names it.
@@ -35,6 +36,7 @@ const DIALECT: &str = super::DIALECT.name;
 #[derive(Debug)]
 pub(super) struct Server {
     tools: Tools,
+    converse: Arc<Converse>,
     /// Who answers (AHP §D.6).
     who: Value,
     instructions: Option<String>,
@@ -43,7 +45,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(tools: Tools, declaration: &Declaration, occupied: &Occupied) -> Self {
+    pub(super) fn new(tools: Tools, publishing: &Publishing<'_>) -> Self {
+        let Publishing { declaration, occupied, converse } = *publishing;
         let settings = &declaration.settings;
         let who = json!({
             "name": settings.site.name.as_deref().unwrap_or("This site"),
@@ -52,7 +55,7 @@ impl Server {
             "manifest": occupied.or_moved(ahp::MANIFEST, ahp::MOVED),
         });
         let ttl_ms = u64::try_from(settings.content.refresh.as_millis()).unwrap_or(u64::MAX);
-        Self { tools, who, instructions: settings.site.description.clone(), ttl_ms }
+        Self { tools, converse: converse.clone(), who, instructions: settings.site.description.clone(), ttl_ms }
     }
 
     /// What is known before anything is asked.
@@ -116,7 +119,7 @@ impl Server {
     async fn call(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, request: &Request, era: Era) -> Served {
         let beside = call::Beside::of(request);
         let presented = beside.as_ref().ok().and_then(|beside| beside.auth);
-        let named = match proven(desk.snapshot, desk.counters, incoming.caller, presented).await {
+        let named = match proven(desk.compiled, desk.counters, incoming.caller, presented).await {
             Ok(named) => named,
             Err(disproved) => {
                 let Disproved { refusal, standing, wants_keys } = *disproved;
@@ -158,7 +161,7 @@ impl Server {
         let function = self.tools.find(name);
         let function =
             function.ok_or_else(|| Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into()))?;
-        let most = &desk.snapshot.settings.sessions.max_body;
+        let most = &desk.compiled.settings.sessions.max_body;
         if !function.is_structured() && incoming.body.len() > *most {
             let what =
                 format!("A question may have {most} bytes here, with all that is sent around it. Say it shorter.");
@@ -172,7 +175,7 @@ impl Server {
                 return Ok(Served { account: Some(account), ..self.served(*said, function, request, era) });
             }
         };
-        let said = desk.snapshot.converse.converse(desk, incoming, question, DIALECT).await;
+        let said = self.converse.converse(desk, incoming, question, DIALECT).await;
         Ok(self.served(said, function, request, era))
     }
 
@@ -240,7 +243,7 @@ impl Serve for Server {
 ///
 /// What is told somebody who may not call from where they are, or sends what is no message.
 fn read(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Result<Option<(Request, Era)>, Box<Served>> {
-    if let Err(refusal) = gate::check(desk.snapshot, incoming) {
+    if let Err(refusal) = gate::check(desk.compiled, incoming) {
         let reply = envelope::refused(&refusal, None, None);
         return Err(Box::new(Served { reason: Some(refusal.reason), ..reply.into() }));
     }
@@ -261,7 +264,7 @@ fn record(desk: &Desk<'_>, incoming: &Incoming<'_>, function: &Function, reason:
         request_id: incoming.request_id,
         dialect: DIALECT,
     };
-    desk.snapshot.turned_away(&turned, reason, desk.audit)
+    desk.compiled.turned_away(&turned, reason, desk.audit)
 }
 
 /// A message beyond a limit.

@@ -10,7 +10,7 @@ use http::Method;
 
 use self::operation::{Nothing, Operation};
 use super::{
-    Dialect, Document, Explain, Occupied, Publication, Variant,
+    Dialect, Document, Explain, Occupied, Publication, Publishing, Variant,
     ahp::{
         self,
         listed::{self, Mode},
@@ -25,7 +25,8 @@ pub(crate) const VERSION: &str = "3.1.0";
 /// The row in the table of dialects. An operation is refused as the handshake has it (AHP §E.2, §10).
 pub const DIALECT: Dialect = Dialect { name: "openapi", publish, explain: ahp::error::reply };
 
-fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
+fn publish(publishing: &Publishing<'_>) -> Publication {
+    let Publishing { declaration, occupied, .. } = *publishing;
     let settings = &declaration.settings;
     let all = listed::all(declaration);
     let operated = occupied.leaves(&settings.paths.capabilities);
@@ -40,7 +41,7 @@ fn publish(declaration: &Declaration, occupied: &Occupied) -> Publication {
         versions: Vec::new(),
     });
     let functions = functions.into_iter().map(|(_, (function, _))| function);
-    let endpoints = if operated { endpoints(functions, declaration) } else { Vec::new() };
+    let endpoints = if operated { endpoints(functions, publishing) } else { Vec::new() };
     Publication {
         announcement: None,
         documents: documents.into_iter().collect(),
@@ -55,9 +56,9 @@ pub(crate) fn path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> Opt
     occupied.leaves(path).then_some(path.path.as_str())
 }
 
-fn endpoints(functions: impl Iterator<Item = Function>, declaration: &Declaration) -> Vec<Endpoint> {
+fn endpoints(functions: impl Iterator<Item = Function>, publishing: &Publishing<'_>) -> Vec<Endpoint> {
     let ours: Explain = ahp::error::told;
-    let declared = &declaration.settings.paths.capabilities;
+    let declared = &publishing.declaration.settings.paths.capabilities;
     let functions: Vec<Function> = functions.collect();
     let names = functions.iter().map(|function| function.name.clone()).collect();
     let none: Arc<dyn Serve> = Arc::new(Nothing { base: operation_path(&declared.path, ""), names });
@@ -67,7 +68,8 @@ fn endpoints(functions: impl Iterator<Item = Function>, declaration: &Declaratio
     let mut endpoints = vec![nothing(), if declared.chosen { below } else { below.yielding() }];
     endpoints.extend(functions.into_iter().map(|function| {
         let path = operation_path(&declared.path, &function.name);
-        Endpoint::call(&path, Method::POST, false, ours).served(Arc::new(Operation { function }))
+        Endpoint::call(&path, Method::POST, false, ours)
+            .served(Arc::new(Operation { function, converse: publishing.converse.clone() }))
     }));
     endpoints
 }

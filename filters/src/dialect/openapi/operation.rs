@@ -1,11 +1,13 @@
 //! An operation that is called: its body is a question about one capability (AHP §E.2), and its answer the handshake's.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use http::StatusCode;
 use serde_json::Value;
 
 use super::super::{
-    ahp::{self, Question, Said},
+    ahp::{self, Converse, Question, Said},
     arguments::Function,
 };
 use crate::{
@@ -21,19 +23,20 @@ const DIALECT: &str = super::DIALECT.name;
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) function: Function,
+    pub(super) converse: Arc<Converse>,
 }
 
 #[async_trait]
 impl Serve for Operation {
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let said = match self.question(request) {
-            Ok(question) => desk.snapshot.converse.converse(desk, request, question, DIALECT).await,
+            Ok(question) => self.converse.converse(desk, request, question, DIALECT).await,
             Err(said) => {
                 let Incoming { caller, request_id, .. } = *request;
                 let capability = self.function.index.into();
                 let turned = Turned { capability, caller, idempotency_key: None, request_id, dialect: DIALECT };
                 let reason = said.reason.unwrap_or("bad_request");
-                Said { account: Some(desk.snapshot.turned_away(&turned, reason, desk.audit)), ..*said }
+                Said { account: Some(desk.compiled.turned_away(&turned, reason, desk.audit)), ..*said }
             }
         };
         ahp::served(said)

@@ -57,7 +57,7 @@ impl Serve for Gateway {
             Ok(presented) => presented,
             Err(refusal) => return refused(&refusal),
         };
-        let Proven { caller, standing } = match prove(desk.snapshot, desk.counters, incoming.caller, presented).await {
+        let Proven { caller, standing } = match prove(desk.compiled, desk.counters, incoming.caller, presented).await {
             Ok(proven) => proven,
             Err(disproved) => {
                 let mut served = Served { wants_keys: disproved.wants_keys, ..refused(&disproved.refusal) };

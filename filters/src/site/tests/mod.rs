@@ -10,7 +10,6 @@ mod policy;
 mod recipes;
 mod rules;
 mod verbs;
-mod whatever;
 
 use std::{
     collections::HashMap,

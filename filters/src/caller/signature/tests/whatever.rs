@@ -1,7 +1,7 @@
 //! What holds of signatures whatever the fields say: the fuzzer's list, on its corpus.
 
 use crate::{
-    Request, caller,
+    Learned, Request, Snapshot, caller,
     corpus::{dice, holds},
     decide, site, state,
 };

@@ -1,6 +1,6 @@
 //! A stall that is asked in verbs, with nothing around it but what is kept in memory: for tests of whole requests.
 
-use std::{net::Ipv4Addr, path::Path};
+use std::{collections::HashMap, net::Ipv4Addr, path::Path};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method};
@@ -11,12 +11,12 @@ use crate::{
     caller::{Caller, Granted, Proof},
     chain::Chains,
     concierge::Library,
-    desk::{Desk, Kept},
-    dialect::agtp::{attribution::testing::CALLER, genesis::testing::GENESIS},
+    desk::{Compiled, Desk, Kept},
+    dialect::agtp::{Spoken, attribution::testing::CALLER, genesis::testing::GENESIS},
     fault::Fault,
     reply::Reply,
     serve::{Framed, Incoming, Serve},
-    site::{Learned, Snapshot, declare_text, testing::Only},
+    site::{declare_text, testing::Only},
     state::{
         Records,
         testing::{Home, Shelf, run},
@@ -75,7 +75,8 @@ agtp = { method = "FETCH", path = "/shelves/{shelf_id}" }
 
 /// The stall, and all that it remembers.
 pub(super) struct Stall {
-    snapshot: Snapshot,
+    compiled: Compiled,
+    spoken: Spoken,
     pub(super) shelf: Shelf,
     counters: Home,
     chains: Chains,
@@ -111,7 +112,8 @@ impl Stall {
         let outside = Only(GENESIS.as_bytes());
         let declaration = declare_text(Path::new("/frontdesk.toml"), &text, &outside).unwrap();
         Self {
-            snapshot: Snapshot::compile(&declaration, &Learned::default()),
+            compiled: Compiled::new(&declaration, &HashMap::new()),
+            spoken: Spoken::new(&declaration).unwrap(),
             shelf: Shelf::default(),
             counters: Home::new(),
             chains: Chains::default(),
@@ -143,13 +145,13 @@ impl Stall {
 
     /// The same, to be waited for.
     pub(super) async fn told(&self, records: &dyn Records, asked: &Asked) -> Told {
-        let spoken = self.snapshot.spoken.as_ref().unwrap();
+        let spoken = &self.spoken;
         self.incoming(records, asked, async |desk, incoming| spoken.serve(desk, incoming, &[]).await.reply).await
     }
 
     /// What is told to a request that is refused before it is served.
     pub(super) fn refused(&self, asked: &Asked) -> Told {
-        let spoken = self.snapshot.spoken.as_ref().unwrap();
+        let spoken = &self.spoken;
         let refusal = Fault::TooLarge.into();
         run(self.incoming(&self.shelf, asked, async |desk, incoming| {
             spoken.finished(desk, incoming, spoken.explain()(&refusal, None, None)).await
@@ -163,7 +165,7 @@ impl Stall {
         work: impl AsyncFnOnce(&Desk<'_>, &Incoming<'_>) -> Reply,
     ) -> Told {
         let desk = Desk {
-            snapshot: &self.snapshot,
+            compiled: &self.compiled,
             records,
             holders: &self.around,
             upstream: &self.around,

@@ -1,11 +1,12 @@
 //! What holds of a declaration whatever is written in it: the fuzzer's list, on its corpus.
 
 use crate::{
+    Learned, Snapshot,
     corpus::{dice, holds},
     site,
 };
 
-#[path = "../../../../tests/fuzz/invariants/config.rs"]
+#[path = "../../tests/fuzz/invariants/config.rs"]
 mod invariants;
 
 #[test]

@@ -1,67 +1,57 @@
-//! compile: a declaration becomes the Snapshot, the immutable thing that every request reads.
+//! The Snapshot: a declaration compiled to the immutable thing that every request reads.
 //!
 //! Whatever a request would have to parse, serialise or allocate again and again is prepared here, once.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, ops::Deref, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
 
-use super::{Capability, Declaration, Settings};
 use crate::{
-    caller::Callers,
     content::{
         crawl::Excluded,
         llms::{self, Contents},
     },
-    desk::{Plan, Seen},
-    dialect::{Announcement, DIALECTS, Explain, Occupied, Variant, agtp::Spoken, ahp, api_catalog},
-    endpoint::{Endpoint, Endpoints},
-    firewall::{self, Firewall},
-    handoff,
+    desk::{Compiled, ticket::Ticket},
+    dialect::{Announcement, DIALECTS, Explain, Occupied, Publishing, agtp::Spoken, ahp, api_catalog},
+    endpoint::Endpoint,
+    firewall, handoff,
     harness::gateway,
-    limits::{Policies, budget::Budgets},
     page::{Insertion, signals::Signals},
     path::Path,
     problem,
+    site::Declaration,
 };
 
-/// One configuration, compiled. A request takes one at its start and keeps it to its last byte. Nothing in it changes what is
-/// answered while it is in use; `seen` alone grows, and only spares work.
+/// One configuration, compiled: what the desk needs of it, and what decides about a request before the desk is asked. A
+/// request takes one at its start and keeps it to its last byte.
 #[derive(Debug)]
 pub struct Snapshot {
-    pub settings: Settings,
-    /// SHA-256 of everything the declaration was made from, in hex.
-    pub hash: String,
+    compiled: Compiled,
     /// The added `Link` header; `None` when `discovery.link_header` is off.
     pub link: Option<HeaderValue>,
-    /// What goes into pages and the hash of it; `None` when `discovery.notice` is off.
-    pub insertion: Option<(Arc<Insertion>, String)>,
     /// What may be done with the site's words; `None` when the operator wrote nothing about it.
     pub signals: Option<Signals>,
     /// What nobody is to read in another form.
     excluded: Excluded,
-    /// What looks through everything that leaves for an agent.
-    pub(crate) firewall: Arc<Firewall>,
-    /// In which of the site's answers it found nothing: learned on the way, and gone with this configuration.
-    pub(crate) seen: Seen,
-    /// Every path that is ours.
-    pub endpoints: Endpoints,
-    /// Who is known here, and how they prove it.
-    pub(crate) callers: Callers,
-    pub(crate) policies: Policies,
-    pub(crate) budgets: Budgets,
     /// The handshake's manifest, for a page whose client prefers it, and where it is.
     pub(crate) manifest: Bytes,
     pub(crate) manifest_path: HeaderValue,
     /// How it is refused.
     pub(crate) manifest_explain: Explain,
-    /// How each capability is carried out, in the order of the settings.
-    plans: Vec<Plan>,
     /// What can be asked in words.
-    pub(crate) converse: ahp::Converse,
+    converse: Arc<ahp::Converse>,
     /// What is called by verbs, whatever the path; `None` where none are spoken.
     pub(crate) spoken: Option<Arc<Spoken>>,
+}
+
+/// A Snapshot is what the desk reads, and more.
+impl Deref for Snapshot {
+    type Target = Compiled;
+
+    fn deref(&self) -> &Compiled {
+        &self.compiled
+    }
 }
 
 /// What was learned about the world outside since the declaration was read.
@@ -79,11 +69,14 @@ impl Snapshot {
     pub fn compile(declaration: &Declaration, learned: &Learned) -> Self {
         let elsewhere = declaration.settings.discovery.ours_wins.then(|| learned.occupied.but_for_documents());
         let occupied = elsewhere.as_ref().unwrap_or(&learned.occupied);
+        let mut compiled = Compiled::new(declaration, &learned.keys);
+        let converse = Arc::new(ahp::Converse::new(declaration, occupied));
+        let publishing = Publishing { declaration, occupied, converse: &converse };
         let mut announcements = Vec::new();
-        let mut endpoints = Endpoints::default();
+        let endpoints = &mut compiled.endpoints;
         let mut manifest = Bytes::new();
         for dialect in DIALECTS {
-            let published = (dialect.publish)(declaration, occupied);
+            let published = (dialect.publish)(&publishing);
             if dialect.name == ahp::DIALECT.name {
                 manifest = published.documents.first().map(|d| d.variants[0].body()).unwrap_or_default();
             }
@@ -101,9 +94,8 @@ impl Snapshot {
             manifest: Some(path("ahp-manifest")),
             converse: answered.then(|| ahp::converse_path(declaration, occupied)),
         };
-        let firewall = declaration.settings.firewall.compiled();
         let contents = learned.contents.as_deref();
-        if let Some(ours) = llms::document(&declaration.settings, occupied, contents, ways, &firewall) {
+        if let Some(ours) = llms::document(&declaration.settings, occupied, contents, ways, &compiled.firewall) {
             endpoints.add(Endpoint::document(ours, problem::reply));
         }
         if let Some(list) = api_catalog::document(declaration, occupied, &announcements) {
@@ -111,7 +103,7 @@ impl Snapshot {
         }
         let handoff = declaration.settings.handoff.iter();
         handoff.flat_map(handoff::endpoints).for_each(|endpoint| endpoints.add(endpoint));
-        let insertion = discovery.notice.then(|| {
+        compiled.insertion = discovery.notice.then(|| {
             let insertion = Insertion::standard(
                 path("ahp-manifest"),
                 path("agent-interface"),
@@ -126,27 +118,14 @@ impl Snapshot {
             HeaderValue::from_str(path("ahp-manifest")).unwrap_or_else(|_| HeaderValue::from_static(ahp::MANIFEST));
         Self {
             link,
-            insertion,
             signals: declaration.settings.signals.published(),
             excluded: Excluded::new(&declaration.settings.content.exclude),
-            firewall: Arc::new(firewall),
-            seen: Seen::default(),
-            endpoints,
-            callers: Callers::new(&declaration.settings, &learned.keys),
-            policies: Policies::new(&declaration.settings),
             manifest,
             manifest_explain: ahp::DIALECT.explain,
             manifest_path,
-            plans: {
-                let settings = &declaration.settings;
-                let all = settings.capabilities.iter().chain(settings.built_in.iter());
-                all.map(|capability| Plan::new(capability, settings)).collect()
-            },
-            budgets: Budgets::new(&declaration.settings.token_budget, &declaration.settings.sessions),
-            converse: ahp::Converse::new(declaration, occupied),
+            converse,
             spoken: Spoken::new(declaration).map(Arc::new),
-            hash: declaration.hash.clone(),
-            settings: declaration.settings.clone(),
+            compiled,
         }
     }
 }
@@ -183,17 +162,6 @@ impl Snapshot {
         self.hides(target) || self.endpoints.find(&Path::of(target), &Method::GET).is_some()
     }
 
-    /// The document that is published at a path, in its first variant.
-    pub(crate) fn document(&self, path: &str) -> Option<Bytes> {
-        let endpoint = self.endpoints.find(&Path::of(path), &http::Method::GET)?;
-        endpoint.published()?.variants.first().map(Variant::body)
-    }
-
-    /// A capability, and how it is carried out.
-    pub(crate) fn capability(&self, index: usize) -> Option<(&Capability, &Plan)> {
-        self.settings.capability(index).zip(self.plans.get(index))
-    }
-
     /// Whether somebody may ask something whose answer is counted in tokens.
     pub fn counts_tokens(&self) -> bool {
         self.settings.offered().next().is_some()
@@ -202,6 +170,12 @@ impl Snapshot {
     /// What is wrong with keys that were fetched or declared, a sentence each.
     pub fn problems(&self) -> &[String] {
         &self.callers.problems
+    }
+
+    /// What is delivered of an answer that came later, and where to; `None` where nobody asked for it.
+    pub fn delivery<'t>(&self, ticket: &'t Ticket) -> Option<(&'t str, Bytes)> {
+        // Whatever dialect a question came in, this one answered it.
+        ahp::delivery(&self.converse, ticket)
     }
 
     /// The media type that a client asks a page for to get the handshake's manifest instead.
