@@ -1,6 +1,6 @@
 //! The promises of Frontdesk, each tested from outside: the real binary between a scripted origin and real clients.
 //!
-//! One binary, a file per promise. Run with `cargo nextest run -p frontdesk --test integration`, or `cargo test`.
+//! One binary, a file per promise. Run with `cargo nextest run -p frontdesk -p frontdesk-tests`, or `cargo test`.
 //! `FRONTDESK_BIN` points the tests at another build.
 
 mod support;

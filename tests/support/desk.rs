@@ -33,11 +33,7 @@ const LOUD: Duration = Duration::from_secs(3);
 
 type Captured = Arc<Mutex<Vec<u8>>>;
 
-/// `FRONTDESK_BIN`, or what cargo built.
-pub fn binary() -> PathBuf {
-    let built = option_env!("CARGO_BIN_EXE_frontdesk").map(PathBuf::from);
-    std::env::var_os("FRONTDESK_BIN").map(PathBuf::from).or(built).expect("FRONTDESK_BIN names the binary under test")
-}
+pub use frontdesk_tests::binary;
 
 impl Desk {
     pub async fn with_setup(setup: Setup) -> Desk {
