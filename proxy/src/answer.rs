@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use frontdesk_filters::Reply;
-use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
+use frontdesk_http1::{
+    field::cased,
+    framing::{announced, is_bodiless},
+};
+use http::{HeaderValue, Method, Response, header, response};
 use pingora::{http::ResponseHeader, proxy::Session};
 
-use crate::{accept, framing::announced, live::Running};
+use crate::{accept, live::Running};
 
 /// A request body up to this size is read to its end before answering, so that the connection can be used again.
 const DRAINED: u64 = 64 * 1024;
@@ -74,56 +78,6 @@ async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> 
         downstream.write_response_body(if end { Bytes::new() } else { body }, true).await?;
     }
     Ok(())
-}
-
-/// A name as people are used to read it over HTTP/1, where the library would write most in small letters.
-pub fn cased(name: &HeaderName) -> Option<&'static str> {
-    Some(match name.as_str() {
-        "accept" => "Accept",
-        "accept-encoding" => "Accept-Encoding",
-        "accept-signature" => "Accept-Signature",
-        "allow" => "Allow",
-        "cache-control" => "Cache-Control",
-        "content-encoding" => "Content-Encoding",
-        "content-length" => "Content-Length",
-        "content-signal" => "Content-Signal",
-        "content-type" => "Content-Type",
-        "content-usage" => "Content-Usage",
-        "etag" => "ETag",
-        "forwarded" => "Forwarded",
-        "host" => "Host",
-        "idempotency-replayed" => "Idempotency-Replayed",
-        "link" => "Link",
-        "location" => "Location",
-        "ratelimit" => "RateLimit",
-        "ratelimit-policy" => "RateLimit-Policy",
-        "retry-after" => "Retry-After",
-        "set-cookie" => "Set-Cookie",
-        "user-agent" => "User-Agent",
-        "vary" => "Vary",
-        "via" => "Via",
-        "www-authenticate" => "WWW-Authenticate",
-        "x-forwarded-for" => "X-Forwarded-For",
-        "x-forwarded-host" => "X-Forwarded-Host",
-        "x-forwarded-proto" => "X-Forwarded-Proto",
-        "x-frontdesk-agent" => "X-Frontdesk-Agent",
-        "x-frontdesk-caller" => "X-Frontdesk-Caller",
-        "x-frontdesk-flags" => "X-Frontdesk-Flags",
-        "x-frontdesk-verified" => "X-Frontdesk-Verified",
-        "x-markdown-tokens" => "X-Markdown-Tokens",
-        "x-ratelimit-limit" => "X-RateLimit-Limit",
-        "x-ratelimit-remaining" => "X-RateLimit-Remaining",
-        "x-ratelimit-reset" => "X-RateLimit-Reset",
-        "x-ratelimit-window" => "X-RateLimit-Window",
-        "x-real-ip" => "X-Real-IP",
-        "x-request-id" => "X-Request-Id",
-        _ => return None,
-    })
-}
-
-/// Whether an answer of that status has no body, whoever asks (RFC 9110 §6.4.1).
-pub fn is_bodiless(status: StatusCode) -> bool {
-    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 /// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.

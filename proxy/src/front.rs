@@ -30,6 +30,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use frontdesk_filters::{Decision, Refusal, chain::Chains, desk::Kept};
+use frontdesk_http1::Body;
 use http::{Method, StatusCode, Version, header};
 use pingora::{
     Error, ErrorType, Result,
@@ -47,7 +48,6 @@ use crate::{
     access::AccessLog,
     admin::metrics::Metrics,
     answer,
-    framing::answer::Body,
     live::Live,
     outbound::Outbound,
     process::Processes,

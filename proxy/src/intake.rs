@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use frontdesk_filters::{Fault, Refusal};
+use frontdesk_http1::framing::{announced, is_held_back};
 use http::Version;
 use pingora::{Error, ErrorType, proxy::Session};
 use tokio::time::timeout;
 
-use crate::{
-    accept,
-    framing::{announced, is_held_back},
-};
+use crate::accept;
 
 /// How long a whole body may take, however small its pieces.
 pub const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,28 +1,12 @@
 //! Names of the header lines that we write ourselves.
 
+use frontdesk_http1::field::{FixedName, cased};
 use http::HeaderName;
-
-use crate::answer::cased;
-
-/// A name that is always the same.
-#[derive(Debug)]
-pub struct Fixed {
-    /// To be compared.
-    pub name: HeaderName,
-    /// As people are used to read it.
-    pub cased: &'static str,
-}
-
-impl Fixed {
-    pub const fn new(name: HeaderName, cased: &'static str) -> Self {
-        Self { name, cased }
-    }
-}
 
 /// What a line is called. Of most it is known beforehand, and nothing is made or looked up.
 #[derive(Debug, Clone)]
 pub enum Label {
-    Fixed(&'static Fixed),
+    Fixed(&'static FixedName),
     /// As somebody else has it.
     Other(HeaderName),
 }

@@ -10,13 +10,14 @@ use std::{
     task::Context,
 };
 
+use frontdesk_http1::framing::digits;
 use futures_util::task::AtomicWaker;
 use http::HeaderValue;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use super::portion::RequestBody;
-use crate::{admin::metrics::Metrics, framing::digits};
+use crate::admin::metrics::Metrics;
 
 /// Every date in HTTP has this many bytes (RFC 9110 §5.6.7).
 const DATE_LENGTH: usize = 29;

@@ -4,10 +4,9 @@
 //! So it gets a head up to its end, then that request's body, of chunks only as far as they are in order. The rest waits
 //! in the connection until the next request begins.
 
+use frontdesk_http1::{chunk_scan::ChunkScan, framing::announced};
 use http::header;
 use pingora::http::RequestHeader;
-
-use crate::framing::{announced, chunks::ChunkScan};
 
 /// How a request's body ends, by its head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

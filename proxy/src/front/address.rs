@@ -7,16 +7,14 @@ use frontdesk_filters::{
     redirects::{Addresses, NAMING},
     site::Settings,
 };
+use frontdesk_http1::forwarding::X_FORWARDED_PROTO;
 use http::{HeaderMap, HeaderName, HeaderValue, header, uri::Authority};
 use pingora::{
     Result,
     http::{RequestHeader, ResponseHeader},
 };
 
-use super::{
-    head::{authority, said_to_be_tls},
-    whence::X_FORWARDED_PROTO,
-};
+use super::head::{authority, said_to_be_tls};
 use crate::{accept::ConnInfo, live::Running};
 
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");

@@ -8,6 +8,7 @@ use frontdesk_filters::{
     desk::{Account, Turned, audit::Audit},
     fresh_id,
 };
+use frontdesk_http1::field::FixedName;
 use http::{HeaderMap, HeaderName};
 
 use super::{
@@ -17,13 +18,12 @@ use super::{
     whence::{Whence, value},
 };
 use crate::{
-    label::Fixed,
     live::Running,
     outbound::{Carrier, Visited, Visits},
     traces::{Place, Span},
 };
 
-pub(crate) static REQUEST_ID: Fixed = Fixed::new(HeaderName::from_static("x-request-id"), "X-Request-Id");
+pub(crate) static REQUEST_ID: FixedName = FixedName::new(HeaderName::from_static("x-request-id"), "X-Request-Id");
 /// The longest name of a request that is taken from a client, in bytes.
 const LONGEST_ID: usize = 128;
 

@@ -14,6 +14,7 @@ use std::{
 };
 
 use frontdesk_filters::Fault;
+use frontdesk_http1::{Body, framing::shows_body_was_read};
 use http::Version;
 use nix::sys::socket::{Shutdown, shutdown};
 use pingora::{
@@ -28,7 +29,6 @@ use super::{
     failure::Failure,
     upload::UploadWatch,
 };
-use crate::framing::{answer::Body, shows_body_was_read};
 
 /// How long a client over HTTP/2 may stay silent before its stream is reset: the library reads such bodies without a
 /// deadline.

@@ -1,6 +1,7 @@
 //! Whose fault a failed request is, and what the client is told.
 
 use frontdesk_filters::Fault;
+use frontdesk_http1::framing::is_held_back;
 use pingora::{
     Error, ErrorSource,
     ErrorType::{
@@ -11,7 +12,6 @@ use pingora::{
 };
 
 use super::ctx::Ctx;
-use crate::framing::is_held_back;
 
 /// Why a request could not be carried out.
 #[derive(Debug, Clone, Copy)]

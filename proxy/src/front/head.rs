@@ -2,19 +2,22 @@
 
 use std::borrow::Cow;
 
-use frontdesk_filters::{
-    Fault, accept,
-    caller::{Caller, forwarded},
+use frontdesk_filters::{Fault, accept, caller::forwarded};
+use frontdesk_http1::{
+    field::is_authority,
+    forwarding::X_FORWARDED_PROTO,
+    framing::{COUNTABLE, FOLDED_NAMES, has_content_length},
+    hop::wrong_connection_option,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
+use http::{HeaderName, HeaderValue, Method, Version, header};
 use ipnet::IpNet;
 use pingora::{Result, http::RequestHeader, proxy::Session};
 
 use super::{
     ctx::Ctx,
-    whence::{Whence, X_FORWARDED_PROTO},
+    whence::{Upward, Whence},
 };
-use crate::{accept::ConnInfo, framing::has_content_length, live::Running};
+use crate::{accept::ConnInfo, live::Running};
 
 /// The path as it was sent, query included.
 pub fn target(request: &RequestHeader) -> Cow<'_, str> {
@@ -96,14 +99,12 @@ pub fn check(
         let detail = "The only transfer coding that is understood here is chunked, once.";
         return Err((Fault::BadRequest, detail.into()));
     }
-    if FRAMING_FOLDED.iter().any(|name| request.headers.contains_key(name)) {
+    if FOLDED_NAMES.iter().any(|name| request.headers.contains_key(name)) {
         // Nothing to us, but a CGI-like site reads the same name in it, and then there are two framings.
         let detail = "The request has a framing header with an underscore in its name.";
         return Err((Fault::BadRequest, detail.into()));
     }
-    let options = request.headers.get_all(header::CONNECTION).iter().flat_map(|v| v.as_bytes().split(|b| *b == b','));
-    if let Some(option) = options.map(<[u8]>::trim_ascii).find(|option| !option.is_empty() && !may_be_nominated(option))
-    {
+    if let Some(option) = wrong_connection_option(&request.headers) {
         let option = String::from_utf8_lossy(&option[..option.len().min(REPEATED)]);
         let detail =
             format!("Connection says {option:?}, which is no connection option (RFC 9110 §7.6.1); leave it out.");
@@ -118,49 +119,28 @@ pub fn check(
     }
 }
 
-/// Digits of a length that fits into 63 bits whatever they are.
-pub const COUNTABLE: usize = 18;
-
-/// What frames a request, as a site spells it that makes no difference between `-` and `_`.
-pub const FRAMING_FOLDED: [HeaderName; 2] =
-    [HeaderName::from_static("content_length"), HeaderName::from_static("transfer_encoding")];
-
-/// A host with or without a port, and nothing else that an authority could hold.
-pub fn is_authority(host: &HeaderValue) -> bool {
-    // Nearly all of them; the rest is for a parser.
-    let named =
-        |name: &[u8]| !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
-    let (name, port) = match host.as_bytes().iter().rposition(|b| *b == b':') {
-        Some(at) => (&host.as_bytes()[..at], &host.as_bytes()[at + 1..]),
-        None => (host.as_bytes(), &b"0"[..]),
-    };
-    if named(name) && (1..=5).contains(&port.len()) && port.iter().all(u8::is_ascii_digit) {
-        return true;
-    }
-    host.to_str().ok().and_then(|h| h.parse::<http::uri::Authority>().ok()).is_some_and(|a| {
-        let port = a.as_str().strip_prefix(a.host()).unwrap_or("@");
-        let numeric = port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
-        !a.as_str().contains('@') && (port.is_empty() || numeric)
-    })
-}
-
-/// Removes what nobody but a trusted proxy may say, and says it ourselves, with who was verified.
+/// Makes of a request what goes up to the site: in place of what nobody but a trusted proxy may say we say it ourselves,
+/// with who was verified and where it belongs in its trace.
 pub fn forward(incoming: &RequestHeader, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
-    if let Some(whence) = whence(incoming, ctx) {
-        whence.forward(request, running)?;
-        as_http1(request)?;
-        in_origin_form(request)?;
-        // An HTTP/1.0 client may not have named a host; what goes up speaks HTTP/1.1, which must.
-        if (!running.snapshot.settings.upstream.preserve_host || whence.host.is_none())
-            && let Some(backend) = ctx.upstream.and_then(|i| running.pool.backends().get(i))
-        {
-            rehost(request, &backend.authority)?;
-        }
+    let backend = ctx.upstream.and_then(|index| running.pool.backends().get(index));
+    let upward = Upward::of(incoming, &request.headers, ctx, running, backend)?;
+    let replaced: Vec<HeaderName> =
+        request.headers.keys().filter(|name| upward.replaces(name.as_ref())).cloned().collect();
+    for name in &replaced {
+        request.remove_header(name);
     }
-    for (name, value) in ctx.caller.iter().flat_map(Caller::told) {
-        request.insert_header(name, value)?;
+    for (name, value) in upward.fixed_lines() {
+        request.append_header(name.cased, value.clone())?;
     }
-    ctx.trace.as_ref().map_or(Ok(()), |trace| trace.onward().tell_request(request))
+    as_http1(request)?;
+    in_origin_form(request)?;
+    if let Some(host) = &upward.host {
+        rehost(request, host)?;
+    }
+    for (name, value) in upward.named_lines() {
+        request.append_header(name, value)?;
+    }
+    Ok(())
 }
 
 /// Where a request came from; `None` where nothing is known of its connection.
@@ -224,16 +204,3 @@ fn rehost(request: &mut RequestHeader, authority: &HeaderValue) -> Result<()> {
 
 /// Bytes of a header that are repeated to whoever sent it.
 const REPEATED: usize = 64;
-
-/// Whether `Connection` may say so: a name, and none of those that say who asks what of whom. The library refuses the
-/// same without a word about it, and only where a request passes.
-fn may_be_nominated(option: &[u8]) -> bool {
-    const ENDS: [&str; 4] = ["host", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"];
-    HeaderName::from_bytes(option).is_ok_and(|name| !ENDS.contains(&name.as_str()))
-}
-
-/// What `Connection` says belongs to one hop only.
-pub fn nominated(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> {
-    let lists = headers.get_all(header::CONNECTION).iter().filter_map(|v| v.to_str().ok());
-    lists.flat_map(|v| v.split(',')).filter_map(|name| name.trim().parse().ok())
-}

@@ -14,6 +14,10 @@ use frontdesk_filters::{
     Decision, Got, Making, Question, Refusal, Site, Work, desk::Answer, make, page::markdown::Written,
     redirects::Addresses,
 };
+use frontdesk_http1::{
+    framing::is_bodiless,
+    hop::{connection_options, is_of_requests_hop},
+};
 use http::{HeaderName, HeaderValue, Method, Version, header};
 use parking_lot::Mutex;
 use pingora::{
@@ -25,7 +29,6 @@ use tokio::sync::Semaphore;
 
 use super::{Front, address, answer_head, apart::apart, ctx::Ctx, head};
 use crate::{
-    answer::is_bodiless,
     live::Running,
     outbound::{Body, Held, Outbound, Rest, room_to_read},
     rewrite::Touched,
@@ -35,21 +38,8 @@ use crate::{
 /// Pages of which something is being made at a time; beyond it requests pass.
 static FETCHED: Semaphore = Semaphore::const_new(64);
 
-/// What belongs to the client's connection, or to a body that is not there.
-const OF_THE_HOP: [HeaderName; 11] = [
-    header::CONNECTION,
-    header::UPGRADE,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::CONTENT_LENGTH,
-    header::EXPECT,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    HeaderName::from_static("http2-settings"),
-    // Nothing is asked for in a coding that we would only undo.
-    header::ACCEPT_ENCODING,
-];
+/// What is about a body that is not there. Nothing is asked for in a coding that we would only undo.
+const NOT_ASKED: [HeaderName; 3] = [header::CONTENT_LENGTH, header::EXPECT, header::ACCEPT_ENCODING];
 /// What would make the answer less than a whole page.
 const CONDITIONS: [HeaderName; 6] = [
     header::IF_MATCH,
@@ -218,10 +208,10 @@ async fn send_on(session: &mut Session, mut head: ResponseHeader, mut rest: Rest
 /// The request's headers as they would go up, but for what belongs to the connection.
 fn told(session: &Session, ctx: &Ctx, running: &Running) -> Result<RequestHeader> {
     let incoming = session.req_header();
-    let nominated: Vec<HeaderName> = head::nominated(&incoming.headers).collect();
+    let named: Vec<HeaderName> = connection_options(&incoming.headers).collect();
     let mut told = RequestHeader::build(Method::GET, b"/", Some(incoming.headers.len() + 8))?;
     for (name, value) in &incoming.headers {
-        if !OF_THE_HOP.contains(name) && !nominated.contains(name) {
+        if !is_of_requests_hop(name) && !NOT_ASKED.contains(name) && !named.contains(name) {
             told.append_header(name.clone(), value.clone())?;
         }
     }

@@ -13,17 +13,13 @@ use std::{
     time::Duration,
 };
 
+use frontdesk_http1::framing::{announced, is_held_back};
 use http::{HeaderMap, Version, header};
 use pingora::proxy::Session;
 use tokio::{task::AbortHandle, time::sleep};
 
 use super::{Front, ctx::Ctx, early_answer::Unaccounted};
-use crate::{
-    accept::ConnInfo,
-    client_pace::Pace,
-    framing::{announced, is_held_back},
-    sys,
-};
+use crate::{accept::ConnInfo, client_pace::Pace, sys};
 
 /// How often it is looked how much has come.
 const TICK: Duration = Duration::from_secs(1);

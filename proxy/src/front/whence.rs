@@ -2,29 +2,26 @@
 
 use std::net::IpAddr;
 
-use frontdesk_filters::caller::forwarded::{self, Meaning};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
-use pingora::{Result, http::RequestHeader};
+use frontdesk_filters::caller::{
+    Caller,
+    forwarded::{self, Meaning},
+};
+use frontdesk_http1::{
+    field::FixedName,
+    forwarding::{ForwardedFields, Origin, Stated, VIA},
+};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use pingora::{ErrorType::InternalError, OrErr, Result, http::RequestHeader};
 
-use super::head::is_authority;
+use super::{ctx::Ctx, head};
 use crate::{
     accept::ConnInfo,
-    label::{Fixed, Label},
+    label::Label,
     live::Running,
     outbound::Told,
-    traces::Place,
+    traces::{self, Place},
+    upstream::Backend,
 };
-
-static X_FORWARDED_FOR: Fixed = fixed("x-forwarded-for", "X-Forwarded-For");
-pub(super) static X_FORWARDED_PROTO: Fixed = fixed("x-forwarded-proto", "X-Forwarded-Proto");
-static X_FORWARDED_HOST: Fixed = fixed("x-forwarded-host", "X-Forwarded-Host");
-static X_REAL_IP: Fixed = fixed("x-real-ip", "X-Real-IP");
-static FORWARDED: Fixed = fixed("forwarded", "Forwarded");
-static VIA: Fixed = Fixed::new(header::VIA, "Via");
-
-const fn fixed(name: &'static str, cased: &'static str) -> Fixed {
-    Fixed::new(HeaderName::from_static(name), cased)
-}
 
 /// What goes on to the site besides what is said of the client: how the operator follows a request.
 const FOLLOWED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
@@ -48,7 +45,7 @@ pub struct Whence<'a> {
 
 impl Whence<'_> {
     /// What the site is told of a call, as it is of every request that passes; and nothing of what was sent.
-    pub fn told(&self, running: &Running, request_id: (&'static Fixed, HeaderValue)) -> Result<Told> {
+    pub fn told(&self, running: &Running, request_id: (&'static FixedName, HeaderValue)) -> Result<Told> {
         let nothing = HeaderMap::new();
         let before = if self.proxied { self.headers } else { &nothing };
         let said = self.says(before, running)?;
@@ -63,70 +60,32 @@ impl Whence<'_> {
             let followed = self.headers.get_all(&name).iter();
             lines.extend(followed.map(|value| (Label::Other(name.clone()), value.clone())));
         }
-        let ours = [request_id].into_iter().chain(said.lines).chain(said.via.map(|via| (&VIA, via)));
-        lines.extend(ours.map(|(label, value)| (Label::Fixed(label), value)));
+        let (id, value) = request_id;
+        lines.push((Label::Fixed(id), value));
+        lines.extend(said.lines().map(|(name, value)| (Label::Fixed(name), value.clone())));
         Ok(Told { host: self.host.clone(), lines })
-    }
-
-    /// Removes what nobody but a trusted proxy may say, and says it ourselves.
-    pub fn forward(&self, request: &mut RequestHeader, running: &Running) -> Result<()> {
-        let said = self.says(&request.headers, running)?;
-        let unwelcome: Vec<HeaderName> =
-            request.headers.keys().filter(|name| said.replaces(name.as_ref())).cloned().collect();
-        for name in &unwelcome {
-            request.remove_header(name);
-        }
-        for (label, value) in said.lines {
-            request.append_header(label.cased, value)?;
-        }
-        said.via.map_or(Ok(()), |via| request.append_header(VIA.cased, via).map(drop))
     }
 
     /// What the site is told of where a request with these headers came from.
     pub fn says(&self, sent: &HeaderMap, running: &Running) -> Result<Said> {
-        let peer = self.connection.client.ip().to_canonical();
+        let Self { connection, client, .. } = self;
+        let settings = &running.snapshot.settings;
+        let peer = connection.client.ip().to_canonical();
         // With the PROXY protocol it is the named client that speaks, and it is no proxy of ours.
-        let trusted = forwarded::is_trusted(peer, &running.snapshot.settings.listen.trusted_proxies);
-        let before = |name: &HeaderName| if trusted { joined(sent, name) } else { None };
-        let (scheme, spoken) = match self.connection.tls {
-            true => ("https", const { HeaderValue::from_static("https") }),
-            false => ("http", const { HeaderValue::from_static("http") }),
+        let trusted = forwarded::is_trusted(peer, &settings.listen.trusted_proxies);
+        let stated = if trusted { forwarded::stated(peer, sent, &settings.listen.trusted_proxies) } else { None };
+        let origin = Origin {
+            peer,
+            peer_text: &connection.address,
+            client: *client,
+            tls: connection.tls,
+            trusted,
+            stated: stated.map(|stated| Stated { scheme: stated.scheme, host: stated.host }),
+            host: self.host.as_ref(),
+            via: settings.upstream.via.then_some(self.protocol),
         };
-        let told = &self.connection.address;
-        let mut lines = Vec::with_capacity(5);
-        // A site that reads none but the other names is not to be told otherwise in them.
-        let stated = match trusted {
-            true => forwarded::stated(peer, sent, &running.snapshot.settings.listen.trusted_proxies),
-            false => None,
-        };
-        let all = match before(&X_FORWARDED_FOR.name) {
-            Some(before) => value(format!("{before}, {peer}"))?,
-            None if stated.is_some() && self.client != peer => value(format!("{}, {peer}", self.client))?,
-            None => told.clone(),
-        };
-        lines.push((&X_FORWARDED_FOR, all));
-        if let Some(elements) = before(&FORWARDED.name) {
-            let node = if peer.is_ipv6() { format!("\"[{peer}]\"") } else { peer.to_string() };
-            lines.push((&FORWARDED, value(format!("{elements}, for={node};proto={scheme}"))?));
-        }
-        let said_before = |name: &HeaderName| trusted && sent.contains_key(name);
-        if !said_before(&X_FORWARDED_PROTO.name) {
-            let scheme = stated.as_ref().and_then(|stated| stated.scheme);
-            lines.push((&X_FORWARDED_PROTO, scheme.map_or(spoken, HeaderValue::from_static)));
-        }
-        let host = stated.and_then(|stated| HeaderValue::try_from(stated.host?).ok()).filter(is_authority);
-        if let (false, Some(host)) = (said_before(&X_FORWARDED_HOST.name), host.as_ref().or(self.host.as_ref())) {
-            lines.push((&X_FORWARDED_HOST, host.clone()));
-        }
-        let client = if self.client == peer { told.clone() } else { value(self.client.to_string())? };
-        lines.push((&X_REAL_IP, client));
-        let via = match (running.snapshot.settings.upstream.via, self.protocol) {
-            (false, _) => None,
-            (true, "1.0") => Some(const { HeaderValue::from_static("1.0 frontdesk") }),
-            (true, "2") => Some(const { HeaderValue::from_static("2 frontdesk") }),
-            (true, _) => Some(const { HeaderValue::from_static("1.1 frontdesk") }),
-        };
-        Ok(Said { trusted, lines, via })
+        let fields = origin.fields(sent).or_err(InternalError, "a forwarding header that is not a header value")?;
+        Ok(Said { trusted, fields })
     }
 }
 
@@ -134,21 +93,71 @@ impl Whence<'_> {
 pub struct Said {
     /// It came from a proxy that may say such things itself.
     trusted: bool,
-    /// In place of whatever was sent under these names.
-    pub lines: Vec<(&'static Fixed, HeaderValue)>,
-    /// Besides what was sent, where the site is to have it.
-    pub via: Option<HeaderValue>,
+    fields: ForwardedFields,
 }
 
 impl Said {
     /// Whether a header that was sent does not go on to the site: it is said anew, or nobody may say it.
-    pub fn replaces(&self, name: &[u8]) -> bool {
-        let says = |label: &Fixed| label.cased.as_bytes().eq_ignore_ascii_case(name);
+    fn replaces(&self, name: &[u8]) -> bool {
         match forwarded::meaning(name) {
             Meaning::Ours | Meaning::Disguised => true,
-            Meaning::Forwarding => !self.trusted || self.lines.iter().any(|(label, _)| says(label)),
+            Meaning::Forwarding => !self.trusted || self.fields.says(name),
             Meaning::Plain => false,
         }
+    }
+
+    /// What is said, in the order in which it leaves.
+    fn lines(&self) -> impl Iterator<Item = (&'static FixedName, &HeaderValue)> {
+        let lines = self.fields.lines.iter().map(|(name, value)| (*name, value));
+        lines.chain(self.fields.via.iter().map(|via| (&VIA, via)))
+    }
+}
+
+/// What goes up to the site in place of lines that a client sent, and besides them: one decision for both engines, which
+/// put it into what each of them keeps a head in.
+pub struct Upward<'a> {
+    /// In place of the client's Host. `None`: that goes on.
+    pub host: Option<HeaderValue>,
+    /// `None`: nothing is known of the connection.
+    said: Option<Said>,
+    /// Who was verified.
+    caller: Option<&'a Caller>,
+    /// The request's place in its trace, while traces are made.
+    trace: Option<[(HeaderName, Option<HeaderValue>); 2]>,
+}
+
+impl<'a> Upward<'a> {
+    /// For a request that came as `incoming` and goes to `backend`; `sent`: its headers as they would go up.
+    pub fn of(
+        incoming: &RequestHeader,
+        sent: &HeaderMap,
+        ctx: &'a Ctx,
+        running: &Running,
+        backend: Option<&Backend>,
+    ) -> Result<Self> {
+        let whence = head::whence(incoming, ctx);
+        let said = whence.as_ref().map(|whence| whence.says(sent, running)).transpose()?;
+        // A client over HTTP/1.0 may not have named a host; what goes up speaks HTTP/1.1, which must.
+        let keeps_host = running.snapshot.settings.upstream.preserve_host && whence.is_some_and(|w| w.host.is_some());
+        let host = backend.filter(|_| !keeps_host).map(|backend| backend.authority.clone());
+        let trace = ctx.trace.as_ref().map(|trace| trace.onward().headers());
+        Ok(Self { host, said, caller: ctx.caller.as_ref(), trace })
+    }
+
+    /// Whether a line that was sent does not go on.
+    pub fn replaces(&self, name: &[u8]) -> bool {
+        self.said.as_ref().is_some_and(|said| said.replaces(name)) || self.trace.is_some() && traces::is_context(name)
+    }
+
+    /// Lines about where the request came from, in the order in which they leave.
+    pub fn fixed_lines(&self) -> impl Iterator<Item = (&'static FixedName, &HeaderValue)> {
+        self.said.iter().flat_map(Said::lines)
+    }
+
+    /// The other lines, with names in small letters.
+    pub fn named_lines(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        let trace = self.trace.iter().flatten().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
+        self.caller.iter().flat_map(|caller| caller.told()).chain(trace)
     }
 }
 
@@ -157,17 +166,7 @@ fn is_forwarding(name: &HeaderName) -> bool {
     matches!(forwarded::meaning(name.as_ref()), Meaning::Forwarding)
 }
 
-/// All lines of a list header as one; bytes that are no text are shown as such.
-fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
-    if !headers.contains_key(name) {
-        return None;
-    }
-    let lines: Vec<_> = headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes())).collect();
-    Some(lines.join(", ").replace(|c: char| !matches!(c, ' '..='~'), "?"))
-}
-
 /// A text of ours as the value of a header.
 pub(super) fn value(text: impl AsRef<str>) -> Result<HeaderValue> {
-    use pingora::{ErrorType::InternalError, OrErr};
     HeaderValue::from_str(text.as_ref()).or_err(InternalError, "a forwarding header that is not a header value")
 }

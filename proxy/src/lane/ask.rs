@@ -1,18 +1,14 @@
 //! What goes up to the site: a plain request's lines as they came, but for what is said anew.
 
-use http::{HeaderMap, Version, header};
+use frontdesk_http1::field::{cased, put, put_as_sent};
+use http::{HeaderMap, HeaderValue, Version, header};
 use pingora::Result;
 
-use super::{head::Sent, line};
+use super::head::Sent;
 use crate::{
-    answer,
-    front::{
-        ctx::Ctx,
-        head::{forward, whence},
-    },
+    front::{ctx::Ctx, head::forward, whence::Upward},
     live::Running,
     rewrite::{self, Asked},
-    traces,
     upstream::Backend,
 };
 
@@ -48,48 +44,30 @@ pub(super) fn head(sent: &Sent, ctx: &Ctx, running: &Running, backend: &Backend)
 /// The same lines as [`forward`] has them, without a map to put them in.
 fn as_sent(wire: &mut Vec<u8>, sent: &Sent, ctx: &Ctx, running: &Running, backend: &Backend) -> Result<()> {
     let head = &sent.request;
-    let whence = whence(head, ctx);
-    let said = whence.as_ref().map(|whence| whence.says(&head.headers, running)).transpose()?;
-    let host = match running.snapshot.settings.upstream.preserve_host {
-        true => whence.as_ref().and_then(|whence| whence.host.as_ref()),
-        false => Some(&backend.authority),
-    };
-    let trace = ctx.trace.as_ref().map(|trace| trace.onward().headers());
-    let replaced = |name: &[u8]| {
-        said.as_ref().is_some_and(|said| said.replaces(name)) || trace.is_some() && traces::is_context(name)
-    };
+    let upward = Upward::of(head, &head.headers, ctx, running, Some(backend))?;
     if sent.raw.is_some() {
         for (name, value, whole) in sent.lines() {
-            match host {
-                Some(host) if name.eq_ignore_ascii_case(b"host") => line::put(wire, name, host.as_bytes()),
-                _ if name.eq_ignore_ascii_case(b"connection") || replaced(name) => {}
-                _ => line::put_as_sent(wire, name, value, whole),
+            match &upward.host {
+                Some(host) if name.eq_ignore_ascii_case(b"host") => put(wire, name, host.as_bytes()),
+                _ if name.eq_ignore_ascii_case(b"connection") || upward.replaces(name) => {}
+                _ => put_as_sent(wire, name, value, whole),
             }
         }
     } else {
         // Over HTTP/2 the host is no header, and names have no case.
-        if let Some(host) = host {
-            line::put(wire, b"Host", host.as_bytes());
+        let asked = head.uri.authority().map(|authority| authority.as_str().as_bytes());
+        if let Some(host) = upward.host.as_ref().map(HeaderValue::as_bytes).or(asked) {
+            put(wire, b"Host", host);
         }
-        for (name, value) in head.headers.iter().filter(|(name, _)| !replaced(name.as_ref())) {
-            line::put(wire, answer::cased(name).unwrap_or(name.as_str()).as_bytes(), value.as_bytes());
-        }
-    }
-    if let Some(said) = &said {
-        for (label, value) in &said.lines {
-            line::put(wire, label.cased.as_bytes(), value.as_bytes());
-        }
-        if let Some(via) = &said.via {
-            line::put(wire, b"Via", via.as_bytes());
+        for (name, value) in head.headers.iter().filter(|(name, _)| !upward.replaces(name.as_ref())) {
+            put(wire, cased(name).unwrap_or(name.as_str()).as_bytes(), value.as_bytes());
         }
     }
-    for (name, value) in ctx.caller.iter().flat_map(|caller| caller.told()) {
-        line::put(wire, name.as_str().as_bytes(), value.as_bytes());
+    for (name, value) in upward.fixed_lines() {
+        put(wire, name.cased.as_bytes(), value.as_bytes());
     }
-    for (name, value) in trace.iter().flatten() {
-        if let Some(value) = value {
-            line::put(wire, name.as_str().as_bytes(), value.as_bytes());
-        }
+    for (name, value) in upward.named_lines() {
+        put(wire, name.as_str().as_bytes(), value.as_bytes());
     }
     Ok(())
 }

@@ -1,15 +1,12 @@
 //! An answer that goes by: line by line from what was read to what is written, never taken apart into a map.
 
 use frontdesk_filters::{redirects::may_name, site::UpstreamUrl};
+use frontdesk_http1::{Body, Line, ResponseHead, field::FieldClass, framing::digits, response_writer::ClientFraming};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use pingora::{ErrorType, OrErr, Result, http::ResponseHeader};
 
-use super::http1::{Framing, Http1};
-use crate::{
-    framing::{answer::Body, digits},
-    rewrite::Changes,
-    upstream::{Head, Line, Matters},
-};
+use super::http1::Http1;
+use crate::{pingora_head::header_map, rewrite::Changes};
 
 /// What has to be known of an answer that goes by.
 #[derive(Default)]
@@ -21,31 +18,35 @@ pub(super) struct By {
 
 /// Looks at the lines that matter. `None`: one of them says more than usual, and the whole head is to be looked at.
 /// `upstreams`: those whose addresses are not to be seen.
-pub(super) fn look(head: &Head, body: Body, upstreams: Option<&[UpstreamUrl]>) -> Option<By> {
+pub(super) fn look(head: &ResponseHead, body: Body, upstreams: Option<&[UpstreamUrl]>) -> Option<By> {
     // Such a line is for who can unfold it.
     if head.is_folded() {
         return None;
     }
     let mut by = By::default();
-    for Line { value, matters, .. } in head.lines() {
-        match matters {
-            Some(Matters::Connection) => {
+    for Line { value, class, .. } in head.lines() {
+        match class {
+            Some(FieldClass::Connection) => {
                 if !value.eq_ignore_ascii_case(b"keep-alive") && !value.eq_ignore_ascii_case(b"close") {
                     return None;
                 }
                 continue;
             }
-            Some(Matters::Date) => {
+            Some(FieldClass::Date) => {
                 by.dated = true;
                 continue;
             }
-            Some(Matters::Length) => _ = digits(value)?,
-            Some(Matters::Coding) if value == b"chunked" && body == Body::Chunked => {}
-            Some(Matters::Coding) => return None,
+            Some(FieldClass::ContentLength) => _ = digits(value)?,
+            Some(FieldClass::TransferEncoding) if value == b"chunked" && body == Body::Chunked => {}
+            Some(FieldClass::TransferEncoding) => return None,
             // Where it leads is looked at in any case.
-            Some(Matters::Location) if upstreams.is_some() && value.windows(2).any(|two| two == b"//") => return None,
-            Some(Matters::Address) if upstreams.is_some_and(|upstreams| may_name(upstreams, value)) => return None,
-            Some(Matters::Hop | Matters::Location | Matters::Address) | None => continue,
+            Some(FieldClass::Location) if upstreams.is_some() && value.windows(2).any(|two| two == b"//") => {
+                return None;
+            }
+            Some(FieldClass::Address) if upstreams.is_some_and(|upstreams| may_name(upstreams, value)) => return None,
+            Some(FieldClass::HopByHop | FieldClass::Trailer | FieldClass::Location | FieldClass::Address) | None => {
+                continue;
+            }
         };
         if std::mem::replace(&mut by.framed, true) {
             return None;
@@ -59,49 +60,51 @@ impl By {
     /// Makes the head as the client is to see it.
     pub(super) fn pass(
         self,
-        head: &Head,
+        head: &ResponseHead,
         body: Body,
         changes: &Changes,
         link: Option<&HeaderValue>,
         reply: &mut Http1<'_>,
     ) {
-        reply.start(head.status, head.reason());
+        reply.writer.start(head.status, head.reason());
         let mut framed = self.framed;
         for line in head.lines() {
-            if matches!(line.matters, Some(Matters::Connection | Matters::Hop)) {
+            if matches!(line.class, Some(FieldClass::Connection | FieldClass::HopByHop | FieldClass::Trailer)) {
                 continue;
             }
             if changes.remove(line.name) {
-                framed &= line.matters != Some(Matters::Length);
+                framed &= line.class != Some(FieldClass::ContentLength);
                 continue;
             }
-            reply.line_as_sent(line.name, line.value, line.whole);
+            reply.writer.line_as_sent(line.name, line.value, line.whole);
         }
         for (name, value) in changes.added() {
-            reply.line(name.as_bytes(), value.as_bytes());
+            reply.writer.line(name.as_bytes(), value.as_bytes());
         }
         if !framed && body != Body::Absent {
-            reply.line(b"Transfer-Encoding", b"chunked");
+            reply.writer.line(b"Transfer-Encoding", b"chunked");
         }
         if let Some(link) = link {
-            reply.line(b"Link", link.as_bytes());
+            reply.writer.line(b"Link", link.as_bytes());
         }
         let framing = match body {
-            Body::Absent => Framing::Bodiless,
-            Body::Length(length) if framed => Framing::Length(length),
-            Body::Length(_) | Body::Chunked | Body::UntilClose => Framing::Chunked,
+            Body::Absent => ClientFraming::Bodiless,
+            Body::Length(length) if framed => ClientFraming::Length(length),
+            Body::Length(_) | Body::Chunked | Body::UntilClose => ClientFraming::Chunked,
         };
         reply.end(framing, self.dated);
     }
 }
 
 /// The same as a map, where it leaves in frames: those have their own ways to frame a body.
-pub(super) fn mapped(head: &Head, changes: &Changes, link: Option<&HeaderValue>) -> Result<ResponseHeader> {
+pub(super) fn mapped(head: &ResponseHead, changes: &Changes, link: Option<&HeaderValue>) -> Result<ResponseHeader> {
     let (mut mapped, ()) = Response::new(()).into_parts();
     mapped.status = head.status;
-    mapped.headers = head.map(ROOM, |line| {
-        !matches!(line.matters, Some(Matters::Connection | Matters::Hop | Matters::Coding))
-            && !changes.remove(line.name)
+    mapped.headers = header_map(head, ROOM, |line| {
+        !matches!(
+            line.class,
+            Some(FieldClass::Connection | FieldClass::HopByHop | FieldClass::Trailer | FieldClass::TransferEncoding)
+        ) && !changes.remove(line.name)
     })?;
     for (name, value) in changes.added() {
         let name = HeaderName::from_bytes(name.as_bytes()).or_err(ErrorType::InternalError, "a header of ours")?;

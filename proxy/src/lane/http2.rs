@@ -11,6 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use frontdesk_filters::Reply as Answer;
+use frontdesk_http1::framing::is_bodiless;
 use h2::SendStream;
 use http::{HeaderValue, Method, header};
 use pingora::{
@@ -51,14 +52,14 @@ impl<'a> Http2<'a> {
     }
 
     pub(super) fn begin(&mut self, method: &Method, head: ResponseHeader) {
-        self.bodiless = *method == Method::HEAD || answer::is_bodiless(head.status);
+        self.bodiless = *method == Method::HEAD || is_bodiless(head.status);
         self.head = Some(Box::new(head));
     }
 
     /// Begins with an answer of our own, and gives back its body.
     pub(super) fn answer(&mut self, method: &Method, link: Option<&HeaderValue>, told: Answer) -> Bytes {
         let (mut head, body) = answer::plain_head(told, link);
-        if !answer::is_bodiless(head.status) {
+        if !is_bodiless(head.status) {
             head.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
         self.begin(method, head.into());

@@ -12,7 +12,6 @@ mod by;
 mod head;
 mod http1;
 mod http2;
-mod line;
 mod relay;
 mod reply;
 

@@ -4,6 +4,7 @@ use std::{pin::pin, task::Poll, time::Instant};
 
 use bytes::Bytes;
 use frontdesk_filters::page::Parts;
+use frontdesk_http1::{Body, ResponseHead};
 use http::header;
 use pingora::{Error, ErrorSource, ErrorType, Result};
 
@@ -14,11 +15,11 @@ use super::{
     reply::{Reply, To},
 };
 use crate::{
-    framing::answer::Body,
     front::{Front, address, answer_head, ctx::Ctx},
     live::Running,
+    pingora_head::response_header,
     rewrite::{self, Asked, PageBody},
-    upstream::{Backend, Head, Place, Plain, Site, UNRESOLVED},
+    upstream::{Backend, Place, Plain, Site, UNRESOLVED},
 };
 
 /// What is relayed, and for whom.
@@ -90,7 +91,7 @@ impl<'r> Relay<'_, 'r> {
     }
 
     /// Asks; the head of the site's answer, after whatever it says before.
-    async fn head(&mut self, site: &mut Site, wire: &[u8], reply: &mut Reply<'_>) -> Result<Head> {
+    async fn head(&mut self, site: &mut Site, wire: &[u8], reply: &mut Reply<'_>) -> Result<ResponseHead> {
         site.ask(wire).await.map_err(Error::into_up)?;
         let mut interim = 0;
         loop {
@@ -102,7 +103,7 @@ impl<'r> Relay<'_, 'r> {
             match head.status.as_u16() {
                 100..=199 => {
                     interim += 1;
-                    let mut head = head.whole(true).map_err(Error::into_up)?;
+                    let mut head = response_header(&head, true).map_err(Error::into_up)?;
                     // Who asks for an upgrade is the library's.
                     answer_head::check_interim(&head, interim, None).map_err(Error::into_up)?;
                     answer_head::end_hop(&mut head, &self.sent.request.method, false).map_err(Error::into_up)?;
@@ -114,7 +115,7 @@ impl<'r> Relay<'_, 'r> {
     }
 
     /// The head as the client is to see it.
-    fn begin(&mut self, head: &Head, body: Body, asked: &Asked, reply: &mut Reply<'_>) -> Result<()> {
+    fn begin(&mut self, head: &ResponseHead, body: Body, asked: &Asked, reply: &mut Reply<'_>) -> Result<()> {
         let (snapshot, request) = (&self.running.snapshot, &self.sent.request);
         let method = &request.method;
         let (page, metrics) = (Some(&mut *self.page), &self.front.metrics);
@@ -132,7 +133,7 @@ impl<'r> Relay<'_, 'r> {
             }
             return Ok(());
         }
-        let mut head = head.whole(matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
+        let mut head = response_header(head, matches!(reply.to, To::Http1(_))).map_err(Error::into_up)?;
         answer_head::end_hop(&mut head, method, false).map_err(Error::into_up)?;
         if let Some(addresses) = address::addresses(request, self.ctx.connection.as_deref(), self.running) {
             address::rename(&mut head, &addresses)?;

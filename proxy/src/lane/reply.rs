@@ -40,13 +40,13 @@ impl<'a> Reply<'a> {
 
     /// Whether the connection is there for another request. A stream is for one.
     pub(super) fn keeps(&self) -> bool {
-        matches!(&self.to, To::Http1(to) if to.keeps())
+        matches!(&self.to, To::Http1(to) if to.writer.keeps())
     }
 
     /// Whether the client has been sent as much of a body as it was promised.
     pub(super) fn is_whole(&self) -> bool {
         match &self.to {
-            To::Http1(to) => to.is_whole(),
+            To::Http1(to) => to.writer.is_whole(),
             To::Http2(_) => true,
         }
     }
@@ -54,7 +54,7 @@ impl<'a> Reply<'a> {
     /// The answer is not whole, or not the site's: nothing comes after it.
     pub(super) fn ends(&mut self) {
         if let To::Http1(to) = &mut self.to {
-            to.ends();
+            to.writer.ends();
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Reply<'a> {
     /// Takes a small part of the body that others follow at once.
     pub(super) async fn hold(&mut self, part: Bytes) -> Result<()> {
         match &mut self.to {
-            To::Http1(to) => self.sent += to.hold(&part),
+            To::Http1(to) => self.sent += to.writer.hold(&part),
             To::Http2(_) if part.is_empty() => {}
             To::Http2(_) => return self.body(part, false).await,
         }

@@ -4,15 +4,20 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use frontdesk_filters::desk::{Answer, Call, READ};
-use http::{HeaderName, HeaderValue, Request, StatusCode, Uri, header, uri::PathAndQuery};
-use pingora::{Error, ErrorType, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
+use frontdesk_http1::{
+    Body,
+    field::{FixedName, cased, put},
+    framing::{announced, shows_body_was_read},
+    hop::check_interim,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri, header, uri::PathAndQuery};
+use pingora::{Error, http::RequestHeader, protocols::http::client::HttpSession, upstreams::peer::HttpPeer};
 
 use super::{Outbound, answered};
 use crate::{
-    answer::cased,
-    framing::{announced, answer::MOST_INTERIM, digits, shows_body_was_read},
-    label::{Fixed, Label},
-    upstream::{Backend, Head, Plain, Site},
+    label::Label,
+    pingora_head::{header_map, invalid},
+    upstream::{Backend, Plain, Site},
 };
 
 /// Beyond what a call may take, which is looked at elsewhere: no silence of the site is the end of it before.
@@ -26,9 +31,9 @@ const HEAD: usize = 1024;
 /// What is not the operator's to say.
 const OURS: [HeaderName; 3] = [header::HOST, header::ACCEPT_ENCODING, header::CONTENT_LENGTH];
 
-static HOST: Fixed = Fixed::new(header::HOST, "Host");
-static LENGTH: Fixed = Fixed::new(header::CONTENT_LENGTH, "Content-Length");
-static CODING: Fixed = Fixed::new(header::ACCEPT_ENCODING, "Accept-Encoding");
+static HOST: FixedName = FixedName::new(header::HOST, "Host");
+static LENGTH: FixedName = FixedName::new(header::CONTENT_LENGTH, "Content-Length");
+static CODING: FixedName = FixedName::new(header::ACCEPT_ENCODING, "Accept-Encoding");
 /// An answer is asked for as it is.
 static NONE: HeaderValue = HeaderValue::from_static("identity");
 
@@ -64,7 +69,7 @@ impl<'c> Asking<'c> {
 
     /// Its lines, in the order in which they leave.
     fn lines(&self) -> impl Iterator<Item = (&HeaderName, &str, &HeaderValue)> {
-        fn fixed<'v>(label: &'static Fixed, value: &'v HeaderValue) -> (&'v HeaderName, &'v str, &'v HeaderValue) {
+        fn fixed<'v>(label: &'static FixedName, value: &'v HeaderValue) -> (&'v HeaderName, &'v str, &'v HeaderValue) {
             (&label.name, label.cased, value)
         }
         let own = self.call.headers;
@@ -91,9 +96,7 @@ impl<'c> Asking<'c> {
             wire.extend_from_slice(part.as_bytes());
         }
         self.lines().for_each(|(_, cased, value)| {
-            for part in [cased.as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-                wire.extend_from_slice(part);
-            }
+            put(&mut wire, cased.as_bytes(), value.as_bytes());
         });
         wire.extend_from_slice(b"\r\n");
         wire
@@ -204,24 +207,19 @@ async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer
     let mut interim = 0;
     let head = loop {
         let head = site.head().await?;
-        if head.status == StatusCode::SWITCHING_PROTOCOLS {
-            return Err(Error::explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for").into());
-        }
         if !head.status.is_informational() {
             break head;
         }
         interim += 1;
-        if interim > MOST_INTERIM {
-            return Err(Error::explain(ErrorType::InvalidHTTPHeader, "more interim answers than are taken").into());
-        }
+        check_interim(head.status, &HeaderMap::new(), interim, None).map_err(invalid)?;
     };
-    site.expect(call.method, &head)?;
+    let framing = site.expect(call.method, &head)?;
     let status = head.status;
-    if announced_by(&head).is_some_and(|length| length > *most as u64) {
+    if matches!(framing.body, Body::Length(length) if length > *most as u64) {
         return Err(Cut::TooLong(status));
     }
-    let headers =
-        head.map(0, |line| READ.iter().any(|read| read.as_str().as_bytes().eq_ignore_ascii_case(line.name)))?;
+    let is_read = |name: &[u8]| READ.iter().any(|read| read.as_str().as_bytes().eq_ignore_ascii_case(name));
+    let headers = header_map(&head, 0, |line| is_read(line.name))?;
     drop(head);
     let mut body = BytesMut::new();
     while !site.is_done() {
@@ -237,10 +235,4 @@ async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer
         body.extend_from_slice(&part);
     }
     Ok(Answer { status, headers, body: body.freeze() })
-}
-
-/// A length is said by nobody who sends chunks (RFC 9112 §6.3).
-fn announced_by(head: &Head) -> Option<u64> {
-    let chunked = head.values(b"transfer-encoding").next().is_some();
-    digits(head.values(b"content-length").next().filter(|_| !chunked)?)
 }

@@ -19,6 +19,10 @@ use std::{
 
 use bytes::Bytes;
 use frontdesk_filters::dialect::Seen;
+use frontdesk_http1::{
+    framing::{self, has_content_length},
+    hop::MOST_INTERIM,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use pingora::{
     Error, ErrorType,
@@ -41,7 +45,6 @@ pub use visits::{Visited, Visits};
 
 use crate::{
     error_text::without_bytes,
-    framing::{self, answer::MOST_INTERIM, has_content_length},
     live::{Live, Running},
     sys,
     upstream::KEPT,
@@ -214,7 +217,7 @@ fn is_in_doubt(session: &HttpSession) -> bool {
     // The library has taken away a length beside a transfer coding.
     let ambiguous =
         head.headers.contains_key(header::TRANSFER_ENCODING) && has_content_length(&session.get_headers_raw_bytes());
-    let framing = framing::answer::of(&Method::GET, head.status, head.version, &head.headers);
+    let framing = framing::of(&Method::GET, head.status, head.version, &head.headers);
     ambiguous || !framing.is_ok_and(|framing| framing.keeps)
 }
 
@@ -319,7 +322,7 @@ async fn answered(
                 // A body that did not come with the head may wait for that to be acknowledged.
                 sys::acknowledge(session.id());
             }
-            framing::answer::of(&method, head.status, head.version, &head.headers)
+            framing::of(&method, head.status, head.version, &head.headers)
                 .map_err(|why| Error::explain(ErrorType::InvalidHTTPHeader, why))?;
             return Ok(session.response_header());
         }

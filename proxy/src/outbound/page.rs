@@ -3,6 +3,7 @@
 use std::{net::IpAddr, time::Duration};
 
 use bytes::{Bytes, BytesMut};
+use frontdesk_http1::framing::announced;
 use http::{HeaderMap, StatusCode, header};
 use pingora::{
     http::{RequestHeader, ResponseHeader},
@@ -14,7 +15,6 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::{Held, Outbound, answered, headless};
 use crate::{
     error_text::ErrorText,
-    framing::announced,
     live::Running,
     upstream::{KEPT, Place},
 };

@@ -1,10 +1,9 @@
 //! What changes of a response's head with its body; told apart from how, for a head may be a map or lines that go by.
 
 use frontdesk_filters::page::validators::OF_BYTES;
+use frontdesk_http1::ResponseHead;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::http::ResponseHeader;
-
-use crate::upstream::Head;
 
 /// Headers, however they are kept.
 pub trait Fields {
@@ -34,7 +33,7 @@ impl Fields for HeaderMap {
     }
 }
 
-impl Fields for Head {
+impl Fields for ResponseHead {
     fn all<'a>(&'a self, name: &'a HeaderName) -> impl Iterator<Item = &'a [u8]> {
         self.values(name.as_str().as_bytes())
     }

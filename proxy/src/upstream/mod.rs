@@ -2,11 +2,8 @@
 
 mod advice;
 mod backend;
-mod chunks;
 mod handshake;
-mod head;
 mod kept;
-mod matters;
 mod peer;
 pub mod room;
 mod site;
@@ -30,9 +27,7 @@ use crate::{
 };
 pub use advice::advice;
 pub use backend::{Backend, UNRESOLVED};
-pub use head::{Head, Line};
 pub use kept::Plain;
-pub use matters::Matters;
 pub use peer::KEPT;
 pub use site::Site;
 

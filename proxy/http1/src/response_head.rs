@@ -1,27 +1,23 @@
-//! An answer's head, as it was sent: nothing is copied out of what was read.
+//! The head of a response, as it was sent: nothing is copied out of what was read.
 //!
-//! It is read by the parser that the library uses, as kindly as the library does.
+//! It is read by the parser that pingora uses, as kindly as pingora does.
 
 use std::{mem::MaybeUninit, ops::Range};
 
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, StatusCode, Version};
+use http::{StatusCode, Version};
 use httparse::{Header, ParserConfig, Status};
-use pingora::{
-    ErrorType, OrErr, Result,
-    http::{ResponseHeader, header_value_from_raw},
-};
 
-use super::matters::Matters;
-use crate::framing::answer::Lines;
+use crate::{Malformed, field::FieldClass, framing::Lines};
 
-/// Headers of an answer at most.
+/// Lines of a head at most.
 const MOST: usize = 256;
 /// As many are looked at without room being made for them.
 const USUAL: usize = 32;
 
-/// An answer's head, as it was sent.
-pub struct Head {
+/// The head of a response, as it was sent.
+#[derive(Debug)]
+pub struct ResponseHead {
     bytes: Bytes,
     fields: Vec<Field>,
     /// How long the names are, as bits: most that are looked for are not there, and none is as long.
@@ -29,14 +25,15 @@ pub struct Head {
     reason: Range<usize>,
     /// From 100 on.
     pub status: StatusCode,
-    pub(super) version: Version,
+    pub version: Version,
 }
 
 /// Where a line stands.
+#[derive(Debug)]
 struct Field {
     name: Range<usize>,
     value: Range<usize>,
-    matters: Option<Matters>,
+    class: Option<FieldClass>,
 }
 
 /// A line of a head.
@@ -45,29 +42,34 @@ pub struct Line<'a> {
     pub value: &'a [u8],
     /// Both as they were sent.
     pub whole: &'a [u8],
-    pub matters: Option<Matters>,
+    pub class: Option<FieldClass>,
 }
 
-impl Head {
+impl ResponseHead {
     /// Its lines, in their order.
     pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let bytes = &self.bytes;
-        self.fields.iter().map(|Field { name, value, matters }| Line {
+        self.fields.iter().map(|Field { name, value, class }| Line {
             name: &bytes[name.clone()],
             value: &bytes[value.clone()],
             whole: bytes.get(name.start..value.end).unwrap_or_default(),
-            matters: *matters,
+            class: *class,
         })
     }
 
-    /// A map of those lines that are to be kept, and room for some more.
-    pub fn map(&self, room: usize, mut keep: impl FnMut(&Line<'_>) -> bool) -> Result<HeaderMap> {
-        let mut map = HeaderMap::with_capacity(self.fields.len() + room);
-        for Line { name, value, .. } in self.lines().filter(|line| keep(line)) {
-            let name = HeaderName::from_bytes(name).or_err(ErrorType::InvalidHTTPHeader, "a header without a name")?;
-            map.append(name, header_value_from_raw(self.bytes.slice_ref(value)));
-        }
-        Ok(map)
+    /// How many lines it has.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether it has no line.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// A part of one of its lines, without a copy.
+    pub fn share(&self, part: &[u8]) -> Bytes {
+        self.bytes.slice_ref(part)
     }
 
     /// Whether a line of it goes on in the next one (RFC 9112 §5.2), which not everybody can unfold.
@@ -85,9 +87,9 @@ impl Head {
         fields.map(|field| &self.bytes[field.value.clone()])
     }
 
-    /// The values of all lines that matter so.
-    fn mattering(&self, so: Matters) -> impl DoubleEndedIterator<Item = &[u8]> {
-        let fields = self.fields.iter().filter(move |field| field.matters == Some(so));
+    /// The values of all lines of one class.
+    fn of_class(&self, class: FieldClass) -> impl Iterator<Item = &[u8]> {
+        let fields = self.fields.iter().filter(move |field| field.class == Some(class));
         fields.map(|field| &self.bytes[field.value.clone()])
     }
 
@@ -95,54 +97,39 @@ impl Head {
     pub fn reason(&self) -> &[u8] {
         &self.bytes[self.reason.clone()]
     }
-
-    /// All of it as the library has it. `cased`: its names are to be seen as they were written.
-    pub fn whole(&self, cased: bool) -> Result<ResponseHeader> {
-        let room = Some(self.fields.len() + 4);
-        let mut whole = match cased {
-            true => ResponseHeader::build(self.status, room)?,
-            false => ResponseHeader::build_no_case(self.status, room)?,
-        };
-        whole.set_version(self.version);
-        let reason =
-            std::str::from_utf8(self.reason()).or_err(ErrorType::InvalidHTTPHeader, "the reason is no text")?;
-        whole.set_reason_phrase(Some(reason))?;
-        for Field { name, value, .. } in &self.fields {
-            let value = header_value_from_raw(self.bytes.slice(value.clone()));
-            whole.append_header(self.bytes.slice(name.clone()), value)?;
-        }
-        Ok(whole)
-    }
 }
 
-impl Lines for Head {
+impl Lines for ResponseHead {
     fn codings(&self) -> impl Iterator<Item = &[u8]> {
-        self.mattering(Matters::Coding)
+        self.of_class(FieldClass::TransferEncoding)
     }
 
     fn lengths(&self) -> impl Iterator<Item = &[u8]> {
-        self.mattering(Matters::Length)
+        self.of_class(FieldClass::ContentLength)
     }
 
     fn options(&self) -> impl Iterator<Item = &[u8]> {
-        self.mattering(Matters::Connection)
+        self.of_class(FieldClass::Connection)
     }
 }
 
 /// Takes a head from the beginning of what was read, if it is all there.
-pub(super) fn take(buf: &mut BytesMut) -> Result<Option<Head>> {
+///
+/// # Errors
+///
+/// Why it is no head.
+pub(crate) fn take(buf: &mut BytesMut) -> Result<Option<ResponseHead>, Malformed> {
     let Some((length, mut head)) = parse(buf)? else { return Ok(None) };
     head.bytes = buf.split_to(length).freeze();
     Ok(Some(head))
 }
 
 /// A head and its length; its bytes are still to be put in.
-fn parse(buf: &[u8]) -> Result<Option<(usize, Head)>> {
+fn parse(buf: &[u8]) -> Result<Option<(usize, ResponseHead)>, httparse::Error> {
     match parse_into(buf, &mut [const { MaybeUninit::uninit() }; USUAL]) {
         Err(httparse::Error::TooManyHeaders) => parse_into(buf, &mut [const { MaybeUninit::uninit() }; MOST]),
         parsed => parsed,
     }
-    .or_err(ErrorType::InvalidHTTPHeader, "the answer's head is not HTTP")
 }
 
 /// What stands for a name's length.
@@ -153,7 +140,7 @@ fn bit(length: usize) -> u64 {
 fn parse_into<'b>(
     buf: &'b [u8],
     headers: &mut [MaybeUninit<Header<'b>>],
-) -> Result<Option<(usize, Head)>, httparse::Error> {
+) -> Result<Option<(usize, ResponseHead)>, httparse::Error> {
     let mut parser = ParserConfig::default();
     parser.allow_spaces_after_header_name_in_responses(true);
     parser.allow_obsolete_multiline_headers_in_responses(true);
@@ -169,9 +156,9 @@ fn parse_into<'b>(
     let named = read.headers.iter().filter(|header| !header.name.is_empty());
     fields.extend(named.map(|header| {
         let name = header.name.as_bytes();
-        Field { name: range(name), value: range(header.value), matters: Matters::of(name) }
+        Field { name: range(name), value: range(header.value), class: FieldClass::of(name) }
     }));
-    let head = Head {
+    let head = ResponseHead {
         bytes: Bytes::new(),
         lengths: fields.iter().fold(0, |bits, field| bits | bit(field.name.len())),
         fields,

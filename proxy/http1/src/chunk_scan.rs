@@ -1,8 +1,8 @@
-//! Whether a chunked request is framed so that nobody could read it otherwise (RFC 9112 §7.1).
+//! Checks that a chunked request is framed so that nobody can read it in another way (RFC 9112 §7.1).
 //!
-//! The library reads request bodies, and more kindly than some site or proxy may: a line without a size is the last chunk
-//! to it, a line feed in an extension is a part of it, and trailers may be anything. So the bytes are looked at here
-//! before the library gets them. Nothing is decoded.
+//! pingora reads the bodies of requests, and more kindly than some site or proxy may: to it a line without a size is the
+//! last chunk, a line feed in an extension is a part of it, and trailers may be anything. So the bytes are checked here
+//! before pingora gets them. Nothing is decoded.
 
 use memchr::memchr2;
 

@@ -1,16 +1,56 @@
-//! How a site's answer is framed (RFC 9112 §6): one decision for the fast path, the library's way and our own requests.
+//! How the end of a body is known (RFC 9112 §6), and whether its connection can be used again: one decision for both
+//! HTTP engines and for requests of our own.
 //!
-//! An answer goes on with one framing of ours: a Content-Length, `Transfer-Encoding: chunked`, or none. What could be
+//! A response goes on with one framing of ours: a Content-Length, `Transfer-Encoding: chunked`, or none. What could be
 //! read in two ways is refused, or at least the connection to the site is not used again.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
-use pingora::{Result, http::ResponseHeader};
 
-use super::digits;
-use crate::answer::is_bodiless;
+use crate::hop::EditHead;
 
-/// Interim answers (1xx) that one request may be given. More are a fault of the site.
-pub const MOST_INTERIM: usize = 32;
+/// Digits of a length that fits into 63 bits whatever they are.
+pub const COUNTABLE: usize = 18;
+
+/// The names that frame a message, as a site spells them that makes no difference between `-` and `_`.
+pub const FOLDED_NAMES: [HeaderName; 2] =
+    [HeaderName::from_static("content_length"), HeaderName::from_static("transfer_encoding")];
+
+/// A length as it may be written (RFC 9110 §8.6): digits, and nothing else.
+pub fn digits(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii();
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let value = |so_far: u64, byte: &u8| so_far.checked_mul(10)?.checked_add(digit(byte)?);
+    (!text.is_empty()).then(|| text.iter().try_fold(0, value))?
+}
+
+/// The length in bytes that `Content-Length` announces, if it is one.
+pub fn announced(headers: &HeaderMap) -> Option<u64> {
+    digits(headers.get(header::CONTENT_LENGTH)?.as_bytes())
+}
+
+/// Whether a response of that status has no body, whoever asks (RFC 9110 §6.4.1).
+pub fn is_bodiless(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+/// Whether a response shows that the site has read the request's body. A careless site answers from the head alone and
+/// takes the body for the next request. Most such responses are redirects and errors, or answer a method without a body.
+pub fn shows_body_was_read(method: &Method, status: StatusCode) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH) && status.is_success()
+}
+
+/// Whether the client holds the body back until it is asked for (`Expect: 100-continue`, RFC 9110 §10.1.1).
+pub fn is_held_back(headers: &HeaderMap) -> bool {
+    headers.get(header::EXPECT).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// Looks for a Content-Length line in a raw head.
+pub fn has_content_length(raw: &[u8]) -> bool {
+    const NAME: &[u8] = b"content-length:";
+    raw.split(|b| *b == b'\n')
+        .skip(1)
+        .any(|line| line.len() >= NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME))
+}
 
 /// The lines of an answer's head that frame its body or say what becomes of the connection.
 pub trait Lines {
@@ -119,43 +159,45 @@ fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Leaves in a head those lines that frame the body as it was decided, each of them once.
-pub fn reframe(head: &mut ResponseHeader, body: Body) -> Result<()> {
+///
+/// # Errors
+///
+/// Where the head takes no more lines.
+pub fn reframe<H: EditHead>(head: &mut H, status: StatusCode, body: Body) -> Result<(), H::Error> {
     let coding = matches!(body, Body::Chunked);
     let length = match body {
         // What a 200 would have had, for HEAD and 304. An interim answer and a 204 have none (RFC 9110 §8.6).
         Body::Absent => {
-            let coded = head.headers.contains_key(header::TRANSFER_ENCODING);
-            !coded && head.status != StatusCode::NO_CONTENT && !head.status.is_informational()
+            let coded = head.headers().contains_key(header::TRANSFER_ENCODING);
+            !coded && status != StatusCode::NO_CONTENT && !status.is_informational()
         }
         Body::Length(_) => true,
         Body::Chunked | Body::UntilClose => false,
     };
-    drop_unless(head, coding, &header::TRANSFER_ENCODING);
-    drop_unless(head, length, &header::CONTENT_LENGTH);
-    if coding && head.headers.get(header::TRANSFER_ENCODING).is_none_or(|coding| coding != "chunked") {
-        head.insert_header(header::TRANSFER_ENCODING, "chunked")?;
+    if !coding {
+        head.remove(&header::TRANSFER_ENCODING);
+    }
+    if !length {
+        head.remove(&header::CONTENT_LENGTH);
+    }
+    let chunked = HeaderValue::from_static("chunked");
+    if coding && head.headers().get(header::TRANSFER_ENCODING) != Some(&chunked) {
+        head.insert(header::TRANSFER_ENCODING, chunked)?;
     }
     say_length_once(head)
 }
 
-/// Looked for first: most lines are not there, and the library removes from two maps.
-fn drop_unless(head: &mut ResponseHeader, keep: bool, name: &HeaderName) {
-    if !keep && head.headers.contains_key(name) {
-        head.remove_header(name);
-    }
-}
-
 /// A length that a site says twice, and the same each time, is one to us (RFC 9110 §8.6). Strict clients, and those over
 /// HTTP/2, take two of them for none.
-fn say_length_once(head: &mut ResponseHeader) -> Result<()> {
-    let mut lengths = head.headers.get_all(header::CONTENT_LENGTH).iter();
+fn say_length_once<H: EditHead>(head: &mut H) -> Result<(), H::Error> {
+    let mut lengths = head.headers().get_all(header::CONTENT_LENGTH).iter();
     let Some(first) = lengths.next() else { return Ok(()) };
     if lengths.next().is_none() && !first.as_bytes().contains(&b',') {
         return Ok(());
     }
     let first = first.as_bytes().split(|byte| *byte == b',').next().unwrap_or_default();
     match digits(first) {
-        Some(length) => head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(length)),
+        Some(length) => head.insert(header::CONTENT_LENGTH, HeaderValue::from(length)),
         None => Ok(()),
     }
 }
@@ -258,12 +300,9 @@ mod tests {
             (103, Body::Absent, "content-length: 5|link: </a>", "link: </a>"),
         ];
         for (status, body, lines, expected) in rows {
-            let mut sent = ResponseHeader::build(*status, None).unwrap();
-            head(lines).iter().for_each(|(name, value)| {
-                sent.append_header(name.clone(), value.clone()).unwrap();
-            });
-            reframe(&mut sent, *body).unwrap();
-            assert_eq!(sent.headers, head(expected), "{status} {lines}");
+            let mut sent = head(lines);
+            reframe(&mut sent, StatusCode::from_u16(*status).unwrap(), *body).unwrap();
+            assert_eq!(sent, head(expected), "{status} {lines}");
         }
     }
 }

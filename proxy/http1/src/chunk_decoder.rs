@@ -1,17 +1,18 @@
-//! A chunked body (RFC 9112 §7.1), decoded from what has been read of it.
+//! Decodes a chunked body (RFC 9112 §7.1) from what has been read of it.
 
 use bytes::{Buf, Bytes, BytesMut};
 use httparse::Status;
-use pingora::{Error, ErrorType, Result};
+
+use crate::Malformed;
 
 /// The longest line that says how long a chunk is, and all that may come after the last one, in bytes.
 const LONGEST_LINE: usize = 8 * 1024;
 /// Chunks that have come together leave together, so many bytes at most.
 const TOGETHER: usize = 64 * 1024;
 
-/// Where in the body we are.
+/// Decodes one body.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
+pub struct ChunkDecoder {
     at: At,
     /// Bytes of trailers that were passed over.
     trailed: usize,
@@ -29,14 +30,19 @@ enum At {
     Done,
 }
 
-impl Chunks {
-    pub(super) fn is_done(&self) -> bool {
+impl ChunkDecoder {
+    /// Whether the body has been read to its end.
+    pub fn is_done(&self) -> bool {
         self.at == At::Done
     }
 
     /// Takes what is there of the body; empty where that is not enough for any of it. What is wrong after something
     /// that is right is an error the next time.
-    pub(super) fn take(&mut self, buf: &mut BytesMut) -> Result<Bytes> {
+    ///
+    /// # Errors
+    ///
+    /// Why it is no chunked body.
+    pub fn take(&mut self, buf: &mut BytesMut) -> Result<Bytes, Malformed> {
         let mut first = Bytes::new();
         let mut more = BytesMut::new();
         loop {
@@ -59,7 +65,7 @@ impl Chunks {
     }
 
     /// One step on, over `most` bytes of data.
-    fn step(&mut self, buf: &mut BytesMut, most: usize) -> Result<Step> {
+    fn step(&mut self, buf: &mut BytesMut, most: usize) -> Result<Step, Malformed> {
         match self.at {
             At::Size => {
                 let Some((line, size)) = size(buf)? else { return Ok(Step::Stop) };
@@ -109,7 +115,7 @@ enum Step {
 }
 
 /// The length of the line and the size of the chunk that it begins; `None`: the line is not all there.
-fn size(buf: &[u8]) -> Result<Option<(usize, u64)>> {
+fn size(buf: &[u8]) -> Result<Option<(usize, u64)>, Malformed> {
     match buf.first() {
         None => return Ok(None),
         // The parser takes a line without a number for the end.
@@ -124,8 +130,8 @@ fn size(buf: &[u8]) -> Result<Option<(usize, u64)>> {
     }
 }
 
-fn wrong<T>(why: &'static str) -> Result<T> {
-    Error::e_explain(ErrorType::InvalidHTTPHeader, why)
+fn wrong<T>(why: &'static str) -> Result<T, Malformed> {
+    Err(Malformed::Rule(why))
 }
 
 #[cfg(test)]
@@ -133,8 +139,8 @@ mod tests {
     use super::*;
 
     /// All of a body that comes in pieces of `step` bytes, and what is left after it.
-    fn read(wire: &[u8], step: usize) -> Result<(Vec<u8>, usize, bool)> {
-        let (mut chunks, mut buf, mut out) = (Chunks::default(), BytesMut::new(), Vec::new());
+    fn read(wire: &[u8], step: usize) -> Result<(Vec<u8>, usize, bool), Malformed> {
+        let (mut chunks, mut buf, mut out) = (ChunkDecoder::default(), BytesMut::new(), Vec::new());
         for piece in wire.chunks(step) {
             buf.extend_from_slice(piece);
             while !chunks.is_done() {

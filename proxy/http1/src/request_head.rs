@@ -1,0 +1,222 @@
+//! Which requests are plain: whole, body and all, and spelled so that nobody could read them in another way.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request::Parts};
+use httparse::{ParserConfig, Status};
+
+use crate::{
+    field::{is_authority, is_padded},
+    framing::{COUNTABLE, FOLDED_NAMES, digits},
+    hop::is_of_requests_hop,
+};
+
+/// Headers of a plain request at most; pingora reads those that have more.
+const MOST: usize = 64;
+
+/// What makes a request more than plain besides what belongs to a hop: an answer in between, or business with a proxy.
+const NOT_PLAIN: [HeaderName; 4] =
+    [header::EXPECT, header::PROXY_AUTHENTICATE, header::PROXY_AUTHORIZATION, header::MAX_FORWARDS];
+
+/// A plain request over HTTP/1.1.
+#[derive(Debug)]
+pub struct PlainRequest {
+    /// Without the case of its names.
+    pub parts: Parts,
+    /// Of the head as it came, in bytes.
+    pub length: usize,
+    /// Of the body, which has come with it; only what is posted has one.
+    pub body: usize,
+    /// The client keeps the connection.
+    pub keeps: bool,
+}
+
+impl PlainRequest {
+    /// Reads a plain request from the beginning of `bytes`; `None` where it is not all there, or is not plain.
+    pub fn parse(bytes: &Bytes) -> Option<Self> {
+        let mut headers = [const { std::mem::MaybeUninit::uninit() }; MOST];
+        let mut read = httparse::Request::new(&mut []);
+        let length = match ParserConfig::default().parse_request_with_uninit_headers(&mut read, bytes, &mut headers) {
+            Ok(Status::Complete(length)) => length,
+            Ok(Status::Partial) | Err(_) => return None,
+        };
+        if read.version != Some(1) || !is_clean(&bytes[..length]) {
+            return None;
+        }
+        let method = match read.method? {
+            "GET" => Method::GET,
+            "HEAD" => Method::HEAD,
+            "POST" => Method::POST,
+            _ => return None,
+        };
+        let target = read.path?;
+        if !target.starts_with('/') || target.contains('#') {
+            return None;
+        }
+        let (mut request, ()) = Request::new(()).into_parts();
+        request.uri = Uri::from_maybe_shared(bytes.slice_ref(target.as_bytes())).ok()?;
+        request.method = method;
+        request.version = Version::HTTP_11;
+        request.headers.reserve(read.headers.len());
+        let mut keeps = true;
+        let mut hosts = 0;
+        let mut body = None;
+        for header in read.headers.iter() {
+            let name = HeaderName::from_bytes(header.name.as_bytes()).ok()?;
+            let value = HeaderValue::from_maybe_shared(bytes.slice_ref(header.value)).ok()?;
+            match name {
+                header::HOST if is_authority(&value) => hosts += 1,
+                header::HOST => return None,
+                header::CONNECTION => keeps &= kept(header.value)?,
+                header::CONTENT_LENGTH if request.method == Method::POST && body.is_none() => {
+                    body = Some(length_of(header.value)?);
+                }
+                header::CONTENT_LENGTH => return None,
+                // An answer to it may be silent for long.
+                header::ACCEPT if holds(header.value, b"event-stream") => return None,
+                ref name if is_more(name) => return None,
+                _ => {}
+            }
+            request.headers.try_append(name, value).ok()?;
+        }
+        let body = if request.method == Method::POST { body? } else { 0 };
+        let whole = body <= bytes.len() - length;
+        (hosts == 1 && whole).then_some(Self { parts: request, length, body, keeps })
+    }
+}
+
+/// Name and value of each line of a raw head, and both as they were sent.
+pub fn lines(raw: &[u8]) -> impl Iterator<Item = (&[u8], &[u8], &[u8])> {
+    let mut lines = raw.split(|byte| *byte == b'\n');
+    lines.next();
+    lines.filter_map(|line| {
+        let colon = memchr::memchr(b':', line)?;
+        Some((&line[..colon], line[colon + 1..].trim_ascii(), line.trim_ascii_end()))
+    })
+}
+
+/// Whether a stream of HTTP/2, whose request has ended with its head, asks for something plain. `path`: as it was sent.
+pub fn is_plain_stream(method: &Method, version: Version, uri: &Uri, path: &[u8], headers: &HeaderMap) -> bool {
+    let visible = |bytes: &[u8]| bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
+    matches!(*method, Method::GET | Method::HEAD)
+        && version == Version::HTTP_2
+        && uri.authority().is_some()
+        && path.starts_with(b"/")
+        && path.iter().all(|byte| matches!(byte, b'!'..=b'~') && *byte != b'#')
+        && headers.len() <= MOST
+        && headers.iter().all(|(name, value)| {
+            visible(value.as_bytes())
+                && !is_padded(value)
+                && match *name {
+                    header::HOST | header::CONNECTION | header::CONTENT_LENGTH => false,
+                    header::ACCEPT => !holds(value.as_bytes(), b"event-stream"),
+                    ref name => !is_more(name),
+                }
+        })
+}
+
+/// A length as it may be written; none that is long enough to be something else to somebody.
+fn length_of(value: &[u8]) -> Option<usize> {
+    digits(value).filter(|_| value.len() <= COUNTABLE)?.try_into().ok()
+}
+
+/// Whether a header makes a request more than plain, or has it refused, and not here.
+fn is_more(name: &HeaderName) -> bool {
+    is_of_requests_hop(name) || NOT_PLAIN.contains(name) || FOLDED_NAMES.contains(name)
+}
+
+/// Nothing but visible characters and spaces, and whole ends of lines: the parser is kinder than some site may be.
+fn is_clean(head: &[u8]) -> bool {
+    let next = head.iter().skip(1);
+    let fits = |byte: u8| matches!(byte, b' '..=b'~' | b'\r' | b'\n');
+    // All of it at once, without an early end: so it is looked at many bytes at a time. The last byte ends a line.
+    head.first().is_some_and(u8::is_ascii_uppercase)
+        && head.iter().zip(next).fold(true, |clean, (a, b)| clean & fits(*a) & ((*a == b'\r') == (*b == b'\n')))
+}
+
+/// Whether the connection is kept; `None` where its header says more than that.
+fn kept(value: &[u8]) -> Option<bool> {
+    match value {
+        keep if keep.eq_ignore_ascii_case(b"keep-alive") => Some(true),
+        close if close.eq_ignore_ascii_case(b"close") => Some(false),
+        _ => None,
+    }
+}
+
+fn holds(value: &[u8], what: &[u8]) -> bool {
+    value.len() >= what.len() && value.windows(what.len()).any(|part| part.eq_ignore_ascii_case(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(head: &str) -> Option<PlainRequest> {
+        PlainRequest::parse(&Bytes::copy_from_slice(head.as_bytes()))
+    }
+
+    #[test]
+    fn a_plain_request_is_read_as_it_was_sent() {
+        let text = "GET /a?b=%20c HTTP/1.1\r\nhOsT: x\r\nAccept:  text/html \r\nX-A: 1\r\nx-a: 2\r\n\r\n";
+        let head = read(&format!("{text}GET /next")).unwrap();
+        let target = head.parts.uri.path_and_query().map(|target| target.as_str());
+        assert_eq!((target, head.keeps, head.length), (Some("/a?b=%20c"), true, text.len()));
+        let lines: Vec<_> = lines(&text.as_bytes()[..head.length]).collect();
+        let shown = |n: usize| lines[n].0.escape_ascii().to_string() + "=" + &lines[n].1.escape_ascii().to_string();
+        assert_eq!((0..4).map(shown).collect::<Vec<_>>(), ["hOsT=x", "Accept=text/html", "X-A=1", "x-a=2"]);
+        assert_eq!((lines.len(), lines[1].2), (4, &b"Accept:  text/html"[..]));
+        let posted = read("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nabGET").unwrap();
+        assert_eq!((posted.length, posted.body), (47, 2));
+        assert!(read("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap().keeps);
+        assert!(read("GET / HTTP/1.1\r\nHost: x\r\nConnection: Keep-Alive\r\n\r\n").unwrap().keeps);
+        assert!(!read("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap().keeps);
+        let both = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n";
+        assert!(!read(both).unwrap().keeps);
+    }
+
+    #[test]
+    fn whatever_is_out_of_the_ordinary_is_left() {
+        for head in [
+            "GET / HTTP/1.1\r\nHost: x\r\n",
+            "GET / HTTP/1.0\r\nHost: x\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1, 1\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551617\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\na",
+            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0000000000000000001\r\n\r\na",
+            "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\na",
+            "get / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET http://x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET * HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /#a HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a@x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x:y\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nContent_Length: 0\r\n\r\n",
+            "GET / HTTP/1.1\nHost: x\n\n",
+            "GET / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA: \tb\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nA: \u{e4}\r\n\r\n",
+            "GET /\u{e4} HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nConnection: close, a\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nAccept: text/Event-Stream\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\ntransfer-encoding: chunked\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: x\r\nTE: trailers\r\n\r\n",
+        ] {
+            assert!(read(head).is_none(), "{head:?}");
+        }
+        let many = "A: b\r\n".repeat(MOST);
+        assert!(read(&format!("GET / HTTP/1.1\r\nHost: x\r\n{many}\r\n")).is_none());
+    }
+}
