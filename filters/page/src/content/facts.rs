@@ -6,6 +6,7 @@ use dom_query::NodeRef;
 use url::Url;
 
 use super::{
+    article_signs::Signs,
     crawl::acts,
     link_markup::{Follow, asks_for_password, carries_token, follow, holds_controls, is_short, label, presses},
     walk::{attribute, collapsed, has_word, is_hidden, name},
@@ -36,6 +37,8 @@ pub(super) struct Facts {
     pub alternate_markdown: Option<String>,
     /// Against which relative links are meant.
     pub base: Option<Url>,
+    /// What the page says of being an article.
+    pub signs: Signs,
     title_of_cards: Option<String>,
     description_of_cards: Option<String>,
     heading: Option<String>,
@@ -61,7 +64,9 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
     let mut acts = HashSet::new();
     let mut stack = vec![(*root, Inside::default())];
     while let Some((node, mut inside)) = stack.pop() {
-        match name(&node).as_str() {
+        let called = name(&node);
+        facts.signs.take(&node, &called);
+        match called.as_str() {
             "script" | "style" | "template" | "svg" => continue,
             "html" => facts.language = attribute(&node, "lang").filter(|lang| is_language(lang)),
             "title" if facts.title.is_none() => facts.title = words(&node.text()),

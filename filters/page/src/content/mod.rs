@@ -3,6 +3,8 @@
 //! Used by whoever asks for a page as Markdown, and by whoever reads the site to answer from it. What is read here was
 //! written by others: every bound holds before the work it bounds.
 
+mod article;
+mod article_signs;
 mod code;
 pub mod crawl;
 mod facts;
@@ -11,7 +13,9 @@ mod page;
 mod parse;
 mod prune;
 mod select;
+mod surroundings;
 mod table;
+mod teasers;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 #[cfg(test)]

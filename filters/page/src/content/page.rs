@@ -3,10 +3,11 @@
 use url::Url;
 
 use super::{
+    article::{self, Article},
     facts::{self, path_and_query},
     parse::{self, MAX_DEPTH},
     prune::{self, Links},
-    select,
+    select::{self, Content, Found},
     tidy::tidy,
     walk,
 };
@@ -78,9 +79,15 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
         return None;
     }
     let facts = facts::collect(&document.root(), at);
-    let content = select::content(&document)?;
+    // Start pages list what the site has, whatever they say.
+    let article = (facts.signs.is_article() && at.path() != "/").then(|| article::find(&document)).flatten();
+    let content = match article.as_ref().and_then(Article::root) {
+        Some(root) => Content { root, found: Found::Article },
+        None => select::content(&document)?,
+    };
     prune::prune(&content, facts.base.as_ref().unwrap_or(at), links)?;
-    let markdown = tidy(&content.root.md(Some(&[])), facts.title.as_deref());
+    let heading = article.as_ref().and_then(|article| article.title.as_deref()).or(facts.title.as_deref());
+    let markdown = tidy(&content.root.md(Some(&[])), heading);
     let path = path_and_query(at);
     let is_login = facts.asks_for_password && markdown.trim().len() <= MAX_LOGIN_BYTES;
     let marks = Marks { acting: facts.acting, is_login, is_application: facts.is_application };

@@ -12,7 +12,7 @@ use url::{Position, Url};
 use super::{
     code,
     parse::PATIENCE,
-    select::Content,
+    select::{Content, Found},
     table::{self, Grid},
     tidy::AMPERSAND,
     walk::{attribute, collapsed, contains, has_word, is_hidden, name, weight},
@@ -103,7 +103,7 @@ impl Links<'_> {
 pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Option<()> {
     let mut pruning = Pruning {
         weight: weight(&content.root),
-        marked: content.marked,
+        marked: content.found != Found::Whole,
         base,
         links,
         links_left: MAX_LINK_BYTES,
@@ -275,7 +275,7 @@ mod tests {
     use url::Url;
 
     use super::{Links, prune};
-    use crate::content::select;
+    use crate::content::select::{self, Found};
 
     #[test]
     fn what_is_looked_through_again_and_again_is_given_up() {
@@ -285,7 +285,7 @@ mod tests {
             let document = Document::from(html);
             let began = Instant::now();
             let content = select::content(&document).unwrap();
-            assert!(given_up || content.marked, "{around}");
+            assert!(given_up || content.found == Found::Marked, "{around}");
             let pruned = prune(&content, &at, Links::Whole);
             assert!(began.elapsed() < Duration::from_secs(10), "{around}: {:?}", began.elapsed());
             assert!(given_up == pruned.is_none(), "{around}");

@@ -7,10 +7,21 @@ use super::walk::{attribute, is_hidden, name, weight};
 /// What an article must weigh of the whole page to be what the page is about: one in so many.
 const ARTICLES_SHARE: usize = 4;
 
-/// The element whose text is the page's, and whether it was marked as such.
+/// The element whose text is the page's, and how it was found.
 pub(super) struct Content<'a> {
     pub root: NodeRef<'a>,
-    pub marked: bool,
+    pub found: Found,
+}
+
+/// How the content of a page was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The page marks it.
+    Marked,
+    /// It is the article that the page says it is.
+    Article,
+    /// It is all of the page.
+    Whole,
 }
 
 /// Finds the content: `main`, `role=main`, the only `article`, else the body.
@@ -42,12 +53,12 @@ pub(super) fn content(document: &Document) -> Option<Content<'_>> {
         stack.extend(node.children_it(true));
     }
     if let Some(main) = mains.into_iter().find(|main| weight(main) > 0) {
-        return Some(Content { root: main, marked: true });
+        return Some(Content { root: main, found: Found::Marked });
     }
     match articles.as_slice() {
         [article] if weight(article) * ARTICLES_SHARE >= weight(&body) => {
-            Some(Content { root: *article, marked: true })
+            Some(Content { root: *article, found: Found::Marked })
         }
-        _ => Some(Content { root: body, marked: false }),
+        _ => Some(Content { root: body, found: Found::Whole }),
     }
 }

@@ -6,6 +6,8 @@ use url::Url;
 
 use super::{MAX_BYTES, Page, read};
 
+mod articles;
+
 fn at() -> Url {
     Url::parse("https://shop.example/docs/a/page?x=1#part").unwrap()
 }
