@@ -1,5 +1,9 @@
 //! Promise: the site is read as a polite stranger would read it, and what was read makes its llms.txt.
 
+mod follow;
+mod names;
+mod told;
+
 use crate::support::{Ask, Desk, Dir, Gate, Origin, Reply, Request, Setup, Via, eventually};
 use std::collections::HashMap;
 use std::sync::{
@@ -10,8 +14,10 @@ use std::time::{Duration, Instant};
 
 /// A round over a small site, with others busy beside.
 const A_WHILE: Duration = Duration::from_secs(20);
-/// Fast, so that a test does not have to wait.
-const FAST: &str = "rate = \"200/second\"";
+/// Fast, so that a test does not have to wait, and with links followed from every page.
+const FAST: &str = "rate = \"200/second\"\nfollow = [\"/*\"]";
+/// Fast, with nothing said of what is a document.
+const BY_EVIDENCE: &str = "rate = \"200/second\"";
 
 fn page(title: &str, links: &[&str]) -> Reply {
     let links: String = links.iter().map(|link| format!("<li><a href=\"{link}\">{link}</a></li>")).collect();
@@ -264,7 +270,7 @@ async fn crawl_keeps_its_rate_and_tells_what_it_knows_meanwhile() {
         }
     })
     .await;
-    let desk = Setup::before(&origin).reading("rate = \"2/second\"\nstart = [\"/\"]").start().await;
+    let desk = Setup::before(&origin).reading("rate = \"2/second\"\nfollow = [\"/*\"]\nstart = [\"/\"]").start().await;
     eventually("a first page is known", A_WHILE, async || metric(&desk, "frontdesk_content_pages").await >= 1.0).await;
     assert!(targets(&origin).len() < 6, "and the rest is not read yet");
     round(&desk).await;
@@ -322,7 +328,10 @@ async fn crawl_is_done_by_one_replica_for_all() {
     let origin = Origin::start(shop).await;
     let dir = Dir::new();
     let store = format!("url = \"file:{}\"", dir.path().display());
-    let setup = Setup::before(&origin).reading("rate = \"20/second\"").set("site", SITE).set("store", &store);
+    let setup = Setup::before(&origin)
+        .reading("rate = \"20/second\"\nfollow = [\"/*\"]")
+        .set("site", SITE)
+        .set("store", &store);
     let (one, two) = (setup.clone().start().await, setup.clone().start().await);
     let (a, b) = (known_at(&one, 7.0), known_at(&two, 7.0));
     tokio::join!(a, b);
@@ -350,240 +359,4 @@ async fn crawl_does_not_hold_up_the_end() {
     desk.signal(libc::SIGTERM);
     let (status, _) = desk.wait_exit(Duration::from_secs(8)).await;
     assert!(status.success());
-}
-
-#[tokio::test]
-async fn crawl_follows_nothing_that_may_act_and_says_so() {
-    let origin = Origin::start(|request: &Request| match request.target.as_str() {
-        "/robots.txt" | "/llms.txt" => missing(),
-        "/sitemap.xml" => text("http://shop.test/?p=1\nhttp://shop.test/posts/7/delete\n"),
-        "/" => Reply::html(
-            "<title>Jobs</title><main><h1>Jobs</h1><p>They run.</p><a href=\"/index.html?action=stopall\">Stop All</a>\
-             <a href=\"/posts/2/delete/\">x</a><a href=\"/posts/3\" data-method=\"delete\">y</a>\
-             <a href=\"/posts/4/raise\" onclick=\"return confirm('Sure?')\">z</a><a href=\"/queue/9\" id=\"empty-btn\">e</a>\
-             <a href=\"/list?page=2\">next</a><a href=\"/posts/5\">Five</a><form><a href=\"/in-form\">f</a></form></main>",
-        ),
-        target => page(target, &[]),
-    })
-    .await;
-    let desk = Setup::before(&origin).reading(FAST).set("site", "origin = \"http://shop.test\"").start().await;
-    round(&desk).await;
-    let asked: Vec<String> =
-        targets(&origin).into_iter().filter(|t| !t.ends_with(".txt") && !t.ends_with(".xml")).collect();
-    assert_eq!(asked, ["/", "/?p=1", "/posts/5"]);
-    let acts = "frontdesk_crawl_requests_total{result=\"acts\"}";
-    assert!(metric(&desk, acts).await >= 8.0);
-    let log = desk.stderr();
-    let told: Vec<&str> = log.lines().filter(|line| line.contains("a link was not followed")).collect();
-    assert_eq!(told.len(), 2, "the first of each kind: {log}");
-    assert!(told[0].contains("it may act") && told[0].contains("link=/posts/7/delete page=/sitemap.xml"), "{log}");
-    assert!(told[1].contains("content.follow_queries") && told[1].contains("link=/list?page=* page=/"), "{log}");
-}
-
-#[tokio::test]
-async fn crawl_leaves_applications_alone_in_words_that_no_list_has() {
-    let pressed = Arc::new(Mutex::new(Vec::new()));
-    let seen = pressed.clone();
-    let origin = Origin::start(move |request: &Request| match request.target.as_str() {
-        "/" => page(
-            "Back office",
-            &[
-                "/garage/open",
-                "/refund/5",
-                "/comment/5/spam",
-                "/user/5/frobnicate",
-                "/order/5/ship",
-                "/nutzer/5/sperren",
-                "/abmelden",
-                "/eliminar/5",
-                "/%E5%89%8A%E9%99%A4",
-                "/users/5/posts",
-                "/about",
-            ],
-        ),
-        "/about" | "/users/5/posts" => page(&request.target[1..], &[]),
-        "/robots.txt" | "/sitemap.xml" | "/llms.txt" => missing(),
-        other if request.header("x-forwarded-for").is_some() && request.header("x-asked-by").is_none() => {
-            seen.lock().expect("what was pressed").push(other.to_owned());
-            Reply::new(302).header("Location", "/")
-        }
-        _ => missing(),
-    })
-    .await;
-    let desk = Setup::before(&origin).reading(FAST).start().await;
-    round(&desk).await;
-    assert_eq!(metric(&desk, "frontdesk_content_pages").await, 3.0);
-    assert_eq!(*pressed.lock().expect("what was pressed"), [""; 0]);
-    assert_eq!(metric(&desk, "frontdesk_crawl_requests_total{result=\"acts\"}").await, 9.0);
-    desk.says("it may act (a word behind an identifier, a verb), and no sitemap lists it").await;
-}
-
-#[tokio::test]
-async fn crawl_follows_queries_where_the_operator_says_so() {
-    let origin = Origin::start(|request: &Request| match request.target.as_str() {
-        "/" => page("Start", &["/list?page=2", "/list?action=clear"]),
-        "/list?page=2" => page("Two", &["/list?page=3&delete=7", "/list?page=3"]),
-        "/list?page=3" => page("Three", &[]),
-        _ => missing(),
-    })
-    .await;
-    let desk = Setup::before(&origin).reading(&format!("{FAST}\nfollow_queries = true")).start().await;
-    round(&desk).await;
-    let asked: Vec<String> = targets(&origin).into_iter().filter(|target| target.contains('?')).collect();
-    assert_eq!(asked, ["/list?page=2", "/list?page=3"]);
-}
-
-#[tokio::test]
-async fn crawl_can_be_seen() {
-    let origin = Origin::start(|request: &Request| match request.target.as_str() {
-        "/" => Reply::new(302).header("Location", "https://elsewhere.test/start"),
-        _ => missing(),
-    })
-    .await;
-    let setup = Setup::before(&origin).reading(&format!("{FAST}\nrefresh = \"1h\"")).set("log", "level = \"debug\"");
-    let desk = setup.start().await;
-    round(&desk).await;
-    let log = desk.stderr();
-    let lines = |what: &str| log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect::<Vec<_>>();
-    let requests = lines("the reader asked the site for an address");
-    assert_eq!(requests.len(), crawled(&origin).len(), "a line a request: {log}");
-    let start = requests.iter().find(|line| line.contains("address=\"/\" ")).expect("the start page");
-    assert!(start.contains("status=302") && start.contains("result=\"off_site\""), "{start}");
-    assert!(start.contains("DEBUG"), "{start}");
-    let none = lines("the reader got no page here");
-    assert_eq!(none.len(), 2, "the first of each result: {log}");
-    assert!(none.iter().any(|line| line.contains("https://elsewhere.test/start") && line.contains("INFO")), "{log}");
-    let ready = desk.admin_get("/readyz?verbose").await.text();
-    let line = ready.lines().find(|line| line.contains("content:")).expect("a line on the content");
-    let asked = crawled(&origin).len();
-    assert_eq!(line, format!("[-] content: 0 pages of {asked} asked: / moved to https://elsewhere.test/start"));
-}
-
-#[tokio::test]
-async fn crawl_that_goes_well_is_seen_too() {
-    let origin = Origin::start(shop).await;
-    let desk = Setup::before(&origin).reading(FAST).set("site", SITE).start().await;
-    round(&desk).await;
-    let ready = desk.admin_get("/readyz?verbose").await.text();
-    assert!(ready.contains("[+] content: 7 pages of "), "{ready}");
-}
-
-/// A site that answers by this name only, as WordPress does by its `siteurl`.
-async fn known_as(name: &'static str) -> Origin {
-    Origin::start(move |request: &Request| match (request.target.as_str(), request.header("host") == Some(name)) {
-        (target, false) => Reply::new(301).header("Location", &format!("http://{name}{target}")),
-        ("/", true) => page("The shop", &[&format!("http://{name}/about"), "/docs"]),
-        ("/about" | "/docs", true) => page(&request.target[1..], &[]),
-        _ => missing(),
-    })
-    .await
-}
-
-#[tokio::test]
-async fn crawl_reads_a_site_that_redirects_to_its_own_name() {
-    let origin = known_as("shop.example.com").await;
-    let desk = Setup::before(&origin).reading(&format!("{FAST}\nrefresh = \"1s\"")).start().await;
-    known_at(&desk, 3.0).await;
-    round(&desk).await;
-    eventually("it is listed", A_WHILE, async || desk.get("/llms.txt").await.text().contains("](/about)")).await;
-    let body = desk.get("/llms.txt").await.text();
-    assert!(!body.contains("shop.example.com"), "a name that nobody declared is not published: {body}");
-    let log = desk.stderr();
-    let said: Vec<&str> = log.lines().filter(|line| line.contains("is read by that name")).collect();
-    assert_eq!(said.len(), 1, "once: {log}");
-    assert!(said[0].contains("origin = \"http://shop.example.com\""), "{log}");
-    assert!(!log.contains("no page of the site could be read"), "{log}");
-}
-
-#[tokio::test]
-async fn crawl_does_not_believe_a_visitors_host() {
-    let origin = known_as("shop.example.com").await;
-    let desk = Setup::before(&origin).reading(&format!("{FAST}\nrefresh = \"1s\"")).start().await;
-    for _ in 0..5 {
-        desk.ask(Via::H1, Ask::get("/").header("Host", "evil.example")).await;
-    }
-    known_at(&desk, 3.0).await;
-    desk.ask(Via::H1, Ask::get("/").header("Host", "evil.example")).await;
-    round(&desk).await;
-    let hosts: std::collections::HashSet<String> =
-        crawled(&origin).iter().filter_map(|r| r.header("host").map(str::to_owned)).collect();
-    assert!(!hosts.contains("evil.example"), "{hosts:?}");
-    assert!(!desk.get("/llms.txt").await.text().contains("evil"));
-}
-
-#[tokio::test]
-async fn crawl_says_what_helps_where_a_site_redirects_elsewhere() {
-    let origin = Origin::start(|request: &Request| match request.target.as_str() {
-        // A path of its own: no other name of the same page.
-        "/" => Reply::new(302).header("Location", "https://www.shop.test/en/"),
-        _ => missing(),
-    })
-    .await;
-    let desk = Setup::before(&origin).reading(&format!("{FAST}\nrefresh = \"1s\"")).start().await;
-    round(&desk).await;
-    round(&desk).await;
-    let log = desk.stderr();
-    let said: Vec<&str> = log.lines().filter(|line| line.contains("no page of the site could be read")).collect();
-    assert_eq!(said.len(), 1, "once: {log}");
-    assert!(said[0].contains("WARN") && said[0].contains("origin = \"https://www.shop.test\""), "{log}");
-}
-
-/// What an agent is told that asks the site.
-async fn asked(desk: &Desk, query: &str) -> serde_json::Value {
-    let body = serde_json::json!({ "ahp": "0.1", "capability": "content_search", "query": query });
-    let ask = Ask::post("/agent/converse", body.to_string()).header("Content-Type", "application/json");
-    desk.ask(Via::H1, ask).await.json()
-}
-
-#[tokio::test]
-async fn crawl_that_has_not_ended_denies_nothing() {
-    let gate = Gate::closed();
-    let shut = gate.clone();
-    let origin = Origin::start(move |request: &Request| match request.target.as_str() {
-        "/" => page("Start", &["/submarines"]),
-        "/robots.txt" => missing(),
-        target => Reply::html("").wait(&shut).then(page(&target[1..], &[]).whole()),
-    })
-    .await;
-    let desk = Setup::before(&origin).reading("rate = \"1/second\"\nstart = [\"/\"]").start().await;
-    known_at(&desk, 1.0).await;
-    // Answers know of a page a moment after it is counted.
-    eventually("a page is known", A_WHILE, async || {
-        let said = asked(&desk, "Do you rent submarines?").await;
-        said["meta"]["coverage"]["pages"].as_u64().is_some_and(|pages| pages >= 1)
-    })
-    .await;
-    let said = asked(&desk, "Do you rent submarines?").await;
-    let answer = said["response"]["answer"].as_str().unwrap_or_default();
-    assert!(answer.contains("so far") && answer.contains("still being read"), "{said}");
-    assert!(!answer.contains("Nothing on this site"), "{said}");
-    assert_eq!(said["meta"]["coverage"]["complete"], false, "{said}");
-    assert!(said["meta"]["coverage"]["pages"].as_u64().is_some_and(|pages| pages >= 1), "{said}");
-    let ready = desk.admin_get("/readyz?verbose").await.text();
-    assert!(ready.contains("the first reading is under way"), "{ready}");
-    gate.open();
-    round(&desk).await;
-    eventually("all of it is known", A_WHILE, async || {
-        let said = asked(&desk, "Do you rent horses?").await;
-        let answer = said["response"]["answer"].as_str().unwrap_or_default();
-        answer.starts_with("Nothing on this site answers that.") && said["meta"].get("coverage").is_none()
-    })
-    .await;
-    let said = asked(&desk, "What is the page on submarines about?").await;
-    assert!(said["response"]["sources"][0]["url"].as_str().is_some_and(|url| url.ends_with("/submarines")), "{said}");
-}
-
-#[tokio::test]
-async fn crawl_that_reads_nothing_promises_nothing() {
-    let elsewhere = Origin::start(|_: &Request| Reply::new(302).header("Location", "https://login.test/start")).await;
-    let failing = Origin::start(|_: &Request| Reply::new(500)).await;
-    for origin in [elsewhere, failing] {
-        let desk = Setup::before(&origin).reading(FAST).start().await;
-        eventually("it says so", A_WHILE, async || {
-            let said = asked(&desk, "Do you rent submarines?").await;
-            let answer = said["response"]["answer"].as_str().unwrap_or_default();
-            answer.contains("could be read") && !answer.contains("moment") && said["meta"]["coverage"]["pages"] == 0
-        })
-        .await;
-    }
 }

@@ -123,7 +123,7 @@ async fn readable(own: Option<&'static str>) -> Origin {
 #[tokio::test]
 async fn clause_12_and_13_there_is_content_to_read_where_the_manifest_says() {
     let origin = readable(None).await;
-    let desk = Setup::before(&origin).reading("rate = \"1000/second\"").start().await;
+    let desk = Setup::before(&origin).reading("rate = \"1000/second\"\nfollow = [\"/*\"]").start().await;
     let place = desk.manifest().await["endpoints"]["content"].as_str().expect("endpoints.content").to_owned();
     eventually("the site is read", Duration::from_secs(20), async || desk.get(&place).await.text().contains("/fares"))
         .await;
@@ -137,7 +137,7 @@ async fn clause_12_and_13_there_is_content_to_read_where_the_manifest_says() {
 #[tokio::test]
 async fn clause_12_the_sites_own_llms_txt_wins() {
     let origin = readable(Some("# Ours\n\n> Written by hand.\n")).await;
-    let desk = Setup::before(&origin).reading("rate = \"1000/second\"").start().await;
+    let desk = Setup::before(&origin).reading("rate = \"1000/second\"\nfollow = [\"/*\"]").start().await;
     eventually("the site's own", Duration::from_secs(20), async || {
         desk.get("/llms.txt").await.text() == "# Ours\n\n> Written by hand.\n"
     })
@@ -148,7 +148,7 @@ async fn clause_12_the_sites_own_llms_txt_wins() {
 #[tokio::test]
 async fn clause_36_an_agent_of_mode_1_needs_no_post() {
     let origin = readable(None).await;
-    let desk = agency::before(&origin).reading("rate = \"1000/second\"").start().await;
+    let desk = agency::before(&origin).reading("rate = \"1000/second\"\nfollow = [\"/*\"]").start().await;
     let page = desk.get("/").await;
     let place = page.headers.joined("link");
     let place = place.split(['<', '>']).nth(1).expect("an address in Link").to_owned();

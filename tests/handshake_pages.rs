@@ -43,7 +43,7 @@ async fn desk() -> (Origin, Desk) {
             "site",
             "name = \"The Island Ferry\"\norigin = \"https://ferry.test\"\ndescription = \"Boats to the island.\"",
         )
-        .reading("rate = \"1000/second\"")
+        .reading("rate = \"1000/second\"\nfollow = [\"/*\"]")
         .start()
         .await;
     eventually("the pages are read", Duration::from_secs(30), async || {
@@ -154,7 +154,7 @@ async fn what_the_pages_answer_is_asked_in_words() {
 async fn clause_34_nobody_is_told_what_the_site_is_called_inside() {
     let origin = Origin::start(ferry).await;
     let inside = origin.url().trim_start_matches("http://").to_owned();
-    let desk = Setup::before(&origin).reading("rate = \"1000/second\"").start().await;
+    let desk = Setup::before(&origin).reading("rate = \"1000/second\"\nfollow = [\"/*\"]").start().await;
     let read = |uri: &str| rpc::message("resources/read", json!({ "uri": uri }));
     eventually("the pages are read", Duration::from_secs(30), async || {
         desk.told(&asks("Where do dogs travel?")).await.to_string().contains("open deck")

@@ -9,7 +9,7 @@ use http::{HeaderValue, Method};
 
 use crate::{
     content::{
-        crawl::Excluded,
+        crawl::Paths,
         llms::{self, Contents},
     },
     desk::{Compiled, ticket::Ticket},
@@ -33,7 +33,7 @@ pub struct Snapshot {
     /// What may be done with the site's words; `None` when the operator wrote nothing about it.
     pub signals: Option<Signals>,
     /// What nobody is to read in another form.
-    excluded: Excluded,
+    excluded: Paths,
     /// The handshake's manifest, for a page whose client prefers it, and where it is.
     pub(crate) manifest: Bytes,
     pub(crate) manifest_path: HeaderValue,
@@ -119,7 +119,7 @@ impl Snapshot {
         Self {
             link,
             signals: declaration.settings.signals.published(),
-            excluded: Excluded::new(&declaration.settings.content.exclude),
+            excluded: Paths::new(&declaration.settings.content.exclude),
             manifest,
             manifest_explain: ahp::DIALECT.explain,
             manifest_path,

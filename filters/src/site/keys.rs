@@ -137,6 +137,7 @@ static CONTENT: Table = closed(&[
     key("concierge", Bool),
     key("start", List(&Text(path_and_query))),
     key("exclude", List(&Text(path))),
+    key("follow", List(&Text(path))),
     key("follow_queries", Bool),
     key("max_pages", Int(1, 20_000)),
     key("refresh", Text(duration)),

@@ -164,6 +164,7 @@ fn content(view: View) -> Content {
         markdown: view.flag("markdown", true),
         start: texts("start", &["/sitemap.xml", "/llms.txt", "/"]),
         exclude: texts("exclude", &["/admin/*"]),
+        follow: texts("follow", &[]),
         follow_queries: view.flag("follow_queries", false),
         max_pages: view.count("max_pages", 2_000),
         refresh: view.duration("refresh", "15m"),

@@ -85,6 +85,7 @@ impl Settings {
             listen: self.listen.http.iter().chain(&self.listen.https).copied().collect(),
             start: self.content.start.clone(),
             exclude: self.content.exclude.clone(),
+            follow: self.content.follow.clone(),
             follow_queries: self.content.follow_queries,
             max_pages: self.content.max_pages,
         }
@@ -189,6 +190,8 @@ pub struct Content {
     pub start: Vec<String>,
     /// What is never read: paths, with `*` for anything.
     pub exclude: Vec<String>,
+    /// Links to these paths are followed whatever page they stand on: paths, with `*` for anything.
+    pub follow: Vec<String>,
     /// Links with a query are followed, unless they act.
     pub follow_queries: bool,
     /// How many pages are kept.

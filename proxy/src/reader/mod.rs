@@ -306,6 +306,7 @@ mod tests {
             let kept = Kept {
                 page: Arc::new(page),
                 links: Vec::new(),
+                lists: Vec::new(),
                 etag: etag.map(str::to_owned),
                 last_modified: None,
                 listed_modified: None,

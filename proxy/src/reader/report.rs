@@ -110,13 +110,9 @@ pub(super) fn tell_left_out(left: &LeftOut) {
                 "a link was not followed because it may act: name it in content.start to have it read, and set \
                  rel=\"nofollow\" on links that act"
             }
-            WhyLeftOut::Unsure => {
-                "a link was not followed because it may act (a word behind an identifier, a verb), and no sitemap lists \
-                 it: if it is a page, list it in the sitemap or name it in content.start"
-            }
             WhyLeftOut::Unlisted => {
-                "a link was not followed because it has a query or is called like an act, and no sitemap lists it: list \
-                 it in the sitemap, or set content.follow_queries = true"
+                "a link was not followed because nothing shows that it leads to a document: list it in the sitemap, or \
+                 name its path in content.follow (and set content.follow_queries = true if it has a query)"
             }
         };
         let (link, page) = (without_values(link), without_values(page));

@@ -7,8 +7,8 @@ use url::Url;
 
 use super::{
     article_signs::Signs,
-    crawl::acts,
-    link_markup::{Follow, asks_for_password, carries_token, follow, holds_controls, is_short, label, presses},
+    link_markup::{Follow, asks_for_password, follow, presses},
+    published::{self, Published},
     walk::{attribute, collapsed, has_word, is_hidden, name},
 };
 
@@ -27,8 +27,7 @@ pub(super) struct Facts {
     pub links: Vec<String>,
     /// Where links lead that act by their markup.
     pub acting: Vec<String>,
-    /// Something on it acts, or a form on it carries a token against forgery.
-    pub is_application: bool,
+    pub published: Published,
     /// It asks for a password where its content stands.
     pub asks_for_password: bool,
     pub canonical: Option<String>,
@@ -51,8 +50,6 @@ struct Inside {
     pressed: bool,
     /// Something beside the content.
     beside: bool,
-    /// The cell of a table in which a row's buttons are.
-    of_controls: bool,
 }
 
 /// Collects the facts of a whole document that was found at `at`.
@@ -67,26 +64,32 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
         let called = name(&node);
         facts.signs.take(&node, &called);
         match called.as_str() {
-            "script" | "style" | "template" | "svg" => continue,
+            "script" => {
+                facts.published.note_script(&node);
+                continue;
+            }
+            "style" | "template" | "svg" => continue,
             "html" => facts.language = attribute(&node, "lang").filter(|lang| is_language(lang)),
             "title" if facts.title.is_none() => facts.title = words(&node.text()),
             "h1" if facts.heading.is_none() && !is_hidden(&node) => facts.heading = words(&node.text()),
             "meta" => facts.meta(&node),
             "link" => facts.link(&node, &base, at),
             "a" if facts.links.len() + facts.acting.len() < MAX_LINKS => {
-                let target = attribute(&node, "href").and_then(|href| same_origin(&href, &base, at));
-                let called = |target: &String| label(&node).is_some_and(|label| acts::is_called_so(&label, target));
+                let href = attribute(&node, "href");
+                let target = href.as_deref().and_then(|href| same_origin(href, &base, at));
                 match (target, follow(&node, inside.pressed)) {
                     (None, _) | (_, Follow::No) => {}
-                    (Some(target), Follow::Yes) if called(&target) => {
-                        facts.is_application = true;
-                        facts.acting.push(target);
+                    (Some(target), Follow::Yes) => {
+                        if href.is_some_and(|href| published::is_relative(&href)) {
+                            facts.published.relative.insert(target.clone());
+                        }
+                        if has_word(&node, "rel", &["next", "prev"]) {
+                            facts.published.sequence.push(target.clone());
+                        }
+                        facts.links.extend(seen.insert(target.clone()).then_some(target));
                     }
-                    (Some(target), Follow::Yes) if inside.of_controls && is_short(&node) => facts.acting.push(target),
-                    (Some(target), Follow::Yes) => facts.links.extend(seen.insert(target.clone()).then_some(target)),
                     (Some(target), Follow::Pressed) => facts.acting.push(target),
                     (Some(target), Follow::Acts) => {
-                        facts.is_application = true;
                         acts.insert(target.clone());
                         facts.acting.push(target);
                     }
@@ -94,12 +97,7 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
             }
             "header" | "nav" | "aside" | "footer" | "dialog" => inside.beside = true,
             "form" | "button" => inside.pressed |= presses(&node),
-            "td" => inside.of_controls = holds_controls(&node),
-            "input" if asks_for_password(&node) => {
-                facts.is_application = true;
-                facts.asks_for_password |= !inside.beside;
-            }
-            "input" if carries_token(&node) => facts.is_application = true,
+            "input" if asks_for_password(&node) => facts.asks_for_password |= !inside.beside,
             _ => {}
         }
         stack.extend(node.children_it(true).map(|child| (child, inside)));
@@ -114,8 +112,8 @@ impl Facts {
     fn meta(&mut self, node: &NodeRef<'_>) {
         let named = attribute(node, "name").or_else(|| attribute(node, "property")).unwrap_or_default();
         let content = attribute(node, "content").unwrap_or_default();
+        self.published.note_meta(&named, &content);
         match named.to_ascii_lowercase().as_str() {
-            "csrf-token" | "_csrf" | "csrf-param" => self.is_application = true,
             "description" if self.description.is_none() => self.description = words(&content),
             "og:description" if self.description_of_cards.is_none() => self.description_of_cards = words(&content),
             "og:title" if self.title_of_cards.is_none() => self.title_of_cards = words(&content),
@@ -130,7 +128,9 @@ impl Facts {
     }
 
     fn link(&mut self, node: &NodeRef<'_>, base: &Url, at: &Url) {
+        self.published.has_canonical |= has_word(node, "rel", &["canonical"]);
         let Some(target) = attribute(node, "href").and_then(|href| same_origin(&href, base, at)) else { return };
+        self.published.note_link(node, &target);
         if has_word(node, "rel", &["canonical"]) {
             self.canonical.get_or_insert(target);
         } else if has_word(node, "rel", &["alternate"])

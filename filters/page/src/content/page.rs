@@ -7,6 +7,7 @@ use super::{
     facts::{self, path_and_query},
     parse::{self, MAX_DEPTH},
     prune::{self, Links},
+    published::Published,
     select::{self, Content, Found},
     tidy::tidy,
     walk,
@@ -60,8 +61,8 @@ pub(super) struct Marks {
     pub(super) acting: Vec<String>,
     /// The page is there for people to sign in.
     pub(super) is_login: bool,
-    /// It is a page of an application: somebody can act on it, or is signed in.
-    pub(super) is_application: bool,
+    /// What shows that the page was published for readers.
+    pub(super) published: Published,
 }
 
 /// The same for a crawler. `by_paths`: with the links that stay on the site as paths, for pages of a site whose name
@@ -90,7 +91,7 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
     let markdown = tidy(&content.root.md(Some(&[])), heading);
     let path = path_and_query(at);
     let is_login = facts.asks_for_password && markdown.trim().len() <= MAX_LOGIN_BYTES;
-    let marks = Marks { acting: facts.acting, is_login, is_application: facts.is_application };
+    let marks = Marks { acting: facts.acting, is_login, published: facts.published };
     let page = (1..=MAX_MARKDOWN_BYTES).contains(&markdown.len()).then(|| Page {
         title: facts.title.unwrap_or_else(|| path.clone()),
         path,

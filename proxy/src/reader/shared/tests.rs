@@ -77,7 +77,15 @@ fn shelf(words: &str, count: usize) -> Books {
             alternate_markdown: None,
         };
         let (target, page) = (page.path.as_str().into(), Arc::new(page));
-        let kept = Kept { page, links: Vec::new(), etag: None, last_modified: None, listed_modified: None, checked: 0 };
+        let kept = Kept {
+            page,
+            links: Vec::new(),
+            lists: Vec::new(),
+            etag: None,
+            last_modified: None,
+            listed_modified: None,
+            checked: 0,
+        };
         books.put(&target, kept, 1_000);
     }
     books

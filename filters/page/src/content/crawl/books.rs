@@ -29,6 +29,8 @@ pub struct Kept {
     pub page: Arc<Page>,
     /// Where it leads on this site.
     pub links: Vec<Arc<str>>,
+    /// Feeds and sitemaps that it names.
+    pub lists: Vec<Arc<str>>,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
     /// What a sitemap said when it was read.
@@ -175,7 +177,12 @@ impl Kept {
         let page = &self.page;
         let words = [&page.description, &page.language, &self.etag, &self.last_modified, &self.listed_modified];
         let words: usize = words.into_iter().flatten().map(String::len).sum();
-        OVERHEAD + page.path.len() + page.title.len() + page.markdown.len() + words + self.links.len() * LINK
+        OVERHEAD
+            + page.path.len()
+            + page.title.len()
+            + page.markdown.len()
+            + words
+            + (self.links.len() + self.lists.len()) * LINK
     }
 }
 
@@ -197,7 +204,15 @@ mod tests {
 
     fn kept(markdown: &str) -> Kept {
         let page = Arc::new(page("/", "T", markdown));
-        Kept { page, links: Vec::new(), etag: None, last_modified: None, listed_modified: None, checked: 0 }
+        Kept {
+            page,
+            links: Vec::new(),
+            lists: Vec::new(),
+            etag: None,
+            last_modified: None,
+            listed_modified: None,
+            checked: 0,
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Links that are not followed because they may act, and which of them the operator hears of.
+//! Links that are not followed, and which of them the operator hears of.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -12,17 +12,8 @@ const MOST: usize = 10_000;
 pub enum Why {
     /// Its address or its markup says that it acts.
     Acts,
-    /// It may act, by where its words stand, and the site does not list it.
-    Unsure,
-    /// The site does not list it: it has a query, or is called like an act among documents.
+    /// Nothing shows that it leads to a document, and the site does not list it.
     Unlisted,
-}
-
-impl Why {
-    /// Whether a list of the site's may still name it.
-    pub(super) fn is_lifted_by_a_list(self) -> bool {
-        self != Self::Acts
-    }
 }
 
 /// A link that was not followed.
@@ -49,7 +40,7 @@ pub(super) struct Notes {
     seen: HashSet<Arc<str>>,
     /// Not listed so far: the site's lists may not all have been read.
     waiting: Vec<NotFollowed>,
-    told: [bool; 3],
+    told: [bool; 2],
     fresh: LeftOut,
 }
 
@@ -64,7 +55,7 @@ impl Notes {
         let left = NotFollowed { link, page: page.clone(), why };
         match why {
             Why::Acts => self.count(left),
-            Why::Unsure | Why::Unlisted => self.waiting.push(left),
+            Why::Unlisted => self.waiting.push(left),
         }
     }
 

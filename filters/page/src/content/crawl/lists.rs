@@ -1,6 +1,6 @@
 //! What a list of the site leads to: a sitemap, or the links of an llms.txt and of other Markdown.
 
-use super::{Crawl, DEEPEST_LIST, Lane, sitemap::Sitemap, target::Met};
+use super::{Crawl, DEEPEST_LIST, Lane, WhyLeftOut, acts, sitemap::Sitemap};
 use crate::content::crawl::Ask;
 
 /// The most links of one Markdown text.
@@ -29,8 +29,11 @@ impl Crawl {
 
     /// Whether what a list names may be asked for; takes note of it where it may not.
     fn may_follow(&mut self, list: &Ask, target: &str) -> bool {
-        let why = self.rules.leaves_out(target, Met::Listed);
-        why.inspect(|why| self.left_out.note(target, &list.target, *why)).is_none()
+        let acts = acts::acts(target);
+        if acts {
+            self.left_out.note(target, &list.target, WhyLeftOut::Acts);
+        }
+        !acts
     }
 
     /// Takes note of what a Markdown text links to, on this site.

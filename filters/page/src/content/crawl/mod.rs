@@ -1,20 +1,29 @@
 //! Reading the site as a stranger would: what is asked next, and what is made of the answer. No sockets.
 //!
-//! A round begins at robots.txt, goes on to where the operator begins, to what the site lists and to what its pages
-//! link to, and ends: every address is asked once, and there are bounds on pages, requests, bytes, depth and time. What
+//! A round begins at robots.txt, goes on to where the operator begins, to what the site lists and to what its documents
+//! link to (see `evidence`), and ends: every address is asked once, and there are bounds on pages, requests, bytes, depth and time. What
 //! was read stays in the [`Books`], so that the next round only asks whether it has changed.
 
 pub(super) mod acts;
 mod answer;
 mod books;
+mod evidence;
+mod feed;
 mod frontier;
 mod glob;
 mod gzip;
 mod left_out;
+mod links;
 mod lists;
 mod logged;
+mod read;
+mod redirects;
+mod references;
 pub mod robots;
+mod rules;
+mod served;
 pub mod shared;
+mod site_name;
 pub mod sitemap;
 mod target;
 #[cfg(test)]
@@ -35,8 +44,8 @@ use frontier::{Frontier, Lane, Waiting};
 pub use left_out::{LeftOut, NotFollowed, Why as WhyLeftOut};
 pub use logged::without_values;
 use robots::Robots;
-use target::Met;
-pub use target::{CrawlSettings, Excluded, Name, Rules};
+pub use rules::{CrawlSettings, Paths, Rules};
+pub use site_name::Name;
 
 /// Where robots.txt is.
 const ROBOTS: &str = "/robots.txt";
@@ -265,46 +274,6 @@ impl Crawl {
     fn is_believed(&self, target: &str, kept: &Kept) -> bool {
         let said = self.modified.get(target);
         said.is_some() && kept.listed_modified.as_ref() == said && self.now.saturating_sub(kept.checked) < BELIEVED
-    }
-
-    /// A page that is what it was leads where it led.
-    fn still_there(&mut self, ask: &Ask) {
-        self.met.insert(ask.target.clone());
-        // Only links that were followed are kept with it.
-        let links = self.books.get(&ask.target).map(|kept| kept.links.clone()).unwrap_or_default();
-        self.follow(ask, links.iter().map(AsRef::as_ref), false);
-    }
-
-    /// Takes note of links, and gives back those that are kept with the page. `of_application`: the page is one of an
-    /// application and no document.
-    fn follow<'a>(&mut self, from: &Ask, links: impl Iterator<Item = &'a str>, of_application: bool) -> Vec<Arc<str>> {
-        let lane = if from.lane == Lane::Start { Lane::Near } else { Lane::Linked };
-        let depth = from.depth.saturating_add(1);
-        let links: Vec<&str> = links.take(books::MOST_LINKS).collect();
-        // What something else on the same page stops, this starts.
-        let things = acts::things(&links);
-        let mut offer = |link: &str| {
-            let why = match acts::is_beside(&things, link) || self.books.came_back(link) {
-                true => Some(WhyLeftOut::Acts),
-                false => self.rules.leaves_out(link, Met::Linked),
-            };
-            let in_application = || of_application.then(|| self.rules.leaves_out_of_application(link)).flatten();
-            match why.or_else(in_application) {
-                Some(why) if why.is_lifted_by_a_list() && self.frontier.knows(link) => {}
-                Some(why) => {
-                    self.left_out.note(link, &from.target, why);
-                    return None;
-                }
-                None => {}
-            }
-            // What is known comes before what may be anything.
-            let lane = if self.books.get(link).is_some() { lane.min(Lane::Listed) } else { lane };
-            self.frontier.offer(link, lane, depth)
-        };
-        let mut kept: Vec<Arc<str>> = links.iter().filter_map(|link| offer(link)).collect();
-        kept.sort_unstable();
-        kept.dedup();
-        kept
     }
 
     /// What is known so far.

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Books, Kept, Rules, target::Met};
+use super::{Books, Kept, Rules, acts};
 use crate::content::Page;
 
 /// Bytes of a piece before it is compressed; one page may be more.
@@ -48,8 +48,7 @@ pub fn books(pieces: &[Bytes], rules: &Rules) -> Option<Books> {
         decoder.take(MOST_OF_PIECE).read_to_string(&mut text).ok()?;
         for line in text.lines() {
             let (target, kept) = read(&serde_json::from_str(line).ok()?)?;
-            let may_act =
-                rules.leaves_out(&target, Met::Listed).is_some() && !rules.start.iter().any(|start| **start == *target);
+            let may_act = acts::acts(&target) && !rules.start.iter().any(|start| **start == *target);
             if !rules.excludes(&target) && !may_act {
                 books.put(&target, kept, rules.max_pages);
             }
@@ -59,11 +58,12 @@ pub fn books(pieces: &[Bytes], rules: &Rules) -> Option<Books> {
 }
 
 fn line(target: &str, kept: &Kept) -> Value {
-    let Kept { page, links, etag, last_modified, listed_modified, checked } = kept;
-    let links: Vec<&str> = links.iter().map(AsRef::as_ref).collect();
+    let Kept { page, links, lists, etag, last_modified, listed_modified, checked } = kept;
+    let texts = |all: &[Arc<str>]| all.iter().map(|text| Value::from(&**text)).collect::<Value>();
+    let (links, lists) = (texts(links), texts(lists));
     json!({
         "path": target, "title": page.title, "description": page.description, "language": page.language,
-        "markdown": page.markdown, "links": links, "etag": etag, "modified": last_modified,
+        "markdown": page.markdown, "links": links, "lists": lists, "etag": etag, "modified": last_modified,
         "listed": listed_modified, "checked": checked,
     })
 }
@@ -71,9 +71,13 @@ fn line(target: &str, kept: &Kept) -> Value {
 fn read(line: &Value) -> Option<(Arc<str>, Kept)> {
     let text = |key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
     let path = text("path")?;
-    let links = line.get("links")?.as_array()?;
+    let texts = |key: &str| -> Option<Vec<Arc<str>>> {
+        let texts = line.get(key)?.as_array()?;
+        Some(texts.iter().filter_map(|text| text.as_str().map(Arc::from)).collect())
+    };
     let kept = Kept {
-        links: links.iter().filter_map(|link| link.as_str().map(Arc::from)).collect(),
+        links: texts("links")?,
+        lists: texts("lists").unwrap_or_default(),
         etag: text("etag"),
         last_modified: text("modified"),
         listed_modified: text("listed"),
@@ -112,6 +116,7 @@ mod tests {
             let kept = Kept {
                 page: Arc::new(page(&target, "T", &format!("{n} {words}"))),
                 links: vec!["/a".into(), "/b".into()],
+                lists: vec!["/feed".into()],
                 etag: Some("\"x\"".into()),
                 last_modified: None,
                 listed_modified: Some("2026".into()),

@@ -1,11 +1,11 @@
-//! Sitemaps: which pages a site lists, in XML, compressed or as plain text (sitemaps.org).
+//! Sitemaps: which pages a site lists, in XML, as a feed, compressed or as plain text (sitemaps.org).
 //!
 //! Only events of the XML are read. There is no DTD and no entity but XML's own, so nothing expands; what does not
 //! begin as a sitemap is none.
 
 use quick_xml::{Reader, events::Event};
 
-use super::gzip;
+use super::{feed, gzip, references::character_of};
 
 /// The most bytes of one that is read, and the most that a compressed one may grow to.
 pub const MOST: usize = 16 * 1024 * 1024;
@@ -33,6 +33,12 @@ pub struct Listed {
     pub modified: Option<String>,
 }
 
+impl Listed {
+    fn all(locations: Vec<String>) -> Vec<Self> {
+        locations.into_iter().map(|location| Self { location, modified: None }).collect()
+    }
+}
+
 impl Sitemap {
     /// Reads what can be read of it; `None` where it is no sitemap, or has something in it that has no place there.
     pub fn read(body: &[u8]) -> Option<Self> {
@@ -46,7 +52,12 @@ impl Sitemap {
         };
         let text = String::from_utf8_lossy(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body));
         let begin = text.trim_start();
-        if begin.starts_with('<') { xml(begin) } else { plain(begin) }
+        match begin.starts_with('<') {
+            true => xml(begin).or_else(|| {
+                feed::read(begin).map(|locations| Self { pages: Listed::all(locations), nested: Vec::new() })
+            }),
+            false => plain(begin),
+        }
     }
 }
 
@@ -112,20 +123,8 @@ fn xml(text: &str) -> Option<Sitemap> {
             Event::Text(text) => write(&mut entry, field, &text),
             Event::CData(text) => write(&mut entry, field, &text),
             Event::GeneralRef(name) => {
-                let mut buffer = [0; 4];
-                let said = match &*name {
-                    "amp" => "&",
-                    "lt" => "<",
-                    "gt" => ">",
-                    "apos" => "'",
-                    "quot" => "\"",
-                    other => match character(other) {
-                        Some(c) => c.encode_utf8(&mut buffer),
-                        // Nobody declared it: whatever it is in is not an address.
-                        None => "\0",
-                    },
-                };
-                write(&mut entry, field, said);
+                // What nobody declared is in no address.
+                write(&mut entry, field, character_of(&name).unwrap_or('\0').encode_utf8(&mut [0; 4]));
             }
             Event::Eof => return root.map(|_| found),
             _ => {}
@@ -134,16 +133,6 @@ fn xml(text: &str) -> Option<Sitemap> {
             return Some(found);
         }
     }
-}
-
-/// `#38` or `#x26`.
-fn character(reference: &str) -> Option<char> {
-    let number = reference.strip_prefix('#')?;
-    let code = match number.strip_prefix(['x', 'X']) {
-        Some(hex) => u32::from_str_radix(hex, 16),
-        None => number.parse(),
-    };
-    char::from_u32(code.ok()?)
 }
 
 fn write(entry: &mut Listed, field: Field, text: &str) {
@@ -216,7 +205,7 @@ mod tests {
             "<!doctype html><html><body>404</body></html>",
             "<html></html>",
             "<!DOCTYPE u [<!ENTITY a 'b'>]><urlset><url><loc>https://site.test/&a;</loc></url></urlset>",
-            "<rss></rss>",
+            "<opml></opml>",
             "<",
         ] {
             assert_eq!(Sitemap::read(text.as_bytes()), None, "{text}");

@@ -14,6 +14,7 @@ pub(super) fn rules(text: &str) -> Rules {
         listen: Vec::new(),
         start: ["/sitemap.xml", "/llms.txt", "/"].map(str::to_owned).into(),
         exclude: vec!["/admin/*".into()],
+        follow: Vec::new(),
         follow_queries: false,
         max_pages: 2_000,
     };
@@ -28,6 +29,7 @@ pub(super) fn rules(text: &str) -> Rules {
                 ("site", "origin") => settings.origin = value.as_str().map(str::to_owned),
                 ("content", "start") => settings.start = texts(value),
                 ("content", "exclude") => settings.exclude = texts(value),
+                ("content", "follow") => settings.follow = texts(value),
                 ("content", "follow_queries") => settings.follow_queries = value.as_bool().unwrap(),
                 ("content", "max_pages") => settings.max_pages = value.as_integer().unwrap().try_into().unwrap(),
                 _ => panic!("{table}.{key} is not for reading a site"),

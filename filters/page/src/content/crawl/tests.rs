@@ -1,6 +1,8 @@
 //! Whole rounds over a site that is a table.
 
 mod bounds;
+mod consoles;
+mod documents;
 mod left_alone;
 mod renamed;
 
@@ -30,7 +32,9 @@ impl<F: Fn(&Ask) -> Option<Said>> Site<F> {
 
     /// The same, with what was left out.
     fn noted(&self, content: &str, books: Books, now: u64) -> (Books, Ending, LeftOut) {
-        let text = format!("[upstream]\nurl = 'http://site.test'\n[content]\n{content}\n");
+        // Most tests are about something else than what is followed.
+        let follow = if content.contains("follow =") { "" } else { "follow = ['/*']\n" };
+        let text = format!("[upstream]\nurl = 'http://site.test'\n[content]\n{follow}{content}\n");
         let rules = testing::rules(&text);
         self.asked.borrow_mut().clear();
         let mut left_out = LeftOut::default();

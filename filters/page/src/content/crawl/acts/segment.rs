@@ -6,8 +6,7 @@ use foldhash::fast::RandomState;
 use percent_encoding::percent_decode_str;
 
 use super::words::{
-    AFTER_VERBS, BEFORE_VERBS, DOUBTFUL, DOUBTFUL_BEFORE_ID, GLUED_TO_VERBS, List, PROGRAMS, PROGRAMS_THAT_ACT,
-    SWITCHES, VERBS, VERBS_BELOW_ROOT, VERBS_ELSEWHERE, WRITTEN,
+    AFTER_VERBS, BEFORE_VERBS, DOUBTFUL, GLUED_TO_VERBS, List, PROGRAMS, SWITCHES, VERBS, VERBS_BELOW_ROOT, WRITTEN,
 };
 use frontdesk_base::text::without_accents;
 
@@ -23,7 +22,7 @@ const SESSIONS: [&str; 5] = ["logout", "signout", "logoff", "signoff", "unsubscr
 
 /// Asked of every link.
 static ALL_VERBS: LazyLock<HashSet<&str, RandomState>> =
-    LazyLock::new(|| [VERBS, VERBS_BELOW_ROOT, VERBS_ELSEWHERE].into_iter().flat_map(List::iter).collect());
+    LazyLock::new(|| [VERBS, VERBS_BELOW_ROOT].into_iter().flat_map(List::iter).collect());
 
 #[derive(Debug)]
 pub(super) struct Segment {
@@ -33,10 +32,9 @@ pub(super) struct Segment {
     /// Words are set apart by hyphens, as titles of pages are.
     is_title: bool,
     /// Words are set apart as programs have them: `delete_user`, `deleteUser`. Wikis write `Delete_key`.
-    pub(super) is_program_name: bool,
+    is_program_name: bool,
     pub(super) is_id: bool,
     pub(super) is_year: bool,
-    pub(super) is_version: bool,
     /// It ends like a program.
     pub(super) is_program: bool,
     /// It ends like a document.
@@ -68,16 +66,11 @@ impl Segment {
                 && !(name.contains('_') && name.starts_with(char::is_uppercase)),
             is_id: ending.is_none() && is_id(name),
             is_year: number.is_some_and(|number| name.len() == 4 && (1900..2100).contains(&number)),
-            is_version: is_version(written),
             is_program: is(PROGRAMS),
             is_written: is(WRITTEN),
             words,
             ending,
         }
-    }
-
-    pub(super) fn words(&self) -> &[String] {
-        &self.words
     }
 
     /// Whether the whole segment says to do something.
@@ -86,18 +79,13 @@ impl Segment {
             || SWITCHES.contains(&self.joined)
             || self.ending.as_deref().is_some_and(is_verb)
             || self.is_of_session()
-            || self.core().is_some_and(|(core, all)| is_verb(&core) || all && DOUBTFUL_BEFORE_ID.contains(&core))
+            || self.core().is_some_and(|(core, all)| is_verb(&core) || all && DOUBTFUL.contains(&core))
     }
 
     /// Whether it is a verb after which pages at the root of a site are called.
     pub(super) fn is_verb_below_root(&self) -> bool {
         let is = |word: &str| VERBS_BELOW_ROOT.contains(word);
         is(&self.joined) || self.core().is_some_and(|(core, all)| is(&core) && !all)
-    }
-
-    /// Whether it is a program that is called like a doubtful verb: `update.php`.
-    pub(super) fn is_program_that_acts(&self) -> bool {
-        self.is_program && PROGRAMS_THAT_ACT.contains(&self.joined)
     }
 
     pub(super) fn is_doubtful(&self) -> bool {
@@ -114,10 +102,6 @@ impl Segment {
         self.is_program_name && !self.is_written && self.has_verb()
     }
 
-    pub(super) fn has_doubtful_verb(&self) -> bool {
-        !self.is_title && self.ends_are(&|word| DOUBTFUL.contains(word))
-    }
-
     fn ends_are(&self, verb: &dyn Fn(&str) -> bool) -> bool {
         // Titles have many words.
         let most = if self.is_title { 2 } else { 3 };
@@ -125,13 +109,13 @@ impl Segment {
         (2..=most).contains(&self.words.len()) && ends.into_iter().flatten().any(|word| verb(word))
     }
 
-    pub(super) fn is_of_session(&self) -> bool {
+    fn is_of_session(&self) -> bool {
         let joined = self.joined.as_str();
         self.words.len() <= 4 && SESSIONS.iter().any(|verb| joined.starts_with(verb) || joined.ends_with(verb))
     }
 
     /// What is left without words that change nothing about a verb; and whether it is done to all.
-    pub(super) fn core(&self) -> Option<(String, bool)> {
+    fn core(&self) -> Option<(String, bool)> {
         if let [word] = self.words.as_slice() {
             let glued =
                 |end: &&str| word.strip_suffix(*end).is_some_and(|verb| is_verb(verb) || DOUBTFUL.contains(verb));
@@ -196,14 +180,4 @@ fn is_id(name: &str) -> bool {
     !name.is_empty() && digits == name.len()
         || uuid
         || plain && name.len() >= SHORTEST_ID && (DIGITS_OF_ID..name.len()).contains(&digits)
-}
-
-/// `v2`, `2.0`, `v1.x`.
-fn is_version(name: &str) -> bool {
-    let number = name.strip_prefix(['v', 'V']).unwrap_or(name);
-    let dotted = number.contains('.') || number.len() < name.len();
-    dotted
-        && number.starts_with(|c: char| c.is_ascii_digit())
-        && number.len() <= 12
-        && number.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | 'x'))
 }

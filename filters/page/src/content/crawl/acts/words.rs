@@ -15,7 +15,7 @@ impl List {
     }
 }
 
-/// Verbs that change or end something. One of them as a whole segment at the end of a path acts.
+/// Verbs that change or end something.
 pub(super) const VERBS: List = List(
     "delete del remove rm destroy purge erase wipe discard drop truncate clear flush empty vacuum trash untrash \
      undelete unlink prune revoke expunge stop restart reboot shutdown poweroff powerdown powercycle halt kill \
@@ -29,40 +29,23 @@ pub(super) const VERBS: List = List(
      unenroll poweron flushdb unwatch markall markseen safeexit quietdown",
 );
 
-/// The same in other languages, without accents.
-pub(super) const VERBS_ELSEWHERE: List = List(
-    "abmelden ausloggen loschen loeschen entfernen stoppen beenden neustarten abbestellen deconnexion sedeconnecter \
-     supprimer effacer arreter redemarrer desabonner cerrarsesion eliminar borrar detener reiniciar desconectar \
-     sair excluir apagar cancellare elimina disconnetti uitloggen afmelden verwijderen wyloguj usun odhlasit smazat \
-     loggaut loggut logud slett slet выход выйти удалить 退出 登出 注销 删除 刪除 ログアウト 削除 로그아웃 삭제 vider leeren annuler hapus \
-     herunterfahren verwerfen abbrechen austragen vernichten deconnecter retirer enlever quitter resilier quitar \
-     suprimir salir cancelar anular darsedebaja darbaja deletar remover encerrar desligar terminarsessao eliminare \
-     cancella rimuovi rimuovere esci annulla disiscrivi spegni riavvia verwijder wissen annuleren herstarten \
-     opzeggen uitschrijven skasuj wyczysc anuluj wypisz zatrzymaj zrestartuj vymazat odstranit zrusit odhlaseni \
-     radera tabort avregistrera fjern poista kirjauduulos torles torol kijelentkezes kilepes sterge deconectare \
-     delogare anuleaza sil cikis cikisyap kaldir iptal xoa dangxuat huy keluar batalkan αποσύνδεση διαγραφή \
-     отписаться очистить остановить вийти вихід видалити скасувати изход изтрий حذف מחק התנתק ลบ ออกจากระบบ 消去 退会 \
-     解約 取消 サインアウト 停止 再起動 註銷 重启 重啟 清空 清除 移除 下架 封禁 禁用 撤销 重置 关机 제거 취소 탈퇴 중지 재시작 종료 차단",
-);
-
 /// Switches: they act as a whole segment, and are no part of a longer name.
 pub(super) const SWITCHES: List = List("on off");
 
-/// The same verbs, but a page at the root of a site is often called so (`/vote`, `/activate`): they act below something,
-/// or above something.
+/// The same, but a page at the root of a site is often called so: `/vote`, `/activate`.
 pub(super) const VERBS_BELOW_ROOT: List = List(
     "cancel like follow vote ban block mute approve enable disable activate execute exec kick snooze acknowledge \
      ack retry favorite favourite retweet repost unshare",
 );
 
-/// These act wherever they begin a path, and wherever an identifier stands at the end of what follows.
+/// These act wherever they stand in what a parameter says: `?do=deleteAll`.
 pub(super) const DESTROYERS: List = List(
     "delete remove destroy erase purge kill logout logoff signout unsubscribe upvote downvote vote unfollow \
      markread markasread addtocart addtowishlist",
 );
 
-/// Verbs that are names of ordinary pages as well (`/docs/install`, `/start`): they act after an identifier
-/// (`/posts/2/edit`), with a query, or beside a verb of the other lists on the same thing.
+/// Verbs that are names of ordinary pages as well (`/docs/install`, `/start`): they act beside an identifier
+/// (`/posts/2/edit`), with a query, or as the name of a program (`update.php`).
 pub(super) const DOUBTFUL: List = List(
     "start run install uninstall upgrade update edit modify launch deploy publish restore resume open close reopen \
      move copy clone duplicate merge lock accept deny confirm submit send resend save create add insert join leave \
@@ -70,13 +53,6 @@ pub(super) const DOUBTFUL: List = List(
      rebuild reindex build rotate renew extend buy purchase order checkout pay apply assign unassign promote demote \
      invite wake ping test import load download rename transfer verify complete finish done process watch rate \
      compact cleanup drain optimize scan rescan increase decrease check uncheck undone",
-);
-
-/// Those of them that act before an identifier as well (`/edit/3`); of the others pages are listed so (`/archive/3`).
-pub(super) const DOUBTFUL_BEFORE_ID: List = List(
-    "start run install uninstall upgrade update edit modify launch publish restore resume close reopen accept deny \
-     submit send resend subscribe retry buy clone duplicate undo revert assign unassign promote demote complete \
-     finish done undone add pin join leave merge rename watch rate increase decrease",
 );
 
 /// As the name of a parameter these act too; others of the doubtful ones turn pages (`?start=20`).
@@ -103,21 +79,10 @@ pub(super) const GLUED_TO_VERBS: List = List("all log logs cache now data queue"
 pub(super) const MODIFIERS: List =
     List("up down yes no true false confirm confirmed now all ok force on off read unread ajax json");
 
-/// Parameters that say what is to be done, and segments that do (`/action/start`).
+/// Parameters that say what is to be done.
 pub(super) const ACTION_KEYS: List = List(
     "action act do cmd command op oper operation task method func function fn fuseaction event todo job exec \
      execute dispatch actionname perform",
-);
-pub(super) const ACTION_SEGMENTS: List = List("action do cmd op perform");
-
-/// Things that are filled and emptied: below them the doubtful verbs act (`/cart/add/sku`).
-pub(super) const CARTS: List =
-    List("cart basket bag wishlist compare favorites favourites watchlist bookmarks queue playlist");
-
-/// Doubtful verbs that act where a program is called so: `update.php`.
-pub(super) const PROGRAMS_THAT_ACT: List = List(
-    "run install uninstall upgrade update edit modify publish restore resume submit save apply rebuild reindex sync \
-     import migrate deploy",
 );
 
 /// Those of which a number is the name of something, and nothing to do.
@@ -139,16 +104,6 @@ pub(super) const TOKENS: List =
     List("token crumb ticket sig signature hash secret password passwd apikey accesstoken otp key");
 pub(super) const PARTS_OF_TOKENS: List =
     List("nonce csrf xsrf authenticitytoken sesskey formkey requesttoken antiforgery formtoken");
-
-/// Segments below which documents stand.
-pub(super) const DOCUMENTS: List = List(
-    "docs doc documentation reference apireference referenceguide manual man manpages guide guides userguide \
-     tutorial tutorials handbook howto learn latest stable methods cli kb help",
-);
-
-/// First labels of names under which there are documents only.
-pub(super) const HOSTS_OF_DOCUMENTS: List =
-    List("docs doc documentation help developer developers learn manual reference");
 
 /// Endings of programs, by which a path is not the name of a document.
 pub(super) const PROGRAMS: List = List(

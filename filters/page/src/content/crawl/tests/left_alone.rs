@@ -29,14 +29,19 @@ fn a_process_manager_is_left_running() {
         ),
         other => page(other, &[]),
     });
-    for content in ["", "follow_queries = true"] {
+    let tail = "/tail.html?processname=mailer";
+    for (content, queries, count) in [
+        ("follow = []", &[][..], 7),
+        ("follow = []\nfollow_queries = true", &[], 7),
+        ("follow = ['/*']", &[], 6),
+        ("follow = ['/*']\nfollow_queries = true", &[tail], 5),
+    ] {
         let (_, _, left_out) = site.noted(content, Books::default(), 0);
         let asked: Vec<String> = site.asked().into_iter().filter(|target| target.contains('?')).collect();
-        let tail = "/tail.html?processname=mailer";
-        assert_eq!(asked, if content.is_empty() { vec![] } else { vec![tail] }, "{content}");
-        assert_eq!(left_out.count, if content.is_empty() { 6 } else { 5 }, "{content}");
+        assert_eq!((asked, left_out.count), (queries.iter().map(|&q| q.to_owned()).collect(), count), "{content}");
         assert_eq!(left_out.first[0], left("/index.html?action=refresh", "/", WhyLeftOut::Acts));
-        assert_eq!(left_out.first.get(1), content.is_empty().then(|| left(tail, "/", WhyLeftOut::Unlisted)).as_ref());
+        let unlisted = queries.is_empty().then(|| left(tail, "/", WhyLeftOut::Unlisted));
+        assert_eq!(left_out.first.get(1), unlisted.as_ref(), "{content}");
     }
 }
 
@@ -53,7 +58,8 @@ fn a_query_is_asked_for_where_the_site_lists_it() {
     });
     let (books, _, left_out) = site.noted("", Books::default(), 0);
     assert_eq!(paths(&books), ["/", "/?p=1", "/?p=2"]);
-    assert_eq!((left_out.count, left_out.first), (3, vec![left("/?p=3", "/", WhyLeftOut::Unlisted)]));
+    let first = [left("/docs/cli/stop/", "/", WhyLeftOut::Acts), left("/?p=3", "/", WhyLeftOut::Unlisted)];
+    assert_eq!((left_out.count, left_out.first), (3, first.to_vec()));
     let (_, _, left_out) = site.noted("", books, 1);
     assert_eq!(left_out.count, 3, "the same the next time");
 }
@@ -139,67 +145,6 @@ fn some_pages_lead_nowhere() {
     assert!(is_asked(&site, "/behind-hidden"), "only this page is not to be found");
     site.round("start = ['/hidden']", Books::default(), 0);
     assert!(!is_asked(&site, "/behind-hidden"), "nothing of the site is");
-}
-
-#[test]
-fn what_starts_is_left_alone_beside_what_stops() {
-    let site = Site::new(|ask: &Ask| match &*ask.target {
-        "/" => page("Jobs", &["/jobs/mailer/start", "/jobs/mailer/stop", "/jobs/mailer", "/start"]),
-        target => page(target, &[]),
-    });
-    site.round("", Books::default(), 0);
-    assert!(is_asked(&site, "/jobs/mailer") && is_asked(&site, "/start"));
-    assert!(!is_asked(&site, "/jobs/mailer/start") && !is_asked(&site, "/jobs/mailer/stop"));
-}
-
-#[test]
-fn what_may_act_is_asked_for_only_where_the_site_lists_it() {
-    let site = Site::new(|ask: &Ask| match &*ask.target {
-        "/robots.txt" => missing(),
-        "/sitemap.xml" => said(200, &[], "<urlset><url><loc>http://site.test/items/5/tea</loc></url></urlset>"),
-        "/" => page(
-            "Items",
-            &["/items/5/tea", "/items/5/frobnicate", "/garage/open", "/items/5/photos", "/items/6", "/jobs/start"],
-        ),
-        // It leads everybody to its name.
-        "/items/6" => said(301, &[("location", "/items/6/kettle")], ""),
-        target => page(target, &[]),
-    });
-    let (_, _, left_out) = site.noted("", Books::default(), 0);
-    for page in ["/items/5/tea", "/items/5/photos", "/items/6/kettle", "/jobs/start"] {
-        assert!(is_asked(&site, page), "{page}");
-    }
-    assert!(!is_asked(&site, "/items/5/frobnicate") && !is_asked(&site, "/garage/open"));
-    assert_eq!(left_out.count, 2);
-    assert_eq!(left_out.first, [left("/items/5/frobnicate", "/", WhyLeftOut::Unsure)]);
-}
-
-#[test]
-fn in_a_page_of_an_application_a_doubtful_verb_is_left_alone() {
-    let link = "<p>Words <a href=/jobs/start>x</a> <a href=/jobs/7>y</a></p>";
-    let session = [("set-cookie", "s=1"), ("cache-control", "no-cache, No-Store")];
-    for (body, headers, is_read) in [
-        (String::new(), &[][..], true),
-        ("<form method=post><input name=words></form>".to_owned(), &[], true),
-        (String::new(), &session[..1], true),
-        (String::new(), &session[1..], true),
-        (String::new(), &session[..], false),
-        ("<form method=post><input type=hidden name=_csrf_token></form>".to_owned(), &[], false),
-        ("<header><form><input type=password></form></header>".to_owned(), &[], false),
-        ("<a href=/jobs/7/raise onclick='return confirm()'>z</a>".to_owned(), &[], false),
-        ("<meta name=csrf-token content=x>".to_owned(), &[], false),
-    ] {
-        let headers: Vec<(&str, &str)> = [("content-type", "text/html")].iter().chain(headers).copied().collect();
-        let html = format!("<title>T</title><body>{body}{link}");
-        let site = Site::new(|ask: &Ask| match &*ask.target {
-            "/" => said(200, &headers, &html),
-            "/jobs/7" | "/jobs/start" => page(&ask.target, &[]),
-            _ => missing(),
-        });
-        site.round("", Books::default(), 0);
-        assert!(is_asked(&site, "/jobs/7"), "{body} {headers:?}");
-        assert_eq!(is_asked(&site, "/jobs/start"), is_read, "{body} {headers:?}");
-    }
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! What shows that a link leads to a document. A link is followed only if something does: a verb can be spelled in too
+//! many ways, and a console that starts or deletes something on a GET looks like any other page.
+//!
+//! - A page that came from a file leads to other files. Its links with the ending of a document are followed; links to
+//!   folders and names without an ending need one more sign, because a file can also be the front page of a program.
+//! - A page that a program made, and that names its own address for search engines (`rel=canonical`, with Open Graph,
+//!   JSON-LD or the like), leads to pages whose addresses have the same shape.
+//! - Every other page leads nowhere. What the site lists is read all the same: sitemaps, feeds, llms.txt.
+
+mod shape;
+
+use super::{acts, served::Served};
+
+/// Endings of documents, in small letters.
+const DOCUMENTS: [&str; 5] = ["html", "htm", "xhtml", "md", "markdown"];
+/// Names of parameters that turn pages.
+const PAGES: [&str; 3] = ["page", "paged", "pg"];
+
+/// What is known of a page that has links.
+#[derive(Debug)]
+pub(super) struct Evidence<'a> {
+    /// Path and query of the page.
+    pub(super) at: &'a str,
+    pub(super) served: Served,
+    pub(super) is_markdown: bool,
+    /// It names its generator, or describes itself to search engines.
+    pub(super) is_declared: bool,
+    /// It names the address under which it is to be known, here or elsewhere.
+    pub(super) has_canonical: bool,
+    /// The pages before and after it, by its own word.
+    pub(super) sequence: &'a [String],
+    /// That address, as path and query, if it is here.
+    pub(super) canonical: Option<&'a str>,
+}
+
+/// How much speaks for a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Speaks {
+    Nothing,
+    /// Its shape: it must not be called like an act, nor like what could be one.
+    Shape,
+    /// The operator, or a file that links to a folder: it must not be called like an act.
+    Place,
+    /// A file that declares itself a published page: it must not say plainly that it acts.
+    Declared,
+    /// It is a file of the same folder or tree: whatever it is called, it is a document.
+    Tree,
+}
+
+impl Evidence<'_> {
+    /// What speaks for following a link of this page. `is_relative`: it is written relative to the page.
+    pub(super) fn speaks_for(&self, link: &str, is_relative: bool) -> Speaks {
+        let (path, query) = link.split_once('?').map_or((link, None), |(path, query)| (path, Some(query)));
+        match (self.served, query) {
+            (Served::Personal, _) => Speaks::Nothing,
+            (_, Some(query)) if turns_pages(query) && self.is_document() && self.is_next(link, path) => Speaks::Place,
+            (Served::File { in_parts }, None) => self.from_file(path, in_parts, is_relative),
+            (Served::Made, None) if self.is_markdown && is_written(path) => Speaks::Shape,
+            (Served::Made, _) if self.has_shape_of_own(link) => Speaks::Shape,
+            _ => Speaks::Nothing,
+        }
+    }
+
+    /// Whether the path of a link is that of the page, where the operator lets queries be followed.
+    pub(super) fn is_own_path(&self, link: &str) -> bool {
+        let path = |target: &str| target.split('?').next().unwrap_or_default().to_owned();
+        self.served != Served::Personal && path(link) == path(self.at)
+    }
+
+    /// A page that is published itself: its next page is too.
+    fn is_document(&self) -> bool {
+        matches!(self.served, Served::File { .. }) || self.is_declared && self.canonical.is_some()
+    }
+
+    fn is_next(&self, link: &str, path: &str) -> bool {
+        self.at.split('?').next() == Some(path) || self.sequence.iter().any(|next| next == link)
+    }
+
+    fn from_file(&self, path: &str, in_parts: bool, is_relative: bool) -> Speaks {
+        let is_declared = self.is_declared || self.has_canonical;
+        let folder = folder_of(self.at);
+        if is_written(path) {
+            let is_near = path.starts_with(folder) || top_of(path).is_some_and(|top| top_of(self.at) == Some(top));
+            return if is_near { Speaks::Tree } else { Speaks::Declared };
+        }
+        let is_near = top_of(self.at).is_some_and(|top| top_of(path) == Some(top));
+        let is_folder = path.ends_with('/');
+        match (is_folder, is_near) {
+            (true, true) => Speaks::Tree,
+            (false, true) if in_parts && is_declared => Speaks::Tree,
+            (true, false) | (false, false) if is_declared && (in_parts || is_folder) => Speaks::Declared,
+            (true, false) if is_relative => Speaks::Place,
+            _ => Speaks::Nothing,
+        }
+    }
+
+    /// Whether a link looks like the address that the page itself is known by.
+    fn has_shape_of_own(&self, link: &str) -> bool {
+        self.is_declared && self.canonical.is_some_and(|canonical| shape::is_alike(canonical, link))
+    }
+}
+
+/// Whether a link may be followed for what speaks for it, as far as its words go.
+pub(super) fn may_be_followed(link: &str, speaks: Speaks) -> bool {
+    match speaks {
+        Speaks::Nothing => false,
+        Speaks::Shape => !acts::is_called_like_act(link) && !acts::is_doubtful(link),
+        Speaks::Place => !acts::is_called_like_act(link),
+        Speaks::Declared => !acts::acts(link),
+        Speaks::Tree => true,
+    }
+}
+
+/// `page=2` and nothing else.
+fn turns_pages(query: &str) -> bool {
+    query.split_once('=').is_some_and(|(name, value)| PAGES.contains(&name) && shape::is_number(value))
+}
+
+/// Whether a path has the ending of a document.
+fn is_written(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.')
+        .is_some_and(|(before, ending)| !before.is_empty() && DOCUMENTS.contains(&ending.to_ascii_lowercase().as_str()))
+}
+
+/// The folder in which a page lies: `/docs/` of `/docs/a.html`.
+fn folder_of(target: &str) -> &str {
+    let path = target.split('?').next().unwrap_or_default();
+    path.rfind('/').map_or("/", |end| &path[..=end])
+}
+
+/// The first folder of a path: `docs` of `/docs/a/`. `None` where it lies in none.
+fn top_of(target: &str) -> Option<&str> {
+    folder_of(target).split('/').nth(1).filter(|top| !top.is_empty())
+}
+
+#[cfg(test)]
+mod tests;
