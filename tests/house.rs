@@ -9,13 +9,24 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
     ("filters/firewall", &["frontdesk-base"]),
     ("filters/page", &["frontdesk-base"]),
+    ("filters/config", &["frontdesk-base", "frontdesk-firewall", "frontdesk-page"]),
     ("filters/ask", &["frontdesk-base", "frontdesk-page"]),
-    ("filters", &["frontdesk-ask", "frontdesk-base", "frontdesk-state", "frontdesk-firewall", "frontdesk-page"]),
+    (
+        "filters",
+        &[
+            "frontdesk-ask",
+            "frontdesk-base",
+            "frontdesk-config",
+            "frontdesk-firewall",
+            "frontdesk-page",
+            "frontdesk-state",
+        ],
+    ),
     ("filters/tools", &["frontdesk-base", "frontdesk-page", "frontdesk-filters"]),
     ("proxy/http1", &[]),
     ("proxy", &["frontdesk-base", "frontdesk-filters", "frontdesk-http1", "frontdesk-tools"]),

@@ -10,7 +10,8 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The ones above them follow when they have none.
-const CRATES: [&str; 5] = ["filters/base", "filters/state", "filters/firewall", "filters/page", "filters/ask"];
+const CRATES: [&str; 6] =
+    ["filters/base", "filters/state", "filters/firewall", "filters/page", "filters/config", "filters/ask"];
 
 type Module = Vec<String>;
 

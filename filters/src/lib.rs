@@ -7,11 +7,12 @@
 
 pub mod caller;
 #[cfg(test)]
-mod config_corpus;
+mod config_tests;
 mod decide;
 pub mod desk;
 pub mod dialect;
 mod endpoint;
+mod extensions;
 pub mod frames;
 pub mod handoff;
 pub mod harness;
@@ -20,8 +21,17 @@ pub mod problem;
 pub mod redirects;
 mod serve;
 mod signer;
-pub mod site;
 mod snapshot;
+
+/// The declaration, with the keys and rules of every part.
+pub mod site {
+    pub use frontdesk_config::*;
+
+    pub use crate::{
+        dialect::agtp::declaration::{Break, breaks},
+        extensions::{declare, declare_text, outline, review},
+    };
+}
 
 /// Reading pages, and what is made of those that were read.
 pub mod content {

@@ -4,6 +4,11 @@ use http::{HeaderMap, header};
 
 use crate::text::{NotOnce, once};
 
+/// The contract as TOML (AICP §6.1), as JSON, and an answer as the Agent Object Model (AICP §7).
+pub const AICP_TOML: &str = "application/aicp+toml";
+pub const AICP_JSON: &str = "application/aicp+json";
+pub const AOM: &str = "application/aom+json";
+
 /// The media type of a `Content-Type`, without its parameters, as written.
 pub fn essence(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()

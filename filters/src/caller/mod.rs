@@ -3,6 +3,7 @@
 //! A caller is what is proven: the credential, else the agent that signed, else nobody but an address (decision 17). A
 //! name that is only claimed is a hint, and is labelled as one.
 
+pub(crate) mod declaration;
 pub mod forwarded;
 mod identify;
 mod jwk;

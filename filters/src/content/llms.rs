@@ -7,8 +7,10 @@ use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 use http::HeaderValue;
 
 use super::Page;
+use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
+
 use crate::{
-    dialect::{Document, Occupied, Variant, ahp},
+    dialect::{Document, Occupied, Variant},
     firewall::{Firewall, Form},
     site::Settings,
 };
@@ -105,9 +107,9 @@ pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> Strin
     let start = contents.listed.iter().find(|listed| listed.path == "/");
     let host = origin.split_once("://").map(|(_, host)| host);
     let name = site.name.as_deref().or(start.map(|start| start.title.as_str())).or(host).unwrap_or("This site");
-    let mut out = format!("# {}\n", line(name, ahp::SITE_NAME));
+    let mut out = format!("# {}\n", line(name, SITE_NAME));
     if let Some(description) = site.description.as_deref().or(start.and_then(|start| start.description.as_deref())) {
-        let _ = write!(out, "\n> {}\n", line(description, ahp::SITE_DESCRIPTION));
+        let _ = write!(out, "\n> {}\n", line(description, SITE_DESCRIPTION));
     }
     let mut asked = String::new();
     if let Some(converse) = ways.converse {

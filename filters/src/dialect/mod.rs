@@ -197,11 +197,6 @@ fn is_there(there: &Seen, nowhere: &Seen) -> bool {
     !matches!(there.status, StatusCode::NOT_FOUND | StatusCode::GONE) && there != nowhere
 }
 
-/// Where documents of ours are, or may be.
-pub(crate) fn documents() -> impl Iterator<Item = &'static str> {
-    [ahp::MANIFEST, ahp::MOVED, agtp::BOOTSTRAP, api_catalog::PATH, llms::PATH].into_iter().chain(aicp::DOCUMENTS)
-}
-
 /// `Cache-Control` of a document at its own address.
 pub(crate) fn cache_control(declaration: &Declaration) -> http::HeaderValue {
     let discovery = &declaration.settings.discovery;

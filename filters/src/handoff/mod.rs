@@ -7,6 +7,7 @@
 mod answer;
 mod checksum;
 mod date;
+pub(crate) mod declaration;
 mod directory;
 mod generate;
 mod leaving;

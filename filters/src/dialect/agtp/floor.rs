@@ -15,7 +15,9 @@ use super::{
     lifecycle::{self, MOST_TOLD, text},
     said::{Body, Said, Wrong},
 };
-use crate::{desk::Desk, dialect::ahp::listed, site::BuiltIn};
+use frontdesk_config::names::name;
+
+use crate::{desk::Desk, site::BuiltIn};
 
 /// `EXECUTE`: one of the endpoints, by the name of what is to be done.
 pub(super) async fn execute(
@@ -75,7 +77,7 @@ fn named(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Option<Arc<Endpoint>
     let is_it = |endpoint: &&Arc<Endpoint>| {
         let Some(capability) = endpoint.capability(settings) else { return false };
         capability.id == action
-            || listed::name(&capability.id, capability.ahp.name.as_deref()) == action
+            || name(&capability.id, capability.ahp.name.as_deref()) == action
             || action.split_once(' ') == Some((&endpoint.method, &endpoint.path))
     };
     let found = spoken.routes.all().iter().find(is_it)?;

@@ -10,6 +10,7 @@ mod calling;
 pub(crate) mod catalog;
 mod contract;
 mod contracts;
+pub(crate) mod declaration;
 mod describe;
 pub mod diff;
 mod discover;

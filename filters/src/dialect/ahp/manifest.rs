@@ -12,10 +12,6 @@ use crate::{
     site::{AuthKind, Budget, Declaration, Rate, Span},
 };
 
-/// Bounds of the schema, in characters. What is declared is held to them when it is read, for all documents alike.
-pub(crate) const SITE_NAME: usize = 128;
-pub(crate) const SITE_DESCRIPTION: usize = 512;
-
 /// Renders the manifest from what was declared.
 pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> {
     let s = &declaration.settings;

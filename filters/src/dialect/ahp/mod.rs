@@ -3,6 +3,7 @@
 
 mod answer;
 mod converse;
+pub(crate) mod declaration;
 mod endpoint;
 pub(crate) mod error;
 mod inputs;
@@ -22,9 +23,7 @@ mod words;
 pub(crate) use converse::{Converse, pattern};
 pub(crate) use endpoint::{body, served};
 pub(crate) use later::delivery;
-pub use listed::DESCRIPTION;
 pub(crate) use listed::is_type;
-pub(crate) use manifest::{SITE_DESCRIPTION, SITE_NAME};
 pub(crate) use question::Question;
 pub(crate) use said::Said;
 

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The type of a runtime response (§14.3).
-pub(crate) const AOM: &str = "application/aom+json";
+use crate::media::AOM;
 /// What it is to somebody who does not know it.
 const JSON: &str = "application/json";
 

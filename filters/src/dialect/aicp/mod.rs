@@ -12,9 +12,9 @@ pub mod toml;
 use std::sync::Arc;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use frontdesk_config::{Extension, unchecked};
 use http::{HeaderValue, Method, StatusCode};
 
-pub(crate) use self::error::AOM;
 pub use self::summary::summary;
 use self::{aom::Planes, capability::AtEndpoint, interface::Interface};
 use super::{Announcement, Dialect, Document, Occupied, Publication, Publishing, Variant, json};
@@ -33,8 +33,7 @@ pub const NEGOTIATED: &str = "/.well-known/agent-interface";
 /// Where the TOML is when the site has a document of its own there.
 pub(super) const MOVED: &str = "/.well-known/aicp.toml";
 
-pub(crate) const TOML: &str = "application/aicp+toml";
-pub(crate) const JSON: &str = "application/aicp+json";
+use crate::media::{AICP_JSON as JSON, AICP_TOML as TOML};
 
 /// Where the contract's signature is (AICP §8.11).
 const SIGNATURE: &str = "/.well-known/agent-interface.sig";
@@ -44,6 +43,9 @@ pub(crate) const INTERFACE: &str = "/agent/interface";
 
 /// Where this protocol itself answers: nothing else can be there.
 pub(crate) const DOCUMENTS: [&str; 4] = [CONTRACT, NEGOTIATED, SIGNATURE, INTERFACE];
+
+/// What the contract adds to the declaration.
+pub static EXTENSION: Extension = Extension { keys: &[], documents: &DOCUMENTS, check: unchecked };
 
 /// The row in the table of dialects.
 pub const DIALECT: Dialect = Dialect { name: "aicp", publish, explain: error::reply };

@@ -6,6 +6,7 @@
 
 mod combined;
 mod contract;
+pub(crate) mod declaration;
 mod envelope;
 mod passing;
 mod payload;

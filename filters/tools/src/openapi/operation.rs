@@ -12,7 +12,7 @@ use super::{
     verbs::{Spoken, Verbs},
 };
 use frontdesk_base::media::essence;
-use frontdesk_filters::{dialect::ahp::DESCRIPTION, site::PATHS};
+use frontdesk_filters::site::{PATHS, names::DESCRIPTION};
 
 /// The methods that a path may have, in the order in which people think of them.
 const METHODS: [(&str, &str); 6] =

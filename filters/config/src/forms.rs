@@ -1,0 +1,336 @@
+//! What a string may say: one function for each form a key of the declaration can have.
+//!
+//! A form answers `Err` with the rest of a sentence that begins with the value ("\"5 sec\" is not a duration; …").
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    time::Duration,
+};
+
+use ipnet::IpNet;
+use url::Url;
+
+use super::{
+    settings::UpstreamUrl,
+    units::{self, Span},
+};
+
+/// Judges a string.
+pub type Form = fn(&str) -> Result<(), String>;
+
+pub fn any(_: &str) -> Result<(), String> {
+    Ok(())
+}
+
+pub fn filled(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() { Err("is empty".into()) } else { Ok(()) }
+}
+
+/// A duration that may be nothing at all.
+pub(super) fn delay(text: &str) -> Result<(), String> {
+    units::duration(text).map(drop)
+}
+
+/// A duration in which something can happen.
+pub fn duration(text: &str) -> Result<(), String> {
+    if units::duration(text)?.is_zero() { Err("must be longer than nothing".into()) } else { Ok(()) }
+}
+
+pub(super) fn size(text: &str) -> Result<(), String> {
+    if units::size(text)? == 0 { Err("must be more than nothing".into()) } else { Ok(()) }
+}
+
+/// Bytes a second that every client has to reach: more than this many would cut off ordinary ones.
+const HIGHEST_LOWEST_RATE: u64 = 1 << 20;
+
+pub(super) fn lowest_rate(text: &str) -> Result<(), String> {
+    if units::size(text)? > HIGHEST_LOWEST_RATE { Err("is more than 1MB a second".into()) } else { Ok(()) }
+}
+
+pub(super) fn rate(text: &str) -> Result<(), String> {
+    units::rate(text).map(drop)
+}
+
+pub(super) fn budget(text: &str) -> Result<(), String> {
+    units::budget(text).map(drop)
+}
+
+/// `token_budget.daily`.
+pub(super) fn daily(text: &str) -> Result<(), String> {
+    let per_day = units::budget(text)?.span == Span::Day;
+    if per_day { Ok(()) } else { Err("is not for a day; write \"100000/day\"".into()) }
+}
+
+/// A name as a URL has it between `//` and a port.
+pub(super) fn host(text: &str) -> Result<(), String> {
+    let odd = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'.' | b'_');
+    match text.is_empty() || text.bytes().any(odd) {
+        true => Err("is no host name; write it alone, without a scheme, a port or a \"*\"".into()),
+        false => Ok(()),
+    }
+}
+
+pub fn address(text: &str) -> Result<(), String> {
+    read_address(text).map(drop)
+}
+
+/// `127.0.0.1:8080`, `[::1]:8080`; `localhost:8080` is the IPv4 loopback, `:8080` every IPv4 address.
+///
+/// # Errors
+///
+/// It is none; what to write instead.
+pub fn read_address(text: &str) -> Result<SocketAddr, String> {
+    let wrong = || "is not an address to listen on; write \"127.0.0.1:8080\", \"[::1]:8080\" or \":8080\"".to_owned();
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let port: u16 = port.parse().map_err(|_| wrong())?;
+    match host {
+        "" => Ok((Ipv4Addr::UNSPECIFIED, port).into()),
+        "localhost" => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        _ => Err(wrong()),
+    }
+}
+
+pub(super) fn network(text: &str) -> Result<(), String> {
+    read_network(text).map(drop)
+}
+
+/// A CIDR; a bare address is the network of just that address.
+pub(super) fn read_network(text: &str) -> Result<IpNet, String> {
+    text.parse::<IpNet>()
+        .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
+        .map_err(|_| "is not a network; write \"10.0.0.0/8\", \"fd00::/8\" or one address".into())
+}
+
+/// A path as requests are compared with it: spelled in the one canonical way, or it would never be met.
+pub fn path(text: &str) -> Result<(), String> {
+    path_and_query(text)?;
+    let plain = !text.contains(['?', '\\', ';']) && !text.contains("//");
+    if plain && !text.split('/').any(|segment| matches!(segment, "." | "..")) {
+        Ok(())
+    } else {
+        Err("must be a plain path: no \"?\", \";\", \"\\\", \"//\", \"/./\" or \"/../\"".into())
+    }
+}
+
+/// The same for one of our own, which are met however a request spells them.
+pub fn own_path(text: &str) -> Result<(), String> {
+    path(text)?;
+    let plain = text.is_ascii() && !text.contains('%');
+    if plain { Ok(()) } else { Err("must be in plain ASCII, without \"%\": else it would never be met".into()) }
+}
+
+/// What is asked of the site: a path as the site spells it, and perhaps a query.
+pub(super) fn path_and_query(text: &str) -> Result<(), String> {
+    if !text.starts_with('/') {
+        Err("must begin with \"/\"".into())
+    } else if text.contains('#') || text.contains(char::is_whitespace) || text.contains(char::is_control) {
+        Err("must not contain \"#\" or blanks".into())
+    } else {
+        Ok(())
+    }
+}
+
+/// What an HTTP method or an AGTP verb looks like.
+pub fn method(text: &str) -> Result<(), String> {
+    let fits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-' || byte == b'_');
+    if fits { Ok(()) } else { Err("is not a method; write it in capitals, as in \"POST\"".into()) }
+}
+
+/// 64 hex digits, of something.
+pub(super) fn sha256(text: &str) -> Result<(), String> {
+    let fits = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match fits {
+        false => Err("is not a SHA-256: 64 hex digits, as `sha256sum` prints them".into()),
+        // What a shell makes of a variable that is not set.
+        true if text.eq_ignore_ascii_case(OF_NOTHING) => {
+            Err("is the SHA-256 of nothing: what it was made of was empty; make it of the secret".into())
+        }
+        true => Ok(()),
+    }
+}
+
+/// The SHA-256 of no bytes at all.
+const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+pub(super) fn sha256_or_nothing(text: &str) -> Result<(), String> {
+    if text.is_empty() { Ok(()) } else { sha256(text) }
+}
+
+/// An http or https URL.
+pub(super) fn web_url(text: &str) -> Result<(), String> {
+    scheme(text, &["http", "https"])
+}
+
+/// An https URL.
+pub(super) fn https_url(text: &str) -> Result<(), String> {
+    scheme(text, &["https"])
+}
+
+fn scheme(text: &str, schemes: &[&str]) -> Result<(), String> {
+    let example = schemes[0];
+    match Url::parse(text) {
+        Ok(url) if schemes.contains(&url.scheme()) && url.has_host() => Ok(()),
+        _ => Err(format!("is not a URL; write \"{example}://host/…\"")),
+    }
+}
+
+/// An origin of the site: scheme, host and port.
+pub(super) fn origin(text: &str) -> Result<(), String> {
+    read_origin(text).map(drop)
+}
+
+/// `upstream.url`: where, and nothing else.
+pub(super) fn read_origin(text: &str) -> Result<UpstreamUrl, String> {
+    let wrong = || "is not where a site can be reached; write \"http://host:port\" or \"https://host\"".to_owned();
+    let url = Url::parse(text).map_err(|_| wrong())?;
+    let tls = match url.scheme() {
+        "http" => false,
+        "https" => true,
+        _ => return Err(wrong()),
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("carries a user or a password; send one in a header of capabilities.upstream instead".into());
+    }
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err("must stop after the host and port".into());
+    }
+    let host = match url.host().ok_or_else(wrong)? {
+        url::Host::Domain(name) => name.to_owned(),
+        url::Host::Ipv4(address) => address.to_string(),
+        url::Host::Ipv6(address) => address.to_string(),
+    };
+    let port = url.port_or_known_default().filter(|port| *port > 0).ok_or_else(wrong)?;
+    Ok(UpstreamUrl { tls, host, port })
+}
+
+/// `store.url`.
+pub(super) fn store(text: &str) -> Result<(), String> {
+    let fits = match text.split_once(':') {
+        Some(("memory", rest)) => rest.is_empty(),
+        Some(("file", path)) => path.starts_with('/'),
+        Some(("redis" | "rediss" | "valkey" | "valkeys", _)) => Url::parse(text).is_ok_and(|url| url.has_host()),
+        Some(("unix" | "redis+unix" | "valkey+unix", _)) => Url::parse(text).is_ok_and(|url| {
+            let host = url.host_str().unwrap_or_default();
+            host.is_empty() && url.path().starts_with('/') && !url.path().ends_with('/')
+        }),
+        _ => false,
+    };
+    let accepted = "is not a store; write \"memory:\", \"file:/var/lib/frontdesk\", \"redis://host:6379/0\" or \
+                    \"unix:/run/redis.sock\"";
+    if fits { Ok(()) } else { Err(accepted.into()) }
+}
+
+/// `store.patience`: long enough for a server that is well, and no longer than somebody waits for a page.
+pub(super) fn store_patience(text: &str) -> Result<(), String> {
+    let bounds = Duration::from_millis(10)..=Duration::from_secs(10);
+    if bounds.contains(&units::duration(text)?) { Ok(()) } else { Err("must be from 10ms to 10s".into()) }
+}
+
+/// `store.prefix`: what a key of Redis may begin with, and no braces, which mean something to a cluster.
+pub(super) fn store_prefix(text: &str) -> Result<(), String> {
+    let fits = !text.is_empty()
+        && text.len() <= 64
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':'));
+    if fits { Ok(()) } else { Err("is not a prefix; write up to 64 letters, digits, '-', '_', '.' or ':'".into()) }
+}
+
+/// `harness.url`.
+pub(super) fn harness(text: &str) -> Result<(), String> {
+    let fits = match text.split_once(':') {
+        Some(("http" | "https" | "ws" | "wss", _)) => Url::parse(text).is_ok_and(|url| url.has_host()),
+        Some(("unix", path)) => path.starts_with('/'),
+        Some(("stdio", command)) => !command.trim().is_empty(),
+        _ => false,
+    };
+    let accepted = "is not a harness; write http(s)://…, ws(s)://…, unix:/run/harness.sock or stdio:COMMAND ARGS";
+    if fits { Ok(()) } else { Err(accepted.into()) }
+}
+
+/// `agtp.policies.methods.allow` where it is not a list.
+pub fn star(text: &str) -> Result<(), String> {
+    if text == "*" { Ok(()) } else { Err("must be \"*\" or a list of methods".into()) }
+}
+
+/// `agtp.policies.methods.legacy` where it is not a list.
+pub fn none(text: &str) -> Result<(), String> {
+    let known = matches!(text, "NONE" | "*");
+    if known { Ok(()) } else { Err("must be \"NONE\", \"*\" or a list of methods".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        assert_eq!(read_address("localhost:8080").unwrap().to_string(), "127.0.0.1:8080");
+        assert_eq!(read_address(":8080").unwrap().to_string(), "0.0.0.0:8080");
+        assert_eq!(read_address("[::1]:80").unwrap().to_string(), "[::1]:80");
+        for wrong in ["8080", "example.com:80", "127.0.0.1", "127.0.0.1:99999", "::1:80x"] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn networks_and_bare_addresses() {
+        assert_eq!(read_network("10.0.0.0/8").unwrap().to_string(), "10.0.0.0/8");
+        assert_eq!(read_network("::1").unwrap().to_string(), "::1/128");
+        assert!(network("10.0.0.0/33").is_err() && network("lan").is_err());
+    }
+
+    #[test]
+    fn origins() {
+        let v6 = read_origin("https://[::1]").unwrap();
+        assert_eq!((v6.tls, v6.host.as_str(), v6.port), (true, "::1", 443));
+        assert_eq!(read_origin("http://a:3000/").unwrap().port, 3000);
+        for wrong in ["http://a/b", "http://a?x", "http://u:p@a", "http://a#f", "ftp://a", "a:3000", ""] {
+            assert!(origin(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn paths_methods_digests() {
+        assert!(path("/healthz").is_ok() && path("healthz").is_err() && path("/a?b").is_err() && path("/a b").is_err());
+        for wrong in ["/a//b", "/a/../b", "/.", "/a;b", "/a\\b"] {
+            assert!(path(wrong).is_err() && path_and_query(wrong).is_ok(), "{wrong}");
+        }
+        assert!(path("/a/{id}/.well-known/*").is_ok());
+        assert!(path_and_query("/a?b=c").is_ok() && path_and_query("a?b").is_err());
+        assert!(method("POST").is_ok() && method("post").is_err() && method("").is_err());
+        assert!(sha256(OF_NOTHING).is_err() && sha256(&OF_NOTHING.to_uppercase()).is_err());
+        assert!(sha256(&"aB".repeat(32)).is_ok() && sha256("abc").is_err() && sha256(&"g".repeat(64)).is_err());
+        assert!(sha256_or_nothing("").is_ok());
+    }
+
+    #[test]
+    fn urls_of_stores_and_harnesses() {
+        for right in [
+            "memory:",
+            "file:/var/lib/frontdesk",
+            "redis://127.0.0.1:6379/0",
+            "rediss://host",
+            "valkey://host:6379/0",
+            "valkeys://host",
+            "unix:/run/redis.sock",
+            "unix:///run/redis.sock?db=2",
+            "redis+unix:///run/redis.sock",
+            "valkey+unix:/run/valkey.sock",
+        ] {
+            assert!(store(right).is_ok(), "{right}");
+        }
+        for wrong in ["unix:run/redis.sock", "unix://run/redis.sock", "unix:/", "unix:", "valkey:", "redis+tls://h"] {
+            assert!(store(wrong).is_err(), "{wrong}");
+        }
+        assert!(store_patience("10ms").is_ok() && store_patience("10s").is_ok());
+        assert!(store_patience("9ms").is_err() && store_patience("11s").is_err() && store_patience("soon").is_err());
+        assert!(store("memory").is_err() && store("file:relative").is_err() && store("redis:").is_err());
+        for right in ["http://h/ahp", "wss://h", "unix:/run/harness.sock", "stdio:harness --strict"] {
+            assert!(harness(right).is_ok(), "{right}");
+        }
+        assert!(harness("tcp://h").is_err() && harness("stdio:").is_err() && harness("unix:x").is_err());
+        assert!(web_url("http://h/x").is_ok() && https_url("http://h/x").is_err() && web_url("h").is_err());
+    }
+}

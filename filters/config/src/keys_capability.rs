@@ -1,0 +1,110 @@
+//! The keys of a capability: AICP's own, and the sub-tables that say how it is carried out and named elsewhere.
+
+use super::{
+    forms::*,
+    names::DESCRIPTION,
+    schema::{Kind::*, Place, Table, closed, key, open},
+};
+
+/// `type` of a capability (AICP §5.5); one we do not know is refused, never guessed (§8.12).
+pub(super) const TYPES: &[&str] = &[
+    "resource",
+    "query",
+    "compare",
+    "monitor",
+    "prepare_action",
+    "commit_action",
+    "destructive_action",
+    "event",
+    "policy",
+];
+
+/// `[[capabilities]]`.
+pub(super) static CAPABILITY: Table = open(&[
+    key("id", Text(filled)).required(),
+    key("type", Word(TYPES)).required(),
+    key("description", Text(any)).at_most(DESCRIPTION),
+    key("method", Text(method)),
+    key("endpoint", Text(own_path)),
+    key("risk_level", Word(&["low", "medium", "high", "critical"])),
+    key("data_sensitivity", Usually(&["public", "personal", "confidential", "special_category", "regulated"])),
+    key("auth", Word(&["none", "optional", "required"])),
+    key("required_scopes", List(&Text(filled))),
+    key("requires_user_confirmation", Bool),
+    key("requires_strong_authentication", Bool),
+    key("idempotency_required", Bool),
+    key("input_schema", TextOr(filled, &Map(&Any))),
+    key("output_schema", TextOr(filled, &Map(&Any))),
+    key("cache_ttl_seconds", Int(0, 1 << 40)),
+    key("exposed", Bool).private(),
+    key("upstream", Sub(&CALL)).private(),
+    key("aom", Sub(&AOM)).private(),
+    key("confirmation", Sub(&CONFIRMATION)).private(),
+    key("privacy", Sub(&PRIVACY)),
+    key("decisioning", Sub(&DECISIONING)),
+])
+.extended(Place::Capability);
+
+static CALL: Table = closed(&[
+    key("method", Text(method)),
+    key("path", Text(path_and_query)),
+    key("url", Text(https_url)),
+    key("recipe", Text(filled)),
+    key("desk", Bool),
+    key("rename_input", Map(&Text(filled))),
+    key("rename_output", Map(&Text(filled))),
+    key("errors", Map(&Text(filled))),
+    key("timeout", Text(duration)),
+    key("body", Word(&["json", "form"])),
+    key("headers", Map(&Text(any))).secret(),
+    key("idempotent", Bool),
+    key("response", Word(&["json", "wrap", "raw"])),
+]);
+
+static AOM: Table = closed(&[
+    key("freshness", Sub(&FRESHNESS)),
+    key("warnings", Subs(&WARNING)),
+    key("agent_hints", Map(&Any)),
+    key("actions", Subs(&ACTION)),
+]);
+
+static FRESHNESS: Table = closed(&[
+    key("max_age", Text(duration)),
+    key("volatility", Text(filled)),
+    key("revalidation_required_before_commit", Bool),
+]);
+
+static WARNING: Table =
+    closed(&[key("code", Text(filled)).required(), key("severity", Text(filled)), key("message", Text(any))]);
+
+static ACTION: Table = closed(&[key("id", Text(filled)).required(), key("label", Text(any)), key("input", Map(&Any))]);
+
+static CONFIRMATION: Table = closed(&[
+    key("expires", Text(duration)),
+    key("summary", Text(any)),
+    key("consequence", Text(any)),
+    // AICP §5.10 spells a confirmation out so; accepted where a contract is pasted in.
+    key("required", Bool),
+    key("reason", Text(any)),
+    key("confirmation_text", Text(any)),
+]);
+
+static PRIVACY: Table = open(&[
+    key("purpose", Any),
+    key("personal_data_required", Any),
+    key("required_fields", Any),
+    key("optional_fields", Any),
+    key("forbidden_fields", List(&Text(filled))),
+    key("data_minimization", Any),
+    key("requires_explicit_consent", Any),
+    key("retention", Any),
+]);
+
+static DECISIONING: Table = open(&[
+    key("automated_decision", Any),
+    key("profiling", Any),
+    key("significant_effect", Any),
+    key("human_review_available", Any),
+    key("human_review_required", Any),
+    key("appeal_or_review_endpoint", Any),
+]);

@@ -1,0 +1,200 @@
+//! From the checked tree to typed settings: a capability, and how the site is called for it.
+
+use serde_json::Value;
+
+use super::{
+    lower_agtp,
+    raw::{Item, Value as Raw},
+    schemas::{Pointed, Schemas},
+    settings::*,
+    strictest::sensitivity_rank,
+    view::View,
+};
+
+pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
+    let schema = |key| match schemas.pointed(view.get(key)?) {
+        Pointed::Inline(schema) => Some(schemas.alone(schema.json())),
+        Pointed::Named(schema) => Some(schemas.alone(schema.clone())),
+        Pointed::Nowhere => None,
+    };
+    let table = |key| View { item: view.get(key), ..view };
+    Some(Capability {
+        id: view.text("id")?,
+        kind: capability_kind(view.get("type")?.str()?)?,
+        description: view.text("description"),
+        method: view.text("method"),
+        endpoint: view.text("endpoint"),
+        risk_level: view.text("risk_level"),
+        data_sensitivity: sensitivity(view.text("data_sensitivity"), table("privacy").text("data_sensitivity")),
+        auth: view.text("auth"),
+        required_scopes: view.texts("required_scopes"),
+        requires_user_confirmation: view.item.and_then(confirmed),
+        requires_strong_authentication: view.flag("requires_strong_authentication", false),
+        idempotency_required: view.flag("idempotency_required", false),
+        cache_ttl: std::time::Duration::from_secs(view.number("cache_ttl_seconds", 0)),
+        exposed: view.flag("exposed", true),
+        input_schema: schema("input_schema"),
+        output_schema: schema("output_schema"),
+        input: view.get("input_schema").and_then(|item| schemas.compiled(item).ok().flatten()),
+        upstream: view.get("upstream").map(|_| call(table("upstream"))),
+        aom: aom(table("aom")),
+        confirmation: confirmation(table("confirmation")),
+        privacy: privacy(table("privacy")),
+        ahp: ahp(table("ahp")),
+        agtp: lower_agtp::capability(table("agtp")),
+        built_in: None,
+    })
+}
+
+/// Every `type`, and the kind that it names.
+pub(super) const KINDS: [(&str, CapabilityKind); 9] = [
+    ("resource", CapabilityKind::Resource),
+    ("query", CapabilityKind::Query),
+    ("compare", CapabilityKind::Compare),
+    ("monitor", CapabilityKind::Monitor),
+    ("prepare_action", CapabilityKind::PrepareAction),
+    ("commit_action", CapabilityKind::CommitAction),
+    ("destructive_action", CapabilityKind::DestructiveAction),
+    ("event", CapabilityKind::Event),
+    ("policy", CapabilityKind::Policy),
+];
+
+/// The kind a `type` names; `None` for a word we do not know.
+pub fn capability_kind(word: &str) -> Option<CapabilityKind> {
+    KINDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
+}
+
+/// A table of texts.
+fn names(view: View, key: &str) -> Vec<(String, String)> {
+    let entries = view.get(key).map(Item::entries).unwrap_or_default();
+    entries.iter().filter_map(|entry| Some((entry.key.to_string(), entry.item.str()?.to_owned()))).collect()
+}
+
+fn call(view: View) -> Call {
+    let names = |key| names(view, key);
+    Call {
+        method: view.text("method"),
+        path: view.text("path"),
+        url: view.text("url"),
+        recipe: view.text("recipe"),
+        desk: view.flag("desk", false),
+        rename_input: names("rename_input"),
+        rename_output: names("rename_output"),
+        errors: names("errors").into_iter().filter_map(|(status, name)| Some((status.parse().ok()?, name))).collect(),
+        timeout: view.get("timeout").map(|_| view.duration("timeout", "30s")),
+        form: view.text("body").as_deref() == Some("form"),
+        headers: names("headers"),
+        idempotent: view.flag("idempotent", false),
+        response: match view.text("response").as_deref() {
+            Some("wrap") => ResponseKind::Wrap,
+            Some("raw") => ResponseKind::Raw,
+            _ => ResponseKind::Json,
+        },
+    }
+}
+
+fn aom(view: View) -> Aom {
+    let freshness = View { item: view.get("freshness"), ..view };
+    let action = |view: View| {
+        Some(NextAction {
+            id: view.text("id")?,
+            label: view.text("label"),
+            input: view.get("input").map_or_else(|| Value::Object(Default::default()), Item::json),
+        })
+    };
+    Aom {
+        max_age: freshness.get("max_age").map(|_| freshness.duration("max_age", "0s")),
+        volatility: freshness.text("volatility"),
+        revalidation_required_before_commit: freshness.get("revalidation_required_before_commit").and_then(Item::bool),
+        warnings: view.get("warnings").map(Item::items).unwrap_or_default().iter().map(Item::json).collect(),
+        agent_hints: view.get("agent_hints").map(Item::json),
+        actions: view.tables("actions").filter_map(action).collect(),
+    }
+}
+
+/// Whether a person confirms it, as far as that is written: in one word, or as AICP §5.10 spells it out. Where both are
+/// there the stricter one holds (§6.10), and consent is a confirmation too (§9.4).
+pub(super) fn confirmed(capability: &Item) -> Option<bool> {
+    let word = |path: &[&str]| capability.at(path).and_then(Item::bool);
+    let consents = wants_consent(capability).then_some(true);
+    word(&["requires_user_confirmation"]).max(word(&["confirmation", "required"])).max(consents)
+}
+
+/// AICP §5.10 spells a confirmation out with a reason and a text; they stand in where ours are not written.
+fn confirmation(view: View) -> Confirmation {
+    Confirmation {
+        expires: view.duration("expires", "5m"),
+        summary: view.text("summary").or_else(|| view.text("confirmation_text")),
+        consequence: view.text("consequence").or_else(|| view.text("reason")),
+    }
+}
+
+/// A capability's own, unless what is said of its privacy is stricter (AICP §6.10).
+fn sensitivity(own: Option<String>, of_privacy: Option<String>) -> Option<String> {
+    let rank = |word: &String| sensitivity_rank(word);
+    // What says nothing at all is stricter than what says that it is about nobody.
+    let least = own.as_ref().map_or(1, rank);
+    of_privacy.filter(|word| rank(word) > least).or(own)
+}
+
+fn privacy(view: View) -> Privacy {
+    Privacy {
+        declared: view.item.map(Item::json),
+        purpose: view.text("purpose"),
+        retention: view.text("retention"),
+        personal_data: view.texts("personal_data_required"),
+        recipients: view.texts("third_party_sharing"),
+        shares: shares(view.get("third_party_sharing")),
+        explicit_consent: view.get("requires_explicit_consent").is_some_and(is_wish),
+        is_personal: ["requires_explicit_consent", "personal_data_included"]
+            .iter()
+            .any(|key| view.get(key).is_some_and(is_wish))
+            || ["personal_data_required", "data_categories"].iter().any(|key| shares(view.get(key))),
+        forbidden_fields: view.texts("forbidden_fields"),
+    }
+}
+
+/// Whether a person is to be asked for consent.
+pub(super) fn wants_consent(capability: &Item) -> bool {
+    capability.at(&["privacy", "requires_explicit_consent"]).is_some_and(is_wish)
+}
+
+/// Whatever is written but `false` is one.
+fn is_wish(item: &Item) -> bool {
+    !matches!(item.value, Raw::Boolean(false))
+}
+
+/// Whatever is written but `false` and an empty list says that something is shared.
+pub(super) fn shares(written: Option<&Item>) -> bool {
+    written.is_some_and(|item| match &item.value {
+        Raw::Boolean(shares) => *shares,
+        Raw::Array(items) => !items.is_empty(),
+        _ => true,
+    })
+}
+
+fn ahp(view: View) -> AhpCapability {
+    AhpCapability {
+        name: view.text("name"),
+        mode: view.text("mode"),
+        action_type: view.text("action_type"),
+        response_types: view.texts("response_types"),
+        accept_fallback: view.get("accept_fallback").and_then(Item::bool),
+        extract: names(view, "extract"),
+        payload: view.get("payload").map(Item::json),
+        answer: view.text("answer"),
+        eta: view.get("eta").map(|_| view.duration("eta", "0s")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys_capability::TYPES;
+
+    #[test]
+    fn every_type_that_is_accepted_has_a_kind() {
+        assert!(TYPES.iter().all(|word| capability_kind(word).is_some()));
+        assert_eq!(capability_kind("action"), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! The JSON Schemas the declaration knows by name: inline, from a file, or from an OpenAPI document.
+
+use std::{cell::RefCell, collections::HashMap, path::Path, sync::Arc};
+
+use frontdesk_base::{
+    openapi_schema::normalised,
+    schema::{Referred, Schema},
+};
+use serde_json::{Map, Value as Json, json};
+
+use super::{
+    mistake::Findings,
+    raw::{Files, Item, Value},
+};
+
+/// Every named schema.
+pub struct Schemas {
+    pub(super) named: Map<String, Json>,
+    /// An OpenAPI document, its components as JSON Schemas.
+    openapi: Option<Json>,
+    referred: Referred,
+    /// Those that were compiled, by reference.
+    compiled: RefCell<HashMap<String, Result<Arc<Schema>, String>>>,
+}
+
+/// What a capability says about one of its schemas.
+pub enum Pointed<'a> {
+    Inline(&'a Item<'a>),
+    Named(&'a Json),
+    Nowhere,
+}
+
+impl Schemas {
+    /// Collects them; a file that is not an object of schemas is a mistake.
+    pub(super) fn collect(root: &Item, base: &Path, files: &Files, found: &mut Findings) -> Self {
+        let (mut named, mut openapi) = (Map::new(), None);
+        for entry in root.get("schemas").map(Item::entries).unwrap_or_default() {
+            match (&entry.item.value, &*entry.key) {
+                (Value::Table(_), name) => drop(named.insert(name.into(), entry.item.json())),
+                (Value::String(name), key @ ("file" | "openapi")) => {
+                    // A file that could not be read has been complained about.
+                    let Some(bytes) = files.get(&base.join(&**name)) else { continue };
+                    let trail = format!("schemas.{key}");
+                    match serde_json::from_slice(bytes) {
+                        Ok(document @ Json::Object(_)) if key == "openapi" => {
+                            openapi = Some(json!({ "components": { "schemas": normalised(&document) } }));
+                        }
+                        // What is written inline wins over the file.
+                        Ok(Json::Object(map)) => {
+                            for (name, schema) in map {
+                                named.entry(name).or_insert(schema);
+                            }
+                        }
+                        Ok(_) => drop(found.mistake(entry.line, trail, "is not a JSON object of schemas by name")),
+                        Err(error) => drop(found.mistake(entry.line, trail, format!("is not JSON: {error}"))),
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut referred = Referred::new(named.clone(), openapi.clone());
+        if let Some(openapi) = &openapi {
+            // Published by that name, it has to stand on its own: the document that it is from is not.
+            let told = of_openapi(root, openapi).map(|(name, schema)| (name, referred.alone(schema)));
+            let told: Vec<_> = told.filter(|(name, _)| !named.contains_key(name)).collect();
+            if !told.is_empty() {
+                named.extend(told);
+                referred = Referred::new(named.clone(), Some(openapi.clone()));
+            }
+        }
+        Self { named, openapi, referred, compiled: RefCell::default() }
+    }
+
+    /// Where `input_schema` or `output_schema` leads. A URL with a fragment leads into the OpenAPI document, if there is
+    /// one: the schemas of a contract are published by URL, and read from the file.
+    pub fn pointed<'a>(&'a self, item: &'a Item<'a>) -> Pointed<'a> {
+        let Some(reference) = item.str() else { return Pointed::Inline(item) };
+        let fragment = reference.split_once('#').map_or("", |(_, fragment)| fragment);
+        let own = reference.strip_prefix("#/schemas/").and_then(|name| self.named.get(name));
+        let found = own.or_else(|| self.openapi.as_ref()?.pointer(fragment).filter(|_| !fragment.is_empty()));
+        found.map_or(Pointed::Nowhere, Pointed::Named)
+    }
+
+    /// A schema as it is published where the others are not.
+    pub fn alone(&self, schema: Json) -> Json {
+        self.referred.alone(schema)
+    }
+
+    /// The schema, ready to be asked; `None` where it leads nowhere.
+    pub(super) fn compiled(&self, item: &Item) -> Result<Option<Arc<Schema>>, String> {
+        let referred = &self.referred;
+        let mut compiled = self.compiled.borrow_mut();
+        match (self.pointed(item), item.str()) {
+            (Pointed::Inline(item), _) => {
+                // It has no name; it is where it is as long as it is looked at.
+                let place = format!("{:p}", std::ptr::from_ref(item));
+                let compile = || Schema::compile(&item.json(), referred).map(Arc::new);
+                compiled.entry(place).or_insert_with(compile).clone().map(Some)
+            }
+            (Pointed::Named(schema), Some(reference)) => {
+                let compile = || Schema::compile(schema, referred).map(Arc::new);
+                compiled.entry(reference.to_owned()).or_insert_with(compile).clone().map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// What capabilities name as `#/schemas/NAME` that the OpenAPI document has.
+fn of_openapi<'a>(root: &'a Item, openapi: &'a Json) -> impl Iterator<Item = (String, Json)> + 'a {
+    let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
+    let named = capabilities.iter().flat_map(|capability| {
+        ["input_schema", "output_schema"].into_iter().filter_map(|key| capability.get(key)?.str())
+    });
+    named.filter_map(|reference| {
+        let name = reference.strip_prefix("#/schemas/")?;
+        Some((name.to_owned(), openapi["components"]["schemas"].get(name)?.clone()))
+    })
+}

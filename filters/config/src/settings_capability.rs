@@ -1,0 +1,303 @@
+//! The declaration with types, as far as it says what can be done: a capability, and how the site is called for it.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::Value;
+
+use super::Settings;
+use super::{AgtpCapability, Recipe};
+use frontdesk_base::schema::Schema;
+
+/// A `[[capabilities]]` entry. Everything written is in `Declaration::contract`.
+#[derive(Debug, Clone)]
+pub struct Capability {
+    pub id: String,
+    pub kind: CapabilityKind,
+    pub description: Option<String>,
+    pub method: Option<String>,
+    pub endpoint: Option<String>,
+    /// `None`: not written (treated, and published, as high).
+    pub risk_level: Option<String>,
+    pub data_sensitivity: Option<String>,
+    /// `None`: not written.
+    pub auth: Option<String>,
+    pub required_scopes: Vec<String>,
+    pub requires_user_confirmation: Option<bool>,
+    pub requires_strong_authentication: bool,
+    pub idempotency_required: bool,
+    pub cache_ttl: Duration,
+    pub exposed: bool,
+    /// The resolved schema where it is an inline table or a name that is known, else `None`. It stands alone.
+    pub input_schema: Option<Value>,
+    pub output_schema: Option<Value>,
+    /// What inputs are checked with: the same, compiled.
+    pub input: Option<Arc<Schema>>,
+    /// `[capabilities.upstream]`; `None`: called on the site at its own endpoint.
+    pub upstream: Option<Call>,
+    pub aom: Aom,
+    pub confirmation: Confirmation,
+    pub privacy: Privacy,
+    pub ahp: AhpCapability,
+    pub agtp: AgtpCapability,
+    /// It is answered from the site's own pages, and was not declared.
+    pub built_in: Option<BuiltIn>,
+}
+
+/// What is there without being declared (AHP §4.1 has both names).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuiltIn {
+    /// What the site is, and who is behind it.
+    SiteInfo,
+    /// What its pages say.
+    ContentSearch,
+}
+
+/// `type` of a capability (AICP §5.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CapabilityKind {
+    Resource,
+    Query,
+    Compare,
+    Monitor,
+    PrepareAction,
+    CommitAction,
+    DestructiveAction,
+    Event,
+    Policy,
+}
+
+/// `auth` of a capability, from the least to the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AuthNeed {
+    None,
+    Optional,
+    Required,
+}
+
+impl AuthNeed {
+    /// As a declaration has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Optional => "optional",
+            Self::Required => "required",
+        }
+    }
+}
+
+impl CapabilityKind {
+    /// Whether it changes something: prepare, commit and destructive actions.
+    pub fn is_action(self) -> bool {
+        matches!(self, Self::PrepareAction | Self::CommitAction | Self::DestructiveAction)
+    }
+
+    /// Whether it leaves everything as it was; a watch that is set is something.
+    pub fn is_read(self) -> bool {
+        matches!(self, Self::Resource | Self::Query | Self::Compare | Self::Policy)
+    }
+
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        let known = super::lower_capability::KINDS.iter().find(|(_, kind)| *kind == self);
+        known.map_or("", |(word, _)| word)
+    }
+
+    /// How it is called where no method is written.
+    pub fn usual_method(self) -> &'static str {
+        match self {
+            Self::Resource | Self::Policy => "GET",
+            _ => "POST",
+        }
+    }
+}
+
+impl Capability {
+    /// What a recipe does where no declaration names it, and before its steps are looked at: they make it as strict as
+    /// they are. Its id is to be like no other's.
+    pub fn of_recipe(id: String, recipe: &Recipe) -> Self {
+        Self {
+            id,
+            kind: CapabilityKind::Query,
+            description: Some(recipe.description.clone().unwrap_or_else(|| recipe.name.clone())),
+            method: None,
+            endpoint: None,
+            risk_level: Some("low".to_owned()),
+            data_sensitivity: Some("public".to_owned()),
+            auth: Some("none".to_owned()),
+            required_scopes: Vec::new(),
+            requires_user_confirmation: Some(false),
+            requires_strong_authentication: false,
+            idempotency_required: false,
+            cache_ttl: Duration::MAX,
+            exposed: true,
+            input_schema: None,
+            output_schema: None,
+            input: None,
+            upstream: Some(Call { recipe: Some(recipe.name.clone()), ..Call::default() }),
+            aom: Aom::default(),
+            confirmation: Confirmation { expires: Duration::from_secs(300), summary: None, consequence: None },
+            privacy: Privacy::default(),
+            ahp: AhpCapability::default(),
+            agtp: AgtpCapability {
+                method: recipe.method.clone(),
+                path: recipe.path.clone(),
+                ..AgtpCapability::default()
+            },
+            built_in: None,
+        }
+    }
+
+    /// How an agent calls it.
+    pub fn method(&self) -> &str {
+        self.method.as_deref().unwrap_or(self.kind.usual_method())
+    }
+
+    /// Its risk, with the safe default (AICP §8.5).
+    pub fn risk(&self) -> &str {
+        self.risk_level.as_deref().unwrap_or("high")
+    }
+
+    /// Who may call it, with the safe default (AICP §8.12).
+    pub fn auth_need(&self) -> AuthNeed {
+        match self.auth.as_deref() {
+            Some("none") => AuthNeed::None,
+            Some("required") => AuthNeed::Required,
+            Some(_) => AuthNeed::Optional,
+            None if self.kind.is_read() => AuthNeed::Optional,
+            None => AuthNeed::Required,
+        }
+    }
+
+    /// Whether a person confirms each call, with the safe default (AICP §8.12); consent is a confirmation too (§9.4).
+    pub fn is_confirmed(&self) -> bool {
+        self.requires_user_confirmation.unwrap_or(self.kind.is_action()) || self.privacy.explicit_consent
+    }
+
+    /// Whether its answers are about nobody.
+    pub fn is_public(&self) -> bool {
+        self.data_sensitivity.as_deref() == Some("public")
+    }
+
+    /// Whether its answers are said to be about somebody or something that is not for everyone. Where the sensitivity is
+    /// left out, what is said of personal data is taken strictly (AICP §8.12).
+    pub fn is_sensitive(&self) -> bool {
+        if self.data_sensitivity.is_some() { !self.is_public() } else { self.privacy.is_personal }
+    }
+
+    /// Whether nobody may keep what its answers say of somebody: it is not said what for, or for how long (AICP §12.7).
+    pub fn is_unkept(&self) -> bool {
+        self.is_sensitive() && (self.privacy.purpose.is_none() || self.privacy.retention.is_none())
+    }
+
+    /// For how long an answer may be kept: what was declared, within what the policies allow and for as long as the
+    /// answer is said to hold. What is about somebody is kept only where the declaration says what for and for how long
+    /// (AICP §12.7).
+    pub fn kept_for(&self, settings: &Settings) -> Duration {
+        if !self.kind.is_read() || self.is_confirmed() || self.is_unkept() {
+            return Duration::ZERO;
+        }
+        let holds = self.aom.max_age.unwrap_or(Duration::MAX);
+        self.cache_ttl.min(settings.policies.max_ttl.unwrap_or(Duration::MAX)).min(holds)
+    }
+}
+
+/// `[capabilities.upstream]`: how the unmodified site is called.
+#[derive(Debug, Clone, Default)]
+pub struct Call {
+    pub method: Option<String>,
+    /// With `{placeholders}`; may have a query.
+    pub path: Option<String>,
+    /// Another service: https, with `{placeholders}` after its host.
+    pub url: Option<String>,
+    pub recipe: Option<String>,
+    /// A person answers.
+    pub desk: bool,
+    /// Ours, and the site's name for it.
+    pub rename_input: Vec<(String, String)>,
+    pub rename_output: Vec<(String, String)>,
+    /// A status of the site's, and what it means.
+    pub errors: Vec<(u16, String)>,
+    pub timeout: Option<Duration>,
+    pub form: bool,
+    pub headers: Vec<(String, String)>,
+    /// It may safely be called again.
+    pub idempotent: bool,
+    pub response: ResponseKind,
+}
+
+/// What a 2xx of the site has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResponseKind {
+    #[default]
+    Json,
+    /// Anything, as `{content_type, status, body}`.
+    Wrap,
+    /// Anything, as it is.
+    Raw,
+}
+
+/// `[capabilities.aom]`.
+#[derive(Debug, Clone, Default)]
+pub struct Aom {
+    pub max_age: Option<Duration>,
+    pub volatility: Option<String>,
+    pub revalidation_required_before_commit: Option<bool>,
+    /// As declared, each `{code, severity, message}`.
+    pub warnings: Vec<Value>,
+    pub agent_hints: Option<Value>,
+    pub actions: Vec<NextAction>,
+}
+
+/// What an agent may do next.
+#[derive(Debug, Clone)]
+pub struct NextAction {
+    /// Of a capability.
+    pub id: String,
+    pub label: Option<String>,
+    /// With references into the data.
+    pub input: Value,
+}
+
+/// `[capabilities.confirmation]`.
+#[derive(Debug, Clone)]
+pub struct Confirmation {
+    pub expires: Duration,
+    /// A template over `input`.
+    pub summary: Option<String>,
+    pub consequence: Option<String>,
+}
+
+/// `[capabilities.privacy]`, as far as it is enforced or told.
+#[derive(Debug, Clone, Default)]
+pub struct Privacy {
+    /// All that was written.
+    pub declared: Option<Value>,
+    pub purpose: Option<String>,
+    pub retention: Option<String>,
+    pub personal_data: Vec<String>,
+    pub recipients: Vec<String>,
+    /// It is shared, whether or not it is said with whom.
+    pub shares: bool,
+    pub explicit_consent: bool,
+    /// Something that is written says that it is about somebody.
+    pub is_personal: bool,
+    pub forbidden_fields: Vec<String>,
+}
+
+/// `[capabilities.ahp]`; `None` and empty where not written.
+#[derive(Debug, Clone, Default)]
+pub struct AhpCapability {
+    pub name: Option<String>,
+    pub mode: Option<String>,
+    pub action_type: Option<String>,
+    pub response_types: Vec<String>,
+    pub accept_fallback: Option<bool>,
+    /// An input, and the pattern that finds it in a question.
+    pub extract: Vec<(String, String)>,
+    /// The members of a payload, with references into the data.
+    pub payload: Option<Value>,
+    /// A template over `input` and `data`.
+    pub answer: Option<String>,
+    /// How long an answer is likely to take.
+    pub eta: Option<Duration>,
+}

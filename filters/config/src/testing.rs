@@ -1,0 +1,80 @@
+//! Worlds outside with next to nothing in them, for tests of what a declaration leads to.
+
+use std::{collections::BTreeSet, io, path::Path};
+
+pub use super::Nowhere;
+use super::{
+    Extensions, Findings, Node, Outside,
+    extension::Keys,
+    keys::ROOT,
+    raw::{Item, parse},
+    schema::{Kind, Table},
+    trail::Trail,
+};
+
+/// One file, whatever it is called.
+pub struct Only<'a>(pub &'a [u8]);
+
+impl Outside for Only<'_> {
+    fn var(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Ok(self.0.into())
+    }
+
+    fn is_dir(&self, _: &Path) -> bool {
+        false
+    }
+}
+
+/// Every key that a declaration may have, as a dotted path.
+pub fn known_keys(extensions: Extensions) -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    known(Keys(extensions), &ROOT, &Trail::Top, &mut keys);
+    keys
+}
+
+fn known(all: Keys, table: &Table, trail: &Trail, found: &mut BTreeSet<String>) {
+    for key in all.of(table) {
+        let trail = trail.key(key.name);
+        if let Kind::Sub(table) | Kind::Subs(table) = &key.kind {
+            known(all, table, &trail, found);
+        }
+        found.insert(trail.to_string());
+    }
+}
+
+/// Every key that is in a text, likewise. The text has to be TOML.
+pub fn written_keys(text: &str, outside: &dyn Outside, extensions: Extensions) -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    written(Keys(extensions), &ROOT, &tree(text, outside), &Trail::Top, &mut keys);
+    keys
+}
+
+fn written(all: Keys, table: &Table, item: &Item, trail: &Trail, found: &mut BTreeSet<String>) {
+    for item in item.items() {
+        written(all, table, item, trail, found);
+    }
+    for entry in item.entries() {
+        let trail = trail.key(&entry.key);
+        if let Some(Kind::Sub(table) | Kind::Subs(table)) = all.key(table, &entry.key).map(|key| &key.kind) {
+            written(all, table, &entry.item, &trail, found);
+        }
+        found.insert(trail.to_string());
+    }
+}
+
+/// What a text says, in the order in which it says it. The text has to be TOML.
+pub fn node(text: &str, outside: &dyn Outside) -> Node {
+    tree(text, outside).node()
+}
+
+fn tree<'t>(text: &'t str, outside: &dyn Outside) -> Item<'t> {
+    let mut syntax = Findings::new("".into());
+    let mut found = Findings::new("".into());
+    let root = parse(text, Path::new("/conf"), outside, &mut syntax, &mut found).root;
+    assert_eq!(syntax.into_sorted(), []);
+    root
+}

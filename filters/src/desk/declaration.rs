@@ -1,0 +1,20 @@
+//! What the desk adds to the declaration: rules about the headers that a call always has.
+
+use frontdesk_config::{Declared, Extension, Findings, Item};
+
+use super::call::static_header;
+
+/// What the desk adds to the declaration.
+pub static EXTENSION: Extension = Extension { keys: &[], documents: &[], check };
+
+fn check(declared: &Declared<'_>, found: &mut Findings) {
+    let capabilities = declared.root.get("capabilities").map(Item::items).unwrap_or_default();
+    for (index, capability) in capabilities.iter().enumerate() {
+        for entry in capability.at(&["upstream", "headers"]).map(Item::entries).unwrap_or_default() {
+            if let Err(why) = static_header(&entry.key, entry.item.str().unwrap_or_default()) {
+                let key = format_args!("capabilities[{index}].upstream.headers.{}", entry.key);
+                found.mistake(entry.line, key, why);
+            }
+        }
+    }
+}

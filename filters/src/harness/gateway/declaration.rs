@@ -1,0 +1,24 @@
+//! The key of the gateway, and its rules.
+
+use frontdesk_config::{Declared, Extension, Findings, Item, Kind::*, Place, forms::*, key};
+
+/// What the gateway adds to the declaration.
+pub static EXTENSION: Extension =
+    Extension { keys: &[(Place::Harness, key("gateway_path", Text(own_path)))], documents: &[], check };
+
+fn check(declared: &Declared<'_>, found: &mut Findings) {
+    gateway(declared.root, found);
+}
+
+/// Nobody gets through the gateway without a credential, and it is not in the place of the site.
+fn gateway(root: &Item, found: &mut Findings) {
+    let Some(item) = root.at(&["harness", "gateway_path"]) else { return };
+    if item.str().is_some_and(|path| path.trim_end_matches('/').is_empty()) {
+        let finding = found.mistake(item.line, "harness.gateway_path", "\"/\" is all of the site");
+        finding.hint("write a path such as \"/harness\"");
+    }
+    if !["api_keys", "jwks"].iter().any(|key| root.at(&["auth", key]).is_some()) {
+        let what = "nobody can use it, as no credential is known here";
+        found.warning(item.line, "harness.gateway_path", what).hint("declare [[auth.api_keys]] or auth.jwks");
+    }
+}
