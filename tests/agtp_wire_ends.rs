@@ -187,7 +187,7 @@ async fn agtp_wire_ends_an_idle_connection_makes_room_for_a_newcomer() {
 #[tokio::test]
 async fn agtp_wire_ends_max_connections_is_kept() {
     let (_origin, setup) = site().await;
-    let desk = setup.set("protection", "max_connections = 2").start().await;
+    let desk = setup.set("protection", "max_connections = 2\nclient_share = 100").start().await;
     let (mut first, mut second) = (desk.agtp().await, desk.agtp().await);
     for conn in [&mut first, &mut second] {
         conn.conn.send("AGTP/1.0 QUERY /la").await;

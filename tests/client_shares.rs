@@ -1,8 +1,10 @@
 //! Promise: one client address cannot take all connections, nor all requests that the site is given at a time.
 
 use crate::support::calls::{self, call, query};
+use crate::support::frames_h2::{END, END_HEADERS, GOAWAY, HEADERS, PREFACE, SETTINGS, WINDOW_UPDATE, frame, get};
 use crate::support::gate::Gate;
 use crate::support::{Answer, Ask, Conn, Desk, Origin, Reply, Request, SOON, Setup, Step, Via, eventually};
+use std::time::Duration;
 
 /// What a connection from 127.0.0.`host` is answered; 0: nothing.
 async fn asks(desk: &Desk, host: u8, ask: &Ask) -> u16 {
@@ -170,6 +172,83 @@ async fn client_shares_leave_out_connections_that_idle() {
         assert_eq!(conn.ask(&Ask::get("/quick")).await.status, 200, "an idle one made room");
         kept.push(conn);
     }
+}
+
+/// What idles could become busy at any moment.
+#[tokio::test]
+async fn client_shares_hold_for_idle_connections_that_become_busy_together() {
+    let (origin, ..) = site().await;
+    let lines = "max_connections = 20\nheader_timeout = \"60s\"";
+    let desk = Setup::before(&origin).set("protection", lines).start().await;
+    let mut kept = Vec::new();
+    for _ in 0..30 {
+        let mut conn = desk.conn().await;
+        assert_eq!(conn.ask(&Ask::get("/quick")).await.status, 200);
+        kept.push(conn);
+    }
+    for conn in &mut kept {
+        // Those that made room are closed.
+        conn.send("GET /quick HTTP/1.1\r\nHost: s\r\n").await;
+    }
+    desk.metric_reaches("frontdesk_open_connections", 17.0).await;
+    for _ in 0..5 {
+        assert_eq!(asks(&desk, 2, &Ask::get("/quick")).await, 200, "another address");
+    }
+    let others = half_begun(&desk, 2, 3).await;
+    desk.metric_reaches("frontdesk_open_connections", 20.0).await;
+    assert_eq!(desk.metric("frontdesk_rejections_total{reason=\"max_connections\"}").await.unwrap_or(0.0), 0.0);
+    drop(others);
+}
+
+/// A connection that its client has ended counts for as long as answers are owed.
+#[tokio::test]
+async fn client_shares_hold_for_connections_that_are_over_and_still_read() {
+    let big = vec![b'x'; 8 << 20];
+    let origin = Origin::start(move |r: &Request| match r.target.as_str() {
+        "/big" => Reply::new(200).body(big.clone()),
+        _ => Reply::new(200).body("quick"),
+    })
+    .await;
+    let setup = Setup::before(&origin).set("protection", "max_connections = 20").set("listen", "h2c = true");
+    let desk = setup.start().await;
+    let most = i32::MAX.to_be_bytes();
+    let said = [
+        PREFACE.to_vec(),
+        frame(SETTINGS, 0, 0, [&[0, 4], &most[..]].concat()),
+        frame(WINDOW_UPDATE, 0, 0, (i32::MAX - 65_535).to_be_bytes()),
+        frame(HEADERS, END | END_HEADERS, 1, get("/big")),
+        frame(GOAWAY, 0, 0, [0; 8]),
+    ]
+    .concat();
+    let mut held = Vec::new();
+    for _ in 0..30 {
+        let mut conn = desk.conn().await;
+        conn.send(&said).await;
+        held.push(conn);
+    }
+    desk.metric_reaches("frontdesk_rejections_total{reason=\"client_connections\"}", 1.0).await;
+    let mut other = Conn::open_from(2, desk.ports.http).await;
+    other.send(Ask::get("/quick").bytes()).await;
+    let answer = other.try_response("GET", Duration::from_secs(4)).await;
+    assert_eq!(answer.map(|answer| answer.status), Ok(200), "another address");
+}
+
+#[tokio::test]
+async fn client_shares_leave_one_to_others_however_few_there_are() {
+    let (origin, first, _) = site().await;
+    let setup = Setup::before(&origin).set("upstream", "max_requests = 2");
+    let desk = setup.set("protection", "max_connections = 4\nheader_timeout = \"60s\"").start().await;
+    let held = half_begun(&desk, 1, 3).await;
+    desk.metric_reaches("frontdesk_open_connections", 3.0).await;
+    assert!(desk.conn().await.until_closed(SOON).await.0.is_empty(), "the fourth is for others");
+    assert_eq!(asks(&desk, 2, &Ask::get("/quick")).await, 200, "another address");
+    drop(held);
+    eventually("they have gone", SOON, async || asks(&desk, 1, &Ask::get("/quick")).await == 200).await;
+    let _held = begun(&desk, 1, 1, &Ask::get("/first")).await;
+    eventually("it is under way", SOON, async || under_way(&origin, "/first") == 1).await;
+    assert_eq!(desk.get("/quick").await.json()["code"], "client_share");
+    assert_eq!(asks(&desk, 2, &Ask::get("/quick")).await, 200, "another address");
+    first.open();
 }
 
 #[tokio::test]

@@ -246,7 +246,8 @@ async fn upstreams_are_given_no_more_than_max_requests_at_a_time() {
     })
     .await;
     let query = query("do", "\n[capabilities.upstream]\nmethod = \"POST\"\npath = \"/api/do\"");
-    let desk = site(&origin, &query).set("upstream", "max_requests = 2").start().await;
+    let setup = site(&origin, &query).set("upstream", "max_requests = 2");
+    let desk = setup.set("protection", "client_share = 100").start().await;
     assert_eq!(desk.call(call("/agent/do", &json!({}))).await.status, 200);
     let (pages, beyond) = tokio::join!(async { tokio::join!(desk.get("/held"), desk.get("/held")) }, async {
         eventually("both are under way", SOON, async || asked_for(&origin, "/held") == 2).await;

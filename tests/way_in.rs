@@ -113,7 +113,7 @@ async fn way_in_an_answer_under_way_is_not_idle() {
 #[tokio::test]
 async fn way_in_who_reads_slowly_over_http2_keeps_what_is_owed_when_others_need_room() {
     let (origin, tls) = (SlowReaders::origin(96 * 1024).await, Tls::new());
-    let limits = "max_connections = 2\nidle_timeout = \"30s\"";
+    let limits = "max_connections = 2\nclient_share = 100\nidle_timeout = \"30s\"";
     let desk = Setup::before(&origin).set("protection", limits).tls(&tls).start().await;
     let readers = SlowReaders::begin(desk.ports.https, &tls, 96 * 1024, Duration::from_millis(250)).await;
     let mut second = desk.conn().await;
@@ -156,7 +156,7 @@ async fn way_in_a_thousand_slow_clients_do_not_stop_another() {
 #[tokio::test]
 async fn way_in_max_connections_is_kept() {
     let origin = Origin::start(|_: &Request| Reply::html(PAGE)).await;
-    let desk = Setup::before(&origin).set("protection", "max_connections = 5").start().await;
+    let desk = Setup::before(&origin).set("protection", "max_connections = 5\nclient_share = 100").start().await;
     let mut held = Vec::new();
     for _ in 0..5 {
         // Half a head: a connection that only idles would make room for a newcomer.
@@ -275,7 +275,9 @@ async fn room_for_two() -> (Origin, Setup, Tls) {
     })
     .await;
     let tls = Tls::new();
-    let setup = Setup::before(&origin).set("protection", "max_connections = 2\nidle_timeout = \"30s\"").tls(&tls);
+    let setup = Setup::before(&origin)
+        .set("protection", "max_connections = 2\nclient_share = 100\nidle_timeout = \"30s\"")
+        .tls(&tls);
     (origin, setup, tls)
 }
 

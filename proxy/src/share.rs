@@ -7,14 +7,18 @@
 use std::{
     collections::HashMap,
     net::IpAddr,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use frontdesk_filters::{caller::forwarded, site::Settings, state::Subject};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
-/// Every address may have so many, however few there are in all.
+/// Every address may have so many, however few there are in all, but for one that is left for others.
 const LEAST: usize = 8;
 /// This part of all stays free for addresses that have less than their share: an eighth.
 const RESERVED: usize = 8;
@@ -34,11 +38,24 @@ pub struct Shares {
 
 #[derive(Debug, Default)]
 struct Held {
-    by_address: HashMap<Subject, usize>,
+    by_address: HashMap<Subject, Arc<Client>>,
     /// When an address that had less than its share got nothing.
     turned_away: Option<Instant>,
     /// When the log last said that an address gets no more.
     said: Option<Instant>,
+}
+
+/// What one address has. Some of it may idle: it can be taken away for more of the same address, so that it does not have to
+/// be turned away. What idles counts like what is in use, or all of it could become busy at once.
+#[derive(Debug, Default)]
+struct Client {
+    /// Changed under the lock of `held` only.
+    has: AtomicUsize,
+    idle: AtomicUsize,
+    /// How many of the idle ones have to end, because others took their places.
+    ending: AtomicUsize,
+    /// Woken for each of these: the longest idle one ends.
+    room: Notify,
 }
 
 /// What one address may have.
@@ -53,9 +70,14 @@ impl Bound {
     /// Of `all`, by `protection.client_share`; `None`: the address may have all of them. A trusted proxy may, for its many
     /// clients.
     pub fn of(client: IpAddr, all: usize, settings: &Settings) -> Option<Self> {
-        let most = (all.saturating_mul(settings.protection.client_share) / 100).max(LEAST);
-        let binds = most < all && !forwarded::is_trusted(client, &settings.listen.trusted_proxies);
-        binds.then(|| Self { client, most, reserved: all.div_ceil(RESERVED) })
+        let share = settings.protection.client_share;
+        let binds = share < 100 && all > 1 && !forwarded::is_trusted(client, &settings.listen.trusted_proxies);
+        binds.then(|| Self { client, most: Self::most(all, share), reserved: all.div_ceil(RESERVED) })
+    }
+
+    /// So many percent of all, at least `LEAST`, but never the last one.
+    fn most(all: usize, share: usize) -> usize {
+        (all.saturating_mul(share) / 100).max(LEAST).min(all.saturating_sub(1))
     }
 }
 
@@ -64,9 +86,15 @@ impl Bound {
 pub struct Share {
     of: Arc<Shares>,
     whose: Subject,
+    client: Arc<Client>,
     /// It is no more than its share.
     pub is_within: bool,
+    /// An idle one of the same address ends for it.
+    pub displaces: bool,
 }
+
+/// It idles for as long as this lives.
+pub struct Idle<'a>(&'a Client);
 
 impl Shares {
     /// Nobody has any yet. `what`: in the log.
@@ -74,14 +102,19 @@ impl Shares {
         Arc::new(Self { what, held: Mutex::default() })
     }
 
-    /// One more for an address, while so many are `free`; `None`: it has its share, and the rest is for others.
+    /// One more for an address, while so many are `free`, with those that idle; `None`: it has its share, none of them idles,
+    /// and the rest is for others.
     pub fn take(self: &Arc<Self>, bound: &Bound, free: usize) -> Option<Share> {
         let whose = Subject::address(bound.client);
         let mut held = self.held.lock();
-        let has = held.by_address.get(&whose).copied().unwrap_or(0);
+        let client = held.by_address.entry(whose).or_default().clone();
+        let has = client.has.load(Ordering::SeqCst).saturating_sub(client.ending.load(Ordering::SeqCst));
         let is_within = has < bound.most;
         let is_strict = || held.turned_away.is_some_and(|at| at.elapsed() < STRICT);
-        if !is_within && (free <= bound.reserved || is_strict()) {
+        let free_of_others = free.saturating_sub(client.idle.load(Ordering::SeqCst));
+        let is_beyond = !is_within && (free_of_others <= bound.reserved || is_strict());
+        let displaces = is_beyond && client.ends_an_idle_one();
+        if is_beyond && !displaces {
             if held.said.is_none_or(|at| at.elapsed() >= SAID_AGAIN) {
                 held.said = Some(Instant::now());
                 tracing::warn!(
@@ -91,10 +124,13 @@ impl Shares {
                     self.what
                 );
             }
+            if client.has.load(Ordering::SeqCst) == 0 {
+                held.by_address.remove(&whose);
+            }
             return None;
         }
-        held.by_address.insert(whose, has + 1);
-        Some(Share { of: self.clone(), whose, is_within })
+        client.has.fetch_add(1, Ordering::SeqCst);
+        Some(Share { of: self.clone(), whose, client, is_within, displaces })
     }
 
     /// Call this when an address got nothing though it has less than its share.
@@ -103,12 +139,64 @@ impl Shares {
     }
 }
 
+impl Client {
+    /// Ends the longest idle one, if one idles that has not to end already.
+    fn ends_an_idle_one(&self) -> bool {
+        // In this order: one that becomes busy at the same moment looks the other way round.
+        let ending = self.ending.fetch_add(1, Ordering::SeqCst) + 1;
+        let ends = ending <= self.idle.load(Ordering::SeqCst);
+        if ends {
+            self.room.notify_one();
+        } else {
+            self.one_has_ended();
+        }
+        ends
+    }
+
+    fn one_has_ended(&self) {
+        let less = |ending: usize| Some(ending.saturating_sub(1));
+        let _ = self.ending.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+    }
+}
+
+impl Share {
+    /// From now on it only waits.
+    pub fn idles(&self) -> Idle<'_> {
+        self.client.idle.fetch_add(1, Ordering::SeqCst);
+        Idle(&self.client)
+    }
+
+    /// Whether one that idled, and became busy, has to end in the place of one that still idles: none is left.
+    pub fn has_to_end(&self) -> bool {
+        self.client.ending.load(Ordering::SeqCst) > self.client.idle.load(Ordering::SeqCst)
+    }
+}
+
+impl Idle<'_> {
+    /// Returns when this one is to end, because the same address has another one.
+    pub async fn displaced(&self) {
+        loop {
+            self.0.room.notified().await;
+            // Else another one has ended by itself meanwhile.
+            if self.0.ending.load(Ordering::SeqCst) > 0 {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Idle<'_> {
+    fn drop(&mut self) {
+        self.0.idle.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
-        let by_address = &mut self.of.held.lock().by_address;
-        match by_address.get_mut(&self.whose) {
-            Some(has) if *has > 1 => *has -= 1,
-            _ => drop(by_address.remove(&self.whose)),
+        let mut held = self.of.held.lock();
+        self.client.one_has_ended();
+        if self.client.has.fetch_sub(1, Ordering::SeqCst) == 1 {
+            held.by_address.remove(&self.whose);
         }
     }
 }
@@ -153,5 +241,51 @@ mod tests {
         let _held = shares.take(&bound("2001:db8::1", 1, 1), 9).unwrap();
         assert!(shares.take(&bound("2001:db8::2", 1, 1), 1).is_none());
         assert!(shares.take(&bound("2001:db8:0:1::1", 1, 1), 1).is_some());
+    }
+
+    #[test]
+    fn what_idles_counts_and_makes_room_for_the_same_address() {
+        let (shares, one) = (Shares::of("connections"), bound("192.0.2.1", 10, 3));
+        let held: Vec<Share> = (0..17).map(|_| shares.take(&one, 20).unwrap()).collect();
+        let idle: Vec<_> = held.iter().map(Share::idles).collect();
+        // All of them idle: the next one takes the place of one of them, and never what is reserved.
+        let more: Vec<Share> = (0..17).map(|_| shares.take(&one, 3 + 17).unwrap()).collect();
+        assert!(more.iter().all(|share| share.displaces));
+        assert!(shares.take(&one, 3 + 17).is_none(), "each of them has to end already");
+        drop(idle);
+        assert!(held.iter().all(Share::has_to_end), "though they became busy before they had ended");
+        drop(held);
+        assert!(!more.iter().any(Share::has_to_end));
+        drop(more);
+        assert!(shares.held.lock().by_address.is_empty());
+    }
+
+    #[tokio::test]
+    async fn the_longest_idle_one_is_displaced() {
+        let (shares, one) = (Shares::of("connections"), bound("192.0.2.1", 2, 1));
+        let (first, second) = (shares.take(&one, 3).unwrap(), shares.take(&one, 2).unwrap());
+        let (first_idles, second_idles) = (first.idles(), second.idles());
+        let displacing = async {
+            tokio::task::yield_now().await;
+            shares.take(&one, 1).unwrap()
+        };
+        let ended = async {
+            tokio::select! {
+                biased;
+                () = first_idles.displaced() => 1,
+                () = second_idles.displaced() => 2,
+            }
+        };
+        let (ended, third) = tokio::join!(ended, displacing);
+        assert!(ended == 1 && third.displaces && !first.has_to_end(), "one that idles is left to end");
+    }
+
+    #[test]
+    fn one_is_left_for_others_however_few_there_are() {
+        for (all, share, most) in [(2, 50, 1), (8, 50, 7), (9, 50, 8), (10, 99, 9), (40, 50, 20), (40, 1, 8)] {
+            assert_eq!(Bound::most(all, share), most, "{share} % of {all}");
+        }
+        let shares = Shares::of("requests");
+        assert_eq!(taken(&shares, &bound("192.0.2.1", 1, 1), 2).len(), 1);
     }
 }

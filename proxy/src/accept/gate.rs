@@ -1,7 +1,7 @@
 //! How many connections there may be at once, which of them only wait, and when nobody is let in any more.
 
 use std::{
-    future::poll_fn,
+    future::{pending, poll_fn},
     net::IpAddr,
     pin::pin,
     sync::{
@@ -22,7 +22,7 @@ use crate::{
     admin::metrics::Metrics,
     alarm::Alarm,
     live::Live,
-    share::{Bound, Share, Shares},
+    share::{Bound, Idle, Share, Shares},
 };
 
 /// How long after it was opened or served last a connection may bring one more request once the process is to end.
@@ -68,6 +68,47 @@ impl Due {
             Self::By(at) => at,
             Self::Within(limit) => Instant::now() + limit,
         }
+    }
+}
+
+/// A connection counts for as long as this lives: among all of them, and among those of its client.
+pub struct Admission {
+    _permit: OwnedSemaphorePermit,
+    share: Option<Share>,
+}
+
+impl Admission {
+    pub(super) fn new(permit: OwnedSemaphorePermit, share: Option<Share>) -> Self {
+        Self { _permit: permit, share }
+    }
+}
+
+/// A connection only waits for as long as this lives.
+pub(super) struct Idling<'a> {
+    gate: &'a Gate,
+    /// Among those of its client.
+    share: Option<Idle<'a>>,
+}
+
+impl Idling<'_> {
+    /// Returns when the connection is asked to make room: for anybody, or for another one of its client.
+    pub(super) async fn room_wanted(&self) {
+        let displaced = async {
+            match &self.share {
+                Some(share) => share.displaced().await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.gate.room.notified() => {}
+            () = displaced => {}
+        }
+    }
+}
+
+impl Drop for Idling<'_> {
+    fn drop(&mut self) {
+        self.gate.idle.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -125,7 +166,7 @@ impl Gate {
         let all = self.size.load(Ordering::SeqCst);
         let bound = self.live.look(|running| Bound::of(client, all, &running.snapshot.settings));
         let Some(bound) = bound else { return Ok(None) };
-        // A connection that only waits makes room for another one.
+        // A connection that only waits makes room for another one; of the same client, once it has its share.
         let free = self.permits.available_permits() + self.idle.load(Ordering::SeqCst);
         shares.take(&bound, free).map(Some).ok_or_else(|| {
             self.metrics.rejected("client_connections");
@@ -168,12 +209,18 @@ impl Gate {
         let _waiting = Counted::one(&self.waiting);
         let permit = self.permits.clone().acquire_owned();
         tokio::pin!(permit);
-        if self.idle.load(Ordering::SeqCst) > 0 {
-            self.room.notify_one();
+        let displaces = share.is_some_and(|share| share.displaces);
+        if displaces || self.idle.load(Ordering::SeqCst) > 0 {
+            if !displaces {
+                self.room.notify_one();
+            }
             // A client that lets its connection be reused loses nothing by this, and nobody has to hear of it.
             if let Ok(permit) = timeout(MAKES_ROOM, &mut permit).await {
                 return permit.ok();
             }
+        }
+        if displaces {
+            self.room.notify_one();
         }
         self.metrics.rejected("max_connections");
         if let Some(shares) = self.shares.as_ref().filter(|_| share.is_none_or(|share| share.is_within)) {
@@ -187,13 +234,14 @@ impl Gate {
     /// connection is over.
     pub async fn begun(
         &self,
+        admission: &Admission,
         conn: &mut Conn,
         alarm: &mut Alarm,
         first: Option<Instant>,
         since: Instant,
     ) -> Option<Due> {
         let (head_limit, idle_limit) = self.limits();
-        let _idle = self.idles();
+        let idling = self.idles(admission);
         if first.is_none() && self.is_crowded() {
             // Somebody waits for the place that this connection only keeps.
             return None;
@@ -207,16 +255,29 @@ impl Gate {
                 false
             }
             // Whoever was served a moment ago may be asking on at this very moment: they are answered, and told to go.
-            () = self.stirred() => {
+            () = self.stirred(&idling) => {
                 self.drains() && timeout_at(since + LAST_CALL, conn.readable()).await.is_ok_and(|ready| ready.is_ok())
             }
         };
+        drop(idling);
+        let ready = ready && self.may_be_busy(admission);
         ready.then(|| first.map_or(Due::Within(head_limit), Due::By))
     }
 
-    /// A connection only waits for as long as this lives.
-    pub(super) fn idles(&self) -> Counted<'_> {
-        Counted::one(&self.idle)
+    /// A connection only waits for as long as what this returns lives.
+    pub(super) fn idles<'a>(&'a self, admission: &'a Admission) -> Idling<'a> {
+        self.idle.fetch_add(1, Ordering::SeqCst);
+        Idling { gate: self, share: admission.share.as_ref().map(Share::idles) }
+    }
+
+    /// Whether a connection that only waited may go on: others of its client may have been let in for it to end. Counted if
+    /// not.
+    pub(super) fn may_be_busy(&self, admission: &Admission) -> bool {
+        let has_to_end = admission.share.as_ref().is_some_and(Share::has_to_end);
+        if has_to_end {
+            self.metrics.rejected("client_connections");
+        }
+        !has_to_end
     }
 
     /// Whether somebody waits for a place.
@@ -224,14 +285,9 @@ impl Gate {
         self.waiting.load(Ordering::SeqCst) > 0
     }
 
-    /// Returns when a connection that only waits is asked to make room.
-    pub(super) async fn room_wanted(&self) {
-        self.room.notified().await;
-    }
-
-    /// The same, or once the drain has begun.
-    async fn stirred(&self) {
-        let mut wanted = pin!(self.room_wanted());
+    /// Returns when a connection that only waits is asked to make room, or once the drain has begun.
+    async fn stirred(&self, idling: &Idling<'_>) {
+        let mut wanted = pin!(idling.room_wanted());
         // In this order: whoever was not there to be woken sees that it has begun.
         poll_fn(|cx| match wanted.as_mut().poll(cx) {
             Poll::Pending if !self.drains() => Poll::Pending,
@@ -273,7 +329,7 @@ impl Gate {
 }
 
 /// Counts something for as long as it lives.
-pub(super) struct Counted<'a>(&'a AtomicUsize);
+struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {
     fn one(counter: &'a AtomicUsize) -> Self {

@@ -1,7 +1,7 @@
 //! A connection over HTTP/2: its streams, one task each, for as long as there is something to wait for.
 
 use std::{
-    future::{poll_fn, ready},
+    future::{pending, poll_fn, ready},
     pin::pin,
     sync::Arc,
     task::Poll,
@@ -21,12 +21,14 @@ use pingora::{
     },
     server::ShutdownWatch,
 };
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 
-use super::{Admitted, CONNECTION, Gate, Shortcut, gate::begun, info::ConnInfo, streams::Streams};
+use super::{
+    Admission, Admitted, CONNECTION, Gate, Shortcut,
+    gate::{Idling, begun},
+    info::ConnInfo,
+    streams::Streams,
+};
 use crate::alarm::Alarm;
 
 /// Refused streams after which an HTTP/2 connection is closed.
@@ -43,7 +45,7 @@ pub(super) async fn http2<A, S>(
     admitted: Admitted,
     app: Arc<A>,
     shortcut: Arc<S>,
-    permit: Arc<OwnedSemaphorePermit>,
+    admission: Arc<Admission>,
 ) where
     A: HttpServerApp + Send + Sync + 'static,
     S: Shortcut,
@@ -87,7 +89,7 @@ pub(super) async fn http2<A, S>(
                 (streams.idle_for().map(|idle| idle.min(heard.elapsed())), if blocked { idle_limit } else { FAREWELL })
             }
         };
-        let idle = since.map(|_| gate.idles());
+        let mut idle = since.map(|_| gate.idles(&admission));
         let wanted = idle.is_some() && gate.is_crowded() && streams.served();
         let left = allowed.saturating_sub(since.unwrap_or_default());
         // None: time to say goodbye.
@@ -98,7 +100,7 @@ pub(super) async fn http2<A, S>(
             () = begun(&mut drain), if leaving.is_none() => None,
             // The last stream has ended in its own task: now this connection idles.
             () = streams.idle.notified() => continue,
-            () = gate.room_wanted(), if idle.is_some() && leaving.is_none() => None,
+            () = room_wanted(idle.as_ref()), if leaving.is_none() => None,
             () = alarm.within(left) => match (leaving, streams.idle_for()) {
                 (Some(_), Some(_)) if since.is_some() && info.told_so_far().0 - told < SOMETHING => break,
                 (None, Some(idle)) if idle >= allowed => None,
@@ -113,14 +115,18 @@ pub(super) async fn http2<A, S>(
         };
         match accepted {
             Ok(Some(H2Accept::Session(session))) => {
+                if idle.take().is_some() && !gate.may_be_busy(&admission) {
+                    return;
+                }
                 let stream = streams.begin();
                 let info = Arc::new(info.for_stream());
-                let (app, shortcut, drain, permit) = (app.clone(), shortcut.clone(), drain.clone(), permit.clone());
+                let (app, shortcut, drain) = (app.clone(), shortcut.clone(), drain.clone());
+                let admission = admission.clone();
                 // Boxed: it is large, and handed on several times.
                 let session = Box::new(session);
                 // Boxed where it is made: what is spawned is moved several times.
                 tokio::spawn(Box::pin(async move {
-                    let _held = (stream, permit);
+                    let _held = (stream, admission);
                     let Some(session) = shortcut.serve_stream(session, &info).await else { return };
                     // Boxed: most streams need nothing of it.
                     Box::pin(long_stream(&app, session, &drain, &info)).await;
@@ -137,7 +143,15 @@ pub(super) async fn http2<A, S>(
         }
     }
     if owes {
-        info.is_read_to_its_end(permit);
+        info.is_read_to_its_end(admission);
+    }
+}
+
+/// Returns when a connection that idles is asked to make room.
+async fn room_wanted(idling: Option<&Idling<'_>>) {
+    match idling {
+        Some(idling) => idling.room_wanted().await,
+        None => pending().await,
     }
 }
 

@@ -14,9 +14,9 @@ use frontdesk_http1::framing::digits;
 use futures_util::task::AtomicWaker;
 use http::HeaderValue;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::sync::Notify;
 
-use super::portion::RequestBody;
+use super::{gate::Admission, portion::RequestBody};
 use crate::admin::metrics::Metrics;
 
 /// Every date in HTTP has this many bytes (RFC 9110 §5.6.7).
@@ -56,7 +56,7 @@ pub struct ConnInfo {
     /// There are more, and the socket takes none.
     blocked: AtomicBool,
     /// What is given back once the client has read the last of its answers.
-    held: Mutex<Option<Arc<OwnedSemaphorePermit>>>,
+    held: Mutex<Option<Arc<Admission>>>,
     /// The request is not worth waiting for any longer.
     abandoned: Notify,
     /// Bytes a second that the client has to take of an answer at least; 0: no bound.
@@ -128,12 +128,12 @@ impl ConnInfo {
     }
 
     /// The connection is over, and its client still reads: it counts until that is done.
-    pub(super) fn is_read_to_its_end(&self, permit: Arc<OwnedSemaphorePermit>) {
-        *self.held.lock() = Some(permit);
+    pub(super) fn is_read_to_its_end(&self, admission: Arc<Admission>) {
+        *self.held.lock() = Some(admission);
         self.linger();
     }
 
-    pub(super) fn let_go(&self) -> Option<Arc<OwnedSemaphorePermit>> {
+    pub(super) fn let_go(&self) -> Option<Arc<Admission>> {
         self.held.lock().take()
     }
 

@@ -14,9 +14,10 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    sync::OwnedSemaphorePermit,
     time::timeout,
 };
+
+use super::gate::Admission;
 
 /// How long and how much is read before the socket closes.
 #[derive(Clone, Copy)]
@@ -53,7 +54,7 @@ impl Drop for Place {
 
 /// Closes in a task of its own, unless too many do already; then the stream is simply dropped. `held` is given back when
 /// that is done.
-pub(super) fn close<S>(stream: S, bound: Bound, held: Option<Arc<OwnedSemaphorePermit>>)
+pub(super) fn close<S>(stream: S, bound: Bound, held: Option<Arc<Admission>>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -24,7 +24,6 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use frontdesk_filters::caller::forwarded;
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::OwnedSemaphorePermit,
     time::{Instant, timeout_at},
 };
 use tokio_rustls::TlsAcceptor;
@@ -34,7 +33,7 @@ use conn::Io;
 use gate::begun;
 
 pub use conn::Conn;
-pub use gate::{Due, Gate, Paused};
+pub use gate::{Admission, Due, Gate, Paused};
 pub use info::ConnInfo;
 pub use portion::RequestBody;
 pub use serve::{Shortcut, Shortened, Way};
@@ -51,12 +50,12 @@ pub fn connection() -> Option<Arc<ConnInfo>> {
 
 /// What speaks with clients once they are in.
 pub trait App: Send + Sync + 'static {
-    /// Serves a connection to its end. The permit goes back when the last of its requests has.
+    /// Serves a connection to its end. It counts until the last of its requests has ended.
     fn serve(
         self: Arc<Self>,
         gate: Arc<Gate>,
         admitted: Admitted,
-        permit: Arc<OwnedSemaphorePermit>,
+        admission: Arc<Admission>,
     ) -> impl Future<Output = ()> + Send;
 }
 
@@ -135,7 +134,7 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
             let _open = open;
             // Boxed: what the handshake needs is not held while the connection idles.
             if let Some(conn) = Box::pin(admit(&gate, manner, tcp, peer, &mut share)).await {
-                app.serve(gate, conn, Arc::new(permit)).await;
+                app.serve(gate, conn, Arc::new(Admission::new(permit, share))).await;
             }
         });
     }

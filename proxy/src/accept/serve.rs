@@ -13,10 +13,10 @@ use pingora::{
         http::{ServerSession, v2::server::HttpSession as Http2Session},
     },
 };
-use tokio::{io::AsyncWriteExt, sync::OwnedSemaphorePermit, time::timeout};
+use tokio::{io::AsyncWriteExt, time::timeout};
 
 use super::{
-    Admitted, App, CONNECTION, Gate,
+    Admission, Admitted, App, CONNECTION, Gate,
     conn::Conn,
     gate::Due,
     http2::{FAREWELL, http2},
@@ -86,17 +86,17 @@ where
     A: HttpServerApp + Send + Sync + 'static,
     S: Shortcut,
 {
-    async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, permit: Arc<OwnedSemaphorePermit>) {
+    async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, admission: Arc<Admission>) {
         if admitted.http2 {
-            Box::pin(http2(gate, admitted, self.app.clone(), self.shortcut.clone(), permit)).await;
+            Box::pin(http2(gate, admitted, self.app.clone(), self.shortcut.clone(), admission)).await;
         } else {
-            // The permit lives as long as this does.
-            http1(gate, admitted, self.app.clone(), &*self.shortcut).await;
+            // It counts as long as this lives.
+            http1(gate, admitted, &admission, self.app.clone(), &*self.shortcut).await;
         }
     }
 }
 
-async fn http1<A>(gate: Arc<Gate>, admitted: Admitted, app: Arc<A>, shortcut: &impl Shortcut)
+async fn http1<A>(gate: Arc<Gate>, admitted: Admitted, admission: &Admission, app: Arc<A>, shortcut: &impl Shortcut)
 where
     A: HttpServerApp + Send + Sync + 'static,
 {
@@ -112,7 +112,7 @@ where
     loop {
         let due = match pipelined {
             true => Some(Due::Within(gate.limits().0)),
-            false => gate.begun(&mut conn, &mut alarm, first.take(), since.into()).await,
+            false => gate.begun(admission, &mut conn, &mut alarm, first.take(), since.into()).await,
         };
         let Some(due) = due else { return };
         conn.begin_head(due);

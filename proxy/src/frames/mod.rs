@@ -17,12 +17,11 @@ use frontdesk_filters::{
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    sync::OwnedSemaphorePermit,
     time::{Instant, timeout, timeout_at},
 };
 
 use crate::{
-    accept::{Admitted, App, Conn, Due, Gate},
+    accept::{Admission, Admitted, App, Conn, Due, Gate},
     alarm::Alarm,
     front::Front,
     intake,
@@ -53,7 +52,7 @@ impl Frames {
 }
 
 impl App for Frames {
-    async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, _permit: Arc<OwnedSemaphorePermit>) {
+    async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, admission: Arc<Admission>) {
         let Admitted { conn, deadline, .. } = admitted;
         let Some(id) = unguessable() else {
             tracing::error!("a connection is closed: the system gives no random numbers to name it by");
@@ -62,7 +61,7 @@ impl App for Frames {
         let server_name = conn.server_name().map(str::to_owned);
         let mut connection =
             Connection { conn, id, server_name, alarm: Alarm::default(), reader: Reader::new(self.bounds()) };
-        connection.serve(&self, &gate, deadline).await;
+        connection.serve(&self, &gate, &admission, deadline).await;
     }
 }
 
@@ -87,11 +86,11 @@ enum Sent {
 
 impl Connection {
     /// Serves it to its end.
-    async fn serve(&mut self, frames: &Frames, gate: &Gate, first: Instant) {
+    async fn serve(&mut self, frames: &Frames, gate: &Gate, admission: &Admission, first: Instant) {
         let mut first = Some(first);
         loop {
             self.reader.hold_to(frames.bounds());
-            let (mut asked, reply, closes) = match self.next(gate, &mut first).await {
+            let (mut asked, reply, closes) = match self.next(gate, admission, &mut first).await {
                 Sent::Frame(frame) => {
                     let mut asked = Asked::new(frames, self, frame);
                     // Boxed: what an answer needs is not held while the connection idles.
@@ -123,7 +122,7 @@ impl Connection {
 
     /// Waits for the next request, as long as it may take: `idle_timeout` for its first byte, `header_timeout` from there
     /// to the end of its head (for the first one from accept on), and what any body may take.
-    async fn next(&mut self, gate: &Gate, first: &mut Option<Instant>) -> Sent {
+    async fn next(&mut self, gate: &Gate, admission: &Admission, first: &mut Option<Instant>) -> Sent {
         let mut head_by = None;
         let mut body_by = None;
         loop {
@@ -135,7 +134,7 @@ impl Connection {
             let by = match self.reader.wants() {
                 Wants::Nothing => return Sent::Gone,
                 Wants::Request => {
-                    let begun = gate.begun(&mut self.conn, &mut self.alarm, first.take(), Instant::now());
+                    let begun = gate.begun(admission, &mut self.conn, &mut self.alarm, first.take(), Instant::now());
                     head_by = begun.await.map(Due::by);
                     let Some(by) = head_by else { return Sent::Gone };
                     by
