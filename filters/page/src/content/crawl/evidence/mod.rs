@@ -5,6 +5,8 @@
 //!   folders and names without an ending need one more sign, because a file can also be the front page of a program.
 //! - A page that a program made, and that names its own address for search engines (`rel=canonical`, with Open Graph,
 //!   JSON-LD or the like), leads to pages whose addresses have the same shape.
+//! - A page of a book (`rel=next` or `rel=prev` in its head) leads to the `.html` pages beside and below it, also where a
+//!   program made it: some servers of files do not say when a file changed.
 //! - Every other page leads nowhere. What the site lists is read all the same: sitemaps, feeds, llms.txt.
 
 mod shape;
@@ -56,6 +58,7 @@ impl Evidence<'_> {
             (_, Some(query)) if turns_pages(query) && self.is_document() && self.is_next(link, path) => Speaks::Place,
             (Served::File { in_parts }, None) => self.from_file(path, in_parts, is_relative),
             (Served::Made, None) if self.is_markdown && is_written(path) => Speaks::Shape,
+            (Served::Made, None) if self.is_in_book() && is_written(path) && self.is_near(path) => Speaks::Place,
             (Served::Made, _) if self.has_shape_of_own(link) => Speaks::Shape,
             _ => Speaks::Nothing,
         }
@@ -72,16 +75,19 @@ impl Evidence<'_> {
         matches!(self.served, Served::File { .. }) || self.is_declared && self.canonical.is_some()
     }
 
+    /// Manuals name the page before and the one after in their heads.
+    fn is_in_book(&self) -> bool {
+        !self.sequence.is_empty()
+    }
+
     fn is_next(&self, link: &str, path: &str) -> bool {
         self.at.split('?').next() == Some(path) || self.sequence.iter().any(|next| next == link)
     }
 
     fn from_file(&self, path: &str, in_parts: bool, is_relative: bool) -> Speaks {
         let is_declared = self.is_declared || self.has_canonical;
-        let folder = folder_of(self.at);
         if is_written(path) {
-            let is_near = path.starts_with(folder) || top_of(path).is_some_and(|top| top_of(self.at) == Some(top));
-            return if is_near { Speaks::Tree } else { Speaks::Declared };
+            return if self.is_near(path) { Speaks::Tree } else { Speaks::Declared };
         }
         let is_near = top_of(self.at).is_some_and(|top| top_of(path) == Some(top));
         let is_folder = path.ends_with('/');
@@ -92,6 +98,11 @@ impl Evidence<'_> {
             (true, false) if is_relative => Speaks::Place,
             _ => Speaks::Nothing,
         }
+    }
+
+    /// Whether a path lies below the page's folder, or in the same top folder.
+    fn is_near(&self, path: &str) -> bool {
+        path.starts_with(folder_of(self.at)) || top_of(path).is_some_and(|top| top_of(self.at) == Some(top))
     }
 
     /// Whether a link looks like the address that the page itself is known by.

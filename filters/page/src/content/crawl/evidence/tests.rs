@@ -59,6 +59,16 @@ fn what_a_program_made_leads_nowhere_by_itself() {
 }
 
 #[test]
+fn a_page_of_a_book_leads_to_pages_beside_it_whatever_server_it_came_from() {
+    let next = ["/faq/install.html".to_owned()];
+    let page = Evidence { sequence: &next, ..page("/faq/index.html", Served::Made, true) };
+    speaks(&page, Speaks::Place, &["/faq/install.html", "/faq/a/uninstall.html", "/faq/b.md"]);
+    speaks(&page, Speaks::Nothing, &["/faq/install", "/faq/a/", "/other/x.html", "/faq/x.html?y=1"]);
+    let personal = Evidence { served: Served::Personal, ..page };
+    speaks(&personal, Speaks::Nothing, &["/faq/install.html"]);
+}
+
+#[test]
 fn a_published_page_leads_to_pages_of_its_shape() {
     let page = Evidence { canonical: Some("/blog/hello-world"), ..page("/blog/hello-world", Served::Made, true) };
     speaks(&page, Speaks::Shape, &["/blog/next-post", "/blog/delete-post"]);
