@@ -9,18 +9,20 @@ pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The crates from the bottom to the top: the folder of each, and the crates of ours that it may use. All of those stand
 /// above it in this list.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("filters/base", &[]),
     ("filters/state", &["frontdesk-base"]),
     ("filters/firewall", &["frontdesk-base"]),
     ("filters/page", &["frontdesk-base"]),
     ("filters/config", &["frontdesk-base", "frontdesk-firewall", "frontdesk-page"]),
+    ("filters/caller", &["frontdesk-base", "frontdesk-config", "frontdesk-state"]),
     ("filters/ask", &["frontdesk-base", "frontdesk-page"]),
     (
         "filters",
         &[
             "frontdesk-ask",
             "frontdesk-base",
+            "frontdesk-caller",
             "frontdesk-config",
             "frontdesk-firewall",
             "frontdesk-page",

@@ -10,8 +10,15 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The ones above them follow when they have none.
-const CRATES: [&str; 6] =
-    ["filters/base", "filters/state", "filters/firewall", "filters/page", "filters/config", "filters/ask"];
+const CRATES: [&str; 7] = [
+    "filters/base",
+    "filters/state",
+    "filters/firewall",
+    "filters/page",
+    "filters/config",
+    "filters/caller",
+    "filters/ask",
+];
 
 type Module = Vec<String>;
 

@@ -17,7 +17,7 @@ use crate::{
 
 /// Every part that adds something.
 pub const EXTENSIONS: Extensions = &[
-    &caller::declaration::EXTENSION,
+    &caller::EXTENSION,
     &desk::declaration::EXTENSION,
     &ahp::declaration::EXTENSION,
     &aicp::EXTENSION,

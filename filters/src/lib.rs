@@ -5,7 +5,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod caller;
 #[cfg(test)]
 mod config_tests;
 mod decide;
@@ -16,11 +15,9 @@ mod extensions;
 pub mod frames;
 pub mod handoff;
 pub mod harness;
-pub mod limits;
 pub mod problem;
 pub mod redirects;
 mod serve;
-mod signer;
 mod snapshot;
 
 /// The declaration, with the keys and rules of every part.
@@ -51,6 +48,8 @@ pub use frontdesk_ask as concierge;
 #[cfg(test)]
 use frontdesk_base::corpus;
 pub use frontdesk_base::{Fault, Refusal, Reply, accept, boxed, fresh_id, media, path, text};
+use frontdesk_caller::signing as signer;
+pub use frontdesk_caller::{self as caller, limits};
 pub use frontdesk_firewall as firewall;
 pub use frontdesk_state::{self as state, chain};
 

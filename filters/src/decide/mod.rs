@@ -1,11 +1,12 @@
 //! The `decide` phase: who is asking, whether they may, and whether the answer is Frontdesk's or the site's.
 
 mod identity;
-mod later;
 mod made;
 mod markdown;
 mod message;
 mod robots;
+#[cfg(test)]
+mod signature_corpus;
 mod spoken;
 #[cfg(test)]
 mod tests;
@@ -18,14 +19,13 @@ use std::{
 
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
-pub(crate) use later::{Disproved, Proven, prove, proven};
 pub use made::{Got, Made, Making, Question, Site, Work, make};
 pub(crate) use message::{Standing, count};
 pub use spoken::{decide_spoken, decide_unread};
 
 use crate::{
     Snapshot, accept,
-    caller::Caller,
+    caller::{Caller, Head},
     dialect::{Explain, ahp},
     endpoint::Endpoint,
     fault::{Fault, Refusal},
@@ -58,6 +58,14 @@ pub struct Request<'a> {
     pub now: u64,
     /// Who is asked how long somebody has to wait who is over a limit; `None`: nobody.
     pub harness: Option<&'a Harness>,
+}
+
+impl<'a> Request<'a> {
+    /// What of it says who is asking.
+    fn head(&self) -> Head<'a> {
+        let Self { method, target, headers, address, authority, tls, now, .. } = *self;
+        Head { method, target, headers, address, authority, tls, now }
+    }
 }
 
 /// What becomes of a request, and who is behind it.

@@ -7,7 +7,7 @@ use http::Method;
 
 use super::{plan::Plan, seen::Seen};
 use crate::{
-    caller::Callers,
+    caller::{Callers, Judge},
     dialect::Variant,
     endpoint::Endpoints,
     firewall::Firewall,
@@ -33,7 +33,7 @@ pub struct Compiled {
     /// Every path that is ours.
     pub endpoints: Endpoints,
     /// Who is known here, and how they prove it.
-    pub(crate) callers: Callers,
+    pub callers: Callers,
     pub policies: Policies,
     pub budgets: Budgets,
     /// How each capability is carried out, in the order of the settings.
@@ -62,6 +62,12 @@ impl Compiled {
     /// A capability, and how it is carried out.
     pub(super) fn capability(&self, index: usize) -> Option<(&Capability, &Plan)> {
         self.settings.capability(index).zip(self.plans.get(index))
+    }
+
+    /// What a credential in a body is judged by.
+    pub fn judge(&self) -> Judge<'_> {
+        let anonymous_access = self.settings.policies.anonymous_access;
+        Judge { callers: &self.callers, policies: &self.policies, anonymous_access }
     }
 
     /// The document that is published at a path, in its first variant.

@@ -21,7 +21,8 @@ use super::{
     tools::Tools,
 };
 use crate::{
-    decide::{Disproved, Standing, count, proven},
+    caller::{Disproved, proven},
+    decide::{Standing, count},
     desk::{Account, Desk, Turned},
     fault::{Fault, Refusal},
     limits::Counted,
@@ -119,7 +120,7 @@ impl Server {
     async fn call(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, request: &Request, era: Era) -> Served {
         let beside = call::Beside::of(request);
         let presented = beside.as_ref().ok().and_then(|beside| beside.auth);
-        let named = match proven(desk.compiled, desk.counters, incoming.caller, presented).await {
+        let named = match proven(desk.compiled.judge(), desk.counters, incoming.caller, presented).await {
             Ok(named) => named,
             Err(disproved) => {
                 let Disproved { refusal, standing, wants_keys } = *disproved;

@@ -21,8 +21,7 @@ use http::{HeaderName, Method};
 use self::{envelope::Problem, passing::Passing};
 use super::wire::HANDLER_FAILED;
 use crate::{
-    caller::Caller,
-    decide::{Proven, prove},
+    caller::{Caller, Proven, prove},
     desk::Desk,
     endpoint::Endpoint,
     fault::{CHALLENGE, Fault, Refusal},
@@ -58,14 +57,15 @@ impl Serve for Gateway {
             Ok(presented) => presented,
             Err(refusal) => return refused(&refusal),
         };
-        let Proven { caller, standing } = match prove(desk.compiled, desk.counters, incoming.caller, presented).await {
-            Ok(proven) => proven,
-            Err(disproved) => {
-                let mut served = Served { wants_keys: disproved.wants_keys, ..refused(&disproved.refusal) };
-                served.reply.headers.extend(disproved.standing);
-                return served;
-            }
-        };
+        let Proven { caller, standing } =
+            match prove(desk.compiled.judge(), desk.counters, incoming.caller, presented).await {
+                Ok(proven) => proven,
+                Err(disproved) => {
+                    let mut served = Served { wants_keys: disproved.wants_keys, ..refused(&disproved.refusal) };
+                    served.reply.headers.extend(disproved.standing);
+                    return served;
+                }
+            };
         let caller = caller.as_ref().unwrap_or(incoming.caller);
         let incoming = Incoming { caller, body: incoming.body.clone(), ..*incoming };
         let mut served = match known(caller).and_then(|()| envelope::typed(incoming.headers)) {

@@ -6,7 +6,7 @@ use crate::{
     decide, site, state,
 };
 
-#[path = "../../../../../tests/fuzz/invariants/signatures.rs"]
+#[path = "../../../tests/fuzz/invariants/signatures.rs"]
 mod invariants;
 
 #[test]

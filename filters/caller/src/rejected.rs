@@ -81,7 +81,7 @@ impl Rejected {
     }
 
     /// Whether it was a bearer's credential, which RFC 6750 §3.1 has words for.
-    pub(crate) fn is_bearers(self) -> bool {
+    pub fn is_bearers(self) -> bool {
         self.reason().starts_with("token_") || self == Self::KeyUnknown
     }
 

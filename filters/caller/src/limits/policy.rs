@@ -7,13 +7,11 @@ use std::{sync::Arc, time::Duration};
 
 use http::HeaderValue;
 
-use super::{fields::whole_seconds, guesses::Guesses};
-use crate::{
-    caller::{Agent, Caller},
-    fault::{Fault, Refusal, Scope},
-    site::{Rate, RateLimits, Settings},
-    state::{Amount, Away, Class, Counters, Key, Level, Limit, Settlement, Subject, TOGETHER, Taken, Window},
-};
+use super::{guesses::Guesses, whole_seconds};
+use crate::{Agent, Caller};
+use frontdesk_base::fault::{Fault, Refusal, Scope};
+use frontdesk_config::{Rate, RateLimits, Settings};
+use frontdesk_state::{Amount, Away, Class, Counters, Key, Level, Limit, Settlement, Subject, TOGETHER, Taken, Window};
 
 /// How much of a limit is used when the operator hears of it, in hundredths.
 const NEAR: u64 = 80;
@@ -106,9 +104,9 @@ pub struct Policies {
 
 impl Policies {
     /// Prepares what was declared.
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &Settings) -> Self {
         let RateLimits { anonymous, authenticated, actions, content, per_agent, site } = settings.rate_limits.clone();
-        let own = |key: &crate::site::ApiKey| {
+        let own = |key: &frontdesk_config::ApiKey| {
             key.rate_limit.map(|rate| Policy::new("authenticated", Class::Authenticated, rate))
         };
         Self {
@@ -125,12 +123,12 @@ impl Policies {
     }
 
     /// Whether what passes to the site is counted.
-    pub(crate) fn counts_site(&self) -> bool {
+    pub fn counts_site(&self) -> bool {
         self.site.is_some()
     }
 
     /// The limits that hold for a caller.
-    pub(crate) fn held(&self, counted: Counted, caller: &Caller) -> Held<'_> {
+    pub fn held(&self, counted: Counted, caller: &Caller) -> Held<'_> {
         let mut held = Held::default();
         let address = || Subject::address(caller.address);
         // Nobody is counted twice for one thing: a proven caller by what is proven, anyone else by address.
@@ -165,7 +163,7 @@ impl Policies {
 
     /// What is known only once a question is read: that it is about an action, and which agent asks, where it did not
     /// say so before.
-    pub(crate) fn held_beside(&self, action: bool, agent: Option<&str>, caller: &Caller) -> Held<'_> {
+    pub fn held_beside(&self, action: bool, agent: Option<&str>, caller: &Caller) -> Held<'_> {
         let mut held = Held::default();
         let (subject, scope) = match caller.subject {
             Some(subject) => (subject, Scope::Agent),
@@ -185,26 +183,21 @@ impl Policies {
     }
 
     /// What somebody counts against who presents nothing where something is asked for: their address.
-    pub(crate) fn held_for_nothing(&self, caller: &Caller) -> Held<'_> {
+    pub fn held_for_nothing(&self, caller: &Caller) -> Held<'_> {
         let mut held = Held::default();
         held.add(&self.anonymous, Subject::address(caller.address), Scope::Ip);
         held
     }
 
     /// What a credential that is not valid counts against: the address it came from. `now` in seconds since 1970.
-    pub(crate) fn held_for_wrong(&self, caller: &Caller, now: u64) -> Held<'_> {
+    pub fn held_for_wrong(&self, caller: &Caller, now: u64) -> Held<'_> {
         self.guesses.remember(Subject::address(caller.address), now + self.wrong.window.as_secs() + 1);
         self.wrong_of(caller)
     }
 
     /// Where an address stands with credentials that are not valid, if it presented too many. Whoever guesses is to learn
     /// nothing then: a key that is right is refused like the others.
-    pub(crate) async fn guessing(
-        &self,
-        counters: &dyn Counters,
-        caller: &Caller,
-        now: u64,
-    ) -> Option<(Held<'_>, Taken)> {
+    pub async fn guessing(&self, counters: &dyn Counters, caller: &Caller, now: u64) -> Option<(Held<'_>, Taken)> {
         if !self.guesses.may_have_failed(Subject::address(caller.address), now) {
             return None;
         }
@@ -239,23 +232,23 @@ impl<'a> Held<'a> {
     }
 
     /// As the store takes them: the first so many of a row, and how many.
-    pub(crate) fn limits(&self) -> ([Limit; TOGETHER], usize) {
+    pub fn limits(&self) -> ([Limit; TOGETHER], usize) {
         const NOTHING: Limit = Limit { key: Key::NONE, most: 0, window: Window::Fixed(Duration::ZERO) };
         (self.limits.map(|limit| limit.unwrap_or(NOTHING)), self.len)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Takes so much of each, from all of them or from none.
-    pub(crate) async fn take(&self, counters: &dyn Counters, amount: Amount) -> Result<Taken, Away> {
+    pub async fn take(&self, counters: &dyn Counters, amount: Amount) -> Result<Taken, Away> {
         let (limits, len) = self.limits();
         counters.take(&limits[..len], amount).await
     }
 
     /// Gives one request back to each of them; as far as it can still be told which window it was taken from.
-    pub(crate) async fn give_back(&self, counters: &dyn Counters) {
+    pub async fn give_back(&self, counters: &dyn Counters) {
         let Ok(seen) = self.take(counters, Amount::NOTHING).await else { return };
         let limits = self.limits.iter().flatten().zip(&seen.levels).filter(|(_, level)| level.is_counted());
         let settlements: Vec<Settlement> = limits
@@ -272,14 +265,14 @@ impl<'a> Held<'a> {
     }
 
     /// The one that speaks, where little of it is left or nothing.
-    pub(crate) fn near(&self, taken: &Taken) -> Option<Near> {
+    pub fn near(&self, taken: &Taken) -> Option<Near> {
         let tightest = self.tightest(taken).filter(|tightest| tightest.level.is_counted())?;
         let Policy { name, most, .. } = *tightest.policy;
         Near::of(Near { policy: name, used: tightest.level.used, most, resets_in: tightest.level.resets_in })
     }
 
     /// What is said when one of them was reached.
-    pub(crate) fn exceeded(&self, taken: &Taken) -> Refusal {
+    pub fn exceeded(&self, taken: &Taken) -> Refusal {
         let refusal = Refusal::from(Fault::RateLimited);
         let Some(tightest) = self.tightest(taken) else { return refusal };
         let (policy, seconds) = (tightest.policy, tightest.seconds());
@@ -296,9 +289,9 @@ impl<'a> Held<'a> {
 }
 
 /// A policy, and where it stands.
-pub(crate) struct Standing<'a> {
-    pub(crate) policy: &'a Policy,
-    pub(crate) scope: Scope,
+pub struct Standing<'a> {
+    pub policy: &'a Policy,
+    pub scope: Scope,
     pub(super) level: &'a Level,
 }
 
@@ -309,7 +302,7 @@ impl Standing<'_> {
     }
 
     /// Seconds until the window ends, rounded up; at least one.
-    pub(crate) fn seconds(&self) -> u64 {
+    pub fn seconds(&self) -> u64 {
         whole_seconds(self.level.resets_in).max(1)
     }
 }

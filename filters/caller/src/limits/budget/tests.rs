@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::*;
-use crate::state::testing::{Home, run};
+use frontdesk_state::testing::{Home, run};
 
 fn budgets() -> Budgets {
     let budget = |count, span| Budget { count, span };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use frontdesk_config::{Declared, Extension, Findings, Item, Settings};
 
 use super::Callers;
-use crate::signer::Signer;
+use crate::signing::Signer;
 
 /// What callers add to the declaration.
 pub static EXTENSION: Extension = Extension { keys: &[], documents: &[], check };

@@ -9,7 +9,7 @@ mod tests;
 use std::{collections::HashMap, net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, header};
+use http::{HeaderMap, HeaderName, Method, header};
 use url::Url;
 
 use super::{
@@ -20,11 +20,8 @@ use super::{
     signer,
     token::Tokens,
 };
-use crate::{
-    decide::Request,
-    site::{Jwks, Settings},
-    state::{Subject, keep_past},
-};
+use frontdesk_config::{Jwks, Settings};
+use frontdesk_state::{Subject, keep_past};
 
 /// The header of an API key (AHP §8.2).
 const X_AHP_KEY: HeaderName = HeaderName::from_static("x-ahp-key");
@@ -37,9 +34,26 @@ const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 /// The key of the declaration that problems with the set of token keys begin with.
 const JWKS: &str = "auth.jwks";
 
+/// A request's head, as far as it says who is asking.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    pub method: &'a Method,
+    /// The path as it was sent, query included.
+    pub target: &'a str,
+    pub headers: &'a HeaderMap,
+    /// The client's, as far as it can be believed.
+    pub address: IpAddr,
+    /// `Host`, or what HTTP/2 has in its place.
+    pub authority: &'a str,
+    /// The client speaks TLS, to us or to a trusted proxy.
+    pub tls: bool,
+    /// Seconds since 1970.
+    pub now: u64,
+}
+
 /// Who is known here, and how they prove it.
 #[derive(Debug)]
-pub(crate) struct Callers {
+pub struct Callers {
     keys: ApiKeys,
     /// What each key is called, whom it is counted as, and what it grants.
     names: Vec<(Arc<str>, Subject, Arc<[String]>)>,
@@ -48,22 +62,22 @@ pub(crate) struct Callers {
     /// The site's own, where it is declared; without a default port.
     authority: Option<String>,
     /// An unsigned caller is refused at agent endpoints.
-    pub(crate) signature_required: bool,
+    pub signature_required: bool,
     /// Keys that cannot be used: with what was declared alone they are mistakes of it, later something that was fetched.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
     /// Keys of a declared set that are no use here; others of it are.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// A nonce that may be used once, and how long it has to be remembered.
-pub(crate) struct Once {
-    pub(crate) subject: Subject,
-    pub(crate) keeps: Duration,
+pub struct Once {
+    pub subject: Subject,
+    pub keeps: Duration,
 }
 
 impl Callers {
     /// Prepares what was declared, and what was fetched since by URL.
-    pub(crate) fn new(settings: &Settings, fetched: &HashMap<String, Bytes>) -> Self {
+    pub fn new(settings: &Settings, fetched: &HashMap<String, Bytes>) -> Self {
         let auth = &settings.auth;
         let (mut problems, mut notes) = (Vec::new(), Vec::new());
         let tokens = auth.jwks.as_ref().map(|jwks| {
@@ -108,13 +122,13 @@ impl Callers {
     }
 
     /// What an unsigned or badly signed caller is told of how to sign; `None` where nobody's signature is known.
-    pub(crate) fn signature_challenge(&self) -> Option<&'static str> {
+    pub fn signature_challenge(&self) -> Option<&'static str> {
         (!self.agents.is_empty()).then_some(signature::CHALLENGE)
     }
 
     /// Finds out who is asking, or why they are nobody in particular. The nonces, each another and as many as one take may
     /// have, are to be used up by whoever goes on with this caller.
-    pub(crate) fn identify(&self, request: &Request<'_>, on_page: bool) -> (Caller, Result<Vec<Once>, Rejected>) {
+    pub fn identify(&self, request: &Head<'_>, on_page: bool) -> (Caller, Result<Vec<Once>, Rejected>) {
         let mut caller = Caller::at(request.address);
         let proven = self.prove(&mut caller, request, on_page);
         if proven.is_err() {
@@ -124,7 +138,7 @@ impl Callers {
         (caller, proven)
     }
 
-    fn prove(&self, caller: &mut Caller, request: &Request<'_>, on_page: bool) -> Result<Vec<Once>, Rejected> {
+    fn prove(&self, caller: &mut Caller, request: &Head<'_>, on_page: bool) -> Result<Vec<Once>, Rejected> {
         let headers = request.headers;
         caller.agent = headers.get(AICP_AGENT).and_then(|v| v.to_str().ok()).and_then(Agent::claimed);
         if let Some(key) = only(headers, &X_AHP_KEY)? {
@@ -150,7 +164,7 @@ impl Callers {
     }
 
     /// Whether there is a key that is not valid in the header that only we read. Keys elsewhere may be the site's own.
-    pub(crate) fn presents_wrong_key(&self, headers: &HeaderMap) -> bool {
+    pub fn presents_wrong_key(&self, headers: &HeaderMap) -> bool {
         !self.keys.is_empty()
             && matches!(only(headers, &X_AHP_KEY), Ok(Some(presented)) if self.keys.find(presented).is_none())
     }
@@ -189,7 +203,7 @@ impl Callers {
 
     /// A caller with a credential that came after the head (AHP §D.5): verified as it would have been there, and not held
     /// against anybody where none is known. With one in the head both have to be valid, and that is who calls.
-    pub(crate) fn also(&self, caller: &Caller, presented: &str, now: u64) -> Result<Caller, Rejected> {
+    pub fn also(&self, caller: &Caller, presented: &str, now: u64) -> Result<Caller, Rejected> {
         let mut proven = match caller.has_credential() {
             true => caller.clone(),
             false => Caller { agent: caller.agent.clone(), ..Caller::at(caller.address) },
@@ -201,14 +215,14 @@ impl Callers {
 
     /// A signature covers the name that was asked for. Whoever the agent visits could send it on to us under that name, so
     /// where ours is declared it has to be ours.
-    pub(crate) fn answers_to(&self, authority: &str) -> bool {
+    pub fn answers_to(&self, authority: &str) -> bool {
         let asked = authority.rsplit_once(':').filter(|(_, port)| matches!(*port, "80" | "443"));
         let asked = asked.map_or(authority, |(host, _)| host);
         self.authority.as_deref().is_none_or(|ours| ours.eq_ignore_ascii_case(asked)) || is_loopback(authority)
     }
 
     /// A signature says which agent it is; who calls is the credential beside it, if there is one.
-    fn by_signature(&self, caller: &mut Caller, request: &Request<'_>) -> Result<Vec<Once>, Rejected> {
+    fn by_signature(&self, caller: &mut Caller, request: &Head<'_>) -> Result<Vec<Once>, Rejected> {
         let (path, query) = match request.target.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (request.target, None),
@@ -245,14 +259,14 @@ fn holder(name: &str) -> Subject {
 }
 
 /// The authority of an origin, without a default port.
-pub(crate) fn authority_of(origin: &str) -> Option<String> {
+pub fn authority_of(origin: &str) -> Option<String> {
     let url = Url::parse(origin).ok()?;
     let host = url.host_str()?;
     Some(url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")))
 }
 
 /// Whether an authority is this machine as it calls itself: nobody elsewhere is visited under it.
-pub(crate) fn is_loopback(authority: &str) -> bool {
+pub fn is_loopback(authority: &str) -> bool {
     let port = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
     let host = port.map_or(authority, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');

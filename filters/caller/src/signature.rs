@@ -37,7 +37,8 @@ use super::{
     key_set,
     rejected::Rejected,
 };
-use crate::{site::AgentKey, state::TOGETHER};
+use frontdesk_config::AgentKey;
+use frontdesk_state::TOGETHER;
 
 /// `tag` of the signatures that are ours (Web Bot Auth).
 const TAG: &str = "web-bot-auth";

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use http::HeaderMap;
 use ipnet::IpNet;
 
-use crate::text::{parts, unquoted};
+use frontdesk_base::text::{parts, unquoted};
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED: &str = "forwarded";

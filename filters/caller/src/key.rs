@@ -7,7 +7,7 @@ use std::hint::black_box;
 
 use ring::digest;
 
-use crate::site::ApiKey;
+use frontdesk_config::ApiKey;
 
 /// The configured keys, as SHA-256.
 #[derive(Clone)]

@@ -44,7 +44,7 @@ fn visible(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::caller::Agent;
+    use crate::Agent;
 
     #[test]
     fn a_claim_cannot_pass_for_something_that_is_verified() {

@@ -2,35 +2,42 @@
 //!
 //! Its sender was let in as an anonymous caller, because the body was not read yet. Most endpoints counted them by
 //! address by then: once they are proven they are counted by what is proven, and the address gets its call back. An
-//! endpoint that counts each message by itself ([`super::message`]) has counted nothing yet.
+//! endpoint that counts each message by itself has counted nothing yet.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use frontdesk_base::Refusal;
+use frontdesk_state::{Amount, Away, Counters};
 use http::{HeaderName, HeaderValue};
 
-use super::identity::Unproven;
 use crate::{
-    caller::{Caller, Proof},
-    desk::Compiled,
-    fault::Refusal,
-    limits::{Counted, store_away},
-    state::{Amount, Away, Counters},
+    Caller, Callers, Proof, Unproven,
+    limits::{Counted, Policies, store_away},
 };
 
+/// What a credential is judged by.
+#[derive(Clone, Copy)]
+pub struct Judge<'a> {
+    pub callers: &'a Callers,
+    pub policies: &'a Policies,
+    /// `policies.anonymous_access`.
+    pub anonymous_access: bool,
+}
+
 /// Who calls after all.
-pub(crate) struct Proven {
+pub struct Proven {
     /// `None`: who it was before.
-    pub(crate) caller: Option<Caller>,
+    pub caller: Option<Caller>,
     /// Where their limits stand; empty where nothing was counted anew.
-    pub(crate) standing: Vec<(HeaderName, HeaderValue)>,
+    pub standing: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// Who does not, and what they are told.
-pub(crate) struct Disproved {
-    pub(crate) refusal: Refusal,
-    pub(crate) standing: Vec<(HeaderName, HeaderValue)>,
+pub struct Disproved {
+    pub refusal: Refusal,
+    pub standing: Vec<(HeaderName, HeaderValue)>,
     /// A key is not known here that may have been published since.
-    pub(crate) wants_keys: bool,
+    pub wants_keys: bool,
 }
 
 /// What every call of an endpoint counts as; what is an action is counted as one where it is carried out.
@@ -38,19 +45,19 @@ const CALL: Counted = Counted::Call { action: false };
 
 /// Finds out who calls, by the credential that was presented, and counts the call by it: the address, which was charged
 /// before, gets its call back.
-pub(crate) async fn prove(
-    compiled: &Compiled,
+pub async fn prove(
+    judge: Judge<'_>,
     counters: &dyn Counters,
     caller: &Caller,
     presented: Option<&str>,
 ) -> Result<Proven, Box<Disproved>> {
-    let Some(proven) = proven(compiled, counters, caller, presented).await? else {
+    let Some(proven) = proven(judge, counters, caller, presented).await? else {
         return Ok(Proven { caller: None, standing: Vec::new() });
     };
-    let held = compiled.policies.held(CALL, &proven);
+    let held = judge.policies.held(CALL, &proven);
     match held.take(counters, Amount::ONE).await {
         Ok(taken) if taken.granted.is_some() => {
-            compiled.policies.held(CALL, caller).give_back(counters).await;
+            judge.policies.held(CALL, caller).give_back(counters).await;
             Ok(Proven { standing: held.fields(&taken), caller: Some(proven) })
         }
         Ok(taken) => {
@@ -64,41 +71,41 @@ pub(crate) async fn prove(
 /// Finds out who calls, by the credential that was presented; `None`: the caller stays who it was. Where anonymous
 /// access is off, an anonymous caller is refused.
 /// Only wrong credentials are counted here.
-pub(crate) async fn proven(
-    compiled: &Compiled,
+pub async fn proven(
+    judge: Judge<'_>,
     counters: &dyn Counters,
     caller: &Caller,
     presented: Option<&str>,
 ) -> Result<Option<Caller>, Box<Disproved>> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let proven = match presented.map(|presented| compiled.callers.also(caller, presented, now)) {
+    let proven = match presented.map(|presented| judge.callers.also(caller, presented, now)) {
         None => None,
         Some(Ok(proven)) => {
             if proven.proof == Proof::Key
-                && let Some((held, taken)) = compiled.policies.guessing(counters, &proven, now).await
+                && let Some((held, taken)) = judge.policies.guessing(counters, &proven, now).await
             {
                 let (refusal, standing) = (held.exceeded(&taken), held.fields(&taken));
                 return Err(Box::new(Disproved { refusal, standing, wants_keys: false }));
             }
             Some(proven)
         }
-        Some(Err(why)) => return Err(refuse(compiled, counters, caller, Unproven::Rejected(why), now).await),
+        Some(Err(why)) => return Err(refuse(judge, counters, caller, Unproven::Rejected(why), now).await),
     };
     let is_somebody = proven.as_ref().unwrap_or(caller).name.is_some();
-    if !is_somebody && !compiled.settings.policies.anonymous_access {
-        return Err(refuse(compiled, counters, caller, Unproven::Anonymous, now).await);
+    if !is_somebody && !judge.anonymous_access {
+        return Err(refuse(judge, counters, caller, Unproven::Anonymous, now).await);
     }
     Ok(proven.filter(|proven| proven.subject != caller.subject))
 }
 
 async fn refuse(
-    compiled: &Compiled,
+    judge: Judge<'_>,
     counters: &dyn Counters,
     caller: &Caller,
     unproven: Unproven,
     now: u64,
 ) -> Box<Disproved> {
-    let (refusal, standing) = unproven.counted(&compiled.policies, counters, caller, now).await;
+    let (refusal, standing) = unproven.counted(judge.policies, counters, caller, now).await;
     let standing = standing.map(|(held, taken)| held.fields(&taken)).unwrap_or_default();
     Box::new(Disproved { refusal, standing, wants_keys: unproven.might_be_news() })
 }

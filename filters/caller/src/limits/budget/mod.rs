@@ -10,13 +10,11 @@ mod tests;
 use std::time::Duration;
 
 pub use self::reserved::{Purse, Reserved, UnderWay};
-use super::{fields::whole_seconds, policy::Near};
-use crate::{
-    caller::Caller,
-    fault::{Fault, Refusal, Scope},
-    site::{Budget, Sessions, Span, TokenBudget},
-    state::{Amount, Away, Class, Counters, Key, Level, Limit, Subject, TOGETHER, Window},
-};
+use super::{policy::Near, whole_seconds};
+use crate::Caller;
+use frontdesk_base::fault::{Fault, Refusal, Scope};
+use frontdesk_config::{Budget, Sessions, Span, TokenBudget};
+use frontdesk_state::{Amount, Away, Class, Counters, Key, Level, Limit, Subject, TOGETHER, Window};
 
 /// The least tokens of an answer that is worth giving.
 pub const LEAST: u64 = 16;

@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc};
 use parking_lot::Mutex;
 
 use super::super::policy::Near;
-use crate::state::{Amount, Away, Counters, Key, Limit, Settlement, Taken};
+use frontdesk_state::{Amount, Away, Counters, Key, Limit, Settlement, Taken};
 
 /// What answers under way have reserved of each count, in this process: what another's have is told of as spent.
 #[derive(Debug, Clone, Default)]
@@ -104,9 +104,9 @@ pub struct Reserved {
     /// At most so many of them for the answer.
     pub answer: u64,
     /// What was almost used up before; for the operator.
-    pub(crate) near: Option<Near>,
+    pub near: Option<Near>,
     /// For what is spent when this is settled.
-    pub(crate) purse: Purse,
+    pub purse: Purse,
     hold: Hold,
 }
 

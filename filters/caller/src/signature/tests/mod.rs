@@ -2,7 +2,6 @@
 
 mod agents;
 mod rules;
-mod whatever;
 
 use std::{hint::black_box, time::Instant};
 

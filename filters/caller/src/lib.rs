@@ -2,25 +2,36 @@
 //!
 //! A caller is what is proven: the credential, else the agent that signed, else nobody but an address (decision 17). A
 //! name that is only claimed is a hint, and is labelled as one.
+//!
+//! How much a caller may is in [`limits`], what the site signs with in [`signing`].
 
-pub(crate) mod declaration;
+#![forbid(unsafe_code)]
+
+mod body_credential;
+mod declaration;
 pub mod forwarded;
 mod identify;
 mod jwk;
 mod key;
 mod key_set;
+pub mod limits;
 mod rejected;
 mod signature;
+pub mod signing;
 mod token;
 mod told;
+mod unproven;
 
 use std::{net::IpAddr, sync::Arc};
 
-pub(crate) use identify::{Callers, Once, authority_of, is_loopback};
+pub use body_credential::{Disproved, Judge, Proven, prove, proven};
+pub use declaration::EXTENSION;
+pub use identify::{Callers, Head, Once, authority_of, is_loopback};
 pub use rejected::Rejected;
 use token::Token;
+pub use unproven::Unproven;
 
-use crate::state::Subject;
+use frontdesk_state::Subject;
 
 /// Whether bytes that were fetched are a set of keys at all: what is not must not replace what is.
 ///
@@ -61,16 +72,16 @@ pub struct Caller {
     /// The API key's name, the token's subject or the agent that signed; `None` for nobody in particular.
     pub name: Option<Arc<str>>,
     /// Whom it is counted as, where something is proven.
-    pub(crate) subject: Option<Subject>,
+    pub subject: Option<Subject>,
     /// The API key's place in the declaration.
-    pub(crate) key: Option<usize>,
-    pub(crate) granted: Granted,
+    pub key: Option<usize>,
+    pub granted: Granted,
     pub agent: Option<Agent>,
 }
 
 /// What a credential grants.
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Granted {
+pub enum Granted {
     #[default]
     Nothing,
     Key(Arc<[String]>),
@@ -90,7 +101,7 @@ const LONGEST_CLAIM: usize = 128;
 
 impl Agent {
     /// A name that somebody claims; `None` where nothing of it can be shown.
-    pub(crate) fn claimed(name: &str) -> Option<Self> {
+    pub fn claimed(name: &str) -> Option<Self> {
         let shown: String = name.chars().filter(|c| matches!(c, ' '..='~')).take(LONGEST_CLAIM).collect();
         let shown = shown.trim().trim_matches('"');
         (!shown.is_empty()).then(|| Self { name: shown.into(), verified: false })
@@ -98,7 +109,7 @@ impl Agent {
 
     /// Whom it is counted as: by itself only if it is verified, else together with who is known to call: a credential,
     /// or an address.
-    pub(crate) fn subject(&self, by: Subject) -> Subject {
+    pub fn subject(&self, by: Subject) -> Subject {
         if self.verified { signer(&self.name) } else { by.claiming(&self.name) }
     }
 }
@@ -110,7 +121,7 @@ fn signer(agent: &str) -> Subject {
 
 impl Caller {
     /// Nobody in particular.
-    pub(crate) fn at(address: IpAddr) -> Self {
+    pub fn at(address: IpAddr) -> Self {
         Self {
             address,
             proof: Proof::None,
@@ -123,12 +134,12 @@ impl Caller {
     }
 
     /// Whether a credential was presented that is valid; a signature is none: it says who, and grants nothing.
-    pub(crate) fn has_credential(&self) -> bool {
+    pub fn has_credential(&self) -> bool {
         matches!(self.proof, Proof::Key | Proof::Token)
     }
 
     /// The scopes that its credential grants.
-    pub(crate) fn scopes(&self) -> &[String] {
+    pub fn scopes(&self) -> &[String] {
         match &self.granted {
             Granted::Nothing => &[],
             Granted::Key(scopes) => scopes,
@@ -137,7 +148,7 @@ impl Caller {
     }
 
     /// How strongly the subject was authenticated: the token's `acr` and `amr`.
-    pub(crate) fn authentication(&self) -> &[String] {
+    pub fn authentication(&self) -> &[String] {
         match &self.granted {
             Granted::Token(token) => &token.authentication,
             _ => &[],
@@ -155,12 +166,12 @@ impl Caller {
     }
 
     /// Whom something is kept to a share for: what is proven, else the address alone, whatever is claimed.
-    pub(crate) fn whoever(&self) -> Subject {
+    pub fn whoever(&self) -> Subject {
         self.subject.unwrap_or_else(|| Subject::address(self.address))
     }
 
     /// Nobody in particular, who still says which agent it is.
-    pub(crate) fn disproved(self) -> Self {
+    pub fn disproved(self) -> Self {
         let agent = self.agent.map(|agent| Agent { verified: false, ..agent });
         Self { agent, ..Self::at(self.address) }
     }

@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use ed25519_dalek::{Sha512, SigningKey, VerifyingKey, hazmat};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
-use crate::site::Integrity;
+use frontdesk_config::Integrity;
 
 /// Where the private half begins in PKCS#8 (RFC 8410 §7), after what says how long it is.
 const PRIVATE: usize = 16;
@@ -12,11 +12,11 @@ const PRIVATE_LENGTHS: [u8; 4] = [0x04, 0x22, 0x04, 0x20];
 
 /// What signs for the site. Not with ring, which reads the file: this takes a third less time (benches/desk).
 #[derive(Debug)]
-pub(crate) struct Signer {
+pub struct Signer {
     /// Of the private half, as RFC 8032 §5.1.5 has it: not made anew for each signature.
     expanded: hazmat::ExpandedSecretKey,
     public: VerifyingKey,
-    pub(crate) key_id: Option<String>,
+    pub key_id: Option<String>,
 }
 
 impl Signer {
@@ -25,7 +25,7 @@ impl Signer {
     /// # Errors
     ///
     /// What the file has to be.
-    pub(crate) fn new(integrity: &Integrity) -> Result<Self, String> {
+    pub fn new(integrity: &Integrity) -> Result<Self, String> {
         let wanted = "is no Ed25519 key in PKCS#8 as PEM; make one with: openssl genpkey -algorithm ed25519";
         let pem = std::str::from_utf8(&integrity.key).ok();
         let der = pem.and_then(|pem| pem_body(pem, "PRIVATE KEY")).ok_or(wanted)?;
@@ -42,24 +42,24 @@ impl Signer {
     }
 
     /// 64 bytes.
-    pub(crate) fn sign(&self, message: &[u8]) -> [u8; 64] {
+    pub fn sign(&self, message: &[u8]) -> [u8; 64] {
         // Safe as long as both halves are of one key, and with the hash that the key was expanded with: see `new`.
         hazmat::raw_sign::<Sha512>(&self.expanded, message, &self.public).to_bytes()
     }
 
     /// What it is verified with: 32 bytes.
-    pub(crate) fn public_key(&self) -> &[u8] {
+    pub fn public_key(&self) -> &[u8] {
         self.public.as_bytes()
     }
 }
 
 /// Whether a message was signed with the private half of a key.
-pub(crate) fn is_signed(message: &[u8], signature: &[u8], public_key: &[u8]) -> bool {
+pub fn is_signed(message: &[u8], signature: &[u8], public_key: &[u8]) -> bool {
     UnparsedPublicKey::new(&ED25519, public_key).verify(message, signature).is_ok()
 }
 
 /// What stands between the lines of a PEM file (RFC 7468): the first of its kind.
-pub(crate) fn pem_body(pem: &str, kind: &str) -> Option<Vec<u8>> {
+pub fn pem_body(pem: &str, kind: &str) -> Option<Vec<u8>> {
     let (_, rest) = pem.split_once(&format!("-----BEGIN {kind}-----"))?;
     let (body, _) = rest.split_once(&format!("-----END {kind}-----"))?;
     let body: String = body.chars().filter(|c| !c.is_whitespace()).collect();
@@ -67,8 +67,8 @@ pub(crate) fn pem_body(pem: &str, kind: &str) -> Option<Vec<u8>> {
 }
 
 /// Keys for tests of what is signed.
-#[cfg(test)]
-pub(crate) mod testing {
+#[cfg(any(test, feature = "testing"))]
+pub mod testing {
     use super::*;
 
     /// The key of a seed of 32 bytes, as a file has it.
@@ -81,7 +81,7 @@ pub(crate) mod testing {
     }
 
     /// The key of the vectors: its seed is 00 to 1f, its name `k1`.
-    pub(crate) fn k1() -> Integrity {
+    pub fn k1() -> Integrity {
         of_seed(&(0..32).collect::<Vec<u8>>(), Some("k1"))
     }
 }

@@ -4,8 +4,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::policy::{Held, Told};
-use crate::{reply::Reply, state::Taken};
+use super::{
+    policy::{Held, Told},
+    whole_seconds,
+};
+use frontdesk_base::reply::Reply;
+use frontdesk_state::Taken;
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -14,20 +18,15 @@ const X_WINDOW: HeaderName = HeaderName::from_static("x-ratelimit-window");
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// Rounded up: never before the time.
-pub(super) fn whole_seconds(time: Duration) -> u64 {
-    time.as_secs() + u64::from(time.subsec_nanos() > 0)
-}
-
 impl Held<'_> {
     /// Where the limits stand now, for a reply that is not there yet.
-    pub(crate) fn fields(&self, taken: &Taken) -> Vec<(HeaderName, HeaderValue)> {
+    pub fn fields(&self, taken: &Taken) -> Vec<(HeaderName, HeaderValue)> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.tell(taken, now, Reply::empty(StatusCode::OK)).headers
     }
 
     /// Adds where the limits stand to a reply. `now` since 1970.
-    pub(crate) fn tell(&self, taken: &Taken, now: Duration, mut reply: Reply) -> Reply {
+    pub fn tell(&self, taken: &Taken, now: Duration, mut reply: Reply) -> Reply {
         let Some(tightest) = self.tightest(taken).filter(|tightest| tightest.level.is_counted()) else { return reply };
         let Told { most, window, declared } = &tightest.policy.told;
         // The same for every answer within the window.

@@ -10,7 +10,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use crate::state::Subject;
+use frontdesk_state::Subject;
 
 /// Addresses share these; one that meets another's failure costs a question to the store, and nothing else.
 const PLACES: usize = 1024;
