@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use crate::{
     accept,
     caller::Caller,
+    decide::count_unread,
     desk::{Account, Compiled, Desk},
     dialect::Explain,
     fault::{Fault, Refusal},
@@ -17,6 +18,7 @@ use crate::{
     media::{self, Unfit},
     reply::Reply,
     site::Settings,
+    state::Counters,
     text,
 };
 
@@ -149,6 +151,11 @@ pub trait Serve: Send + Sync + Debug {
         reply
     }
 
+    /// Whether each message is counted by itself, once its body is read, and nothing before.
+    fn counts_messages(&self) -> bool {
+        false
+    }
+
     /// The capability that is called here, and in whose words; `None` where none is.
     fn about(&self) -> Option<About> {
         None
@@ -217,6 +224,25 @@ impl Serving {
     /// What it is about.
     pub fn about(&self) -> Option<About> {
         self.serve.about()
+    }
+
+    /// Counts a request whose body could not be had, where nothing was counted before. Gives what it is refused with in place
+    /// of that, if it is over a limit, and a limit that is almost used up.
+    pub async fn count_unread(
+        &mut self,
+        compiled: &Compiled,
+        counters: &dyn Counters,
+        caller: &Caller,
+    ) -> (Option<Refusal>, Option<Near>) {
+        if !self.serve.counts_messages() {
+            return (None, None);
+        }
+        let (over, standing) = match count_unread(compiled, counters, caller).await {
+            Ok(standing) => (None, standing),
+            Err((refusal, standing)) => (Some(*refusal), standing),
+        };
+        self.standing.extend(standing.fields);
+        (over, standing.near)
     }
 
     /// The reply where its body could not be had.

@@ -81,3 +81,23 @@ async fn mcp_lifecycle_has_a_limit_of_its_own() {
     let known = desk.rpc(post(message("ping", json!({})).to_string()).bearer(FULL)).await;
     assert_eq!(rate(&known, "with a key").remaining, 4, "a credential is counted by itself");
 }
+
+#[tokio::test]
+async fn mcp_messages_that_cannot_be_read_are_counted_too() {
+    let origin = origin().await;
+    let desk = before(&origin).limits(&[("content", "6/minute")]).start().await;
+    let too_long = || post("x".repeat(100_000));
+    for left in (2..6).rev() {
+        let response = desk.ask(Via::H1, too_long()).await;
+        assert_eq!((response.status, rate(&response, "too long").remaining), (413, left), "{}", response.text());
+    }
+    let mut leaving = desk.conn().await;
+    leaving.send("POST /mcp HTTP/1.1\r\nHost: site.test\r\nContent-Type: application/json\r\n").await;
+    leaving.send("Accept: application/json, text/event-stream\r\nContent-Length: 10\r\n\r\n{").await;
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    drop(leaving);
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let ping = desk.rpc(post(message("ping", json!({})).to_string())).await;
+    assert_eq!(rate(&ping, "after one that left").remaining, 0, "{}", ping.text());
+    assert_limited(&desk.ask(Via::H1, too_long()).await, "ip", "one more that is too long");
+}

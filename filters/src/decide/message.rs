@@ -6,10 +6,10 @@ use http::{HeaderName, HeaderValue};
 
 use crate::{
     caller::Caller,
-    desk::Desk,
+    desk::{Compiled, Desk},
     fault::Refusal,
     limits::{Counted, Near, store_away},
-    state::{Amount, Away},
+    state::{Amount, Away, Counters},
 };
 
 /// Where the limits stand that a message was counted against.
@@ -32,20 +32,47 @@ pub(crate) async fn count(
     counted: Counted,
     caller: &Caller,
 ) -> Result<Standing, (Box<Refusal>, Standing)> {
-    let held = desk.compiled.policies.held(counted, caller);
-    let taken = match held.take(desk.counters, Amount::ONE).await {
+    let (mut refusal, standing) = match take(desk.compiled, desk.counters, counted, caller).await {
+        Ok(standing) => return Ok(standing),
+        Err(refused) => refused,
+    };
+    let is_away = refusal.reason == store_away().reason;
+    if let Some(harness) = desk.harness.filter(|_| !is_away) {
+        let wait = refusal.retry_after.unwrap_or(1);
+        refusal.retry_after = harness.wait_longer(caller, wait).await.or(refusal.retry_after);
+    }
+    Err((refusal, standing))
+}
+
+/// Counts a message whose body could not be had: it was too long, malformed or late. Nobody knows what it would have been,
+/// so it counts as the least.
+///
+/// # Errors
+///
+/// It is over a limit.
+pub(crate) async fn count_unread(
+    compiled: &Compiled,
+    counters: &dyn Counters,
+    caller: &Caller,
+) -> Result<Standing, (Box<Refusal>, Standing)> {
+    take(compiled, counters, Counted::Content, caller).await
+}
+
+async fn take(
+    compiled: &Compiled,
+    counters: &dyn Counters,
+    counted: Counted,
+    caller: &Caller,
+) -> Result<Standing, (Box<Refusal>, Standing)> {
+    let held = compiled.policies.held(counted, caller);
+    let taken = match held.take(counters, Amount::ONE).await {
         Ok(taken) => taken,
         Err(Away) if counted == Counted::Content => return Ok(Standing::default()),
         Err(Away) => return Err((store_away().into(), Standing::default())),
     };
     let standing = Standing { fields: held.fields(&taken), near: held.near(&taken) };
-    if taken.granted.is_some() {
-        return Ok(standing);
+    match taken.granted {
+        Some(_) => Ok(standing),
+        None => Err((held.exceeded(&taken).into(), standing)),
     }
-    let mut refusal: Box<Refusal> = held.exceeded(&taken).into();
-    if let Some(harness) = desk.harness {
-        let wait = refusal.retry_after.unwrap_or(1);
-        refusal.retry_after = harness.wait_longer(caller, wait).await.or(refusal.retry_after);
-    }
-    Err((refusal, standing))
 }

@@ -20,7 +20,7 @@ use std::{
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 pub use made::{Got, Made, Making, Question, Site, Work, make};
-pub(crate) use message::{Standing, count};
+pub(crate) use message::{Standing, count, count_unread};
 pub use spoken::{decide_spoken, decide_unread};
 
 use crate::{

@@ -16,11 +16,24 @@ use super::{
 use crate::{answer, intake, live::Running};
 
 impl Front {
-    pub(super) async fn serve(&self, session: &mut Session, ctx: &mut Ctx, serving: Serving) -> Result<()> {
+    pub(super) async fn serve(&self, session: &mut Session, ctx: &mut Ctx, mut serving: Serving) -> Result<()> {
         let running = ctx.running(&self.live);
-        let body = match intake::read(session, serving.most(&running.snapshot.settings)).await {
+        let read = intake::read(session, serving.most(&running.snapshot.settings)).await;
+        let over = match (&read, &ctx.caller) {
+            (Err(_), Some(caller)) => {
+                let counters = running.store.counters.as_ref();
+                let (over, near) = serving.count_unread(&running.snapshot, counters, caller).await;
+                if let Some(near) = &near {
+                    self.metrics.seen.close(near, caller);
+                }
+                over
+            }
+            _ => None,
+        };
+        let body = match read {
             Ok(body) => body,
             Err(Some(refusal)) => {
+                let refusal = over.unwrap_or(refusal);
                 session.set_keepalive(None);
                 let accept = accept::of(&session.req_header().headers);
                 let reply = serving.refused(&running.snapshot, &refusal, accept.as_deref());

@@ -211,6 +211,10 @@ const WRONG: &str = "bad_request";
 
 #[async_trait]
 impl Serve for Server {
+    fn counts_messages(&self) -> bool {
+        true
+    }
+
     async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
         let read = read(desk, incoming);
         if let Ok(Some((request, era))) = &read
