@@ -212,10 +212,48 @@ async fn callers_are_never_refused_on_pages() {
 #[tokio::test]
 async fn callers_keep_their_authorization_on_pages() {
     let (origin, desk) = desk().await;
-    for value in [format!("Bearer {KEY}"), "Bearer the-sites-own".to_owned(), "Basic dXNlcjpwYXNz".to_owned()] {
-        desk.ask(Via::H1, Ask::get("/").header("Authorization", &value)).await;
-        assert_eq!(origin.last().headers.all("authorization"), [value.as_str()]);
+    for value in ["Bearer the-sites-own", "Bearer eyJhbGciOiJub25lIn0.e30.x", "Basic dXNlcjpwYXNz", "Bearer"] {
+        for _ in 0..3 {
+            desk.ask(Via::H1, Ask::get("/").header("Authorization", value)).await;
+            assert_eq!(origin.last().headers.all("authorization"), [value]);
+        }
     }
+}
+
+/// By every way that a page goes.
+#[tokio::test]
+async fn callers_do_not_show_the_site_an_api_key() {
+    let (origin, desk) = desk().await;
+    let page = Ask::get("/").bearer(KEY);
+    let cookies = page.clone().header("Cookie", "a=1").header("Cookie", "b=2");
+    let markdown = page.clone().header("Accept", "text/markdown");
+    let upgrade = page.clone().header("Connection", "Upgrade").header("Upgrade", "echo");
+    for ask in [page, cookies, markdown, upgrade, Ask::post("/form", "a=1").bearer(KEY)] {
+        desk.ask(Via::H1, ask).await;
+        let last = origin.last();
+        assert_eq!(last.headers.all("x-frontdesk-verified"), ["key"]);
+        let head = String::from_utf8_lossy(&last.raw_head).into_owned();
+        assert!(!head.to_lowercase().contains("authorization") && !head.contains(KEY), "{head}");
+    }
+}
+
+/// Else the site's answer would tell which of many guesses is right.
+#[tokio::test]
+async fn callers_that_guess_in_authorization_on_pages_learn_nothing() {
+    let (origin, desk) = desk().await;
+    for _ in 0..60 {
+        desk.ask(Via::H1, Ask::get("/").bearer("the-sites-own")).await;
+        desk.ask(Via::H1, Ask::get("/").bearer("eyJhbGciOiJub25lIn0.e30.x")).await;
+    }
+    desk.ask(Via::H1, Ask::get("/").bearer(KEY)).await;
+    assert_eq!(told(&origin)[0], ["key"], "the site's own tokens are no guesses");
+    for n in 0..60 {
+        assert_eq!(desk.ask(Via::H1, Ask::get("/").bearer(&format!("guess-{n}"))).await.status, 200);
+    }
+    desk.ask(Via::H1, Ask::get("/").bearer(KEY)).await;
+    assert_eq!(told(&origin)[0], ["none"], "a right one looks like the others");
+    let bearer = format!("Bearer {KEY}");
+    assert_eq!(origin.last().headers.all("authorization"), [bearer.as_str()]);
 }
 
 #[tokio::test]

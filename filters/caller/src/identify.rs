@@ -75,6 +75,14 @@ pub struct Once {
     pub keeps: Duration,
 }
 
+/// A credential in `Authorization` on a page.
+pub enum OnPage<'h> {
+    /// An API key that is known here.
+    Ours,
+    /// The site's own, or a wrong guess.
+    Other(&'h [u8]),
+}
+
 impl Callers {
     /// Prepares what was declared, and what was fetched since by URL.
     pub fn new(settings: &Settings, fetched: &HashMap<String, Bytes>) -> Self {
@@ -167,6 +175,20 @@ impl Callers {
     pub fn presents_wrong_key(&self, headers: &HeaderMap) -> bool {
         !self.keys.is_empty()
             && matches!(only(headers, &X_AHP_KEY), Ok(Some(presented)) if self.keys.find(presented).is_none())
+    }
+
+    /// What stands in `Authorization: Bearer` on a page, where keys are known: one of them, or what may be a guess at one.
+    /// Tokens of the site's own pass there too. A JWT is never a guess.
+    pub fn bearer_on_page<'h>(&self, headers: &'h HeaderMap) -> Option<OnPage<'h>> {
+        if self.keys.is_empty() {
+            return None;
+        }
+        let presented = bearer(only(headers, &header::AUTHORIZATION).ok()??)?;
+        let is_jwt = || presented.starts_with(b"eyJ") && presented.iter().filter(|byte| **byte == b'.').count() == 2;
+        match self.keys.find(presented) {
+            Some(_) => Some(OnPage::Ours),
+            None => (!presented.is_empty() && !is_jwt()).then_some(OnPage::Other(presented)),
+        }
     }
 
     fn is_key(&self, caller: &mut Caller, index: usize) {

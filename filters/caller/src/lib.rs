@@ -26,7 +26,7 @@ use std::{net::IpAddr, sync::Arc};
 
 pub use body_credential::{Disproved, Judge, Proven, prove, proven};
 pub use declaration::EXTENSION;
-pub use identify::{Callers, Head, Once, authority_of, is_loopback};
+pub use identify::{Callers, Head, OnPage, Once, authority_of, is_loopback};
 pub use rejected::Rejected;
 use token::Token;
 pub use unproven::Unproven;
@@ -77,6 +77,8 @@ pub struct Caller {
     pub key: Option<usize>,
     pub granted: Granted,
     pub agent: Option<Agent>,
+    /// `Authorization` holds an API key of ours, which is no business of the site's.
+    pub hides_authorization: bool,
 }
 
 /// What a credential grants.
@@ -130,6 +132,7 @@ impl Caller {
             key: None,
             granted: Granted::Nothing,
             agent: None,
+            hides_authorization: false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Decided, Desk};
 use crate::{
-    caller::{Caller, Once, Proof, Rejected, Unproven},
+    caller::{Caller, OnPage, Once, Proof, Rejected, Unproven},
     dialect::Explain,
     state::{Amount, Away, Class, Key, Limit, Window},
 };
@@ -34,18 +34,26 @@ impl Desk<'_> {
 
     /// Who is asking for a page. A doubt about them is no reason to refuse it, and our answer does not tell whether a key
     /// is right; but the site is told who it is, and its answer may. So a wrong key counts as a guess here too, and a right
-    /// one proves nothing while its address is guessing.
+    /// one proves nothing while its address is guessing: it passes like any other then.
     pub(super) async fn identified_on_page(&self) -> Caller {
         let (caller, unproven) = self.identified(true).await;
-        let policies = &self.snapshot.policies;
-        if unproven.is_some() && self.snapshot.callers.presents_wrong_key(self.request.headers) {
+        let (policies, callers) = (&self.snapshot.policies, &self.snapshot.callers);
+        let bearer = callers.bearer_on_page(self.request.headers);
+        let is_wrong = match bearer {
+            // The site's own tokens come again and again; a guess is another one each time.
+            Some(OnPage::Other(presented)) => policies.is_new_guess(&caller, presented),
+            _ => false,
+        };
+        if is_wrong || unproven.is_some() && callers.presents_wrong_key(self.request.headers) {
             let held = policies.held_for_wrong(&caller, self.request.now);
             // Where the counts are away the page passes uncounted, as all pages do.
             let _ = Box::pin(held.take(self.counters, Amount::ONE)).await;
         }
-        let is_guessing = caller.proof == Proof::Key
+        let is_ours = matches!(bearer, Some(OnPage::Ours));
+        let is_guessing = (is_ours || caller.proof == Proof::Key)
             && Box::pin(policies.guessing(self.counters, &caller, self.request.now)).await.is_some();
-        if is_guessing { caller.disproved() } else { caller }
+        let caller = if is_guessing { caller.disproved() } else { caller };
+        Caller { hides_authorization: is_ours && !is_guessing, ..caller }
     }
 
     /// What somebody lacks who presented nothing wrong. What may come `later` is not missing yet.

@@ -146,7 +146,10 @@ impl<'a> Upward<'a> {
 
     /// Whether a line that was sent does not go on.
     pub fn replaces(&self, name: &[u8]) -> bool {
-        self.said.as_ref().is_some_and(|said| said.replaces(name)) || self.trace.is_some() && traces::is_context(name)
+        self.said.as_ref().is_some_and(|said| said.replaces(name))
+            || self.trace.is_some() && traces::is_context(name)
+            || self.caller.is_some_and(|caller| caller.hides_authorization)
+                && name.eq_ignore_ascii_case(b"authorization")
     }
 
     /// Lines about where the request came from, in the order in which they leave.

@@ -15,15 +15,18 @@ use frontdesk_state::Subject;
 /// Addresses share these; one that meets another's failure costs a question to the store, and nothing else.
 const PLACES: usize = 1024;
 
-/// Until when failures count, by address.
+/// Until when failures count, by address; and what was presented lately that may have been a guess.
 pub(super) struct Guesses {
     until: Box<[AtomicU64]>,
+    /// Fingerprints. What is forgotten, because others share its place, counts once more when it comes again.
+    presented: Box<[AtomicU64]>,
     hasher: RandomState,
 }
 
 impl Default for Guesses {
     fn default() -> Self {
-        Self { until: (0..PLACES).map(|_| AtomicU64::new(0)).collect(), hasher: RandomState::new() }
+        let places = || (0..PLACES).map(|_| AtomicU64::new(0)).collect();
+        Self { until: places(), presented: places(), hasher: RandomState::new() }
     }
 }
 
@@ -46,6 +49,13 @@ impl Guesses {
         }
     }
 
+    /// Whether the address did not present this before. Remembers that it did.
+    pub(super) fn is_new(&self, subject: Subject, presented: &[u8]) -> bool {
+        let print = self.hasher.hash_one((subject, presented));
+        let place = usize::try_from(print % PLACES as u64).ok().and_then(|at| self.presented.get(at));
+        place.is_none_or(|place| place.swap(print, Ordering::Relaxed) != print)
+    }
+
     /// Whether the address may have failed within its window.
     pub(super) fn may_have_failed(&self, subject: Subject, now: u64) -> bool {
         self.place(subject).is_none_or(|place| place.load(Ordering::Relaxed) >= now)
@@ -64,5 +74,13 @@ mod tests {
         guesses.remember(address, 150);
         assert!(guesses.may_have_failed(address, 160));
         assert!(!guesses.may_have_failed(address, 161));
+    }
+
+    #[test]
+    fn what_comes_again_is_no_other_guess() {
+        let (guesses, address) = (Guesses::default(), Subject::address([192, 0, 2, 1].into()));
+        assert!(guesses.is_new(address, b"one") && guesses.is_new(address, b"two"));
+        assert!(!guesses.is_new(address, b"two"));
+        assert!(guesses.is_new(Subject::address([192, 0, 2, 2].into()), b"two"), "of another address");
     }
 }

@@ -195,6 +195,11 @@ impl Policies {
         self.wrong_of(caller)
     }
 
+    /// Whether what was presented on a page, and is no key of ours, was not presented there before from this address.
+    pub fn is_new_guess(&self, caller: &Caller, presented: &[u8]) -> bool {
+        self.guesses.is_new(Subject::address(caller.address), presented)
+    }
+
     /// Where an address stands with credentials that are not valid, if it presented too many. Whoever guesses is to learn
     /// nothing then: a key that is right is refused like the others.
     pub async fn guessing(&self, counters: &dyn Counters, caller: &Caller, now: u64) -> Option<(Held<'_>, Taken)> {
