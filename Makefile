@@ -2,7 +2,7 @@
 # missing and say so.
 CARGO ?= cargo
 
-.PHONY: demo build test clients deploy-check drill promises browser apps setup keys check bench compare
+.PHONY: demo build test test-without-fast-path clients deploy-check drill promises browser apps setup keys check bench compare
 
 demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
@@ -20,6 +20,10 @@ test: keys
 	else \
 	  set -x; $(CARGO) test --workspace --locked; \
 	fi
+
+# The same tests with every request through pingora: what passes there must not need the fast path.
+test-without-fast-path:
+	FRONTDESK_TEST_FAST_PATH=off $(MAKE) test
 
 # Clients that others wrote, against the demo; they come from PyPI and npm.
 clients: setup keys
