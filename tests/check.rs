@@ -113,7 +113,7 @@ fn check_and_the_command_line_take_the_same_addresses() {
     let dir = Dir::new();
     dir.write("frontdesk.toml", SMALLEST);
     let (code, _, said) = run_to_end(&["health", "--admin", ":1"], dir.path());
-    assert!(code == 1 && said.contains("nobody answers at http://0.0.0.0:1/"), "{said}");
+    assert!(code == 1 && said.contains("no answer from http://0.0.0.0:1/"), "{said}");
     let (code, _, said) = run_to_end(&["health", "--admin", "somewhere"], dir.path());
     assert!(code == 2 && said.contains("write \"127.0.0.1:8080\""), "{said}");
 }

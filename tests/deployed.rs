@@ -292,5 +292,5 @@ async fn deployed_health_check_tells_ready_from_alive_from_gone() {
     desk.wait_exit(SOON).await;
     let (code, _, err) = run_to_end(&["health", "--admin", &dead_address().to_string()], &root());
     assert_eq!(code, 1);
-    assert!(err.contains("nobody answers") && err.contains("--admin"), "{err}");
+    assert!(err.contains("no answer from") && err.contains("--admin"), "{err}");
 }

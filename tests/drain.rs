@@ -169,7 +169,7 @@ async fn drain_is_cut_short_by_a_second_signal() {
         assert!(desk.is_running(), "it waits");
         desk.signal(libc::SIGINT);
         let (_, took) = desk.wait_exit(SOON).await;
-        assert!(took < PROMPT, "told to end at once, after a delay of {delay}: {took:?}");
+        assert!(took < PROMPT, "SIGINT: exiting at once, after a delay of {delay}: {took:?}");
     }
 }
 

@@ -112,7 +112,7 @@ async fn store_lost_with_all_it_held_is_told_to_everybody() {
     redis.command(&["FLUSHALL"]).await;
     for desk in [&desk, &other] {
         desk.metric_reaches("frontdesk_store_losses_total", 1.0).await;
-        desk.says("the store has lost what it held").await;
+        desk.says("the store has lost its data").await;
         let asked = desk.ask(Via::H1, item("buy", "lamp").key("k-2").bearer(ADA)).await;
         assert!(consequence(&asked).contains("Warning: this desk lost its records"), "{}", asked.text());
     }

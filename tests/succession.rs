@@ -192,7 +192,7 @@ async fn succession_with_memory_lets_calls_finish_first_and_says_what_is_lost() 
     gate.open();
     let first = conn.response("POST").await;
     assert_eq!(first.status, 201, "{}", first.text());
-    old.says("a successor serves").await;
+    old.says("the new process now serves").await;
     let after = next.ask(Via::H1, item("book", "other").key("k-2").bearer(ADA)).await;
     assert_eq!(after.status, 201, "{}", after.text());
     assert_eq!(old.wait_exit(SOON).await.0.code(), Some(0));
@@ -202,7 +202,7 @@ async fn succession_with_memory_lets_calls_finish_first_and_says_what_is_lost() 
 async fn succession_gives_way_to_an_end() {
     let Held { gate, origin: _origin, mut old, mut conn, next } = handing_over().await;
     old.signal(libc::SIGTERM);
-    old.says("ending").await;
+    old.says("shutting down").await;
     gate.open();
     assert_eq!(conn.response("POST").await.status, 201, "what runs may finish");
     assert_eq!(old.wait_exit(SOON).await.0.code(), Some(0));
@@ -240,7 +240,7 @@ async fn succession_closes_what_the_new_configuration_does_not_listen_on() {
     let elsewhere = dead_address();
     desk.replace_config(&text.replacen(&desk.ports.http.to_string(), &elsewhere.to_string(), 1));
     let next = desk.upgraded().await;
-    next.says("does not listen there").await;
+    next.says("closed an inherited socket").await;
     let mut conn = Conn::open(elsewhere).await;
     assert_eq!(conn.ask(&Ask::get("/")).await.status, 200);
     let closed = || async { tokio::net::TcpStream::connect(desk.ports.http).await.is_err() };

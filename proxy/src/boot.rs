@@ -1,4 +1,4 @@
-//! From a configuration to a running process, and to its end: listeners, jobs, signals.
+//! Starts the process from a configuration: binds the listeners, starts the background jobs, serves until a signal.
 
 mod descriptors;
 mod ending;
@@ -40,24 +40,24 @@ use listeners::Listeners;
 use sd_notify::NotifyState;
 use signals::Signals;
 
-/// Connections at a time to the operator's address.
+/// The most connections at a time to the admin address.
 const ADMIN_CONNECTIONS: usize = 256;
-/// Idle connections kept to upstreams, per worker.
+/// Idle upstream connections that each worker keeps.
 const POOL: usize = 128;
-/// Tries of one request: the first, and one more connect.
+/// Connect attempts for one request: the first and one retry.
 const TRIES: usize = 2;
-/// How long a thread that may be blocked waits for something to do.
+/// How long an idle blocking thread stays before it exits.
 const IDLE_THREAD: Duration = Duration::from_millis(100);
-/// How long the store is waited for before anything is served.
+/// How long the start waits for the store before it serves.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
-/// When whatever starting sets off has come to rest.
+/// When the start's temporary memory use has ended, so that free memory can go back to the system.
 const SETTLED: Duration = Duration::from_secs(10);
 
-/// Why a process did not come up; told to a person.
+/// Why the process did not start, in lines for the operator.
 pub struct NotStarted(pub Vec<String>);
 
 impl NotStarted {
-    /// Prints the reasons and gives what to exit with.
+    /// Prints the reasons and returns the exit code.
     pub fn tell(&self) -> ExitCode {
         for line in &self.0 {
             eprintln!("frontdesk: {line}");
@@ -66,10 +66,10 @@ impl NotStarted {
     }
 }
 
-/// Something that runs beside the proxy for as long as it does, given the parts it may need.
+/// A task that runs beside the proxy until the process ends. It gets the shared parts it may need.
 pub type Beside = Box<dyn FnOnce(Arc<Live>, Arc<Metrics>) + Send>;
 
-/// Runs until a signal ends it. `upgrade`: on the listeners of the process that runs already, once that one gives them.
+/// Runs until a signal ends it. With `upgrade`, first takes over the listeners of the running process.
 pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), NotStarted> {
     crate::live::started();
     let logs = Logs::start();
@@ -86,7 +86,7 @@ pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), 
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .thread_name("frontdesk")
-        // Each keeps memory for itself, and so many as were busy at once some time are not needed the next moment.
+        // Each blocking thread keeps memory. A burst needs many of them, and the time after it none.
         .thread_keep_alive(IDLE_THREAD)
         .on_thread_park(tidy)
         .enable_all()
@@ -97,13 +97,13 @@ pub fn run(source: Source, upgrade: bool, beside: Option<Beside>) -> Result<(), 
     ended
 }
 
-/// Whoever needs TLS finds one provider, whichever library asks first, and certificates to trust.
+/// Installs one TLS provider for every library and checks that trusted certificates can be read.
 pub fn ready_for_tls() -> Result<(), NotStarted> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     check_trust_store()
 }
 
-/// The library panics when the certificate store that the environment names cannot be read.
+/// Checks the trust store first, because the library panics if the store that the environment names cannot be read.
 fn check_trust_store() -> Result<(), NotStarted> {
     for name in ["SSL_CERT_FILE", "SSL_CERT_DIR"] {
         if let Some(path) = std::env::var_os(name)
@@ -118,7 +118,7 @@ fn check_trust_store() -> Result<(), NotStarted> {
     Ok(())
 }
 
-/// As many workers as configured, or as the cgroup's quota allows.
+/// The configured number of workers, or the number that the cgroup's CPU quota allows.
 fn threads(configured: usize) -> usize {
     match configured {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -133,7 +133,7 @@ async fn serve(
     (threads, place): (usize, Option<PathBuf>),
     beside: Option<Beside>,
 ) -> Result<(), NotStarted> {
-    // Before anybody can know that we run: an unhandled SIGHUP would end the process.
+    // First of all, because an unhandled SIGHUP would end the process.
     let mut signals = Signals::receive()?;
     let (drain_sender, drain) = watch::channel(false);
     let draining = Arc::new(AtomicBool::new(false));
@@ -144,7 +144,7 @@ async fn serve(
         tracing::warn!("{warning}");
     }
 
-    // Once, so that a store that is there counts from the first request; one that is not is looked for again.
+    // One attempt, so that a reachable store counts from the first request. A job retries an unreachable one.
     let _ = tokio::time::timeout(FIRST_LOOK, running.store.tend()).await;
     let access = Arc::new(AccessLog::start(metrics.clone()).map_err(|e| NotStarted(vec![e.to_string()]))?);
     let files = descriptors::raised();
@@ -200,7 +200,7 @@ async fn serve(
     let made_with = (settings.protection.max_connections, settings.log.level.clone());
     tokio::spawn(swaps::follow(live.clone(), (gate.clone(), files), logs, kept, made_with));
     if running.snapshot.counts_tokens() {
-        // It takes many times what it makes.
+        // Building the tables takes many times the memory of the result.
         tokens::warm(give_back);
     }
     drop(running);
@@ -209,7 +209,7 @@ async fn serve(
         tokio::time::sleep(SETTLED).await;
         tokio::task::spawn_blocking(put_program_away);
     });
-    // Nobody listens where no service manager does.
+    // Without a service manager this does nothing.
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 
     Ending {

@@ -1,7 +1,7 @@
-//! The configuration in use: one pointer, swapped as a transaction (decision 9).
+//! The configuration in use: one pointer, which a reload swaps as a transaction (decision 0009).
 //!
-//! Read, check, compile, swap. A failure keeps the running one, and is told to the log, to /config, to /readyz and to
-//! the metrics.
+//! A reload reads, checks, compiles and swaps. If it fails, the running configuration stays, and the log, /config,
+//! /readyz and the metrics report the failure.
 
 mod apart;
 mod earlier;
@@ -49,39 +49,39 @@ pub use reading::{Reading, Stage, shown};
 use running::Homes;
 pub use running::Running;
 
-/// The running configuration and the way to the next.
+/// The running configuration, and the means to replace it.
 pub struct Live {
     source: Source,
     current: ArcSwap<Running>,
     metrics: Arc<Metrics>,
     certificate: Arc<Certificate>,
     outbound: Arc<Outbound>,
-    /// What the process listens on; it stays as it was at the start.
+    /// The addresses that the process listens on. They stay as they were at the start.
     bound: Listen,
-    /// Worker threads, as they were asked for at the start.
+    /// The configured number of worker threads at the start.
     threads: usize,
-    /// One reload at a time, files and all; never taken by a request.
+    /// Allows one reload at a time, file reads included. No request takes it.
     reloading: Mutex<()>,
-    /// What the last reload learned; held only to read or write it.
+    /// The outcome of the last reload. Held only to read or write it.
     state: Mutex<State>,
-    /// Told of every swap.
+    /// Notified of every swap.
     swapped: watch::Sender<()>,
-    /// Told of swaps that changed the upstreams, or what they are asked for.
+    /// Notified of swaps that changed the upstreams or how they are probed.
     repooled: watch::Sender<()>,
-    /// Told of swaps that changed where keys are fetched, and of keys that nobody knows yet.
+    /// Notified of swaps that changed the key URLs, and of requests with unknown keys.
     keys_wanted: watch::Sender<()>,
-    /// When somebody last made us look for more.
+    /// When a request last made us fetch keys.
     wanted: Mutex<Option<Instant>>,
-    /// Told when there is something to tell a harness.
+    /// Notified when there are events for a harness.
     noted: Arc<watch::Sender<()>>,
     earlier: Earlier,
-    /// Outlives a swap.
+    /// The site's pages. Outlives a swap.
     library: ArcSwap<Library>,
-    /// How far the site has been read; held only to read or write it.
+    /// The crawl's progress. Held only to read or write it.
     reading: Mutex<Reading>,
 }
 
-/// How soon keys are looked for again, whoever asks for it.
+/// How soon a request with an unknown key may trigger another fetch.
 const WANTED_AGAIN: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
@@ -93,7 +93,7 @@ struct State {
 }
 
 impl Live {
-    /// Loads the first configuration; without one there is nothing to run.
+    /// Loads the first configuration. Without one the process cannot run.
     pub fn start(source: Source, metrics: Arc<Metrics>, outbound: Arc<Outbound>) -> Result<Arc<Self>, Vec<String>> {
         let declaration = source.declare().map_err(|refused| told(&refused))?;
         let certificate = Arc::new(Certificate::default());
@@ -135,42 +135,43 @@ impl Live {
         }))
     }
 
-    /// The configuration in use. Holding it keeps it whole, whatever is swapped in meanwhile.
+    /// The configuration in use. The returned pointer keeps it alive after a swap.
     pub fn current(&self) -> Arc<Running> {
         self.current.load_full()
     }
 
-    /// Looks at it for a moment, which costs less than to hold it.
+    /// Borrows the configuration for a moment, which is cheaper than cloning the pointer.
     pub fn look<T>(&self, at: impl FnOnce(&Running) -> T) -> T {
         at(&self.current.load())
     }
 
-    /// What the site's pages say, as far as they were read.
+    /// The pages of the site that the crawler has read so far.
     pub fn library(&self) -> Arc<Library> {
         self.library.load_full()
     }
 
-    /// Wakes whoever has to follow a swap.
+    /// Wakes subscribers after every swap.
     pub fn swaps(&self) -> watch::Receiver<()> {
         self.swapped.subscribe()
     }
 
-    /// Wakes whoever has to follow other upstreams.
+    /// Wakes subscribers after a change of the upstreams.
     pub fn new_upstreams(&self) -> watch::Receiver<()> {
         self.repooled.subscribe()
     }
 
-    /// Wakes whoever fetches keys.
+    /// Wakes the job that fetches keys.
     pub fn keys_wanted(&self) -> watch::Receiver<()> {
         self.keys_wanted.subscribe()
     }
 
-    /// Wakes whoever tells a harness what there is to tell.
+    /// Wakes the job that sends events to harnesses.
     pub fn notes(&self) -> watch::Receiver<()> {
         self.noted.subscribe()
     }
 
-    /// Somebody presented a key that is not known here. Strangers' keys must not make us hammer those who publish keys.
+    /// Requests a fetch after a request with an unknown key. The rate is limited: strangers' keys must not make us
+    /// flood the servers that publish keys.
     pub fn want_keys(&self) {
         let mut wanted = self.wanted.lock();
         if wanted.is_none_or(|at| at.elapsed() >= WANTED_AGAIN) {
@@ -179,20 +180,20 @@ impl Live {
         }
     }
 
-    /// Whether what is there now differs from what is running and could be taken into use.
+    /// Whether the configuration on the disk differs from the running one and was not yet refused.
     pub fn has_news(&self) -> bool {
         match self.source.declare() {
             Ok(declaration) => match self.failure() {
-                // Tried, and it could not be used: only something else is news.
+                // This declaration was tried and failed. Only a different one is new.
                 Some(failure) => !failure.is_of(&declaration),
                 None => declaration.hash != self.current().snapshot.hash,
             },
-            // Said once; a file that is still wrong in the same way is no news.
+            // Log a mistake once. A file that is still wrong in the same way is not new.
             Err(refused) => self.failure().is_none_or(|failure| !failure.says(&refused)),
         }
     }
 
-    /// The file behind it; `None` for a text from the command line.
+    /// The configuration's file; `None` for a text from the command line.
     pub fn file(&self) -> Option<&Path> {
         self.source.text.is_none().then_some(self.source.path.as_path())
     }
@@ -202,17 +203,17 @@ impl Live {
         &self.source.path
     }
 
-    /// What the file says now, however wrong it is; `None` where there is no file. Blocks on it.
+    /// The outline of the file as it is now, mistakes included; `None` without a file. Blocks on the disk.
     pub fn outline(&self) -> Option<io::Result<Outline>> {
         self.source.outline()
     }
 
-    /// The certificate that handshakes use.
+    /// The certificate for new TLS handshakes.
     pub fn certificate(&self) -> Arc<Certificate> {
         self.certificate.clone()
     }
 
-    /// What the process listens on.
+    /// The addresses that the process listens on.
     pub fn bound(&self) -> &Listen {
         &self.bound
     }
@@ -222,13 +223,13 @@ impl Live {
         self.state.lock().failure.clone()
     }
 
-    /// What the file says and the process cannot follow without a restart.
+    /// Settings in the file that need a restart.
     pub fn not_swapped(&self) -> Vec<String> {
         self.state.lock().not_swapped.clone()
     }
 
-    /// Reads everything anew and swaps it in. `Err` says why not; the running configuration stays.
-    /// Blocks on files: not for a worker thread.
+    /// Reads everything again and swaps it in. `Err` says why not; the running configuration stays.
+    /// Blocks on files: do not call this on a worker thread.
     pub fn reload(&self) -> Result<(), Failure> {
         let _one = self.reloading.lock();
         match self.next() {
@@ -243,8 +244,8 @@ impl Live {
                 let now = self.current();
                 if !before.snapshot.settings.store.is_same_place(&now.snapshot.settings.store) {
                     tracing::warn!(
-                        "[store] has changed and names another store: what was promised and kept in the old one is not \
-                         known in it, and an action that is repeated with its key may be carried out again"
+                        "[store] now names another store, which knows none of the old one's idempotency keys: an \
+                         action that a client retries with its key may run again"
                     );
                 }
                 now.store.adopt(&now.snapshot.settings.store);
@@ -281,7 +282,7 @@ impl Live {
         }
     }
 
-    /// What cannot follow a swap, one sentence each.
+    /// The settings that need a restart, one sentence each.
     fn unswappable(&self, wanted: &Settings) -> Vec<String> {
         let listen = self.bound.bound_differently(&wanted.listen).into_iter().map(|key| format!("listen.{key}"));
         let threads = (self.threads != wanted.threads).then(|| "runtime.threads".to_owned());
@@ -290,7 +291,7 @@ impl Live {
     }
 }
 
-/// Tells the metrics what can be called.
+/// Declares the capabilities to the metrics.
 fn declare(metrics: &Metrics, running: &Running) {
     metrics.declared(running.snapshot.settings.capabilities.iter().map(|capability| capability.id.as_str()));
 }
@@ -299,7 +300,7 @@ fn seconds(at: SystemTime) -> f64 {
     at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// Since when the process runs.
+/// When the process started.
 pub fn started() -> Instant {
     static STARTED: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     *STARTED.get_or_init(Instant::now)

@@ -19,7 +19,7 @@ async fn crawl_can_be_seen() {
     let start = requests.iter().find(|line| line.contains("address=\"/\" ")).expect("the start page");
     assert!(start.contains("status=302") && start.contains("result=\"off_site\""), "{start}");
     assert!(start.contains("DEBUG"), "{start}");
-    let none = lines("the reader got no page here");
+    let none = lines("the crawler got no page here");
     assert_eq!(none.len(), 2, "the first of each result: {log}");
     assert!(none.iter().any(|line| line.contains("https://elsewhere.test/start") && line.contains("INFO")), "{log}");
     let ready = desk.admin_get("/readyz?verbose").await.text();

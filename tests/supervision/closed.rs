@@ -120,7 +120,7 @@ async fn supervision_goes_on_without_a_decision_where_the_operator_chose_so_and_
         assert_eq!((done.status, orders(&origin).len()), (201, 1), "{how}: {}", done.text());
         desk.metric_reaches("frontdesk_supervised_total{decision=\"open_on_error\"}", 1.0).await;
         if how == "refused" {
-            desk.says("goes on unsupervised").await;
+            desk.says("go on unsupervised").await;
             let ready = desk.admin_get("/readyz?verbose").await.text();
             assert!(ready.contains("what it has to decide on goes on unsupervised"), "{ready}");
         }
@@ -171,7 +171,7 @@ async fn supervision_opens_when_a_harness_that_was_away_comes() {
     desk.swap(&before(&origin, &[harness.url()], "")).await;
     reachable(&desk).await;
     assert_eq!(place(&desk, "aicp", &tea()).await.status, 201);
-    assert!(desk.stderr().contains("a harness cannot be asked"), "{}", desk.stderr());
+    assert!(desk.stderr().contains("a harness is unreachable"), "{}", desk.stderr());
     assert!(!desk.stderr().contains(TOKEN));
 }
 

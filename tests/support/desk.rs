@@ -215,7 +215,7 @@ impl Desk {
     pub async fn upgraded(&self) -> Desk {
         let next = self.successor().await;
         self.signal(libc::SIGQUIT);
-        self.says("a successor serves").await;
+        self.says("the new process now serves").await;
         next
     }
 

@@ -60,7 +60,7 @@ impl Admin {
     pub(super) async fn take_word(&self, id: &str, decision: &Decision) -> Result<Ticket, Undecided> {
         let running = self.live.current();
         let ticket = self.tickets(&running).decide(id, decision).await?;
-        tracing::info!(capability = ticket.capability, "a person's word was taken");
+        tracing::info!(capability = ticket.capability, "a person approved or rejected a call");
         self.deliver(&running, &ticket);
         Ok(ticket)
     }

@@ -73,7 +73,7 @@ impl ServeHttp for Admin {
                     let from = whoever();
                     self.attempts.failed(from, Instant::now());
                     if self.attempts.may_try(from, Instant::now()).is_err() {
-                        tracing::warn!(address = %from, "too many wrong tokens at the operator's address; it has to wait");
+                        tracing::warn!(address = %from, "too many wrong tokens from this address; it has to wait");
                     }
                 }
                 answer

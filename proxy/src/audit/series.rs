@@ -88,7 +88,7 @@ impl Series {
             && self.failed.is_none()
         {
             let file = self.path.display();
-            tracing::warn!(%file, %error, "the audit log cannot be rotated; it is written on, and tried again");
+            tracing::warn!(%file, %error, "the audit log cannot be rotated; the old file stays in use until it can");
         }
         self.failed = rotated.is_err().then(Instant::now);
         self.sweep();

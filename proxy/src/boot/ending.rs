@@ -1,4 +1,4 @@
-//! The end of a process: what it waits for, what may still finish, and what is written last.
+//! Ends the process in order: stops accepting, waits for requests in flight, and writes the last records.
 
 use std::{
     sync::{
@@ -26,36 +26,36 @@ use crate::{
     traces::Traces,
 };
 
-/// How long it may take to store the last signed records.
+/// The time limit for storing the last signed records.
 pub(super) const LAST_RECORDS: Duration = Duration::from_secs(3);
-/// How long it may take to send the last spans.
+/// The time limit for sending the last spans.
 const LAST_SPANS: Duration = Duration::from_secs(3);
-/// How long the last access lines may take.
+/// The time limit for writing the last access lines.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// How long the operator's last answers may take.
+/// The time limit for the last answers at the admin address.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
-/// What is brought to its end.
+/// The parts that have to end in order.
 pub(super) struct Ending {
     pub(super) live: Arc<Live>,
     pub(super) gate: Arc<Gate>,
-    /// The same for the operator's address.
+    /// The same for the admin address.
     pub(super) admin_gate: Arc<Gate>,
     pub(super) entry: Arc<Entry>,
     pub(super) errands: Errands,
     pub(super) chains: Arc<Chains>,
     pub(super) draining: Arc<AtomicBool>,
-    /// Says that nobody is accepted any more.
+    /// Tells connections that no new ones are accepted.
     pub(super) drain: watch::Sender<bool>,
-    /// The same for the operator's address.
+    /// The same for the admin address.
     pub(super) admin_drain: watch::Sender<bool>,
     pub(super) traces: Option<Arc<Traces>>,
     pub(super) access: Arc<AccessLog>,
 }
 
 impl Ending {
-    /// Waits until the process is told to end, and ends it but for its runtime.
+    /// Waits for the request to end, and ends everything but the runtime.
     pub(super) async fn come(self, signals: &mut Signals, open: &Open) {
         let (told, paused) = self.told(signals, open).await;
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
@@ -69,7 +69,7 @@ impl Ending {
         self.close().await;
     }
 
-    /// How to end: a successor has the listeners, or somebody said so. A successor that does not come changes nothing.
+    /// Waits for a signal, or for a hand-over to succeed. A failed hand-over changes nothing.
     async fn told(&self, signals: &mut Signals, open: &Open) -> (Told, Option<Paused>) {
         let Self { live, gate, entry, errands, chains, .. } = self;
         loop {
@@ -77,7 +77,7 @@ impl Ending {
                 Told::HandOver => {
                     let handed = tokio::select! {
                         handed = succession::hand_over(live, open, (gate, entry, errands, chains)) => handed,
-                        // Whoever wants an end does not wait for a successor.
+                        // A signal to end wins over waiting for a successor.
                         told = signals.end(live) => {
                             entry.open();
                             return (told, None);
@@ -87,7 +87,7 @@ impl Ending {
                         Ok(paused) => return (Told::HandOver, paused),
                         Err(why) => {
                             entry.open();
-                            tracing::error!("SIGQUIT: {why}; nothing has changed, this process goes on");
+                            tracing::error!("SIGQUIT: {why}; no hand-over took place, this process keeps serving");
                         }
                     }
                 }
@@ -96,38 +96,38 @@ impl Ending {
         }
     }
 
-    /// What runs may finish, for as long as is configured.
+    /// Waits for requests in flight, within the configured limit.
     async fn finish(&self, told: &Told, paused: Option<Paused>) {
         let protection = self.live.current().snapshot.settings.protection.clone();
         let delay = if *told == Told::HandOver { Duration::ZERO } else { protection.shutdown_delay };
         let limit = protection.shutdown_timeout;
-        tracing::info!(?delay, ?limit, "ending: what runs may finish");
+        tracing::info!(?delay, ?limit, "shutting down: draining requests in flight");
         tokio::time::sleep(delay).await;
         if *told == Told::HandOver {
-            // The operator's address is the successor's too.
+            // The successor listens on the admin address too.
             let _ = self.admin_drain.send(true);
         }
         let _ = self.drain.send(true);
         drop(paused);
         let finished = async {
             self.gate.emptied().await;
-            // Every place is free: nothing goes on in the background any more.
+            // All permits are free, so no background task runs any more.
             self.errands.emptied().await;
         };
         if tokio::time::timeout(limit, finished).await.is_err() {
-            tracing::warn!("shutdown_timeout is over; what still runs is cut off");
+            tracing::warn!("shutdown_timeout is over: cutting off the requests still in flight");
         }
     }
 
-    /// What has been noted and not yet written is.
+    /// Writes everything that waits to be written.
     async fn close(self) {
         let _ = self.admin_drain.send(true);
         if tokio::time::timeout(LAST_RECORDS, jobs::flush(&self.live, &self.chains)).await.is_err() {
-            tracing::error!(lost = self.chains.waiting(), "signed records could not be stored before the end");
+            tracing::error!(lost = self.chains.waiting(), "could not store signed records before exit");
         }
         if tokio::time::timeout(LAST_RECORDS, jobs::flush_ends(&self.live)).await.is_err() {
             let lost = self.live.current().store.status().waiting;
-            tracing::error!(lost, "what became of calls could not be kept before the end: the store is away");
+            tracing::error!(lost, "could not store the results of calls before exit: the store is away");
         }
         if let Some(traces) = self.traces {
             traces.end(LAST_SPANS).await;
@@ -136,7 +136,7 @@ impl Ending {
         if let Some(audit) = self.live.current().audit.clone() {
             let _ = tokio::task::spawn_blocking(move || audit.close()).await;
         }
-        // Whoever asked for the end by `POST /shutdown` is told that it comes.
+        // The client of `POST /shutdown` still gets its answer.
         let _ = tokio::time::timeout(LAST_ANSWERS, self.admin_gate.emptied()).await;
         tracing::info!("ended");
     }

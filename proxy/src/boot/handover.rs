@@ -1,10 +1,10 @@
-//! A new binary takes the listeners over from the old one, so that nobody is refused in between.
+//! Hands the listening sockets from an old process to its successor, so that an upgrade refuses no connection.
 //!
-//! The new process (`run --upgrade`) reads its configuration, waits at `listen.upgrade_socket` and is given the sockets
-//! once the old one gets SIGQUIT. It serves on them and says so; only then does the old one stop accepting and finish
-//! what runs. Until that word both could accept, so that nothing is lost whichever of them fails: the old one goes on.
+//! The new process (`run --upgrade`) reads its configuration and waits at `listen.upgrade_socket`. On SIGQUIT the old
+//! one sends it the sockets. The new one serves on them and says so; only then does the old one stop accepting and
+//! finish its requests. Until then both can accept, and if the new one fails, the old one keeps serving.
 //!
-//! Whoever is at the other end has to be of the same user, or root: a socket is as good as all that is sent to it.
+//! The peer has to run as the same user or as root: a socket gives access to all data that clients send to it.
 
 use std::{
     io::{self, BufRead, BufReader, IoSlice, Write},
@@ -27,27 +27,27 @@ use nix::{
 
 use crate::sys;
 
-/// How long a successor waits to be given the sockets.
+/// How long a successor waits for the sockets.
 const WAITS: Duration = Duration::from_secs(300);
-/// How long a successor may take to serve on them.
+/// How long a successor may take until it serves on them.
 const BEGINS: Duration = Duration::from_secs(30);
-/// Sockets that are handed over at once, more than anybody listens on.
+/// The most sockets in one hand-over.
 const MOST: usize = 64;
-/// What both say first: another version of this would be another word.
+/// The first bytes of both sides. A different version of the protocol would use different bytes.
 const HELLO: &[u8] = b"frontdesk sockets 1\n";
-/// What a successor says when it serves.
+/// The successor's message that it serves.
 const SERVING: &str = "serving\n";
 
-/// Sockets that somebody else has bound for us, each with its address.
+/// Listening sockets that another process has bound for us, each with its address.
 #[derive(Default)]
 pub(super) struct Inherited {
     listeners: Vec<(SocketAddr, TcpListener)>,
-    /// Whom to tell that we serve.
+    /// The connection to the old process, for the message that we serve.
     giver: Option<UnixStream>,
 }
 
 impl Inherited {
-    /// What a service manager has bound (`LISTEN_FDS`); nothing, where there is none.
+    /// The sockets of a service manager (`LISTEN_FDS`), if there is one.
     pub(super) fn from_manager() -> io::Result<Self> {
         Self::of(sys::bound_for_us()?)
     }
@@ -61,26 +61,26 @@ impl Inherited {
         Ok(Self { listeners, giver: None })
     }
 
-    /// The socket of an address, if there is one.
+    /// Removes and returns the socket of an address, if there is one.
     pub(super) fn take(&mut self, address: SocketAddr) -> Option<TcpListener> {
         let at = self.listeners.iter().position(|(bound, _)| *bound == address)?;
         Some(self.listeners.swap_remove(at).1)
     }
 
-    /// Everything is served: tells whoever gave the sockets. Those that nobody wanted are closed.
+    /// Tells the old process that we serve on all sockets. Closes the unused ones.
     pub(super) fn served(self) {
         for (address, _) in &self.listeners {
-            tracing::warn!(%address, "this socket was handed over, and the configuration does not listen there: closed");
+            tracing::warn!(%address, "upgrade: closed an inherited socket on which the configuration does not listen");
         }
         if let Some(mut giver) = self.giver
             && let Err(e) = giver.write_all(SERVING.as_bytes())
         {
-            tracing::warn!(error = %e, "the process before this one is gone already");
+            tracing::warn!(error = %e, "upgrade: the previous process has already exited");
         }
     }
 }
 
-/// Where a successor waits. What it leaves on the disk goes with it.
+/// The Unix socket at which a successor waits. Dropping it removes its file.
 pub(super) struct Place {
     listener: UnixListener,
     path: PathBuf,
@@ -89,9 +89,9 @@ pub(super) struct Place {
 impl Place {
     /// # Errors
     ///
-    /// Somebody waits there already, or it cannot be written.
+    /// Another process waits there already, or the file cannot be written.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
-        // What an earlier one left behind is in the way; somebody who waits there now is not to be pushed aside.
+        // A dead process's socket file is in the way. A live process that waits there must stay.
         let left = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
         if left && !Self::is_taken(path) {
             std::fs::remove_file(path)?;
@@ -102,35 +102,38 @@ impl Place {
         Ok(Self { listener, path: path.to_owned() })
     }
 
-    /// What waits here, to be run where it may block. Whoever waits for it may go away: what is on the disk goes with
-    /// this place, and not with what still blocks.
+    /// The blocking wait, for a thread that may block. Its caller may give up: the file on the disk belongs to this
+    /// `Place`, not to the blocked thread.
     pub(super) fn waiting(&self) -> io::Result<impl FnOnce() -> io::Result<Inherited> + Send + use<>> {
         let listener = self.listener.try_clone()?;
         Ok(move || given(&listener))
     }
 
-    /// Whether a successor waits there, or only what one left behind that was killed.
+    /// Whether a successor waits there. A socket file of a dead process does not count.
     pub(super) fn is_taken(path: &Path) -> bool {
         UnixStream::connect(path).is_ok()
     }
 }
 
-/// What the process before this one gives; waits for it.
+/// Waits for the old process and receives its sockets.
 fn given(listener: &UnixListener) -> io::Result<Inherited> {
     let began = Instant::now();
     loop {
         match listener.accept() {
             Ok((stream, _)) => match received(&stream) {
                 Ok(sockets) => return Ok(Inherited { giver: Some(stream), ..Inherited::of(sockets)? }),
-                // Somebody looks whether anybody is here.
+                // The peer only looked whether a successor waits here.
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => {}
-                Err(e) => tracing::warn!(error = %e, "somebody came who gave no sockets"),
+                Err(e) => tracing::warn!(error = %e, "upgrade: the peer connected but sent no listening sockets"),
             },
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
             Err(e) => return Err(e),
         }
         if began.elapsed() > WAITS {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "nobody gave any sockets in five minutes"));
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "no process handed over its sockets within five minutes",
+            ));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -142,11 +145,11 @@ impl Drop for Place {
     }
 }
 
-/// Gives the sockets to a successor, and waits until it serves on them.
+/// Sends the sockets to a successor and waits until it serves on them.
 ///
 /// # Errors
 ///
-/// There is none, or it did not come that far: nothing has changed, and this process goes on.
+/// There is no successor, or it failed before it served. This process then keeps serving.
 pub(super) fn give(path: &Path, sockets: &[OwnedFd]) -> io::Result<()> {
     let stream = UnixStream::connect(path).map_err(|e| {
         let hint = "start one first: frontdesk run --upgrade --config FILE";
@@ -161,11 +164,11 @@ pub(super) fn give(path: &Path, sockets: &[OwnedFd]) -> io::Result<()> {
     BufReader::new(stream).read_line(&mut said)?;
     match said.as_str() {
         SERVING => Ok(()),
-        _ => Err(io::Error::other("the successor took the sockets and ended before it served; its log says why")),
+        _ => Err(io::Error::other("the successor got the sockets and ended before it served; see its log")),
     }
 }
 
-/// The sockets that come in the first message.
+/// Receives the sockets in the first message.
 fn received(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     check_peer(stream)?;
     stream.set_nonblocking(false)?;
@@ -176,7 +179,7 @@ fn received(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     if hello != HELLO || sockets.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not speak as a process of this kind does"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not speak this version's hand-over protocol"));
     }
     Ok(sockets)
 }
@@ -184,7 +187,7 @@ fn received(stream: &UnixStream) -> io::Result<Vec<OwnedFd>> {
 fn check_peer(stream: &UnixStream) -> io::Result<()> {
     let peer = getsockopt(stream, PeerCredentials)?.uid();
     if peer != 0 && peer != geteuid().as_raw() {
-        let why = format!("at the other end is a process of user {peer}, neither ours nor root's");
+        let why = format!("the peer runs as user {peer}, which is neither ours nor root");
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Ok(())
@@ -206,7 +209,7 @@ mod tests {
         let nobody = give(&path, &[]).unwrap_err().to_string();
         assert!(nobody.contains("no successor waits") && nobody.contains("--upgrade"), "{nobody}");
 
-        // What somebody left behind who is gone is not in the way.
+        // The socket file of a dead process is not in the way.
         drop(UnixListener::bind(&path).unwrap());
         let (one, other) = (bound(), bound());
         let (here, there) = (one.local_addr().unwrap(), other.local_addr().unwrap());

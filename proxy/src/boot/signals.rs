@@ -1,4 +1,4 @@
-//! What a process is told from outside: to end, to read its configuration anew, to hand over.
+//! The signals and commands that end the process, reload its configuration or start a hand-over.
 
 use std::sync::Arc;
 
@@ -10,26 +10,26 @@ use tokio::{
 use super::NotStarted;
 use crate::live::{Live, apart};
 
-/// What to do next.
+/// The requested action.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Told {
-    /// SIGTERM, or `POST /shutdown`: end; what runs may finish.
+    /// SIGTERM, or `POST /shutdown`: exit after the requests in flight.
     End,
-    /// SIGINT: end at once.
+    /// SIGINT: exit at once.
     EndAtOnce,
-    /// SIGQUIT: give the listeners to a successor.
+    /// SIGQUIT: hand the listeners to a successor.
     HandOver,
 }
 
-/// The signals that mean something here.
+/// The handled signals.
 pub(super) struct Signals {
     term: Signal,
     int: Signal,
     hup: Signal,
     quit: Signal,
-    /// The operator's word at the admin address.
+    /// Set by `POST /shutdown` at the admin address.
     pub(super) stop: Arc<Notify>,
-    /// SIGTERM came before.
+    /// SIGTERM has come before.
     was_termed: bool,
 }
 
@@ -46,7 +46,7 @@ impl Signals {
         })
     }
 
-    /// The next one that is not SIGHUP, which reloads.
+    /// Waits for the next action. Handles SIGHUP, which reloads, itself.
     pub(super) async fn next(&mut self, live: &Arc<Live>) -> Told {
         loop {
             tokio::select! {
@@ -65,7 +65,7 @@ impl Signals {
         }
     }
 
-    /// The next one that ends the process, if it does something already that SIGQUIT asks for.
+    /// Waits for the next action that ends the process while a hand-over is under way.
     pub(super) async fn end(&mut self, live: &Arc<Live>) -> Told {
         loop {
             match self.next(live).await {
@@ -75,18 +75,17 @@ impl Signals {
         }
     }
 
-    /// Returns when somebody who was told to wait for what runs does not want to wait any longer.
+    /// Returns when the operator does not want to wait for requests in flight any longer.
     ///
-    /// Whoever asked for the end by `POST /shutdown` said nothing by a signal yet: the one that comes with the end of a pod
-    /// is the first.
+    /// After `POST /shutdown` the first signal does not count: a pod's end sends one SIGTERM in any case.
     pub(super) async fn impatience(&mut self) {
         loop {
             tokio::select! {
-                _ = self.int.recv() => return tracing::warn!("told to end at once"),
+                _ = self.int.recv() => return tracing::warn!("SIGINT: exiting at once"),
                 _ = self.term.recv() => {}
             }
             if std::mem::replace(&mut self.was_termed, true) {
-                return tracing::warn!("told to end a second time by SIGTERM: at once");
+                return tracing::warn!("second SIGTERM: exiting at once");
             }
         }
     }

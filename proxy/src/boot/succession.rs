@@ -1,4 +1,5 @@
-//! One process after another on the same listeners: what the new one waits for, and what the old one sees to first.
+//! The upgrade from one process to the next: how the new one waits for the listeners and the old one prepares to give
+//! them.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -18,12 +19,12 @@ use crate::{
     live::Live,
 };
 
-/// Said to whoever wants to hand over, or to take over, without a place for it.
+/// The error for an upgrade without a configured socket.
 pub(super) const NO_PLACE: &str =
     "listen.upgrade_socket is not set: it says where a new binary takes the listeners over";
 
-/// The sockets that are bound already: by a service manager, or by the process before this one, which is waited for.
-/// `None`: told to end in the meantime.
+/// The sockets that a service manager or the previous process has bound. Waits for the previous process. `None`: a
+/// signal ended the wait.
 pub(super) async fn inherited(
     live: &Arc<Live>,
     signals: &mut Signals,
@@ -37,7 +38,7 @@ pub(super) async fn inherited(
     let failed = |e: &dyn std::fmt::Display| NotStarted(vec![format!("listen.upgrade_socket: {shown}: {e}")]);
     let kept = Place::at(&place).map_err(|e| failed(&e))?;
     let waiting = kept.waiting().map_err(|e| failed(&e))?;
-    tracing::info!("waiting at {shown} for the listeners; send SIGQUIT to the process that has them");
+    tracing::info!("upgrade: waiting at {shown} for the listeners; now send SIGQUIT to the running process");
     tokio::select! {
         given = tokio::task::spawn_blocking(waiting) => match given {
             Ok(Ok(given)) => Ok(Some(given)),
@@ -48,10 +49,10 @@ pub(super) async fn inherited(
     }
 }
 
-/// Gives the listeners to a successor that waits for them. The error says what is in the way.
+/// Hands the listeners to a waiting successor. The error says what prevents it.
 ///
-/// With a store of this process alone nobody is accepted here from the moment the calls are done: what is returned keeps
-/// it so, until this process begins to end.
+/// With a store of this process alone, this process accepts nothing more once its calls are done. The returned value
+/// keeps it so until the process ends.
 pub(super) async fn hand_over(
     live: &Arc<Live>,
     open: &Open,
@@ -79,13 +80,13 @@ pub(super) async fn hand_over(
         if tokio::time::timeout(limit, emptied).await.is_err() {
             return Err("calls are still under way after shutdown_timeout, and their promises would be lost".to_owned());
         }
-        // Else some would be told to come back by the one, while the other serves already.
+        // Otherwise one process would tell clients to retry while the other already serves.
         paused = Some(gate.pause().await);
     }
     let _ = tokio::time::timeout(LAST_RECORDS, jobs::flush(live, chains)).await;
     let sockets = open.copies().map_err(|e| e.to_string())?;
     let given = tokio::task::spawn_blocking(move || handover::give(&place, &sockets)).await;
     given.map_err(|e| e.to_string())?.map_err(|e| e.to_string())?;
-    tracing::info!("a successor serves on our listeners");
+    tracing::info!("upgrade: the new process now serves on our listeners");
     Ok(paused)
 }

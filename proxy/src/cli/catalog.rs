@@ -1,4 +1,4 @@
-//! `frontdesk catalog diff`: what another version of the catalog of verbs would break, before it is put in place.
+//! `frontdesk catalog diff`: shows what another version of the verb catalog would break before you install it.
 
 use std::{
     io,
@@ -12,9 +12,9 @@ use frontdesk_filters::{
 };
 use serde_json::{Value, json};
 
-/// The most bytes of a catalog, and of a file that is compared with it.
+/// The largest catalog, and the largest configuration file, in bytes.
 const BOUND: u64 = 16 << 20;
-/// The most files that are looked at, and how deep below the directory.
+/// The most files that it reads, and the deepest directory level.
 const FILES: usize = 10_000;
 const DEPTH: usize = 16;
 
@@ -34,7 +34,7 @@ pub(super) fn diff(old: &Path, new: &Path, against: Option<&Path>, json: bool) -
     }
 }
 
-/// What was found in a directory.
+/// The findings in a directory.
 struct Against {
     files: usize,
     breaks: Vec<Break>,
@@ -65,7 +65,7 @@ fn read(file: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(file).map_err(cannot)
 }
 
-/// Every file below that ends in .toml. What is hidden is left out, and links are not followed: they may lead round.
+/// Every .toml file below the directory. Skips hidden files, and follows no links: they may form a cycle.
 fn walk(directory: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let cannot = |why: io::Error| format!("{}: cannot be read: {why}", directory.display());
     if depth == 0 {

@@ -1,4 +1,4 @@
-//! `frontdesk check`: every mistake in one run.
+//! `frontdesk check`: reports all mistakes of a configuration in one run.
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -12,10 +12,10 @@ use crate::{
     store::Store,
 };
 
-/// How long the store is waited for.
+/// How long `--connect` waits for the store.
 const CONNECTS: Duration = Duration::from_secs(10);
 
-/// Checks a file; `connect`: and whether its store can be used.
+/// Checks a file and, with `connect`, whether its store can be used.
 pub(super) fn check(file: PathBuf, connect: bool) -> ExitCode {
     let source = Source::file(file);
     let review = match reviewed(&source) {
@@ -49,27 +49,27 @@ pub(super) fn check(file: PathBuf, connect: bool) -> ExitCode {
     }
 }
 
-/// What is found out by using the store once.
+/// Connects to the store and uses it once.
 fn connected(settings: &site::Store) -> Result<String, String> {
     if !matches!(settings.home, StoreHome::Redis(_)) {
-        // A file is made by whoever runs Frontdesk, as that user.
+        // The process that runs Frontdesk creates the file under its own user; this user must not create it.
         return Ok("there is nothing to connect to".into());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
     let store = Store::open(settings)?;
     let tended = runtime.block_on(async { tokio::time::timeout(CONNECTS, store.tend()).await });
     tended.map_err(|_| format!("no answer within {CONNECTS:?}"))??;
-    Ok("it is reached, and everything that is needed works".into())
+    Ok("it is reachable, and every operation that Frontdesk needs works".into())
 }
 
-/// What there is to say of a file that need not be run with; else everything that is wrong has been printed.
+/// Reviews a file that need not be complete enough to run. Prints all mistakes where it has some.
 pub(super) fn reviewed(source: &Source) -> Result<Review, ExitCode> {
     let review = source.review().map_err(|refused| told(&refused))?;
     proven(source, &review.declaration)?;
     Ok(review)
 }
 
-/// The declaration, if it could be run with; else everything that is wrong has been printed.
+/// Reads a declaration that is complete enough to run. Prints all mistakes where it has some.
 pub(super) fn usable(source: &Source) -> Result<Declaration, ExitCode> {
     let declaration = source.declare().map_err(|refused| told(&refused))?;
     proven(source, &declaration)?;

@@ -1,4 +1,4 @@
-//! `frontdesk completions`: what a shell needs to complete what is typed.
+//! `frontdesk completions`: prints a completion script for a shell.
 
 use std::process::ExitCode;
 

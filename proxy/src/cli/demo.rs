@@ -1,4 +1,4 @@
-//! `frontdesk demo`: the bundled site, its declaration, and Frontdesk in front.
+//! `frontdesk demo`: starts the bundled example site and Frontdesk in front of it.
 
 use std::{collections::HashMap, net::SocketAddr, process::ExitCode, sync::Arc};
 
@@ -17,7 +17,7 @@ const DECLARATION: &str = include_str!("../../../conf/travel.toml");
 const CONNECTIONS: usize = 1024;
 
 pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
-    // Bound before the runtime exists, because the declaration has to name the port.
+    // Bind before the runtime exists: the configuration has to name the port.
     let bound = std::net::TcpListener::bind("127.0.0.1:0").and_then(|l| {
         l.set_nonblocking(true)?;
         Ok((l.local_addr()?, l))
@@ -27,7 +27,7 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
         Err(e) => return boot::NotStarted(vec![format!("the example site cannot listen: {e}")]).tell(),
     };
     let origin = format!("http://{listen}");
-    // Of this process alone: who runs an example twice reads each by itself.
+    // One file for each process, so that two demos at once do not mix.
     let audit = std::env::temp_dir().join(format!("frontdesk-demo-{}.jsonl", std::process::id()));
     let variables = HashMap::from([
         ("TRAVEL_URL".into(), format!("http://{address}")),
@@ -53,7 +53,7 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
         });
     });
     let ended = boot::run(source, false, Some(site));
-    // Nobody looks for it under the number of a process that is gone. What is not there needs no removing.
+    // The process id in the name is of no use after the end. A missing file is no failure.
     let _ = std::fs::remove_file(&audit);
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -61,10 +61,10 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
     }
 }
 
-/// Commands up to this long have their comments in one column.
+/// The comments of commands up to this length start in one column.
 const COLUMN: usize = 88;
 
-/// Says what to try, and what each of it shows.
+/// Prints commands to try, each with what it shows.
 fn invite(live: &Live, listen: SocketAddr, admin: SocketAddr) {
     let running = live.current();
     let snapshot = &running.snapshot;
@@ -107,7 +107,7 @@ fn invite(live: &Live, listen: SocketAddr, admin: SocketAddr) {
     eprintln!("\nCtrl-C ends it.\n");
 }
 
-/// What a document is for.
+/// The purpose of a document.
 fn about(path: &str) -> &'static str {
     match path {
         "/.well-known/agent.json" => "the AHP manifest: what agents can ask and call here",

@@ -1,4 +1,4 @@
-//! `frontdesk export`: what would be published, without a server.
+//! `frontdesk export`: prints a published document without starting a server.
 
 use std::{
     io::Write,
@@ -11,7 +11,7 @@ use frontdesk_filters::dialect;
 use super::check;
 use crate::source::Source;
 
-/// Mistakes go to standard error, so that standard output is the document and nothing else.
+/// Prints mistakes on standard error, so that standard output holds the document alone.
 pub(super) fn export(what: &str, file: PathBuf, json: bool, form: Option<&str>, out: Option<PathBuf>) -> ExitCode {
     let review = match check::reviewed(&Source::file(file)) {
         Ok(review) => review,

@@ -1,6 +1,6 @@
-//! `frontdesk firewall`: a text of any length, looked through as everything is that leaves for an agent.
+//! `frontdesk firewall`: filters a text of any length as the firewall filters responses to agents.
 //!
-//! It goes through in pieces, so that a log of gigabytes takes no more memory than a line.
+//! The text passes in pieces, so that a log of gigabytes takes no more memory than a line.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -14,10 +14,10 @@ use frontdesk_filters::firewall::{Firewall, Flags, Stream};
 use super::check;
 use crate::source::Source;
 
-/// How much is read at once.
+/// The bytes of one read.
 const PIECE: usize = 64 * 1024;
 
-/// The text goes to standard output, what was found in it to standard error: never a value.
+/// Writes the text to standard output and the findings, never a value, to standard error.
 pub(super) fn firewall(file: PathBuf) -> ExitCode {
     let firewall = match check::usable(&Source::file(file)) {
         Ok(declaration) => declaration.settings.firewall.compiled(),
@@ -30,9 +30,7 @@ pub(super) fn firewall(file: PathBuf) -> ExitCode {
                 eprintln!("frontdesk: {rule}: {count}, {}", mode.word());
             }
             if blocked {
-                eprintln!(
-                    "frontdesk: an answer with this in it would be refused; from about there on nothing was printed"
-                );
+                eprintln!("frontdesk: a rule blocks this text; the output ends near the finding");
             }
             ExitCode::from(u8::from(blocked))
         }
@@ -43,7 +41,7 @@ pub(super) fn firewall(file: PathBuf) -> ExitCode {
     }
 }
 
-/// What was found, and whether something of it must not leave.
+/// The findings, and whether one of them blocks the text.
 fn through(firewall: Arc<Firewall>, from: &mut impl Read, to: &mut impl Write) -> io::Result<(Flags, bool)> {
     let mut stream = Stream::new(firewall);
     let mut piece = vec![0; PIECE];
@@ -69,7 +67,7 @@ mod tests {
     use super::*;
     use frontdesk_filters::firewall::{Mode, Modes};
 
-    /// Gives what it has a few bytes at a time.
+    /// A reader that gives a few bytes at a time.
     struct Dripping<'a>(&'a [u8]);
 
     impl Read for Dripping<'_> {

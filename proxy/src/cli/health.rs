@@ -1,4 +1,4 @@
-//! `frontdesk health`: asks the running one how it is, for whoever has no curl: an image holds nothing but the binary.
+//! `frontdesk health`: asks a running Frontdesk for its health. The container image has no curl, only this binary.
 
 use std::{
     io::{Read, Write},
@@ -7,16 +7,16 @@ use std::{
     time::Duration,
 };
 
-/// How long connecting, asking and each read may take; whoever asks gives up sooner or later too.
+/// The time limit for the connect, the write and each read. A container's health check has its own limit too.
 const LIMIT: Duration = Duration::from_secs(2);
-/// More than the answer is.
+/// The most bytes to read: more than any answer has.
 const LONGEST: u64 = 4096;
 
-/// 0: it takes requests (`live`: it is alive, if only to end). 1: it does not, or nobody answers.
+/// Exit code 0: it is ready (with `live`: it is alive, perhaps shutting down). 1: it is not, or there is no answer.
 pub(super) fn health(admin: SocketAddr, live: bool) -> ExitCode {
     let path = if live { "/livez" } else { "/readyz" };
     match ask(reachable(admin), path) {
-        // Another server may well say 200, to anything.
+        // Another server may answer 200 to every path, so the body counts too.
         Ok((200, said)) if said == "ok" => {
             println!("{said}");
             ExitCode::SUCCESS
@@ -26,13 +26,13 @@ pub(super) fn health(admin: SocketAddr, live: bool) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(why) => {
-            eprintln!("frontdesk: nobody answers at http://{admin}{path}: {why}; is this listen.admin? (--admin ADDR)");
+            eprintln!("frontdesk: no answer from http://{admin}{path}: {why}; is this listen.admin? (--admin ADDR)");
             ExitCode::FAILURE
         }
     }
 }
 
-/// The address as it stands in the configuration may be every address; on this machine that is loopback.
+/// The configured address may be unspecified (0.0.0.0 or ::). Loopback reaches it on this host.
 fn reachable(admin: SocketAddr) -> SocketAddr {
     let ip = match admin.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -42,7 +42,7 @@ fn reachable(admin: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, admin.port())
 }
 
-/// The status, and the first line of what was said.
+/// The status, and the first line of the body.
 fn ask(admin: SocketAddr, path: &str) -> Result<(u16, String), String> {
     let read = || {
         let mut socket = TcpStream::connect_timeout(&admin, LIMIT)?;
@@ -57,7 +57,7 @@ fn ask(admin: SocketAddr, path: &str) -> Result<(u16, String), String> {
     let answer = String::from_utf8_lossy(&answer);
     let status = answer.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
     let said = answer.split_once("\r\n\r\n").and_then(|(_, body)| body.lines().next()).unwrap_or("");
-    status.map(|status| (status, said.to_owned())).ok_or_else(|| "what answers does not speak HTTP".to_owned())
+    status.map(|status| (status, said.to_owned())).ok_or_else(|| "the server does not speak HTTP".to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `frontdesk import`: a document about the site's interface, turned into a declaration to start from.
+//! `frontdesk import`: turns a description of the site's interface into a first configuration.
 
 use std::{
     fs::OpenOptions,
@@ -13,16 +13,16 @@ use frontdesk_tools::import::{Asked, FORMATS, Format, Imported};
 use super::Import;
 use crate::outbound::Outbound;
 
-/// The most bytes of a document.
+/// The largest accepted document in bytes.
 const BOUND: usize = 16 << 20;
-/// How long fetching it may take.
+/// The time limit for fetching it.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long it takes before a person is shown how far it is.
+/// How long the import runs before it shows a progress bar.
 const PATIENT: Duration = Duration::from_secs(1);
-/// How wide that is.
+/// The width of the progress bar.
 const BAR: usize = 40;
 
-/// What the formats are called.
+/// The names of the formats.
 pub(super) fn formats() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).collect()
 }
@@ -45,7 +45,7 @@ pub(super) fn import(args: Import) -> ExitCode {
             let mut out = io::stdout().lock();
             let written = out.write_all(imported.text.as_bytes()).and_then(|()| out.flush());
             match written {
-                // Whoever reads has read enough.
+                // The reader has closed the pipe: this is no failure.
                 Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
                     Err(("standard output".to_owned(), format!("cannot be written: {e}")))
                 }
@@ -58,7 +58,7 @@ pub(super) fn import(args: Import) -> ExitCode {
             tell(&args, &imported);
             ExitCode::SUCCESS
         }
-        // What is there already is the caller's to decide on; what cannot be written is no answer at all.
+        // An existing file is exit code 1: the caller may choose `--force`. A file that cannot be written is 2.
         Err((file, why)) => refuse(&file, &why, if args.out.as_ref().is_some_and(|out| out.exists()) { 1 } else { 2 }),
     }
 }
@@ -78,7 +78,7 @@ fn declare(format: &Format, document: &[u8], args: &Import) -> Result<Imported, 
     imported.map_err(|unusable| refuse(&args.from, &unusable.to_string(), unusable.exit_code()))
 }
 
-/// The bytes of a file, or of what is at a URL.
+/// Reads a file, or fetches a URL.
 fn document(from: &str) -> Result<Vec<u8>, String> {
     if from.starts_with("http://") || from.starts_with("https://") {
         return fetch(from);
@@ -101,7 +101,7 @@ fn fetch(url: &str) -> Result<Vec<u8>, String> {
     fetched.map(Vec::from).map_err(|why| format!("cannot be fetched: {why}"))
 }
 
-/// A file that is there stays as it is, unless it is meant.
+/// Writes the file; replaces an existing one only with `--force`.
 fn write(file: &Path, text: &[u8], force: bool) -> Result<(), String> {
     let mut options = OpenOptions::new();
     let options = match force {
@@ -109,7 +109,7 @@ fn write(file: &Path, text: &[u8], force: bool) -> Result<(), String> {
         false => options.write(true).create_new(true),
     };
     options.open(file).and_then(|mut file| file.write_all(text)).map_err(|e| match e.kind() {
-        io::ErrorKind::AlreadyExists => "is there already; write over it with --force".to_owned(),
+        io::ErrorKind::AlreadyExists => "exists already; use --force to overwrite it".to_owned(),
         _ => format!("cannot be written: {e}"),
     })
 }
@@ -126,7 +126,7 @@ fn tell(args: &Import, imported: &Imported) {
     }
 }
 
-/// How far it is, for whoever waits at a terminal.
+/// The progress bar, for a user at a terminal.
 struct Bar {
     begun: Instant,
     shown: usize,

@@ -1,4 +1,4 @@
-//! `frontdesk inspect`: fetches what `frontdesk-tools` asks for, and prints what it makes of it.
+//! `frontdesk inspect`: fetches the documents that `frontdesk-tools` requests and prints its report.
 
 use std::{io::Write, process::ExitCode, time::Duration};
 
@@ -8,10 +8,10 @@ use crate::{boot, outbound::Outbound};
 
 /// How long one answer may take.
 const LIMIT: Duration = Duration::from_secs(10);
-/// What a command exits with that could not do what it was asked.
+/// The exit code when the command could not do its work.
 const FAILED: u8 = 2;
 
-/// Any site, whether it stands behind Frontdesk or not.
+/// Inspects any site, with or without Frontdesk in front of it.
 pub(super) fn inspect(url: &str, json: bool) -> ExitCode {
     let report = Inspection::new(url).and_then(|inspection| {
         boot::ready_for_tls().map_err(|not_started| not_started.0.join("; "))?;
@@ -23,7 +23,7 @@ pub(super) fn inspect(url: &str, json: bool) -> ExitCode {
     match report {
         Ok(report) => {
             let said = if json { format!("{:#}\n", report.to_json()) } else { report.to_string() };
-            // Whoever closed the pipe has seen enough.
+            // The reader has closed the pipe: this is no failure.
             let _ = std::io::stdout().lock().write_all(said.as_bytes());
             ExitCode::from(report.exit_code())
         }
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// A site that answers every path with these bytes; the first lines it was asked come back.
+    /// A site that answers every path with these bytes. It returns the first line of each request.
     async fn site(answer: Vec<u8>) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,7 +1,7 @@
-//! What a command's help teaches besides its arguments: examples to paste, what it exits with, what to do next.
+//! The part of each command's help after its arguments: examples to paste, exit codes, and the next step.
 //!
-//! Written once, and shown by `--help` and in the manual pages. The words of protocols are not ours: names of what can
-//! be exported or imported come from whoever knows them.
+//! `--help` and the manual pages show the same text. The names of export and import formats come from the modules that
+//! implement them.
 
 mod all;
 
@@ -9,29 +9,29 @@ use clap::{Command, builder::StyledStr};
 
 pub(super) use all::all;
 
-/// What is taught of one command.
+/// The extra help of one command.
 pub(super) struct Lesson {
     /// The words after `frontdesk`, with a space between two; empty for `frontdesk` itself.
     pub command: &'static str,
-    /// Why, and what to type.
+    /// Pairs of a purpose and the command line for it.
     pub examples: Vec<(&'static str, String)>,
-    /// Other parts: a title, and terms with what they mean.
+    /// Further sections: a title, and terms with their meanings.
     pub parts: &'static [Part],
-    /// A sentence or two.
+    /// The next step, in one or two sentences.
     pub next: &'static str,
 }
 
 type Part = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// The title of the part that every command has.
+/// The title of the section that every command has.
 pub(super) const CODES: &str = "Exit codes";
 
-/// Adds to each command what is taught of it.
+/// Adds the extra help to each command.
 pub(super) fn taught(mut root: Command) -> Command {
     for lesson in all() {
         let words: Vec<&str> = lesson.command.split_ascii_whitespace().collect();
         root = match words[..] {
-            // Whoever types nothing, or -h, is at the beginning too.
+            // `frontdesk` alone and `-h` show it too: their user is new to the command.
             [] => {
                 let help = lesson.help(&root);
                 root.after_help(help)
@@ -49,7 +49,7 @@ impl Lesson {
         command.after_long_help(help)
     }
 
-    /// As it stands at the end of the help.
+    /// The text at the end of the help.
     fn help(&self, command: &Command) -> StyledStr {
         let styles = command.get_styles();
         let (header, literal) = (styles.get_header(), styles.get_literal());
@@ -72,7 +72,7 @@ impl Lesson {
     }
 }
 
-/// In lines that fit a terminal.
+/// Folds a text into lines that fit a terminal.
 fn folded(text: &str) -> String {
     const WIDTH: usize = 96;
     let (mut out, mut column) = (String::new(), 0);

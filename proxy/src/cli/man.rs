@@ -1,4 +1,4 @@
-//! `frontdesk man`: the manual, made of the same words as the help.
+//! `frontdesk man`: prints or writes the manual pages, which have the same text as the help.
 
 use std::{io, path::Path, process::ExitCode};
 
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::version;
 
-/// The section of the manual that commands are in.
+/// The manual section of user commands.
 const SECTION: &str = "1";
 
-/// One page to standard output, or all of them into a directory.
+/// Prints one page, or writes all pages into a directory.
 pub(super) fn man(words: &[String], dir: Option<&Path>) -> ExitCode {
     let root = whole();
     let result = match dir {
@@ -27,7 +27,7 @@ pub(super) fn man(words: &[String], dir: Option<&Path>) -> ExitCode {
     };
     match result {
         Ok(Said::Page(page)) => said(&page),
-        Ok(Said::Written(count)) => said(format!("{count} pages are written\n").as_bytes()),
+        Ok(Said::Written(count)) => said(format!("{count} pages written\n").as_bytes()),
         Err(why) => {
             eprintln!("frontdesk: {why}");
             ExitCode::from(2)
@@ -40,14 +40,14 @@ enum Said {
     Written(usize),
 }
 
-/// The command line with all names made, and without the commands that only print help.
+/// The command line with its full names, without the commands that only print help.
 fn whole() -> Command {
     let mut root = command().disable_help_subcommand(true);
     root.build();
     root
 }
 
-/// `catalog diff`, or as its page is called: `catalog-diff`.
+/// Finds a command by its words (`catalog diff`) or by its page's name (`catalog-diff`).
 fn one(root: &Command, words: &[String]) -> Result<Said, String> {
     let (mut found, mut path) = (root, Vec::new());
     for word in words.iter().flat_map(|word| word.split('-')).filter(|word| *word != "frontdesk") {
@@ -79,7 +79,7 @@ fn name(command: &Command) -> &str {
     command.get_display_name().unwrap_or_else(|| command.get_name())
 }
 
-/// The page of a command; `path` is what its lesson calls it.
+/// The page of a command; `path` is the command's name in the lessons.
 fn page(command: &Command, path: &str) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     let man = Man::new(command.clone()).section(SECTION).source(format!("frontdesk {}", version::VERSION));
@@ -116,7 +116,7 @@ fn taught(lesson: &Lesson) -> Roff {
         }
     }
     for (title, terms) in lesson.parts {
-        // The manual has a name of its own for it.
+        // Manual pages call this section EXIT STATUS.
         let title = if *title == CODES { "EXIT STATUS".to_owned() } else { title.to_uppercase() };
         roff.control("SH", [title.as_str()]);
         for (term, meaning) in *terms {

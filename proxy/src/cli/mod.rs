@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: its arguments, their help texts, and the dispatch to one module for each command.
 
 mod catalog;
 mod check;
@@ -39,108 +39,108 @@ struct Cli {
 enum Command {
     /// Run in front of a site.
     ///
-    /// Everything that is asked goes on to the site, and its pages come back with a notice for
-    /// agents; what the configuration declares is announced, and carried out. Without a
-    /// configuration the site is announced, and nothing more.
+    /// Frontdesk forwards requests to the site and adds a notice for agents to its pages. It
+    /// publishes the capabilities of the configuration and executes them. Without a configuration
+    /// it only announces the site.
     #[command(verbatim_doc_comment)]
     Run(Run),
     /// Check a configuration, and say what it means to an agent.
     ///
-    /// Every mistake is shown in one run, with its file, its line and what to do. A contract on
-    /// its own may be checked too.
+    /// One run shows all mistakes, each with its file, its line and its fix. The file may also be
+    /// a contract alone.
     #[command(verbatim_doc_comment)]
     Check {
         /// The file to check.
         #[arg(required_unless_present = "config")]
         file: Option<PathBuf>,
-        /// The same, as `run` takes it.
+        /// The file to check, as an option like that of `run`.
         #[arg(short, long, value_name = "FILE", conflicts_with = "file")]
         config: Option<PathBuf>,
-        /// Connect to the store as well, and try out everything that is needed of it.
+        /// Also connect to the store, and try every operation that Frontdesk needs.
         #[arg(long)]
         connect: bool,
     },
-    /// See what a site has for agents, and what it would have with Frontdesk in front of it.
+    /// Show what a site offers agents, and what Frontdesk in front of it would add.
     ///
-    /// Documents and the page at the URL are read, some 15 requests in all. Nothing is called, no
-    /// credential is shown, and no redirect to another site is followed.
+    /// The command reads the page at the URL and documents of the site, about 15 requests in all.
+    /// It calls no action, sends no credential, and follows no redirect to another site.
     #[command(verbatim_doc_comment)]
     Inspect {
         /// The site: `https://example.com`, or only its name.
         #[arg(value_hint = ValueHint::Url)]
         url: String,
-        /// For a program.
+        /// Print JSON for a program.
         #[arg(long)]
         json: bool,
     },
-    /// Print what would be published, exactly as it would be.
+    /// Print a document exactly as Frontdesk would publish it.
     ///
-    /// Nobody is asked: the document is made of the configuration alone.
+    /// The command needs only the configuration and sends no request.
     Export {
-        /// What to print.
+        /// The document to print.
         #[arg(value_parser = PossibleValuesParser::new(dialect::exports()))]
         what: String,
-        /// The configuration, or a contract on its own.
+        /// The configuration, or a contract alone.
         file: PathBuf,
-        /// As JSON.
+        /// Print it as JSON.
         #[arg(long)]
         json: bool,
-        /// In the form of another, for whoever knows only that one.
+        /// Print it in another published form, for tools that read only that one.
         #[arg(long = "as", value_name = "FORM", conflicts_with = "json", value_parser = PossibleValuesParser::new(dialect::forms()))]
         form: Option<String>,
-        /// Where to write it; standard output otherwise.
+        /// Write to this file instead of standard output.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Turn a document about the site's interface into a configuration to start from.
+    /// Turn a description of the site's interface into a first configuration.
     ///
-    /// What had to be guessed is marked with "review:", so that you can look at it.
+    /// The output marks each guess with "review:", so that you can check it.
     Import(Import),
-    /// Look into catalogs of verbs.
+    /// Compare catalogs of verbs.
     #[command(subcommand)]
     Catalog(Catalog),
-    /// Look after a handoff between agents.
+    /// Check or update a handoff between agents.
     #[command(subcommand)]
     Handoff(handoff::Handoff),
-    /// Look a text through as everything is that leaves for an agent.
+    /// Filter a text as the firewall filters responses to agents.
     ///
-    /// Standard input goes to standard output, with what has to go replaced; what was found, by
-    /// rule and never by value, to standard error. Of any length.
+    /// The command copies standard input, of any length, to standard output and redacts it. It
+    /// reports findings on standard error, by rule and never by value.
     #[command(verbatim_doc_comment)]
     Firewall {
-        /// The configuration, with its [firewall].
+        /// The configuration with the [firewall] section.
         file: PathBuf,
     },
-    /// Ask the one that runs here whether it takes requests: 0 it does, 1 it does not. For a container's health check.
+    /// Ask the Frontdesk on this host whether it is ready (exit code 0 or 1). For a container's health check.
     Health {
-        /// Where its operator's address is.
+        /// Its admin address.
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9901", value_parser = read_address)]
         admin: SocketAddr,
-        /// Only whether it is alive, which it is to its very end.
+        /// Ask only whether it is alive; this is true while it shuts down.
         #[arg(long)]
         live: bool,
     },
     /// Run in front of a bundled example site.
     ///
-    /// A travel site with flights and bookings, its declaration, and Frontdesk between it and you.
-    /// It says what to try.
+    /// The demo starts a travel site with flights and bookings, and Frontdesk in front of it. It
+    /// prints commands to try.
     #[command(verbatim_doc_comment)]
     Demo {
-        /// Where to listen.
+        /// The address to listen on.
         #[arg(long, default_value = "127.0.0.1:8080", value_parser = read_address)]
         listen: SocketAddr,
-        /// Where the operator's address is.
+        /// The admin address.
         #[arg(long, default_value = "127.0.0.1:9901", value_parser = read_address)]
         admin: SocketAddr,
     },
-    /// Print what a shell needs to complete what you type.
+    /// Print a completion script for a shell.
     Completions {
         /// The shell.
         shell: Shell,
     },
     /// Print a page of the manual, or write all of them.
     Man {
-        /// The command it is of; `frontdesk` itself without one.
+        /// The command; without one, the page of `frontdesk` itself.
         #[arg(value_name = "COMMAND", conflicts_with = "dir")]
         command: Vec<String>,
         /// Write all pages into this directory.
@@ -151,16 +151,16 @@ enum Command {
 
 #[derive(Subcommand)]
 enum Catalog {
-    /// See what is different between two, and what of yours it would break.
+    /// Show the differences of two catalogs, and what they would break in your configurations.
     Diff {
-        /// The catalog that is used.
+        /// The current catalog.
         old: PathBuf,
-        /// The one that is to be.
+        /// The new catalog.
         new: PathBuf,
-        /// Look in every .toml below for what would break.
+        /// Check every .toml file below this directory for verbs that would break.
         #[arg(long, value_name = "DIR")]
         against: Option<PathBuf>,
-        /// For a program.
+        /// Print JSON for a program.
         #[arg(long)]
         json: bool,
     },
@@ -168,19 +168,19 @@ enum Catalog {
 
 #[derive(Args)]
 struct Import {
-    /// What the document is written in.
+    /// The format of the document.
     #[arg(value_parser = PossibleValuesParser::new(import::formats()))]
     format: String,
     /// The document: a file, or an http or https URL.
     #[arg(value_name = "FILE|URL")]
     from: String,
-    /// Where to write the configuration; without it, to standard output.
+    /// Write the configuration to this file instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write over a file that is there.
+    /// Overwrite an existing file.
     #[arg(long, requires = "out")]
     force: bool,
-    /// Take what the document calls deprecated too.
+    /// Include deprecated operations.
     #[arg(long)]
     deprecated: bool,
 }
@@ -189,13 +189,13 @@ struct Import {
 struct Run {
     #[command(flatten)]
     what: What,
-    /// Where to listen; wins over the configuration.
+    /// The address to listen on; overrides the configuration.
     #[arg(long, value_name = "ADDR", value_parser = read_address)]
     listen: Option<SocketAddr>,
-    /// Where the operator's address is; wins over the configuration.
+    /// The admin address; overrides the configuration.
     #[arg(long, value_name = "ADDR", value_parser = read_address)]
     admin: Option<SocketAddr>,
-    /// Take the listeners over from the process that runs: waits at `listen.upgrade_socket` until that one gets SIGQUIT.
+    /// Take over the listeners of the running process: wait at `listen.upgrade_socket` until that process gets SIGQUIT.
     #[arg(long)]
     upgrade: bool,
 }
@@ -203,20 +203,20 @@ struct Run {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// The configuration.
+    /// The configuration file.
     #[arg(short, long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The site to stand in front of, without a configuration.
+    /// The site's URL, to run without a configuration file.
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     upstream: Option<String>,
 }
 
-/// The whole command line, with what its help teaches.
+/// The whole command line, with examples and exit codes in its help.
 fn command() -> clap::Command {
     lessons::taught(Cli::command())
 }
 
-/// Reads the command line and does what it says.
+/// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
     let asked = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|e| e.exit()).command;
     if !matches!(asked, Command::Run(_) | Command::Demo { .. } | Command::Inspect { .. } | Command::Import(_)) {
@@ -243,11 +243,11 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// What cannot be printed is told in a sentence: `println!` knows nothing better than to panic.
+/// Replaces the panic of `println!` on a closed or full standard output with an error message.
 fn tell_of_output() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| match panic.payload_as_str() {
-        // Whoever reads has read enough.
+        // The reader has closed the pipe, as `head` does: this is no failure.
         Some(text) if text.starts_with(UNPRINTED) && text.contains("Broken pipe") => std::process::exit(0),
         Some(text) if text.starts_with(UNPRINTED) => {
             let why = text.split_once(": ").map_or("", |(_, why)| why);
@@ -258,10 +258,10 @@ fn tell_of_output() {
     }));
 }
 
-/// What the standard library says then.
+/// The beginning of the standard library's panic message in that case.
 const UNPRINTED: &str = "failed printing to stdout";
 
-/// Prints something that was made as a whole.
+/// Prints a finished document.
 fn said(bytes: &[u8]) -> ExitCode {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! `frontdesk run`.
+//! `frontdesk run`: starts the proxy from a configuration file or from `--upstream` alone.
 
 use std::{collections::HashMap, process::ExitCode};
 
@@ -12,7 +12,7 @@ pub(super) fn run(args: Run) -> ExitCode {
     };
     source.listen = args.listen;
     source.admin = args.admin;
-    // The reasons, and the exit code, of a configuration that cannot be used are those of `check`.
+    // A configuration with mistakes gives the same messages and exit code as `check`.
     if let Err(code) = check::usable(&source) {
         return code;
     }
@@ -22,9 +22,9 @@ pub(super) fn run(args: Run) -> ExitCode {
     }
 }
 
-/// The smallest configuration there is.
+/// The smallest valid configuration: an upstream and nothing else.
 fn without_file(url: &str) -> Source {
-    // JSON's escapes are TOML's: no URL can end the string.
+    // TOML reads JSON's escapes, so no URL can end the string early.
     let text = format!("[upstream]\nurl = {}\n", serde_json::Value::from(url));
     Source { path: "--upstream".into(), text: Some(text), variables: HashMap::new(), listen: None, admin: None }
 }

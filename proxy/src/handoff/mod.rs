@@ -68,7 +68,7 @@ impl Handoff {
         if let Some(first) = new.first() {
             let (dir, name, count) = (self.dir.display(), first.escape_debug(), new.len());
             let advice = "remove it from MANIFEST.json; `frontdesk handoff lint` lists all of them";
-            tracing::warn!(%dir, %name, count, advice, "MANIFEST.json lists what is no plain file name: it is left out");
+            tracing::warn!(%dir, %name, count, advice, "MANIFEST.json: ignoring an entry that is no plain file name");
         }
         for _ in &new {
             self.metrics.rejected(REFUSED);

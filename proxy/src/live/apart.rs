@@ -1,8 +1,8 @@
-//! The thread on which configurations are made and taken apart: always the same one, and no worker.
+//! One thread that builds and drops all configurations; it is no worker thread.
 //!
-//! Memory belongs to the thread that asked the allocator for it. What another thread lets go of is given back only once
-//! the first one has something to do again, and what a worker lets go of it keeps for small things of its own: each
-//! configuration would leave some of its memory behind. Besides, a large one takes milliseconds to take apart.
+//! The allocator assigns memory to the thread that requested it. If another thread frees it, it returns only when the
+//! first thread is active again, and a worker would keep freed memory for its own small objects. So each swap would
+//! leave some memory behind. Dropping a large configuration also takes milliseconds.
 
 use std::{
     any::Any,
@@ -19,7 +19,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::sys::give_back;
 
-/// How often is looked whether somebody still uses what is to be taken apart.
+/// How often the thread checks whether an old configuration is still in use.
 const LOOKED: Duration = Duration::from_millis(200);
 
 type Used = Arc<dyn Any + Send + Sync>;
@@ -29,14 +29,14 @@ enum Work {
     TakeApart(Used),
 }
 
-/// Where work is sent to. Without a thread nobody receives it, and whoever waits is told so.
+/// Sends work to the thread. Without the thread, callers get an error.
 static THREAD: LazyLock<mpsc::Sender<Work>> = LazyLock::new(|| {
     let (sender, work) = mpsc::channel::<Work>();
     let thread = thread::Builder::new().name("configurations".to_owned()).spawn(move || {
         work_on(&work);
     });
     if let Err(e) = thread {
-        tracing::error!(error = %e, "there is no thread for new configurations: the running one stays");
+        tracing::error!(error = %e, "cannot start the configuration thread: reloading is disabled");
     }
     sender
 });
@@ -47,7 +47,7 @@ fn work_on(work: &Receiver<Work>) {
         let next =
             if used.is_empty() { work.recv().map_err(RecvTimeoutError::from) } else { work.recv_timeout(LOOKED) };
         let made = match next {
-            // What fails is told as an error to whoever waits, and does not take the thread with it.
+            // A panic becomes an error for the caller and does not end the thread.
             Ok(Work::Make(make)) => catch_unwind(AssertUnwindSafe(make)).is_ok(),
             Ok(Work::TakeApart(thing)) => {
                 used.push(thing);
@@ -64,17 +64,17 @@ fn work_on(work: &Receiver<Work>) {
     }
 }
 
-/// Takes apart what nobody will ask for any more, as soon as nobody uses it.
+/// Drops an old configuration as soon as nothing uses it.
 pub(super) fn take_apart(thing: Used) {
-    // Without the thread it is taken apart here.
+    // Without the thread, drop it here.
     let _ = THREAD.send(Work::TakeApart(thing));
 }
 
-/// Begins to make a configuration, one after the other, whether or not anybody waits for it.
+/// Builds a configuration on the thread, one at a time. The build goes on if the caller stops waiting.
 ///
 /// # Errors
 ///
-/// It panicked, or there is no thread for it.
+/// The build panicked, or the thread does not exist.
 pub fn apart<T: Send + 'static>(
     make: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, String>> + Send {

@@ -1,4 +1,4 @@
-//! Harnesses of earlier configurations, as long as something that began under one of those may have something to tell them.
+//! Keeps harnesses of earlier configurations while calls that began under those may still send them events.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use parking_lot::Mutex;
 
 use super::{Live, Running};
 
-/// Those that are declared no more.
+/// Harnesses that the current configuration does not declare.
 #[derive(Default)]
 pub(super) struct Earlier(Mutex<Vec<Arc<Harness>>>);
 
 impl Earlier {
-    /// A swap took place.
+    /// Records a swap.
     pub(super) fn swapped(&self, before: &Running, now: &Running) {
         let stays = |harness: &Arc<Harness>| now.harness.as_ref().is_some_and(|now| Arc::ptr_eq(now, harness));
         self.0.lock().extend(before.harness.clone().filter(|harness| !stays(harness)));
@@ -20,7 +20,7 @@ impl Earlier {
 }
 
 impl Live {
-    /// Every harness that may have something to be told. One that nothing runs on any more is given for the last time.
+    /// Every harness that may still get events. Removes one that no call uses any more, after returning it a last time.
     pub fn harnesses(&self) -> Vec<Arc<Harness>> {
         let mut earlier = self.earlier.0.lock();
         let mut all: Vec<Arc<Harness>> = earlier.extract_if(.., |harness| Arc::strong_count(harness) == 1).collect();

@@ -1,7 +1,7 @@
-//! Why a reload failed: what is wrong, and, told apart from it, what is only worth a look.
+//! Why a reload failed: the mistakes, and apart from them the warnings.
 //!
-//! A refused file's findings hold both. A warning counted among the mistakes would send an operator after a line that
-//! is obeyed.
+//! The findings about a refused file hold both. If a warning counted as a mistake, the operator would look at a line
+//! that is valid.
 
 use std::time::SystemTime;
 
@@ -11,39 +11,39 @@ use frontdesk_filters::site::{Declaration, Mistake, Refused};
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub at: SystemTime,
-    /// What is wrong, a line each.
+    /// The mistakes, one line each.
     pub mistakes: Vec<String>,
-    /// What is no reason to refuse it.
+    /// The warnings, which are no reason to refuse the file.
     pub warnings: Vec<String>,
-    /// The hash of the declaration, where it could be read but not be used.
+    /// The hash of a declaration that could be read but not be used.
     tried: Option<String>,
 }
 
 impl Failure {
-    /// A declaration that is none.
+    /// A file that is no valid declaration.
     pub(super) fn refused(refused: &Refused) -> Self {
         let (mistakes, warnings) = told_apart(refused);
         Self { at: SystemTime::now(), mistakes, warnings, tried: None }
     }
 
-    /// A declaration that is well in itself, and cannot be used for this reason.
+    /// A valid declaration that cannot be used, with the reason.
     pub(super) fn unusable(mistake: String, declaration: &Declaration) -> Self {
         let warnings = declaration.warnings.iter().map(Mistake::to_string).collect();
         Self { at: SystemTime::now(), mistakes: vec![mistake], warnings, tried: Some(declaration.hash.clone()) }
     }
 
-    /// Whether it is of this declaration, which could not be used.
+    /// Whether this failure is about that declaration.
     pub(super) fn is_of(&self, declaration: &Declaration) -> bool {
         self.tried.as_ref() == Some(&declaration.hash)
     }
 
-    /// Whether there is nothing to say of this refusal that it does not say.
+    /// Whether this failure already names every finding of that refusal.
     pub(super) fn says(&self, refused: &Refused) -> bool {
         let (mistakes, warnings) = told_apart(refused);
         self.mistakes == mistakes && self.warnings == warnings
     }
 
-    /// Tells the log.
+    /// Writes it to the log.
     pub(super) fn log(&self) {
         for mistake in &self.mistakes {
             tracing::error!("{mistake}");
@@ -56,7 +56,7 @@ impl Failure {
     }
 }
 
-/// The mistakes and the warnings of a refusal.
+/// Separates the mistakes and the warnings of a refusal.
 fn told_apart(refused: &Refused) -> (Vec<String>, Vec<String>) {
     let (fatal, other): (Vec<_>, Vec<_>) = refused.mistakes().iter().partition(|found| found.is_fatal());
     let lines = |found: Vec<&Mistake>| found.into_iter().map(Mistake::to_string).collect::<Vec<_>>();

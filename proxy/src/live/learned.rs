@@ -1,5 +1,5 @@
-//! What is learned of the world outside while a configuration runs: where the site has something of its own, what its
-//! pages say, keys that others publish. It is compiled in, and outlives a swap as long as it is true.
+//! Facts that are learned while a configuration runs: paths that the site serves itself, its pages, and public keys of
+//! others. They are compiled into the configuration and outlive a swap while they are true.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use frontdesk_filters::{Learned, concierge::Library, content::llms::Contents, di
 use super::{Live, Running, apart::take_apart};
 
 impl Live {
-    /// Whether the site is known to have something of its own at a path.
+    /// Whether the site is known to serve this path itself.
     pub fn occupied(&self, path: &str) -> bool {
         self.state.lock().learned.occupied.contains(path)
     }
 
-    /// Takes note of where the site that was asked has something of its own; ours moves out of its way, or back.
-    /// Blocks while another reload runs: not for a worker thread.
+    /// Records which paths that site serves itself; our documents make way for them, or come back. Blocks while another
+    /// reload runs: do not call this on a worker thread.
     pub fn occupy(&self, occupied: Occupied, asked: &Running) {
         let _one = self.reloading.lock();
-        // Another site, or other questions, may have been swapped in while this one was asked.
+        // A swap may have changed the site or the probed paths meanwhile.
         let current = self.current();
         let paths = |running: &Running| Occupied::probes(&running.snapshot.settings.paths);
         if !Arc::ptr_eq(&current.pool, &asked.pool)
@@ -27,14 +27,14 @@ impl Live {
         {
             return;
         }
-        tracing::info!(%occupied, "where the site has something of its own has changed; ours follows");
+        tracing::info!(%occupied, "the site now serves other paths itself; Frontdesk moved its documents and links");
         self.learn(|learned| learned.occupied = occupied);
     }
 
-    /// Takes into use what was read of a site. Blocks like [`Live::occupy`].
+    /// Publishes the pages that were read from a site. Blocks like [`Live::occupy`].
     pub fn publish(&self, library: Library, contents: Option<Arc<Contents>>, read: &Running) {
         let _one = self.reloading.lock();
-        // Of a site that is another by now nothing is published, but that nothing is known.
+        // After a change of the site, publish nothing of the old one. An empty result still clears the old pages.
         if !Arc::ptr_eq(&self.current().pool, &read.pool) && contents.is_some() {
             return;
         }
@@ -45,7 +45,7 @@ impl Live {
         }
     }
 
-    /// Takes keys into use that were fetched from a URL. Blocks like [`Live::occupy`].
+    /// Uses keys that were fetched from a URL. Blocks like [`Live::occupy`].
     pub fn know_keys(&self, url: String, keys: Bytes) {
         let _one = self.reloading.lock();
         if self.state.lock().learned.keys.get(&url) == Some(&keys) {
@@ -58,7 +58,7 @@ impl Live {
         }
     }
 
-    /// Compiles the running declaration again. The caller holds `reloading`, so that nobody else learns meanwhile.
+    /// Compiles the running declaration again. The caller holds `reloading`, so that facts cannot change meanwhile.
     fn learn(&self, what: impl FnOnce(&mut Learned)) {
         let current = self.current();
         let mut learned = self.state.lock().learned.clone();

@@ -1,4 +1,4 @@
-//! The next configuration: read, checked and compiled, with whatever the running one stands on and it leaves as it is.
+//! Builds the next configuration: reads, checks and compiles it, and takes over unchanged parts of the running one.
 
 use std::sync::Arc;
 
@@ -41,15 +41,15 @@ impl Live {
         }
         let mut learned = self.state.lock().learned.clone();
         if !Arc::ptr_eq(&pool, &current.pool) {
-            // What was read is of another site.
+            // The pages are of another site.
             learned.contents = None;
         }
-        // Before anybody asks it something: one that was not greeted yet is as good as away.
+        // Greet the harness before its first call: one that was not greeted counts as unreachable.
         if let Some(new) =
             harness.as_ref().filter(|new| current.harness.as_ref().is_none_or(|old| !Arc::ptr_eq(old, new)))
             && let Ok(runtime) = Handle::try_current()
         {
-            // Who is away is told of and greeted again by whoever looks after them.
+            // The harness job logs an unreachable one and greets it again.
             drop(runtime.block_on(new.greet(true)));
         }
         let handoff = Handoff::open(settings.handoff.as_ref(), current.handoff.as_ref(), &self.metrics);
@@ -57,7 +57,7 @@ impl Live {
     }
 }
 
-/// Who is asked before something risky happens; those who were before, where nothing about them has changed.
+/// The harness of a configuration. Takes over the current one if its settings have not changed.
 pub(super) fn open_harness(
     declaration: &Declaration,
     current: Option<&Arc<Harness>>,
@@ -75,12 +75,12 @@ pub(super) fn open_harness(
     let noted = noted.clone();
     harness.telemetry.on_put(move || noted.send_replace(()));
     harness.telemetry.on_trouble(|harness, why| {
-        tracing::warn!(harness, why, "the harness gave no decision that can be followed");
+        tracing::warn!(harness, why, "the harness sent no valid decision");
     });
     Ok(Some(Arc::new(harness)))
 }
 
-/// The audit log that a declaration wants: the present one, where it is the same.
+/// The audit log of a declaration. Takes over the current one if its settings have not changed.
 pub(super) fn open_audit(
     declaration: &Declaration,
     present: Option<&Arc<audit::Log>>,
@@ -92,7 +92,7 @@ pub(super) fn open_audit(
     }
 }
 
-/// Certificates of the upstream may have changed under the same names: their bytes are in the hash.
+/// Whether the upstream's certificate files have the same content: they may change under the same names.
 fn same_files(current: &Running, next: &Declaration) -> bool {
     let upstream = &next.settings.upstream;
     let none = upstream.ca.is_none() && upstream.client_cert.is_none();

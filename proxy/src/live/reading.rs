@@ -1,40 +1,40 @@
-//! How far the site has been read, for the operator and for the answers that rest on it.
+//! The progress of the site's crawl, for the operator's page and for answers that depend on it.
 
 use super::Live;
 
-/// The most characters of an address that an operator is shown.
+/// The most characters of an address on the operator's page.
 const LONGEST: usize = 300;
 
-/// The reading that is under way, or the last one.
+/// The current crawl, or the last one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
     pub stage: Stage,
-    /// A reading has ended since this site is read.
+    /// At least one crawl of this site has ended.
     pub has_ended: bool,
-    /// Pages that are known.
+    /// Known pages.
     pub pages: usize,
-    /// Requests of this reading.
+    /// Requests of this crawl.
     pub asked: usize,
-    /// What became of those that gave no page: the most telling one, in words.
+    /// The most informative outcome of requests that gave no page, in words.
     pub other: Option<String>,
 }
 
-/// Where a reading stands.
+/// The state of the crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Nothing was asked yet, or nobody wants to know.
+    /// No request was sent yet, or no feature needs the pages.
     #[default]
     NotBegun,
     UnderWay,
     Ended,
-    /// Another replica reads.
+    /// Another replica crawls the site.
     ByAnother,
-    /// It could not go on.
+    /// The crawl could not go on.
     Stopped(String),
 }
 
 impl Reading {
-    /// Whether all is well, and a line about it; `None` where there is nothing to say.
+    /// Whether all is well, and one line about it; `None` if there is nothing to report.
     pub fn line(&self) -> Option<(bool, String)> {
         let Self { stage, has_ended, pages, asked, other } = self;
         let pages_of = format!("content: {pages} pages of {asked} asked");
@@ -53,18 +53,18 @@ impl Reading {
 }
 
 impl Live {
-    /// How far the site has been read.
+    /// The crawl's progress.
     pub fn reading(&self) -> Reading {
         self.reading.lock().clone()
     }
 
-    /// Takes note of how far it has been read.
+    /// Updates the crawl's progress.
     pub fn note_reading(&self, note: impl FnOnce(&mut Reading)) {
         note(&mut self.reading.lock());
     }
 }
 
-/// A site's own words, no longer than an operator wants to read.
+/// Shortens a text that comes from the site.
 pub fn shown(words: &str) -> String {
     words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect()
 }

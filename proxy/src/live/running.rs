@@ -1,4 +1,4 @@
-//! One configuration with what it needs to run.
+//! One configuration with everything that requests need to run under it.
 
 use std::{net::IpAddr, sync::Arc, time::SystemTime};
 
@@ -16,24 +16,24 @@ use crate::{
     upstream::{NoPlace, Place, Pool},
 };
 
-/// What a request runs on, from its first byte to its last.
+/// The state that one request uses from beginning to end.
 pub struct Running {
     pub snapshot: Snapshot,
     pub pool: Arc<Pool>,
-    /// Kept as long as `[store]` stays the same: what is counted outlives a swap.
+    /// Kept while `[store]` stays the same, so that counts outlive a swap.
     pub store: Arc<Store>,
-    /// Kept as long as `[audit]` stays the same; `None`: nothing is written down.
+    /// Kept while `[audit]` stays the same; `None` without an audit log.
     pub audit: Option<Arc<audit::Log>>,
-    /// Kept as long as `[harness]` stays the same; `None`: nobody is asked.
+    /// Kept while `[harness]` stays the same; `None` without a harness.
     pub harness: Option<Arc<Harness>>,
-    /// Kept as long as `handoff.dir` stays the same: what was seen of it is all there is while somebody writes there.
+    /// Kept while `handoff.dir` stays the same, because it holds the last complete state while an agent writes there.
     pub handoff: Option<Arc<Handoff>>,
-    /// What all of it was made from; it is compiled again when more is learned of the world outside.
+    /// The declaration that everything was compiled from. New facts compile it again.
     pub declaration: Declaration,
     pub since: SystemTime,
 }
 
-/// What outlives a configuration, as far as the next one leaves it as it is.
+/// The parts that outlive a configuration if the next one does not change them.
 pub(super) struct Homes {
     pub(super) pool: Arc<Pool>,
     pub(super) store: Arc<Store>,
@@ -43,7 +43,7 @@ pub(super) struct Homes {
 }
 
 impl Running {
-    /// What it runs on, for one that is compiled again.
+    /// These parts, to compile the declaration again.
     pub(super) fn homes(&self) -> Homes {
         let (pool, store, audit) = (self.pool.clone(), self.store.clone(), self.audit.clone());
         Homes { pool, store, audit, harness: self.harness.clone(), handoff: self.handoff.clone() }
@@ -55,25 +55,25 @@ impl Running {
         Self { snapshot, pool, store, audit, harness, handoff, declaration, since: SystemTime::now() }
     }
 
-    /// What the operator should know about it, a line each.
+    /// Warnings for the operator, one line each.
     pub fn warnings(&self) -> Vec<String> {
         let warnings = self.declaration.warnings.iter().map(Mistake::to_string);
         warnings.chain(self.snapshot.problems().iter().cloned()).collect()
     }
 
-    /// A place at the site for one more request of a client's.
+    /// A permit for one more upstream request of a client.
     pub fn place(&self, client: Option<IpAddr>) -> Result<Place, NoPlace> {
         let settings = &self.snapshot.settings;
         let bound = client.and_then(|client| Bound::of(client, settings.upstream.max_requests, settings));
         self.pool.place(bound.as_ref())
     }
 
-    /// Enough of its hash to tell it from others.
+    /// A prefix of the hash, long enough to tell configurations apart.
     pub fn short_hash(&self) -> &str {
         self.snapshot.hash.get(..8).unwrap_or(&self.snapshot.hash)
     }
 
-    /// How long it has been in use, as far as the clock can tell.
+    /// How long this configuration has been in use.
     pub fn age(&self) -> std::time::Duration {
         self.since.elapsed().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Calls of the desk, carried to the site or to another service: one request, one whole answer, within its bounds.
+//! Capability calls to the site or to another service: one request and one complete answer, within the call's limits.
 
 use std::{
     borrow::Cow,
@@ -35,26 +35,26 @@ use crate::{
     upstream::{Backend, NoPlace, UNRESOLVED, advice},
 };
 
-/// Tries of a connection, each to the next upstream in turn. No byte has left before one is there.
+/// The most connect attempts, each to the next upstream. A retry is safe: no byte is sent before a connection exists.
 const TRIES: usize = 2;
 
-/// So much longer than a call may take it takes only if this process was stopped.
+/// A call that exceeds its limit by more than this was running while the process was paused.
 const STOPPED: Duration = Duration::from_millis(250);
-/// How long it may take then to read what has come.
+/// How long such a call may still read data that has arrived meanwhile.
 const CAME_MEANWHILE: Duration = Duration::from_millis(250);
-/// How long that may take otherwise. A process that goes on after a stop sees that time is up before it sees what has come.
+/// The same for other calls. After a pause the timer may fire before arrived data is seen.
 const LAST_LOOK: Duration = Duration::from_millis(20);
 
-/// What is said of the site that was asked, and not of who asked.
+/// Headers that describe the upstream request, and not the client.
 const OF_THE_SITE: [HeaderName; 2] =
     [HeaderName::from_static("x-forwarded-host"), HeaderName::from_static("x-forwarded-proto")];
 
-/// What the site is told of where a call came from.
+/// The forwarding headers for the upstream.
 #[derive(Clone, Default)]
 pub struct Told {
-    /// Whom the client asked for.
+    /// The host that the client requested.
     pub host: Option<HeaderValue>,
-    /// In the order in which they leave; a name may come more than once.
+    /// In sending order. A name may occur more than once.
     pub lines: Vec<(Label, HeaderValue)>,
 }
 
@@ -62,14 +62,13 @@ pub struct Told {
 pub struct Carrier<'a> {
     pub outbound: &'a Outbound,
     pub running: &'a Running,
-    /// What the site is told of where the request came from. Who was verified stands in the call itself: it may have been
-    /// proven by what only the body says.
+    /// The forwarding headers. The call itself holds the verified caller, who may have been proven only by the body.
     pub told: &'a (dyn Fn() -> pingora::Result<Told> + Send + Sync),
-    /// Whose share of the places at the site is taken.
+    /// The client whose share of upstream requests the call uses.
     pub client: Option<IpAddr>,
-    /// What it is done for, while traces are made.
+    /// The place in the trace, if tracing is on.
     pub trace: Option<&'a Place>,
-    /// Which upstreams were asked, for the access line.
+    /// The timings for the access log.
     pub visits: &'a Visits,
 }
 
@@ -81,17 +80,17 @@ impl Upstream for Carrier<'_> {
 }
 
 impl Carrier<'_> {
-    /// Carries a call, and says what became of it.
+    /// Carries a call and returns its outcome.
     async fn carried(&self, call: &Call<'_>) -> Result<Answer, Failed> {
         let (began, sent) = (Instant::now(), AtomicBool::new(false));
-        // Not which path: inputs are in that.
+        // The span names no path: paths hold inputs.
         let at = call.elsewhere.map(|url| url.origin().ascii_serialization());
         let span = self.trace.map(|place| place.question(call.method, at.as_deref(), ""));
         let carried = {
             let mut carrying = pin!(self.carry(call, span.as_ref().map(Span::place), &sent));
             match timeout(call.limit, &mut carrying).await {
                 Ok(carried) => Ok(carried),
-                // What has come meanwhile may not have been looked at yet.
+                // Data may have arrived that was not read yet.
                 Err(_) => {
                     let was_stopped = began.elapsed() > call.limit + STOPPED;
                     timeout(if was_stopped { CAME_MEANWHILE } else { LAST_LOOK }, &mut carrying).await
@@ -102,8 +101,8 @@ impl Carrier<'_> {
             Ok(result) => result,
             Err(_) if sent.load(Ordering::Relaxed) => Err(Failed::TimedOut),
             Err(_) => {
-                // Not where to: its inputs are in that.
-                tracing::warn!(method = %call.method, "a call of the desk could not be sent in time");
+                // Log no path: it holds inputs.
+                tracing::warn!(method = %call.method, "capability call: not sent before its timeout");
                 Err(Failed::NotSent)
             }
         };
@@ -124,7 +123,7 @@ impl Carrier<'_> {
     }
 
     async fn carry(&self, call: &Call<'_>, span: Option<&Place>, sent: &AtomicBool) -> Result<Answer, Failed> {
-        // Another service is not the site.
+        // The limit of upstream requests does not cover other services.
         let _place = match call.elsewhere {
             None => Some(self.running.place(self.client).map_err(no_place)?),
             Some(_) => None,
@@ -133,7 +132,7 @@ impl Carrier<'_> {
         if let Some(late) = call.send_by.and_then(|by| since_boot().checked_sub(by)) {
             tracing::warn!(
                 late_by_ms = late.as_millis(),
-                "a call of the desk was not sent: this process was stopped or held up for too long after it had begun it"
+                "capability call: not sent, because this process was paused for too long"
             );
             return Err(Failed::NotSent);
         }
@@ -150,7 +149,7 @@ impl Carrier<'_> {
         Ok(answer)
     }
 
-    /// A redirect within the site by its whole address says no more than its path.
+    /// Shortens a redirect to the site's own absolute URL to a path.
     fn stay_at_the_site(&self, answer: &mut Answer, host: &HeaderValue) {
         let Some(location) = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()) else { return };
         let upstreams = &self.running.snapshot.settings.upstream.urls;
@@ -162,7 +161,7 @@ impl Carrier<'_> {
     }
 
     async fn connected<'c>(&self, call: &'c Call<'_>, span: Option<&Place>) -> Result<(Line<'_>, Asking<'c>), Failed> {
-        // Boxed, as what follows is: most calls go to the site, past the library, and make no room for anything else.
+        // Boxed, like the call below: most calls go to the site with our own engine and need no room for this.
         if let Some(url) = call.elsewhere {
             return Box::pin(self.connected_elsewhere(call, url)).await;
         }
@@ -183,7 +182,7 @@ impl Carrier<'_> {
                 Some(_) => {}
                 None => lines.retain(|(label, _)| OF_THE_SITE.contains(label.name())),
             }
-            // Another service is not told: a trace is this operator's.
+            // Other services get no trace context: the trace is the operator's own.
             if let Some(span) = span {
                 span.tell(&mut lines);
             }
@@ -196,7 +195,7 @@ impl Carrier<'_> {
                 Err(e) => {
                     pool.refused(index);
                     let (upstream, advice) = (&backend.label, advice(&e));
-                    tracing::warn!(upstream, error = %ErrorText(&e), advice, "an upstream refused a call of the desk");
+                    tracing::warn!(upstream, error = %ErrorText(&e), advice, "capability call: upstream unreachable");
                     tried = Some(index);
                 }
             }
@@ -205,7 +204,7 @@ impl Carrier<'_> {
     }
 
     async fn connected_elsewhere<'c>(&self, call: &'c Call<'c>, url: &Url) -> Result<(Line<'_>, Asking<'c>), Failed> {
-        // Its path and query may hold what the caller sent.
+        // Log no path and query: they may hold the client's data.
         let whom = url.origin().ascii_serialization();
         let failed = |e: &Error| not_sent(&whom, &ErrorText(e).to_string());
         let (peer, host) = elsewhere(url).await.map_err(|why| not_sent(&whom, &why))?;
@@ -229,20 +228,20 @@ impl Carrier<'_> {
     }
 }
 
-/// Another service, its certificate verified by the roots of this machine.
+/// Another service. The machine's root certificates verify it.
 async fn elsewhere(url: &Url) -> Result<(HttpPeer, HeaderValue), String> {
     let named = Named::of(url)?;
     let peer = named.peer().await?;
     Ok((peer, HeaderValue::try_from(named.authority()).map_err(|e| e.to_string())?))
 }
 
-/// Some sites pack whatever they are asked for (`identity` was). What cannot be undone, or would come to more than `most`
-/// bytes, stays as it is: whoever reads it sees by its head that it is no use.
+/// Decodes the answer, because some sites compress it although the request asked for `identity`. An answer that cannot
+/// be decoded, or would exceed `most` bytes, stays as it is, and its head shows the coding to the caller.
 fn undo_coding(answer: &mut Answer, most: usize) {
     let mut codings = answer.headers.get_all(header::CONTENT_ENCODING).iter();
     let (Some(coding), None) = (codings.next(), codings.next()) else { return };
     let Some(coding) = coding.to_str().ok().and_then(Coding::parse) else { return };
-    // Without a body there is nothing that is in a coding.
+    // An empty body has no coding.
     let plain = match answer.body.is_empty() {
         true => None,
         false => match decoded(coding, &answer.body, most) {
@@ -263,12 +262,12 @@ fn no_place(why: NoPlace) -> Failed {
 }
 
 fn not_sent(whom: &str, why: &str) -> Failed {
-    tracing::warn!(upstream = whom, error = why, "a call of the desk was not sent");
+    tracing::warn!(upstream = whom, error = why, "capability call: not sent");
     Failed::NotSent
 }
 
 fn broken(e: &Error) -> Failed {
-    tracing::warn!(error = %ErrorText(e), "a call of the desk got no whole answer");
+    tracing::warn!(error = %ErrorText(e), "capability call: the upstream's response is incomplete");
     match (e.esource(), e.etype()) {
         (ErrorSource::Upstream | ErrorSource::Unset, ErrorType::ReadTimedout | ErrorType::WriteTimedout) => {
             Failed::TimedOut
@@ -291,7 +290,7 @@ mod tests {
         out.finish().unwrap()
     }
 
-    /// The body of an answer in this coding, and whether its head still says so.
+    /// The decoded body of an answer with this coding, and whether its head still names the coding.
     fn undone(coding: &'static str, body: &[u8], most: usize) -> (Vec<u8>, bool) {
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, HeaderValue::from_static(coding))]);
         let mut answer = Answer { status: StatusCode::OK, headers, body: body.to_vec().into() };

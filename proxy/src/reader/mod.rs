@@ -199,7 +199,7 @@ impl Reader {
                     return Ok(());
                 }
                 Left::Ended(Ending::Spent) => {
-                    tracing::info!("the site has more addresses than are asked for in a round: the others may wait");
+                    tracing::info!("the site has more addresses than one crawl round reads; the rest follow later");
                     known.due = Instant::now() + rest(refresh, is_chosen, &known.books, began.elapsed());
                     return Ok(());
                 }

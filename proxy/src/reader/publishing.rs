@@ -68,7 +68,7 @@ impl Reader {
 /// Lets the others know.
 pub(super) async fn tell(others: &mut Shared, books: &Books, at: u64, changed: bool) {
     if let Err(why) = others.write(books, at, changed).await {
-        tracing::warn!(?why, "what was read of the site could not be shared with other replicas");
+        tracing::warn!(?why, "the pages read from the site could not be shared with other replicas");
     }
 }
 

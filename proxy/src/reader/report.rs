@@ -73,7 +73,7 @@ impl Report {
         }
         if self.told.insert(result) {
             let meaning = outcome.meaning();
-            tracing::info!(address, status, result, location, error, "the reader got no page here: {meaning}");
+            tracing::info!(address, status, result, location, error, "the crawler got no page here: {meaning}");
         }
     }
 

@@ -1,10 +1,10 @@
-//! What stands between requests and a home of state that may be away: while it is open, nobody waits.
+//! The circuit breaker between requests and a store that may be away. While it is open, no request waits for the store.
 //!
-//! A request goes through only while the way is known to be good, and whoever finds it broken opens the breaker for
-//! everyone after. Closing it is nobody's business but the background job's, which probes, more and more seldom.
+//! A request passes only while the store is known to answer. A request that finds it broken opens the breaker for all
+//! others. Only the background job closes it: it probes the store, at growing intervals.
 //!
-//! A lost connection is not yet an absent home: it is made anew at once, and requests wait for it a moment. The breaker
-//! opens if that fails, or if connections are lost again and again.
+//! A lost connection does not yet mean that the store is away. It is renewed at once, and requests wait for that a
+//! moment. The breaker opens if the renewal fails, or if connections are lost again and again.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -14,59 +14,59 @@ use std::{
 use parking_lot::RwLock;
 use tokio::{sync::Notify, time::timeout_at};
 
-/// The longest wait between two probes; the first comes at the next turn of the job.
+/// The longest interval between two probes. The first probe comes at the job's next run.
 const SELDOM: Duration = Duration::from_secs(4);
 
-/// A home that stayed this long is trusted like one that was never away.
+/// A store that answered this long counts as one that was never away.
 const TRUSTED: Duration = Duration::from_secs(30);
 
-/// So many connections in a row, none of which lasted for [`TRUSTED`], are made anew at once.
+/// So many connections in a row, each shorter than [`TRUSTED`], are renewed at once.
 const RENEWALS: u32 = 8;
-/// A renewal that takes longer than this was given up without a word.
+/// A renewal that takes longer than this is considered abandoned.
 const RENEWING: Duration = Duration::from_secs(10);
 
-/// Holds what requests use while the home can be reached: a connection, or nothing but the fact.
+/// Guards the thing that requests use while the store is reachable: a connection, or `()`.
 pub struct Breaker<T> {
-    /// For the operator, without secrets: "Redis at redis.internal:6379/0".
+    /// The store's name for the operator, without secrets: "Redis at redis.internal:6379/0".
     home: String,
     inside: RwLock<Inside<T>>,
-    /// Told when a renewal has ended.
+    /// Notified when a renewal has ended.
     renewed: Notify,
     without: AtomicU64,
 }
 
-/// As many reasons are told of one absence.
+/// The most reasons that the log gets for one outage.
 const REASONS: usize = 4;
 
 struct Inside<T> {
     held: Option<T>,
-    /// Counts closings, so that a failure of a connection from before does not open what was closed since.
+    /// Counts closings. A failure on a connection from before a closing must not open the breaker again.
     turn: u64,
     /// Why it is open; `None` before the first probe.
     why: Option<String>,
-    /// The reasons that the log has since it is open: each stands there once, and no more than a few.
+    /// The reasons already logged in this outage. Each is logged once, up to a bound.
     told: Vec<String>,
     since: Instant,
     failures: u32,
     probe_at: Instant,
-    /// When it was back last.
+    /// When the store last came back.
     back_at: Option<Instant>,
-    /// A lost connection is being made anew.
+    /// A renewal of a lost connection is under way.
     renewal: Option<Renewal>,
-    /// How many were in a row.
+    /// The number of renewals in a row.
     renewals: u32,
-    /// When it was closed last.
+    /// When the breaker closed last.
     closed_at: Instant,
 }
 
 struct Renewal {
-    /// Requests wait for it until then.
+    /// Requests wait for the renewal until then.
     awaited: Instant,
-    /// Nobody else probes until then.
+    /// No other caller probes before then.
     ends: Instant,
 }
 
-/// Leave to use the home once.
+/// The right to use the store once.
 #[derive(Clone)]
 pub struct Pass<T> {
     pub held: T,
@@ -74,7 +74,7 @@ pub struct Pass<T> {
 }
 
 impl<T: Clone> Breaker<T> {
-    /// Open until somebody closes it.
+    /// A breaker that is open until the first probe succeeds.
     pub fn open(home: String) -> Self {
         let now = Instant::now();
         let inside = Inside {
@@ -93,25 +93,25 @@ impl<T: Clone> Breaker<T> {
         Self { home, inside: RwLock::new(inside), renewed: Notify::new(), without: AtomicU64::new(0) }
     }
 
-    /// Closed from the start.
+    /// A breaker that is closed from the start.
     pub fn closed(home: String, held: T) -> Self {
         let breaker = Self::open(home);
         breaker.inside.write().held = Some(held);
         breaker
     }
 
-    /// What to use, or `None`, at once, while the home is away.
+    /// The right to use the store; `None` at once while it is away.
     pub fn pass(&self) -> Option<Pass<T>> {
         let inside = self.inside.read();
         inside.held.clone().map(|held| Pass { held, turn: inside.turn })
     }
 
-    /// What to use, or `None` while the home is away; while a lost connection is made anew, after a moment.
+    /// The right to use the store; `None` while it is away. Waits a moment for a renewal under way.
     pub async fn pass_or_wait(&self) -> Option<Pass<T>> {
         loop {
             let renewed = self.renewed.notified();
             tokio::pin!(renewed);
-            // From here on no end of a renewal is missed.
+            // From here on this task sees every end of a renewal.
             renewed.as_mut().enable();
             if let Some(pass) = self.pass() {
                 return Some(pass);
@@ -121,12 +121,12 @@ impl<T: Clone> Breaker<T> {
         }
     }
 
-    /// One more operation that had to be decided without the home.
+    /// Counts an operation that was decided without the store.
     pub fn decided_without(&self) {
         self.without.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whoever used this pass found the home away: the next ones do not try.
+    /// Opens the breaker: the holder of this pass found the store away.
     pub fn trip(&self, pass: &Pass<T>, why: &str) {
         let mut inside = self.inside.write();
         if inside.turn != pass.turn || inside.held.is_none() {
@@ -139,9 +139,9 @@ impl<T: Clone> Breaker<T> {
         tracing::warn!("{} is away: {why}", self.home);
     }
 
-    /// Whoever used this pass found the connection lost. The caller makes another in this turn, and says how it went
-    /// ([`Breaker::close_since`], [`Breaker::not_renewed`]); until then requests wait, for so long at most. `None`:
-    /// somebody else does, or it happens too often, and the home is away.
+    /// The holder of this pass found the connection lost. With `Some(turn)` the caller has to connect again and report
+    /// the outcome ([`Breaker::close_since`], [`Breaker::not_renewed`]); requests wait for it, at most for `wait`.
+    /// `None`: another caller renews already, or connections are lost too often, and the store counts as away.
     pub fn renew(&self, pass: &Pass<T>, why: &str, wait: Duration) -> Option<u64> {
         let mut inside = self.inside.write();
         if inside.turn != pass.turn || inside.held.is_none() {
@@ -161,7 +161,7 @@ impl<T: Clone> Breaker<T> {
         Some(pass.turn)
     }
 
-    /// The renewal that began in this turn failed.
+    /// The renewal of this turn failed.
     pub fn not_renewed(&self, turn: u64, why: &str) {
         let mut inside = self.inside.write();
         if inside.turn != turn || inside.renewal.take().is_none() {
@@ -173,14 +173,14 @@ impl<T: Clone> Breaker<T> {
         tracing::warn!("{} is away: {why}", self.home);
     }
 
-    /// Whether the home is away and it is time to look again.
+    /// Whether the store is away and a probe is due.
     pub fn probe_due(&self) -> bool {
         let (inside, now) = (self.inside.read(), Instant::now());
         let renewing = inside.renewal.as_ref().is_some_and(|renewal| now < renewal.ends);
         inside.held.is_none() && !renewing && inside.probe_at <= now
     }
 
-    /// A probe found the home away still.
+    /// A probe found the store still away.
     pub fn still_away(&self, why: &str) {
         let mut inside = self.inside.write();
         let is_news = inside.told.len() < REASONS && !inside.told.iter().any(|told| told == why);
@@ -198,12 +198,13 @@ impl<T: Clone> Breaker<T> {
         }
     }
 
-    /// How often it has been closed.
+    /// The number of closings.
     pub fn turn(&self) -> u64 {
         self.inside.read().turn
     }
 
-    /// A probe that began in this turn found the home back; unless it was closed since, and may have failed again.
+    /// A probe that began in this turn succeeded: closes, unless the breaker was closed meanwhile and may have failed
+    /// again.
     pub fn close_since(&self, turn: u64, held: T) {
         let mut inside = self.inside.write();
         if inside.turn != turn {
@@ -229,7 +230,7 @@ impl<T: Clone> Breaker<T> {
         }
     }
 
-    /// What is used from now on, in place of what was.
+    /// Replaces what requests use.
     pub fn replace(&self, held: T) {
         let mut inside = self.inside.write();
         if inside.held.is_none() {
@@ -244,18 +245,18 @@ impl<T: Clone> Breaker<T> {
         drop(before);
     }
 
-    /// An absent home is probed at the next turn of the job: there is a new way to it.
+    /// Makes the next run of the job probe, because there is a new way to the store.
     pub fn probe_soon(&self) {
         self.inside.write().probe_at = Instant::now();
     }
 
-    /// Whether requests go through, at once or after a moment.
+    /// Whether requests pass, at once or after a moment.
     pub fn is_closed(&self) -> bool {
         let inside = self.inside.read();
         inside.held.is_some() || inside.renewal.as_ref().is_some_and(|renewal| Instant::now() < renewal.awaited)
     }
 
-    /// Why the home is away; `None` while it is not.
+    /// Why the store is away; `None` while it is not.
     pub fn away(&self) -> Option<String> {
         let inside = self.inside.read();
         match &inside.held {
@@ -264,17 +265,17 @@ impl<T: Clone> Breaker<T> {
         }
     }
 
-    /// How many operations were decided without the home.
+    /// The number of operations decided without the store.
     pub fn without(&self) -> u64 {
         self.without.load(Ordering::Relaxed)
     }
 }
 
 impl<T> Inside<T> {
-    /// Takes note that the home is away from now on.
+    /// Records that the store is away from now on.
     fn opens(&mut self, why: &str) {
         let now = Instant::now();
-        // What goes away again and again is believed to be back more and more seldom.
+        // A store that goes away again soon is probed less often.
         let again = self.back_at.is_some_and(|at| at.elapsed() < TRUSTED);
         self.failures = if again || self.renewals > RENEWALS { self.failures + 1 } else { 0 };
         self.probe_at = if self.failures == 0 { now } else { now + pause(self.failures) };
@@ -283,8 +284,8 @@ impl<T> Inside<T> {
     }
 }
 
-/// How long to leave an absent home alone: a second at first, doubled each time, and up to a quarter of it less, so
-/// that replicas do not knock together.
+/// The pause before the next probe: one second at first, doubled each time, less a random part of up to a quarter, so
+/// that replicas do not probe together.
 fn pause(failures: u32) -> Duration {
     let whole = Duration::from_millis(500).saturating_mul(1 << failures.min(8)).min(SELDOM);
     whole.mul_f64(1.0 - f64::from(super::fresh() as u8) / 1024.0)
@@ -303,7 +304,7 @@ mod tests {
         breaker.close_since(breaker.turn(), 2);
         breaker.trip(&old, "gone");
         assert_eq!(breaker.pass().unwrap().held, 2);
-        // Away once more so soon: it is not believed at the next turn.
+        // Away again so soon: the job's next run does not probe yet.
         breaker.trip(&breaker.pass().unwrap(), "gone");
         assert!(!breaker.probe_due());
     }
@@ -312,7 +313,7 @@ mod tests {
     async fn whoever_needs_a_lost_connection_waits_for_the_next_one_but_not_for_ever() {
         let wait = Duration::from_millis(200);
         let breaker = std::sync::Arc::new(Breaker::closed("the store".into(), 0));
-        // Lost now and then: made anew each time, and nobody is refused.
+        // Connections lost now and then are renewed each time, and no request is refused.
         for n in 1..=RENEWALS {
             let lost = breaker.pass().unwrap();
             assert_eq!(breaker.renew(&lost, "cut", wait), Some(breaker.turn()));
@@ -326,7 +327,7 @@ mod tests {
             breaker.close_since(breaker.turn(), n);
             assert_eq!(waits.await.unwrap(), Some(n));
         }
-        // Again and again: it is left alone for a while.
+        // Lost again and again: the breaker opens for a while.
         assert_eq!(breaker.renew(&breaker.pass().unwrap(), "cut", wait), None);
         assert!(!breaker.is_closed() && !breaker.probe_due());
 
@@ -334,7 +335,7 @@ mod tests {
         assert!(breaker.renew(&breaker.pass().unwrap(), "cut", wait).is_some());
         let began = Instant::now();
         assert!(breaker.pass_or_wait().await.is_none() && began.elapsed() >= wait);
-        // Longer than that nobody waits, though it is not known yet whether it is away.
+        // Requests wait no longer than that, although the outcome is not known yet.
         let began = Instant::now();
         assert!(breaker.pass_or_wait().await.is_none() && began.elapsed() < wait);
         assert!(!breaker.is_closed() && !breaker.probe_due());

@@ -1,9 +1,9 @@
-//! Counters whose home may be away: what `store.on_error` says happens then.
+//! Counters whose store may be away; `store.on_error` decides what happens then.
 //!
-//! A count belongs to whoever counted it. What this process counted for itself is marked in the level's period, so that
-//! its settlement finds the way back and never touches the shared count. What the shared home counted and can only be
-//! settled once it is back waits here, if it is certain that the home has not seen it; a settlement whose answer was
-//! lost is not repeated, for applying it twice would make a count wrong, and losing it makes one only late.
+//! A count is settled where it was counted. A mark in the level's period says that this process counted it locally, so
+//! its settlement never touches the shared count. A settlement of a shared count waits here during an outage, if the
+//! store certainly did not see it. A settlement whose answer was lost is not repeated: applied twice it would make the
+//! count wrong, lost it makes the count only late.
 
 use std::{
     collections::VecDeque,
@@ -22,12 +22,12 @@ use parking_lot::{Mutex, RwLock};
 
 use super::{Home, Unsettled, memory::Memory};
 
-/// Set in the period of a window of this process's own. No home uses it.
+/// The bit in a window's period that marks a local count. No store uses it.
 const OWN: u64 = 1 << 63;
-/// Settlements that wait; beyond it they are dropped, and counts stay higher than they should for their window.
+/// The most waiting settlements. Further ones are dropped, and their counts stay too high until their window ends.
 const WAITING: usize = 10_000;
 
-/// Counters that know what to do without their home.
+/// Counters with a fallback for outages of their store.
 pub struct Guarded {
     home: Arc<dyn Home>,
     on_error: RwLock<OnError>,
@@ -37,13 +37,13 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Room for so many counts of this process's own.
+    /// Guards a store, with room for so many local counts.
     pub fn new(home: Arc<dyn Home>, on_error: OnError, max_keys: usize) -> Self {
         let own = Memory::new(max_keys, 0);
         Self { home, on_error: RwLock::new(on_error), own, waiting: Mutex::default(), dropped: AtomicUsize::new(0) }
     }
 
-    /// Sends what waited for the home, once its counts are back.
+    /// Sends waiting settlements once the store's counters are back.
     pub async fn tend(&self) {
         while self.home.counts_reachable() {
             let some: Vec<_> = {
@@ -61,16 +61,19 @@ impl Guarded {
         }
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
-            tracing::warn!(dropped, "more settlements waited for the store than are kept; some limits stay stricter");
+            tracing::warn!(
+                dropped,
+                "store outage: dropped budget refunds; budgets stay overcharged until their windows end"
+            );
         }
     }
 
-    /// What is done without the home from now on.
+    /// Changes what happens during an outage.
     pub fn set_on_error(&self, on_error: OnError) {
         *self.on_error.write() = on_error;
     }
 
-    /// Counts of this process's own.
+    /// The number of local counts.
     pub fn tracked(&self) -> u64 {
         self.own.tracked()
     }
@@ -86,7 +89,7 @@ impl Guarded {
 #[async_trait]
 impl Counters for Guarded {
     async fn take(&self, limits: &[Limit], amount: Amount) -> Result<Taken, Away> {
-        // What may be taken once is remembered here too: while the home is away it is not had a second time.
+        // Also remember one-time keys locally, so that an outage does not grant them twice.
         let once = limits.iter().any(|limit| limit.key.is_once());
         let own = if once { Some(self.own.take_now(limits, amount)) } else { None };
         if let Some(own @ Taken { granted: None, .. }) = own {
@@ -114,7 +117,7 @@ impl Counters for Guarded {
         let (mut own, mut shared) = (Vec::new(), Vec::new());
         for settlement in settlements {
             match settlement.period {
-                // Granted while nothing was counted.
+                // Granted during an outage without counting.
                 0 => {}
                 period if period & OWN != 0 => own.push(Settlement { period: period & !OWN, ..*settlement }),
                 _ => shared.push(*settlement),
@@ -144,7 +147,7 @@ mod tests {
     use super::*;
     use crate::store::Unsettled;
 
-    /// Counts in memory, and settles as it was told to: with the answer lost, the settlements are applied.
+    /// Counters in memory whose failure mode is set by the test. With a lost answer the settlements are still applied.
     struct Moody {
         counts: Memory,
         settles: Mutex<Result<(), Unsettled>>,
@@ -175,7 +178,7 @@ mod tests {
             settles
         }
 
-        /// Its records are away all the time.
+        /// Its records are always away.
         fn reachable(&self) -> bool {
             false
         }
@@ -220,7 +223,7 @@ mod tests {
         *home.settles.lock() = Err(Unsettled::NotDone);
         assert_eq!(guarded.settle(&settlement).await, Ok(()));
         assert_eq!(used().await, 70);
-        // Tried in vain, it waits on.
+        // A failed attempt leaves it waiting.
         guarded.tend().await;
         assert_eq!(used().await, 70);
         *home.settles.lock() = Ok(());

@@ -1,8 +1,8 @@
-//! Ends of calls that wait for the store: what became of a call is kept once the store is back.
+//! Results of calls that wait for the store during an outage and are stored once it is back.
 //!
-//! What waits here expects the version that its call began with, or an absence. So it may come late, or twice, and changes
-//! nothing that somebody else has decided since. It is in memory, and bounded; what is lost with the process leaves a call
-//! of which nobody knows how it ended.
+//! A waiting commit expects the version that its call started with, or an absent record. So it may come late or twice
+//! without overwriting a newer decision. The queue is in memory and bounded. If the process ends first, the outcome of
+//! its calls stays unknown.
 
 use std::{
     collections::VecDeque,
@@ -20,20 +20,20 @@ use parking_lot::Mutex;
 
 use super::marker::Marker;
 
-/// As many may wait; a further end is not kept.
+/// The most waiting results. Further ones are not kept.
 const MOST: usize = 10_000;
-/// And as many bytes of keys and values.
+/// The most bytes of their keys and values.
 const MOST_BYTES: usize = 32 << 20;
-/// What was begun so long ago is forgotten, and so is how it ended.
+/// How long a result waits. After that the call's own record has expired too.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// A record of nobody's.
+/// The key of a record without meaning.
 const SPACER: &str = "k:spacer";
-/// Commits of one end that may have been made: of so many in a row one has arrived, or none will.
+/// The most attempts of one commit that may have arrived. After so many in a row, more attempts are pointless.
 const MOST_LEFT_BEHIND: usize = 8;
-/// How many are made at a time once the store is back.
+/// How many commits run in parallel once the store is back.
 const LANES: usize = 16;
 
-/// Records, of which ends may come late.
+/// Records, with a queue for results that come late.
 pub struct Late {
     home: Arc<dyn Records>,
     marker: Arc<Marker>,
@@ -45,12 +45,12 @@ pub struct Late {
 struct Waiting {
     ends: VecDeque<End>,
     bytes: usize,
-    /// Some of them are being made.
+    /// Commits under way.
     under_way: usize,
 }
 
 struct End {
-    /// Of commits that may have been made: which of the attempts, and under which version.
+    /// Earlier attempts that may have arrived: which attempt, and under which version.
     left_behind: VecDeque<(usize, u64)>,
     attempts: Vec<Vec<Change>>,
     bytes: usize,
@@ -58,18 +58,18 @@ struct End {
 }
 
 impl Late {
-    /// Nothing waits yet.
+    /// An empty queue.
     pub fn new(home: Arc<dyn Records>, marker: Arc<Marker>) -> Self {
         Self { home, marker, waiting: Mutex::default(), is_draining: AtomicBool::new(false) }
     }
 
-    /// How many wait.
+    /// The number of waiting results.
     pub fn waiting(&self) -> usize {
         let waiting = self.waiting.lock();
         waiting.ends.len() + waiting.under_way
     }
 
-    /// Makes what waits, if the store is back. What has been begun goes on if nobody waits for this.
+    /// Stores waiting results if the store is back. The work goes on if the caller stops waiting.
     pub async fn tend(self: &Arc<Self>) {
         if self.waiting() == 0 || self.is_draining.swap(true, Ordering::AcqRel) {
             return;
@@ -86,14 +86,14 @@ impl Late {
                 tracing::info!(
                     kept,
                     waiting = this.waiting(),
-                    "what became of calls was kept, now that the store is back"
+                    "the store is back: stored the results of the calls that waited"
                 );
             }
         };
         let _ = tokio::spawn(draining).await;
     }
 
-    /// Until nothing waits, or the store is away; how many were made.
+    /// Works until the queue is empty or the store is away. Returns the number of stored results.
     async fn drain(self: Arc<Self>) -> usize {
         let mut made = 0;
         while let Some(mut end) = self.next() {
@@ -110,8 +110,8 @@ impl Late {
         made
     }
 
-    /// Makes the first commit that finds what it expects, so that a failover does not undo it. Of one that may have been made,
-    /// or that no replica has, it is kept under which version: what it has left behind is written once more.
+    /// Makes the first commit whose expectation holds, so that a failover does not undo it. If a commit may have
+    /// arrived, or no replica has it, remembers its version, so that its changes can be written once more.
     async fn attempt(&self, end: &mut End) -> Result<(), NotKept> {
         let again = end.left_behind.iter().map(|&(which, version)| (which, left_behind(&end.attempts[which], version)));
         let attempts: Vec<_> = again.chain(end.attempts.iter().cloned().enumerate()).collect();
@@ -121,7 +121,7 @@ impl Late {
                 Ok(Committed::Conflict(..)) => {}
                 Err(why) => {
                     if let NotKept::Unsure(version) = why {
-                        // The one that was made last is there, and it may be any of them.
+                        // Any of the earlier attempts may be the one that is there; the last one made counts.
                         end.left_behind.push_front((which, version));
                         end.left_behind.truncate(MOST_LEFT_BEHIND);
                     }
@@ -129,8 +129,8 @@ impl Late {
                 }
             }
         }
-        // Somebody else has decided. But a server that was cut off from its replicas says so too, of what will be gone: once a
-        // replica has what is written after it, it has that as well.
+        // Another writer has decided. A server cut off from its replicas may say so too, about data that a failover
+        // will discard. Once a replica has a write that follows, it has this record too.
         self.home.commit_safely(&[spacer()]).await.map(drop)
     }
 
@@ -146,7 +146,7 @@ impl Late {
         }
     }
 
-    /// Whether there was room.
+    /// Adds a result. Returns whether there was room.
     fn keep(&self, end: End) -> bool {
         let mut waiting = self.waiting.lock();
         if waiting.ends.len() >= MOST || waiting.bytes + end.bytes > MOST_BYTES {
@@ -193,7 +193,7 @@ impl Records for Late {
                 tracing::debug!(?why, "what became of a call waits for the store");
                 Ok(())
             }
-            // It was sent; what nobody can say, where there is no room to try again, is whether it arrived or is on a replica.
+            // It was sent. Without room for a retry its outcome stays unknown.
             Err(NotKept::Unsure(_)) => Ok(()),
             Err(why) => Err(why),
         }
@@ -208,7 +208,7 @@ impl Records for Late {
     }
 }
 
-/// The same changes to what they have made themselves, under this version.
+/// The same changes, based on their own earlier result under this version.
 fn left_behind(changes: &[Change], version: u64) -> Vec<Change> {
     let again = changes.iter().map(|change| {
         let expect = match change.put {
@@ -217,11 +217,11 @@ fn left_behind(changes: &[Change], version: u64) -> Vec<Change> {
         };
         Change { expect, ..change.clone() }
     });
-    // What was deleted is not deleted again, and only what is written can be waited for.
+    // A deletion is not repeated. The spacer gives `WAIT` a write to wait for.
     again.chain([spacer()]).collect()
 }
 
-/// Writes what nobody reads.
+/// A write that no reader uses.
 fn spacer() -> Change {
     let put = Put::Value(Bytes::from_static(b"{}"), Duration::from_secs(60));
     Change { key: SPACER.into(), expect: Expect::Anything, put }
@@ -244,15 +244,15 @@ mod tests {
 
     const WELL: u8 = 0;
     const AWAY: u8 = 1;
-    /// It does what it is asked, and does not answer for it.
+    /// Does what it is asked, but the answer is lost.
     const MUTE: u8 = 2;
-    /// What it is asked is lost on the way.
+    /// Loses the request itself.
     const DEAF: u8 = 3;
 
     struct Moody {
         records: Memory,
         mood: AtomicU8,
-        /// Commits that were made, and answered for.
+        /// Commits that were made and answered.
         made: AtomicUsize,
     }
 
@@ -330,7 +330,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_end_is_answered_for_under_whichever_of_its_versions_it_was_made() {
-        // What was made last before the store was well, and how often something was asked of it in vain since.
+        // The store's failure during the last commit that was made, and the failed attempts after it.
         for moods in [&[MUTE, DEAF][..], &[MUTE, DEAF, DEAF, DEAF], &[DEAF, MUTE, DEAF], &[MUTE, MUTE, DEAF], &[DEAF]] {
             let (home, late) = late();
             let version = begun(&home, "key").await;

@@ -1,8 +1,8 @@
-//! Whether the store still has what it was given: a record of our own that is there from the first time on.
+//! Detects that the store has lost its data, by a record of our own that stays there.
 //!
-//! If it is missing, or another's, the store has come back without what was promised: it was emptied, began anew without
-//! its files, or evicts what it should keep. Nobody can mend that; but the operator is told, and so are people who are asked to
-//! confirm something.
+//! If the record is missing or different, the store has come back without its records: an operator flushed it, it
+//! restarted without its files, or it evicts keys that it should keep. Frontdesk cannot restore them. It warns the
+//! operator, and people who are asked to confirm a call.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use super::fresh;
 
-/// Where it is among the records.
+/// The key of the record.
 pub const KEY: &str = "k:store";
-/// As good as for ever.
+/// The record's lifetime: as good as forever.
 const KEPT: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-/// For how long people are told.
+/// How long people get the warning, in seconds.
 const TOLD: u64 = 24 * 3600;
 
-/// What is known of the marker in a store.
+/// The known state of the record in a store.
 #[derive(Default)]
 pub struct Marker(Mutex<Known>);
 
@@ -31,19 +31,19 @@ struct Known {
 }
 
 impl Marker {
-    /// How often the store was found to have lost what it held, since this process began.
+    /// How often the store was found to have lost its data since this process started.
     pub fn losses(&self) -> u64 {
         self.0.lock().losses
     }
 
-    /// When that was last, in seconds since 1970, if it is no more than a day ago.
+    /// The time of the last loss in seconds since 1970, if it is at most a day ago.
     pub fn lost_at(&self) -> Option<u64> {
         self.0.lock().lost_at.filter(|at| wall_seconds().saturating_sub(*at) < TOLD)
     }
 
-    /// Looks whether it is there and the one that was there before; puts one where there is none.
+    /// Checks that the record is still the same one; creates it where it is missing.
     pub async fn look(&self, records: &dyn Records) {
-        // Once more where somebody else has just put one.
+        // Once more if another process has just created it.
         for _ in 0..2 {
             match records.get(KEY).await {
                 Ok(Some(record)) => return self.found(records, &record),
@@ -57,7 +57,7 @@ impl Marker {
                             return self.is_now(records, id, is_lost.then_some(now));
                         }
                         Ok(Committed::Conflict(..)) => {}
-                        // It is looked at again, as whatever is there then.
+                        // The next check sees whatever is there then.
                         Err(_) => return,
                     }
                 }
@@ -80,12 +80,12 @@ impl Marker {
             known.lost_at = lost_at.or_else(|| Some(wall_seconds()));
             known.losses += 1;
             drop(known);
-            // The secret of confirmations among it: those that were used before are not good a second time.
+            // These include the secret of confirmations, so that earlier confirmations are not valid a second time.
             records.forget_lasting();
             tracing::error!(
-                "the store has lost what it held: idempotency keys, used confirmations, sessions and tickets are \
-                 forgotten, and an action that is repeated from before acts again; look why it came back empty \
-                 (persistence, eviction, FLUSHALL), and at the site for actions that were made twice"
+                "the store has lost its data: idempotency keys, used confirmations, sessions and tickets are \
+                 forgotten, so an earlier action that a client retries will run again; find out why it came back empty \
+                 (persistence, eviction, FLUSHALL), and look for actions that the site did twice"
             );
         }
     }
@@ -114,7 +114,7 @@ mod tests {
             assert_eq!(marker.losses(), 1);
             assert!(marker.lost_at().unwrap().abs_diff(wall_seconds()) < 5);
         }
-        // Who comes after tells people too, and has noticed nothing itself.
+        // A later process warns people too, without having noticed the loss itself.
         let later = Marker::default();
         later.look(&store).await;
         assert!(later.losses() == 0 && later.lost_at().is_some());

@@ -1,4 +1,4 @@
-//! The home within the process: fast, bounded, and gone when the process is.
+//! The store in this process's memory: fast, bounded, and lost with the process.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -15,12 +15,12 @@ use parking_lot::Mutex;
 
 use super::{Home, Room, Unsettled, fresh};
 
-/// What a record takes besides its key and its value: its places in both indexes.
+/// The bytes of a record besides its key and its value: its entries in both indexes.
 const OVERHEAD: usize = 200;
-/// How many expired records go while a lock is held.
+/// How many expired records are removed under one lock.
 const SWEPT: usize = 256;
 
-/// Counts and records of this process.
+/// Counters and records in memory.
 pub struct Memory {
     counts: Slab,
     records: Mutex<Kept>,
@@ -29,7 +29,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Room for so many counts, and so many bytes of records.
+    /// Room for so many counters, and so many bytes of records.
     pub fn new(max_keys: usize, max_records: usize) -> Self {
         let records = Mutex::new(Kept { most: max_records, ..Kept::default() });
         Self { counts: Slab::new(max_keys), records, room: Room::default(), began: Instant::now() }
@@ -143,7 +143,7 @@ impl Kept {
         for change in changes {
             self.remove(&change.key);
             if let Put::Value(value, length) = &change.put {
-                // A copy, for a slice keeps alive all that it was cut from.
+                // Copy the value: a slice would keep its whole buffer alive.
                 let record = Record { value: Bytes::copy_from_slice(value), version };
                 self.insert(&change.key, Entry { record, ends: now.saturating_add(*length) });
             }
@@ -158,7 +158,7 @@ impl Kept {
                 Put::Value(value, _) => weight(&change.key, value),
                 Put::Nothing => 0,
             };
-            // The old ones are among what is held.
+            // `held` already includes the replaced records.
             held + new - old
         })
     }
@@ -177,7 +177,7 @@ impl Kept {
         }
     }
 
-    /// How many went.
+    /// Removes expired records and returns their number.
     fn drop_expired(&mut self, now: Duration, most: usize) -> usize {
         for dropped in 0..most {
             match self.by_end.first() {

@@ -1,6 +1,7 @@
-//! The home of state, as `[store]` declares it: memory, a file, or Redis, behind the two traits and nothing more.
+//! The store of shared state that `[store]` declares: memory, a file, or Redis, behind the two traits `Counters` and
+//! `Records`.
 //!
-//! A store outlives config swaps; only a swap that changes `[store]` itself opens another.
+//! A store outlives configuration swaps. Only a change of `[store]` itself opens another one.
 
 mod breaker;
 mod file;
@@ -31,51 +32,51 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use self::{file::File, guarded::Guarded, late::Late, marker::Marker, memory::Memory, redis::Redis};
 
-/// A length of time in milliseconds, as a home counts it; a hundred years is for ever.
+/// A duration in milliseconds, as stores count it; at most a hundred years.
 fn millis(length: Duration) -> i64 {
     const FOR_EVER: u128 = 100 * 365 * 24 * 3600 * 1000;
     length.as_millis().clamp(1, FOR_EVER) as i64
 }
 
-/// Counters and records, and what keeps them well.
+/// Counters, records, and the parts that maintain them.
 pub struct Store {
     pub counters: Arc<dyn Counters>,
     pub records: Arc<dyn Records>,
-    /// What is reserved of the token budgets among the counts.
+    /// The reserved part of token budgets in the counts.
     pub under_way: UnderWay,
     home: Arc<dyn Home>,
-    /// `None` where the home cannot be away.
+    /// `None` where the backend cannot be away.
     guarded: Option<Arc<Guarded>>,
-    /// The records, with what waits for their home.
+    /// The records, with results that wait for an outage to end.
     late: Arc<Late>,
     marker: Arc<Marker>,
     settings: ArcSwap<site::Store>,
-    /// The process was ready before it had this one.
+    /// The process was ready before it opened this store.
     follows: AtomicBool,
 }
 
-/// How the store is, for metrics and readiness.
+/// The store's state, for metrics and readiness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Status {
-    /// Whether the home answers; what is in memory always does.
+    /// Whether the backend answers. Memory always does.
     pub reachable: bool,
-    /// Whether it has refused something new for want of room, and nothing was taken since.
+    /// Whether the backend refused new data for lack of room, and has accepted none since.
     pub full: bool,
-    /// Operations decided without the home, since the store was opened.
+    /// Operations decided without the backend since the store was opened.
     pub without: u64,
-    /// Counts held in this process's memory, or in the file.
+    /// Counters in this process's memory or in the file.
     pub tracked: u64,
-    /// Ends of calls that wait to be kept.
+    /// Results of calls that wait to be stored.
     pub waiting: usize,
-    /// How often the home was found to have lost what it held, since the store was opened.
+    /// How often the backend was found to have lost its data since the store was opened.
     pub losses: u64,
-    /// By how many seconds its clock is ahead of this machine's; negative where it is behind. `None`: not known now.
+    /// How many seconds the backend's clock is ahead of this machine's; negative if it is behind. `None` while unknown.
     pub clock_ahead: Option<f64>,
 }
 
 impl Store {
-    /// Opens what `[store]` declares. May block for as long as it takes to check a file, and needs no runtime: nothing
-    /// is spawned on one before [`Store::tend`]. Redis is not waited for: it is away until it was tended.
+    /// Opens the store that `[store]` declares. May block while it checks a file. Needs no runtime: it spawns nothing
+    /// before [`Store::tend`]. Does not wait for Redis, which counts as away until the first `tend`.
     pub fn open(settings: &site::Store) -> Result<Arc<Self>, String> {
         match &settings.home {
             StoreHome::Memory => {
@@ -87,9 +88,9 @@ impl Store {
         }
     }
 
-    /// What a background job does every second or so: sweeps what has expired, looks whether a home that was away is
-    /// back, and hands it what waited. `Err` is what the operator should know. A connection lives on the runtime that
-    /// this is called on.
+    /// Maintains the store; a background job calls this about every second. Sweeps expired entries, probes a backend
+    /// that is away, and hands it waiting results. `Err` is a message for the operator. Connections live on the calling
+    /// runtime.
     pub async fn tend(&self) -> Result<(), String> {
         let tended = self.home.tend().await;
         if let Some(guarded) = &self.guarded {
@@ -100,7 +101,7 @@ impl Store {
         tended
     }
 
-    /// How it is now; costs nothing.
+    /// The current state, without asking the backend.
     pub fn status(&self) -> Status {
         Status {
             reachable: self.home.reachable(),
@@ -113,29 +114,30 @@ impl Store {
         }
     }
 
-    /// Why its home is away; `None` while it is not.
+    /// Why the backend is away; `None` while it is not.
     pub fn away(&self) -> Option<String> {
         self.home.away()
     }
 
-    /// What to do about a home that is full; `None` while it has room.
+    /// What to do about a full backend; `None` while it has room.
     pub fn full(&self) -> Option<String> {
         self.home.full()
     }
 
-    /// Why a process that has it is not ready: the home has refused it since the start, so that whoever updates one
-    /// process after another had better stop. A home that was used and goes away is no reason.
+    /// Why a process with this store is not ready: the backend has refused it since the start, so a rolling update had
+    /// better stop. An outage of a backend that worked before is no reason.
     pub fn unready(&self) -> Option<String> {
         self.home.unready().filter(|_| !self.follows.load(Ordering::Relaxed))
     }
 
-    /// It comes after another: a process that was ready stays so, for all of them are given the new one at once.
+    /// Marks the store as a successor: a process that was ready stays so, because all processes get the new store at
+    /// once.
     pub fn follow(&self, before: &Self) {
         self.follows.store(before.unready().is_none(), Ordering::Relaxed);
     }
 
-    /// Whether it is what a declaration asks for, or can become it ([`Store::adopt`]): what is in memory does not depend
-    /// on how a shared home is treated, and is not forgotten for it; a shared home stays the same with another password.
+    /// Whether the store satisfies a declaration, or can adopt it ([`Store::adopt`]). Memory does not depend on the
+    /// settings of a shared backend and keeps its data; a shared backend stays the same with another password.
     pub fn fits(&self, settings: &site::Store) -> bool {
         let (own, bounds) = (self.settings.load(), |s: &site::Store| (s.max_keys, s.max_records));
         match (&own.home, &settings.home) {
@@ -147,18 +149,18 @@ impl Store {
         }
     }
 
-    /// Whether settings that it fits can be followed: an error says which file or URL cannot be used.
+    /// Whether it can adopt such settings. The error names the file or URL that cannot be used.
     pub fn check(&self, settings: &site::Store) -> Result<(), String> {
         redis::check(settings)
     }
 
-    /// Follows settings that it fits: who connects to the home, and how, and what becomes of counts without it.
+    /// Adopts such settings: credentials, TLS, and what happens to counts during an outage.
     pub fn adopt(&self, settings: &site::Store) {
         if **self.settings.load() == *settings {
             return;
         }
         if let Err(why) = self.home.adopt(settings) {
-            tracing::error!("the store goes on as it was: {why}");
+            tracing::error!("[store] was not changed, the current store stays in use: {why}");
             return;
         }
         if let Some(guarded) = &self.guarded {
@@ -167,12 +169,12 @@ impl Store {
         self.settings.store(Arc::new(settings.clone()));
     }
 
-    /// Whether it ends with this process: nobody else knows what is promised here.
+    /// Whether the store ends with this process, so that no other process knows its records.
     pub fn is_of_this_process(&self) -> bool {
         self.settings.load().home == StoreHome::Memory
     }
 
-    /// What it was opened with, or has adopted since.
+    /// The settings that it was opened with or adopted last.
     pub fn settings(&self) -> Arc<site::Store> {
         self.settings.load_full()
     }
@@ -197,15 +199,15 @@ impl Store {
     }
 }
 
-/// What a home offers beside counting and keeping.
+/// What a backend offers besides counters and records.
 #[async_trait]
 trait Home: Counters {
     async fn tend(&self) -> Result<(), String>;
-    /// [`Counters::settle`], and in what state it leaves the settlements if it fails.
+    /// [`Counters::settle`] that also says, on failure, whether the settlements may have been applied.
     async fn settle_or_say(&self, settlements: &[Settlement]) -> Result<(), Unsettled>;
-    /// Whether all of it answers.
+    /// Whether counters and records both answer.
     fn reachable(&self) -> bool;
-    /// Whether what counts does.
+    /// Whether the counters answer.
     fn counts_reachable(&self) -> bool {
         self.reachable()
     }
@@ -213,17 +215,17 @@ trait Home: Counters {
     fn away(&self) -> Option<String> {
         None
     }
-    /// Follows other settings of the same place.
+    /// Adopts other settings of the same place.
     fn adopt(&self, _: &site::Store) -> Result<(), String> {
         Ok(())
     }
-    /// What to do about it where it has refused something new for want of room, and taken nothing since.
+    /// What to do about it, if it refused new data for lack of room and has accepted none since.
     fn full(&self) -> Option<String>;
-    /// Why a process that has no other is not ready.
+    /// Why a process with this backend alone is not ready.
     fn unready(&self) -> Option<String> {
         None
     }
-    /// By how many seconds its clock is ahead of this machine's; `None` while that is not known.
+    /// How many seconds its clock is ahead of this machine's; `None` while unknown.
     fn clock_ahead(&self) -> Option<f64> {
         Some(0.0)
     }
@@ -231,7 +233,7 @@ trait Home: Counters {
     fn tracked(&self) -> u64;
 }
 
-/// Whether a home had room for what was to be kept last.
+/// Whether the backend had room for the last new data.
 #[derive(Default)]
 struct Room {
     missing: AtomicBool,
@@ -252,16 +254,16 @@ impl Room {
     }
 }
 
-/// What is known of settlements that were not acknowledged.
+/// What is known about settlements that the backend did not confirm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unsettled {
-    /// They were not applied, nor will be.
+    /// They were not applied and will not be.
     NotDone,
-    /// They may have been.
+    /// They may have been applied.
     Unknown,
 }
 
-/// A number nobody has had or can guess: versions and periods. Never 0.
+/// A random, unique number for versions and periods. Never 0.
 fn fresh() -> u64 {
     let mut bytes = [0; 8];
     SystemRandom::new().fill(&mut bytes).expect("the kernel gives random numbers once it has begun to");

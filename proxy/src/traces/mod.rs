@@ -1,9 +1,9 @@
-//! Traces, as OpenTelemetry has them: a span for each request, below it one for each question to the site and one for
-//! what is done at the desk, sent to a collector in batches.
+//! OpenTelemetry traces: a span for each request, child spans for each upstream request and for the desk's work, sent
+//! to a collector in batches.
 //!
-//! What is wanted stands in the standard variables of the environment. Where they ask for nothing nothing of this is
-//! made, and a trace context that comes with a request goes on as it came. No request waits for a collector: what
-//! cannot be sent is dropped and counted.
+//! The standard OTEL_* environment variables configure it. Without them nothing of this runs, and a request's trace
+//! context passes through unchanged. No request waits for a collector: spans that cannot be sent are dropped and
+//! counted.
 
 mod collector;
 mod context;
@@ -29,21 +29,21 @@ use collector::Collector;
 use queue::{Counted, Queue, Waiting};
 use wanted::{Wanted, wanted};
 
-/// What makes spans, while a collector is wanted.
+/// Makes spans while a collector is configured.
 pub struct Traces {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
 }
 
 impl Traces {
-    /// As the environment has it; `None`: nothing is traced. A mistake in it is told and keeps nobody from being served.
-    /// Called on the runtime that is to carry what is sent.
+    /// Starts tracing as the environment says; `None` if it is off. A mistake is logged and does not prevent serving.
+    /// Call this on the runtime that will send the spans.
     pub fn start(outbound: &Arc<Outbound>, metrics: &Metrics) -> Option<Arc<Self>> {
         let wanted = match wanted(|name| std::env::var(name).ok()) {
             Ok(wanted) => wanted?,
             Err(mistakes) => {
                 for mistake in mistakes {
-                    tracing::warn!("no traces are made: {mistake}");
+                    tracing::warn!("tracing is off: {mistake}");
                 }
                 return None;
             }
@@ -54,7 +54,7 @@ impl Traces {
                 Some(Arc::new(traces))
             }
             Err(why) => {
-                tracing::warn!("no traces are made: {why}");
+                tracing::warn!("tracing is off: {why}");
                 None
             }
         }
@@ -86,23 +86,23 @@ impl Traces {
         Ok(Self { tracer: provider.tracer("frontdesk"), provider })
     }
 
-    /// The spans of a request that begins, below the one that its sender says it belongs to.
+    /// The spans of a new request, below the parent that its headers name.
     pub fn request(self: &Arc<Self>, headers: &HeaderMap, method: &Method) -> Box<Trace> {
         Box::new(Trace::new(self, context::incoming(headers), method))
     }
 
-    /// Sends what still waits, for as long as `patience`; nothing is made any more after it.
+    /// Sends waiting spans, for at most `patience`. After that no spans are made.
     pub async fn end(&self, patience: Duration) {
         let provider = self.provider.clone();
-        // It waits for a thread that waits for this runtime.
+        // Shutdown blocks its thread until the library's thread is done, which needs this runtime.
         let ended = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(patience));
         if !matches!(tokio::time::timeout(patience, ended).await, Ok(Ok(Ok(())))) {
-            tracing::warn!("the last traces could not be sent before the end");
+            tracing::warn!("the last traces could not be sent before exit");
         }
     }
 }
 
-/// Who the spans are of. What the environment says wins.
+/// The resource of the spans. The environment's values win.
 fn resource(named: bool) -> Resource {
     let builder = Resource::builder();
     let builder = if named { builder } else { builder.with_service_name("frontdesk") };

@@ -1,4 +1,4 @@
-//! The job that stores signed records, in order and many at a time: never within a request.
+//! The background job that stores signed records, in order and in batches, outside of requests.
 
 use std::{
     sync::{
@@ -17,18 +17,18 @@ use crate::{
     live::{Live, Running},
 };
 
-/// How often it is looked whether anything is too old, and how soon again where the store took nothing: one that is away
-/// says so at once, and looks for itself whether it is back.
+/// How often the job looks for expired records, and how soon it retries after the store took nothing. A store that is
+/// away fails at once, and its own breaker finds out when it is back.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long the first record waits for others to go with it.
+/// How long the first record waits for others to join its batch.
 const GATHER: Duration = Duration::from_millis(3);
-/// Commits of one run.
+/// The most commits of one run.
 const COMMITS: usize = 32;
-/// No more than this part of the store is taken; and no more than so many bytes.
+/// One run takes at most this part (1/4) of the store's room, and at most so many bytes.
 const MOST_SHARE: usize = 4;
 const MOST: usize = 64 * 1024 * 1024;
 
-/// Stores what waits, as soon as there is something.
+/// Stores waiting records as soon as there are some.
 pub(super) fn store(live: &Arc<Live>, metrics: &Arc<Metrics>, chains: &Arc<Chains>) -> Job {
     let (waits, wake) = watch::channel(());
     chains.on_append(move || waits.send_replace(()));
@@ -39,7 +39,7 @@ pub(super) fn store(live: &Arc<Live>, metrics: &Arc<Metrics>, chains: &Arc<Chain
         name: "chains",
         to_the_end: true,
         wake: Some(wake),
-        // More than one run can take is stored without a rest.
+        // If one run could not store everything, the next run follows at once.
         interval: Box::new(move || match every.0.waiting() > 0 && !every.1.load(Ordering::Relaxed) {
             true => Duration::ZERO,
             false => LOOK,
@@ -91,12 +91,12 @@ async fn commit(running: &Running, chains: &Chains) -> Result<usize, NotKept> {
     chains.store(running.store.records.as_ref(), most).await
 }
 
-/// Stores what still waits when nothing more can come.
+/// Stores the remaining records at exit, when no new ones can come.
 pub(in crate::boot) async fn flush(live: &Live, chains: &Chains) {
     let running = live.current();
     while chains.waiting() > 0 {
         if !matches!(commit(&running, chains).await, Ok(1..)) {
-            // The job is at it, or the store is away.
+            // The job is storing them, or the store is away.
             sleep(Duration::from_millis(20)).await;
         }
     }

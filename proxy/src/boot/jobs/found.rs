@@ -1,7 +1,7 @@
-//! What the site has where ours would be, as replicas tell each other: one asks the site, the others find it in the store.
+//! Shares between replicas which paths the site serves itself: one replica asks the site, the others read the store.
 //!
-//! Whoever takes the lease asks. What was found is kept for as long as one would not ask again; then somebody does. Where
-//! the store is this process's own, or away, each asks for itself.
+//! The replica that holds a lease asks. The finding stays in the store until it is time to ask again. With a store of
+//! this process alone, or an unreachable one, each replica asks for itself.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -16,34 +16,34 @@ use ring::digest;
 
 use crate::{live::Running, store::Store};
 
-/// How long nobody else asks when whoever does ends without a word.
+/// How long the lease lasts if its holder ends without releasing it.
 const LEASE: Duration = Duration::from_secs(10);
-/// How often it is looked for what another has found.
+/// How often a replica looks for another one's finding.
 pub(super) const LOOKED: Duration = Duration::from_secs(30);
 
-/// Where the findings about one site are.
+/// The place in the store for the findings about one site.
 pub(super) struct Found {
     store: Arc<Store>,
-    /// Keys begin with it.
+    /// The common prefix of its keys.
     name: String,
     probes: Vec<Probe>,
 }
 
-/// What is to be done.
+/// What this replica has to do next.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Another has asked.
+    /// Another replica has asked; this is the finding.
     Known(Occupied),
-    /// Another asks at the moment.
+    /// Another replica holds the lease and asks now.
     Anothers,
-    /// Ours is to ask, and then to say what was found; the lease is of this version.
+    /// This replica holds the lease: it asks and stores the finding. The number is the lease's version.
     Ours(u64),
-    /// Nobody can tell who asks.
+    /// Without the store, this replica asks for itself.
     Alone,
 }
 
 impl Found {
-    /// `None` where the store is this process's own.
+    /// `None` if the store belongs to this process alone.
     pub(super) fn of(running: &Running) -> Option<Self> {
         if running.store.settings().home == StoreHome::Memory {
             return None;
@@ -57,7 +57,8 @@ impl Found {
         Some(Self { store: running.store.clone(), name: format!("paths:{}", hex(&digest.as_ref()[..8])), probes })
     }
 
-    /// What is known, or who is to ask. `held`: the lease of the last time, if it ended in nothing.
+    /// Reads the finding, or tries to get the lease. `held`: this replica's lease of the last round, if that found
+    /// nothing.
     pub(super) async fn turn(&self, held: Option<u64>) -> Turn {
         match self.known().await {
             Ok(Some(known)) => return Turn::Known(known),
@@ -67,13 +68,13 @@ impl Found {
         let expect = held.map_or(Expect::Absent, Expect::Version);
         match self.commit("lease", expect, Put::Value(Bytes::from_static(b"asks"), LEASE)).await {
             Ok(Committed::Done(version)) => Turn::Ours(version),
-            // Also where the lease of the last time is over: the next time it is anybody's.
+            // Also if our lease of the last round has expired: next time any replica may get it.
             Ok(Committed::Conflict(..)) => Turn::Anothers,
             Err(_) => Turn::Alone,
         }
     }
 
-    /// Tells the others, for so long, and lets go of the lease. Without the store each asks for itself.
+    /// Stores the finding for `keeps` and releases the lease. If the store fails, each replica asks for itself.
     pub(super) async fn tell(&self, found: &Occupied, lease: u64, keeps: Duration) {
         let paths: Vec<&str> =
             self.probes.iter().map(|probe| probe.path.as_str()).filter(|p| found.contains(p)).collect();
@@ -131,7 +132,7 @@ mod tests {
         let (one, other) = (replica(), replica());
         let Turn::Ours(lease) = one.turn(None).await else { panic!("nobody asks yet") };
         assert_eq!(other.turn(None).await, Turn::Anothers);
-        // The site did not answer: who has asked asks again.
+        // The site did not answer, so the lease's holder asks again.
         let Turn::Ours(again) = one.turn(Some(lease)).await else { panic!("its own lease") };
         assert_eq!(other.turn(Some(lease)).await, Turn::Anothers);
         let mut found = Occupied::default();
@@ -139,7 +140,7 @@ mod tests {
         one.tell(&found, again, Duration::from_millis(800)).await;
         assert_eq!(other.turn(None).await, Turn::Known(found.clone()));
         assert_eq!(one.turn(None).await, Turn::Known(found));
-        // What was found does not hold for ever.
+        // The finding expires.
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert!(matches!(other.turn(None).await, Turn::Ours(_)));
         let _ = std::fs::remove_dir_all(path);

@@ -1,6 +1,6 @@
-//! The jobs that keep whoever is asked before something risky happens within reach, and tell them what has happened.
+//! Background jobs that keep the connections to supervising harnesses alive and send them events.
 //!
-//! Nobody who calls waits for either: what nobody can decide on is closed meanwhile, or goes on (`on_error`).
+//! No request waits for these jobs. While a harness is unreachable, `on_error` decides about its calls.
 
 use std::{
     sync::Arc,
@@ -13,21 +13,21 @@ use tokio::task::JoinSet;
 
 use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
 
-/// How often it is looked whether somebody is away, and how soon again.
+/// How often the job looks for unreachable harnesses, and how soon it retries.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often they hear that we are still here.
+/// The interval of heartbeats to a harness.
 const BEAT: Duration = Duration::from_secs(30);
 
-/// What was known the last time.
+/// The state at the last run.
 #[derive(Default)]
 struct Known {
     away: Vec<String>,
-    /// The configuration.
+    /// The hash of the configuration.
     hash: String,
     beat: Option<Instant>,
 }
 
-/// Greets those who are away.
+/// Sends a greeting to each unreachable harness.
 pub(super) fn greet(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
     let (live, metrics, known) = (live.clone(), metrics.clone(), Arc::<Mutex<Known>>::default());
     Job {
@@ -46,7 +46,7 @@ pub(super) fn greet(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                 let beats = known.lock().beat.is_none_or(|last| last.elapsed() >= BEAT);
                 let before = std::mem::replace(&mut known.lock().hash, running.snapshot.hash.clone());
                 if before != running.snapshot.hash {
-                    // Those of another configuration are nobody's any more.
+                    // Harnesses of the previous configuration have no gauge any more.
                     metrics.harness_up.reset();
                 }
                 let away = harness.greet(beats).await.err().unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) fn greet(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
     }
 }
 
-/// Says once who went and who came back.
+/// Logs each change between reachable and unreachable once.
 fn show(harness: &Harness, metrics: &Metrics, known: &Mutex<Known>, away: &[String]) {
     for link in &harness.links {
         let up = link.greeted().is_some();
@@ -71,18 +71,17 @@ fn show(harness: &Harness, metrics: &Metrics, known: &Mutex<Known>, away: &[Stri
     let mut known = known.lock();
     for why in away.iter().filter(|why| !known.away.contains(why)) {
         match harness.declared().goes_on {
-            true => tracing::error!(why, "a harness cannot be asked; what it has to decide on goes on unsupervised"),
-            false => tracing::error!(why, "a harness cannot be asked; what it has to decide on is closed"),
+            true => tracing::error!(why, "a harness is unreachable; calls that need its decision go on unsupervised"),
+            false => tracing::error!(why, "a harness is unreachable; calls that need its decision get 503"),
         }
     }
     if away.is_empty() && !known.away.is_empty() {
-        tracing::info!("every harness can be asked again");
+        tracing::info!("every harness is reachable again");
     }
     known.away = away.to_vec();
 }
 
-/// Tells what there is to tell, as soon as there is something, and counts what came of it: also what began under an earlier
-/// configuration.
+/// Sends waiting events at once and counts the outcomes, also for harnesses of an earlier configuration.
 pub(super) fn tell(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
     let (live, metrics) = (live.clone(), metrics.clone());
     Job {
@@ -95,7 +94,7 @@ pub(super) fn tell(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
             let (harnesses, metrics) = (live.harnesses(), metrics.clone());
             Box::pin(async move {
                 let links = harnesses.iter().flat_map(|harness| &harness.links).cloned();
-                // All at a time: none waits for another.
+                // In parallel, so that no harness waits for another.
                 links.map(|link| async move { link.send().await }).collect::<JoinSet<()>>().join_all().await;
                 harnesses.iter().for_each(|harness| count(harness, &metrics));
                 Ok(())

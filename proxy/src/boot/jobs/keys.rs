@@ -1,4 +1,4 @@
-//! The job that fetches the keys of those who issue tokens and of agents that sign: never within a request.
+//! The background job that fetches public keys of token issuers and of agents that sign requests, outside of requests.
 
 use std::{
     sync::{
@@ -17,17 +17,17 @@ use crate::{
     outbound::Outbound,
 };
 
-/// How often keys are fetched anew; sooner when somebody presents one that is not known.
+/// How often the job fetches keys. A request with an unknown key makes it fetch sooner.
 const KEYS: Duration = Duration::from_secs(300);
-/// How soon again when they could not be fetched.
+/// How soon the job retries after a failure.
 const KEYS_AGAIN: Duration = Duration::from_secs(10);
-/// The most bytes of one set of keys.
+/// The largest key set in bytes.
 const KEYS_BOUND: usize = 64 * 1024;
-/// How long fetching one may take.
+/// The time limit for one fetch.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Fetches the keys of those who issue tokens and sign requests, all at a time. What was fetched last stays until there
-/// is better.
+/// Fetches all key sets in parallel: those of token issuers and those of agents that sign. A failed fetch keeps the
+/// last keys.
 pub(super) fn keys(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     let complete = Arc::new(AtomicBool::new(false));
     let (every, live, outbound) = (complete.clone(), live.clone(), outbound.clone());
@@ -53,7 +53,7 @@ pub(super) fn keys(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     }
 }
 
-/// Fetches one set of keys; what comes back is the URL of one that could not be had.
+/// Fetches one key set. Returns its URL on failure.
 async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<String> {
     let fetched = outbound.document(&url, KEYS_BOUND, PATIENCE).await;
     let known = match fetched.and_then(|keys| check_key_set(&keys).map(|()| keys)) {
@@ -64,7 +64,7 @@ async fn fetch(live: Arc<Live>, outbound: Arc<Outbound>, url: String) -> Option<
         Err(why) => Err(why),
     };
     known.err().map(|why| {
-        tracing::warn!(url = without_password(&url), why, "keys cannot be fetched; what is known of them stays");
+        tracing::warn!(url = without_password(&url), why, "keys cannot be fetched; the last keys stay in use");
         url
     })
 }

@@ -1,4 +1,4 @@
-//! The job that tends the store between requests.
+//! The background job that maintains the store: reconnects, sweeps, and reports its state.
 
 use std::{
     sync::{
@@ -13,13 +13,13 @@ use tokio::time::sleep;
 
 use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
 
-/// How often.
+/// The interval.
 const TEND: Duration = Duration::from_secs(1);
 
-/// Seconds by which clocks may differ without a word.
+/// The difference of the clocks, in seconds, above which the job warns.
 const CLOCKS_DIFFER: f64 = 5.0;
 
-/// What the store has to do between requests, and what there is to say about it.
+/// Maintains the store and reports its state to the metrics and the log.
 pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
     let (live, metrics) = (live.clone(), metrics.clone());
     let told: Arc<[AtomicU64; 2]> = Arc::default();
@@ -52,7 +52,7 @@ pub(super) fn tend(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
     }
 }
 
-/// Says it once where the clocks of this machine and of the store differ, and once where they do no more.
+/// Logs once when the clocks of this machine and of the store differ, and once when they agree again.
 fn warn_of_clocks(is_wrong: &mut bool, ahead: f64) {
     let differ = ahead.abs() >= CLOCKS_DIFFER;
     if differ && !*is_wrong {
@@ -67,14 +67,14 @@ fn warn_of_clocks(is_wrong: &mut bool, ahead: f64) {
     *is_wrong = differ;
 }
 
-/// How much was added to what was told before.
+/// The increase since the last report.
 fn since(told: &AtomicU64, now: u64) -> u64 {
     let before = told.swap(now, Ordering::Relaxed);
-    // Another store has begun to count anew.
+    // A new store has started its count at zero.
     if now < before { now } else { now - before }
 }
 
-/// Keeps what became of the last calls, as far as the store is there.
+/// Stores the results of the last calls at exit, if the store is reachable.
 pub(in crate::boot) async fn flush_ends(live: &Live) {
     let store = live.current().store.clone();
     while store.status().waiting > 0 {

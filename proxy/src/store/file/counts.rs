@@ -1,7 +1,7 @@
-//! Counts in a file: what is asked of them together is one transaction.
+//! The counters in a SQLite file. One batch of operations is one transaction.
 //!
-//! A write that fails undoes the whole batch, and everyone in it is told so; but where only room is missing, whoever
-//! merely looks is answered.
+//! A failed write undoes the whole batch, and every caller in it gets the error. If only disk space is missing, callers
+//! that merely read still get an answer.
 
 use std::path::PathBuf;
 
@@ -28,27 +28,27 @@ pub const LAYOUT: Layout = Layout {
              INSERT INTO total VALUES (0);",
 };
 
-/// What may be asked of counts.
+/// A request to the counters.
 pub enum Asked {
     Take(Vec<Limit>, Amount),
     Settle(Vec<Settlement>),
-    /// Drops what has expired; to find out whether that is possible, something is written in any case.
+    /// Removes expired counters. Always writes something, to find out whether the disk takes it.
     Sweep {
         probing: bool,
     },
 }
 
-/// What is answered, in kind.
+/// The answer to it.
 pub enum Answer {
     Taken(Taken),
     Settled,
-    /// Nothing was done, for there is no room to write.
+    /// Nothing was done: the disk has no room.
     Full,
-    /// How many are kept, and whether more of them have expired.
+    /// The number of counters that are left, and whether more have expired.
     Swept(u64, bool),
 }
 
-/// The counts of one file, kept below a number.
+/// The counters of one file, kept below a maximum number.
 pub struct Counts {
     directory: PathBuf,
     pub database: Database,
@@ -56,7 +56,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Opens them.
+    /// Opens the file.
     pub fn open(directory: PathBuf, most: usize) -> Result<Self, String> {
         let database = Database::open(&directory, &LAYOUT)?;
         Ok(Self { directory, database, most: i64::try_from(most).unwrap_or(i64::MAX) })
@@ -87,13 +87,13 @@ impl Work for Counts {
     }
 }
 
-/// What an attempt at a batch may do.
+/// What one attempt at a batch may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Leave {
-    /// For looks only; finding something to correct, it gives up.
+    /// For reads only. It gives up if it finds something to correct.
     Look,
     Write,
-    /// There is no room for more: looks are answered, and nothing else is done.
+    /// The disk is full: reads are answered, and nothing else is done.
     Read,
 }
 
@@ -110,7 +110,7 @@ fn batch(connection: &mut Connection, asked: &[Asked], most: i64) -> rusqlite::R
     attempt(connection, asked, most, Leave::Write)
 }
 
-/// `None` if it needs leave to write, from the start.
+/// `None` if it needs permission to write, from the start.
 fn attempt(
     connection: &mut Connection,
     asked: &[Asked],

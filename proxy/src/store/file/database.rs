@@ -1,4 +1,4 @@
-//! Opening a database file so that what is promised holds: private, in WAL mode, found sound, or set aside loudly.
+//! Opens a SQLite file safely: private, in WAL mode, and intact. A broken file is moved aside with an error in the log.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -10,24 +10,24 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-/// How long a record's write waits for another process's.
+/// How long a write of records waits for another process's lock.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How long a count's does: a request waits for it that could be decided without.
+/// How long a write of counters waits. A request waits for it, and could be decided without it.
 const BRIEFLY: Duration = Duration::from_millis(100);
-/// Often, for another process leaves only moments between its transactions.
+/// How often it looks. Another process leaves only moments between its transactions.
 const LOOK: Duration = Duration::from_micros(500);
-/// What `user_version` says of files we can read.
+/// The `user_version` of files that this version can read.
 const FORMAT: i64 = 1;
-/// How often the operator is reminded that there is no room.
+/// How often the operator is reminded of a full disk.
 const REMINDED: Duration = Duration::from_secs(600);
 
-/// What is kept in a file, and how safe a commit is.
+/// The content of a file, and how durable a commit is.
 pub struct Layout {
     /// The name of the file in the store's directory.
     pub name: &'static str,
     /// SQLite's `synchronous`: "NORMAL" survives a crash of the process, "FULL" a loss of power too.
     pub synchronous: &'static str,
-    /// Waits for another process's write, [`patiently`] or [`briefly`]; says when no more.
+    /// Waits for another process's write, [`patiently`] or [`briefly`]. Returns false to stop waiting.
     pub wait: fn(i32) -> bool,
     pub tables: &'static str,
 }
@@ -36,19 +36,19 @@ pub struct Layout {
 pub struct Database {
     pub connection: Connection,
     path: PathBuf,
-    /// Which files they were when they were opened: another process may have set them aside since. `None` while nothing
+    /// The identity of the files when they were opened: another process may have moved them since. `None` while nothing
     /// is open.
     identity: Option<Identity>,
-    /// When the operator was told that there is no room.
+    /// When the operator was last told that the disk is full.
     told: Option<Instant>,
 }
 
-/// Devices and inodes of a file and of its journal.
+/// Device and inode of the file and of its journal.
 type Identity = [(u64, u64); 2];
 
 impl Database {
-    /// Opens the file, or begins it. A file that SQLite itself calls broken is set aside and a new one begun; any
-    /// other trouble is the operator's to mend.
+    /// Opens the file, or creates it. Moves a file that SQLite calls broken aside and creates a new one. The operator
+    /// has to fix any other failure.
     pub fn open(directory: &Path, layout: &Layout) -> Result<Self, String> {
         let path = directory.join(layout.name);
         let refuse = |why: String| format!("the store {} cannot be opened: {why}", path.display());
@@ -69,14 +69,14 @@ impl Database {
         Ok(Self { connection, identity: identity(&path), path, told: None })
     }
 
-    /// Whether the path no longer leads to the file that is open, or to its journal: somebody set it aside, or removed
-    /// it.
+    /// Whether the path no longer leads to the open file or its journal, because another process moved or removed them.
     pub fn is_elsewhere(&self) -> bool {
         self.identity.is_none() || identity(&self.path) != self.identity
     }
 
-    /// Opens what the path leads to now. What was open is closed first: connections of one process to one file share
-    /// what they know of its journal, and a new one would read the new journal by the knowledge of the old.
+    /// Opens the file that the path leads to now. Closes the old one first: connections of one process to one file
+    /// share their knowledge of its journal, and a new connection would read the new journal with the knowledge of the
+    /// old.
     pub fn open_again(&mut self, directory: &Path, layout: &Layout) -> Result<(), String> {
         self.identity = None;
         self.connection = Connection::open_in_memory().map_err(|error| error.to_string())?;
@@ -84,7 +84,7 @@ impl Database {
         Ok(())
     }
 
-    /// What to say of an error that undid everything. A file that broke is opened again, which sets it aside.
+    /// Explains an error that undid everything. Opens a broken file again, which moves it aside.
     pub fn explain(&mut self, error: &rusqlite::Error, directory: &Path, layout: &Layout) -> String {
         if is_broken(error)
             && let Err(why) = self.open_again(directory, layout)
@@ -94,7 +94,7 @@ impl Database {
         error.to_string()
     }
 
-    /// Tells the operator that there is no room, once in a while.
+    /// Tells the operator that the disk is full, at most once in ten minutes.
     pub fn tell_that_it_is_full(&mut self) {
         if self.told.is_none_or(|told| told.elapsed() >= REMINDED) {
             self.told = Some(Instant::now());
@@ -106,17 +106,17 @@ impl Database {
     }
 }
 
-/// Whether SQLite says of an error that the file itself is broken: not that it is busy, full, or not ours to open.
+/// Whether SQLite reports that the file itself is broken. Busy, full and forbidden files are not broken.
 fn is_broken(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
-/// Whether SQLite says of an error that there is no room on the disk.
+/// Whether SQLite reports a full disk.
 pub fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
-/// Milliseconds since 1970: the one clock that processes share.
+/// Milliseconds since 1970: the clock that processes share.
 pub fn wall() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -139,10 +139,10 @@ impl From<rusqlite::Error> for Trouble {
     }
 }
 
-/// Held while a file is opened, so that of two processes that find it broken only one sets it aside.
+/// Held while a file is opened, so that only one of two processes moves a broken file aside.
 fn only_opener(directory: &Path) -> io::Result<File> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    // Not one of SQLite's files, so it may be opened and closed.
+    // This is none of SQLite's files, so closing it releases none of SQLite's locks.
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -154,9 +154,9 @@ fn only_opener(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes an empty file, for its mode, which SQLite gives the files beside it too. One that is there must not be opened
-/// here: closing it would take from this process all the locks that SQLite has on it for another store (POSIX locks
-/// belong to process and file), and the next process to close it would remove the journal that is written to.
+/// Creates an empty file with private permissions, which SQLite copies to the files beside it. Must not open an
+/// existing file: closing it would release all locks that SQLite holds on it in this process for another store (POSIX
+/// locks belong to process and file). The next process to close the file would then remove a journal in use.
 fn make(path: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -189,12 +189,12 @@ fn sound(path: &Path, layout: &Layout) -> Result<Connection, Trouble> {
     if verdict == "ok" { Ok(connection) } else { Err(Trouble::Broken(verdict)) }
 }
 
-/// For what must be kept.
+/// Waits long, for records that must be kept.
 pub fn patiently(looks: i32) -> bool {
     wait(looks, PATIENCE)
 }
 
-/// For what can be decided without.
+/// Waits shortly, for counts that can be decided without the file.
 pub fn briefly(looks: i32) -> bool {
     wait(looks, BRIEFLY)
 }
@@ -204,7 +204,7 @@ fn wait(looks: i32, patience: Duration) -> bool {
     LOOK.saturating_mul(looks.unsigned_abs()) < patience
 }
 
-/// Renames the file and what SQLite keeps beside it, so that it can still be looked at as a whole.
+/// Renames the file and SQLite's files beside it, so that an operator can still examine them as a whole.
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let with = |end: &str| beside(path, end);
     let broken = format!(".broken-{}", wall());

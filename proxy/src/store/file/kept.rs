@@ -1,6 +1,6 @@
-//! Records in a file: a commit checks what it expects, then whether there is room, and only then writes.
+//! The records in a SQLite file. A commit checks its expectations, then the room, and only then writes.
 //!
-//! The value comes last in its row, so that looking at a row's times does not read it.
+//! The value is the last column of a row, so that reading a row's times does not read the value.
 
 use std::{path::PathBuf, time::Instant};
 
@@ -27,31 +27,31 @@ pub const LAYOUT: Layout = Layout {
              INSERT INTO total VALUES (0);",
 };
 
-/// What a record takes besides its key and its value, its places in the indexes among it.
+/// The bytes of a record besides its key and its value, including its index entries.
 const OVERHEAD: usize = 128;
-/// How many go at a time, so that nobody waits long for it.
+/// How many expired records one sweep removes, so that no caller waits long.
 const SWEPT: i64 = 200;
-/// How far back the clock may go unnoticed, in milliseconds.
+/// The largest step back of the clock that is ignored, in milliseconds.
 const SLIP: i64 = 1000;
 
-/// What may be asked of records.
+/// A request to the records.
 pub enum Asked {
     Get(String),
-    /// Under this version, which nobody had before.
+    /// A commit under this version, which no earlier commit had.
     Commit(Vec<Change>, u64),
-    /// Drops what has expired; to find out whether that is possible, something is written in any case.
+    /// Removes expired records. Always writes something, to find out whether the disk takes it.
     Sweep {
         probing: bool,
     },
 }
 
-/// What is answered, in kind.
+/// The answer to it.
 pub enum Answer {
     Got(Option<Record>),
     Committed(Result<Committed, NotKept>),
-    /// Whether more have expired.
+    /// Whether more records have expired.
     Swept(bool),
-    /// Nothing was done, for there is no room to write.
+    /// Nothing was done: the disk has no room.
     Full,
 }
 
@@ -60,12 +60,12 @@ pub struct Kept {
     directory: PathBuf,
     pub database: Database,
     most: i64,
-    /// When the clock was looked at last, by a clock that cannot be set, and what it said.
+    /// When the clock was last read, by a monotonic clock, and what it showed.
     pub clock: (Instant, i64),
 }
 
 impl Kept {
-    /// Opens them.
+    /// Opens the file.
     pub fn open(directory: PathBuf, most: usize) -> Result<Self, String> {
         let mut database = Database::open(&directory, &LAYOUT)?;
         straighten(&mut database.connection).map_err(|error| error.to_string())?;
@@ -73,7 +73,7 @@ impl Kept {
         Ok(Self { directory, database, most: i64::try_from(most).unwrap_or(i64::MAX), clock })
     }
 
-    /// What is done now and then, beside sweeping.
+    /// Maintenance besides sweeping.
     fn look_after(&mut self) -> Result<(), String> {
         if self.database.is_elsewhere() {
             self.database.open_again(&self.directory, &LAYOUT)?;
@@ -84,7 +84,7 @@ impl Kept {
         if now.1 < expected - SLIP {
             match straighten(&mut self.database.connection) {
                 Ok(_) => {}
-                // Until there is room; the clock is still known to have gone back.
+                // Until the disk has room. The step of the clock stays noted.
                 Err(error) if database::is_full(&error) => {
                     self.database.tell_that_it_is_full();
                     return Ok(());
@@ -116,12 +116,12 @@ impl Work for Kept {
     }
 }
 
-/// After the clock went back, nothing is kept for longer than it was to be kept in all.
+/// After the clock went back, shortens each record's lifetime to what it was meant to be.
 fn straighten(connection: &mut Connection) -> rusqlite::Result<usize> {
     connection.execute("UPDATE records SET ends = ?1 + keeps WHERE ends > ?1 + keeps", [wall()])
 }
 
-/// On a full disk, only what is read is answered, and whoever wants to write is told why not.
+/// On a full disk, answers reads, and refuses writes with the reason.
 fn batch(connection: &mut Connection, asked: &[Asked], most: i64, full: bool) -> rusqlite::Result<Vec<Answer>> {
     let reads = full || asked.iter().all(|one| matches!(one, Asked::Get(_)));
     let behaviour = if reads { TransactionBehavior::Deferred } else { TransactionBehavior::Immediate };
@@ -149,13 +149,13 @@ fn batch(connection: &mut Connection, asked: &[Asked], most: i64, full: bool) ->
     Ok(answers)
 }
 
-/// A row that is there, and its record, unless it has expired.
+/// An existing row, and its record unless that has expired.
 struct Found {
     record: Option<Record>,
     weight: i64,
 }
 
-/// One batch's work, at one moment.
+/// The work of one batch, at one moment.
 struct Turn<'a> {
     transaction: &'a Transaction<'a>,
     now: i64,
@@ -199,7 +199,7 @@ impl Turn<'_> {
             if self.drop_expired()? == 0 {
                 return Ok(Err(NotKept::Full));
             }
-            // What went may have been among what is replaced.
+            // The removed records may include some that this commit replaces.
             let mut replaced = 0;
             for change in changes {
                 replaced += self.find(&change.key)?.map_or(0, |found| found.weight);
@@ -266,7 +266,7 @@ mod tests {
         let put = Put::Value("value".into(), Duration::from_secs(60));
         let change = Change { key: "key".into(), expect: Expect::Absent, put };
         kept.carry_out(&[Asked::Commit(vec![change], 1)]).unwrap();
-        // As if it had been an hour later when the record was made.
+        // As if the record had been made an hour later.
         kept.database.connection.execute("UPDATE records SET ends = ends + 3600000", []).unwrap();
         kept.clock.1 += 3_600_000;
         kept.carry_out(&[Asked::Sweep { probing: false }]).unwrap();

@@ -1,9 +1,9 @@
-//! The home that survives a crash: two SQLite files in a directory, which processes of one host may share.
+//! The store that survives a crash: two SQLite files in a directory, which several processes of one host may share.
 //!
-//! Two files, because a count must not wait for the disk and a promise must: counts are handed to the system
-//! (`synchronous=NORMAL`: kill -9 loses none, a loss of power the last moments), records are answered only when they
-//! are on the disk (`FULL`). Each file has a thread of its own. The clock is the wall's, since processes share it. The
-//! directory must be on a local disk.
+//! There are two files, because a counter must not wait for the disk and an idempotency record must. The system buffers
+//! counters (`synchronous=NORMAL`: kill -9 loses none, a loss of power loses the last moments). Records are confirmed
+//! once they are on the disk (`FULL`). Each file has a thread of its own. The clock is the wall clock, because
+//! processes share it. The directory must be on a local disk.
 
 mod counts;
 mod database;
@@ -45,7 +45,7 @@ pub struct File {
 }
 
 impl File {
-    /// Opens the files in the directory, making what is missing.
+    /// Opens the files in the directory and creates missing ones.
     pub fn open(directory: &Path, settings: &site::Store) -> Result<Self, String> {
         let breaker = |name: &str| Arc::new(Breaker::closed(directory.join(name).display().to_string(), ()));
         let (counts_breaker, records_breaker) = (breaker(counts::LAYOUT.name), breaker(kept::LAYOUT.name));
@@ -84,7 +84,7 @@ impl File {
 
 #[async_trait]
 impl Home for File {
-    /// Drops what has expired, and finds out whether files that were away are back.
+    /// Removes expired entries, and probes files that were away.
     async fn tend(&self) -> Result<(), String> {
         tokio::join!(self.tend_counts(), self.tend_records());
         self.away().map_or(Ok(()), Err)

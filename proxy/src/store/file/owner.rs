@@ -1,8 +1,8 @@
-//! The one thread that uses a database: it makes everything that waits into one transaction, so that a commit to disk
-//! is paid for by many, and no thread that serves requests is ever held up by a disk.
+//! The one thread that uses a database. It groups all waiting operations into one transaction, so that many operations
+//! share one disk flush, and no request thread ever waits for a disk.
 //!
-//! Nobody is told that something was not done which then is: what has been begun is waited for, however long it takes,
-//! and the breaker sees to it that nobody comes after. Only what has not been begun is given up.
+//! An operation that has begun is always waited for, so that no caller hears "not done" about an operation that is done
+//! later. Only an operation that has not begun can be abandoned. The breaker keeps further requests away meanwhile.
 
 use std::{
     sync::{
@@ -23,23 +23,23 @@ use crate::store::breaker::Breaker;
 #[cfg(test)]
 mod tests;
 
-/// What may wait for the disk at a time.
+/// The most operations that wait for the disk.
 const QUEUE: usize = 4096;
-/// What goes into one transaction.
+/// The most operations in one transaction.
 const TOGETHER: usize = 256;
-/// A disk that takes longer than this is away.
+/// A disk that takes longer than this counts as away.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The work on a database that its thread does.
+/// The database work of the thread.
 pub trait Work: Send + 'static {
     type Asked: Send;
     type Answer: Send;
 
-    /// Does all of it in one transaction, or nothing; each must be complete by itself or have no effect.
+    /// Does everything in one transaction, or nothing. Each operation must be complete by itself or have no effect.
     fn carry_out(&mut self, asked: &[Self::Asked]) -> Result<Vec<Self::Answer>, String>;
 }
 
-/// The way to the thread. It ends when this is dropped.
+/// The handle to the thread, which ends when the handle is dropped.
 pub struct Owner<W: Work> {
     queue: mpsc::Sender<Waiting<W>>,
     breaker: Arc<Breaker<()>>,
@@ -48,18 +48,18 @@ pub struct Owner<W: Work> {
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unanswered {
-    /// Nothing was done, nor will be.
+    /// Nothing was done, and nothing will be.
     NotDone,
-    /// The thread died of it, before or after it was done.
+    /// The thread died, before or after the work was done.
     Unknown,
 }
 
-/// What a sweep found.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Swept {
     More,
     All,
-    /// There was no room to write.
+    /// The disk had no room.
     Full,
 }
 
@@ -69,19 +69,19 @@ struct Waiting<W: Work> {
     answer: oneshot::Sender<Result<W::Answer, String>>,
 }
 
-/// Whose turn it is: the thread takes it to begin, and who asks takes it to give up.
+/// Decides a race: the thread takes it to begin, the caller takes it to give up.
 #[derive(Default)]
 struct Turn(AtomicBool);
 
 impl Turn {
-    /// Whether nobody had taken it.
+    /// Whether this caller is the first to take it.
     fn take(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
     }
 }
 
 impl<W: Work> Owner<W> {
-    /// Starts the thread, which opens nothing itself: `work` comes with its database.
+    /// Starts the thread. It opens nothing itself: `work` brings its database.
     pub fn start(name: &'static str, work: W, breaker: Arc<Breaker<()>>) -> Result<Self, String> {
         let (queue, waiting) = mpsc::channel(QUEUE);
         thread::Builder::new()
@@ -91,7 +91,7 @@ impl<W: Work> Owner<W> {
         Ok(Self { queue, breaker })
     }
 
-    /// The answer, once it is safe in the file; none, at once, while the file is known to be away.
+    /// The answer, once the operation is safe in the file. Fails at once while the file is known to be away.
     pub async fn ask(&self, asked: W::Asked) -> Result<W::Answer, Unanswered> {
         let Some(pass) = self.breaker.pass() else {
             self.breaker.decided_without();
@@ -115,11 +115,11 @@ impl<W: Work> Owner<W> {
         }
     }
 
-    /// Sweeps, until all is swept, or finds out whether a file that was away is back: then `sweep` is told that it
-    /// must write, since a disk that can be read may still be of no use. Does nothing if it is too early to look
-    /// again, or if more is asked already than the disk can do.
+    /// Sweeps until nothing has expired, or probes a file that was away. In that case `sweep` gets `true` and must
+    /// write, since a disk that can be read may still fail to write. Does nothing if a probe is not due, or if the
+    /// queue is full.
     pub async fn tend(&self, sweep: impl Fn(bool) -> W::Asked, heard: impl Fn(W::Answer) -> Swept) {
-        // From before: what fails while we look must not be forgotten for it.
+        // Take the turn first, so that a failure during the probe is not forgotten.
         let turn = self.breaker.turn();
         let pass = self.breaker.pass();
         if pass.is_none() && !self.breaker.probe_due() {
@@ -148,7 +148,7 @@ impl<W: Work> Owner<W> {
         }
     }
 
-    /// Says at once when it takes too long, though there will be an answer.
+    /// Reports at once that it takes too long, although the answer will come later.
     async fn reach(&self, asked: W::Asked, late: impl Fn(&str)) -> Result<W::Answer, Failure> {
         let (answer, mut answered) = oneshot::channel();
         let turn = Arc::new(Turn::default());
@@ -179,7 +179,7 @@ fn slow() -> String {
 const DEAD: &str = "its thread has ended; restart Frontdesk, and report this";
 
 enum Failure {
-    /// More is asked than the disk can do; that is no reason to turn the others away.
+    /// The queue is full. That is no reason to refuse other requests.
     Busy,
     /// Nothing was done.
     Away(String),
@@ -195,7 +195,7 @@ fn run<W: Work>(mut work: W, mut queue: mpsc::Receiver<Waiting<W>>) {
         {
             waiting.push(next);
         }
-        // Whoever has given up was told that nothing happened, or has gone away.
+        // Callers that gave up were told that nothing happened, or have gone away.
         waiting.retain(|one| !one.answer.is_closed() && one.turn.take());
         let (asked, answers): (Vec<_>, Vec<_>) = waiting.into_iter().map(|one| (one.asked, one.answer)).unzip();
         if asked.is_empty() {

@@ -1,7 +1,7 @@
-//! What becomes of counts within a transaction: each operation is a read, a decision and a write.
+//! The counter operations of one transaction: each one reads, decides and writes.
 //!
-//! A decision is complete before anything is written for it, so operations need no savepoints of their own. When there
-//! are too many counts the expired go, then those that nobody has touched for longest.
+//! A decision is complete before its first write, so operations need no savepoints. If there are too many counters, the
+//! expired ones go first, then the least recently used.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::store::{fresh, millis};
 
-/// How many go at a time, so that nobody waits long for it.
+/// How many are removed at a time, so that no caller waits long.
 pub const SWEPT: i64 = 1000;
-/// How exactly it is known when a count was last touched; less exactly saves writing an index each time.
+/// The precision of the last use in milliseconds. A coarse value saves index writes.
 const TOUCH: u64 = 1000;
 
-/// A count as it was found, if its window has not ended.
+/// A counter as found, if its window has not ended.
 struct Count {
     used: i64,
     period: i64,
     ends: i64,
-    /// When it was last touched is no longer true enough in the file.
+    /// The stored time of the last use is too old to be precise.
     outdated: bool,
 }
 
-/// One batch's work, at one moment.
+/// The work of one batch, at one moment.
 pub struct Turn<'a> {
     pub transaction: &'a Transaction<'a>,
     pub now: i64,
-    /// How many counts there may be.
+    /// The most counters.
     pub most: i64,
-    /// How many there are.
+    /// The present number of counters.
     pub held: i64,
-    /// Whether what is found may be corrected.
+    /// Whether it may correct what it finds.
     pub may_write: bool,
-    /// Whether there was something to correct.
+    /// Whether it found something to correct.
     pub must_write: bool,
 }
 
 impl Turn<'_> {
-    /// More than [`TOGETHER`] limits are a mistake of the caller and refused.
+    /// Takes from all limits or from none. More than [`TOGETHER`] limits are a caller's mistake and are refused.
     pub fn take(&mut self, limits: &[Limit], amount: Amount) -> rusqlite::Result<Taken> {
         if limits.len() > TOGETHER {
             return Ok(Taken { granted: None, levels: [Level::default(); TOGETHER] });
@@ -54,7 +54,7 @@ impl Turn<'_> {
         let granted = (granted >= amount.least).then_some(granted);
         let charge = granted.unwrap_or(0) as i64;
         let mut levels = [Level::default(); TOGETHER];
-        // Those that are there first: what is begun after may put the stalest out, but not one of these.
+        // Existing counters first: a new one may evict the least recently used, but none of these.
         for ((limit, found), level) in limits.iter().zip(&mut found).zip(&mut levels) {
             let Some(count) = found else { continue };
             if amount.wanted > 0 {
@@ -73,9 +73,9 @@ impl Turn<'_> {
         Ok(Taken { granted, levels })
     }
 
-    /// A window never ends later than its present length from now, wherever the clock has been and however long it was
-    /// to be when it began. That is written down at once, whatever becomes of the operation, or it would be put off
-    /// for as long as somebody asks.
+    /// Finds a counter. A window ends no later than its present length from now, wherever the clock has been and
+    /// whatever its length was before. A correction is written at once, whatever the operation decides; otherwise
+    /// steady requests would postpone it forever.
     fn find(&mut self, key: u128, window: Window) -> rusqlite::Result<Option<Count>> {
         let (latest, key) = (self.now + millis(window.length()), key.to_be_bytes());
         let mut select =
@@ -104,8 +104,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Charged nothing, it is touched all the same: who keeps asking in vain must not become the stalest, or it would
-    /// be rid of its count.
+    /// Charges a counter. A charge of nothing still counts as use: a client that keeps asking in vain must not get its
+    /// counter evicted.
     fn charge(&self, limit: &Limit, count: &mut Count, by: i64) -> rusqlite::Result<()> {
         let key = limit.key.bits().to_be_bytes();
         count.used += by;
@@ -128,7 +128,7 @@ impl Turn<'_> {
         let count = Count { used, period: (fresh() >> 1).max(1) as i64, ends, outdated: false };
         let (now, key) = (self.now, limit.key.bits().to_be_bytes());
         let values = params![key, count.used, count.period, count.ends, now];
-        // One whose window has ended is in the way of its successor.
+        // An expired counter with this key is in the way of the new one.
         let renew = "UPDATE counts SET used = ?2, period = ?3, ends = ?4, touched = ?5 WHERE key = ?1";
         if self.transaction.prepare_cached(renew)?.execute(values)? == 0 {
             if self.held >= self.most && self.drop_expired()? == 0 {
@@ -140,7 +140,7 @@ impl Turn<'_> {
         Ok(self.level(&count))
     }
 
-    /// A few more than one, for it will not be the last.
+    /// Evicts a few at once, because more will follow.
     fn drop_stalest(&mut self) -> rusqlite::Result<()> {
         let spare = (self.most / 64).clamp(0, 63);
         let stalest = "DELETE FROM counts WHERE key IN (SELECT key FROM counts ORDER BY touched LIMIT ?1)";
@@ -149,7 +149,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// At most [`SWEPT`] of them; how many.
+    /// Removes at most [`SWEPT`] counters and returns the number.
     pub fn drop_expired(&mut self) -> rusqlite::Result<i64> {
         let expired =
             "DELETE FROM counts WHERE key IN (SELECT key FROM counts WHERE ends <= ?1 ORDER BY ends LIMIT ?2)";
@@ -158,7 +158,7 @@ impl Turn<'_> {
         Ok(dropped)
     }
 
-    /// Settling is a use of a session, which is renewed.
+    /// Settles reservations. This counts as use of a session and renews it.
     pub fn settle(&mut self, settlements: &[Settlement]) -> rusqlite::Result<()> {
         for settlement in settlements {
             let Some(count) = self.find(settlement.key.bits(), settlement.window)? else { continue };
@@ -183,7 +183,7 @@ impl Turn<'_> {
     }
 }
 
-/// What the limit allows, as far as the database can count.
+/// The limit's maximum, as far as the database can count.
 fn most(limit: &Limit) -> u64 {
     limit.most.min(i64::MAX.unsigned_abs())
 }

@@ -1,4 +1,4 @@
-//! How the files are opened, and what is done with them on a full disk.
+//! Opening the files, and their behaviour on a full disk.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -12,7 +12,7 @@ use super::{
     *,
 };
 
-/// A directory that goes with the test.
+/// A temporary directory of the test.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -45,13 +45,13 @@ fn a_record_is_on_the_disk_when_it_is_answered_for() {
         assert_eq!(pragma(&database, "journal_mode"), "wal");
         pragma(&database, "synchronous")
     };
-    // FULL and NORMAL, when they are begun and when they are found.
+    // FULL and NORMAL, for new and for existing files.
     for _ in 0..2 {
         assert_eq!((synchronous(&kept::LAYOUT), synchronous(&counts::LAYOUT)), ("2".into(), "1".into()));
     }
 }
 
-/// As full as SQLite finds a disk without room: it says the same of a file that may not grow.
+/// Makes the file appear to be on a full disk: SQLite reports the same for a file that may not grow.
 fn fill(database: &Database) {
     let pages = pragma(database, "page_count");
     database.connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
@@ -105,7 +105,7 @@ fn a_clock_that_went_back_is_not_forgotten_before_it_is_dealt_with() {
     let put = Put::Value("value".into(), Duration::from_secs(60));
     let change = Change { key: "key".into(), expect: Expect::Absent, put };
     kept.carry_out(&[kept::Asked::Commit(vec![change], 1)]).unwrap();
-    // As if it had been an hour later when the record was made.
+    // As if the record had been made an hour later.
     kept.database.connection.execute("UPDATE records SET ends = ends + 3600000", []).unwrap();
     kept.clock.1 += 3_600_000;
     let ends = |kept: &Kept| -> i64 {

@@ -1,4 +1,4 @@
-//! Counts in Redis: a hash of what is used and which window that is, which expires with the window.
+//! Counters in Redis. A hash holds the used amount and the window's id, and expires with the window.
 
 use std::{
     sync::{Arc, LazyLock},
@@ -17,7 +17,7 @@ use crate::store::{Unsettled, millis};
 static TAKE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("take.lua")));
 static SETTLE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("settle.lua")));
 
-/// What Lua counts exactly. A limit above it is held to it.
+/// The largest integer that Lua counts exactly. It caps higher limits.
 const MOST: u64 = 1 << 53;
 
 impl From<Refused> for Away {
@@ -30,7 +30,7 @@ impl From<Refused> for Away {
 impl Counters for Redis {
     async fn take(&self, limits: &[Limit], amount: Amount) -> Result<Taken, Away> {
         if limits.is_empty() || limits.len() > TOGETHER {
-            // Nothing limits it; or a mistake of the caller, which is refused.
+            // There are no limits; or the caller made a mistake, and is refused.
             let granted = limits.is_empty().then_some(amount.wanted);
             return Ok(Taken { granted, levels: [Level::default(); TOGETHER] });
         }
@@ -38,8 +38,8 @@ impl Counters for Redis {
             let asked = ask_to_take(&self.prefix, limits, amount, link.deadline(self.patience()));
             async move { asked.invoke_async(&mut link.connection.clone()).await }
         };
-        // Where the connection is lost on the way, a request may be counted twice, which is better than to refuse it. What
-        // is taken once would look taken already, and a budget would be charged twice until its window ends.
+        // If the connection is lost, count a request twice rather than refuse it. Do not retry one-time keys, which
+        // would look taken, and budgets, which would be charged twice until their window ends.
         let twice = amount.wanted <= 1 && limits.iter().all(|limit| !limit.key.is_once());
         let (pass, answer): (_, Vec<i64>) = if twice {
             self.answer_again(ask).await?
@@ -60,7 +60,7 @@ impl Counters for Redis {
     }
 }
 
-/// However late it comes: a window that has ended is left alone. What was sent may have arrived, whatever came back.
+/// May come late: a window that has ended stays untouched. If an answer is missing, the settlement may have arrived.
 pub async fn settle_or_say(redis: &Redis, settlements: &[Settlement]) -> Result<(), Unsettled> {
     if settlements.is_empty() {
         return Ok(());
@@ -72,13 +72,13 @@ pub async fn settle_or_say(redis: &Redis, settlements: &[Settlement]) -> Result<
     Ok(())
 }
 
-/// The scripts, to be taught.
+/// The scripts to load.
 pub fn scripts() -> [&'static Script; 2] {
     [&TAKE, &SETTLE]
 }
 
-/// Takes and settles one of nobody's, so that a missing permission or a replica that may not write is found now. Taken
-/// twice, for only a count that is there is asked how long it lasts.
+/// Takes from and settles a test counter, so that a missing permission or a read-only replica is found now. Takes
+/// twice, because the script reads the remaining time only of an existing counter.
 pub async fn try_out(link: &Link, prefix: &str) -> RedisResult<()> {
     let window = Window::Idle(Duration::from_secs(10));
     let key = Key::new(Class::Nonce, Subject::named(&[b"probe"]));

@@ -1,4 +1,4 @@
-//! How a connection to the server is made, and what the operator is told of one that cannot be made.
+//! Connects to the server, and explains failures to the operator.
 
 use std::{fmt, io, pin::Pin, sync::Arc, time::Duration};
 
@@ -22,12 +22,12 @@ use super::{
 };
 use crate::certificate::{certified_key, chain, private_key};
 
-/// What connecting, or trying a connection out, may take. No request waits for it.
+/// The time limit for connecting and for trying a connection. No request waits for it.
 pub const DIALING: Duration = Duration::from_secs(2);
-/// Requests that wait to be written.
+/// The most requests that wait to be written.
 const PIPELINE: usize = 1024;
 
-/// Moves bytes between a connection and its socket, until the connection ends.
+/// Moves bytes between a connection and its socket until the connection ends.
 pub type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A node of a cluster.
@@ -38,14 +38,14 @@ pub struct Node {
 }
 
 impl Node {
-    /// Where an error sends us on; `asked`: the node that sends, where it is not the one that the URL names.
+    /// The node of a redirection error. `asked`: the node that sent it, if that is not the one in the URL.
     pub fn of(error: &RedisError, dialer: &Dialer, asked: Option<&Self>) -> Option<Self> {
         if error.code() != Some("MOVED") {
             return None;
         }
         let (host, port) = error.redirect_node()?.0.rsplit_once(':')?;
         let host = match (host, asked, &dialer.place) {
-            // The same host, it means to say.
+            // An empty host means the same host.
             ("" | "?", Some(asked), _) => asked.host.clone(),
             ("" | "?", None, ConnectionAddr::Tcp(named, _) | ConnectionAddr::TcpTls { host: named, .. }) => {
                 named.clone()
@@ -64,7 +64,7 @@ impl fmt::Display for Node {
 
 /// Makes connections.
 pub struct Dialer {
-    /// What a request waits for an answer at most.
+    /// How long a request waits for an answer.
     pub patience: Duration,
     url: String,
     place: ConnectionAddr,
@@ -72,12 +72,12 @@ pub struct Dialer {
     session: RedisConnectionInfo,
     address: String,
     password: Option<String>,
-    /// What its user must be allowed.
+    /// The permissions that its user needs.
     needs: String,
 }
 
 impl Dialer {
-    /// Understands a URL of Redis or Valkey, and sees whether the files of TLS can be used.
+    /// Parses a URL of Redis or Valkey, and checks that the TLS files can be used.
     pub fn new(url: &str, settings: &site::Store, needs: String) -> Result<Self, String> {
         let right = "write \"redis://user:password@host:6379/0\", rediss://… or \"unix:/run/redis.sock?db=0\"";
         let refuse = |why: &str| format!("store.url: {why}; {right}");
@@ -89,14 +89,14 @@ impl Dialer {
             tls_config(&settings.tls).map_err(|why| format!("store: {why}"))?;
         }
         let (place, database) = (info.addr(), info.redis_settings().db());
-        // Nobody chooses the first database.
+        // Database 0 needs no SELECT.
         let needs = if database == 0 { needs } else { format!("{needs} +select") };
         let address = match place {
             ConnectionAddr::Unix(path) => format!("{} (database {database})", path.display()),
             place => format!("{place}/{database}"),
         };
         let password = info.redis_settings().password().map(str::to_owned);
-        // Saying who we are needs one more permission.
+        // Sending a client name would need one more permission.
         let session = info.redis_settings().clone().set_skip_set_lib_name();
         Ok(Self {
             patience: settings.patience,
@@ -110,23 +110,23 @@ impl Dialer {
         })
     }
 
-    /// Whether another leads to the server in the same way, and as the same user.
+    /// Whether another dialer leads to the same server in the same way and as the same user.
     pub fn is_same_way(&self, other: &Self) -> bool {
         self.url == other.url && self.tls == other.tls
     }
 
-    /// Where the server is, without secrets.
+    /// The server's address, without secrets.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Connects to the server that the URL names, or to a node that this one has sent us to, and looks at it. With TLS,
-    /// certificates and keys are read anew.
+    /// Connects to the server in the URL, or to a node that it redirected us to, and examines it. Reads TLS
+    /// certificates and keys again.
     pub async fn dial(&self, node: Option<&Node>) -> Result<Link, Trouble> {
         let dialing = async {
             let (connection, driver, failure) = self.connect(node).await?;
             let link = Link::new(connection, driver);
-            // Where the socket failed without anybody waiting for it, it is the failure that tells why.
+            // If the socket failed while no command waited, its own failure is the reason.
             link.look().await.map_err(|error| failure.get().map_or(error, |why| io::Error::other(&**why).into()))?;
             Ok::<_, RedisError>(link)
         };
@@ -158,7 +158,7 @@ impl Dialer {
         }
     }
 
-    /// Says who we are, and which database is meant.
+    /// Authenticates and selects the database.
     async fn greet<S>(&self, socket: S) -> RedisResult<(MultiplexedConnection, Driver, Failure)>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -172,7 +172,7 @@ impl Dialer {
         Ok((connection, Box::pin(driver), failure))
     }
 
-    /// What an error means; whatever it quotes, not the password.
+    /// Explains an error, without the password.
     pub fn explain(&self, error: &RedisError) -> Trouble {
         Trouble::of(error, &self.needs).without(self.password.as_deref())
     }
@@ -184,7 +184,7 @@ async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Whom we trust, and who we are. The error says which file cannot be used.
+/// The trusted certificates and our own. The error names the file that cannot be used.
 fn tls_config(tls: &StoreTls) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     match &tls.ca {

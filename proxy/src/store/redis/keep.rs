@@ -1,4 +1,4 @@
-//! How a connection is kept: made anew when it is lost, examined when it is slow, and tried out before it is used.
+//! Maintains the connection: renews it when it is lost, examines it when it is slow, and tries a new one before use.
 
 use std::{
     io,
@@ -18,18 +18,18 @@ use super::{
 };
 use crate::store::breaker::Pass;
 
-/// How soon another connection is tried again while there is one.
+/// How soon another connection is tried again while one works.
 const ANEW: Duration = Duration::from_secs(30);
-/// How often the nodes of a cluster may send us on.
+/// The most redirections between nodes of a cluster.
 const HOPS: usize = 3;
-/// Why a connection was lost that has ended.
+/// The reason for a connection that has ended.
 pub const CLOSED: &str = "the connection was closed";
-/// What there is to say of a server without memory.
+/// The warning about a server without free memory.
 pub const FULL: &str = "has no memory left: limits are decided by store.on_error and new records are refused; raise \
                         its maxmemory";
 
 impl Redis {
-    /// This connection is of no more use: makes another one at once, while requests wait for so long.
+    /// This connection is lost: makes another one at once, while requests wait for at most `wait`.
     pub fn lost(&self, pass: &Pass<Arc<Link>>, why: &str, wait: Duration) {
         let Some(me) = self.me.upgrade() else { return };
         let Some(turn) = self.breaker.renew(pass, why, wait) else { return };
@@ -41,7 +41,7 @@ impl Redis {
         });
     }
 
-    /// There was no answer in time: asks whether this connection still brings any. One slow answer says little.
+    /// An answer was late: checks whether this connection still works. A single slow answer proves little.
     pub fn examine(&self, pass: &Pass<Arc<Link>>) {
         let Some(me) = self.me.upgrade() else { return };
         if !pass.held.is_to_be_examined() {
@@ -49,23 +49,23 @@ impl Redis {
         }
         let pass = pass.clone();
         tokio::spawn(async move {
-            // Not quite as long as whoever asks meanwhile, so that the next ones know.
+            // A bit less than a request's patience, so that the next requests know the result.
             match timeout(me.patience() * 3 / 4, pass.held.read_clock()).await {
                 Ok(Ok(())) => pass.held.is_trusted(),
                 Ok(Err(error)) => me.lost(&pass, me.explain(&error).words(), me.patience()),
-                // Whatever becomes of it, nobody waits any longer.
+                // Whatever the outcome, requests do not wait for it.
                 Err(_) => me.lost(&pass, &format!("no answer within {:?}", me.patience()), Duration::ZERO),
             }
         });
     }
 
-    /// Takes a connection into use that was tried out, if the last one was lost in this turn.
+    /// Starts using a tested connection, if the last one was lost in this turn.
     pub fn closed_with(&self, turn: u64, link: Arc<Link>) {
         self.notice_the_end(&link);
         self.breaker.close_since(turn, link);
     }
 
-    /// Makes another connection when this one ends, if it is in use then; the server's clock is known meanwhile.
+    /// Watches for the end of this connection and then makes another one, if it is in use. Keeps the server's clock.
     fn notice_the_end(&self, link: &Link) {
         *self.last_clock.lock() = Some(link.clock().clone());
         let (end, me) = (link.end(), self.me.clone());
@@ -79,7 +79,7 @@ impl Redis {
         });
     }
 
-    /// Connects, and finds out whether everything that requests will need works.
+    /// Connects, and tries everything that requests will need.
     pub async fn probe(&self) -> Result<Arc<Link>, Trouble> {
         let found = self.try_out().await;
         self.since_the_start.lock().note(found.as_ref().map(|_| ()));
@@ -94,7 +94,7 @@ impl Redis {
         for _ in 0..HOPS {
             let link = match dialer.dial(node.as_ref()).await {
                 Ok(link) => Arc::new(link),
-                // It was sent there by the server that is named, which may know better by now.
+                // The server in the URL redirected us there, and may know better by now.
                 Err(_) if node.is_some() => {
                     node = None;
                     continue;
@@ -120,7 +120,7 @@ impl Redis {
         Err(Trouble::Absent("the nodes of its cluster send us from one to the other".into()))
     }
 
-    /// Takes note of which node of a cluster keeps our keys, all of which are in one slot.
+    /// Records which cluster node holds our keys. All of them are in one slot.
     fn is_at(&self, node: Option<Node>) {
         let mut before = self.node.lock();
         if let Some(node) = node.as_ref().filter(|node| before.as_ref() != Some(node)) {
@@ -130,10 +130,10 @@ impl Redis {
         *before = node;
     }
 
-    /// Does once all that requests will do.
+    /// Runs every kind of operation once.
     pub async fn try_everything(&self, link: &Link) -> RedisResult<()> {
         let trial = async {
-            // One that knows them already may have forgotten them when somebody needs them.
+            // Load the scripts again: a server that knows them may forget them later.
             for script in counters::scripts().into_iter().chain(records::scripts()) {
                 script.load_async(&mut link.connection.clone()).await?;
             }
@@ -142,7 +142,7 @@ impl Redis {
         };
         let full = match timeout(DIALING, trial).await {
             Ok(Ok(())) => false,
-            // Counts are decided without it, and records can still be read.
+            // Without memory, `store.on_error` decides about counts, and records can still be read.
             Ok(Err(error)) if error.code() == Some("OOM") => true,
             Ok(Err(error)) => return Err(error),
             Err(_) => {
@@ -154,7 +154,7 @@ impl Redis {
         Ok(())
     }
 
-    /// Makes a connection as the configuration now says. Until there is one, the present one is used.
+    /// Connects with the changed settings. Until that succeeds, the present connection stays in use.
     pub async fn connect_anew(&self) {
         let due = |at: &mut Instant| *at <= Instant::now();
         if !self.wanted_anew.lock().as_mut().is_some_and(due) {
@@ -179,7 +179,7 @@ impl Redis {
         }
     }
 
-    /// Whether it has memory left; what changes is said.
+    /// Records whether the server has free memory, and logs changes.
     pub fn is_full(&self, full: bool) {
         if self.full.swap(full, Ordering::Relaxed) == full {
             return;

@@ -1,4 +1,4 @@
-//! One connection to the server, shared by all requests, and what is known about the other end.
+//! One connection to the server, shared by all requests, with what is known about the server.
 
 use std::{
     collections::HashMap,
@@ -16,21 +16,21 @@ use tokio::{sync::watch, task::AbortHandle, time::timeout};
 
 use super::dial::{DIALING, Dialer, Driver};
 
-/// How long a record that lasts is believed to be as it was.
+/// How long a remembered record is trusted.
 const REMEMBERED: Duration = Duration::from_secs(30);
 
-/// What a server is among those that keep the same.
+/// The server's replication role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
-    /// Also one that does not say.
+    /// Also a server that does not tell.
     Primary,
-    /// Of whom.
+    /// The address of its primary.
     Replica(String),
     Sentinel,
 }
 
 impl Role {
-    /// Understands what ROLE answers.
+    /// Parses the answer to ROLE.
     fn of(answer: &[Value]) -> Self {
         let text =
             |index: usize| answer.get(index).and_then(|value| redis::from_redis_value::<String>(value.clone()).ok());
@@ -41,7 +41,7 @@ impl Role {
         }
     }
 
-    /// Why it is not used, and what to do.
+    /// Why a server in this role is not used, and what to do.
     pub fn in_words(&self) -> String {
         match self {
             Self::Primary => "it is a primary".into(),
@@ -53,15 +53,15 @@ impl Role {
     }
 }
 
-/// The server's clock, as it was read last. It goes on without a connection.
+/// The server's clock at the last reading. It runs on without a connection.
 pub struct Clock {
     began: Instant,
-    /// What it said, in microseconds since 1970, less the time since `began`.
+    /// The server's time in microseconds since 1970, less the time since `began`.
     said: AtomicI64,
 }
 
 impl Clock {
-    /// The server's time, in whole seconds since 1970.
+    /// The server's time in whole seconds since 1970.
     pub fn seconds(&self) -> u64 {
         u64::try_from(self.micros() / 1_000_000).unwrap_or(0)
     }
@@ -85,16 +85,16 @@ pub struct Link {
     clock: Arc<Clock>,
     role: Mutex<Role>,
     replicas: AtomicUsize,
-    /// Records that stay as they are, and when they were read. There are few of them.
+    /// Records that rarely change, with the time of reading. There are few of them.
     lasting: Mutex<HashMap<String, (Record, Instant)>>,
-    /// Somebody is finding out whether it still answers.
+    /// Another caller is checking whether it still answers.
     doubted: AtomicBool,
     ended: watch::Receiver<bool>,
     driver: AbortHandle,
 }
 
 impl Link {
-    /// A connection whose socket is looked after on this runtime until the link is dropped.
+    /// A connection whose socket this runtime drives until the link is dropped.
     pub fn new(connection: MultiplexedConnection, driver: Driver) -> Self {
         let (ends, ended) = watch::channel(false);
         let driver = tokio::spawn(async move {
@@ -108,79 +108,79 @@ impl Link {
         Self { connection, clock, role, replicas, lasting: Mutex::default(), doubted, ended, driver }
     }
 
-    /// Whether the other end, or something on the way, has closed it.
+    /// Whether the server or the network has closed it.
     pub fn has_ended(&self) -> bool {
         *self.ended.borrow()
     }
 
-    /// Completes when it is closed. Holds nothing of the link.
+    /// Completes when it is closed. Keeps no reference to the link.
     pub fn end(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut ended = self.ended.clone();
         async move {
-            // An error: the link was dropped, which ends it too.
+            // An error means that the link was dropped, which ends it too.
             let _ = ended.wait_for(|ended| *ended).await;
         }
     }
 
-    /// Whether nobody else is finding out whether it still answers; the caller does, and then calls [`Link::is_trusted`].
+    /// Whether this caller has to check that it still answers. The caller then calls [`Link::is_trusted`].
     pub fn is_to_be_examined(&self) -> bool {
         !self.doubted.swap(true, Ordering::Relaxed)
     }
 
-    /// It answered.
+    /// It has answered.
     pub fn is_trusted(&self) {
         self.doubted.store(false, Ordering::Relaxed);
     }
 
-    /// Looks at what the server is, and at its clock.
+    /// Reads the server's role and clock.
     pub async fn look(&self) -> RedisResult<()> {
         match redis::cmd("ROLE").query_async::<Vec<Value>>(&mut self.connection.clone()).await {
             Ok(answer) => {
                 *self.role.lock() = Role::of(&answer);
                 self.replicas.store(replicas_of(&answer), Ordering::Relaxed);
             }
-            // Not everybody may ask; a replica is then known by its refusal to write.
+            // The user may lack the permission. A replica then shows itself by refusing to write.
             Err(error) if error.code() == Some("NOPERM") || is_unknown(&error) => {}
             Err(error) => return Err(error),
         }
         match self.role() {
-            // It has no clock to tell of.
+            // A sentinel has no clock.
             Role::Sentinel => Ok(()),
             _ => self.read_clock().await,
         }
     }
 
-    /// How many replicas it had then that follow it.
+    /// The number of its connected replicas at the last look.
     pub fn replicas(&self) -> usize {
         self.replicas.load(Ordering::Relaxed)
     }
 
-    /// What the server was when it was looked at last.
+    /// The server's role at the last look.
     pub fn role(&self) -> Role {
         self.role.lock().clone()
     }
 
-    /// Looks at the server's clock, which is a sign of life too.
+    /// Reads the server's clock, which also shows that it answers.
     pub async fn read_clock(&self) -> RedisResult<()> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.connection.clone()).await?;
-        // Read after it was said: what we take for its time is never ahead of it.
+        // We read it later than the server did, so our copy is never ahead of the server.
         self.clock.set(seconds * 1_000_000 + micros);
         Ok(())
     }
 
-    /// The server's clock, which may be kept for when this connection has ended.
+    /// The server's clock, which may outlive this connection.
     pub fn clock(&self) -> &Arc<Clock> {
         &self.clock
     }
 
-    /// A record that lasts, as it was read on this connection not long ago.
+    /// A recently read record that rarely changes.
     pub fn remembered(&self, key: &str) -> Option<Record> {
         let lasting = self.lasting.lock();
         let (record, since) = lasting.get(key)?;
         (since.elapsed() < REMEMBERED).then(|| record.clone())
     }
 
-    /// Remembers such a record, or that it is not there.
+    /// Remembers such a record, or its absence.
     pub fn remember(&self, key: &str, record: Option<Record>) {
         let mut lasting = self.lasting.lock();
         match record {
@@ -189,38 +189,38 @@ impl Link {
         }
     }
 
-    /// Remembers none of them.
+    /// Forgets all of them.
     pub fn forget_lasting(&self) {
         self.lasting.lock().clear();
     }
 
-    /// What will soon be remembered no more.
+    /// The keys of records that will soon be forgotten.
     pub fn grown_old(&self) -> Vec<String> {
         let lasting = self.lasting.lock();
         let old = lasting.iter().filter(|(_, (_, since))| since.elapsed() > REMEMBERED / 2);
         old.map(|(key, _)| key.clone()).collect()
     }
 
-    /// How far the server's clock is ahead of this machine's; negative where it is behind.
+    /// How many seconds the server's clock is ahead of this machine's; negative if it is behind.
     pub fn ahead(&self) -> f64 {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.deadline(Duration::ZERO) as f64 / 1e6 - wall.as_secs_f64()
     }
 
-    /// When, by the server's clock, nobody waits any more.
+    /// When, by the server's clock, a request stops waiting.
     pub fn deadline(&self, patience: Duration) -> i64 {
         self.clock.micros() + i64::try_from(patience.as_micros()).unwrap_or(i64::MAX / 2)
     }
 
-    /// A server that evicts what is live gives up limits and promises: the operator should know.
+    /// Warns the operator of a server that evicts live keys: it loses limits and idempotency keys.
     pub async fn warn_of_eviction(&self, dialer: &Dialer) {
         let policy = match timeout(DIALING, self.eviction_policy()).await {
             Ok(Some(policy)) if policy != "noeviction" => policy,
-            // Not allowed to ask, either.
+            // The user may not read the setting either.
             _ => return,
         };
         tracing::warn!(
-            "Redis at {} may evict what is still needed (maxmemory-policy {policy}), limits and promises among it: \
+            "Redis at {} may evict keys that are still needed (maxmemory-policy {policy}), such as idempotency keys: \
              set it to noeviction",
             dialer.address()
         );
@@ -245,7 +245,7 @@ impl Drop for Link {
     }
 }
 
-/// Of what a primary answers to ROLE.
+/// The replicas in a primary's answer to ROLE.
 fn replicas_of(answer: &[Value]) -> usize {
     match answer {
         [_, _, Value::Array(replicas)] => replicas.len(),

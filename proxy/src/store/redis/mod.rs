@@ -1,16 +1,15 @@
-//! The home that replicas share: Redis, or Valkey.
+//! The store that replicas of Frontdesk share: Redis or Valkey (Redis 7.0 or Valkey 7.2, or later).
 //!
-//! Every operation is one script, so one round trip and one atomic step; every key is named in KEYS and begins with
-//! `{PREFIX}`, so that all of them are in one slot of a cluster. Counts and records expire in the server by its own
-//! clock. How safe a record is that was answered for is the server's to say (`appendfsync`); but what is promised is
-//! answered for once a replica has it, where there are some. Redis 7.0 or Valkey 7.2, or later. What its user must be allowed is in docs/store.md ("Redis");
-//! a probe does all of it once.
+//! Every operation is one script, so one round trip and one atomic step. KEYS names every key, and every key begins
+//! with `{PREFIX}`, so that all of them are in one slot of a cluster. Counters and records expire by the server's
+//! clock. The server's `appendfsync` decides how durable a record is. If the server has replicas, an idempotency record
+//! counts as stored once one of them has it. docs/store.md ("Redis") lists the permissions that its user needs; a probe
+//! tries all of them.
 //!
-//! An absent server costs no request its patience. A lost connection is made anew at once, and requests wait for it a
-//! moment; a server that was slow once is asked whether it still answers. If either fails, the breaker opens, and only
-//! [`Home::tend`] closes it. An operation says until when somebody waits for it, in the server's own time, so that a
-//! server that was held up does nothing that its caller was told did not happen. Only an answer that is lost on its way
-//! leaves that open.
+//! A request does not wait for a server that is away. A lost connection is renewed at once, and requests wait a moment
+//! for that. After one slow answer we check whether the server still answers. If either fails, the breaker opens, and
+//! only [`Home::tend`] closes it. Each operation carries its deadline in the server's time, so that a delayed server
+//! does nothing that its caller was told did not happen. Only an answer lost on the way leaves the outcome open.
 
 mod counters;
 mod dial;
@@ -52,46 +51,47 @@ use super::{
     breaker::{Breaker, Pass},
 };
 
-/// What docs/store.md says that its user must be allowed, but for `+select` where the URL names a database.
+/// The permissions that docs/store.md lists, except `+select`, which a URL with a database needs.
 const COMMANDS: &str = "+evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
 
-/// A server, reachable or not.
+/// A server, whether it is reachable or not.
 pub struct Redis {
-    /// Another one where the configuration says so: a new password, say.
+    /// Replaced when the configuration changes, for example after a new password.
     dialer: ArcSwap<Dialer>,
-    /// Where our keys are, if a cluster has sent us there.
+    /// The node that holds our keys, if a cluster redirected us.
     node: Mutex<Option<Node>>,
-    /// Since then a connection is wanted that is made by the present dialer; a failure puts it off.
+    /// Since when a connection by the present dialer is wanted. A failure postpones it.
     wanted_anew: Mutex<Option<Instant>>,
     breaker: Breaker<Arc<Link>>,
-    /// Of the connection that was taken into use last.
+    /// The clock of the latest connection in use.
     last_clock: Mutex<Option<Arc<Clock>>>,
     replicas: Replicas,
     prefix: String,
     since_the_start: Mutex<SinceTheStart>,
-    /// It has no memory left.
+    /// The server has no free memory.
     full: AtomicBool,
-    /// For what goes on beside a request.
+    /// For work beside a request.
     me: Weak<Self>,
 }
 
 /// Why an operation was not done.
 enum Refused {
     Away,
-    /// The server has no memory left, and evicts nothing.
+    /// The server has no free memory and evicts nothing.
     Full,
 }
 
 /// Why there was no answer.
 enum Unanswered {
     Away,
-    /// The connection was cut on the way.
+    /// The connection was lost on the way.
     Cut,
     Full,
 }
 
 impl Redis {
-    /// Away until it is tended. `Err`: the URL cannot be used; the URL itself, which may hold a password, is not in it.
+    /// A server that counts as away until the first `tend`. `Err`: the URL cannot be used. The message never holds the
+    /// URL, which may contain a password.
     pub fn open(url: &str, settings: &site::Store) -> Result<Arc<Self>, String> {
         let dialer = dialer(url, settings)?;
         let breaker = Breaker::open(format!("Redis at {}", dialer.address()));
@@ -109,7 +109,7 @@ impl Redis {
         }))
     }
 
-    /// What a request waits for an answer at most.
+    /// How long a request waits for an answer.
     fn patience(&self) -> Duration {
         self.dialer.load().patience
     }
@@ -118,7 +118,7 @@ impl Redis {
         self.dialer.load().explain(error)
     }
 
-    /// Leave to ask the server something, unless it is known to be away.
+    /// Permission to use the server, unless it is known to be away.
     async fn pass(&self) -> Result<Pass<Arc<Link>>, Refused> {
         while let Some(pass) = self.breaker.pass_or_wait().await {
             if !pass.held.has_ended() {
@@ -130,7 +130,7 @@ impl Redis {
         Err(Refused::Away)
     }
 
-    /// Waits for an answer as long as a request may. Without one worth having, the request is decided without the server.
+    /// Waits for an answer as long as a request may. Without a valid answer the request is decided without the server.
     async fn answer<T>(
         &self,
         pass: &Pass<Arc<Link>>,
@@ -139,7 +139,7 @@ impl Redis {
         self.try_to_ask(pass, asked).await.map_err(|why| self.decided_without(why))
     }
 
-    /// Without an answer worth having, finds out what has become of the server.
+    /// Without a valid answer, finds out what happened to the server.
     async fn try_to_ask<T>(
         &self,
         pass: &Pass<Arc<Link>>,
@@ -170,7 +170,7 @@ impl Redis {
         }
     }
 
-    /// The same for what may reach the server twice: asked once more, if the connection was lost on the way.
+    /// The same for operations that may reach the server twice: retries once if the connection was lost.
     async fn answer_again<T, F>(&self, asked: impl Fn(Arc<Link>) -> F) -> Result<(Pass<Arc<Link>>, T), Refused>
     where
         F: Future<Output = RedisResult<T>> + Send,
@@ -186,14 +186,14 @@ impl Redis {
         Ok((pass, answer))
     }
 
-    /// The server did not do it in time, by its own clock: it was held up, or its clock was set.
+    /// The server missed the deadline by its own clock: it was delayed, or its clock was changed.
     fn late(&self, pass: &Pass<Arc<Link>>) -> Refused {
         self.examine(pass);
         self.breaker.decided_without();
         Refused::Away
     }
 
-    /// The server answered what no script of ours answers.
+    /// The server gave an answer that none of our scripts gives.
     fn nonsense(&self, pass: &Pass<Arc<Link>>) -> Refused {
         self.lost(pass, "it answered nonsense", self.patience());
         self.breaker.decided_without();
@@ -203,17 +203,17 @@ impl Redis {
 
 #[async_trait]
 impl Home for Redis {
-    /// Looks after the connection, or for a server that is away.
+    /// Maintains the connection, or probes a server that is away.
     async fn tend(&self) -> Result<(), String> {
         if let Some(pass) = self.breaker.pass() {
             match timeout(self.patience(), pass.held.look()).await {
                 Ok(Ok(())) if pass.held.role() == Role::Primary => {}
-                // Where its name leads now there may be another one.
+                // Its name may lead to another server now.
                 Ok(Ok(())) => self.lost(&pass, &pass.held.role().in_words(), self.patience()),
                 Ok(Err(error)) => self.lost(&pass, self.explain(&error).words(), self.patience()),
                 Err(_) => self.examine(&pass),
             }
-            // Nobody may write to it until somebody does.
+            // Find out by a write, because no request writes while it counts as full.
             if self.full.load(Ordering::Relaxed)
                 && let Err(error) = self.try_everything(&pass.held).await
             {
@@ -278,18 +278,18 @@ impl Home for Redis {
         self.breaker.without()
     }
 
-    /// None in this process.
+    /// There are none in this process.
     fn tracked(&self) -> u64 {
         0
     }
 }
 
-/// What connects as the settings say.
+/// The dialer for these settings.
 fn dialer(url: &str, settings: &site::Store) -> Result<Dialer, String> {
     Dialer::new(url, settings, format!("~{}:* {COMMANDS}", braced(&settings.prefix)))
 }
 
-/// Whether the settings can be followed; nobody is asked.
+/// Whether these settings can be used. Connects to no server.
 pub fn check(settings: &site::Store) -> Result<(), String> {
     match &settings.home {
         StoreHome::Redis(url) => dialer(url, settings).map(drop),
@@ -297,12 +297,12 @@ pub fn check(settings: &site::Store) -> Result<(), String> {
     }
 }
 
-/// What keys begin with: in a cluster all of them are in one slot.
+/// The common prefix of keys: in a cluster it puts all of them in one slot.
 fn braced(prefix: &str) -> String {
     format!("{{{prefix}}}")
 }
 
-/// An answer that is not what the script promises.
+/// The error for an answer that no script gives.
 fn unexpected() -> RedisError {
     (ErrorKind::UnexpectedReturnType, "not what the script answers").into()
 }

@@ -1,5 +1,5 @@
-//! A socket that remembers why it failed: the library tells only the command that waits at that moment, and a server that
-//! does not take our certificate says so when none does.
+//! A socket that remembers why it failed. The library reports a failure only to the command that waits at that moment,
+//! but a server that rejects our certificate may say so while no command waits.
 
 use std::{
     io,
@@ -10,10 +10,10 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Why a socket failed, once it has.
+/// The reason of a socket's failure, once it has failed.
 pub type Failure = Arc<OnceLock<String>>;
 
-/// Reads and writes of a socket, with the first failure of a read written down.
+/// A socket that records its first failed read.
 pub struct Noted<S> {
     socket: S,
     failure: Failure,

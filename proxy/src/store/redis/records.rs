@@ -1,4 +1,4 @@
-//! Records in Redis: a string of the version's eight bytes and the value, which expires with the record.
+//! Records in Redis. A string holds the version in eight bytes and then the value, and expires with the record.
 
 use std::{
     sync::{Arc, LazyLock},
@@ -80,7 +80,7 @@ impl Records for Redis {
         }
     }
 
-    /// By the server's clock. While it cannot be read it has gone on: other replicas go by it, and not by our own.
+    /// By the server's clock, because replicas of Frontdesk share that one. While it cannot be read, it runs on.
     fn now(&self) -> u64 {
         match self.breaker.pass() {
             Some(pass) => pass.held.clock().seconds(),
@@ -98,10 +98,10 @@ impl Redis {
         Ok(found)
     }
 
-    /// Reads anew what is remembered, so that no request has to.
+    /// Reads the remembered records again in the background, so that no request has to.
     pub async fn refresh(&self, link: &Link) {
         for key in link.grown_old() {
-            // Without an answer it is read by whoever needs it.
+            // Without an answer, the next request that needs it reads it.
             let _ = self.get_and_remember(&key).await;
         }
     }
@@ -121,14 +121,14 @@ impl Redis {
         let answer: Value = match self.try_to_ask(pass, asked.invoke_async(&mut connection)).await {
             Ok(answer) => answer,
             Err(why) => {
-                // It was sent, and the connection was cut: it may still be on its way, and a commit on the next connection
-                // overtake it. What takes it back comes after its deadline, when the server does not make it any more.
+                // The commit was sent, and the connection was lost. It may still arrive, after a commit on the next
+                // connection. The revocation comes after its deadline, when the server does not execute it any more.
                 if matches!(why, Unanswered::Cut) {
                     sleep_until(over.into()).await;
                 }
                 return Err(match self.decided_without(why) {
                     Refused::Full => NotKept::Full,
-                    // Whether it arrived before its deadline nobody knows.
+                    // It is unknown whether it arrived before its deadline.
                     Refused::Away => NotKept::Unsure(version),
                 });
             }
@@ -145,12 +145,12 @@ impl Redis {
     }
 }
 
-/// The scripts, to be taught.
+/// The scripts to load.
 pub fn scripts() -> [&'static Script; 1] {
     [&COMMIT]
 }
 
-/// Reads, writes and deletes one of nobody's, so that a missing permission is found now.
+/// Reads, writes and deletes a test record, so that a missing permission is found now.
 pub async fn try_out(link: &Link, prefix: &str) -> RedisResult<()> {
     let put = Put::Value(Bytes::new(), Duration::from_secs(1));
     let changes = [

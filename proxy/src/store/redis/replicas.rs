@@ -1,9 +1,9 @@
-//! Replicas of the server: a promise counts as kept once so many of them have it.
+//! Waits for the server's replicas: an idempotency record counts as stored once enough of them have it.
 //!
-//! A server answers before its replicas have heard. If it is lost then, and one of them takes its place, what it answered last is
-//! forgotten: a key that was taken is free again, and a confirmation that was used is good again. So where there are
-//! replicas, what is promised is written on a connection of its own, and `WAIT` says there how many have it. WAIT goes by what
-//! its connection has written, and holds up whatever else is asked on it; that is why it has one of its own.
+//! A server answers before its replicas have received a write. If it fails then and a replica takes over, the last
+//! writes are lost: a used idempotency key or confirmation would be valid again. So such records are written on a
+//! connection of their own, on which `WAIT` then reports the number of replicas that have them. WAIT counts the writes
+//! of its own connection and blocks other commands on it; that is why it needs a separate one.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,17 @@ use tokio::{sync::Semaphore, time::timeout};
 
 use super::{Redis, dial::DIALING, link::Link};
 
-/// How long replicas are waited for.
+/// How long to wait for replicas.
 const WAIT: Duration = Duration::from_millis(500);
-/// Promises that wait for replicas at a time.
+/// The most commits that wait for replicas.
 const AT_A_TIME: usize = 64;
-/// Connections that are kept for the next promise, and for how long.
+/// The most idle connections for the next commit, and how long they are kept.
 const SPARE: usize = 16;
 const IDLE: Duration = Duration::from_secs(30);
 /// How often the operator is reminded that replicas do not follow.
 const REMINDED: Duration = Duration::from_secs(60);
 
-/// What is known of replicas, and the connections on which they are waited for.
+/// The known replicas, and the connections that wait for them.
 pub struct Replicas {
     inside: Mutex<Inside>,
     places: Semaphore,
@@ -32,8 +32,8 @@ pub struct Replicas {
 struct Inside {
     /// `store.wait_replicas`.
     declared: Option<usize>,
-    /// There have been some since this process began. Where there are none now, this may be the server that was cut off
-    /// from them.
+    /// The server had replicas before, since this process started. If it has none now, it may be an old primary that is
+    /// cut off from them.
     seen: bool,
     spare: Vec<(Instant, Link)>,
     told: Option<Instant>,
@@ -45,22 +45,22 @@ impl Replicas {
         Self { inside: Mutex::new(inside), places: Semaphore::new(AT_A_TIME) }
     }
 
-    /// Another number is declared now, or none.
+    /// Changes the declared number.
     pub fn declare(&self, declared: Option<usize>) {
         self.inside.lock().declared = declared;
     }
 
-    /// How many must have what is promised.
+    /// How many replicas must have a record.
     pub fn wanted(&self) -> usize {
         let inside = self.inside.lock();
         inside.declared.unwrap_or(usize::from(inside.seen))
     }
 
-    /// Takes note of how many there are.
+    /// Records the number of replicas.
     pub fn note(&self, count: usize) {
         let mut inside = self.inside.lock();
         if count > 0 && !inside.seen && inside.declared.is_none() {
-            tracing::info!("the store has replicas: what is promised is answered for once one of them has it");
+            tracing::info!("the store has replicas: an idempotency key counts as stored once one of them has it");
         }
         inside.seen |= count > 0;
     }
@@ -89,7 +89,7 @@ impl Replicas {
 }
 
 impl Redis {
-    /// Keeps a connection ready, so that no promise waits for one to be made.
+    /// Keeps a connection ready, so that no commit waits for one.
     pub async fn tend_replicas(&self) {
         if self.replicas.wanted() == 0 {
             return;
@@ -99,7 +99,7 @@ impl Redis {
             None => self.dial_another().await,
         };
         let Some(link) = link else { return };
-        // Whether it may be asked at all is better known before somebody needs it.
+        // Find out now whether the user may use WAIT, before a request needs it.
         let mut connection = link.connection.clone();
         let mut wait = redis::cmd("WAIT");
         wait.arg(0).arg(1);
@@ -108,7 +108,7 @@ impl Redis {
             Ok(Err(error)) if !error.is_io_error() && !link.has_ended() => {
                 self.tell_of_replicas(self.explain(&error).words());
             }
-            // It is lost, or slow: another one is made next time.
+            // The connection is lost or slow: the next run makes another one.
             _ => {}
         }
     }
@@ -116,9 +116,9 @@ impl Redis {
     fn tell_of_replicas(&self, why: &str) {
         if self.replicas.is_due_to_be_told() {
             tracing::warn!(
-                "Redis at {}: promises are not safe, and their calls are refused: {why}; look whether its replicas \
-                 follow (INFO replication) and its user may WAIT. store.wait_replicas says how many must have a promise; \
-                 0, that none need to",
+                "Redis at {}: idempotency keys are not safe, so calls that need one are refused: {why}; check that its \
+                 replicas follow (INFO replication) and that its user may use WAIT. store.wait_replicas says how many \
+                 replicas must have a key; 0 switches this off",
                 self.dialer.load().address()
             );
         }
@@ -129,7 +129,7 @@ impl Redis {
         dialer.dial(node.as_ref()).await.ok()
     }
 
-    /// Makes a commit that so many replicas have. Where fewer have it in time it may have been made all the same.
+    /// Makes a commit that so many replicas must have. If fewer have it in time, it may have been made all the same.
     pub async fn commit_on_replicas(&self, wanted: usize, changes: &[Change]) -> Result<Committed, NotKept> {
         let pass = self.pass().await?;
         let Ok(Ok(_place)) = timeout(self.patience(), self.replicas.places.acquire()).await else {
@@ -157,7 +157,7 @@ impl Redis {
                 }
                 format!("{have} of {wanted} replicas had it within {WAIT:?}")
             }
-            // The connection was lost, which is told elsewhere.
+            // The connection was lost, which another place reports.
             Ok(Err(error)) if error.is_io_error() => return Err(NotKept::Unsure(version)),
             Ok(Err(error)) => self.explain(&error).words().to_owned(),
             Err(_) => "it did not say in time how many replicas had it".into(),

@@ -1,17 +1,17 @@
-//! Why a server is not used, in words for the operator: what the library says, and what helps.
+//! Explains to the operator why a server is not used: the library's error, and the remedy.
 
 use redis::{ErrorKind, RedisError};
 
 /// Why a server is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// It cannot be reached, or is not ready: that may pass by itself.
+    /// It is unreachable or not ready. This may pass without action.
     Absent(String),
-    /// It does not take us as we are configured, or cannot be trusted: somebody has to change something.
+    /// It rejects our credentials or settings, or we do not trust it. The operator has to change something.
     Refused(String),
 }
 
-/// What an error begins with, and what helps.
+/// Prefixes of errors, each with its remedy.
 const REFUSALS: [(&str, &str); 7] = [
     ("WRONGPASS", "it does not take the user and the password of store.url"),
     ("NOAUTH", "it wants a password: write redis://user:password@host in store.url"),
@@ -33,7 +33,7 @@ const ABSENCES: [(&str, &str); 7] = [
     ("MISCONF", "it cannot save to its disk, and takes no writes until it can"),
     ("NOREPLICAS", "it has fewer replicas than its min-replicas-to-write, and takes no writes"),
 ];
-/// What a certificate that is not accepted says, and what helps.
+/// Messages about rejected certificates, each with its remedy.
 const CERTIFICATES: [(&str, &str); 9] = [
     ("UnknownIssuer", "nobody who is known here has signed its certificate: name who has in store.ca"),
     ("BadSignature", "another than the authority of that name has signed its certificate: name who has in store.ca"),
@@ -47,11 +47,11 @@ const CERTIFICATES: [(&str, &str); 9] = [
 ];
 
 impl Trouble {
-    /// What an error of the library means. `needs`: what the server's user must be allowed.
+    /// Explains an error of the library. `needs`: the permissions that the server's user needs.
     pub fn of(error: &RedisError, needs: &str) -> Self {
         let (said, code) = (error.to_string(), error.code().unwrap_or_default());
         let with = |what: &str| format!("{what} ({said})");
-        // The library repeats a refused SELECT in words of its own, and so do Redis and Valkey a refused script.
+        // The library rewords a refused SELECT, and Redis and Valkey reword a refused script.
         let denials = ["The user executing the script can't", "ACL failure in script", "this user has no permissions"];
         let is_denied = code == "NOPERM" || denials.iter().any(|words| said.contains(words));
         if is_denied {
@@ -85,7 +85,7 @@ impl Trouble {
         }
     }
 
-    /// Without what nobody should read.
+    /// Removes a secret from the text.
     pub fn without(self, secret: Option<&str>) -> Self {
         let hide = |words: String| match secret {
             Some(secret) if !secret.is_empty() => words.replace(secret, "***"),
@@ -104,20 +104,20 @@ impl Trouble {
     }
 }
 
-/// What is known of a server since the process has it.
+/// The state of a server since this process knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SinceTheStart {
-    /// It is being looked for.
+    /// The first probe has not ended.
     Unknown,
     /// It was never reached.
     Absent,
-    /// It was never used, and refused us the last time that it was there.
+    /// It was never used, and refused us at the last successful connect.
     Refused(String),
     Used,
 }
 
 impl SinceTheStart {
-    /// Takes note of how a look at it ended.
+    /// Records the result of a probe.
     pub fn note(&mut self, found: Result<(), &Trouble>) {
         *self = match found {
             Ok(()) => Self::Used,
@@ -128,8 +128,8 @@ impl SinceTheStart {
         };
     }
 
-    /// Why a process that has no other server is not ready. One that is merely absent is no reason: pages go on without
-    /// it, as they do when it goes away later.
+    /// Why a process with this server alone is not ready. A server that is merely unreachable is no reason: pages work
+    /// without it, as they do when it fails later.
     pub fn unready(&self) -> Option<String> {
         match self {
             Self::Unknown => Some("it is being looked for".into()),

@@ -1,4 +1,4 @@
-//! What Redis promises when it is away: nobody waits for it, the operator's choice holds, and it is found again.
+//! Tests of an outage of Redis: no request waits, `on_error` decides, and the store recovers by itself.
 
 use std::{
     io,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::store::Store;
 
-/// What the background job does, a little faster.
+/// Runs the background job's work at a shorter interval.
 fn tended(store: &Arc<Store>) -> JoinHandle<()> {
     let store = store.clone();
     tokio::spawn(async move {
@@ -29,7 +29,7 @@ fn tended(store: &Arc<Store>) -> JoinHandle<()> {
     })
 }
 
-/// How a store whose server is away answers, and how long it takes half of the time.
+/// The answers of a store whose server is away, and the median time of an answer.
 async fn away(store: &Arc<Store>, takes: usize) -> (Vec<Result<Taken, Away>>, Duration) {
     let (mut answers, mut times) = (Vec::new(), Vec::new());
     for _ in 0..takes {
@@ -43,7 +43,7 @@ async fn away(store: &Arc<Store>, takes: usize) -> (Vec<Result<Taken, Away>>, Du
     (answers, times[times.len() / 2])
 }
 
-/// Under load, the server goes (stops answering, or is killed) and comes back: for each `on_error`.
+/// Under load, the server goes away (it hangs, or is killed) and comes back, for each value of `on_error`.
 async fn goes_and_comes_back(go: impl Fn(&mut Server), come_back: impl Fn(&mut Server)) {
     for on_error in [OnError::Local, OnError::Allow, OnError::Deny] {
         let mut server = Server::start(&[]);
@@ -67,7 +67,7 @@ async fn goes_and_comes_back(go: impl Fn(&mut Server), come_back: impl Fn(&mut S
         pause(100).await;
         go(&mut server);
         until("it is found away", || !store.status().reachable).await;
-        // Nobody waits, whatever the probes are doing.
+        // No request waits, whatever the probes are doing.
         let (answers, usual) = away(&store, 200).await;
         assert!(usual < PATIENCE, "three of them together take {usual:?}");
         let granted = answers.iter().flatten().filter(|taken| taken.granted == Some(1)).count();
@@ -83,7 +83,7 @@ async fn goes_and_comes_back(go: impl Fn(&mut Server), come_back: impl Fn(&mut S
         come_back(&mut server);
         until("it is back", || store.status().reachable).await;
         load.iter().for_each(JoinHandle::abort);
-        // It is asked again, and has heard of none of that.
+        // The server is asked again and knows nothing of those operations.
         let mut answer = Err(Away);
         for _ in 0..100 {
             answer = store.counters.take(&[fixed("load", 5, 600_000)], amount(5, 5)).await;
@@ -119,7 +119,7 @@ async fn the_first_to_find_it_away_is_the_last_to_wait() {
     let began = Instant::now();
     assert_eq!(store.counters.take(&[fixed("first", 5, 60_000)], Amount::ONE).await, Err(Away));
     assert!(began.elapsed() >= patience);
-    // It was slow once: whether it answers at all is being found out, for as long again.
+    // It was slow once: the check whether it answers at all takes as long again.
     let began = Instant::now();
     for _ in 0..20 {
         assert_eq!(store.counters.take(&[fixed("next", 5, 60_000)], Amount::ONE).await, Err(Away));
@@ -143,7 +143,7 @@ async fn what_was_given_up_does_not_happen_later() {
     let one = tokio::spawn(async move { counters.take(&[limit], Amount::ONE).await });
     let other = tokio::spawn(async move { records.commit(&record("late")).await });
     assert_eq!(one.await.unwrap(), Err(Away));
-    // It was sent, and nobody knows whether it arrived in time.
+    // The commit was sent; whether it arrived in time is unknown.
     assert!(matches!(other.await.unwrap(), Err(NotKept::Unsure(_))));
     server.signal(Signal::SIGCONT);
     tends_well(&store).await;
@@ -166,7 +166,7 @@ async fn each_settlement_finds_the_count_it_belongs_to() {
     let own = take(&store, &[limit], amount(6, 6)).await;
     assert_eq!(own.granted, Some(6));
     until("it is found away", || !store.status().reachable).await;
-    // What the server counted waits for it; what it did not count never reaches it.
+    // A settlement of the server's count waits for the server. A local count never reaches it.
     settle(&store, limit, &shared, -5).await;
     settle(&store, limit, &own, -2).await;
     assert_eq!(used(&store, limit).await, 4);
@@ -190,7 +190,8 @@ async fn the_operator_is_told_once_for_each_reason() {
     let written = log.clone();
     let subscriber = tracing_subscriber::fmt().with_writer(move || written.clone()).with_ansi(false).finish();
     let _guard = tracing::subscriber::set_default(subscriber);
-    // With one subscriber alive, another test's thread that logs first would settle for all that nobody listens.
+    // Keep one subscriber alive; otherwise another test's thread that logs first could disable these log calls for
+    // good.
     let _other = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(io::sink).finish());
     let mut server = Server::start(&["--requirepass", "tell-nobody"]);
     let mut settings = settings(StoreHome::Redis(server.url(":tell-nobody@")));
@@ -213,7 +214,7 @@ async fn the_operator_is_told_once_for_each_reason() {
     assert_eq!(said("tell-nobody"), 0);
 }
 
-/// What was logged.
+/// The captured log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

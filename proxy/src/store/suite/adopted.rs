@@ -1,4 +1,4 @@
-//! What Redis promises when the configuration changes how it is reached, and not where: it is the same store.
+//! Tests of a configuration change in how Redis is reached: the store stays the same one.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn a_new_password_is_used_from_the_next_connection_on_and_nothing_is_forgo
     let (limit, next) = (fixed("kept", 10, 600_000), as_user(&server, "two"));
     let taken = take(&store, &[limit], amount(4, 4)).await;
 
-    // The configuration comes first: the connection of before is used on.
+    // The configuration changes first, so the old connection stays in use.
     assert!(store.fits(&next) && store.check(&next).is_ok());
     store.adopt(&next);
     store.tend().await.unwrap();
@@ -38,7 +38,7 @@ async fn a_new_password_is_used_from_the_next_connection_on_and_nothing_is_forgo
     everything_works(&store, "one").await;
     assert_eq!(*store.settings(), next);
 
-    // Then the server, and with the next connection the new password is needed.
+    // Then the server changes, and the next connection needs the new password.
     user(&server, "two");
     server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
     assert_eq!(used(&store, limit).await, 4);
@@ -56,14 +56,14 @@ async fn another_user_is_taken_into_use_at_once() {
     store.adopt(&as_user(&server, "two"));
     store.tend().await.unwrap();
     let clients = || redis::from_redis_value::<String>(server.ask(&["CLIENT", "LIST"])).unwrap();
-    // The server learns a while later that a connection was closed. One more is that of whoever asks here.
+    // The server notices a closed connection a while later. The test itself has one more connection.
     until("only the new user's connection is left", || {
         let clients = clients();
         (clients.matches("user=frontdesk").count(), clients.matches("user=default").count()) == (1, 1)
     })
     .await;
     everything_works(&store, "another user").await;
-    // Also this one is made anew when it is cut.
+    // The new connection is renewed after a loss, too.
     server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
     assert!(store.records.get("another user").await.unwrap().is_some());
     everything_works(&store, "cut").await;
@@ -85,7 +85,7 @@ async fn what_becomes_of_counts_without_it_can_be_changed_too() {
     server.restart();
     tends_well(&store).await;
 
-    // Elsewhere it would be another store.
+    // A different place would be a different store.
     let other = |url: String| site::Store { home: StoreHome::Redis(url), ..settings.clone() };
     assert!(!store.fits(&other(format!("{}/1", server.url("")))));
     assert!(!store.fits(&site::Store { prefix: "other".into(), ..settings.clone() }));

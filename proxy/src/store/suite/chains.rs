@@ -1,4 +1,4 @@
-//! Chains of records in every home: in order, whole, bounded, and taken up again by the next process.
+//! Tests of record chains in every backend: in order, complete, bounded, and continued by the next process.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ in_every_home!(
     a_full_store_loses_nothing
 );
 
-/// Bytes of the store that chains may take.
+/// The bytes of the store that chains may use.
 const MOST: usize = 100_000;
 const NONE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -25,7 +25,7 @@ async fn add(chains: &Chains, store: &Store, what: usize) -> Appended {
     room.append(|before| format!("{before} {what} {}", "x".repeat(700)))
 }
 
-/// Until nothing waits and nothing is left to be looked at.
+/// Runs until nothing waits to be stored or checked.
 async fn settle(chains: &Chains, store: &Store, most: usize) {
     let mut idle = 0;
     while idle < 20 {
@@ -35,7 +35,7 @@ async fn settle(chains: &Chains, store: &Store, most: usize) {
     assert_eq!(chains.waiting(), 0);
 }
 
-/// The ids that can be found, from the head on.
+/// The ids that can be read, from the head on.
 async fn walk(chains: &Chains, store: &Store) -> Vec<String> {
     let mut ids = Vec::new();
     let mut next = chains.head(store.records.as_ref(), "agent").await.unwrap();
@@ -103,7 +103,7 @@ async fn a_full_store_loses_nothing(place: &Place) {
         let gone = Change { key: format!("fill {n}"), expect: Expect::Anything, put: Put::Nothing };
         assert!(matches!(place.records.commit(&[gone]).await, Ok(Committed::Done(_))));
     }
-    // A server gives memory back in its own time.
+    // A server frees memory in its own time.
     for _ in 0..100 {
         match chains.store(place.records.as_ref(), MOST).await {
             Ok(_) => break,

@@ -1,4 +1,4 @@
-//! What every home promises about counts.
+//! Tests of the counters in every backend.
 
 use std::{
     sync::{
@@ -53,18 +53,18 @@ async fn a_session_ends_after_its_last_use(place: &Place) {
     let taken = take(place, &[limit], Amount::ONE).await;
     assert_eq!(taken.levels[0].used, 2);
     pause(900).await;
-    // Settling is a use.
+    // A settlement counts as use.
     settle(place, limit, &taken, 3).await;
     pause(900).await;
     let look = take(place, &[limit], Amount::NOTHING).await;
     assert_eq!(look.levels[0].used, 5);
-    // A look and a refusal are none.
+    // A read and a refusal do not count as use.
     assert_eq!(take(place, &[limit], amount(9, 9)).await.granted, None);
     pause(look.levels[0].resets_in.as_millis() as u64 + 20).await;
     assert_eq!(take(place, &[limit], Amount::ONE).await.levels[0].used, 1);
 }
 
-/// As when a config swap shortens it.
+/// As when a configuration swap shortens the window.
 async fn a_shorter_window_ends_the_sooner(place: &Place) {
     const LENGTH: u64 = 900;
     let limits = |length| [fixed("asked", 3, length), fixed("looked at", 3, length), idle("session", 3, length)];
@@ -77,9 +77,9 @@ async fn a_shorter_window_ends_the_sooner(place: &Place) {
     take(place, &[session], Amount::ONE).await;
     assert!(first.used == 3 && first.resets_in <= asked.window.length(), "{first:?}");
     assert_eq!(used(place, looked_at).await, 3);
-    // Homes count in milliseconds.
+    // Backends count in milliseconds.
     let latest = began.elapsed() + Duration::from_millis(LENGTH + 5);
-    // Whoever asks or looks again and again does not put that off.
+    // Repeated requests and reads do not postpone that.
     while began.elapsed() < Duration::from_millis(LENGTH * 2 / 3) {
         pause(50).await;
         let before = began.elapsed();
@@ -126,7 +126,7 @@ async fn a_look_changes_nothing(place: &Place) {
     let look = take(place, &[limit], Amount::NOTHING).await;
     assert_eq!((look.granted, look.levels[0].used), (Some(0), 0));
     assert_eq!(look.levels[0].resets_in, limit.window.length());
-    // Neither does a refusal begin a window.
+    // A refusal does not start a window either.
     assert_eq!(take(place, &[limit], amount(2, 2)).await.granted, None);
     assert_eq!(take(place, &[limit], Amount::NOTHING).await.levels[0].resets_in, limit.window.length());
     take(place, &[limit], Amount::ONE).await;
@@ -153,7 +153,7 @@ async fn a_window_that_has_ended_is_not_corrected(place: &Place) {
     let limit = fixed("ended", 100, 400);
     let old = take(place, &[limit], amount(50, 50)).await;
     pause(450).await;
-    // Nothing is counted: nothing is begun.
+    // Nothing was counted, so no window starts.
     settle(place, limit, &old, 7).await;
     assert_eq!(used(place, limit).await, 0);
     let limit = fixed("ended", 100, 60_000);

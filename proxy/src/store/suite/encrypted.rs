@@ -1,4 +1,4 @@
-//! What Redis promises over TLS: only a server that is trusted is used, and one that wants our certificate gets it.
+//! Tests of Redis over TLS: only a trusted server is used, and one that requires our certificate gets it.
 
 use std::process::Command;
 
@@ -8,10 +8,10 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use super::{Directory, Server, connected, redis::everything_works, server::free_port, settings, tends_well, until};
 use crate::store::Store;
 
-/// Where the child finds its server.
+/// The environment variable with the server's URL for the child process.
 const URL: &str = "FRONTDESK_SUITE_URL";
 
-/// An authority, and what it has signed, in files.
+/// A certificate authority and its certificates, in files.
 struct Authority {
     files: Directory,
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -48,7 +48,7 @@ impl Authority {
         (self.write(&format!("{name}.pem"), &signed.pem()), self.write(&format!("{name}.key"), &key.serialize_pem()))
     }
 
-    /// A server that it vouches for, and where that speaks TLS.
+    /// A TLS server with a certificate of this authority, and its URL.
     fn serves(&self, arguments: &[&str]) -> (Server, String) {
         let (port, (cert, key)) = (free_port().to_string(), self.signs("127.0.0.1"));
         let ca = self.file("ca.pem");
@@ -101,7 +101,7 @@ async fn a_server_that_wants_a_certificate_of_ours_gets_the_one_that_is_named() 
     let ours = authority.signs("frontdesk");
     everything_works(&*connected(&with(&authority, Some(&ours))).await, "certified").await;
 
-    // Without it, with somebody else's, or before a server that is somebody else's: refused, and it is said why.
+    // Refused with a reason: no client certificate, one of another authority, and a server of another authority.
     let theirs = other.signs("frontdesk");
     for (settings, why) in [
         (with(&authority, None), "it wants a certificate of ours"),
@@ -113,7 +113,7 @@ async fn a_server_that_wants_a_certificate_of_ours_gets_the_one_that_is_named() 
         assert!(said.contains(why) && store.unready().is_some_and(|said| said.contains(why)), "{why}: {said}");
     }
 
-    // What cannot be used at all is found before anybody is asked.
+    // Unusable files are found before any connection.
     let mixed = (ours.0.clone(), theirs.1.clone());
     let why = Store::open(&with(&authority, Some(&mixed))).err().unwrap();
     assert!(why.starts_with("store: ") && why.contains("do not fit together"), "{why}");
@@ -131,7 +131,7 @@ async fn certificates_that_were_replaced_are_used_for_the_next_connection() {
     let (client_cert, client_key) = (Some(ours.0.clone().into()), Some(ours.1.clone().into()));
     let tls = StoreTls { ca: Some(authority.file("ca.pem").into()), client_cert, client_key };
     let store = connected(&site::Store { tls, ..settings(StoreHome::Redis(format!("rediss://{at}"))) }).await;
-    // A certificate that is not accepted any more …
+    // A client certificate that is not accepted any more …
     let kept = [(&ours.0, &cert), (&ours.1, &key)].map(|(ours, other)| {
         let kept = std::fs::read(ours).unwrap();
         std::fs::copy(other, ours).unwrap();
@@ -139,7 +139,7 @@ async fn certificates_that_were_replaced_are_used_for_the_next_connection() {
     });
     server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
     until("it is refused", || !store.status().reachable).await;
-    // … and one that is, without anybody reloading anything.
+    // … and one that is accepted, without a reload.
     for (ours, kept) in kept {
         std::fs::write(ours, kept).unwrap();
     }

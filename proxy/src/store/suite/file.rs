@@ -1,4 +1,4 @@
-//! What the file promises besides: private, bounded, and mended when it is broken.
+//! Tests of the file store alone: private, bounded, and replaced when it is broken.
 
 use std::{
     fs,
@@ -48,7 +48,7 @@ async fn a_broken_file_is_set_aside() {
         }
         take(&store, &[fixed("kept", 5, 600_000)], Amount::ONE).await;
     }
-    // Let the threads of the store let go of it.
+    // Let the store's threads close their files.
     pause(200).await;
     let path = directory.path().join("records.db");
     Connection::open(&path).unwrap().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
@@ -62,7 +62,7 @@ async fn a_broken_file_is_set_aside() {
     assert!(matches!(store.records.commit(&record("new")).await, Ok(Committed::Done(_))));
     let aside = fs::read_dir(directory.path()).unwrap().filter(|file| broken(&file.as_ref().unwrap().file_name()));
     assert_eq!(aside.count(), 1);
-    // The other file was sound.
+    // The other file was intact.
     assert_eq!(used(&store, fixed("kept", 5, 600_000)).await, 1);
 }
 
@@ -70,7 +70,7 @@ async fn a_broken_file_is_set_aside() {
 async fn a_file_that_breaks_while_it_is_used_is_set_aside() {
     let directory = Directory::new();
     let store = open(directory.path());
-    // More than is kept in memory of it.
+    // More than SQLite keeps of it in memory.
     let writing: Vec<_> = (0..64)
         .map(|task| {
             let store = store.clone();
@@ -104,7 +104,7 @@ async fn a_file_that_breaks_while_it_is_used_is_set_aside() {
     assert!(fs::read_dir(directory.path()).unwrap().any(|file| broken(&file.unwrap().file_name())));
 }
 
-/// Whether a file was set aside.
+/// Whether a file was moved aside.
 pub fn broken(name: &std::ffi::OsStr) -> bool {
     let name = name.to_string_lossy();
     name.contains(".broken-") && !name.ends_with("-wal") && !name.ends_with("-shm")
@@ -165,9 +165,9 @@ async fn counts_are_bounded_and_the_stalest_go() {
         take(&store, &[fixed(&format!("stale {n}"), 5, 600_000)], Amount::ONE).await;
     }
     pause(1100).await;
-    // Asking in vain is a sign of life.
+    // A refused request counts as use.
     assert_eq!(take(&store, &[stubborn], Amount::ONE).await.granted, None);
-    // The expired make room for these.
+    // Expired counters make room for these.
     for n in 0..60 {
         take(&store, &[fixed(&format!("live {n}"), 5, 600_000)], Amount::ONE).await;
     }
@@ -226,7 +226,7 @@ async fn expired_records_are_swept() {
     store.tend().await.unwrap();
     let file = Connection::open(directory.path().join("records.db")).unwrap();
     let count = |what: &str| file.query_row(what, [], |row| row.get::<_, i64>(0)).unwrap();
-    // The one that lasts, and the marker.
+    // The lasting record and the marker.
     assert_eq!(count("SELECT count(*) FROM records"), 2);
     assert_eq!(count("SELECT held FROM total"), count("SELECT sum(weight) FROM records"));
 }
@@ -245,7 +245,7 @@ async fn a_clock_that_went_back_makes_nothing_last_longer() {
         assert_eq!(look.levels[0].used, 1);
         assert!(look.levels[0].resets_in <= limit.window.length());
     }
-    // And it does end.
+    // And the window does end.
     {
         let store = open(directory.path());
         let brief = fixed("brief", 5, 400);

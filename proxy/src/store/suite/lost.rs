@@ -1,4 +1,4 @@
-//! What Redis promises when a connection is lost, or an answer late, while the server is well: hardly anybody notices.
+//! Tests of a lost connection or a late answer of a healthy Redis: requests notice almost nothing.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn store(server: &Server, patience: Duration) -> std::sync::Arc<Store> {
     store
 }
 
-/// How many connections the server has accepted.
+/// The number of connections that the server has accepted.
 fn accepted(server: &Server) -> u64 {
     let info: String = redis::from_redis_value(server.ask(&["INFO", "stats"])).unwrap();
     let line = info.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
@@ -31,7 +31,7 @@ async fn a_connection_that_was_cut_is_made_anew_before_anybody_needs_it() {
     let store = store(&server, Duration::from_secs(5)).await;
     for n in 0..4 {
         server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
-        // At once, and a moment later: with nobody who tends it, and nobody refused.
+        // At once and a moment later, without the background job, and without a refusal.
         for when in ["at once", "later"] {
             take(&store, &[fixed("cut", 100, 600_000)], Amount::ONE).await;
             let done = store.records.commit(&record(&format!("cut {n} {when}"))).await;
@@ -51,7 +51,7 @@ async fn one_that_is_cut_unused_is_made_anew_unasked() {
     let _store = store(&server, Duration::from_secs(5)).await;
     let before = accepted(&server);
     server.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
-    // Each question is a connection too: the next one, the one that kills, and one for each look.
+    // Each question is a connection too: the next one, the killing one, and one for each look.
     let mut looks = 0;
     until("it is connected again", || {
         looks += 1;
@@ -89,7 +89,7 @@ async fn one_late_answer_is_no_absence() {
     }
     assert!(store.status().reachable && store.status().without == 1, "{:?}", store.status());
     assert_eq!(accepted(&server) - before, 2, "the connection is still the first one");
-    // What was given up was not done when it arrived.
+    // The server did not execute what the caller had given up.
     assert_eq!(take(&store, &[fixed("late", 5, 600_000)], Amount::NOTHING).await.levels[0].used, 0);
 }
 
@@ -100,7 +100,7 @@ async fn a_server_that_does_not_answer_for_longer_is_away_and_found_again() {
     server.ask(&["CLIENT", "PAUSE", "1500", "ALL"]);
     assert_eq!(store.counters.take(&[fixed("late", 5, 600_000)], Amount::ONE).await, Err(Away));
     until("it is found away", || !store.status().reachable).await;
-    // Nobody tends it: the dial that was begun then brings it back.
+    // Without the background job: the dial that had begun brings it back.
     until("it is back", || store.status().reachable).await;
     assert_eq!(take(&store, &[fixed("late", 5, 600_000)], Amount::ONE).await.granted, Some(1));
 }

@@ -1,4 +1,4 @@
-//! One suite for every home: what the traits promise must be true of each, with real time and real concurrency.
+//! One test suite for all backends: the promises of the traits hold for each, with real time and real concurrency.
 
 mod absent;
 mod adopted;
@@ -34,12 +34,12 @@ use frontdesk_filters::{
 use self::server::Server;
 use super::Store;
 
-/// What a request waits for Redis, unless a test says otherwise.
+/// How long a request waits for Redis, unless a test changes it.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// Bytes of records that fit into the stores of the suite.
+/// The bytes of records that fit into the stores of the suite.
 const ROOM: usize = 400_000;
 
-/// Makes a test of each promise for each home: a promise is a function of a [`Place`].
+/// Makes a test of each promise for each backend. A promise is a function of a [`Place`].
 macro_rules! in_every_home {
     ($($promise:ident),* $(,)?) => {
         mod memory {
@@ -94,7 +94,7 @@ impl Place {
     }
 }
 
-/// A store of Redis, reached. The machine may be busy, so patience is not what is tested here.
+/// A connected Redis store. Its patience is long, because the machine may be busy.
 async fn connected(settings: &site::Store) -> Arc<Store> {
     let settings = site::Store { patience: Duration::from_secs(10), ..settings.clone() };
     let store = Store::open(&settings).unwrap();
@@ -140,7 +140,7 @@ fn settings(home: StoreHome) -> site::Store {
     }
 }
 
-/// A directory that goes with the test.
+/// A temporary directory of the test.
 struct Directory {
     path: PathBuf,
 }
@@ -183,7 +183,7 @@ async fn take(store: &Store, limits: &[Limit], amount: Amount) -> Taken {
     store.counters.take(limits, amount).await.unwrap()
 }
 
-/// How much is used of one limit.
+/// The used amount of one limit.
 async fn used(store: &Store, limit: Limit) -> u64 {
     take(store, &[limit], Amount::NOTHING).await.levels[0].used
 }
@@ -193,13 +193,13 @@ async fn settle(store: &Store, limit: Limit, taken: &Taken, by: i64) {
     store.counters.settle(&[settlement]).await.unwrap();
 }
 
-/// To make a record that is not there.
+/// A change that creates a record.
 fn record(key: &str) -> [Change; 1] {
     let put = Put::Value(Bytes::from_static(b"value"), Duration::from_secs(600));
     [Change { key: key.into(), expect: Expect::Absent, put }]
 }
 
-/// Tends until that is well.
+/// Tends the store until that succeeds.
 async fn tends_well(store: &Store) {
     let patience = Instant::now() + Duration::from_secs(30);
     while let Err(why) = store.tend().await {

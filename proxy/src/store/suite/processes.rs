@@ -1,4 +1,4 @@
-//! What the file promises to processes: they share it, and kill -9 takes nothing back that was acknowledged.
+//! Tests of the file store between processes: they share it, and kill -9 loses nothing that was acknowledged.
 
 use std::{
     fs,
@@ -32,7 +32,7 @@ fn open(directory: &Path) -> Arc<Store> {
     Store::open(&settings).unwrap()
 }
 
-/// Runs one of the tests below, ignored ones that act for another process, in another process.
+/// Runs one of the ignored tests below in a child process.
 fn child(test: &str, directory: &Path) -> Child {
     let (_, module) = module_path!().split_once("::").unwrap();
     Command::new(std::env::current_exe().unwrap())
@@ -70,7 +70,7 @@ async fn acknowledged_records_survive_kill_9() {
     for _ in 0..3 {
         let mut child = child("writes_until_it_is_killed", directory.path());
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // Killed from another thread, in the middle of whatever it is doing.
+        // Another thread kills it at an arbitrary moment.
         let mut killer = None;
         for line in lines {
             if let Some(key) = line.unwrap().strip_prefix("kept ") {
@@ -79,7 +79,7 @@ async fn acknowledged_records_survive_kill_9() {
                 killer.get_or_insert_with(|| {
                     std::thread::spawn(move || {
                         std::thread::sleep(Duration::from_millis(300));
-                        // The child is waited for only after this thread, so the id is still its own.
+                        // The parent waits for the child only after this thread, so the pid is still the child's.
                         kill(Pid::from_raw(id.try_into().unwrap()), Signal::SIGKILL).unwrap();
                     })
                 });
@@ -113,7 +113,7 @@ async fn take_what_it_can(store: &Arc<Store>) -> (u64, u64) {
             tokio::spawn(async move {
                 let (mut granted, mut won) = (0, 0);
                 for n in 0..50 {
-                    // A machine that is busy makes the file seem away; then nothing was done, and is tried again.
+                    // On a busy machine the file may seem away. Then nothing was done, and the test retries.
                     let limits = [fixed("shared", SHARED, 600_000)];
                     let taken = loop {
                         match store.counters.take(&limits, Amount::ONE).await {
@@ -152,7 +152,7 @@ async fn processes_share_counts_and_records() {
     let text = String::from_utf8(output.stdout).unwrap();
     let numbers = text.lines().find_map(|line| line.strip_prefix("took ")).unwrap();
     let (granted, won) = numbers.split_once(' ').unwrap();
-    // 2,400 tries of three, one of them a process of its own.
+    // 2,400 attempts in three groups, one of them in another process.
     assert_eq!(one.0 + two.0 + granted.parse::<u64>().unwrap(), SHARED);
     assert_eq!(one.1 + two.1 + won.parse::<u64>().unwrap(), 50);
     assert_eq!(used(&here, fixed("shared", SHARED, 600_000)).await, SHARED);
@@ -163,21 +163,21 @@ async fn processes_share_counts_and_records() {
 async fn looks_in_and_closes() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
     let path = Path::new(&directory).join("records.db");
-    // Its SQLite finds out in another way too that somebody uses the file; an older one goes by this lock alone.
+    // This SQLite has another sign that the file is in use. An older SQLite relies on this lock alone.
     assert!(is_locked(&fs::File::open(&path).unwrap()), "nobody else seems to use it");
     let file = Connection::open(path).unwrap();
     let kept: i64 = file.query_row("SELECT count(*) FROM records", [], |row| row.get(0)).unwrap();
-    // Whoever closes it last writes everything back and removes the journal.
+    // The last process to close it writes everything back and removes the journal.
     file.close().unwrap();
     println!("\nsaw {kept}");
 }
 
-/// Whether another process has SQLite's shared lock on a file.
+/// Whether another process holds SQLite's shared lock on a file.
 fn is_locked(file: &fs::File) -> bool {
     let mut lock = libc::flock {
         l_type: libc::F_WRLCK as _,
         l_whence: libc::SEEK_SET as _,
-        // Where SQLite's file format has it.
+        // The position is part of SQLite's file format.
         l_start: (1 << 30) + 2,
         l_len: 510,
         l_pid: 0,
@@ -186,7 +186,7 @@ fn is_locked(file: &fs::File) -> bool {
     lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
-/// How many records another process sees.
+/// The number of records that another process sees.
 fn seen_elsewhere(directory: &Path) -> i64 {
     let output = child("looks_in_and_closes", directory).wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
@@ -196,7 +196,7 @@ fn seen_elsewhere(directory: &Path) -> i64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_store_in_one_process_lets_go_of_nothing() {
     let directory = Directory::new();
-    // As when a config swap changes [store] but not where it is.
+    // As when a configuration swap changes [store] but not its place.
     let first = open(directory.path());
     first.records.commit(&record("first")).await.unwrap();
     let second = open(directory.path());

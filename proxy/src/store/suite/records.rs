@@ -1,4 +1,4 @@
-//! What every home promises about records.
+//! Tests of the records in every backend.
 
 use std::{sync::Arc, time::Duration};
 
@@ -158,7 +158,7 @@ async fn records_expire(place: &Place) {
     let stale = place.records.commit(&[short("two", Expect::Version(version))]).await.unwrap();
     assert_eq!(stale, Committed::Conflict(0, None));
     done(place, &[short("two", Expect::Absent)]).await;
-    // A commit begins its time anew.
+    // A commit restarts the record's lifetime.
     done(place, &[change("short", Expect::Anything, b"three")]).await;
     pause(750).await;
     assert_eq!(get(place, "short").await.unwrap().value, "three");
@@ -183,11 +183,11 @@ async fn what_is_kept_is_bounded(place: &Place) {
     for n in 0..kept {
         assert_eq!(get(place, &format!("big {n}")).await.unwrap().value, value, "{n} of {kept}");
     }
-    // A change of none of which there is room for is made in no part.
+    // A commit without enough room changes nothing at all.
     let changes = [change("big 0", Expect::Anything, b"less"), change("more", Expect::Absent, &value.repeat(20))];
     assert_eq!(place.records.commit(&changes).await, Err(NotKept::Full));
     assert_eq!(get(place, "big 0").await.unwrap().value, value);
-    // What is given up makes room.
+    // Deletions make room.
     let gone: Vec<_> = (0..kept.min(4)).map(|n| deletion(&format!("big {n}"), Expect::Anything)).collect();
     done(place, &gone).await;
     finds_room(place, &[change("more", Expect::Absent, &value)]).await;
@@ -219,7 +219,7 @@ async fn what_has_expired_makes_room(place: &Place) {
     assert_eq!(get(place, "long").await.unwrap().value, "kept");
 }
 
-/// A server gives memory back in its own time; the other homes do so at once.
+/// Retries, because a server frees memory in its own time; the other backends do so at once.
 async fn finds_room(place: &Place, changes: &[Change]) {
     for _ in 0..100 {
         match place.records.commit(changes).await {

@@ -1,4 +1,4 @@
-//! What Redis promises besides: shared by replicas, and reached however the operator runs it.
+//! Tests of Redis alone: shared by replicas of Frontdesk, under each of the operator's setups.
 
 use frontdesk_filters::{
     site::{OnError, StoreHome},
@@ -10,9 +10,9 @@ use super::{
 };
 use crate::store::Store;
 
-/// The user that docs/store.md says is enough, with another prefix and password.
+/// The user from docs/store.md, with another prefix and password.
 const USER: &str = "on >p@ss/w:rd%# ~{suite}:* +evalsha +script|load +time +get +set +del +hset +hmget +pexpire +pttl";
-/// Its password in a URL.
+/// Its password as in a URL.
 const PASSWORD: &str = "p%40ss%2Fw%3Ard%25%23";
 
 pub(super) async fn everything_works(store: &Store, name: &str) {
@@ -73,7 +73,7 @@ async fn every_key_is_in_one_slot_and_expires() {
     for key in keys {
         assert!(key.starts_with("{suite}:c:") || key.starts_with("{suite}:r:"), "{key}");
         let left: i64 = redis::from_redis_value(server.ask(&["PTTL", &key])).unwrap();
-        // The marker is kept for good.
+        // The marker stays for good.
         assert!(left != -1 && (left <= 600_000 || key == "{suite}:r:k:store"), "{key} is kept for {left}");
     }
 }
@@ -103,7 +103,7 @@ async fn a_user_needs_no_more_than_is_documented() {
     let store = connected(&settings(StoreHome::Redis(url.clone()))).await;
     everything_works(&store, "user").await;
 
-    // With what is needed for another database, and to warn.
+    // The permissions for another database and for warnings.
     user("+select +info +role");
     server.ask(&["ACL", "LOG", "RESET"]);
     let store = connected(&settings(StoreHome::Redis(format!("{url}/3")))).await;
@@ -113,8 +113,8 @@ async fn a_user_needs_no_more_than_is_documented() {
     let denied: Vec<redis::Value> = redis::from_redis_value(server.ask(&["ACL", "LOG"])).unwrap();
     assert_eq!(denied, []);
 
-    // Whatever is missing is found by the probe, not by requests: it is never used, not even for a moment, and it is said
-    // what is missing.
+    // The probe, not a request, finds a missing permission and names it. The connection is never used, not even for a
+    // moment.
     let missing = USER.split(' ').filter_map(|word| word.strip_prefix('+')).chain(["select"]);
     for command in missing.chain(["records", "counts"]) {
         let (less, more) = match command {
@@ -191,11 +191,11 @@ async fn a_full_server_refuses_and_is_not_away() {
     assert!(store.full().unwrap().contains("has no memory left"));
     store.tend().await.unwrap();
     assert!(store.status().full);
-    // Also one that is found full.
+    // Also a server that is full from the start.
     let found = connected(&settings).await;
     assert!(found.records.get("before").await.unwrap().is_some());
     assert!(found.status().full);
-    // It is seen to have room again before anybody needs it.
+    // The store notices that there is room again before a request needs it.
     server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
     for store in [store, found] {
         store.tend().await.unwrap();

@@ -1,4 +1,4 @@
-//! What Redis promises where it has replicas: what must outlive a failover is answered for once they have it.
+//! Tests of Redis with replicas: a record that must survive a failover is confirmed only once they have it.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn a_promise_is_on_a_replica_before_it_counts() {
     replica.signal(Signal::SIGCONT);
     assert!(matches!(promised(&store, "heard again").await, Ok(Committed::Done(_))));
 
-    // One that is gone is waited for all the same: this may be the server that was cut off.
+    // A missing replica is waited for all the same: this server may be the one that was cut off.
     replica.kill();
     let gone = || format!("{:?}", primary.ask(&["ROLE"])).matches("127.0.0.1").count() == 0;
     until("the primary has lost its replica", gone).await;
@@ -69,13 +69,13 @@ async fn as_many_replicas_have_a_promise_as_is_declared() {
     let both = connected(&waiting_for(&primary, Some(2))).await;
     assert!(matches!(promised(&both, "one").await, Err(NotKept::Unsure(_))));
     let other = replica_of(&primary);
-    // The machine may be busy: both have it once both follow closely enough.
+    // The machine may be busy: wait until both replicas follow closely enough.
     let mut tries = 0;
     while !matches!(promised(&both, &format!("both {tries}")).await, Ok(Committed::Done(_))) {
         tries += 1;
         assert!(tries < 30, "both follow");
     }
-    // Many at once, each on a connection of its own: whatever is answered is on both.
+    // Many at once, each on a connection of its own: both replicas have every confirmed record.
     let tasks: Vec<_> = (0..100)
         .map(|n| {
             let store = both.clone();
@@ -104,7 +104,7 @@ async fn what_a_server_has_decided_that_was_cut_off_is_not_the_last_word() {
     let store = connected(&waiting_for(&primary, Some(1))).await;
     let Ok(Committed::Done(version)) = promised(&store, "key").await else { panic!("a replica has it") };
 
-    // The replica takes its place, while this process still reaches the old one. There somebody else has taken the key.
+    // The replica takes over while this process still reaches the old primary. Another client takes the key there.
     replica.ask(&["REPLICAOF", "NO", "ONE"]);
     let [mut change] = record("key");
     change.expect = Expect::Version(version);
@@ -114,7 +114,7 @@ async fn what_a_server_has_decided_that_was_cut_off_is_not_the_last_word() {
     store.tend().await.unwrap();
     assert_eq!(store.status().waiting, 1, "nobody has answered for it");
 
-    // The address leads to a server that has what the new one has.
+    // The address now leads to a server that has the new primary's records.
     primary.kill();
     primary.restart_with(&["--replicaof", "127.0.0.1", &replica.port.to_string()]);
     let follows = |server: &Server| {

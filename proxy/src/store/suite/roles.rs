@@ -1,4 +1,4 @@
-//! What Redis promises where there are several of it: only a primary is used, and of a cluster the node that keeps our keys.
+//! Tests of several Redis servers: only a primary is used, and of a cluster only the node that holds our keys.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ async fn a_primary_that_becomes_a_replica_is_given_up_and_nothing_is_read_of_it(
     everything_works(&store, "after").await;
 }
 
-/// A node of a cluster; it knows no other yet.
+/// A cluster node that knows no other yet.
 fn node() -> Server {
     Server::start(&["--cluster-enabled", "yes", "--cluster-port", &free_port().to_string()])
 }
@@ -83,13 +83,13 @@ async fn any_node_of_a_cluster_leads_to_the_one_that_keeps_our_keys() {
     everything_works(&store, "moved").await;
     let keys = |server: &Server| redis::from_redis_value::<Vec<String>>(server.ask(&["KEYS", "*"])).unwrap();
     assert!(keys(&named).is_empty() && !keys(&keeps).is_empty(), "{:?}", keys(&named));
-    // It finds its way again when that connection is cut.
+    // The store finds the node again after that connection is cut.
     keeps.ask(&["CLIENT", "KILL", "TYPE", "normal"]);
     assert!(store.records.get("moved").await.unwrap().is_some());
     everything_works(&store, "cut").await;
     assert_eq!(store.status().without, 0);
 
-    // A cluster has one database.
+    // A cluster has only one database.
     let other = site::Store { home: StoreHome::Redis(format!("{}/1", named.url(""))), ..patient(&named) };
     let why = Store::open(&other).unwrap().tend().await.unwrap_err();
     assert!(why.contains("does not have the database that store.url names"), "{why}");

@@ -1,4 +1,4 @@
-//! A real server of its own for each test that needs one, on a free port of the loopback.
+//! A real redis-server of its own for each test that needs one, on a free loopback port.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use nix::{
 
 use super::Directory;
 
-/// A running redis-server. It ends with the test.
+/// A running redis-server, which ends with the test.
 pub struct Server {
     child: Child,
     pub port: u16,
@@ -24,7 +24,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one with these arguments besides.
+    /// Starts one with these additional arguments.
     pub fn start(arguments: &[&str]) -> Self {
         Self::start_at(free_port(), arguments.iter().map(|one| (*one).to_owned()).collect(), 0)
     }
@@ -43,19 +43,19 @@ impl Server {
         server
     }
 
-    /// Where it listens, for a user or nobody in particular: `redis://[user:password@]127.0.0.1:port`.
+    /// Its URL, with or without a user: `redis://[user:password@]127.0.0.1:port`.
     pub fn url(&self, user: &str) -> String {
         format!("redis://{user}127.0.0.1:{}", self.port)
     }
 
-    /// Asks it something directly.
+    /// Sends it a command.
     pub fn ask(&self, words: &[&str]) -> redis::Value {
         let (command, arguments) = words.split_first().unwrap();
         let mut connection = redis::Client::open(self.url("")).unwrap().get_connection().unwrap();
         redis::cmd(command).arg(arguments).query(&mut connection).unwrap_or_else(|error| panic!("{words:?}: {error}"))
     }
 
-    /// A number of what it tells about its memory.
+    /// A number from its memory statistics.
     pub fn number(&self, name: &str) -> u64 {
         let info: String = redis::from_redis_value(self.ask(&["INFO", "memory"])).unwrap();
         let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
@@ -64,23 +64,23 @@ impl Server {
 
     /// Sends it a signal: SIGSTOP, SIGCONT.
     pub fn signal(&self, signal: Signal) {
-        // The child has not been waited for, so the id is still its own.
+        // The test has not waited for the child, so the pid is still the child's.
         kill(Pid::from_raw(self.child.id().try_into().unwrap()), signal).unwrap();
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it, as a power cut would.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Starts it again, where it was, with other arguments.
+    /// Starts it again on the same port with other arguments.
     pub fn restart_with(&mut self, arguments: &[&str]) {
         self.arguments = arguments.iter().map(|one| (*one).to_owned()).collect();
         self.restart();
     }
 
-    /// Starts it again, where it was.
+    /// Starts it again on the same port.
     pub fn restart(&mut self) {
         self.child = spawn(self.port, &self.arguments, &self.directory, self.ahead);
         self.wait();
@@ -105,7 +105,7 @@ impl Drop for Server {
 fn spawn(port: u16, arguments: &[String], directory: &Directory, ahead: i64) -> Child {
     let mut command = Command::new("redis-server");
     if ahead != 0 {
-        // The C library's malloc before its own, which looks at the clock before the wrong one is ready.
+        // Load the C library's malloc first: the server's own reads the clock before faketime is ready.
         command.env("LD_PRELOAD", format!("{} libc.so.6", faketime())).env("FAKETIME", format!("{ahead:+}s"));
         command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1").env("DONT_FAKE_MONOTONIC", "1");
     }
@@ -120,14 +120,14 @@ fn spawn(port: u16, arguments: &[String], directory: &Directory, ahead: i64) -> 
         .unwrap_or_else(|error| panic!("redis-server is missing: run deploy/setup ({error})"))
 }
 
-/// Where `faketime` has its library.
+/// The path of the `faketime` library.
 fn faketime() -> String {
     let said = Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
     let said = said.unwrap_or_else(|_| panic!("faketime is missing: run deploy/setup faketime")).stdout;
     String::from_utf8(said).unwrap().trim().to_owned()
 }
 
-/// One that nobody listens on now.
+/// A port on which no process listens now.
 pub fn free_port() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

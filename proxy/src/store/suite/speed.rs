@@ -1,4 +1,4 @@
-//! How fast each home is, for whoever wants to know: `cargo test --release speed -- --ignored --nocapture`.
+//! Measures the speed of each backend: `cargo test --release speed -- --ignored --nocapture`.
 
 use std::{
     sync::Arc,

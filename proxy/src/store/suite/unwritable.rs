@@ -1,4 +1,4 @@
-//! What the file promises when it cannot be written: nobody waits long, and it is found again.
+//! Tests of a file store that cannot be written: requests wait only briefly, and the store recovers by itself.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ async fn a_file_that_cannot_be_written_is_away_and_comes_back() {
     assert_eq!(used(&store, limit).await, 1, "what was settled meanwhile is not lost");
     assert_eq!(store.records.get("a").await, Ok(None));
 
-    // Denied, where the operator wants that.
+    // Refused, if the operator wants that.
     settings.on_error = OnError::Deny;
     let store = Store::open(&settings).unwrap();
     locked[0].execute_batch("BEGIN IMMEDIATE").unwrap();
