@@ -1,13 +1,13 @@
-//! How many files this process may have open, and for how many connections that is enough.
+//! Raises the limit on open files, and computes how many connections fit under it.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// What is open besides connections under way: listeners, logs, the store, what is asked for by nobody's request.
+/// Descriptors for everything but client connections: listeners, logs, the store, background requests.
 const BESIDE: usize = 256;
-/// A connection under way takes two: its own, and the one to the site.
+/// Descriptors of one request: the client's connection and the upstream's.
 const EACH: usize = 2;
 
-/// The limit, raised as far as this process may: the usual soft one of 1024 is far below `protection.max_connections`.
+/// Raises the soft limit as far as allowed (the usual 1024 is far below `protection.max_connections`) and returns it.
 pub(super) fn raised() -> usize {
     let files = Resource::RLIMIT_NOFILE;
     let limit = getrlimit(files).map_or(1024, |(soft, most)| match setrlimit(files, most, most) {
@@ -20,7 +20,7 @@ pub(super) fn raised() -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
-/// `protection.max_connections`, or as many as there can be without one of them finding no way to the site.
+/// `protection.max_connections`, or fewer, so that every client connection can get an upstream connection.
 pub(super) fn connections(wanted: usize, files: usize) -> usize {
     let most = (files.saturating_sub(BESIDE) / EACH).max(1);
     if wanted > most {

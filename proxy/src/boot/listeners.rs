@@ -1,4 +1,4 @@
-//! What is bound, and what is spoken there: the one table that names a protocol's own address.
+//! The listening sockets and the protocol on each. This table alone names the addresses of single protocols.
 
 use std::{
     net::SocketAddr,
@@ -14,28 +14,29 @@ use crate::{
     live::Live,
 };
 
-/// The sockets, before anything is served on them.
+/// The bound sockets, before serving starts.
 pub(super) struct Listeners {
     http: Vec<Bound>,
     frames: Option<Bound>,
     admin: Bound,
 }
 
-/// A socket, what is done before anything is spoken on it, and what the log calls it.
+/// A socket, how its connections begin (PROXY header, TLS), and its name in the log.
 type Bound = (Arc<TcpListener>, Manner, &'static str);
 
-/// The sockets for as long as something accepts on them.
+/// The sockets, for as long as this process accepts on them.
 pub(super) struct Open(Vec<Weak<TcpListener>>);
 
 impl Open {
-    /// A descriptor of each, for somebody else to accept on.
+    /// Duplicates of all descriptors, for a successor.
     pub(super) fn copies(&self) -> std::io::Result<Vec<OwnedFd>> {
         self.0.iter().filter_map(Weak::upgrade).map(|listener| listener.as_fd().try_clone_to_owned()).collect()
     }
 }
 
 impl Listeners {
-    /// Binds everything that nobody has bound for us: half a process helps nobody.
+    /// Binds every socket that was not inherited. Fails if one fails: a process that serves half its addresses is no
+    /// use.
     pub(super) fn bind(live: &Live, inherited: &mut Inherited) -> Result<Self, NotStarted> {
         let mut bind = |address, key| bind(address, key, inherited);
         let listen = live.bound();
@@ -49,7 +50,7 @@ impl Listeners {
             http.push((bind(*address, "listen.https")?, manner, "https"));
         }
         let frames = match listen.agtp {
-            // Without a certificate it is an address that only this machine reaches: see the rules of [listen].
+            // Without a certificate the address is loopback only: see the rules of [listen].
             Some(address) => {
                 let certificate = live.current().snapshot.settings.tls.is_some().then(|| live.certificate());
                 let manner = Manner::frames(certificate, listen.proxy_protocol).map_err(|e| no_tls("agtp", &e))?;
@@ -60,13 +61,13 @@ impl Listeners {
         Ok(Self { http, frames, admin: (bind(listen.admin, "listen.admin")?, Manner::plain(), "admin") })
     }
 
-    /// What can be handed over.
+    /// The sockets that a hand-over may send.
     pub(super) fn open(&self) -> Open {
         let all = self.http.iter().chain(&self.frames).chain([&self.admin]);
         Open(all.map(|(listener, ..)| Arc::downgrade(listener)).collect())
     }
 
-    /// Serves on each of them: the operator's through a gate of its own.
+    /// Serves on each socket. The admin address has a gate of its own.
     pub(super) fn serve<H: App, F: App, A: App>(
         self,
         (gate, http, frames): (&Arc<Gate>, &Arc<H>, &Arc<F>),

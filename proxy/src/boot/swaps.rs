@@ -1,4 +1,4 @@
-//! What outlives a configuration, and follows the next one.
+//! Parts of the process that outlive a configuration and have to follow the next one.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::{
     logs::Logs,
 };
 
-/// Follows each, beginning with one that came while the process was coming up: `made_with` are the connections and the log
-/// level that the first one wanted.
+/// Follows every swap, also one during the start. `made_with`: the connections and the log level of the first
+/// configuration.
 pub(super) async fn follow(
     live: Arc<Live>,
     (gate, files): (Arc<Gate>, usize),
@@ -37,7 +37,7 @@ pub(super) async fn follow(
         if swaps.changed().await.is_err() {
             return;
         }
-        // They may be many, and take a while to let go of.
+        // There may be many connections, and closing them takes a while.
         let kept = kept.clone();
         drop(apart(move || kept.forget()));
     }

@@ -1,7 +1,7 @@
-//! Something delivered where a stranger said: to public addresses, and to nothing of ours.
+//! Delivers results to callback URLs that clients name: to public addresses only, and to none of ours.
 //!
-//! The name is looked up once, every address of it is judged, and the connection goes to the one that was judged: what the
-//! name leads to a moment later does not matter. Nothing is followed and nothing that comes back is read but a status.
+//! The name is resolved once, every address is checked, and the connection goes to a checked address, so that a later
+//! DNS change cannot redirect it. A delivery follows no redirect and reads only the status.
 
 use std::{
     net::{IpAddr, SocketAddr, UdpSocket},
@@ -29,13 +29,13 @@ use super::{
 };
 use crate::live::Running;
 
-/// How long all of a delivery may take.
+/// The time limit for a whole delivery.
 const LIMIT: Duration = Duration::from_secs(5);
-/// How long the site's own name may take to be looked up; what cannot be looked up is not there from here.
+/// The time limit for resolving the site's own name. A name that cannot be resolved here cannot be reached from here.
 const LOOKED_UP: Duration = Duration::from_secs(1);
-/// Addresses of one name that are judged; a name with more is not delivered to.
+/// The most addresses of one name. A name with more gets no delivery.
 const MOST_ADDRESSES: usize = 32;
-/// Tells these connections from those to services that the operator declared.
+/// Keeps these connections apart from those to services that the operator declared.
 const GROUP: u64 = u64::MAX;
 
 #[async_trait]
@@ -56,27 +56,27 @@ impl Outside for Outbound {
     }
 
     fn undelivered(&self, what: &str, why: &str) {
-        // Not where to: what stands in it is its owner's.
+        // Log no URL: it may hold secrets of the client.
         tracing::warn!(what, why, "could not deliver an answer to its callback URL; the agent can still poll for it");
     }
 }
 
 impl Outbound {
-    /// Delivers by what holds at the moment.
+    /// A courier for the current configuration.
     fn courier(&self) -> Result<Courier<'_>, String> {
         let live = self.live.get().ok_or("cannot be used here")?;
         Ok(Courier { outbound: self, running: live.current() })
     }
 }
 
-/// Delivers for one configuration.
+/// Delivers under one configuration.
 struct Courier<'a> {
     outbound: &'a Outbound,
     running: Arc<Running>,
 }
 
 impl Courier<'_> {
-    /// As far as the spelling tells.
+    /// Checks the URL as far as its text allows.
     fn allowed(&self, url: &str) -> Result<Url, String> {
         let settings = &self.running.snapshot.settings;
         let url = deliverable(url, settings.sessions.allow_http_callbacks)?;
@@ -84,7 +84,7 @@ impl Courier<'_> {
         if ours.is_some_and(|ours| named(&ours) == named(&url)) {
             return Err("must not lead back to this site".into());
         }
-        // A name is judged by where it leads, once it is delivered there; of an address it is known now.
+        // A name is checked at delivery, when it is resolved. A literal address is checked now.
         let literal = url.host_str().and_then(|host| bare(host).parse::<IpAddr>().ok());
         let address = literal.zip(url.port_or_known_default()).map(SocketAddr::from);
         if address.is_some_and(|address| self.here(settings).any(|own| is_same(own, address))) {
@@ -93,7 +93,7 @@ impl Courier<'_> {
         Ok(url)
     }
 
-    /// Where this process listens, and the site is from here.
+    /// The addresses of our listeners, and of the upstreams.
     fn here<'s>(&'s self, settings: &'s Settings) -> impl Iterator<Item = SocketAddr> + 's {
         let sites = self.running.pool.backends().iter();
         let sites = sites.flat_map(|backend| backend.addresses().iter().copied().collect::<Vec<_>>());
@@ -116,7 +116,7 @@ impl Courier<'_> {
         }
     }
 
-    /// The address to connect to, once nothing stands against any of them.
+    /// The address to connect to, if none of the name's addresses is forbidden.
     async fn judged(&self, found: &[SocketAddr]) -> Result<SocketAddr, String> {
         let settings = &self.running.snapshot.settings;
         let ours = self.ours(settings).await;
@@ -124,19 +124,19 @@ impl Courier<'_> {
             let ip = address.ip();
             let may = is_public(ip) || settings.sessions.allow_http_callbacks && is_loopback(ip);
             if !may || ours.iter().any(|own| is_same(*own, *address)) {
-                // Not which: whoever named it learns nothing about this network.
+                // Do not say which address: the client must learn nothing about this network.
                 return Err("its name leads where nothing is delivered".into());
             }
         }
         found.first().copied().ok_or_else(|| "its name has no address".into())
     }
 
-    /// Where this process listens, the site is, from outside and from here, and what is counted is kept.
+    /// The addresses of our listeners, of the site inside and outside, and of the store.
     async fn ours(&self, settings: &Settings) -> Vec<SocketAddr> {
         let mut ours: Vec<SocketAddr> = self.here(settings).collect();
         let origin = settings.site.origin.as_deref().and_then(|origin| Url::parse(origin).ok());
         if let Some(origin) = &origin {
-            // Before us there may be a balancer, with an address that is not this machine's and other names.
+            // A load balancer in front of us may have other addresses and names.
             let found = timeout(LOOKED_UP, looked_up(named(origin), origin.port_or_known_default().unwrap_or(443)));
             ours.extend(found.await.ok().and_then(Result::ok).unwrap_or_default());
         }
@@ -144,35 +144,35 @@ impl Courier<'_> {
             && let Ok(url) = Url::parse(url)
             && let Some(host) = url.host_str()
         {
-            // Unreachable by its name, it is not reached by another either.
+            // If this name cannot be resolved, no other name leads there either.
             ours.extend(looked_up(bare(host), url.port().unwrap_or(6379)).await.unwrap_or_default());
         }
         ours
     }
 }
 
-/// What a host is looked up by: a dot at its end makes it no other.
+/// The host to resolve. A trailing dot makes no difference.
 fn named(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.');
     bare(host)
 }
 
-/// Its errors do not say which name.
+/// Resolves a name. Errors do not contain the name.
 async fn looked_up(name: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     let found = tokio::net::lookup_host((name, port)).await.map_err(|e| format!("its name is not found: {e}"))?;
     let found: Vec<SocketAddr> = found.take(MOST_ADDRESSES + 1).collect();
     if found.len() > MOST_ADDRESSES { Err("its name has too many addresses".into()) } else { Ok(found) }
 }
 
-/// Whether two addresses lead to the same place: what listens everywhere is behind every address of this machine.
+/// Whether two addresses lead to the same place. A wildcard listener is behind every address of this machine.
 fn is_same(own: SocketAddr, other: SocketAddr) -> bool {
     let (own_ip, other_ip) = (own.ip().to_canonical(), other.ip().to_canonical());
     own.port() == other.port()
         && (own_ip == other_ip || (own_ip.is_unspecified() || is_here(own_ip)) && is_here(other_ip))
 }
 
-/// Whether an address is this machine's. Nothing is sent: connecting a datagram socket only finds the way, and the way to
-/// oneself begins where it ends.
+/// Whether an address belongs to this machine. Connecting a datagram socket sends nothing and only selects a route. A
+/// route to this machine starts at the same address.
 fn is_here(address: IpAddr) -> bool {
     let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let from = UdpSocket::bind(any).and_then(|socket| {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::{admin::metrics::Metrics, live::Live, source::Source};
 
-    /// Delivers by a configuration with these lines.
+    /// A client that delivers under a configuration with these lines.
     fn delivering(lines: &str) -> Arc<Outbound> {
         let text = format!("[upstream]\nurl = \"http://127.0.0.1:9\"\n{lines}");
         let source = Source { text: Some(text), ..Source::file("site.toml".into()) };

@@ -1,4 +1,4 @@
-//! One request and its whole answer, over whatever connection it goes.
+//! One request and its complete answer, over a connection of either engine.
 
 use std::time::{Duration, Instant};
 
@@ -20,54 +20,54 @@ use crate::{
     upstream::{Backend, Plain, Site},
 };
 
-/// Beyond what a call may take, which is looked at elsewhere: no silence of the site is the end of it before.
+/// A read timeout far beyond a call's own limit, which another place enforces first.
 const WHOLE: Duration = Duration::from_secs(3600);
 
-/// A body up to this size leaves with its head.
+/// A body up to this size is copied behind its head and sent in one write.
 const COPIED: usize = 4 * 1024;
-/// Room for a head.
+/// The initial capacity for a head.
 const HEAD: usize = 1024;
 
-/// What is not the operator's to say.
+/// Headers that the operator's configuration may not set.
 const OURS: [HeaderName; 3] = [header::HOST, header::ACCEPT_ENCODING, header::CONTENT_LENGTH];
 
 static HOST: FixedName = FixedName::new(header::HOST, "Host");
 static LENGTH: FixedName = FixedName::new(header::CONTENT_LENGTH, "Content-Length");
 static CODING: FixedName = FixedName::new(header::ACCEPT_ENCODING, "Accept-Encoding");
-/// An answer is asked for as it is.
+/// Asks for an answer without a content coding.
 static NONE: HeaderValue = HeaderValue::from_static("identity");
 
-/// The head of a call on its way. A name stands in it once, where it is ours to say what it says.
+/// The head of a call to send. Headers that Frontdesk sets appear once.
 pub(super) struct Asking<'c> {
     call: &'c Call<'c>,
     target: PathAndQuery,
     host: HeaderValue,
     told: Vec<(Label, HeaderValue)>,
-    /// Of the body.
+    /// The body's length.
     length: Option<HeaderValue>,
 }
 
 impl<'c> Asking<'c> {
-    /// `told`: what the site is told besides; the operator's own headers stand in place of those.
+    /// `told`: further headers for the upstream. The operator's own headers replace those of the same name.
     pub(super) fn new(
         call: &'c Call<'c>,
         host: HeaderValue,
         told: Vec<(Label, HeaderValue)>,
     ) -> Result<Self, http::Error> {
-        // Told twice they would frame or route a request in two ways.
+        // A second copy could frame or route the request in two ways.
         debug_assert!(call.headers.iter().all(|(name, _)| !OURS.contains(name)), "{:?}", call.headers);
-        // A method that usually has a body says that there is none.
+        // A method that usually has a body states a length of zero.
         let usual = !matches!(call.method.as_str(), "GET" | "HEAD" | "DELETE" | "OPTIONS");
         let length = (usual || !call.body.is_empty()).then(|| HeaderValue::from(call.body.len()));
         Ok(Self { call, target: PathAndQuery::try_from(call.target.as_str())?, host, told, length })
     }
 
-    /// Whom it is asked as.
+    /// The `Host` of the request.
     pub(super) fn host(&self) -> &HeaderValue {
         &self.host
     }
 
-    /// Its lines, in the order in which they leave.
+    /// The header lines, in the order in which they are sent.
     fn lines(&self) -> impl Iterator<Item = (&HeaderName, &str, &HeaderValue)> {
         fn fixed<'v>(label: &'static FixedName, value: &'v HeaderValue) -> (&'v HeaderName, &'v str, &'v HeaderValue) {
             (&label.name, label.cased, value)
@@ -80,7 +80,7 @@ impl<'c> Asking<'c> {
         [fixed(&HOST, &self.host)].into_iter().chain(told).chain(own).chain([fixed(&CODING, &NONE)]).chain(length)
     }
 
-    /// As the library has it: its names go out as it writes them.
+    /// The request in the library's form, which may change the case of names.
     fn request(&self) -> RequestHeader {
         let (mut head, ()) = Request::new(()).into_parts();
         head.method = self.call.method.clone();
@@ -89,7 +89,7 @@ impl<'c> Asking<'c> {
         head.into()
     }
 
-    /// As it goes over HTTP/1.1.
+    /// The request as bytes of HTTP/1.1.
     fn wire(&self) -> Vec<u8> {
         let mut wire = Vec::with_capacity(HEAD);
         for part in [self.call.method.as_str(), " ", self.target.as_str(), " HTTP/1.1\r\n"] {
@@ -105,9 +105,9 @@ impl<'c> Asking<'c> {
 
 /// A connection that carries one call at a time.
 pub(super) enum Line<'a> {
-    /// Past the library.
+    /// A connection of our own engine.
     Plain(Plain, &'a Backend),
-    /// The library's. Boxed: most are not.
+    /// A connection of the library. Boxed, because it is the rarer case.
     Library(Box<(HttpSession, HttpPeer)>),
 }
 
@@ -116,12 +116,12 @@ impl Line<'_> {
         Self::Library(Box::new((session, peer)))
     }
 
-    /// Sends a call and reads the whole answer; then the connection is kept for the next, or closed.
+    /// Sends a call and reads the whole answer. Then keeps the connection for the next call or closes it.
     pub(super) async fn exchange(self, outbound: &Outbound, asking: &Asking<'_>) -> Result<Answer, Cut> {
         let call = asking.call;
         match self {
             Self::Plain(plain, backend) => {
-                // However long the site is silent: what bounds it is how long the whole call may take.
+                // The call's own limit bounds a silent upstream.
                 let mut site = Site::new(plain, call.limit + WHOLE);
                 let answer = exchange_plainly(&mut site, asking).await?;
                 if let Some(plain) = site.kept().filter(|_| shows_no_body_is_left(call, answer.status)) {
@@ -141,23 +141,23 @@ impl Line<'_> {
                     }
                     answer
                 };
-                // Boxed: most calls need nothing of it.
+                // Boxed, because most calls do not need it.
                 Box::pin(by_library).await
             }
         }
     }
 }
 
-/// Whether nothing of a call can be left on its connection for the site to take for the next request.
+/// Whether the upstream can take no rest of the call's body for the next request on the connection.
 fn shows_no_body_is_left(call: &Call<'_>, status: StatusCode) -> bool {
     call.body.is_empty() || shows_body_was_read(call.method, status)
 }
 
-/// Why there is no whole answer.
+/// Why there is no complete answer.
 pub(super) enum Cut {
     Broken(Box<Error>),
     Headless,
-    /// Its body is longer than what is taken.
+    /// The body exceeds the limit.
     TooLong(StatusCode),
 }
 
@@ -167,7 +167,7 @@ impl From<Box<Error>> for Cut {
     }
 }
 
-/// Sends the request and reads the whole answer, of at most so many bytes. How long that may take is bounded around it.
+/// Sends the request and reads the whole answer, of at most so many bytes. The caller bounds the time.
 pub(super) async fn exchange(
     session: &mut HttpSession,
     request: RequestHeader,
@@ -193,7 +193,7 @@ pub(super) async fn exchange(
     Ok(Answer { status, headers, body: body.freeze() })
 }
 
-/// The same past the library. Of the answer's headers only those are there that an answer to a call is read by.
+/// The same in our own engine. It returns only the headers that the handling of answers reads.
 async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer, Cut> {
     let call @ Call { body, most, .. } = asking.call;
     let mut wire = asking.wire();
@@ -228,7 +228,7 @@ async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer
             return Err(Cut::TooLong(status));
         }
         if body.is_empty() && site.is_done() {
-            // Copied: who keeps an answer does not keep all the room that it was read into.
+            // Copy it, so that a kept answer does not keep the whole read buffer.
             body = BytesMut::from(&part[..]);
             break;
         }

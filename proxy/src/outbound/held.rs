@@ -1,7 +1,7 @@
-//! How much of all clients' pages is in memory at a time: bytes that are held, and bytes that are read.
+//! Limits the memory for fetched pages of all clients: bytes of pages, and bytes for parsing them.
 //!
-//! A page is held from its first byte until what was made of it has left. Reading it, as a tree of its elements, takes many
-//! times its size for a moment.
+//! A page counts from its first byte until its result has been sent. Parsing it into a tree takes many times its size
+//! for a moment.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use tokio::{
     time::timeout,
 };
 
-/// Kilobytes that pages and what is made of them may hold.
+/// The most kilobytes of pages and their results.
 const HELD: u32 = 32 * 1024;
-/// Kilobytes that the reading of pages may take.
+/// The most kilobytes for parsing pages.
 const READ: u32 = 112 * 1024;
-/// How many times its size reading a page takes at most: one of nothing but links took 21 times.
+/// The most memory that parsing takes, in multiples of the page's size. A page of links alone took 21 times.
 const TREE: usize = 24;
-/// How long a page waits for room to be read in.
+/// How long a page waits for memory to be parsed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 static HELD_ROOM: Semaphore = Semaphore::const_new(HELD as usize);
 static READ_ROOM: Semaphore = Semaphore::const_new(READ as usize);
 
-/// Room for bytes that are held, until it is dropped.
+/// A reservation of memory, which dropping it releases.
 #[derive(Debug, Default)]
 pub struct Held(Option<SemaphorePermit<'static>>);
 
 impl Held {
-    /// Makes it room for so many bytes; whether there was that much.
+    /// Changes the reservation to so many bytes. Returns whether there was room.
     pub fn resize(&mut self, bytes: usize) -> bool {
         let wanted = kilobytes(bytes, HELD);
         let has = self.kilobytes();
@@ -44,7 +44,7 @@ impl Held {
         true
     }
 
-    /// Takes over the room of another.
+    /// Takes over another reservation.
     pub fn merge(&mut self, other: Self) {
         if let Some(permit) = other.0 {
             self.add(permit);
@@ -63,13 +63,13 @@ impl Held {
     }
 }
 
-/// Waits for room to read a page of so many bytes in; `None`: there is none in time.
+/// Waits for memory to parse a page of so many bytes; `None` if there is none in time.
 pub async fn room_to_read(bytes: usize) -> Option<SemaphorePermit<'static>> {
     let wanted = u32::try_from(kilobytes(bytes.saturating_mul(TREE), READ)).unwrap_or(READ);
     timeout(PATIENCE, READ_ROOM.acquire_many(wanted)).await.ok()?.ok()
 }
 
-/// Rounded up, and no more than there are.
+/// Rounded up, and at most the whole budget.
 fn kilobytes(bytes: usize, most: u32) -> usize {
     bytes.div_ceil(1024).min(most as usize)
 }

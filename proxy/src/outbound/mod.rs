@@ -1,5 +1,5 @@
-//! Requests of our own: calls of the desk, health checks, looking for what the site already has, reading it, fetching
-//! keys, sending traces, and inspecting a site.
+//! Requests that Frontdesk itself sends: capability calls, health checks, probes of the site's own paths, crawling, key
+//! fetches, traces, and site inspection.
 
 mod carry;
 mod deliver;
@@ -51,37 +51,37 @@ use crate::{
 };
 use named::Named;
 
-/// Asks upstreams and others, over connections of its own.
+/// The HTTP client for upstreams and other services, with its own connections.
 pub struct Outbound {
     connector: Connector,
-    /// For those that speak nothing but HTTP/1: what is kept of them is had without more ado.
+    /// Connections to servers that speak only HTTP/1. Their reuse is cheaper.
     plain: v1::Connector,
-    /// For what is not HTTP, or not for long; made when there is need of it, as it reads all certificates to trust.
+    /// Connections that do not stay HTTP. Made when first needed, because it loads all trusted certificates.
     transport: OnceLock<TransportConnector>,
-    /// Whom it delivers for; nothing is delivered before that is known.
+    /// Known once deliveries may start.
     live: OnceLock<Arc<Live>>,
 }
 
-/// Whom a question asks for, and whether a client would have asked over TLS.
+/// The `Host` of a request, and whether a client would have used TLS.
 pub struct Asked {
     pub host: HeaderValue,
     pub tls: bool,
 }
 
-/// An answer that was read to its end, or to a bound.
+/// An answer, complete or up to a bound.
 pub struct Whole {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// There is more of the body than the bound.
+    /// The body is longer than the bound.
     pub cut: bool,
 }
 
 impl Asked {
-    /// As a question of ours asks an upstream: by the site's own name where its name is kept, else the upstream's.
+    /// For a request of our own to an upstream: the site's public host if `Host` is kept, else the upstream's.
     pub fn at(running: &Running, index: usize) -> Self {
         let settings = &running.snapshot.settings;
-        // Many sites redirect what did not come over TLS, as far as they are told.
+        // Many sites redirect requests that did not come over TLS, going by X-Forwarded-Proto.
         let origin_is_tls = settings.site.origin.as_deref().is_some_and(|origin| origin.starts_with("https://"));
         let tls = origin_is_tls || !settings.listen.https.is_empty();
         let own = settings.site.origin.as_deref().filter(|_| settings.upstream.preserve_host);
@@ -95,20 +95,20 @@ impl Asked {
 }
 
 impl Outbound {
-    /// A client without connections yet.
+    /// A client without connections.
     pub fn new() -> Arc<Self> {
         let connector = Connector::new(None);
         let plain = v1::Connector::new(None);
         Arc::new(Self { connector, plain, transport: OnceLock::new(), live: OnceLock::new() })
     }
 
-    /// A connection, kept or new. What makes a new one is boxed, as it would take 160 KB of every call: it has a whole
-    /// handshake in it.
+    /// A connection, kept or new. The connect is boxed: its future contains a whole TLS handshake and would add 160 KB
+    /// to each call.
     async fn connected(&self, peer: &HttpPeer) -> pingora::Result<HttpSession> {
         self.connected_or_kept(peer).await.map(|(session, _)| session)
     }
 
-    /// The same, and whether it was kept from before.
+    /// The same, and whether it was kept.
     async fn connected_or_kept(&self, peer: &HttpPeer) -> pingora::Result<(HttpSession, bool)> {
         if !is_plain(peer) {
             return Box::pin(self.connector.get_http_session(peer)).await;
@@ -120,12 +120,12 @@ impl Outbound {
         connected.map(|(session, kept)| (HttpSession::H1(session), kept))
     }
 
-    /// Makes connections that carry no HTTP, with the same trust.
+    /// The connector for connections that carry no HTTP, with the same trusted certificates.
     fn transport(&self) -> &TransportConnector {
         self.transport.get_or_init(|| TransportConnector::new(None))
     }
 
-    /// Keeps a connection for the next call, where it can have one.
+    /// Keeps a connection for the next call, if it can carry one.
     async fn keep(&self, mut session: HttpSession, peer: &HttpPeer) {
         if is_in_doubt(&session) {
             return session.shutdown().await;
@@ -138,7 +138,7 @@ impl Outbound {
         }
     }
 
-    /// The same for whoever had it from the connector of pages.
+    /// The same for connections of the page connector.
     async fn release(&self, mut session: HttpSession, peer: &HttpPeer, lasts: Duration) {
         match is_in_doubt(&session) {
             true => session.shutdown().await,
@@ -146,17 +146,17 @@ impl Outbound {
         }
     }
 
-    /// Delivers for this from now on.
+    /// Enables deliveries, for the configuration in `live`.
     pub fn deliver_for(&self, live: &Arc<Live>) {
         let _ = self.live.set(live.clone());
     }
 
-    /// GETs a path and reads no further than the head; the connection is closed after it. `limit` bounds all of it.
+    /// GETs a path, reads only the head, and closes the connection. `limit` bounds everything.
     pub async fn head_of(&self, peer: HttpPeer, asked: &Asked, path: &str, limit: Duration) -> Result<Seen, String> {
         self.ask(peer, asked, &Method::GET, path, limit).await
     }
 
-    /// The same with another method that changes nothing.
+    /// The same with another safe method.
     pub async fn ask(
         &self,
         peer: HttpPeer,
@@ -178,8 +178,8 @@ impl Outbound {
         }
     }
 
-    /// GETs a document of at most `bound` bytes. Redirects are not followed: who is asked was declared. `limit` bounds
-    /// all of it, the name's resolution included.
+    /// GETs a document of at most `bound` bytes. Follows no redirect, because the operator declared the server. `limit`
+    /// bounds everything, name resolution included.
     pub async fn document(&self, url: &str, bound: usize, limit: Duration) -> Result<Bytes, String> {
         let whole = self.whole(url, ANYTHING, bound, limit).await?;
         match whole.status {
@@ -189,7 +189,7 @@ impl Outbound {
         }
     }
 
-    /// The same whatever the status is, with its headers, and no more than the first `bound` bytes of its body.
+    /// The same for any status, with the headers and at most the first `bound` bytes of the body.
     pub async fn whole(&self, url: &str, accept: &'static str, bound: usize, limit: Duration) -> Result<Whole, String> {
         let fetched = timeout(limit, self.fetch(url, accept, bound)).await;
         fetched.map_err(|_| format!("no answer within {limit:?}"))?
@@ -209,27 +209,26 @@ impl Outbound {
     }
 }
 
-/// Whether an answer over HTTP/1 leaves doubt about where it ended: what is left of it would be taken for the answer to
-/// the next question.
+/// Whether it is unclear where an HTTP/1 answer ended. The rest of it would look like the answer to the next request.
 fn is_in_doubt(session: &HttpSession) -> bool {
     let HttpSession::H1(session) = session else { return false };
     let Some(head) = session.resp_header() else { return true };
-    // The library has taken away a length beside a transfer coding.
+    // The library has removed a length beside a transfer coding.
     let ambiguous =
         head.headers.contains_key(header::TRANSFER_ENCODING) && has_content_length(&session.get_headers_raw_bytes());
     let framing = framing::of(&Method::GET, head.status, head.version, &head.headers);
     ambiguous || !framing.is_ok_and(|framing| framing.keeps)
 }
 
-/// Whether a server is asked for HTTP/1 and nothing else.
+/// Whether a server is used with HTTP/1 only.
 fn is_plain(peer: &HttpPeer) -> bool {
     peer.get_peer_options().is_none_or(|options| options.alpn.get_max_http_version() == 1)
 }
 
-/// How long a connection to somebody else may take.
+/// The time limit for connecting to another service.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// What is asked for where no representation is preferred.
+/// The `Accept` without a preference.
 const ANYTHING: &str = "*/*";
 
 async fn whole(session: &mut HttpSession, manner: &Manner<'_>, path: &str, bound: usize) -> Result<Whole, String> {
@@ -239,7 +238,7 @@ async fn whole(session: &mut HttpSession, manner: &Manner<'_>, path: &str, bound
     Ok(Whole { status: seen.status, headers, body, cut })
 }
 
-/// The body after its head, and whether there is more of it than the bound.
+/// The rest of the body, and whether it is longer than the bound.
 async fn rest(session: &mut HttpSession, bound: usize) -> pingora::Result<(Bytes, bool)> {
     let (mut body, mut cut) = (Vec::new(), false);
     while let Some(chunk) = session.read_response_body().await? {
@@ -253,14 +252,14 @@ async fn rest(session: &mut HttpSession, bound: usize) -> pingora::Result<(Bytes
     Ok((body.into(), cut))
 }
 
-/// An error in few words: what began it.
+/// The root cause of an error, in a few words.
 fn because(error: &pingora::Error) -> String {
     let mut first = error;
     while let Some(earlier) = first.cause.as_deref().and_then(|cause| cause.downcast_ref::<Box<pingora::Error>>()) {
         first = earlier;
     }
     let cause = first.cause.as_ref().map(ToString::to_string);
-    // Where a handshake fails the library puts our own address in the cause's place; what went wrong stands beside it.
+    // After a failed handshake the library puts our own address into the cause. The useful text is in the context.
     cause
         .filter(|cause| !cause.starts_with("local address "))
         .map(|cause| without_bytes(&cause).into_owned())
@@ -270,17 +269,17 @@ fn because(error: &pingora::Error) -> String {
         })
 }
 
-/// How a question is put.
+/// The properties of a request.
 struct Manner<'a> {
     asked: &'a Asked,
     accept: &'static str,
-    /// The site in front of which we stand is told what a client of its own would have been.
+    /// The site gets the headers that a client of its own would cause.
     site: bool,
-    /// What else is said.
+    /// Additional headers.
     more: &'a [(HeaderName, HeaderValue)],
 }
 
-/// Asks, and reads the head of the answer.
+/// Sends a request and reads the head of the answer.
 async fn head(session: &mut HttpSession, manner: &Manner<'_>, method: &Method, path: &str) -> pingora::Result<Seen> {
     let Manner { asked, accept, site, more } = *manner;
     let mut request = RequestHeader::build(method.clone(), path.as_bytes(), Some(5))?;
@@ -299,7 +298,7 @@ async fn head(session: &mut HttpSession, manner: &Manner<'_>, method: &Method, p
     Ok(Seen { status: head.status, kind: kind.to_owned() })
 }
 
-/// Sends a request, and reads the head of its answer, after those that are only on the way to it.
+/// Sends a request and reads the head of its final answer, skipping interim ones.
 async fn answered(
     session: &mut HttpSession,
     request: RequestHeader,
@@ -319,7 +318,7 @@ async fn answered(
         }
         if !head.status.is_informational() {
             if let HttpSession::H1(session) = &*session {
-                // A body that did not come with the head may wait for that to be acknowledged.
+                // The rest of the body may wait for an acknowledgement of the head.
                 sys::acknowledge(session.id());
             }
             framing::of(&method, head.status, head.version, &head.headers)

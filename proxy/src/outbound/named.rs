@@ -1,5 +1,5 @@
-//! Whoever is asked and is not the site is named by a URL: what is looked up, what is said of it in the request, and a
-//! connection to it within our bounds.
+//! Servers other than the site, named by a URL: name resolution, `Host` and target of the request, and a connection
+//! within our limits.
 
 use std::net::SocketAddr;
 
@@ -11,9 +11,9 @@ use super::CONNECT;
 /// The server of a URL.
 pub(super) struct Named<'u> {
     url: &'u Url,
-    /// As the URL has it.
+    /// As in the URL.
     host: &'u str,
-    /// Without brackets: what is looked up, and what a certificate has to be for.
+    /// Without brackets: the name to resolve and to verify the certificate for.
     pub(super) name: &'u str,
     pub(super) port: u16,
 }
@@ -24,18 +24,18 @@ impl<'u> Named<'u> {
         Ok(Self { url, host, name: bare(host), port: url.port_or_known_default().unwrap_or(443) })
     }
 
-    /// Where it is, the first address first.
+    /// Its addresses, in order.
     pub(super) async fn addresses(&self) -> Result<impl Iterator<Item = SocketAddr>, String> {
         tokio::net::lookup_host((self.name, self.port)).await.map_err(|e| format!("{}: {e}", self.host))
     }
 
-    /// Where it is, by the first of its addresses.
+    /// A peer at its first address.
     pub(super) async fn peer(&self) -> Result<HttpPeer, String> {
         let address = self.addresses().await?.next().ok_or_else(|| self.has_no_address())?;
         Ok(self.peer_at(address))
     }
 
-    /// The same by another of them.
+    /// A peer at another address.
     pub(super) fn peer_at(&self, address: SocketAddr) -> HttpPeer {
         peer(address, self.url.scheme() == "https", self.name.to_owned())
     }
@@ -44,7 +44,7 @@ impl<'u> Named<'u> {
         format!("{} has no address", self.host)
     }
 
-    /// As `Host` has it.
+    /// The value of `Host`.
     pub(super) fn authority(&self) -> String {
         self.url.port().map_or(self.host.to_owned(), |port| format!("{}:{port}", self.host))
     }
@@ -55,13 +55,12 @@ impl<'u> Named<'u> {
     }
 }
 
-/// A host without the brackets of an address.
+/// A host without the brackets of an IPv6 address.
 pub(super) fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// A connection to somebody else. The name is always given: without one the library would not verify the certificate at
-/// all.
+/// A connection to another server. Always gives the name: without one the library would not verify the certificate.
 pub(super) fn peer(address: SocketAddr, tls: bool, name: String) -> HttpPeer {
     let mut peer = HttpPeer::new(address, tls, name);
     peer.options.connection_timeout = Some(CONNECT);

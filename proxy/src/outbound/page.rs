@@ -1,4 +1,4 @@
-//! A page fetched for a client as a whole: the head decides how much of the body is waited for.
+//! Fetches a whole page for a client. The head of the answer decides how much of the body to wait for.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -19,16 +19,16 @@ use crate::{
     upstream::{KEPT, Place},
 };
 
-/// Tries: another upstream where one refuses, another connection where one that was kept turns out to be closed.
+/// The most attempts: another upstream if one refuses, another connection if a kept one turns out to be closed.
 const TRIES: usize = 3;
 
-/// How many bytes of an answer with this head are waited for; `None`: no more than the head.
+/// How many bytes of the body to wait for, by the head; `None`: only the head.
 pub type Most = fn(StatusCode, &HeaderMap) -> Option<usize>;
 
 /// The body of an answer.
 pub enum Body {
     Whole(Bytes, Held),
-    /// There is more of it than was waited for.
+    /// The body is longer than the bytes waited for.
     Rest(Box<Rest>),
 }
 
@@ -42,7 +42,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// The next piece, which is not empty; `None` at the end. Each may take this long.
+    /// The next piece, which is not empty; `None` at the end. `limit` bounds each piece.
     pub async fn next(&mut self, limit: Duration) -> pingora::Result<Option<Bytes>> {
         if !self.begun.is_empty() {
             return Ok(Some(std::mem::take(&mut self.begun)));
@@ -64,8 +64,8 @@ impl Rest {
 }
 
 impl Outbound {
-    /// Asks the site. `None`: nobody answers in this time, or it is not asked for anything more at the moment. A body that
-    /// takes longer is a [`Body::Rest`].
+    /// Requests a page from the site. `None`: no upstream answers in time, or no more requests may go to the site now.
+    /// A body that takes longer is a [`Body::Rest`].
     pub async fn page(
         &self,
         running: &Running,
@@ -128,7 +128,7 @@ impl Outbound {
     }
 }
 
-/// The body, or what was read of it, and why no more can be. It is read as far as there is room for it.
+/// Reads the body while the memory reservation can grow. Returns what was read, and why it stopped.
 async fn whole(
     session: &mut HttpSession,
     most: Option<usize>,

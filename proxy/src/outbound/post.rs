@@ -1,4 +1,4 @@
-//! Something handed to a service that the operator named: one POST, and the beginning of what it says to that.
+//! One POST to a service that the operator declared, and the beginning of its answer.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use url::Url;
 
 use super::{Outbound, Whole, answered, because, headless, named::Named, rest};
 
-/// As many addresses of its name are tried: "localhost" usually has two, and one of them is where it listens.
+/// The most addresses to try: "localhost" usually has two, and the service may listen on only one.
 const ADDRESSES: usize = 4;
 
 impl Outbound {
-    /// Sends a request as it is and reads at most `bound` bytes of the answer. No redirect is followed. `limit` bounds
-    /// all of it, the name's resolution included.
+    /// Sends the request unchanged and reads at most `bound` bytes of the answer. Follows no redirect. `limit` bounds
+    /// everything, name resolution included.
     ///
     /// # Errors
     ///
-    /// Why there is no answer, in few words.
+    /// Why there is no answer, in a few words.
     pub async fn post(&self, request: Request<Bytes>, bound: usize, limit: Duration) -> Result<Whole, String> {
         let posted = timeout(limit, self.post_now(request, bound)).await;
         posted.map_err(|_| format!("no answer within {limit:?}"))?

@@ -1,4 +1,4 @@
-//! Reading the site as a stranger does: whole answers, one after the other over one connection.
+//! Reads the site as an anonymous client: complete answers, one after the other on one connection.
 
 use std::time::Duration;
 
@@ -8,22 +8,22 @@ use tokio::time::timeout;
 
 use super::{Asked, Manner, Outbound, Whole, because, whole};
 
-/// How long a connection waits for the next question.
+/// How long a connection stays open for the next request.
 const KEPT: Duration = Duration::from_secs(30);
 
-/// One question.
+/// One request.
 pub struct Question<'a> {
     /// Path and query.
     pub target: &'a str,
     pub accept: &'static str,
-    /// What else is said.
+    /// Additional headers.
     pub headers: &'a [(HeaderName, HeaderValue)],
-    /// No more of the body is read, in bytes.
+    /// The most bytes of the body to read.
     pub most: usize,
 }
 
 impl Outbound {
-    /// GETs a target of the site, and no more than the first bytes of its body. `limit` bounds all of it.
+    /// GETs a target of the site and at most the first bytes of its body. `limit` bounds everything.
     pub async fn read(
         &self,
         peer: HttpPeer,
@@ -46,7 +46,7 @@ impl Outbound {
                         self.release(session, &peer, KEPT).await;
                         return Ok(whole);
                     }
-                    // The site may have closed it in the meantime; a GET may be sent again.
+                    // The site may have closed the connection meanwhile. A GET may be sent again.
                     Err(_) if reused => session.shutdown().await,
                     Err(why) => {
                         session.shutdown().await;

@@ -1,38 +1,38 @@
-//! What one request of the desk's asked the site: whom last, and for how long in all.
+//! Upstream timings of one request to the desk: the last upstream, and the total time of all exchanges.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Told by those who ask, read when the request is over.
+/// The outbound code writes it, and the access log reads it at the end of the request.
 #[derive(Debug, Default)]
 pub struct Visits(Mutex<Visited>);
 
-/// What the visits came to.
+/// The totals.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Visited {
-    /// The upstream that was asked last, by its place in the pool.
+    /// The last upstream, by its index in the pool.
     pub upstream: Option<usize>,
-    /// Until there was a whole answer or none, of all questions together; `None`: nobody was asked.
+    /// The total time of all exchanges, each until it had an answer or failed; `None` without one.
     pub took: Option<Duration>,
 }
 
 impl Visits {
-    /// An upstream is asked: it has been connected to, or refuses.
+    /// Records the upstream: it accepted a connection or refused one.
     pub(super) fn at(&self, upstream: usize) {
         self.0.lock().upstream = Some(upstream);
     }
 
-    /// A question is over that began then.
+    /// Records the end of an exchange that began then.
     pub(super) fn over(&self, began: Instant) {
         let mut visited = self.0.lock();
-        // Of another service nothing is told.
+        // Exchanges with other services do not count.
         if visited.upstream.is_some() {
             visited.took = Some(visited.took.unwrap_or_default() + began.elapsed());
         }
     }
 
-    /// What they came to.
+    /// The totals.
     pub fn came_to(&self) -> Visited {
         *self.0.lock()
     }

@@ -1,7 +1,7 @@
-//! The way to the collector: over our own connections, on our own runtime.
+//! Sends batches to the collector over our own HTTP client and runtime.
 //!
-//! Batches are made on a thread of the library's that knows no runtime and only waits for what it is given. So the
-//! request is handed to ours, and the answer comes back over a channel that can be waited for anywhere.
+//! The library builds batches on a thread without a runtime. So the request is handed to our runtime, and the answer
+//! comes back over a channel that any thread can wait for.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -14,19 +14,19 @@ use tokio::{runtime::Handle, sync::oneshot};
 use super::queue::Waiting;
 use crate::outbound::Outbound;
 
-/// As many bytes of its answer are read: it says which spans it did not take, if any.
+/// The most bytes of the answer, which may list rejected spans.
 const BOUND: usize = 64 * 1024;
 
 pub(super) struct Collector {
     runtime: Handle,
     outbound: Arc<Outbound>,
-    /// How long one answer may take.
+    /// The time limit for one answer.
     limit: Duration,
     waiting: Arc<Waiting>,
 }
 
 impl Collector {
-    /// Made on the runtime that is to carry the requests.
+    /// Call this on the runtime that will send the requests.
     pub(super) fn new(outbound: Arc<Outbound>, limit: Duration, waiting: Arc<Waiting>) -> Self {
         Self { runtime: Handle::current(), outbound, limit, waiting }
     }
@@ -46,7 +46,7 @@ impl HttpClient for Collector {
         self.runtime.spawn(async move {
             let _ = said.send(outbound.post(request, BOUND, limit).await);
         });
-        // Unheard: the runtime has ended.
+        // The channel closed: the runtime has ended.
         let answered = heard.await.unwrap_or_else(|_| Err("the process ends".to_owned()));
         let whole = answered.inspect_err(|why| self.waiting.failed_because(why.clone()))?;
         if !whole.status.is_success() {

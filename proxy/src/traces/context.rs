@@ -1,6 +1,6 @@
-//! Which trace a request belongs to, as its headers say it (W3C Trace Context, level 2).
+//! Parses the trace context of a request's headers (W3C Trace Context, level 2).
 //!
-//! Anybody may write them. What is malformed counts as not there, and `tracestate` goes with `traceparent`.
+//! Any client may send them. A malformed context counts as missing, and `tracestate` is only valid with `traceparent`.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState};
@@ -8,24 +8,24 @@ use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState}
 pub(super) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(super) const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Of a trace and of a span in it.
+/// The ids of a trace and of a span in it.
 pub type Ids = (TraceId, SpanId);
 
-/// The flags that mean something: sampled, and that the trace's id is random.
+/// The defined flags: sampled, and random trace id.
 const KNOWN: u8 = 0b11;
-/// Where each part of a `traceparent` begins and ends: version, trace, parent, flags.
+/// The byte ranges of a `traceparent`: version, trace, parent, flags.
 const PARTS: [std::ops::Range<usize>; 4] = [0..2, 3..35, 36..52, 53..55];
 const LENGTH: usize = 55;
 
-/// Whether a header with this name carries a trace context. Names are compared without their case.
+/// Whether a header with this name carries a trace context. Ignores case.
 pub fn is_context(name: &[u8]) -> bool {
     [TRACEPARENT, TRACESTATE].iter().any(|known| known.as_str().as_bytes().eq_ignore_ascii_case(name))
 }
 
-/// The span that a request's sender says it belongs to.
+/// The parent span that the request names.
 pub(super) fn incoming(headers: &HeaderMap) -> Option<SpanContext> {
     let (trace, span, flags) = parent(headers)?;
-    // A state that cannot be read is dropped; the parent holds all the same (§3.3.1.5).
+    // An invalid tracestate is dropped, and the parent stays valid (§3.3.1.5).
     let mut lines = headers.get_all(&TRACESTATE).iter().map(HeaderValue::to_str);
     let state = lines.try_fold(String::new(), |mut all, line| {
         line.map(|line| {
@@ -40,7 +40,7 @@ pub(super) fn incoming(headers: &HeaderMap) -> Option<SpanContext> {
     Some(SpanContext::new(trace, span, flags, true, state.unwrap_or_default()))
 }
 
-/// What a request's headers name, where nothing is traced here.
+/// The ids in a request's headers, while tracing is off.
 pub fn ids(headers: &HeaderMap) -> Option<Ids> {
     parent(headers).map(|(trace, span, _)| (trace, span))
 }
@@ -57,7 +57,7 @@ fn parent(headers: &HeaderMap) -> Option<(TraceId, SpanId, TraceFlags)> {
     if !dashes || ![version, trace, span, flags].into_iter().all(lower_hex) {
         return None;
     }
-    // A later version may have more after what this one knows.
+    // A later version may append fields.
     let ends = match version {
         "ff" => false,
         "00" => value.len() == LENGTH,
@@ -69,7 +69,7 @@ fn parent(headers: &HeaderMap) -> Option<(TraceId, SpanId, TraceFlags)> {
     Some((trace, span, TraceFlags::new(flags)))
 }
 
-/// What is said of a span to whoever is asked on its behalf: `traceparent`, and `tracestate` where there is one.
+/// The context headers for an outgoing request: `traceparent`, and `tracestate` if there is one.
 pub(super) fn outgoing(context: &SpanContext) -> (Option<HeaderValue>, Option<HeaderValue>) {
     let flags = context.trace_flags().to_u8() & KNOWN;
     let parent = format!("00-{:032x}-{:016x}-{flags:02x}", context.trace_id(), context.span_id());

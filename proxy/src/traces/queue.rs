@@ -1,6 +1,6 @@
-//! What waits to be sent to a collector: so many spans, and what is beyond them, or cannot be delivered, is counted.
+//! The queue of spans for the collector. Spans beyond its bound, and spans that cannot be delivered, are counted.
 //!
-//! The library drops without telling how much, so its parts are wrapped: one counts what comes in, one what goes out.
+//! The library drops spans without counting them, so two wrappers count: one at the entry, one at the exit.
 
 use std::{
     sync::{
@@ -22,7 +22,7 @@ use prometheus::IntCounter;
 
 use crate::admin::metrics::{Metrics, SPANS_DROPPED};
 
-/// How many spans wait, and what became of the others.
+/// The number of waiting spans, and the outcomes of the others.
 #[derive(Debug)]
 pub(super) struct Waiting {
     spans: AtomicUsize,
@@ -30,9 +30,9 @@ pub(super) struct Waiting {
     sent: IntCounter,
     too_many: IntCounter,
     undelivered: IntCounter,
-    /// Nothing could be delivered the last time: said once, and once when it can be again.
+    /// The last delivery failed. Changes are logged once each.
     away: AtomicBool,
-    /// Why the last connection failed; the library's own words say no more than that it did.
+    /// Why the last connection failed; the library's error does not say.
     why: Mutex<Option<String>>,
 }
 
@@ -74,7 +74,7 @@ impl Waiting {
     }
 }
 
-/// Where spans go when they end.
+/// Counts spans when they end.
 #[derive(Debug)]
 pub(super) struct Queue {
     pub(super) inner: BatchSpanProcessor,
@@ -106,7 +106,7 @@ impl SpanProcessor for Queue {
     }
 }
 
-/// What takes a batch out of the queue, and sends it.
+/// Takes a batch out of the queue and sends it.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) inner: SpanExporter,

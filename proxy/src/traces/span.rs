@@ -1,5 +1,5 @@
-//! The spans of one request, and what stands in them: the names of OpenTelemetry's HTTP conventions, and the very values
-//! of the access line. No query, no header but the user agent, nothing that was sent as a credential.
+//! The spans of one request and their attributes: names from OpenTelemetry's HTTP conventions, values as in the access
+//! log. They hold no query, no header except the user agent, and no credentials.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     label::Label,
 };
 
-/// A place in a trace that other spans may be hung below.
+/// A position in a trace for child spans.
 #[derive(Clone)]
 pub struct Place {
     traces: Arc<Traces>,
@@ -29,7 +29,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A span below, which begins now. Below what is not sampled nothing is made: it stands for the same place.
+    /// Starts a child span. If the parent is not sampled, the child only stands for the same position.
     fn child(&self, kind: SpanKind, name: impl Into<Cow<'static, str>>) -> Span {
         if !self.context.is_sampled() {
             return Span { place: self.clone(), recorded: None };
@@ -37,12 +37,12 @@ impl Place {
         Span::new(&self.traces, Some(self.context.clone()), kind, name)
     }
 
-    /// What is done at the desk.
+    /// A span for the desk's work.
     pub fn desk(&self) -> Span {
         self.child(SpanKind::Internal, "desk")
     }
 
-    /// A question to somebody, `at` an origin where it is known, for a path without its query.
+    /// A span for a request to a server; `at`: its origin, if known. The path has no query.
     pub fn question(&self, method: &Method, at: Option<&str>, target: &str) -> Span {
         let (name, method, original) = named(method.as_str());
         let mut span = self.child(SpanKind::Client, name);
@@ -56,20 +56,19 @@ impl Place {
         span
     }
 
-    /// The header lines that tell the next server which trace a request belongs to. They replace those that came with
-    /// the request; where there is no value, the line is left out.
+    /// The context headers for the next server. They replace those of the request. A header without a value is removed.
     pub fn headers(&self) -> [(HeaderName, Option<HeaderValue>); 2] {
         let (parent, state) = context::outgoing(&self.context);
         [(TRACEPARENT, parent), (TRACESTATE, state)]
     }
 
-    /// Says to whoever is asked which trace it belongs to, in place of what was said to us.
+    /// Puts the context headers into an outgoing request, in place of the received ones.
     pub fn tell(&self, lines: &mut Vec<(Label, HeaderValue)>) {
         lines.retain(|(label, _)| !is_context(label.name().as_ref()));
         lines.extend(self.headers().into_iter().filter_map(|(name, value)| Some((Label::Other(name), value?))));
     }
 
-    /// The same to a request of the library's, which keeps more than the headers.
+    /// The same for a request of the library, which stores more than the headers.
     pub fn tell_request(&self, request: &mut pingora::http::RequestHeader) -> pingora::Result<()> {
         for (name, value) in self.headers() {
             match value {
@@ -81,7 +80,7 @@ impl Place {
     }
 }
 
-/// Something that takes its time. It ends when it is dropped.
+/// A running span, which ends when it is dropped.
 pub struct Span {
     place: Place,
     /// `None`: it is not sampled.
@@ -125,7 +124,7 @@ impl Span {
         self.serves(authority);
     }
 
-    /// Who serves, by a name with or without a port.
+    /// Records the server, by a name with or without a port.
     fn serves(&mut self, authority: &str) {
         let port = authority.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
         self.text("server.address", Some(port.map_or(authority, |(host, _)| host)));
@@ -134,7 +133,7 @@ impl Span {
         }
     }
 
-    /// What was answered: a status, or why there is none. `failed_from` is the first status that is a failure.
+    /// Records the status, or why there is none. `failed_from`: the first status that counts as a failure.
     fn answered(&mut self, status: u16, error: Option<&str>, failed_from: u16) {
         if self.recorded.is_none() {
             return;
@@ -151,7 +150,7 @@ impl Span {
         }
     }
 
-    /// Of a question: how it ended.
+    /// Ends a span of an upstream request with its outcome.
     pub fn got(mut self, answer: Result<u16, &str>) {
         match answer {
             Ok(status) => self.answered(status, None, 400),
@@ -159,7 +158,7 @@ impl Span {
         }
     }
 
-    /// Of what was done at the desk: what came of it, and in whose words it was asked.
+    /// Ends a span of the desk's work with its outcome and dialect.
     pub fn told(mut self, account: Option<&Account>, dialect: Option<&'static str>) {
         let Some(recorded) = &mut self.recorded else { return };
         if let Some(dialect) = dialect {
@@ -178,7 +177,7 @@ impl Span {
 /// The spans of one request.
 pub struct Trace {
     span: Span,
-    /// Of the site's answer that passes through.
+    /// The span of a proxied answer.
     site: Option<Span>,
 }
 
@@ -188,23 +187,23 @@ impl Trace {
         Self { span: Span::new(traces, parent, SpanKind::Server, name), site: None }
     }
 
-    /// What the access line names.
+    /// The ids for the access log.
     pub fn ids(&self) -> Ids {
         let context = &self.span.place.context;
         (context.trace_id(), context.span_id())
     }
 
-    /// The request itself.
+    /// The position of the request itself.
     pub fn place(&self) -> &Place {
         &self.span.place
     }
 
-    /// What goes on to the site belongs here.
+    /// The position for the proxied request.
     pub fn onward(&self) -> &Place {
         self.site.as_ref().map_or(&self.span.place, Span::place)
     }
 
-    /// The site is being asked, at this origin. A second try is no other question.
+    /// Starts the span of the proxied request, at this origin. A retry keeps the same span.
     pub fn passes(&mut self, method: &Method, at: &str, path: &str) {
         let Self { span, site } = self;
         match site {
@@ -216,10 +215,10 @@ impl Trace {
         }
     }
 
-    /// The request is over; its access line says how.
+    /// Ends the request with the values of its access line.
     pub fn over(&mut self, line: &Line<'_>) {
         if let Some(site) = self.site.take() {
-            // Without a head of the site's the status is ours.
+            // Without a head from the site, the status is ours.
             let told = line.upstream_duration.is_some() || line.status == 101;
             site.got(if told { Ok(line.status) } else { Err(line.error.unwrap_or("none")) });
         }
@@ -248,13 +247,12 @@ impl Trace {
         span.text("frontdesk.decision", Some(line.decision));
         span.text("frontdesk.page", line.page);
         span.text("frontdesk.config", Some(line.config));
-        // What a client does wrong is no failure of ours.
+        // A client's mistake is not our failure.
         span.answered(line.status, line.error, 500);
     }
 }
 
-/// What a span of a request with this method is called, its method as one of few words, and the method where it is none
-/// of them.
+/// The span's name, the method as one of a few known words, and the original method if it is none of those.
 fn named(method: &str) -> (&'static str, &'static str, Option<String>) {
     match METHODS.iter().find(|known| **known == method) {
         Some(known) => (known, known, None),

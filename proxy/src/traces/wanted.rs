@@ -1,6 +1,6 @@
-//! What the standard variables of the environment ask for, and what is wrong with them.
+//! Reads the standard OTEL_* environment variables, and reports mistakes in them.
 //!
-//! The library would pass over what it does not understand without a word; here each mistake is told, with what to write.
+//! The library ignores invalid values silently. This module reports each mistake and its remedy.
 
 use std::time::Duration;
 
@@ -8,44 +8,44 @@ use http::{HeaderName, HeaderValue};
 use opentelemetry_sdk::trace::Sampler;
 use url::Url;
 
-/// Where a collector of this machine is, by convention.
+/// The conventional URL of a collector on this host.
 const LOCAL: &str = "http://localhost:4318";
-/// Spans that may wait to be sent, at most; a thousand of them take 2 MB.
+/// The most queued spans; a thousand of them take 2 MB.
 const MOST_WAITING: u64 = 65_536;
-/// The longest time that may be asked for, in milliseconds.
+/// The longest accepted time in milliseconds.
 const LONGEST: u64 = 600_000;
 
-/// Traces are wanted.
+/// The settings of enabled tracing.
 #[derive(Debug)]
 pub(super) struct Wanted {
-    /// The whole URL that is posted to.
+    /// The full URL for POST requests.
     pub(super) endpoint: String,
-    /// Of it what may stand in a log.
+    /// The part of it that logs may show.
     pub(super) origin: String,
-    /// How long one batch may take.
+    /// The time limit for one batch.
     pub(super) limit: Duration,
     pub(super) sampler: Sampler,
-    /// Spans that may wait.
+    /// The most queued spans.
     pub(super) queue: usize,
-    /// Spans that are sent at a time.
+    /// The most spans in a batch.
     pub(super) batch: usize,
-    /// How long one waits for others.
+    /// How long a span waits for others.
     pub(super) delay: Duration,
-    /// The environment has a name for this service.
+    /// Whether the environment names this service.
     pub(super) named: bool,
 }
 
-/// The environment, and what was found to be wrong with it.
+/// The environment, and the mistakes found in it.
 struct Environment<'a> {
     get: &'a dyn Fn(&str) -> Option<String>,
     mistakes: Vec<String>,
 }
 
-/// What is wanted; `None`: nothing.
+/// The tracing settings; `None` if tracing is off.
 ///
 /// # Errors
 ///
-/// Everything that is wrong, a line each.
+/// All mistakes, one line each.
 pub(super) fn wanted(get: impl Fn(&str) -> Option<String>) -> Result<Option<Wanted>, Vec<String>> {
     let mut environment = Environment { get: &get, mistakes: Vec::new() };
     let env = &mut environment;
@@ -93,12 +93,12 @@ pub(super) fn wanted(get: impl Fn(&str) -> Option<String>) -> Result<Option<Want
 }
 
 impl Environment<'_> {
-    /// An empty variable counts as none.
+    /// A variable's value. An empty one counts as unset.
     fn get(&self, name: &str) -> Option<String> {
         (self.get)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// What is said for traces alone, else for all that is sent; and which variable says it.
+    /// The value for traces, or else the one for all signals, and the name of the variable.
     fn of_traces(&self, what: &str) -> Option<(String, String)> {
         let names = [format!("OTEL_EXPORTER_OTLP_TRACES_{what}"), format!("OTEL_EXPORTER_OTLP_{what}")];
         names.into_iter().find_map(|name| self.get(&name).map(|value| (name, value)))
@@ -108,10 +108,10 @@ impl Environment<'_> {
         self.mistakes.push(what);
     }
 
-    /// Where to post, and what of that may be shown.
+    /// The URL to post to, and the part of it that may be shown.
     fn endpoint(&mut self) -> (String, String) {
         let (name, said) = self.of_traces("ENDPOINT").unwrap_or(("OTEL_EXPORTER_OTLP_ENDPOINT".into(), LOCAL.into()));
-        // Only the one for all that is sent leaves the path to us.
+        // Only the variable for all signals leaves the path to us.
         let whole = if name.contains("TRACES") { said } else { format!("{}/v1/traces", said.trim_end_matches('/')) };
         let url = Url::parse(&whole).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
         match url {
@@ -124,7 +124,7 @@ impl Environment<'_> {
         (whole, String::new())
     }
 
-    /// Their values are credentials: none of them is shown.
+    /// Checks the headers. Their values are credentials and are never shown.
     fn check_headers(&mut self) {
         let Some((variable, said)) = self.of_traces("HEADERS") else { return };
         for entry in said.split(',').filter(|entry| !entry.trim().is_empty()) {

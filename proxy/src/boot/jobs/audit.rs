@@ -1,4 +1,4 @@
-//! The job that says how the audit log does.
+//! The background job that reports the audit log's state to the metrics.
 
 use std::{
     sync::{
@@ -10,10 +10,10 @@ use std::{
 
 use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
 
-/// How often.
+/// The interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What there is to say about the audit log.
+/// Copies the audit log's state into the metrics.
 pub(super) fn tell(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
     let (live, metrics) = (live.clone(), metrics.clone());
     let told = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
@@ -28,7 +28,7 @@ pub(super) fn tell(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
             let (metrics, told) = (metrics.clone(), told.clone());
             Box::pin(async move {
                 let Some(status) = status else {
-                    // Nothing has to be written, so nothing is in the way of it.
+                    // Without an audit log nothing can fail.
                     metrics.audit_up.set(1);
                     return Ok(());
                 };
@@ -39,7 +39,7 @@ pub(super) fn tell(live: &Arc<Live>, metrics: &Arc<Metrics>) -> Job {
                 ];
                 for (told, now, counter) in counts {
                     let before = told.swap(now, Ordering::Relaxed);
-                    // Another log has begun to count anew.
+                    // A new log has started its count at zero.
                     counter.inc_by(if now < before { now } else { now - before });
                 }
                 if status.well { Ok(()) } else { Err("the audit log cannot be written".into()) }

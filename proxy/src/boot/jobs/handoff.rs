@@ -1,5 +1,5 @@
-//! The job that looks at the handoff's directory: whoever asks while somebody writes gets what was seen before, so it has
-//! to have been seen.
+//! The background job that reads the handoff directory. While an agent writes there, clients get the last complete
+//! state, so the job has to have read one before.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use frontdesk_filters::handoff::Source;
 
 use crate::{jobs::Job, live::Live};
 
-/// How often.
+/// The interval.
 const LOOK: Duration = Duration::from_secs(10);
 
 pub(super) fn look(live: &Arc<Live>) -> Job {

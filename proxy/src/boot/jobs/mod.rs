@@ -1,4 +1,4 @@
-//! The table of background jobs.
+//! The table of background jobs, with their intervals.
 
 mod audit;
 mod chains;
@@ -28,15 +28,15 @@ use crate::{
     watch::Watch,
 };
 
-/// How often files are looked at; a change is acted on when it has been seen twice.
+/// How often the job looks at files. It acts on a change that it has seen twice.
 const LOOK: Duration = Duration::from_millis(500);
-/// How often names are resolved anew.
+/// How often the job resolves upstream names again.
 const RESOLVE: Duration = Duration::from_secs(10);
 
-/// How often kept connections are looked at.
+/// How often the job looks for closed idle connections.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// Starts them all.
+/// Starts all jobs.
 pub(super) fn start(
     live: &Arc<Live>,
     metrics: &Arc<Metrics>,

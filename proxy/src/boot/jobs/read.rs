@@ -1,13 +1,13 @@
-//! The job that reads the site.
+//! The background job that crawls the site's pages.
 
 use std::{sync::Arc, time::Duration};
 
 use crate::{jobs::Job, live::Live, reader::Reader};
 
-/// A round that takes longer is given up; what it has read by then is known.
+/// The longest crawl round. A longer one stops, and the pages read so far stay.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// Reads the site every `content.refresh`, and at once when there is another one.
+/// Crawls the site every `content.refresh`, and at once after a change of the site.
 pub(super) fn read(live: &Arc<Live>, reader: Arc<Reader>) -> Job {
     let every = reader.clone();
     Job {

@@ -1,13 +1,13 @@
-//! The job that reads the counters for the operator's page.
+//! The background job that samples the counters for the operator's page.
 
 use std::{sync::Arc, time::Duration};
 
 use crate::{admin::metrics::Metrics, jobs::Job};
 
-/// How often, and how long it may take; it is a look at a few dozen numbers.
+/// The interval, and the time limit. One sample reads a few dozen numbers.
 const SAMPLE: Duration = Duration::from_secs(1);
 
-/// What was counted in the last second.
+/// Samples the counts of the last second.
 pub(super) fn sample(metrics: &Arc<Metrics>) -> Job {
     let metrics = metrics.clone();
     Job {

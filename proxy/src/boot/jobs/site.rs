@@ -1,4 +1,4 @@
-//! Jobs that ask the site: whether it is well, and what it has where ours would be.
+//! Background jobs that probe the site: its health, and the well-known paths that it serves itself.
 
 use std::{
     sync::{
@@ -23,12 +23,12 @@ use crate::{
     outbound::{Asked, Outbound},
 };
 
-/// How soon the site is asked again for what it has when it did not answer.
+/// How soon the probe runs again after the site did not answer.
 const PROBE_AGAIN: Duration = Duration::from_secs(1);
-/// How long one question to the site may take.
+/// The time limit for one probe request.
 const QUESTION: Duration = Duration::from_secs(3);
 
-/// Active checks, where `upstream.health_path` asks for them.
+/// Runs active health checks if `upstream.health_path` is set.
 pub(super) fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     let (every, live, outbound) = (live.clone(), live.clone(), outbound.clone());
     Job {
@@ -43,7 +43,7 @@ pub(super) fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
                 if running.snapshot.settings.upstream.health_path.is_none() {
                     return Ok(());
                 }
-                // All at once: one that is silent must not keep the others waiting.
+                // In parallel, so that a silent upstream does not delay the others.
                 let checks = (0..running.pool.backends().len()).map(|index| checked(&running, &outbound, index));
                 let sick: Vec<String> = join_all(checks).await.into_iter().flatten().collect();
                 if sick.is_empty() { Ok(()) } else { Err(sick.join(", ")) }
@@ -52,7 +52,7 @@ pub(super) fn health(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     }
 }
 
-/// Checks one upstream, and takes note of how it is; what comes back is its name, if it is not well.
+/// Checks one upstream and records the result. Returns its name if it is unhealthy.
 async fn checked(running: &Running, outbound: &Outbound, index: usize) -> Option<String> {
     let upstream = &running.snapshot.settings.upstream;
     let backend = &running.pool.backends()[index];
@@ -69,10 +69,10 @@ async fn checked(running: &Running, outbound: &Outbound, index: usize) -> Option
     (!well).then(|| backend.label.clone())
 }
 
-/// Whether the site has something of its own where ours would be (decision 14).
+/// Finds out which paths of ours the site serves itself, so that ours make way for them (decision 0014).
 pub(super) fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     let answered = Arc::new(AtomicBool::new(false));
-    // Of a time that ended in nothing.
+    // The lease of the last round, if that found nothing.
     let lease = Arc::new(Mutex::new(None));
     let (every, live, outbound) = ((live.clone(), answered.clone()), live.clone(), outbound.clone());
     Job {
@@ -120,7 +120,7 @@ pub(super) fn probe(live: &Arc<Live>, outbound: &Arc<Outbound>) -> Job {
     }
 }
 
-/// Asks the site for every path where ours would be: where it has something, and why that cannot be said of some.
+/// Requests every path of ours from the site. Returns the paths that it serves, and the reasons where that is unknown.
 async fn asked(live: &Live, running: &Running, outbound: &Outbound) -> (Occupied, Vec<String>) {
     let (mut occupied, mut failed) = (Occupied::default(), Vec::new());
     let nowhere = unguessable();
@@ -129,7 +129,7 @@ async fn asked(live: &Live, running: &Running, outbound: &Outbound) -> (Occupied
             Ok(false) => {}
             Ok(true) => occupied.insert(probe.path),
             Err(why) => {
-                // What was known of it stays.
+                // The last finding about this path stays.
                 if live.occupied(&probe.path) {
                     occupied.insert(probe.path);
                 }
@@ -140,7 +140,7 @@ async fn asked(live: &Live, running: &Running, outbound: &Outbound) -> (Occupied
     (occupied, failed)
 }
 
-/// Whether the site has something of its own at a path: another answer than at a path beside it that nobody has.
+/// Whether the site serves a path itself: it answers differently from a path beside it that cannot exist.
 async fn is_own(running: &Running, outbound: &Outbound, probe: &Probe, nowhere: &str) -> Result<bool, String> {
     let methods: &[Method] = if probe.called { &[Method::GET, Method::OPTIONS] } else { &[Method::GET] };
     for method in methods {
@@ -156,7 +156,7 @@ async fn is_own(running: &Running, outbound: &Outbound, probe: &Probe, nowhere: 
     Ok(false)
 }
 
-/// What the site answers at a path; a site that fails says nothing about what it has.
+/// The site's answer at a path. A server error says nothing about what the site has.
 async fn see(running: &Running, outbound: &Outbound, method: &Method, path: &str) -> Result<Seen, String> {
     let index = running.pool.choose(None);
     let peer = running.pool.backends()[index].peer().await.map_err(|_| "its name cannot be resolved")?;
@@ -167,10 +167,10 @@ async fn see(running: &Running, outbound: &Outbound, method: &Method, path: &str
     }
 }
 
-/// A name that no site has.
+/// A random name that no site has.
 fn unguessable() -> String {
     let mut bytes = [0u8; 8];
-    // Without randomness the name is only less unlikely.
+    // Without randomness the name is merely less unlikely.
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
     hex(&bytes)
 }

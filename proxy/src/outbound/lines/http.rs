@@ -1,7 +1,7 @@
-//! Messages posted over HTTP, one in each request.
+//! Messages over HTTP, one POST for each.
 //!
-//! Nothing is sent twice: a kept connection that turns out to be closed loses the message. Closed ones are noticed before
-//! they are used, so that this is rare; and whoever asks takes nothing for a yes.
+//! Nothing is sent twice: a message on a kept connection that turns out to be closed is lost. This is rare, because
+//! closed connections are noticed before use, and no caller takes a lost message for a yes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,10 +22,10 @@ use crate::outbound::{
     exchange::{Cut, exchange},
 };
 
-/// Messages on their way at a time; others wait for as long as they may.
+/// The most messages on their way at a time. Further ones wait as long as their own limit allows.
 const AT_A_TIME: usize = 256;
 
-/// The way over HTTP.
+/// The HTTP transport.
 pub(super) struct Posts(Arc<Posting>);
 
 impl Posts {
@@ -53,22 +53,22 @@ impl Way for Posts {
 struct Posting {
     outbound: Arc<Outbound>,
     place: Place,
-    /// Of every request, but for the length.
+    /// The headers of every request, except the length.
     headers: HeaderMap,
     places: Semaphore,
     met: Mutex<Met>,
 }
 
-/// What is known of whoever is at the other end. There is no connection that says when they begin anew: that is taken to be
-/// so when a connection is lost, or when there is none left and one has to be made.
+/// What is known about the peer. HTTP has no sign that the peer restarted. A restart is assumed when a connection is
+/// lost, or when none is left and a new one has to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Met {
-    /// They were never greeted over this way: nobody asks for it.
+    /// No greeting has gone over this transport, because none is needed.
     Nobody,
-    /// They were greeted just now; if that connection is closed after it, the next one is as good.
+    /// The peer was greeted just now. If that connection closes, the next one is as good.
     JustNow,
     Before,
-    /// They may be others, and have to be greeted.
+    /// The peer may have restarted and needs a greeting.
     Others,
 }
 
@@ -100,7 +100,7 @@ impl Line for Posting {
 
 impl Posting {
     async fn post(&self, message: Bytes, within: Duration) -> Result<Answer, Lost> {
-        // What is not finished in time is dropped, and its connection with it.
+        // On a timeout the unfinished exchange is dropped together with its connection.
         timeout(within, self.posted(&message)).await.unwrap_or_else(|_| Err(late(within)))
     }
 
@@ -110,7 +110,7 @@ impl Posting {
         let (mut session, peer) = self.connected().await?;
         match exchange(&mut session, request, message, MOST).await {
             Ok(answer) => {
-                // One that leads elsewhere is not followed: who is asked was declared.
+                // Redirects are not followed: the operator declared this peer.
                 self.outbound.keep(session, &peer).await;
                 Ok(answer)
             }
@@ -134,7 +134,7 @@ impl Posting {
             match self.outbound.connected_or_kept(&peer).await {
                 Ok((session, is_kept)) if self.may_carry(is_kept) => return Ok((session, peer)),
                 Ok((session, _)) => {
-                    // The greeting goes over it.
+                    // Keep it for the greeting.
                     self.outbound.keep(session, &peer).await;
                     return Err(Lost::ungreeted());
                 }
@@ -144,7 +144,7 @@ impl Posting {
         Err(why)
     }
 
-    /// Whether whoever is at the other end of a connection was greeted, as far as can be told.
+    /// Whether the peer of a connection was greeted, as far as can be known.
     fn may_carry(&self, is_kept: bool) -> bool {
         let mut met = self.met.lock();
         match *met {
@@ -153,7 +153,7 @@ impl Posting {
                 *met = Met::Before;
                 true
             }
-            // More connections are made where others are in use.
+            // New connections are normal while others are in use.
             Met::Before if is_kept || self.places.available_permits() + 1 < AT_A_TIME => true,
             Met::Before | Met::Others => {
                 *met = Met::Others;
@@ -162,7 +162,7 @@ impl Posting {
         }
     }
 
-    /// A connection was lost on the way.
+    /// Records a connection lost during an exchange.
     fn has_lost_one(&self) {
         let mut met = self.met.lock();
         if *met != Met::Nobody {
@@ -182,7 +182,7 @@ impl Posting {
 }
 
 impl Cut {
-    /// In words for a log.
+    /// The text for a log.
     fn words(&self) -> String {
         match self {
             Self::Broken(e) => because(e),

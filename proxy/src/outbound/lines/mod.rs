@@ -1,5 +1,5 @@
-//! Ways to whoever is asked by messages rather than by pages: over HTTP, a WebSocket, a Unix socket, or a program's own
-//! input and output. What the messages say is not known here, but for the `id` that an answer repeats.
+//! Message transports to harnesses: HTTP, WebSocket, Unix socket, or a program's standard input and output. This module
+//! does not know the content of messages, except for the `id` that an answer repeats.
 
 mod http;
 mod place;
@@ -23,11 +23,11 @@ use url::Url;
 use super::Outbound;
 use place::Place;
 
-/// No answer is longer, in bytes.
+/// The longest answer in bytes.
 const MOST: usize = 1024 * 1024;
 
-/// The way to a URL: `http(s)://…`, `ws(s)://…`, `unix:/path` or `stdio:COMMAND ARGS`. The token is sent as
-/// `Authorization: Bearer` where there are headers to send it in. The error says what is wrong, in words.
+/// The transport for a URL: `http(s)://…`, `ws(s)://…`, `unix:/path` or `stdio:COMMAND ARGS`. The token is sent as
+/// `Authorization: Bearer` by transports with headers. The error describes the mistake.
 pub fn way(outbound: &Arc<Outbound>, url: &str, token: Option<&str>) -> Result<Arc<dyn Way>, String> {
     Ok(match Leads::of(url, token)? {
         Leads::File(path) => Arc::new(unix::Socket::new(path)),
@@ -37,16 +37,16 @@ pub fn way(outbound: &Arc<Outbound>, url: &str, token: Option<&str>) -> Result<A
     })
 }
 
-/// Whether there is a way to a URL, with this token.
+/// Whether there is a transport for a URL, with this token.
 ///
 /// # Errors
 ///
-/// What is wrong with it, in words.
+/// The mistake, in words.
 pub fn check(url: &str, token: Option<&str>) -> Result<(), String> {
     Leads::of(url, token).map(drop)
 }
 
-/// Where a URL leads to.
+/// The parsed destination of a URL.
 enum Leads {
     File(PathBuf),
     Program(Vec<String>),
@@ -65,7 +65,7 @@ impl Leads {
         if let Some(command) = url.strip_prefix("stdio:") {
             return words::split(command).map(Self::Program);
         }
-        // Nothing of the URL is quoted: what does not parse may still have a secret in it.
+        // Quote no part of the URL: even an invalid one may hold a secret.
         let url = Url::parse(url).map_err(|e| format!("the URL cannot be read: {e}"))?;
         let authorization = token.filter(|token| !token.is_empty()).map(bearer).transpose()?;
         let place = Place::of(&url)?;
@@ -79,7 +79,7 @@ impl Leads {
     }
 }
 
-/// What places are called in logs and metrics, in their order: each otherwise than those before it.
+/// The names of destinations in logs and metrics, in the same order. Each name is unique.
 pub fn names(urls: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(urls.len());
     for name in urls.iter().map(|url| name(url)) {
@@ -90,7 +90,7 @@ pub fn names(urls: &[String]) -> Vec<String> {
     names
 }
 
-/// A URL without what may be a secret in it.
+/// A URL without the parts that may be secret.
 fn name(url: &str) -> String {
     if let Some(command) = url.strip_prefix("stdio:") {
         return format!("stdio:{}", command.split_whitespace().next().unwrap_or_default());

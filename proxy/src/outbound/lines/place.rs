@@ -1,4 +1,4 @@
-//! Where a URL leads to: a host and a port, with TLS or without.
+//! The destination of a URL: host and port, with or without TLS.
 
 use ::http::HeaderValue;
 use frontdesk_filters::harness::Lost;
@@ -7,25 +7,25 @@ use url::Url;
 
 use crate::outbound::named::{bare, peer};
 
-/// Tells these connections from those to the site and to other services.
+/// Keeps these connections apart from those to the site and to other services.
 const GROUP: u64 = u64::MAX - 1;
-/// Addresses of one name that are tried, one after the other: `localhost` has two, and a server often listens on one.
+/// The most addresses of one name to try in order: `localhost` has two, and a server often listens on one.
 const MOST_ADDRESSES: usize = 4;
 
-/// A server by its name.
+/// A server, by its name.
 pub(super) struct Place {
-    /// Without brackets.
+    /// Without the brackets of an IPv6 address.
     name: String,
     port: u16,
     pub(super) tls: bool,
-    /// As `Host` has it.
+    /// The value of `Host`.
     pub(super) authority: HeaderValue,
     /// Path and query.
     pub(super) target: String,
 }
 
 impl Place {
-    /// Reads a URL whose scheme is one with a host. Credentials in it are refused: they would end up in logs.
+    /// Parses a URL whose scheme has a host. Refuses credentials in it, because they would end up in logs.
     pub(super) fn of(url: &Url) -> Result<Self, String> {
         if !url.username().is_empty() || url.password().is_some() {
             return Err("the URL must not have a user or a password; put the secret into token".into());
@@ -42,7 +42,7 @@ impl Place {
         })
     }
 
-    /// Where to connect to, the first address first. There is at least one.
+    /// The addresses to connect to, in order. There is at least one.
     pub(super) async fn peers(&self) -> Result<Vec<HttpPeer>, Lost> {
         let found = tokio::net::lookup_host((self.name.as_str(), self.port)).await;
         let found = found.map_err(|e| Lost(format!("{}: {e}", self.name)))?;

@@ -1,7 +1,7 @@
-//! A connection that carries the messages of several at a time, whatever frames them.
+//! A connection that carries messages of several callers at a time, with any framing.
 //!
-//! One task reads and writes. Whoever asks only waits: somebody who gives up leaves no half message behind, and a peer that
-//! does not take what is sent holds nobody longer than they want to wait.
+//! One task reads and writes; callers only wait. So a caller that gives up leaves no half message behind, and a peer
+//! that reads nothing delays no caller beyond its own limit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,36 +15,36 @@ use tokio::{
 
 use super::{late, waiting::Waiting};
 
-/// Messages that wait to be written.
+/// The most messages that wait to be written.
 const QUEUE: usize = 64;
-/// How long a peer may take to take one message; it is gone after that.
+/// How long a peer may take to read one message. After that the connection ends.
 const TAKEN: Duration = Duration::from_secs(5);
-/// How often a sign of life is sent, where there is one.
+/// The interval of keep-alive messages, where the framing has them.
 const ALIVE: Duration = Duration::from_secs(20);
 
-/// Where messages come from.
+/// The incoming side.
 #[async_trait]
 pub(super) trait Inlet: Send + 'static {
-    /// The next message; an error, in words, ends the connection.
+    /// The next message. An error ends the connection.
     async fn next(&mut self) -> Result<Bytes, String>;
 }
 
-/// Where messages go.
+/// The outgoing side.
 #[async_trait]
 pub(super) trait Outlet: Send + 'static {
-    /// Writes a message as a whole.
+    /// Writes a whole message.
     async fn put(&mut self, message: Bytes) -> Result<(), String>;
 
-    /// Sends a sign of life.
+    /// Sends a keep-alive message.
     async fn ping(&mut self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// A message to be written.
+/// A message to write.
 struct Sending {
     message: Bytes,
-    /// Whoever waits for the answer to it.
+    /// The id of the answer, if a caller waits for it.
     id: Option<String>,
     written: Option<oneshot::Sender<()>>,
 }
@@ -52,12 +52,12 @@ struct Sending {
 /// The connection.
 pub(super) struct Shared {
     waiting: Arc<Waiting>,
-    /// Dropped with this: the end of the task.
+    /// Dropping it ends the task.
     queue: mpsc::Sender<Sending>,
 }
 
 impl Shared {
-    /// Begins to read and to write. What is given besides is held to the end of both.
+    /// Starts reading and writing. `held` lives until both have ended.
     pub(super) fn start(mut inlet: impl Inlet, outlet: impl Outlet, held: impl Send + 'static) -> Arc<Self> {
         let waiting = Arc::<Waiting>::default();
         let (queue, sendings) = mpsc::channel(QUEUE);
@@ -94,7 +94,7 @@ impl Shared {
     }
 }
 
-/// Writes what is queued. Returns why it does not any more.
+/// Writes queued messages. Returns why it stopped.
 async fn write(mut sendings: mpsc::Receiver<Sending>, mut outlet: impl Outlet, waiting: &Waiting) -> String {
     let mut alive = interval(ALIVE);
     alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -109,7 +109,7 @@ async fn write(mut sendings: mpsc::Receiver<Sending>, mut outlet: impl Outlet, w
             },
         };
         let Some(Sending { message, id, written }) = sending else { return "closed on this side".into() };
-        // Whoever asked has given up: an answer would be nobody's.
+        // The caller has given up, so the message is not sent.
         if id.is_some_and(|id| !waiting.expects(&id)) {
             continue;
         }

@@ -1,4 +1,5 @@
-//! Lines to and from a program of this machine, which lives as long as the connection to it.
+//! Messages to and from a local program over its standard input and output. The program lives as long as the
+//! connection.
 
 use std::{
     os::{fd::OwnedFd, unix::process::CommandExt},
@@ -16,12 +17,12 @@ use super::{
     text::{Lines, Sheet},
 };
 
-/// What a program finds of our environment.
+/// The environment variables that a program inherits.
 const PASSED_ON: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH"];
 
 /// The way to a program.
 pub(super) struct Program {
-    /// The first is the program, the others are its arguments.
+    /// The program, then its arguments.
     words: Vec<String>,
 }
 
@@ -30,14 +31,14 @@ impl Program {
         Self { words }
     }
 
-    /// Starts it. What it writes to its standard error is in our log's stream.
+    /// Starts it. Its standard error goes to ours.
     fn start(&self) -> Result<(pipe::Receiver, pipe::Sender, Running), String> {
         let (program, arguments) = self.words.split_first().ok_or("no program")?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
-        // What the configuration takes from the environment is ours: secrets are no business of a program's.
+        // Our environment may hold secrets of the configuration, which are none of the program's business.
         command.env_clear().envs(PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-        // What interrupts us from a keyboard is ours to answer: it is still needed while we end.
+        // A Ctrl-C at the terminal is for us alone: we still need the program while we shut down.
         command.process_group(0);
         let mut running = Running(Some(command.spawn().map_err(|e| format!("{program}: {e}"))?));
         let child = running.0.as_mut().ok_or("no program")?;
@@ -58,7 +59,7 @@ impl Way for Program {
     }
 }
 
-/// A program that ends when this is dropped, and leaves nothing behind.
+/// A running program. Dropping it kills the program and reaps the process.
 struct Running(Option<Child>);
 
 impl Drop for Running {
@@ -66,7 +67,7 @@ impl Drop for Running {
         let Some(mut child) = self.0.take() else { return };
         let _ = child.kill();
         if matches!(child.try_wait(), Ok(None)) {
-            // It is dead in a moment; that moment is nobody's to wait.
+            // It dies in a moment, and a thread of its own waits for that.
             let _ = std::thread::Builder::new().name("reaper".into()).spawn(move || child.wait());
         }
     }

@@ -1,4 +1,4 @@
-//! One message in each line of text.
+//! Messages as lines of text, one in each line.
 
 use async_trait::async_trait;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -9,14 +9,14 @@ use super::{
     shared::{Inlet, Outlet},
 };
 
-/// What is read at once, at most.
+/// The most bytes of one read.
 const PIECE: usize = 16 * 1024;
 
-/// Lines that come in.
+/// Incoming lines.
 pub(super) struct Lines<R> {
     from: R,
     buffer: BytesMut,
-    /// So many bytes of the buffer have no end of a line in them.
+    /// So many bytes of the buffer contain no line end.
     searched: usize,
 }
 
@@ -38,7 +38,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> Inlet for Lines<R> {
                 return Ok(line.freeze());
             }
             self.searched = self.buffer.len();
-            // Those that are too long are so whether their end was seen or not.
+            // A line that is too long is an error even if its end has not come yet.
             if self.searched > MOST {
                 return Err(format!("a line has more than {MOST} bytes"));
             }
@@ -52,14 +52,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> Inlet for Lines<R> {
     }
 }
 
-/// Lines that go out.
+/// Outgoing lines.
 pub(super) struct Sheet<W>(pub(super) W);
 
 #[async_trait]
 impl<W: AsyncWrite + Send + Unpin + 'static> Outlet for Sheet<W> {
     async fn put(&mut self, message: Bytes) -> Result<(), String> {
         let mut line = Vec::with_capacity(message.len() + 1);
-        // Between the words of a JSON text a space does as well; within them no end of a line can stand.
+        // Between the tokens of a JSON text, a space may replace a line break. Inside a token there is none.
         line.extend(message.iter().map(|byte| if *byte == b'\n' || *byte == b'\r' { b' ' } else { *byte }));
         line.push(b'\n');
         self.0.write_all(&line).await.map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! Lines over a socket of this machine. Who may open it, its file says.
+//! Lines over a Unix socket. The permissions of its file decide who may connect.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

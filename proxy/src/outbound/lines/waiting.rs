@@ -1,4 +1,4 @@
-//! Who waits for which answer, where one connection carries several.
+//! Matches answers to the callers that wait for them, where one connection carries several requests.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -10,13 +10,12 @@ use frontdesk_filters::harness::{Lost, answers};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Those who wait for an answer at a time.
+/// The most callers that wait at a time.
 const MOST_WAITING: usize = 1024;
-/// What came in that nobody waits for, beyond what may be a late answer to something that was sent. A peer with more to say
-/// has lost its way.
+/// The most unexpected messages, beyond possible late answers. A peer that sends more is broken.
 const MOST_IGNORED: usize = 1000;
 
-/// Those who wait over one connection.
+/// The waiting callers of one connection.
 #[derive(Default)]
 pub(super) struct Waiting(Mutex<State>);
 
@@ -25,12 +24,12 @@ struct State {
     askers: HashMap<String, (u64, oneshot::Sender<Bytes>)>,
     next: u64,
     ignored: usize,
-    /// Why nothing comes any more.
+    /// Why the connection has ended.
     broken: Option<String>,
 }
 
 impl Waiting {
-    /// Waits for the answer with this id from now on.
+    /// Registers a caller for the answer with this id.
     pub(super) fn expect(self: &Arc<Self>, id: &str) -> Result<Asker, Lost> {
         let mut state = self.0.lock();
         if let Some(why) = &state.broken {
@@ -50,25 +49,25 @@ impl Waiting {
         Ok(Asker { id: id.to_owned(), serial, waiting: self.clone(), answer })
     }
 
-    /// Whether somebody still waits for this.
+    /// Whether a caller still waits for this id.
     pub(super) fn expects(&self, id: &str) -> bool {
         self.0.lock().askers.contains_key(id)
     }
 
-    /// Something was sent, and may be answered by somebody who need not.
+    /// Records a sent message without a waiting caller. The peer may still answer it.
     pub(super) fn sent(&self) {
         let mut state = self.0.lock();
         state.ignored = state.ignored.saturating_sub(1);
     }
 
-    /// Gives a message to whoever waits for it. What is no answer, or nobody's, is ignored; too much of it is an error.
+    /// Gives a message to its waiting caller. Ignores other messages; too many of them are an error.
     pub(super) fn hand(&self, message: Bytes) -> Result<(), String> {
-        // Nobody waits: no need to look into it.
+        // Without waiting callers, do not parse it.
         let id = if self.0.lock().askers.is_empty() { None } else { answers(&message) };
         let mut state = self.0.lock();
         if let Some((_, asker)) = id.and_then(|id| state.askers.remove(&id)) {
             state.ignored = 0;
-            // Whoever waited may have just gone.
+            // The caller may have given up just now.
             let _ = asker.send(message);
             return Ok(());
         }
@@ -76,25 +75,25 @@ impl Waiting {
         if state.ignored > MOST_IGNORED { Err("too much that nobody asked for".into()) } else { Ok(()) }
     }
 
-    /// Nothing comes any more: all who wait hear so at once.
+    /// Ends the connection: all waiting callers get the error at once.
     pub(super) fn fail(&self, why: String) {
         let mut state = self.0.lock();
         state.broken.get_or_insert(why);
         state.askers.clear();
     }
 
-    /// Why nothing comes any more.
+    /// Why the connection has ended.
     pub(super) fn broken(&self) -> Option<String> {
         self.0.lock().broken.clone()
     }
 
-    /// Whether nothing comes any more.
+    /// Whether the connection has ended.
     pub(super) fn is_broken(&self) -> bool {
         self.0.lock().broken.is_some()
     }
 }
 
-/// Somebody who waits. Dropped, they no longer do.
+/// A waiting caller. Dropping it removes the registration.
 pub(super) struct Asker {
     id: String,
     serial: u64,
@@ -103,7 +102,7 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// The answer, as it came.
+    /// The answer, unchanged.
     pub(super) async fn answer(&mut self) -> Result<Bytes, Lost> {
         match (&mut self.answer).await {
             Ok(answer) => Ok(answer),
@@ -115,7 +114,7 @@ impl Asker {
 impl Drop for Asker {
     fn drop(&mut self) {
         let mut state = self.waiting.0.lock();
-        // The id may be another's by now.
+        // Another caller may have this id by now.
         if state.askers.get(&self.id).is_some_and(|(serial, _)| *serial == self.serial) {
             state.askers.remove(&self.id);
         }
@@ -185,7 +184,7 @@ mod tests {
         for _ in 0..MOST_IGNORED {
             waiting.hand("noise".into()).unwrap();
         }
-        // An answer to what needs none is no noise.
+        // An answer to a message without a waiting caller is not unexpected.
         waiting.sent();
         waiting.hand("noise".into()).unwrap();
         assert!(waiting.hand("noise".into()).is_err());

@@ -1,7 +1,7 @@
-//! A command line as words, the way a shell splits one. There is no shell: nothing is expanded, joined or redirected.
+//! Splits a command line into words as a shell does. There is no shell, so nothing is expanded, joined or redirected.
 
-/// Splits at blanks. Single quotes keep what is in them as it is; in double quotes a backslash keeps a quote or a backslash;
-/// outside of both it keeps any character.
+/// Splits at blanks. Single quotes keep their content unchanged. In double quotes a backslash escapes a quote or a
+/// backslash; outside of quotes it escapes any character.
 pub(super) fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,4 +1,4 @@
-//! One message in each text frame of a WebSocket. Credentials go in a header, never in the URL.
+//! Messages as text frames of a WebSocket. Credentials go into a header, never into the URL.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,10 +27,10 @@ use super::{
 };
 use crate::outbound::{Outbound, because};
 
-/// Who is silent for so long, and does not even answer a sign of life, is gone.
+/// A peer that sends nothing for so long, not even a pong, is gone.
 const SILENCE: Duration = Duration::from_secs(50);
 
-/// The way to a WebSocket.
+/// The way to a WebSocket server.
 pub(super) struct Socket {
     outbound: Arc<Outbound>,
     place: Place,
@@ -78,7 +78,7 @@ impl Way for Socket {
     }
 }
 
-/// Frames that come in. Reading answers pings too.
+/// Incoming frames. Reading also answers pings.
 struct Frames(SplitStream<WebSocketStream<Stream>>);
 
 #[async_trait]
@@ -88,7 +88,7 @@ impl Inlet for Frames {
             match timeout(SILENCE, self.0.next()).await {
                 Ok(Some(Ok(Message::Text(text)))) => return Ok(text.into()),
                 Ok(Some(Ok(Message::Close(frame)))) => return Err(closed(frame)),
-                // A pong is a sign of life, and a message in bytes is nobody's.
+                // A pong only shows that the peer is alive, and binary messages are ignored.
                 Ok(Some(Ok(_))) => {}
                 Ok(Some(Err(e))) => return Err(e.to_string()),
                 Ok(None) => return Err("closed by the other side".into()),
@@ -98,12 +98,12 @@ impl Inlet for Frames {
     }
 }
 
-/// The code of a close, not its words: those are the other side's.
+/// The code of a close frame, without its text, which the peer chose.
 fn closed(frame: Option<CloseFrame>) -> String {
     frame.map_or("closed by the other side".into(), |frame| format!("closed by the other side ({})", frame.code))
 }
 
-/// Frames that go out.
+/// Outgoing frames.
 struct Pen(SplitSink<WebSocketStream<Stream>, Message>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Messages posted: what goes over the wire, and how little is believed of what comes back.
+//! Tests of messages over HTTP: the bytes on the wire, and the checks of the answers.
 
 use std::sync::{
     Arc,
@@ -15,7 +15,7 @@ use tokio::{
 use super::{LONG, SHORT, answer, line, question, why};
 use frontdesk_filters::harness::Lost;
 
-/// What a server does with one request.
+/// The server's reaction to one request.
 #[derive(Clone)]
 enum Does {
     Answers(&'static str, String),
@@ -30,7 +30,7 @@ struct Server {
     connections: Arc<AtomicUsize>,
 }
 
-/// A server that does these, one for each request, whatever the connection.
+/// A server with one reaction for each request, on any connection.
 async fn server(does: Vec<Does>) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://localhost:{}/ask?k=QUERY", listener.local_addr().unwrap().port());
@@ -162,11 +162,11 @@ async fn nothing_is_the_first_message_of_a_new_connection_but_a_greeting() {
     let server = server(vec![
         Does::Answers("200 OK", answer("greeting")),
         Does::Answers("200 OK", answer("a")),
-        // It ends here, and another begins.
+        // The connection ends here, and another begins.
         Does::Breaks("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"),
         Does::Answers("200 OK", answer("greeting")),
         Does::Answers("200 OK", answer("c")),
-        // In the middle of an answer.
+        // The connection ends in the middle of an answer.
         Does::Breaks("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"),
         Does::Answers("200 OK", answer("greeting")),
         Does::Answers("200 OK", answer("e")),

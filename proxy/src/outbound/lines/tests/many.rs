@@ -1,4 +1,4 @@
-//! Connections that several ask over at a time: a WebSocket and a Unix socket, by the same promises.
+//! Tests of connections that several callers share: a WebSocket and a Unix socket, with the same promises.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use tokio_tungstenite::{
 
 use super::{LONG, SHORT, answer, breaks, line, question, way, why};
 
-/// A peer by hand: what it hears, and what it says. It closes when nothing more can be said.
+/// A scripted peer: the messages it received, and the ones it sends. It closes when the sender is dropped.
 struct Peer {
     hears: mpsc::UnboundedReceiver<String>,
     says: mpsc::UnboundedSender<String>,
@@ -36,7 +36,7 @@ impl Peer {
     }
 }
 
-/// A WebSocket, and the head of the request that opened it.
+/// A WebSocket, and the head of its opening request.
 async fn socket() -> (Arc<dyn Line>, Peer, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://localhost:{}/talk?k=QUERY", listener.local_addr().unwrap().port());
@@ -110,7 +110,7 @@ async fn several_ask(line: Arc<dyn Line>, mut peer: Peer) {
     for _ in 0..3 {
         peer.heard().await;
     }
-    // Noise, strangers, and no id at all.
+    // Noise, unknown ids, and no id at all.
     for noise in ["", "noise", "[1]", r#"{"id":null}"#, r#"{"id":1}"#, r#"{"result":1}"#, &answer("x")] {
         peer.say(noise);
     }
@@ -121,7 +121,7 @@ async fn several_ask(line: Arc<dyn Line>, mut peer: Peer) {
     assert_eq!(b.await.unwrap().unwrap(), answer("b"));
     assert_eq!(c.await.unwrap().unwrap(), answer("c"));
 
-    // What needs no answer is on its way when that is said; what comes too late is nobody's.
+    // A message without an answer counts as sent when it is on its way. An answer that is too late is ignored.
     line.tell(question("t"), LONG).await.unwrap();
     assert_eq!(peer.heard().await.as_bytes(), question("t"));
     assert!(why(&line.ask("d", question("d"), SHORT).await).contains("no answer within"));
@@ -134,7 +134,7 @@ async fn several_ask(line: Arc<dyn Line>, mut peer: Peer) {
     peer.heard().await;
     assert!(!line.is_broken());
 
-    // An end is heard by all who wait, at once, and by those who come after.
+    // All waiting callers learn of an end at once, and so do later ones.
     let before = std::time::Instant::now();
     drop(peer);
     assert!(again.await.unwrap().is_err());
@@ -181,12 +181,12 @@ async fn what_is_too_long_ends_the_connection() {
 
 #[tokio::test]
 async fn a_door_that_does_not_open_says_why() {
-    // Somebody who listens and does not answer.
+    // A server that listens and does not answer.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let Err(Lost(why)) = way(&format!("ws://127.0.0.1:{port}/?k=QUERY")).open(SHORT).await else { panic!("open") };
     assert!(why.contains("no connection within"), "{why}");
-    // Somebody who speaks no TLS.
+    // A server that does not speak TLS.
     let mute = tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();

@@ -1,4 +1,4 @@
-//! Every way, over real sockets and to real programs.
+//! Tests of every transport, over real sockets and with real programs.
 
 mod http;
 mod many;
@@ -11,9 +11,9 @@ use frontdesk_filters::harness::{Line, Lost, Way};
 
 use crate::outbound::Outbound;
 
-/// As long as nothing here should take.
+/// Longer than anything here should take.
 const LONG: Duration = Duration::from_secs(20);
-/// As long as nothing here can take.
+/// A short limit, for operations that must time out.
 const SHORT: Duration = Duration::from_millis(300);
 
 fn way(url: &str) -> Arc<dyn Way> {
@@ -32,7 +32,7 @@ fn answer(id: &str) -> String {
     format!(r#"{{"id":"{id}","result":"{id}"}}"#)
 }
 
-/// Waits until a line has been found broken.
+/// Waits until a connection has been found broken.
 async fn breaks(line: &Arc<dyn Line>) {
     let until = tokio::time::Instant::now() + LONG;
     while !line.is_broken() {

@@ -1,4 +1,4 @@
-//! Programs that are asked over their own input and output, the unhelpful ones among them.
+//! Tests of local programs over standard input and output, including broken ones.
 
 use std::time::{Duration, Instant};
 
@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 use super::{LONG, SHORT, answer, breaks, line, question, way, why};
 
-/// A program in Python, as a URL.
+/// The URL of a Python program with this text.
 fn python(text: &str) -> String {
     format!("stdio:python3 -u -c '{}'", text.replace('\'', "'\\''"))
 }
 
-/// Answers everything, after a line of chatter, and says who it is when asked for it.
+/// Answers every message after a line of noise, and gives its process id on request.
 const ANSWERS: &str = r#"
 import json, os, sys
 print("ready")
@@ -38,7 +38,7 @@ async fn a_program_lives_as_long_as_its_line() {
     assert_ne!(pid(&other).await, first, "another line, another program");
     drop(line);
     let until = Instant::now() + LONG;
-    // Not even a zombie of it is left.
+    // The process is reaped, too.
     while std::path::Path::new(&format!("/proc/{first}")).exists() {
         assert!(Instant::now() < until, "it is still there");
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -72,7 +72,7 @@ async fn who_does_not_listen_holds_nobody_up() {
     assert!(why(&deaf.ask("a", long.clone(), SHORT).await).contains("no answer within"));
     assert!(deaf.tell(long, SHORT).await.is_err());
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
-    // A pipe that takes nothing for long enough is given up.
+    // A pipe that accepts nothing for long enough counts as broken.
     breaks(&deaf).await;
 }
 
