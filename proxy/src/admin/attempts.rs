@@ -1,4 +1,4 @@
-//! Wrong tokens: so many a minute from one address, and from all together; then nobody is listened to until it is over.
+//! Limits wrong tokens: so many a minute from one address and from all addresses. After that, tokens are refused.
 
 use std::{
     collections::HashMap,
@@ -8,13 +8,13 @@ use std::{
 
 use parking_lot::Mutex;
 
-/// Wrong tokens of one address in a window.
+/// The most wrong tokens of one address in a window.
 const OF_ONE: u32 = 20;
-/// Wrong tokens of all in a window; as many addresses are remembered at most.
+/// The most wrong tokens of all addresses in a window, and the most addresses remembered.
 const OF_ALL: u32 = 200;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// The present window.
+/// The current window.
 #[derive(Default)]
 pub struct Attempts(Mutex<Counts>);
 
@@ -26,7 +26,7 @@ struct Counts {
 }
 
 impl Attempts {
-    /// Whether an address may try.
+    /// Whether an address may present a token.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Attempts {
         if spent { Err(left) } else { Ok(()) }
     }
 
-    /// Notes a wrong token.
+    /// Records a wrong token.
     pub(super) fn failed(&self, address: IpAddr, now: Instant) {
         let mut counts = self.0.lock();
         counts.window(now);
@@ -48,7 +48,7 @@ impl Attempts {
 }
 
 impl Counts {
-    /// What is left of the window, which may be a new one.
+    /// The rest of the window. Starts a new window if the last one is over.
     fn window(&mut self, now: Instant) -> Duration {
         let age = self.began.map(|began| now.saturating_duration_since(began)).filter(|age| *age < WINDOW);
         if age.is_none() {

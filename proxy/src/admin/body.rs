@@ -1,4 +1,4 @@
-//! Bounded reads of what an operator sends, and a form out of it.
+//! Bounded reads of the operator's request bodies, and form parsing.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use pingora::protocols::http::ServerSession;
 
 use super::{Answer, problem};
 
-/// Bytes of it.
+/// The longest body in bytes.
 const LONGEST: usize = 64 * 1024;
-/// How long all of it may take.
+/// The time limit for a whole body.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Reads a body; `how` is what somebody is told whose body cannot be read.
+/// Reads a body. `how`: the hint for a client whose body cannot be read.
 ///
 /// # Errors
 ///
-/// The answer: it is too long, too slow, or broken.
+/// The response: the body is too long, too slow, or broken.
 pub(super) async fn read(session: &mut ServerSession, how: &str) -> Result<Bytes, Box<Answer>> {
     let wrong = || Box::new(problem(StatusCode::BAD_REQUEST, how));
     let reading = async {
@@ -36,15 +36,15 @@ pub(super) async fn read(session: &mut ServerSession, how: &str) -> Result<Bytes
     tokio::time::timeout(PATIENCE, reading).await.map_err(late)?
 }
 
-/// What a form of ours was filled in with.
+/// The fields of a submitted form.
 pub(super) struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// Reads one.
+    /// Reads a form.
     ///
     /// # Errors
     ///
-    /// The answer: it is no form, or cannot be read.
+    /// The response: the body is not a form, or cannot be read.
     pub(super) async fn read(session: &mut ServerSession) -> Result<Self, Box<Answer>> {
         const HOW: &str = "This takes a form: Content-Type application/x-www-form-urlencoded.";
         let kind = session.req_header().headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -55,7 +55,7 @@ impl Form {
         Ok(Self(url::form_urlencoded::parse(&body).into_owned().collect()))
     }
 
-    /// A field; empty where there is none. Line ends are those of text.
+    /// A field, or an empty text. Line ends become `\n`.
     pub(super) fn field(&self, name: &str) -> String {
         let found = self.0.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.replace("\r\n", "\n")).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The desk where a person answers what agents have asked: what waits, before what was answered, and the answer, once.
+//! The API of the human desk: lists questions of agents, waiting ones first, and takes each answer once.
 
 use frontdesk_filters::{
     desk::{
@@ -17,17 +17,17 @@ use crate::live::Running;
 const HOW: &str = "Send {\"answer\": \"…\", \"data\": {…}}, {\"decision\": \"approve\"}, or \
                    {\"decision\": \"reject\", \"reason\": \"…\"}.";
 
-/// What is said to whoever answers a call that waits to be allowed.
+/// The error for an answer to a call that only waits for approval.
 const PERMISSION: &str = "This is a call that waits to be allowed, and takes no answer. Nothing was decided; send \
                           {\"decision\": \"approve\"}, or {\"decision\": \"reject\", \"reason\": \"…\"}.";
 
 impl Admin {
-    /// What agents have asked a person: what waits first, and each in the order in which it was asked.
+    /// Lists the questions of agents to a person: waiting ones first, each group in order of arrival.
     pub(super) async fn asked(&self) -> Answer {
         let running = self.live.current();
         match self.tickets(&running).asked().await {
             Ok(mut tickets) => {
-                // Whoever looks comes for what waits; the rest is kept so that it can be looked up.
+                // The caller mainly wants the waiting ones. The others can be looked up.
                 tickets.sort_by_key(|ticket| ticket.state != State::Waiting);
                 json_answer(StatusCode::OK, &tickets.iter().map(Ticket::shown).collect::<Value>())
             }
@@ -35,7 +35,7 @@ impl Admin {
         }
     }
 
-    /// Takes a person's word.
+    /// Takes a decision from a request.
     pub(super) async fn decide(&self, session: &mut ServerSession, id: &str) -> Answer {
         if session.req_header().method != Method::POST {
             return not_allowed("POST");
@@ -56,7 +56,7 @@ impl Admin {
         }
     }
 
-    /// Takes a person's word, and brings it to whoever asked.
+    /// Stores a decision and delivers it to the agent.
     pub(super) async fn take_word(&self, id: &str, decision: &Decision) -> Result<Ticket, Undecided> {
         let running = self.live.current();
         let ticket = self.tickets(&running).decide(id, decision).await?;
@@ -76,7 +76,7 @@ impl Admin {
         }
     }
 
-    /// Brings the answer to whoever asked, if that is what they wanted; they can also come and ask for it.
+    /// Delivers an answer to the agent's callback URL, if it gave one. The agent can also poll for it.
     fn deliver(&self, running: &Running, ticket: &Ticket) {
         let Some((url, body)) = running.snapshot.delivery(ticket) else { return };
         let (outbound, url, id) = (self.outbound.clone(), url.to_owned(), ticket.id.clone());
@@ -88,7 +88,7 @@ impl Admin {
     }
 }
 
-/// Why a person's word was not taken, for the person.
+/// Explains to the person why a decision was not taken.
 pub(super) fn told_of(why: Undecided) -> (StatusCode, String) {
     match why {
         Undecided::Unknown => {
@@ -106,7 +106,7 @@ pub(super) fn told_of(why: Undecided) -> (StatusCode, String) {
     }
 }
 
-/// What was sent, as a decision.
+/// Reads the decision in a request body.
 async fn decision(session: &mut ServerSession) -> Result<Decision, Box<Answer>> {
     let wrong = || Box::new(problem(StatusCode::BAD_REQUEST, HOW));
     let body = body::read(session, HOW).await?;

@@ -1,4 +1,4 @@
-//! Who may do what at the operator's address.
+//! The access rules of the admin address.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use pingora::http::RequestHeader;
 use super::{Answer, problem};
 use crate::live::Live;
 
-/// A web page that a browser on this machine shows must not speak to us: its Host or its Origin gives it away.
+/// Refuses requests of web pages in a browser on this host, by their Host and Origin.
 pub(super) fn check_browser(request: &RequestHeader, live: &Live) -> Result<(), Box<Answer>> {
     let running = live.current();
     let names = &running.snapshot.settings.admin.hosts;
@@ -42,12 +42,12 @@ fn host_of(authority: &str) -> &str {
     }
 }
 
-/// On loopback whoever reaches it is the operator; anywhere else a token tells.
+/// Checks that the client is the operator: on loopback always, elsewhere by the token.
 pub(super) fn check_operator(request: &RequestHeader, live: &Live) -> Result<(), Box<Answer>> {
     if live.bound().admin.ip().is_loopback() { Ok(()) } else { check_token(request, live) }
 }
 
-/// Whoever decides something in the operator's name proves it, wherever they are: what stands beside us shares our
+/// Checks the token on any address, for decisions in the operator's name: other programs on this host share our
 /// loopback.
 pub(super) fn check_token(request: &RequestHeader, live: &Live) -> Result<(), Box<Answer>> {
     let running = live.current();
@@ -68,10 +68,10 @@ pub(super) fn check_token(request: &RequestHeader, live: &Live) -> Result<(), Bo
     Err(Box::new(refusal))
 }
 
-/// Whether something is the operator's token.
+/// Whether a text is the operator's token.
 pub(super) fn is_token(given: &str, expected: &[u8; 32]) -> bool {
     let given = ring::digest::digest(&ring::digest::SHA256, given.trim().as_bytes());
-    // Hashes of equal length, compared to their end whatever differs.
+    // Compare hashes of equal length in constant time.
     given.as_ref().iter().zip(expected).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
 }
 

@@ -1,7 +1,7 @@
-//! What Frontdesk counts, in one registry of its own.
+//! The metrics of Frontdesk, in a registry of its own.
 //!
-//! Labels are bounded: methods of the standards, statuses, names from this code; never a path, an address or a key.
-//! Whatever a request touches is resolved once and found again by index.
+//! Labels are bounded: standard methods, statuses, and names from this code, but never a path, an address or a key.
+//! Each counter of the request path is looked up once and then found by index.
 
 mod names;
 mod read;
@@ -28,13 +28,13 @@ use crate::engine::Engine;
 pub const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "_OTHER"];
 /// In the order of [`Spoken`].
 const PROTOCOLS: [&str; 4] = ["1.0", "1.1", "2", frames::PROTOCOL];
-/// None for what did not come over HTTP, and the two HTTP engines.
+/// The number of engine labels: none (not HTTP), and the two HTTP engines.
 const ENGINES: usize = 3;
 const STATUSES: usize = 600;
-/// How a run of a background job ends.
+/// The outcomes of a background job's run.
 const JOB_RESULTS: [&str; 4] = ["ok", "failed", "timeout", "panic"];
 
-/// What a request came in.
+/// The protocol of a request.
 #[derive(Debug, Clone, Copy)]
 pub enum Spoken {
     Http10,
@@ -53,20 +53,20 @@ impl From<Version> for Spoken {
     }
 }
 
-/// A counter for each status, made when the first request is answered with it.
+/// A counter for each status, created with the first response of that status.
 type ByStatus = Box<[OnceLock<IntCounter>]>;
 
 /// All metrics of the process.
 pub struct Metrics {
     book: Book,
     requests: IntCounterVec,
-    /// Children of `requests`, by method, protocol and engine, and then by status.
+    /// Children of `requests`, by method, protocol and engine, then by status.
     by_request: Vec<OnceLock<ByStatus>>,
-    /// Requests by who made them, in the order of [`Who::ALL`].
+    /// Requests by kind of client, in the order of [`Who::ALL`].
     visitors: [IntCounter; 3],
-    /// What the operator's page remembers beside what is counted here.
+    /// Recent activity for the operator's page.
     pub seen: Seen,
-    /// How long a request took, by who answered it.
+    /// The duration of requests, by who answered them.
     passed: Histogram,
     answered: Histogram,
     pub upstream_seconds: Histogram,
@@ -114,8 +114,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Counts a request that has been answered. `came`: its protocol, and the HTTP engine that served it. `seconds` from
-    /// its head to its last byte.
+    /// Counts an answered request. `came`: its protocol and its HTTP engine. `seconds`: from its head to its last byte.
     pub fn request(&self, method: &Method, came: (Spoken, Option<Engine>), status: u16, passed: bool, seconds: f64) {
         let (spoken, engine) = came;
         let m = METHODS.iter().position(|m| *m == method.as_str()).unwrap_or(METHODS.len() - 1);
@@ -129,13 +128,13 @@ impl Metrics {
         if passed { &self.passed } else { &self.answered }.observe(seconds);
     }
 
-    /// Counts who made a request.
+    /// Counts the kind of client.
     pub fn visited(&self, who: Who) {
         self.visitors[who as usize].inc();
     }
 
-    /// Counts a call of a capability that was declared, and how long the desk took; what never came to it took no time
-    /// that would say anything.
+    /// Counts a call of a declared capability and its duration in the desk. A call that did not reach the desk has no
+    /// meaningful duration.
     pub fn called(&self, capability: &str, decision: &'static str, took: Duration) {
         self.calls.with_label_values(&[capability, decision]).inc();
         if !took.is_zero() {
@@ -143,15 +142,15 @@ impl Metrics {
         }
     }
 
-    /// These capabilities are declared now: what an alert looks at begins at 0, and those that are gone are forgotten. A
-    /// process may live through many swaps, and what it once served must not stay a label for ever.
+    /// Declares the capabilities after a swap. Counters with alerts start at 0; those of removed capabilities go away,
+    /// because labels must not pile up over many swaps.
     pub fn declared<'a>(&self, capabilities: impl Iterator<Item = &'a str>) {
         let declared: HashSet<&str> = capabilities.collect();
         for family in [self.calls.collect(), self.call_seconds.collect(), self.in_doubt.collect()].iter().flatten() {
             for sample in family.get_metric() {
                 let of = |name| sample.get_label().iter().find(|label| label.name() == name).map(LabelPair::value);
                 let Some(capability) = of("capability").filter(|id| !declared.contains(id)) else { continue };
-                // Gone already is as good.
+                // If it is gone already, that is fine.
                 if let Some(decision) = of("decision") {
                     let _ = self.calls.remove_label_values(&[capability, decision]);
                 } else {
@@ -161,30 +160,30 @@ impl Metrics {
             }
         }
         for capability in declared {
-            // From nothing on: the first one is a rise.
+            // Start at 0, so that the first event shows as an increase.
             self.in_doubt.with_label_values(&[capability]);
             self.calls.with_label_values(&[capability, Fault::OutcomeUnknown.reason()]);
         }
     }
 
-    /// Counts a call that a harness was asked about.
+    /// Counts a decision of a harness about a call.
     pub fn supervised(&self, decision: &'static str) {
         self.supervised.with_label_values(&[decision]).inc();
     }
 
-    /// Counts something that was refused.
+    /// Counts a refusal.
     pub fn rejected(&self, reason: &'static str) {
         self.rejections.with_label_values(&[reason]).inc();
     }
 
-    /// Counts what was found in an answer.
+    /// Counts the findings in an answer.
     pub fn flagged(&self, flags: &Flags) {
         for (rule, mode, count) in flags.counts() {
             self.firewall.with_label_values(&[rule.as_str(), mode.word()]).inc_by(count as u64);
         }
     }
 
-    /// Counts an open connection until what is returned is dropped.
+    /// Counts an open connection until the returned value is dropped.
     pub fn connection_opened(&self) -> impl Drop + Send + use<> {
         struct Open(IntGauge);
         impl Drop for Open {
@@ -196,7 +195,7 @@ impl Metrics {
         Open(self.open_connections.clone())
     }
 
-    /// Notes how a reload ended. `now` in seconds since 1970.
+    /// Records the outcome of a reload. `now`: seconds since 1970.
     pub fn reloaded(&self, success: bool, now: f64) {
         self.reloads.with_label_values(&[if success { "success" } else { "failure" }]).inc();
         self.last_reload_successful.set(success.into());
@@ -205,7 +204,7 @@ impl Metrics {
         }
     }
 
-    /// A background job that will run: its counts begin at 0.
+    /// Declares a background job, whose counters start at 0.
     pub fn job_begins(&self, name: &'static str) {
         for result in JOB_RESULTS {
             self.jobs.with_label_values(&[name, result]);
@@ -217,35 +216,35 @@ impl Metrics {
         self.jobs.with_label_values(&[name, result]).inc();
     }
 
-    /// Counts a request made to read the site.
+    /// Counts a request of the crawler.
     pub fn crawled(&self, result: &'static str) {
         self.crawl_requests.with_label_values(&[result]).inc();
     }
 
-    /// Counts links that are not followed because they may act.
+    /// Counts links that the crawler did not follow because they may act.
     pub fn crawl_left_out(&self, count: usize) {
         self.crawl_requests.with_label_values(&["acts"]).inc_by(count as u64);
     }
 
-    /// Shows how much of the site is known.
+    /// Records how much of the site is known.
     pub fn crawl_pages(&self, pages: usize, bytes: usize) {
         self.content_pages.set(i64::try_from(pages).unwrap_or(i64::MAX));
         self.content_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
-    /// Notes that the site was read to its end.
+    /// Records that a crawl was completed.
     pub fn crawl_completed(&self, now: SystemTime) {
         self.crawl_completed_at.set(now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
     }
 
-    /// Everything in the text format of Prometheus.
+    /// All metrics in Prometheus' text format.
     pub fn text(&self) -> Vec<u8> {
         self.resident.set(resident_bytes());
         self.book.text()
     }
 }
 
-/// From the process's own statm; 0 where there is none.
+/// The resident memory by /proc/self/statm; 0 where there is none.
 pub(super) fn resident_bytes() -> i64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: i64 = statm.split(' ').nth(1).and_then(|p| p.parse().ok()).unwrap_or(0);

@@ -1,7 +1,8 @@
-//! The operator's address: probes, metrics, what is running, reload, the log's level.
+//! The admin address: probes, metrics, the running configuration, reload, and the log level.
 //!
-//! What shows or changes something is for the operator: on loopback whoever can reach it, elsewhere a token. A page in
-//! a browser must not reach it through the operator's own machine: Host and Origin are checked (DNS rebinding).
+//! Everything but the probes is for the operator. On loopback every client counts as the operator; elsewhere a token is
+//! needed. A web page in the operator's browser must not use the address (DNS rebinding), so Host and Origin are
+//! checked.
 
 mod attempts;
 mod body;
@@ -40,19 +41,19 @@ use crate::{
 };
 use metrics::Metrics;
 
-/// The application behind `listen.admin`.
+/// The application at `listen.admin`.
 pub struct Admin {
     pub live: Arc<Live>,
     pub metrics: Arc<Metrics>,
     pub logs: Logs,
     pub outbound: Arc<Outbound>,
     pub processes: Arc<Processes>,
-    /// The process is ending: not ready any more, but alive.
+    /// Set while the process shuts down: it is alive but not ready.
     pub draining: Arc<AtomicBool>,
-    /// Tells the process to end, as SIGTERM does.
+    /// Starts the shutdown, as SIGTERM does.
     pub stop: Arc<Notify>,
     pub page: Page,
-    /// Wrong tokens.
+    /// The count of wrong tokens.
     pub attempts: Attempts,
 }
 
@@ -87,20 +88,20 @@ impl ServeHttp for Admin {
     }
 }
 
-/// Whether a request presents a token, which may be wrong.
+/// Whether a request carries a token, valid or not.
 fn tries(request: &RequestHeader) -> bool {
     let logs_in = request.method == Method::POST && request.uri.path() == "/page/login";
     logs_in || request.headers.contains_key(header::AUTHORIZATION)
 }
 
-/// At the other end of the connection.
+/// The address of the peer.
 fn whoever() -> IpAddr {
     accept::connection().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |connection| connection.client.ip())
 }
 
 impl Admin {
-    /// Whoever has presented too many wrong tokens is not listened to for a while, with a right one neither: else each
-    /// answer would tell of one more guess.
+    /// Refuses an address that has sent too many wrong tokens for a while, even with the right token: otherwise each
+    /// response would confirm or rule out one more guess.
     fn may_try(&self, request: &RequestHeader) -> Result<(), Box<Answer>> {
         if !tries(request) {
             return Ok(());
@@ -184,7 +185,7 @@ impl Admin {
 
     async fn reload(&self) -> Answer {
         let live = self.live.clone();
-        // Files are read: not on a worker.
+        // Reloading reads files, so it runs on another thread.
         let reloaded = apart(move || live.reload()).await;
         match reloaded {
             Ok(Ok(())) => {

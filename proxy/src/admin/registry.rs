@@ -1,7 +1,7 @@
-//! A registry that says what it counts before anything was counted.
+//! A metrics registry that declares each metric before its first sample.
 //!
-//! The library leaves out whatever has no sample. A dashboard or an alert that names such a metric looks the same as one
-//! with a spelling mistake, until the day it is needed; so each name is declared from the first scrape on.
+//! The library omits metrics without samples. A dashboard or an alert on such a metric looks like one with a spelling
+//! mistake until it is needed, so every name appears from the first scrape on.
 
 use parking_lot::Mutex;
 use prometheus::{
@@ -14,7 +14,7 @@ use prometheus::{
 /// The metrics of one process.
 pub(super) struct Book {
     registry: Registry,
-    /// Name, and the lines that declare it.
+    /// Each name with its HELP and TYPE lines.
     heads: Mutex<Vec<(String, String)>>,
 }
 
@@ -23,7 +23,7 @@ impl Book {
         Self { registry: Registry::new(), heads: Mutex::default() }
     }
 
-    /// Everything in the text format of Prometheus.
+    /// All metrics in Prometheus' text format.
     pub(super) fn text(&self) -> Vec<u8> {
         let gathered = self.registry.gather();
         let mut out = Vec::with_capacity(32 * 1024);
@@ -39,7 +39,7 @@ impl Book {
     }
 }
 
-/// Registers a metric, and declares it. Fails only if there is one of that name.
+/// Registers and declares a metric. Fails only if its name is taken.
 pub(super) fn register<C: Collector + Clone + 'static>(book: &Book, collector: C) -> Result<C, prometheus::Error> {
     book.registry.register(Box::new(collector.clone()))?;
     let heads = collector.collect().iter().map(|family| (family.name().to_owned(), head(family))).collect::<Vec<_>>();
@@ -48,7 +48,7 @@ pub(super) fn register<C: Collector + Clone + 'static>(book: &Book, collector: C
     Ok(collector)
 }
 
-/// As the encoder writes it; none of our help texts has anything to escape.
+/// The lines as the encoder writes them. No help text of ours needs escaping.
 fn head(family: &MetricFamily) -> String {
     let (name, kind) = (family.name(), format!("{:?}", family.get_field_type()).to_lowercase());
     format!("# HELP {name} {}\n# TYPE {name} {kind}\n", family.help())
@@ -75,12 +75,12 @@ pub(super) fn gauges(book: &Book, name: &str, help: &str, labels: &[&str]) -> Re
     register(book, IntGaugeVec::new(Opts::new(name, help), labels)?)
 }
 
-/// `bounds` in seconds, rising.
+/// `bounds`: in seconds, rising.
 pub(super) fn histogram(book: &Book, name: &str, help: &str, bounds: &[f64]) -> Result<Histogram, prometheus::Error> {
     register(book, Histogram::with_opts(HistogramOpts::new(name, help).buckets(bounds.to_vec()))?)
 }
 
-/// The same for each value of the labels.
+/// The same for each combination of labels.
 pub(super) fn histograms(
     book: &Book,
     name: &str,

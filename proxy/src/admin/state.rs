@@ -1,4 +1,4 @@
-//! What is running, for a person: /config and /readyz?verbose.
+//! The state of the process for a person: /config and /readyz?verbose.
 
 use std::{fmt::Write, time::SystemTime};
 
@@ -36,7 +36,7 @@ pub(super) fn config(live: &Live) -> Value {
     })
 }
 
-/// One line for each thing that readiness rests on, and for what an operator would want to know beside it.
+/// One line for each condition of readiness, and for other facts that an operator needs.
 pub(super) fn readiness(live: &Live, draining: bool) -> String {
     let running = live.current();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! What only the system can say: whether there is room for what is to be written, and to set it aside.
+//! System calls about disk space: whether there is room for a line, and reserving it.
 
 use std::{fs::File, io, os::fd::AsFd, time::Duration};
 
@@ -12,15 +12,15 @@ use nix::{
     },
 };
 
-/// What became of setting room aside.
+/// The outcome of reserving room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SetAside {
     Done,
-    /// This file system cannot.
+    /// This file system cannot reserve.
     Unknown,
 }
 
-/// Takes blocks of the disk for these bytes of the file, whose size stays as it is.
+/// Reserves disk blocks for these bytes of the file. The file's size stays the same.
 pub(super) fn set_aside(file: &File, from: u64, bytes: u64) -> io::Result<SetAside> {
     let (Ok(from), Ok(bytes)) = (from.try_into(), bytes.try_into()) else {
         return Err(Errno::EFBIG.into());
@@ -35,7 +35,7 @@ pub(super) fn set_aside(file: &File, from: u64, bytes: u64) -> io::Result<SetAsi
     }
 }
 
-/// Whether this process may make a file as long as that; setting room aside does not ask.
+/// Whether this process may write a file of this size; reserving does not check that.
 pub(super) fn may_grow_to(size: u64) -> io::Result<()> {
     match getrlimit(Resource::RLIMIT_FSIZE) {
         Ok((most, _)) if most != RLIM_INFINITY && size > most => Err(Errno::EFBIG.into()),
@@ -43,7 +43,7 @@ pub(super) fn may_grow_to(size: u64) -> io::Result<()> {
     }
 }
 
-/// Whether the file system says that it has so many bytes left. Some do not say.
+/// Whether the file system reports so many free bytes. Some report nothing.
 pub(super) fn has_left(file: &File, bytes: u64) -> io::Result<()> {
     match fstatvfs(file) {
         Ok(found) if found.blocks() > 0 && found.blocks_available().saturating_mul(found.fragment_size()) < bytes => {
@@ -53,7 +53,7 @@ pub(super) fn has_left(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Whether a pipe or a device would take something within that time.
+/// Whether a pipe or a device accepts data within this time.
 pub(super) fn takes(file: &File, patience: Duration) -> io::Result<()> {
     let mut asked = [PollFd::new(file.as_fd(), PollFlags::POLLOUT)];
     let ready = poll(&mut asked, PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX))?;

@@ -1,8 +1,8 @@
-//! One open file of the log: lines are appended whole, and room for those to come is set aside beyond its end.
+//! One open file of the log. Lines are appended whole, and room for future lines is reserved beyond its end.
 //!
-//! Another process may have the same file open, for a while: each appends in one call, and sets aside twice what it
-//! promised, since both take from the same end. Each holds a shared lock as long as it has the file open; who gets it
-//! alone may cut the file, be it only the blocks beyond its end.
+//! Another process may have the same file open for a while. Each process appends a line in one call, and reserves twice
+//! what it promised, because both reserve at the same end. Each holds a shared lock while the file is open. A process
+//! that gets the exclusive lock may truncate the file, even if only the reserved blocks.
 
 use std::{
     fs::{File, Metadata, OpenOptions, TryLockError},
@@ -18,21 +18,21 @@ use nix::fcntl::OFlag;
 
 use super::disk::{self, SetAside};
 
-/// What is set aside ahead of need, so that it is rarely done.
+/// The size of one reservation; a large one is rarely repeated.
 const CHUNK: u64 = 256 * 1024;
-/// A pipe that nobody empties for so long is no log.
+/// A pipe without a reader for so long counts as broken.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The same, where only a question is asked.
+/// The same for a mere check.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How it is known that there is room.
+/// How the file's room is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// It is set aside.
+    /// It is reserved.
     SetAside,
-    /// The file system is asked how much it has left.
+    /// The file system reports its free space.
     Asked,
-    /// Not a file on a disk: it is asked whether it would take something.
+    /// It is not a file on a disk: a probe shows whether it accepts data.
     Probed,
 }
 
@@ -40,25 +40,25 @@ pub(super) struct OpenFile {
     file: File,
     way: Way,
     device_and_inode: (u64, u64),
-    /// Up to where blocks are set aside.
+    /// The end of the reserved blocks.
     set_aside: u64,
-    /// Its size when somebody last looked.
+    /// The size at the last look.
     seen: u64,
-    /// When its first line was written; `None` while it is empty.
+    /// When the first line was written; `None` while the file is empty.
     begun: Option<SystemTime>,
-    /// It ends in a piece of a line.
+    /// The file ends in an incomplete line.
     torn: bool,
 }
 
 impl OpenFile {
-    /// Opens the file, or makes it; its directory must be there.
+    /// Opens or creates the file. Its directory must exist.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        // Without O_NONBLOCK a pipe is opened when somebody reads it, and a device may become our terminal.
+        // Without O_NONBLOCK, opening a pipe waits for a reader. Without O_NOCTTY, a device may become our terminal.
         let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags.bits()).open(path)?;
         let found = file.metadata()?;
         let (way, torn) = if found.is_file() {
-            // Who is in the middle of a line has it open.
+            // A process in the middle of a line has the file open.
             let alone = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
             let torn = alone && ends_torn(path);
             share(&file);
@@ -70,7 +70,7 @@ impl OpenFile {
         Ok(Self { file, way, device_and_inode: identity(&found), set_aside: 0, seen: found.len(), begun, torn })
     }
 
-    /// Whether room is set aside, so that it can be promised without asking again.
+    /// Whether room is reserved, so that it can be promised without another check.
     pub(super) fn stocks(&self) -> bool {
         self.way == Way::SetAside
     }
@@ -83,7 +83,7 @@ impl OpenFile {
         self.begun
     }
 
-    /// Whether the path leads elsewhere by now, or nowhere.
+    /// Whether the path now leads to another file, or to none.
     pub(super) fn moved(&self, path: &Path) -> io::Result<bool> {
         match std::fs::metadata(path) {
             Ok(there) => Ok(identity(&there) != self.device_and_inode),
@@ -92,19 +92,19 @@ impl OpenFile {
         }
     }
 
-    /// Whether what is written can be found: a file that was deleted goes with us.
+    /// Whether the file still has a name: a deleted file vanishes when we close it.
     pub(super) fn can_be_found(&self) -> bool {
         !self.on_disk() || self.file.metadata().is_ok_and(|found| found.nlink() > 0)
     }
 
-    /// The size, looked up again.
+    /// The current size.
     pub(super) fn size(&mut self) -> io::Result<u64> {
         if !self.on_disk() {
             return Ok(0);
         }
         let size = self.file.metadata()?.len();
         if size < self.seen {
-            // Somebody cut it, and what was set aside with it.
+            // Another process truncated the file, and its reserved blocks with it.
             self.set_aside = size;
         }
         if size == 0 {
@@ -114,17 +114,17 @@ impl OpenFile {
         Ok(size)
     }
 
-    /// Makes sure that there is room for what is promised, and so many bytes more. `fresh`: and for two lines that were
-    /// not set aside before, as proof that there is room again.
+    /// Ensures room for the promised lines and so many bytes more. `fresh`: also for two lines that were not reserved
+    /// before, as proof that there is room again.
     pub(super) fn room(&mut self, promised: usize, more: u64, fresh: bool) -> io::Result<()> {
         if !self.on_disk() {
-            // A device that is full says so even if it is given nothing.
+            // A full device reports it even for an empty write.
             let _nothing: usize = self.file.write(&[])?;
             return disk::takes(&self.file, LOOK);
         }
         let size = self.size()?;
         let need = size + more + 2 * (promised * LONGEST) as u64;
-        // Setting aside does not ask whether the file may grow: without this, a file at its limit would look well again.
+        // Reserving ignores the file size limit. Without this check a file at its limit would seem to have room.
         disk::may_grow_to(if fresh { need + 2 * LONGEST as u64 } else { need })?;
         if self.way == Way::SetAside {
             let from = self.set_aside.max(size);
@@ -146,7 +146,7 @@ impl OpenFile {
         Ok(done)
     }
 
-    /// Appends whole lines in one call. Answers how many bytes are there, and why not all of them.
+    /// Appends complete lines in one call. Returns the number of bytes written, and the error if some are missing.
     pub(super) fn append(&mut self, lines: &[u8]) -> (usize, Option<io::Error>) {
         if lines.is_empty() {
             return (0, None);
@@ -190,7 +190,7 @@ impl OpenFile {
         (done, None)
     }
 
-    /// Cuts off a piece of a line, if it is the end of the file and nobody else has it open.
+    /// Removes an incomplete line at the end of the file, unless another process has the file open.
     fn mend(&mut self, end: u64, piece: u64) -> bool {
         let alone = self.on_disk() && self.file.try_lock().is_ok();
         let mended = alone
@@ -205,20 +205,20 @@ impl OpenFile {
         mended
     }
 
-    /// Closes it and gives back what was set aside, unless somebody else needs it.
+    /// Closes the file and frees reserved blocks, unless another process needs them.
     pub(super) fn release(self) {
         if self.way == Way::SetAside
             && self.file.try_lock().is_ok()
             && let Ok(found) = self.file.metadata()
         {
-            // Blocks beyond the end go, though the size stays.
+            // This frees blocks beyond the end although the size stays.
             let _ = self.file.set_len(found.len());
         }
     }
 }
 
-/// Says to others that we have it open. Who has it alone is about to close it; on file systems without locks nobody
-/// ever has.
+/// Shows other processes that the file is open. A process with the exclusive lock is about to close it; on file systems
+/// without locks no process ever has it.
 fn share(file: &File) {
     for _ in 0..50 {
         match file.try_lock_shared() {
@@ -236,7 +236,7 @@ fn begun(found: &Metadata) -> SystemTime {
     found.created().or_else(|_| found.modified()).unwrap_or_else(|_| SystemTime::now())
 }
 
-/// Whether the last line lacks its end, as after a loss of power.
+/// Whether the last line is incomplete, as after a loss of power.
 fn ends_torn(path: &Path) -> bool {
     let last = || {
         let mut file = File::open(path)?;

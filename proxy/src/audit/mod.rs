@@ -1,7 +1,7 @@
-//! The audit log: a file of lines that says what agents did, and that nothing is done of which it could not tell.
+//! The audit log: one line for each action of an agent. No action runs that could not be recorded.
 //!
-//! Whoever is about to act sets room for a line aside first, so that a full disk is noticed before the site is asked and
-//! not after. A thread of its own writes what waits in one call; no thread that serves requests waits for a disk.
+//! A call reserves room for its line before it acts, so that a full disk is noticed before the site is called. A thread
+//! of its own writes waiting lines in one call; no request thread waits for a disk.
 
 mod disk;
 mod file;
@@ -27,29 +27,29 @@ use self::{
     shared::{Ending, PATIENCE, Room, Shared},
 };
 
-/// How long the end of the process waits for lines to be written.
+/// How long the process waits at exit for lines to be written.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// The log in its file. What was promised when this is dropped is kept.
+/// The open log. Dropping it still writes lines whose room was reserved.
 pub struct Log {
     shared: Arc<Shared>,
     settings: Settings,
 }
 
-/// How the log is.
+/// The state of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     /// Lines can be written.
     pub well: bool,
-    /// Lines written.
+    /// The number of written lines.
     pub written: u64,
-    /// Lines lost: nobody waited for them and the writer could not keep up, or they could not be written.
+    /// The number of lost lines: notes that the writer could not keep up with, or failed writes.
     pub dropped: u64,
 }
 
 impl Log {
-    /// Opens the file and starts its thread. A disk without room is no reason not to start: that is said in the log,
-    /// and what would be recorded is refused.
+    /// Opens the file and starts the thread. A full disk does not prevent the start: the log reports it, and recorded
+    /// calls are refused.
     pub fn open(settings: &Settings) -> Result<Arc<Self>, String> {
         crate::sys::survive_file_limit();
         let shared = Shared::new();
@@ -61,18 +61,18 @@ impl Log {
         Ok(Arc::new(Self { shared, settings: settings.clone() }))
     }
 
-    /// Whether it is the log that these settings ask for.
+    /// Whether these settings describe this log.
     pub fn fits(&self, settings: &Settings) -> bool {
         self.settings == *settings
     }
 
-    /// How the log is now.
+    /// The current state.
     pub fn status(&self) -> Status {
         let (well, written, dropped) = self.shared.status();
         Status { well, written, dropped }
     }
 
-    /// Returns when every line handed over has been written, or after a few seconds. Nothing can be written after it.
+    /// Returns when all accepted lines are written, or after a few seconds. After it nothing can be written.
     pub fn close(&self) {
         self.shared.end(Ending::Now);
         if !self.shared.ended_within(FAREWELL) {
@@ -92,7 +92,7 @@ impl Audit for Log {
     async fn reserve(&self) -> Result<Box<dyn Place>, NotWritten> {
         let room = match self.shared.ask()? {
             Ok(room) => room,
-            // Whoever gives up gives back what comes later.
+            // A caller that gives up returns the room when it comes later.
             Err(asked) => match timeout(PATIENCE, asked).await {
                 Ok(Ok(room)) => room,
                 _ => return Err(NotWritten),
@@ -106,7 +106,7 @@ impl Audit for Log {
     }
 }
 
-/// Room for one line in the file.
+/// Reserved room for one line in the file.
 struct Reserved(Room);
 
 #[async_trait]

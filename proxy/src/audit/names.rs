@@ -1,6 +1,6 @@
-//! What a file is called that was put aside, and which of them are old enough to go.
+//! The names of rotated files, and the deletion of files after their retention.
 //!
-//! Only what has a name exactly as we give it is ever deleted: the directory may hold anything else.
+//! Only files with exactly such a name are ever deleted: the directory may contain anything else.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,20 +12,20 @@ use std::{
 
 use frontdesk_filters::desk::rfc3339;
 
-/// As in `20261122T043000Z`; such stamps sort by time.
+/// As in `20261122T043000Z`. Such stamps sort by time.
 const STAMP: &[u8; 16] = b"ddddddddTddddddZ";
 
-/// The names around one log.
+/// The names of one log's files.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
     pub(super) directory: PathBuf,
     stem: OsString,
-    /// With its dot; may be nothing.
+    /// With its dot; may be empty.
     suffix: OsString,
 }
 
 impl Names {
-    /// `None` for a path that does not name a file.
+    /// `None` for a path without a file name.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let mut suffix = OsString::new();
         if let Some(extension) = path.extension() {
@@ -39,7 +39,7 @@ impl Names {
         Some(Self { directory: directory.into(), stem: path.file_stem()?.into(), suffix })
     }
 
-    /// A name for what is put aside at that time; the count tells apart what the time does not.
+    /// The name of a file rotated at that time. The count tells files of the same second apart.
     pub(super) fn aside(&self, at: SystemTime, count: u32) -> PathBuf {
         let mut name = self.stem.clone();
         name.push(format!("-{}", stamp(at)));
@@ -50,7 +50,7 @@ impl Names {
         self.directory.join(name)
     }
 
-    /// The stamp in a name of ours.
+    /// The time stamp in a name of ours.
     fn stamp_in<'a>(&self, name: &'a OsStr) -> Option<&'a [u8]> {
         let rest = name.as_bytes().strip_prefix(self.stem.as_bytes())?.strip_prefix(b"-")?;
         let rest = rest.strip_suffix(self.suffix.as_bytes())?;
@@ -67,7 +67,7 @@ impl Names {
         (fits && counted).then_some(stamp)
     }
 
-    /// Deletes what was put aside longer ago than that. All of it is tried; the first failure is told.
+    /// Deletes files rotated longer ago than that. Tries all of them and returns the first failure.
     pub(super) fn sweep(&self, now: SystemTime, retention: Duration) -> io::Result<()> {
         let Some(oldest) = now.checked_sub(retention) else { return Ok(()) };
         let oldest = stamp(oldest);
@@ -77,7 +77,7 @@ impl Names {
             let ours = self.stamp_in(&entry.file_name()).is_some_and(|stamp| stamp < oldest.as_bytes());
             if ours && entry.file_type()?.is_file() {
                 match fs::remove_file(entry.path()) {
-                    // Another process was faster.
+                    // Another process has deleted it.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) if swept.is_ok() => swept = Err(error),
                     Ok(()) => tracing::info!(file = %entry.path().display(), "deleted after its retention"),

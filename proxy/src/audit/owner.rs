@@ -1,7 +1,8 @@
-//! The one thread that uses the file: it writes what waits in one call, and sees to it that what was promised has room.
+//! The one thread that uses the file. It writes waiting lines in one call and keeps room for the reserved ones.
 //!
-//! Nobody is told that a line is not written which then is: a line that failed is not tried again. After a failed write
-//! one line at a time is let through to try, ever more rarely; want of room ends as soon as there is room.
+//! A failed line is never written later, so that no caller hears of a failure that was none. After a failed write one
+//! line at a time is let through as a probe, at growing intervals. A full disk counts as recovered as soon as there is
+//! room.
 
 use std::{
     io,
@@ -17,15 +18,15 @@ use super::{
     shared::{Entry, MOST, Room, STOCK, Shared},
 };
 
-/// After a failed write, how soon the next is tried: from, to.
+/// The shortest and the longest pause after a failed write.
 const HOLD: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-/// How often it is looked after a log that cannot be written.
+/// How often the thread checks a log that cannot be written.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) struct Owner {
     shared: Arc<Shared>,
     series: Series,
-    /// It was said that something is wrong.
+    /// A failure has been logged.
     trouble: bool,
     suspicion: Option<Suspicion>,
 }
@@ -36,16 +37,16 @@ struct Suspicion {
     hold: Duration,
 }
 
-/// Whom to tell, and the room that the line was promised.
+/// The caller to answer, and its reserved room.
 type Promise = (oneshot::Sender<Result<(), NotWritten>>, Room);
 
-/// A line in the buffer, by where it ends.
+/// A line in the buffer, by its end.
 struct Written {
     end: usize,
     promise: Option<Promise>,
 }
 
-/// Tells whoever waits, even if the thread dies of something.
+/// Answers waiting callers even if the thread panics.
 struct Finish(Arc<Shared>);
 
 impl Drop for Finish {
@@ -55,7 +56,7 @@ impl Drop for Finish {
 }
 
 impl Owner {
-    /// Looks at once whether there is room.
+    /// Checks the room at once.
     pub(super) fn new(shared: Arc<Shared>, series: Series) -> Self {
         let mut owner = Self { shared, series, trouble: false, suspicion: None };
         if let Err(error) = owner.series.file.room(1, 0, false) {
@@ -64,7 +65,7 @@ impl Owner {
         owner
     }
 
-    /// Runs until it is told to end, or nobody needs it.
+    /// Runs until it is told to end, or until no handle is left.
     pub(super) fn run(mut self) {
         let _finish = Finish(self.shared.clone());
         loop {
@@ -88,32 +89,32 @@ impl Owner {
         if let Err(error) = self.series.follow(self.promised()) {
             self.fails(&error);
         }
-        // On a full disk the next file would have no room.
+        // On a full disk the next file would have no room either.
         if !self.trouble {
             self.series.rotate_if_due(self.promised(), lines.iter().map(|(line, _)| line.len()).sum());
         }
         let used = self.write(lines);
         let backed = self.settle();
         if !backed {
-            // What is given back now has no room behind it.
+            // Room that is released now has no blocks behind it.
             self.shared.state().stocks = false;
         }
         drop(used);
         for ask in asks {
             if let Some(room) = self.grant(backed) {
-                // If nobody waits for it any more, it is given back.
+                // If the caller no longer waits, the room is released.
                 let _ = ask.send(room);
             }
         }
     }
 
-    /// Writes the lines, tells whoever waits, and answers with the room they had.
+    /// Writes the lines, answers the callers, and returns their room.
     fn write(&mut self, mut lines: Vec<(Vec<u8>, Option<Promise>)>) -> Vec<Room> {
         if lines.is_empty() {
             return Vec::new();
         }
         let notes: usize = lines.iter().filter(|(_, promise)| promise.is_none()).map(|(line, _)| line.len()).sum();
-        // A note must not take the room of what was promised.
+        // A note must not use room that was reserved for others.
         if notes > 0
             && self.series.file.on_disk()
             && let Err(error) = self.series.file.room(self.promised(), notes as u64, false)
@@ -161,11 +162,11 @@ impl Owner {
             .collect()
     }
 
-    /// Whether what is promised has its room; notices when all is well again.
+    /// Ensures that reserved lines have their room. Notices a recovery.
     fn settle(&mut self) -> bool {
         let mut backed = self.series.file.room(self.promised(), 0, false);
         if backed.is_err() {
-            // What nobody has yet need not be kept.
+            // Room that no caller has yet can be given up.
             let mut state = self.shared.state();
             state.promised -= std::mem::take(&mut state.free);
             drop(state);
@@ -188,7 +189,7 @@ impl Owner {
         self.series.file.room(self.promised(), 0, true)
     }
 
-    /// Room for somebody who asks.
+    /// Room for a caller.
     fn grant(&mut self, backed: bool) -> Option<Room> {
         if !backed {
             return None;
@@ -215,7 +216,7 @@ impl Owner {
         Some(Room { shared: self.shared.clone() })
     }
 
-    /// Sets aside room for one line more, and for those who will ask.
+    /// Reserves room for one more line, and for the next callers.
     fn promise_more(&mut self) -> Option<()> {
         let promised = self.promised();
         for more in [STOCK, 1] {

@@ -1,7 +1,7 @@
-//! The file in use and those put aside: when one is finished, where the next begins, and which are deleted.
+//! The current file and the finished ones: when to rotate, the next file, and deletion after the retention.
 //!
-//! A file is finished by its size or its age, or because somebody moved it away. Another process may come to the same
-//! conclusion at the same time: a lock on the directory lets one of them rename it, the other then finds it moved.
+//! A file is finished by its size or age, or because an operator moved it. Two processes may decide so at the same
+//! time: a lock on the directory lets one of them rename the file, and the other then finds it renamed.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -14,9 +14,9 @@ use frontdesk_filters::site::Audit as Settings;
 
 use super::{file::OpenFile, names::Names};
 
-/// How often old files are looked for.
+/// How often old files are deleted.
 const SWEEP: Duration = Duration::from_secs(3600);
-/// How soon it is tried again to put a file aside.
+/// How soon a failed rotation is tried again.
 const AGAIN: Duration = Duration::from_secs(60);
 
 /// The log on its disk.
@@ -26,16 +26,16 @@ pub(super) struct Series {
     settings: Settings,
     pub(super) file: OpenFile,
     swept: Instant,
-    /// The last try to put the file aside failed then.
+    /// The time of the last failed rotation.
     failed: Option<Instant>,
 }
 
 impl Series {
-    /// Opens the file at the path of the settings, and deletes what is too old beside it.
+    /// Opens the file at the configured path, and deletes files beside it after their retention.
     pub(super) fn open(settings: &Settings) -> Result<Self, String> {
         let shown = settings.path.display();
         let cannot = |error: io::Error| format!("audit.path: {shown} cannot be written: {error}");
-        // What a link leads to is what is renamed; the targets of links in /proc have no path.
+        // Rename the target of a symlink, not the link. Links in /proc have no path behind them.
         let link = fs::symlink_metadata(&settings.path).is_ok_and(|found| found.is_symlink());
         let path = if link && fs::metadata(&settings.path).is_ok_and(|found| found.is_file()) {
             fs::canonicalize(&settings.path).map_err(cannot)?
@@ -60,8 +60,8 @@ impl Series {
         &self.path
     }
 
-    /// Goes on in the file that is at the path, if somebody moved ours away: once there is room in it for what was
-    /// promised. Until then lines go where they went.
+    /// Switches to the file at the path if ours was moved, once it has room for the reserved lines. Until then lines go
+    /// to the old file.
     pub(super) fn follow(&mut self, promised: usize) -> io::Result<()> {
         if !self.file.moved(&self.path)? {
             return Ok(());
@@ -73,7 +73,7 @@ impl Series {
         Ok(())
     }
 
-    /// Puts the file aside if it is old, or would be too large with so many bytes more.
+    /// Rotates the file if it is old, or would be too large with so many bytes more.
     pub(super) fn rotate_if_due(&mut self, promised: usize, more: usize) {
         if !self.file.on_disk() || self.failed.is_some_and(|at| at.elapsed() < AGAIN) {
             return;
@@ -96,7 +96,7 @@ impl Series {
     }
 
     fn put_aside(&self) -> io::Result<()> {
-        // Where directories cannot be locked, nobody waits for us either.
+        // If directories cannot be locked, other processes do not wait for us either.
         let directory = File::open(&self.names.directory)?;
         if matches!(directory.try_lock(), Err(TryLockError::WouldBlock)) || self.file.moved(&self.path)? {
             return Ok(());
@@ -131,7 +131,7 @@ impl Series {
         }
     }
 
-    /// When there is something to do again, if nothing is written.
+    /// How long until the next task, if nothing is written.
     pub(super) fn idle_for(&self) -> Duration {
         let sweep = SWEEP.saturating_sub(self.swept.elapsed());
         let old = match self.failed {

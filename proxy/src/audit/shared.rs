@@ -1,4 +1,4 @@
-//! What those who hand lines over share with the thread that writes them: one queue, in order, and the room promised.
+//! The state that callers and the writing thread share: one queue, in order, and the reserved room.
 
 use std::{
     collections::VecDeque,
@@ -10,18 +10,18 @@ use frontdesk_filters::desk::audit::NotWritten;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
-/// Lines that nobody waits for and that may wait to be written.
+/// The most notes that may wait. No caller waits for a note.
 const NOTES: usize = 4096;
-/// What goes into one write, about.
+/// The approximate size of one write.
 const TOGETHER: usize = 256 * 1024;
-/// Room that is kept for those who will ask.
+/// Room that is kept ready for the next callers.
 pub(super) const STOCK: usize = 16;
-/// Lines that may be promised at a time: the room for more would be a disk of its own.
+/// The most lines reserved at a time, because each one takes disk space.
 pub(super) const MOST: usize = 4096;
-/// A disk that takes longer than this is away.
+/// A disk that takes longer than this counts as hanging.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What waits for the thread.
+/// An entry in the thread's queue.
 pub(super) enum Entry {
     Note(Vec<u8>),
     Line {
@@ -29,11 +29,11 @@ pub(super) enum Entry {
         room: Room,
         told: oneshot::Sender<Result<(), NotWritten>>,
     },
-    /// Somebody wants room; refused if this is dropped.
+    /// A caller requests room. Dropping the sender refuses it.
     Ask(oneshot::Sender<Room>),
 }
 
-/// Room for one line; given back when dropped.
+/// Reserved room for one line. Dropping it releases the room.
 pub(super) struct Room {
     pub(super) shared: Arc<Shared>,
 }
@@ -55,38 +55,38 @@ impl Drop for Room {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ending {
     No,
-    /// When everybody who was promised room has used it or given it back.
+    /// End when all reserved room has been used or released.
     WhenUnused,
-    /// When what was handed over is written.
+    /// End when the accepted lines are written.
     Now,
 }
 
 pub(super) struct State {
     queue: VecDeque<Entry>,
-    /// How many of them are notes.
+    /// The number of notes among them.
     notes: usize,
-    /// Room that is set aside and that nobody has.
+    /// Reserved room that no caller has.
     pub(super) free: usize,
-    /// All room, free or not; changed by the thread, and by room that is given back.
+    /// All reserved room, free or not. The thread changes it, and so does a released room.
     pub(super) promised: usize,
-    /// Whether room can be kept for those who will ask.
+    /// Whether room can be kept ready for callers.
     pub(super) stocks: bool,
     pub(super) well: bool,
     pub(super) written: u64,
     pub(super) dropped: u64,
     ending: Ending,
     finished: bool,
-    /// When the thread turned to the disk.
+    /// When the thread began its current disk operation.
     busy_since: Option<Instant>,
-    /// Somebody found it there for too long, and said so.
+    /// That operation took too long, and the log has reported it.
     stuck: bool,
 }
 
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// There is something to do.
+    /// Signals work for the thread.
     work: Condvar,
-    /// The thread has ended.
+    /// Signals that the thread has ended.
     ended: Condvar,
 }
 
@@ -113,7 +113,7 @@ impl Shared {
         self.state.lock()
     }
 
-    /// Room that is kept, or where to wait for some.
+    /// Room that is ready, or a receiver to wait for it.
     pub(super) fn ask(self: &Arc<Self>) -> Result<Result<Room, oneshot::Receiver<Room>>, NotWritten> {
         let mut state = self.state.lock();
         if state.ending != Ending::No || state.finished || state.is_stuck() {
@@ -132,13 +132,13 @@ impl Shared {
         Ok(Err(asked))
     }
 
-    /// Hands over a line for which there is room.
+    /// Accepts a line with reserved room.
     pub(super) fn write(&self, line: Vec<u8>, room: Room) -> oneshot::Receiver<Result<(), NotWritten>> {
         let (told, answer) = oneshot::channel();
         let entry = Entry::Line { line, room, told };
         let mut state = self.state.lock();
         if state.finished {
-            // The room is given back when the lock is not held.
+            // Release the room without holding the lock.
             drop(state);
             drop(entry);
         } else {
@@ -161,7 +161,7 @@ impl Shared {
         }
     }
 
-    /// What is next to do; nothing when there is no more, or for so long. `None` when it is over.
+    /// The next work. Empty if there is none within `patience`; `None` at the end.
     pub(super) fn next(&self, patience: Duration) -> Option<Vec<Entry>> {
         let until = Instant::now() + patience;
         let mut state = self.state.lock();
@@ -198,7 +198,7 @@ impl Shared {
         Some(taken)
     }
 
-    /// Nothing new is accepted any more.
+    /// Stops accepting anything new.
     pub(super) fn end(&self, how: Ending) {
         let mut state = self.state.lock();
         state.ending = state.ending.max(how);
@@ -217,7 +217,7 @@ impl Shared {
         true
     }
 
-    /// The thread does no more; whoever waits is told.
+    /// The thread ends: every waiting caller gets an error.
     pub(super) fn finish(&self) {
         let mut state = self.state.lock();
         state.finished = true;
@@ -229,7 +229,7 @@ impl Shared {
         self.ended.notify_all();
     }
 
-    /// Whether lines can be written, lines written, lines lost.
+    /// Whether lines can be written, and the numbers of written and of lost lines.
     pub(super) fn status(&self) -> (bool, u64, u64) {
         let state = self.state.lock();
         let away = state.busy_since.is_some_and(|since| since.elapsed() > PATIENCE);
@@ -238,7 +238,7 @@ impl Shared {
 }
 
 impl State {
-    /// Whether the thread hangs at the disk; says so once.
+    /// Whether the thread hangs at the disk. Logs it once.
     fn is_stuck(&mut self) -> bool {
         let away = self.busy_since.is_some_and(|since| since.elapsed() > PATIENCE);
         if away && !self.stuck {

@@ -1,4 +1,4 @@
-//! What the log promises, on real files: whole lines, all of them, in files that come and go.
+//! Tests of the audit log on real files: complete lines, none lost, through rotation and deletion of files.
 
 mod full;
 
@@ -13,7 +13,7 @@ use std::{
 
 use super::{shared::STOCK, *};
 
-/// A directory that goes with the test.
+/// A temporary directory of the test.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -27,7 +27,7 @@ impl Directory {
         self.0.join("audit.jsonl")
     }
 
-    /// The names in it, sorted.
+    /// The file names in it, sorted.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<_> =
             fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -61,7 +61,7 @@ async fn write(log: &Log, line: &str) -> Result<(), NotWritten> {
     log.reserve().await?.write(format!("{line}\n").into()).await
 }
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 async fn until(what: &str, so: impl Fn() -> bool) {
     let began = Instant::now();
     while !so() {
@@ -70,7 +70,7 @@ async fn until(what: &str, so: impl Fn() -> bool) {
     }
 }
 
-/// As many tasks as that, each with its own lines, some noted and some written; answers with what must be there.
+/// Writes from many tasks, some notes and some reserved lines. Returns the lines that must be in the log.
 async fn many(log: &Arc<Log>, mark: &str, tasks: usize, each: usize) -> BTreeSet<String> {
     let tasks: Vec<_> = (0..tasks)
         .map(|task| {
@@ -109,7 +109,7 @@ async fn sixty_four_tasks_and_every_line_whole() {
     assert_eq!(log.status(), Status { well: false, written: 64 * 60, dropped: 0 });
     let found = fs::metadata(directory.log()).unwrap();
     assert_eq!(found.permissions().mode() & 0o777, 0o600);
-    // What was set aside is given back.
+    // The reserved blocks were given back.
     assert!(found.blocks() * 512 <= found.len() + 16 * 1024, "{} for {}", found.blocks() * 512, found.len());
 }
 
@@ -171,7 +171,7 @@ async fn an_old_file_is_put_aside_though_nobody_writes() {
     until("it is put aside", || directory.names().len() == 2).await;
     write(&log, "b").await.unwrap();
     until("it is put aside too", || directory.names().len() == 3).await;
-    // An empty file is never old.
+    // An empty file does not grow old.
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(directory.names().len(), 3, "{:?}", directory.names());
     assert_eq!(directory.lines().len(), 2);
@@ -193,7 +193,7 @@ async fn only_what_we_put_aside_is_deleted_and_only_when_it_is_old() {
         others.into_iter().chain([kept, "audit-20200102T000000Z.jsonl", "audit.jsonl"]).map(str::to_owned).collect();
     left.sort();
     assert_eq!(directory.names(), left);
-    // And at a rotation.
+    // The same at a rotation.
     fs::write(directory.0.join(old), "x").unwrap();
     write(&log, "a").await.unwrap();
     write(&log, "b").await.unwrap();
@@ -212,7 +212,7 @@ async fn a_file_that_was_moved_or_deleted_is_begun_again() {
     fs::remove_file(directory.log()).unwrap();
     write(&log, "c").await.unwrap();
     assert_eq!(fs::read_to_string(directory.log()).unwrap(), "c\n");
-    // As `copytruncate` does.
+    // As `copytruncate` of logrotate does.
     fs::write(directory.log(), "").unwrap();
     write(&log, "d").await.unwrap();
     assert_eq!(fs::read_to_string(directory.log()).unwrap(), "d\n");

@@ -1,4 +1,4 @@
-//! Every metric by its name, with what it says: the table that the operator's alerts are written from.
+//! All metrics with their names and help texts. Operators write alerts from this table.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,18 +20,18 @@ const SECONDS: [f64; 19] = [
     10.0,
 ];
 
-/// There may be a thousand capabilities.
+/// Fewer buckets, because there may be a thousand capabilities.
 pub(super) const CALL_SECONDS: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0];
 
-/// Why spans are dropped: too many wait, or the collector does not take them.
+/// Why spans are dropped: the queue is full, or the collector does not take them.
 pub const SPANS_DROPPED: [&str; 2] = ["queue_full", "undelivered"];
 
-/// Why a connection or its first bytes are refused before there is a request.
+/// Why a connection is refused before its first request.
 const REFUSED_AT_THE_DOOR: [&str; 6] =
     ["max_connections", "client_connections", "header_timeout", "malformed", "proxy_protocol", "tls_handshake"];
 
 impl Metrics {
-    /// Registers everything. Fails only if two metrics have one name.
+    /// Registers all metrics. Fails only if two of them have the same name.
     pub fn new() -> Result<Arc<Self>, prometheus::Error> {
         let r = Book::new();
         let labels = ["method", "status", "protocol", "engine"];
@@ -223,12 +223,12 @@ impl Metrics {
         Ok(Arc::new(metrics))
     }
 
-    /// What an alert looks at begins at 0: `increase()` does not see a series that is born with its first event.
+    /// Starts counters with alerts at 0, because `increase()` ignores a series that appears with its first event.
     fn begin_at_zero(&self) {
         for result in ["success", "failure"] {
             self.reloads.with_label_values(&[result]);
         }
-        // The first one of the last is worth an alert.
+        // For the last one a single event is worth an alert.
         for reason in REFUSED_AT_THE_DOOR.into_iter().chain(["store_full"]) {
             self.rejections.with_label_values(&[reason]);
         }

@@ -1,4 +1,4 @@
-//! What the counters say, for the operator's page: read where they are, so that nothing is counted twice.
+//! Reads the counters for the operator's page, so that nothing is counted twice.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,35 @@ use prometheus::{core::Collector, proto::Metric};
 
 use super::{Metrics, names::CALL_SECONDS};
 
-/// What became of the calls of one capability since the start.
+/// The outcomes of one capability's calls since the start.
 #[derive(Debug, Clone, Default)]
 pub struct Called {
-    /// How many, by decision.
+    /// The number of calls, by decision.
     pub decisions: BTreeMap<String, u64>,
-    /// How long the desk took.
+    /// The duration in the desk.
     pub took: Latency,
 }
 
 impl Called {
-    /// All of them.
+    /// The number of all calls.
     pub fn total(&self) -> u64 {
         self.decisions.values().sum()
     }
 }
 
-/// How many took how long.
+/// A distribution of durations.
 #[derive(Debug, Clone, Default)]
 pub struct Latency {
-    /// How many were in each bucket and in none before it; the last is whatever took longer.
+    /// The number of calls in each bucket alone. The last bucket has no upper bound.
     pub buckets: [u64; CALL_SECONDS.len() + 1],
 }
 
 impl Latency {
-    /// Upper bounds of the buckets but the last, in seconds.
+    /// The upper bounds of all buckets but the last, in seconds.
     pub const BOUNDS: [f64; CALL_SECONDS.len()] = CALL_SECONDS;
 
-    /// The bound that a share of them stayed under, in seconds; `None` where there were none, or above all bounds.
+    /// The upper bound of the bucket that contains this quantile, in seconds; `None` without calls, or in the last
+    /// bucket.
     pub fn under(&self, share: f64) -> Option<f64> {
         let total: u64 = self.buckets.iter().sum();
         let wanted = total as f64 * share;
@@ -45,34 +46,34 @@ impl Latency {
         if total == 0 { None } else { Self::BOUNDS.get(bucket?).copied() }
     }
 
-    /// Whether there were any.
+    /// Whether there were no calls.
     pub fn is_empty(&self) -> bool {
         self.buckets.iter().all(|count| *count == 0)
     }
 }
 
 impl Metrics {
-    /// Requests so far, in the order of [`super::Who::ALL`].
+    /// The requests so far, in the order of [`super::Who::ALL`].
     pub fn visits(&self) -> [u64; 3] {
         std::array::from_fn(|who| self.visitors[who].get())
     }
 
-    /// Everything refused so far.
+    /// All refusals so far.
     pub fn rejected_so_far(&self) -> u64 {
         self.rejections().into_iter().map(|(_, count)| count).sum()
     }
 
-    /// What was refused so far, by reason.
+    /// The refusals so far, by reason.
     pub fn rejections(&self) -> Vec<(String, u64)> {
         by_label(&self.rejections, "reason")
     }
 
-    /// Requests that an upstream failed so far, by reason.
+    /// Failed upstream requests so far, by reason.
     pub fn upstream_failures(&self) -> Vec<(String, u64)> {
         by_label(&self.upstream_errors, "reason")
     }
 
-    /// Calls so far, by capability.
+    /// The calls so far, by capability.
     pub fn calls_so_far(&self) -> BTreeMap<String, u64> {
         let mut calls = BTreeMap::new();
         for (capability, count) in by_label(&self.calls, "capability") {
@@ -81,12 +82,12 @@ impl Metrics {
         calls
     }
 
-    /// What became of them.
+    /// The outcomes of calls so far, by capability.
     pub fn called_so_far(&self) -> BTreeMap<String, Called> {
         let mut called: BTreeMap<String, Called> = BTreeMap::new();
         for family in self.calls.collect() {
             for metric in family.get_metric() {
-                // Declared from the start, and never counted.
+                // Declared at the start, but never counted.
                 if metric.get_counter().get_value() == 0.0 {
                     continue;
                 }
@@ -111,17 +112,17 @@ impl Metrics {
         called
     }
 
-    /// Connections from clients that are open.
+    /// Open client connections.
     pub fn connections(&self) -> u64 {
         self.open_connections.get().try_into().unwrap_or(0)
     }
 
-    /// Pages of the site that are known.
+    /// Known pages of the site.
     pub fn pages(&self) -> u64 {
         self.content_pages.get().try_into().unwrap_or(0)
     }
 
-    /// How often an upstream was waited for, and for how many seconds in all.
+    /// The number of upstream requests, and their total waiting time in seconds.
     pub fn upstream_waits(&self) -> (u64, f64) {
         (self.upstream_seconds.get_sample_count(), self.upstream_seconds.get_sample_sum())
     }
@@ -131,7 +132,7 @@ fn by_label(counters: &impl Collector, name: &str) -> Vec<(String, u64)> {
     let families = counters.collect();
     let metrics = families.iter().flat_map(|family| family.get_metric());
     let counts = metrics.map(|metric| (label(metric, name).to_owned(), whole(metric.get_counter().get_value())));
-    // Some are declared from the start, and never counted.
+    // Some labels are declared at the start but never counted.
     counts.filter(|(_, count)| *count > 0).collect()
 }
 
@@ -139,7 +140,7 @@ fn label<'a>(metric: &'a Metric, name: &str) -> &'a str {
     metric.get_label().iter().find(|pair| pair.name() == name).map_or("", |pair| pair.value())
 }
 
-/// A counter of whole things.
+/// The value of a counter of whole things.
 fn whole(value: f64) -> u64 {
     value as u64
 }

@@ -1,4 +1,4 @@
-//! What Frontdesk stands on: the upstreams, the store, the harnesses, the audit log; and what of it needs a look.
+//! The section about what Frontdesk depends on (upstreams, store, harnesses, audit log), and the list of problems.
 
 use frontdesk_filters::desk::ticket::State;
 
@@ -7,7 +7,7 @@ use super::{
     view::{View, grouped},
 };
 
-/// What needs a look, first of all; nothing where nothing does.
+/// The problems that need attention, at the top of the page. Empty if there are none.
 pub(super) fn attention(html: &mut Html, view: &View<'_>) {
     let mut list = Html::default();
     let running = &view.running;
@@ -44,7 +44,7 @@ pub(super) fn attention(html: &mut Html, view: &View<'_>) {
     }
 }
 
-/// One row for each.
+/// One row for each dependency.
 pub(super) fn behind(html: &mut Html, view: &View<'_>) {
     let running = &view.running;
     let checked = running.snapshot.settings.upstream.health_path.is_some();
@@ -90,7 +90,7 @@ fn row(html: &mut Html, what: &'static str, name: &str, (well, word): (bool, &'s
     html.raw(if well { "good" } else { "bad" }).raw("\"></span> ").raw(word).raw("</td><td class=\"long\">");
 }
 
-/// How the upstreams did so far.
+/// The mean waiting time for the upstreams.
 fn waits(html: &mut Html, view: &View<'_>) {
     let metrics = &view.admin.metrics;
     let (count, seconds) = metrics.upstream_waits();

@@ -1,4 +1,4 @@
-//! Calls of capabilities: how many, what became of them, how long they took.
+//! The section about capability calls: counts, outcomes and durations.
 
 use super::{
     chart,
@@ -10,14 +10,14 @@ use crate::admin::{
     seen::{STEP, STEPS},
 };
 
-/// Capabilities that are shown, the most called first.
+/// The most capabilities shown; the most called come first.
 const SHOWN: usize = 40;
 
-/// What may become of a call, in few words, and its colour.
+/// The kinds of outcomes in short words, with their colours.
 const KINDS: [(&str, &str); 5] =
     [("done", "done"), ("told again", "again"), ("asked back", "asked"), ("refused", "refused"), ("failed", "failed")];
 
-/// By its decision, the place in [`KINDS`].
+/// The index in [`KINDS`] of a decision.
 fn kind(decision: &str) -> usize {
     match decision {
         "done" | "accepted" | "simulated" => 0,

@@ -1,16 +1,16 @@
-//! Small charts as SVG, drawn here so that nothing but a browser is needed to see them.
+//! Small SVG charts, rendered here so that the browser needs no library.
 //!
-//! A strict policy forbids styles in markup; colours are classes, sizes are attributes.
+//! The content policy forbids inline styles, so colours are classes and sizes are attributes.
 
 use super::html::Html;
 
-/// Bars of the traffic's chart.
+/// The bars of the traffic chart.
 const BARS: usize = 60;
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 100.0;
 
-/// Stacked bars, the oldest on the left, each series with a class of its own. What is given is gathered into [`BARS`] bars
-/// of means; fewer than `all` values leave room on the left. Returns the height of the highest.
+/// Stacked bars with the oldest on the left and a class for each series. Averages the values into [`BARS`] bars; fewer
+/// than `all` values leave the left side empty. Returns the height of the highest bar.
 pub(super) fn stacked(html: &mut Html, values: &[[f32; 3]], all: usize, classes: [&'static str; 3]) -> f64 {
     let per_bar = all.div_ceil(BARS);
     let missing = all.saturating_sub(values.len());
@@ -43,7 +43,7 @@ pub(super) fn stacked(html: &mut Html, values: &[[f32; 3]], all: usize, classes:
     top
 }
 
-/// Bars beside each other, as high as the highest.
+/// Bars side by side, scaled to the highest.
 pub(super) fn bars(html: &mut Html, values: &[u64], class: &'static str) {
     let most = values.iter().copied().max().unwrap_or(0).max(1);
     html.raw("<svg class=\"spark\" viewBox=\"0 0 ").number(values.len() as u64 * 4);
@@ -77,7 +77,7 @@ fn rect(html: &mut Html, class: &'static str, (x, y, width, height): (f64, f64, 
     html.raw("\" width=\"").decimal(width, 1).raw("\" height=\"").decimal(height, 2).raw("\"/>");
 }
 
-/// The next round number: what the axis ends with.
+/// The next round number, for the end of the axis.
 fn nice(highest: f64) -> f64 {
     let mut top = 1.0;
     let mut turn = [2.0, 2.5, 2.0].into_iter().cycle();

@@ -1,4 +1,4 @@
-//! The configuration that runs, why the last one does not, and how the file differs.
+//! The section about the configuration: the running one, why the last reload failed, and how the file differs.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,12 +6,12 @@ use frontdesk_filters::{desk::rfc3339, site::Difference};
 
 use super::{html::Html, view::View};
 
-/// Bytes of the declaration that are shown here; a longer one is at /config.
+/// The most bytes of the declaration shown here. A longer one is at /config.
 const LONGEST: usize = 100 * 1024;
-/// Keys that differ which are shown.
+/// The most differing keys shown.
 const SHOWN: usize = 100;
 
-/// What runs, since when, and what is wrong with what does not.
+/// The running configuration, its age, and the mistakes of a failed reload.
 pub(super) fn config(html: &mut Html, view: &View<'_>) {
     let (running, live) = (&view.running, &view.admin.live);
     html.raw("<h2>Configuration</h2><dl><div><dt>Runs</dt><dd><code class=\"hash\">").text(&running.snapshot.hash);
@@ -33,7 +33,7 @@ pub(super) fn config(html: &mut Html, view: &View<'_>) {
             when(html, view, failure.at);
             html.raw("; what runs stays.</p>");
             list(html, "Its mistakes", failure.mistakes.iter());
-            // What is said of the one that runs as well has been said.
+            // Warnings of the running configuration are shown already.
             let mut others = failure.warnings.iter().filter(|warning| !warnings.contains(warning)).peekable();
             if others.peek().is_some() {
                 list(html, "Its warnings", others);
@@ -47,7 +47,7 @@ pub(super) fn config(html: &mut Html, view: &View<'_>) {
     }
 }
 
-/// The declaration itself, as /config has it.
+/// The declaration as in /config.
 pub(super) fn declared(html: &mut Html, view: &View<'_>) {
     html.raw("<h2 class=\"hidden\">The declaration</h2>");
     let tables = &view.running.declaration.tables;
@@ -60,7 +60,7 @@ pub(super) fn declared(html: &mut Html, view: &View<'_>) {
     html.text(&serde_json::to_string_pretty(&value).unwrap_or_default()).raw("</pre></details>");
 }
 
-/// How the file on disk differs from what runs, by keys.
+/// The keys in which the file differs from the running configuration.
 fn differences(html: &mut Html, view: &View<'_>) {
     match &view.differs {
         None => {}

@@ -1,4 +1,4 @@
-//! The human desk: what agents have asked a person, and where the person answers.
+//! The section of the human desk: questions that agents sent to a person, with forms for the answers.
 
 use std::time::Duration;
 
@@ -19,12 +19,12 @@ use super::{
 };
 use crate::admin::{Admin, Answer, body::Form, desk::told_of};
 
-/// Questions that are shown at a time, and answers that were given.
+/// The most questions and the most past answers shown.
 const SHOWN: usize = 50;
 const ANSWERED: usize = 5;
 
 impl Admin {
-    /// Takes a person's word from a form.
+    /// Takes an answer from a form.
     pub(super) async fn answer_by_form(&self, session: &mut ServerSession, operator: Operator) -> Answer {
         let form = match Form::read(session).await {
             Ok(form) => form,
@@ -38,7 +38,7 @@ impl Admin {
             Err(why) => return self.whole(Some(operator), Some(Told::wrong(why)), StatusCode::BAD_REQUEST).await,
         };
         match self.take_word(&id, &decision).await {
-            // What becomes of loading that page again is nothing.
+            // After the redirect, reloading the page sends nothing again.
             Ok(_) => see_other(&format!("{}/#desk", operator.base)),
             Err(why) => {
                 let (status, why) = told_of(why);
@@ -48,7 +48,7 @@ impl Admin {
     }
 }
 
-/// What a form says.
+/// Reads the decision in a form.
 fn decision(form: &Form) -> Result<Decision, &'static str> {
     let (said, data) = (form.field("said"), form.field("data"));
     match form.field("word").as_str() {
@@ -66,7 +66,7 @@ fn decision(form: &Form) -> Result<Decision, &'static str> {
     }
 }
 
-/// What waits, and what was answered last.
+/// The waiting questions and the latest answers.
 pub(super) fn desk(html: &mut Html, view: &View<'_>) {
     let Ok(tickets) = &view.tickets else {
         html.raw("<h2>Desk</h2><p class=\"told wrong\">The store cannot be reached: what waits for a person is not known.</p>");
@@ -111,10 +111,10 @@ fn became(ticket: &Ticket) -> &'static str {
     }
 }
 
-/// One question, with its form where somebody has logged in.
+/// One question, with its form for a logged-in operator.
 fn waits(html: &mut Html, view: &View<'_>, ticket: &Ticket) {
     let shown = ticket.shown();
-    // A permission for one call: there is nothing to answer but yes or no.
+    // A call that waits for approval can only be allowed or denied.
     let permission = ticket.is_permission();
     html.raw("<article class=\"ticket\" id=\"t-").text(&ticket.id).raw("\"><div><h3><code>");
     html.text(&ticket.capability).raw("</code> ");

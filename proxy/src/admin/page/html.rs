@@ -1,21 +1,21 @@
-//! Markup in the making. What is not written here in this program goes through [`Html::text`], and there is no other way in:
-//! an agent chooses names and words that an operator's browser shows.
+//! Builds HTML. Every text that is not a constant of this program goes through [`Html::text`], which escapes it: agents
+//! choose some of the names and words that an operator's browser shows.
 
 use std::fmt::Write;
 
-/// Markup.
+/// HTML under construction.
 #[derive(Default)]
 pub(super) struct Html(String);
 
 impl Html {
-    /// Markup of this program's own.
+    /// Adds constant markup of this program.
     pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
-    /// Text of anybody's, between tags or between the double quotes of an attribute. What would not be seen, or would move
-    /// what is around it, is shown as the number of its character.
+    /// Adds untrusted text, between tags or inside a double-quoted attribute. Invisible characters, and those that
+    /// change the text's direction, appear as their code points.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             match c {
@@ -34,19 +34,19 @@ impl Html {
         self
     }
 
-    /// A whole number.
+    /// Adds a whole number.
     pub(super) fn number(&mut self, number: impl Into<u64>) -> &mut Self {
         let _ = write!(self.0, "{}", number.into());
         self
     }
 
-    /// A number with so many digits behind the point, for a person or for a drawing.
+    /// Adds a number with so many decimals, for a person or for a drawing.
     pub(super) fn decimal(&mut self, number: f64, digits: usize) -> &mut Self {
         let _ = write!(self.0, "{number:.digits$}");
         self
     }
 
-    /// What others have made of the same.
+    /// Adds other HTML.
     pub(super) fn add(&mut self, other: Html) -> &mut Self {
         self.0.push_str(&other.0);
         self
@@ -61,7 +61,7 @@ impl Html {
     }
 }
 
-/// Characters that nobody sees, and those that turn the direction of what follows.
+/// Characters that are invisible or change the direction of the text.
 fn is_unseen(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,4 +1,4 @@
-//! What is bounded, and how much of it is used; who is close to a limit, and what limits have refused.
+//! The section about limits: their use, callers close to a limit, and refusals.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use super::{
     view::{View, grouped, span},
 };
 
-/// Refusals that are a limit's doing.
+/// Reasons of refusals that a limit causes.
 const LIMITS: [(&str, &str); 20] = [
     ("rate_limited", "[rate_limits]: too many requests"),
     ("session_tokens", "[token_budget]: a session's tokens"),
@@ -37,7 +37,7 @@ const LIMITS: [(&str, &str); 20] = [
     ("unavailable", "no room for more at the moment"),
 ];
 
-/// The bounds of this process, then of those who call.
+/// The limits of the process, then those of callers.
 pub(super) fn limits(html: &mut Html, view: &View<'_>) {
     html.raw("<h2>Limits <small>what is used of what there is</small></h2><div class=\"columns\">");
     html.raw("<table class=\"numbers\"><caption>Of this process</caption><thead><tr><th scope=\"col\">What</th><th scope=\"col\">Used</th>")
@@ -63,7 +63,7 @@ pub(super) fn limits(html: &mut Html, view: &View<'_>) {
     html.raw("</div></div>");
 }
 
-/// What there is of something, and how much is taken; `None`: as much as there is.
+/// Each resource: its name, the used amount and the limit, where there is one.
 fn bounds(view: &View<'_>) -> Vec<(&'static str, u64, Option<u64>)> {
     let (metrics, settings) = (&view.admin.metrics, &view.running.snapshot.settings);
     let waiting = view.tickets.iter().flatten().filter(|ticket| ticket.state == State::Waiting).count();
@@ -83,13 +83,13 @@ fn bounds(view: &View<'_>) -> Vec<(&'static str, u64, Option<u64>)> {
     bounds
 }
 
-/// What the cgroup allows, in MB.
+/// The memory limit of the cgroup, in MB.
 fn memory_bound() -> Option<u64> {
     let text = fs::read_to_string("/sys/fs/cgroup/memory.max").ok()?;
     text.trim().parse::<u64>().ok().map(|bytes| bytes >> 20)
 }
 
-/// Who has little left. What was counted is known by hash alone, so this is who has asked lately.
+/// Callers close to a limit. The store knows callers only by hash, so this lists those of the last requests.
 fn close(html: &mut Html, view: &View<'_>) {
     let close = view.admin.metrics.seen.near();
     html.raw("<table class=\"numbers\"><caption>Close to a limit: over 80 % used</caption>");
@@ -110,7 +110,7 @@ fn close(html: &mut Html, view: &View<'_>) {
     html.raw("</tbody></table>");
 }
 
-/// What was refused for a limit.
+/// Refusals that a limit caused.
 fn reached(html: &mut Html, view: &View<'_>) {
     let rejections = view.admin.metrics.rejections();
     let reached: Vec<(&str, u64)> = LIMITS

@@ -1,4 +1,4 @@
-//! Logging in with the operator's token, and out.
+//! Login with the operator's token, and logout.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Admin {
-    /// Opens a session for whoever has the token.
+    /// Opens a session for a client with the token.
     pub(super) async fn log_in(&self, session: &mut ServerSession) -> Answer {
         let form = match Form::read(session).await {
             Ok(form) => form,
@@ -64,7 +64,7 @@ impl Admin {
         }
     }
 
-    /// What is shown to somebody who has to log in before they see more.
+    /// The page for a client that has to log in first.
     pub(super) fn login_page(&self, status: StatusCode, why: Option<&'static str>) -> Answer {
         let mut html = Html::default();
         view::begin(&mut html, "Frontdesk: log in", None);
@@ -88,19 +88,19 @@ impl Admin {
 pub(super) const FOREIGN: &str =
     "This form is not of this session. Nothing was done; try again on the page as it is now.";
 
-/// Whether a form was filled in on the page of this very session.
+/// Whether a form came from this session's page.
 pub(super) fn is_ours(form: &Form, operator: &Operator) -> bool {
     sessions::same(&form.field("form"), &operator.form)
 }
 
-/// Where the token is asked for.
+/// The form for the token.
 pub(super) fn form(html: &mut Html) {
     html.raw("<form class=\"login\" method=\"post\" action=\"/page/login\"><label for=\"token\">The operator's token</label>")
         .raw("<input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required ")
         .raw("spellcheck=\"false\"><button>Log in</button></form>");
 }
 
-/// What is said where no token is known.
+/// The text if no token is configured.
 pub(super) fn closed(html: &mut Html) {
     html.raw("<p>Deciding is closed: there is no token to know the operator by. Make one,</p>")
         .raw("<pre>openssl rand -hex 24 | tee operator.token | tr -d '\\n' | sha256sum</pre>")

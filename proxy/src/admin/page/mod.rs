@@ -1,7 +1,7 @@
-//! The operator's page: what agents do, how Frontdesk is, and the desk where a person answers.
+//! The operator's page: the agents' activity, the state of Frontdesk, and the desk where a person answers questions.
 //!
-//! Everything is rendered here, so that it can be read without a script; the script only fetches it anew. Reading is for
-//! whoever may read the rest of this address. Answering takes a session, which the operator's token opens.
+//! The server renders everything, so the page works without a script; the script only refreshes it. Every client that
+//! may read the admin address may read the page. Answering questions needs a session, which the operator's token opens.
 
 mod behind;
 mod calls;
@@ -27,38 +27,38 @@ use html::Html;
 use sessions::Sessions;
 use view::{Told, View};
 
-/// Nothing from anywhere else, nothing written into the page that runs, and nobody puts it into a frame.
+/// The page loads nothing from other origins, runs no inline script, and cannot be framed.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/script.js");
 const ICON: &str = include_str!("assets/icon.svg");
 
-/// Of the cookie.
+/// The name of the cookie.
 const COOKIE: &str = "frontdesk-operator";
 
-/// What the page keeps between requests.
+/// The state of the page between requests.
 #[derive(Default)]
 pub struct Page {
     sessions: Sessions,
 }
 
-/// Whether a client would rather see a page than the list of addresses: a browser says so, command lines do not.
+/// Whether the client prefers the page to the list of paths, as browsers do and command-line clients do not.
 pub(super) fn is_wanted(request: &RequestHeader) -> bool {
     accept::of(&request.headers).is_some_and(|accept| accept::names(&accept, "text/html"))
 }
 
-/// Somebody who has logged in.
+/// An operator who has logged in.
 struct Operator {
-    /// Where their page is: `/page/KEY`.
+    /// The base path of their page: `/page/KEY`.
     base: String,
     key: String,
-    /// What their forms carry.
+    /// The CSRF value in their forms.
     form: String,
 }
 
 impl Admin {
-    /// The page where everybody finds it.
+    /// The page without a session.
     pub(super) async fn front_page(&self, request: &RequestHeader) -> Answer {
         match guard::check_operator(request, &self.live) {
             Ok(()) => self.whole(None, None, StatusCode::OK).await,
@@ -66,7 +66,7 @@ impl Admin {
         }
     }
 
-    /// Whatever is under `/page/`.
+    /// Handles all paths under `/page/`.
     pub(super) async fn page(&self, session: &mut ServerSession, path: &str) -> Answer {
         let request = session.req_header();
         let reads = matches!(request.method, Method::GET | Method::HEAD);
@@ -92,7 +92,7 @@ impl Admin {
         }
     }
 
-    /// What is for somebody who has logged in.
+    /// Handles the paths that need a session.
     async fn operators(
         &self,
         session: &mut ServerSession,
@@ -113,7 +113,7 @@ impl Admin {
         }
     }
 
-    /// Who has logged in, and is asked for with the very cookie that came with it.
+    /// The operator of a session, if the request carries its cookie.
     fn operator(&self, request: &RequestHeader, key: &str, uses: bool) -> Option<Operator> {
         let token = self.live.current().snapshot.settings.admin.token_sha256?;
         let secret = cookies(request).find_map(|(name, value)| (name == COOKIE).then_some(value))?;
@@ -121,13 +121,13 @@ impl Admin {
         known.then(|| Operator { base: format!("/page/{key}"), key: key.into(), form: sessions::form_token(secret) })
     }
 
-    /// The whole page; `told` is what came of what was just sent.
+    /// The whole page; `told`: the outcome of the form that was just sent.
     async fn whole(&self, operator: Option<Operator>, told: Option<Told>, status: StatusCode) -> Answer {
         let view = View::new(self, operator).await;
         page(status, view.document(told))
     }
 
-    /// What of it changes by itself.
+    /// The refreshed sections.
     async fn live_part(&self, operator: Option<Operator>) -> Answer {
         let view = View::new(self, operator).await;
         page(StatusCode::OK, view.live())
@@ -139,10 +139,10 @@ fn cookies(request: &RequestHeader) -> impl Iterator<Item = (&str, &str)> {
     lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
 
-/// A page of ours.
+/// A response with a page.
 fn page(status: StatusCode, html: Html) -> Answer {
     let mut answer = with_type(status, "text/html; charset=utf-8", html.into_bytes());
-    // A form is sent with the origin it came from, and nobody else is told where it was.
+    // A form is sent with its origin, and other sites get no referrer.
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::REFERRER_POLICY, "same-origin"),
@@ -158,7 +158,7 @@ fn asset(kind: &'static str, text: &str) -> Answer {
     guarded(with_type(StatusCode::OK, kind, text.as_bytes().to_vec()))
 }
 
-/// What it is is what we say it is, and no page of another origin gets at it.
+/// Headers that fix the content type and keep other origins from reading the response.
 fn guarded(mut answer: Answer) -> Answer {
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -169,7 +169,7 @@ fn guarded(mut answer: Answer) -> Answer {
     answer
 }
 
-/// Goes on there, with GET.
+/// Redirects with GET.
 fn see_other(location: &str) -> Answer {
     let mut answer = with_type(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", Vec::new());
     if let Ok(location) = HeaderValue::try_from(location) {

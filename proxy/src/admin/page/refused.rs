@@ -1,14 +1,14 @@
-//! What agents asked and were refused.
+//! The section about refused requests of agents.
 
 use super::{
     html::Html,
     view::{View, clock, grouped},
 };
 
-/// Kinds of refusals that are shown.
+/// The most kinds of refusals shown.
 const SHOWN: usize = 20;
 
-/// The latest kinds of refusals. Nothing of what was sent is here but an agent's name, as it says it.
+/// The latest kinds of refusals. It shows nothing that the client sent, except the name that an agent gives itself.
 pub(super) fn refused(html: &mut Html, view: &View<'_>) {
     html.raw("<h2>Refused <small>what agents asked, and did not get</small></h2>");
     let refused = view.admin.metrics.seen.refused();

@@ -1,8 +1,8 @@
-//! Who has logged in to the page.
+//! The sessions of operators who logged in to the page.
 //!
-//! Browsers send a cookie to every port of a host, and the site beside us may be on another port of this very host. So the
-//! cookie is for one path that nobody can guess: it takes the address of the page and the cookie together, and no page
-//! elsewhere can make a browser send the cookie there. Only hashes of both are kept.
+//! Browsers send a cookie to every port of a host, and the site may be on another port of the same host. So the cookie
+//! is limited to one path with a random key. A request needs both the path and the cookie, and no page elsewhere can
+//! make a browser send the cookie there. The server keeps only hashes of both.
 
 use std::time::{Duration, Instant};
 
@@ -13,29 +13,29 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 
-/// Logged in at a time; beyond it the one that was longest without use ends.
+/// The most sessions at a time. Beyond it the least recently used one ends.
 const MOST: usize = 32;
-/// How long one lasts that is not used. Looking on, with the page refreshing itself, is no use.
+/// How long an unused session lasts. The page's own refreshes do not count as use.
 const IDLE: Duration = Duration::from_secs(60 * 60);
-/// How long one lasts at most.
+/// The longest life of a session.
 pub(super) const LONGEST: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// Whoever holds both has logged in.
+/// The two secrets of a session.
 pub(super) struct Held {
-    /// In the address, in hex.
+    /// The key in the path, in hex.
     pub(super) key: String,
-    /// In the cookie, in hex.
+    /// The cookie's value, in hex.
     pub(super) secret: String,
 }
 
-/// All of them.
+/// All sessions.
 #[derive(Default)]
 pub(super) struct Sessions(Mutex<Vec<Session>>);
 
 struct Session {
     key: Hash,
     secret: Hash,
-    /// Of the token it was opened with: another token in the configuration ends it.
+    /// The hash of the token that opened it. A different token in the configuration ends the session.
     token: Hash,
     opened: Instant,
     used: Instant,
@@ -44,7 +44,7 @@ struct Session {
 type Hash = [u8; 32];
 
 impl Sessions {
-    /// Opens one; `None` where there is no chance to be had.
+    /// Opens a session; `None` if there is no randomness.
     pub(super) fn open(&self, token: Hash, now: Instant) -> Option<Held> {
         let held = Held { key: unguessable::<16>()?, secret: unguessable::<32>()? };
         let mut sessions = self.0.lock();
@@ -58,9 +58,9 @@ impl Sessions {
         Some(held)
     }
 
-    /// Whether somebody has logged in; `token` is the one to log in with today, `uses` whether they do more than look on.
+    /// Whether the session exists. `token`: the token's hash today. `uses`: the request counts as use of the session.
     pub(super) fn knows(&self, key: &str, secret: &str, token: Hash, now: Instant, uses: bool) -> bool {
-        // By hash: what is compared tells nothing of what is kept.
+        // Compare hashes, so that timing reveals nothing about the secrets.
         let (key, secret) = (hash(key), hash(secret));
         let mut sessions = self.0.lock();
         let found = sessions.iter_mut().find(|session| session.key == key && session.secret == secret);
@@ -71,7 +71,7 @@ impl Sessions {
         true
     }
 
-    /// Ends one.
+    /// Ends a session.
     pub(super) fn end(&self, key: &str) {
         let key = hash(key);
         self.0.lock().retain(|session| session.key != key);
@@ -85,13 +85,13 @@ impl Session {
     }
 }
 
-/// What a form of a session carries, so that a form of somebody else's is told apart: made from what only the browser and
-/// this page have.
+/// The value in each form of a session that proves where the form came from (CSRF). Only the browser and this page can
+/// compute it.
 pub(super) fn form_token(secret: &str) -> String {
     hex(&hash(&format!("form {secret}")))
 }
 
-/// Whether two texts are the same, whatever of them is.
+/// Compares two texts in constant time.
 pub(super) fn same(one: &str, other: &str) -> bool {
     hash(one) == hash(other)
 }

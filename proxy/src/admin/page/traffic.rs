@@ -1,4 +1,4 @@
-//! How much comes in, and from whom.
+//! The section about traffic: requests a second by kind of client.
 
 use super::{
     chart,
@@ -7,9 +7,9 @@ use super::{
 };
 use crate::admin::seen::{Rates, SECONDS};
 
-/// Seconds that "now" is the mean of.
+/// "Now" is the mean of so many seconds.
 const NOW: usize = 10;
-/// Who, in the order of the counters; and their colours.
+/// The kinds of clients, in the order of the counters, with their colours.
 const WHO: [(&str, &str); 3] =
     [("people", "people"), ("agents, not verified", "agents"), ("agents, verified", "verified")];
 

@@ -1,4 +1,4 @@
-//! The page as a whole: what it needs to know, its frame, and its parts in their order.
+//! The operator's page as a whole: the data of one rendering, the frame, and the order of its sections.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -14,34 +14,34 @@ use crate::{
     live::{self, Failure, Running},
 };
 
-/// What came of what was just sent.
+/// The outcome of the form that was just sent.
 pub(super) struct Told {
     pub(super) well: bool,
     pub(super) text: String,
 }
 
 impl Told {
-    /// It did not go well.
+    /// An outcome that reports a failure.
     pub(super) fn wrong(text: impl Into<String>) -> Self {
         Self { well: false, text: text.into() }
     }
 }
 
-/// Everything that one rendering shows.
+/// The data of one rendering.
 pub(super) struct View<'a> {
     pub(super) admin: &'a Admin,
     pub(super) running: Arc<Running>,
     pub(super) operator: Option<Operator>,
     pub(super) failure: Option<Failure>,
-    /// How the file differs, where it could not be used.
+    /// The differences between the file and the running configuration, if the file could not be used.
     pub(super) differs: Option<io::Result<(Vec<Difference>, bool)>>,
     pub(super) tickets: Result<Vec<Ticket>, NotKept>,
-    /// Since 1970.
+    /// The time of the rendering, since 1970.
     pub(super) now: Duration,
 }
 
 impl<'a> View<'a> {
-    /// Asks for what cannot be had at once.
+    /// Collects the data that has to be waited for.
     pub(super) async fn new(admin: &'a Admin, operator: Option<Operator>) -> Self {
         let running = admin.live.current();
         let failure = admin.live.failure();
@@ -78,7 +78,7 @@ impl<'a> View<'a> {
         config::declared(&mut html, self);
         html.raw("</section></main>");
         html.raw("<footer><p>Also here, for machines: <a href=\"/metrics\">/metrics</a>");
-        // Elsewhere these take a token that a link does not send.
+        // On other addresses these links need a token, which a browser does not send with a link.
         if self.admin.live.bound().admin.ip().is_loopback() {
             html.raw(" <a href=\"/config\">/config</a> <a href=\"/readyz?verbose\">/readyz?verbose</a>");
             html.raw(" <a href=\"/desk\">/desk</a>");
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
         html
     }
 
-    /// The parts that change by themselves.
+    /// The sections that the script refreshes.
     pub(super) fn live(&self) -> Html {
         let mut html = Html::default();
         html.raw("<!doctype html><html lang=\"en\"><title>Frontdesk</title><body>");
@@ -108,7 +108,7 @@ impl<'a> View<'a> {
         part(html, "config", false, |html| config::config(html, self));
     }
 
-    /// One line of how it is.
+    /// One line about the overall state.
     fn state(&self, html: &mut Html) {
         let draining = self.admin.draining.load(std::sync::atomic::Ordering::Relaxed);
         html.raw("<p id=\"state\" class=\"state\" data-live><span class=\"dot ");
@@ -128,12 +128,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Where a part of the page is asked for.
+    /// The base path of the page's sections.
     fn base(&self) -> &str {
         self.operator.as_ref().map_or("/page", |operator| &operator.base)
     }
 
-    /// Where somebody who is looking on can log in, or learns why nobody can.
+    /// The login form, or the reason why login is not possible.
     pub(super) fn login(&self, html: &mut Html) {
         match self.running.snapshot.settings.admin.token_sha256 {
             _ if self.operator.is_some() => {}
@@ -142,7 +142,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How long ago something was.
+    /// How long ago a moment was.
     pub(super) fn ago(&self, at: Duration) -> String {
         match self.now.saturating_sub(at) {
             age if age < Duration::from_secs(1) => "now".into(),
@@ -151,7 +151,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The head of a document, and the beginning of its body; `live`: where its parts are fetched anew.
+/// The head of a document and the beginning of its body. `live`: the URL of its refreshed sections.
 pub(super) fn begin(html: &mut Html, title: &'static str, live: Option<&str>) {
     html.raw("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>").raw(title);
     html.raw("</title><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")
@@ -168,14 +168,14 @@ pub(super) fn begin(html: &mut Html, title: &'static str, live: Option<&str>) {
     }
 }
 
-/// A part that is fetched anew; `merged`: where somebody may be writing, so that only what came or went changes.
+/// A refreshed section. `merged`: a person may be typing in it, so the script changes only rows that came or went.
 fn part(html: &mut Html, id: &'static str, merged: bool, what: impl FnOnce(&mut Html)) {
     html.raw("<section id=\"").raw(id).raw(if merged { "\" data-merge>" } else { "\" data-live>" });
     what(html);
     html.raw("</section>");
 }
 
-/// A length of time, in its largest unit.
+/// A duration in its largest unit.
 pub(super) fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -192,7 +192,7 @@ pub(super) fn clock(since_1970: Duration) -> String {
     text.get(11..19).unwrap_or_default().to_owned()
 }
 
-/// A count that a person reads: 12345 is 12 345.
+/// A number for a person: 12345 becomes 12 345.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

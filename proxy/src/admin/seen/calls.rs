@@ -1,20 +1,20 @@
-//! How often each capability was called over the last minutes, in steps.
+//! Remembers the number of calls of each capability over the last minutes.
 
 use std::{
     collections::BTreeMap,
     time::{Duration, Instant},
 };
 
-/// How long a step is.
+/// The length of a step.
 pub const STEP: Duration = Duration::from_secs(10);
-/// Steps that are remembered.
+/// The number of remembered steps.
 pub const STEPS: usize = 30;
 
-/// Calls in each step, by capability. There are as many entries as capabilities were ever called, which declarations bound.
+/// Calls in each step, by capability. Declarations bound the number of entries.
 #[derive(Debug, Clone, Default)]
 pub struct Calls {
     sampled: Option<Instant>,
-    /// Where the next step goes.
+    /// The index of the next step.
     turn: usize,
     of: BTreeMap<String, Steps>,
 }
@@ -31,14 +31,14 @@ impl Calls {
         self.sampled.is_none_or(|then| now.saturating_duration_since(then) >= STEP)
     }
 
-    /// Takes what was counted in all so far.
+    /// Takes the total counts so far.
     pub(super) fn sample(&mut self, now: Instant, totals: BTreeMap<String, u64>) {
         let first = self.sampled.replace(now).is_none();
         let turn = self.turn;
         self.turn = (turn + 1) % STEPS;
         for (capability, total) in totals {
             let steps = self.of.entry(capability).or_insert_with(|| Steps {
-                // What was counted before anybody looked is not of this step.
+                // Calls before the first sample do not belong to this step.
                 last: if first { total } else { 0 },
                 counts: [0; STEPS],
             });
@@ -47,8 +47,7 @@ impl Calls {
         }
     }
 
-    /// Of one capability, the oldest step first; `now` is what was counted in all so far, some of it in a step that is
-    /// not over.
+    /// The calls of one capability in each step, oldest first. `now`: its total count, some of it in the current step.
     pub fn of(&self, capability: &str, now: u64) -> Vec<u32> {
         let Some(steps) = self.of.get(capability) else {
             return std::iter::repeat_n(0, STEPS).chain([u32::try_from(now).unwrap_or(u32::MAX)]).collect();

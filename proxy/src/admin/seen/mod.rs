@@ -1,7 +1,7 @@
-//! What the operator's page remembers of the last minutes, beside what the metrics count for ever.
+//! Recent activity for the operator's page, besides the metrics, which count for the process's whole life.
 //!
-//! Traffic is read off the counters once a second; nothing is counted twice. Only what is refused, or close to a limit, is
-//! noted where it happens, in memory that does not grow.
+//! Traffic comes from the counters once a second, so nothing is counted twice. Only refusals and callers close to a
+//! limit are recorded when they happen, in bounded memory.
 
 mod calls;
 mod near;
@@ -26,25 +26,25 @@ use near::Table;
 use refused::Ring;
 use traffic::Traffic;
 
-/// Who made a request, as far as it is told.
+/// The kind of client of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// Whoever visits pages and does not say to be anything else.
+    /// A visitor of pages that does not claim to be anything else.
     Person,
-    /// Whoever says to be an agent, or asks for what is there for agents.
+    /// A client that claims to be an agent, or requests something for agents.
     Agent,
-    /// The same with a key, a token or a signature that is valid.
+    /// An agent with a valid key, token or signature.
     Verified,
 }
 
 impl Who {
-    /// Every one, in the order of [`Metrics::visitors`].
+    /// All kinds, in the order of [`Metrics::visitors`].
     pub const ALL: [Self; 3] = [Self::Person, Self::Agent, Self::Verified];
 
-    /// Of a caller, who may not have been looked at; `agents`: it asked for what is there for agents.
+    /// The kind of a caller, who may be unknown. `agents`: the request is for something that exists for agents.
     pub fn of(caller: Option<&Caller>, agents: bool) -> Self {
         match caller {
-            // A person's own browser may send the site a token.
+            // A token alone may come from a person's own browser, for the site.
             Some(caller) if caller.name.is_some() && (agents || caller.proof != Proof::Token) => Self::Verified,
             Some(caller) if agents || caller.agent.is_some() => Self::Agent,
             _ if agents => Self::Agent,
@@ -62,7 +62,7 @@ impl Who {
     }
 }
 
-/// All of it.
+/// All recent activity.
 #[derive(Default)]
 pub struct Seen {
     traffic: Mutex<Traffic>,
@@ -72,7 +72,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Reads the counters; once a second or so.
+    /// Reads the counters; called about once a second.
     pub fn sample(&self, metrics: &Metrics) {
         let now = Instant::now();
         self.traffic.lock().sample(now, metrics.visits(), metrics.rejected_so_far());
@@ -83,43 +83,43 @@ impl Seen {
         }
     }
 
-    /// Requests a second, the oldest first; at most [`SECONDS`] of them.
+    /// Requests a second, oldest first, at most [`SECONDS`] of them.
     pub fn rates(&self) -> Vec<Rates> {
         self.traffic.lock().rates()
     }
 
-    /// How often each capability was called lately.
+    /// The recent calls of each capability.
     pub fn calls(&self) -> Calls {
         self.calls.lock().clone()
     }
 
-    /// Notes that something was refused.
+    /// Records a refusal.
     pub fn refuse(&self, what: &What<'_>) {
         self.refused.lock().note(what, now());
     }
 
-    /// What was refused last, the latest first.
+    /// The latest refusals, most recent first.
     pub fn refused(&self) -> Vec<Refused> {
         self.refused.lock().latest()
     }
 
-    /// Notes that somebody has little left of a limit.
+    /// Records that a caller is close to a limit.
     pub fn close(&self, near: &Near, caller: &Caller) {
         self.near.lock().note(near, caller, now());
     }
 
-    /// Who has little left of a limit whose window is not over, the one with the least left first.
+    /// Callers close to a limit whose window is not over, the closest first.
     pub fn near(&self) -> Vec<Close> {
         self.near.lock().now(now())
     }
 }
 
-/// Since 1970.
+/// The time since 1970.
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// What of a name is shown: its beginning, and nothing that moves the text around it.
+/// The beginning of a name, without characters that disturb the text around it.
 fn short(name: &str) -> String {
     const LONGEST: usize = 80;
     let visible = name.chars().filter(|c| !c.is_control());

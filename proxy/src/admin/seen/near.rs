@@ -1,6 +1,6 @@
-//! Who has little left of a limit.
+//! Remembers callers that are close to a limit.
 //!
-//! Counts are kept under hashes, so a store cannot be asked who is close; it is noted when a request that is counted tells.
+//! The store keeps counts under hashes and cannot list such callers, so a counted request records it.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use frontdesk_filters::{caller::Caller, limits::Near};
 
 use super::{refused::named, short};
 
-/// Callers that are remembered.
+/// The most remembered callers.
 const MOST: usize = 32;
 
-/// Somebody, and how little is left of a limit.
+/// A caller and the remaining part of a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Close {
     pub policy: &'static str,
-    /// As they are called here, or their address.
+    /// The caller's name in the configuration, or its address.
     pub who: String,
     pub used: u64,
     pub most: u32,
-    /// When the window ends, since 1970.
+    /// The end of the window, since 1970.
     pub until: Duration,
 }
 
@@ -36,7 +36,7 @@ impl Table {
     pub(super) fn note(&mut self, near: &Near, caller: &Caller, now: Duration) {
         let who = match (named(caller), caller.name.is_some()) {
             (Some(name), true) => short(name),
-            // What is only claimed is counted with the address.
+            // A name that is only claimed is shown with the address.
             (Some(name), false) => format!("{}, says to be {}", caller.address, short(name)),
             (None, _) => caller.address.to_string(),
         };
@@ -52,7 +52,7 @@ impl Table {
         if self.0.len() >= MOST {
             self.0.retain(|close| close.until > now);
         }
-        // Still full: whoever has the most left makes room.
+        // Still full: the caller with the most left is dropped.
         if self.0.len() >= MOST
             && let Some((at, _)) = self.0.iter().enumerate().max_by_key(|(_, close)| close.left())
         {

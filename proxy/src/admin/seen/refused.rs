@@ -1,7 +1,8 @@
-//! What agents asked and were refused, the latest kinds of it.
+//! Remembers the latest kinds of refused requests of agents.
 //!
-//! Refusals of one kind (what was asked for, and why not) are one entry that counts: whoever sends a million bad requests
-//! does not push out what happened to others. What was asked for is a name out of the declaration, never what was sent.
+//! Refusals of one kind (the same target and the same reason) share one entry with a count, so a client that sends a
+//! million bad requests does not push out others. The target is a name from the declaration, never a text from the
+//! client.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -9,12 +10,12 @@ use frontdesk_filters::caller::{Caller, Proof};
 
 use super::short;
 
-/// Kinds that are remembered.
+/// The most remembered kinds.
 const KINDS: usize = 64;
 
-/// A refusal, where it happens.
+/// A refusal at the moment it happens.
 pub struct What<'a> {
-    /// The capability's id, or the address as it was declared; `None`: nothing that is declared.
+    /// The capability's id, or the declared path; `None` if nothing declared was requested.
     pub asked: Option<&'a str>,
     pub method: &'a str,
     pub reason: &'static str,
@@ -29,17 +30,17 @@ pub struct Refused {
     pub method: Box<str>,
     pub reason: &'static str,
     pub status: u16,
-    /// How many there were since it is remembered.
+    /// The number of refusals since the entry exists.
     pub times: u64,
-    /// The last one, since 1970.
+    /// The time of the last one, since 1970.
     pub at: Duration,
-    /// Who the last one was, as they call themselves or are called here.
+    /// The caller of the last one: its name in the configuration, or the name that it gives itself.
     pub who: Option<Box<str>>,
-    /// How the last one proved it: `none`, `key`, `token` or `signature`.
+    /// The proof of the last caller: `none`, `key`, `token` or `signature`.
     pub proof: &'static str,
 }
 
-/// The latest kinds, the stalest first.
+/// The latest kinds, least recent first.
 #[derive(Default)]
 pub(super) struct Ring(VecDeque<Refused>);
 
@@ -55,7 +56,7 @@ impl Ring {
             }
             Refused {
                 asked: what.asked.map(|asked| short(asked).into()),
-                // An extension method is whatever was sent; the field's names are short.
+                // An extension method is an arbitrary text of the client, so it is filtered and cut.
                 method: what.method.chars().filter(char::is_ascii_alphabetic).take(16).collect::<String>().into(),
                 reason: what.reason,
                 status: what.status,
@@ -75,14 +76,14 @@ impl Ring {
         self.0.push_back(refused);
     }
 
-    /// The latest first.
+    /// The most recent first.
     pub(super) fn latest(&self) -> Vec<Refused> {
         self.0.iter().rev().cloned().collect()
     }
 }
 
-/// What somebody is called: a key by the operator's name for it, an agent by its own. The subject of a token is a person's,
-/// and is not shown to whoever may read this.
+/// The caller's name: the operator's name for a key, or the agent's own name. A token's subject is a person and is not
+/// shown to everyone who may read this page.
 pub(super) fn named(caller: &Caller) -> Option<&str> {
     match caller.proof {
         Proof::Key => caller.name.as_deref(),

@@ -1,11 +1,11 @@
-//! Requests a second over the last minutes, as differences of what the counters say.
+//! Requests a second over the last minutes, from differences of the counters.
 
 use std::{collections::VecDeque, time::Instant};
 
-/// Seconds that are remembered.
+/// The number of remembered seconds.
 pub const SECONDS: usize = 300;
 
-/// One second: requests of each kind of visitor, and what was refused among them.
+/// One second: requests of each kind of client, and the refused ones among them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Rates {
     /// In the order of [`super::Who::ALL`].
@@ -21,10 +21,10 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// Takes what the counters say now.
+    /// Takes the current counters.
     pub(super) fn sample(&mut self, now: Instant, visits: [u64; 3], refused: u64) {
         if let Some((then, before, refused_before)) = self.last.replace((now, visits, refused)) {
-            // Never zero: a late timer is made up for by two in a row.
+            // Never zero: after a delay, two timer events come in a row.
             let seconds = now.saturating_duration_since(then).as_secs_f32().max(0.05);
             let rate = |now: u64, before: u64| now.saturating_sub(before) as f32 / seconds;
             if self.rates.len() == SECONDS {

@@ -1,4 +1,5 @@
-//! Disks without room, and what is no disk: found out before anything is promised, and over when there is room again.
+//! Tests of full disks and of files that are no disk files: noticed before a call acts, and over when there is room
+//! again.
 
 use std::{io::Read, process::Command};
 
@@ -6,7 +7,7 @@ use nix::errno::Errno;
 
 use super::*;
 
-/// A file system of its own; `None` where we may not mount one.
+/// A file system of its own; `None` where the test may not mount one.
 struct Mounted(Directory);
 
 impl Mounted {
@@ -23,7 +24,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Writes until there is no room at all.
+/// Writes until the disk is full.
 fn fill(path: &Path) {
     let mut file = fs::File::create(path).unwrap();
     for size in [65_536, 4096, 1] {
@@ -54,7 +55,7 @@ async fn a_full_disk_keeps_its_promises_and_makes_no_more() {
     }
     let filler = disk.0.0.join("filler");
     fill(&filler);
-    // Reads take nothing of what was promised.
+    // Reads take none of the reserved room.
     for _ in 0..100 {
         log.note([vec![b'n'; LONGEST - 1], vec![b'\n']].concat());
     }
@@ -71,7 +72,7 @@ async fn a_full_disk_keeps_its_promises_and_makes_no_more() {
     for place in places {
         assert_eq!(place.write(longest.clone()).await, Ok(()));
     }
-    // The rest of the room is used up, then nothing is promised.
+    // After the rest of the room is used, nothing is promised.
     let mut rest = 0;
     while let Ok(place) = log.reserve().await {
         assert_eq!(place.write(longest.clone()).await, Ok(()));
@@ -154,7 +155,7 @@ async fn after_a_failed_write_one_is_let_through_to_try() {
             kept.lock().extend_from_slice(&buffer[..taken]);
         }
     });
-    // A read that is written shows that it works, and so does an action that is let through after a while.
+    // A successful note shows that the log works again, and so does an action that is let through after a while.
     let began = Instant::now();
     while write(&log, "action").await.is_err() {
         assert!(began.elapsed() < Duration::from_secs(10));
@@ -205,13 +206,13 @@ async fn what_was_promised_is_written_though_the_next_file_has_no_room() {
     assert_eq!(disk.0.lines().len(), 41);
 }
 
-/// What a child does whose files may not grow beyond 1 MiB.
+/// The child process, whose files may not exceed 1 MiB.
 #[tokio::test]
 #[ignore = "run by the test below, in a process of its own"]
 async fn limited() {
     let directory = Directory::new("limited");
     crate::sys::survive_file_limit();
-    // A line that was begun and could not be finished is cut off.
+    // An incomplete line is cut off.
     let cut = directory.0.join("cut");
     let (done, error) =
         file::OpenFile::open(&cut).unwrap().append(&[vec![b'c'; 4999], vec![b'\n']].concat().repeat(300));
@@ -226,7 +227,7 @@ async fn limited() {
         assert!(written < 200);
     }
     assert!(written > 64 && !log.status().well, "{written}");
-    // A line that nobody asked room for is lost without harm. All of them, for those that wait would fill the next file.
+    // A line without reserved room may be lost. Drain all of them: waiting ones would fill the next file.
     let handed_over = || log.status().written + log.status().dropped;
     let before = handed_over();
     for _ in 0..200 {
@@ -248,7 +249,7 @@ fn a_file_that_may_not_grow_is_a_full_disk() {
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "audit::tests::full::limited", "--ignored", "--nocapture"])
         .output();
-    // Not everybody has prlimit.
+    // Some machines have no prlimit.
     let Ok(child) = child else { return };
     let said = String::from_utf8_lossy(&child.stdout).into_owned() + &String::from_utf8_lossy(&child.stderr);
     assert!(child.status.success() && said.contains("1 passed"), "{said}");
