@@ -1,8 +1,8 @@
-//! The access log: one JSON line a request, written many at a time by a thread of its own.
+//! The access log: one JSON line for each request, written in batches by a thread of its own.
 //!
-//! A worker leaves its line in memory and goes on: what a slow disk or a stuck pipe does not take is dropped and counted.
-//! Waking the writer costs more than making the line. While lines keep coming it looks for them by itself, and is woken
-//! only when many have come; it is woken for a line only after a while without any.
+//! A worker leaves its line in memory and goes on. Lines that a slow disk or a stuck pipe does not take are dropped and
+//! counted. Waking the writer costs more than building a line. So a busy writer polls for lines and is woken only when
+//! many have come; an idle writer is woken by the first line.
 
 mod line;
 
@@ -19,37 +19,37 @@ use crate::admin::metrics::Metrics;
 use line::render;
 pub use line::{LONGEST, Line};
 
-/// Bytes that may wait to be written.
+/// The most bytes that wait to be written.
 const MOST: usize = 4 * 1024 * 1024;
-/// How long a line waits for others; and how long nothing has to come until the writer sleeps.
+/// How long a line waits for others, and how long the writer polls without new lines before it sleeps.
 const GATHER: Duration = Duration::from_millis(100);
-/// So many bytes wait for nobody.
+/// With so many bytes waiting, the writer is woken at once.
 const MANY: usize = 64 * 1024;
 
-/// Where finished requests are reported.
+/// The log of finished requests.
 pub struct AccessLog {
     lines: Arc<Lines>,
     metrics: Arc<Metrics>,
 }
 
-/// What waits, and who is to know of it.
+/// The waiting lines, and the signals about them.
 #[derive(Default)]
 struct Lines {
     waiting: Mutex<Waiting>,
-    /// A line has come to a writer that sleeps, many have, or somebody wants to see them written.
+    /// A line came to a sleeping writer, many lines came, or a flush was requested.
     come: Condvar,
-    /// All that waited has been written.
+    /// All waiting lines have been written.
     written: Condvar,
 }
 
 #[derive(Default)]
 struct Waiting {
     bytes: Vec<u8>,
-    /// The writer is at lines that it has taken.
+    /// The writer is writing lines that it has taken.
     writing: bool,
-    /// The writer looks for lines only when it is woken.
+    /// The writer sleeps until it is woken.
     asleep: bool,
-    /// Somebody waits until all is written.
+    /// A flush was requested.
     hurry: bool,
 }
 
@@ -78,7 +78,7 @@ impl AccessLog {
         }
     }
 
-    /// Returns when every line handed over has been written, or after `patience`: nobody may be reading.
+    /// Returns when all lines are written, or after `patience`, in case nothing reads them.
     pub fn flush(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let mut waiting = self.lines.waiting.lock();
@@ -93,7 +93,7 @@ impl AccessLog {
 }
 
 impl Lines {
-    /// Whether there was room for it.
+    /// Adds a line. Returns whether there was room.
     fn add(&self, line: &[u8]) -> bool {
         let mut waiting = self.waiting.lock();
         let before = waiting.bytes.len();
@@ -120,7 +120,7 @@ impl Lines {
         }
     }
 
-    /// `dropped` hears of lines that could not be written; how many of them nobody knows: all that were at hand.
+    /// `dropped`: called with the number of lines that may be lost after a failed write.
     fn write_all(&self, mut out: impl Write, dropped: impl Fn(u64)) {
         let (mut taken, mut failing) = (Vec::new(), false);
         loop {
@@ -147,7 +147,7 @@ impl Lines {
             }
             failing = written.is_err();
             taken.clear();
-            // After a burst its room is given back.
+            // Free the memory of a burst.
             taken.shrink_to(2 * MANY);
             let mut waiting = self.waiting.lock();
             waiting.writing = false;
@@ -186,7 +186,7 @@ mod tests {
             lost += counted.recv_timeout(Duration::from_secs(20)).unwrap();
         }
         assert_eq!(lost, 3);
-        // And those that come to a writer that looks by itself no more.
+        // Also lines that come to a writer that has gone to sleep.
         while !lines.waiting.lock().asleep {
             std::thread::sleep(GATHER);
         }
@@ -210,7 +210,7 @@ mod tests {
         let writer = lines.clone();
         std::thread::spawn(move || writer.write_all(Pipe(pipe), |_| {}));
         let line = |number: usize| format!("{number:0>999}\n").into_bytes();
-        // Nobody reads yet.
+        // The writer has not started yet.
         let taken = (0..).take_while(|number| lines.add(&line(*number))).count();
         assert!((MOST / 1000..=3 * MOST / 1000).contains(&taken), "{taken}");
         let mut read = Vec::new();

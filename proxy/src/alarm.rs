@@ -1,16 +1,16 @@
-//! A timer for one wait after another, of which nearly none lasts as long as it may.
+//! A timer for many waits in a row, nearly all of which end before their deadline.
 
 use std::{pin::Pin, time::Duration};
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Set once, and again only where it has to ring earlier: one that rings too early costs less than to set it anew for
+/// It is set once, and again only for an earlier deadline. A timer that fires too early costs less than setting it for
 /// each wait.
 #[derive(Debug, Default)]
 pub struct Alarm(Option<Pin<Box<Sleep>>>);
 
 impl Alarm {
-    /// Returns at `when`, or as soon as it is waited for after that.
+    /// Returns at `when`, or at once if that has passed.
     pub async fn at(&mut self, when: Instant) {
         let sleep = self.0.get_or_insert_with(|| Box::pin(sleep_until(when)));
         if sleep.is_elapsed() || sleep.deadline() > when {
@@ -25,7 +25,7 @@ impl Alarm {
         }
     }
 
-    /// The same for a time from when it is first waited for.
+    /// The same for a duration from now on.
     pub async fn within(&mut self, limit: Duration) {
         self.at(Instant::now() + limit).await;
     }

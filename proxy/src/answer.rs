@@ -1,5 +1,5 @@
-//! The one place that writes a reply of Frontdesk's own through the library. Past it the short way does, as it is framed
-//! there: `lane/http1` and `lane/http2`.
+//! Writes Frontdesk's own replies through the library, in one place. The fast path writes them itself: `lane/http1` and
+//! `lane/http2`.
 
 use std::time::Duration;
 
@@ -14,16 +14,16 @@ use pingora::{http::ResponseHeader, proxy::Session};
 
 use crate::{accept, live::Running};
 
-/// A request body up to this size is read to its end before answering, so that the connection can be used again.
+/// A request body up to this size is read to its end before the answer, so that the connection can be reused.
 const DRAINED: u64 = 64 * 1024;
-/// How long that may take.
+/// The time limit for that.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Writes the reply. The body is left out for HEAD, its length is not. Errors mean that the client is gone.
+/// Writes the reply. HEAD gets no body but its length. An error means that the client is gone.
 pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
     let Reply { status, headers, body } = reply;
     let mut head = ResponseHeader::build(status, Some(headers.len() + 4))?;
-    // First, because some clients read only the first.
+    // First, because some clients read only the first `Link`.
     if let Some(link) = &running.snapshot.link {
         head.append_header("Link", link.clone())?;
     }
@@ -36,20 +36,20 @@ pub async fn send(session: &mut Session, reply: Reply, running: &Running) -> pin
     write(session, head, body).await
 }
 
-/// The same for whoever calls a capability: no person reads its names, and to have them in another case takes longer
-/// than all the rest of the head.
+/// The same for capability calls. Programs do not care about the case of names, and converting it costs more than the
+/// rest of the head.
 pub async fn send_plain(session: &mut Session, reply: Reply, running: &Running) -> pingora::Result<()> {
     let (head, body) = plain_head(reply, running.snapshot.link.as_ref());
     write(session, head.into(), body).await
 }
 
-/// The head of a reply without its length, names in small letters, and the body.
+/// The head of a reply without its length, with lowercase names, and the body.
 pub fn plain_head(reply: Reply, link: Option<&HeaderValue>) -> (response::Parts, Bytes) {
     let Reply { status, headers, body } = reply;
     let (mut head, ()) = Response::new(()).into_parts();
     head.status = status;
     head.headers.reserve(headers.len() + 4);
-    // First, because some clients read only the first.
+    // First, because some clients read only the first `Link`.
     for (name, value) in link.map(|link| (header::LINK, link.clone())).into_iter().chain(headers) {
         head.headers.append(name, value);
     }
@@ -59,7 +59,7 @@ pub fn plain_head(reply: Reply, link: Option<&HeaderValue>) -> (response::Parts,
 async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> pingora::Result<()> {
     let unread = !session.is_body_done();
     if unread && !drain(session).await {
-        // Somebody is still sending what nobody will read.
+        // The client is still sending a body that will not be read.
         session.set_keepalive(None);
         if let Some(connection) = accept::connection() {
             connection.linger();
@@ -70,7 +70,7 @@ async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> 
         head.insert_header(header::CONTENT_LENGTH, HeaderValue::from(body.len()))?;
     }
     let end = bodiless || body.is_empty() || session.req_header().method == Method::HEAD;
-    // Not through the modules: what is written here is ready as it is.
+    // Bypass the modules: this reply is final.
     let downstream = session.as_downstream_mut();
     downstream.write_response_header(Box::new(head)).await?;
     // Over HTTP/2 the head has not ended the stream, and after a failure the library resets it instead.
@@ -80,7 +80,7 @@ async fn write(session: &mut Session, mut head: ResponseHeader, body: Bytes) -> 
     Ok(())
 }
 
-/// Reads a small body to its end. `false` when it is too long, unknown in length or waited for with `Expect`.
+/// Reads a small body to its end. `false` if it is too long, has no known length, or waits for `100 Continue`.
 async fn drain(session: &mut Session) -> bool {
     let headers = &session.req_header().headers;
     if announced(headers).is_none_or(|length| length > DRAINED) || headers.contains_key(header::EXPECT) {

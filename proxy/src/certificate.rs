@@ -1,4 +1,4 @@
-//! Certificates and keys from disk: read, checked against each other, and swapped without a restart.
+//! TLS certificates and keys from the disk: read, checked for a match, and replaced without a restart.
 
 use std::{path::Path, sync::Arc};
 
@@ -13,12 +13,12 @@ use rustls::{
 
 use crate::source::regular;
 
-/// The certificate in use. Handshakes read it; a reload replaces it.
+/// The certificate in use. Handshakes read it, and a reload replaces it.
 #[derive(Debug, Default)]
 pub struct Certificate(ArcSwapOption<CertifiedKey>);
 
 impl Certificate {
-    /// Loads both files, and takes them into use only if they fit together. The error says which file and why.
+    /// Loads both files, and uses them only if they match. The error names the file and the reason.
     pub fn load(&self, files: &Tls) -> Result<(), String> {
         self.0.store(Some(Arc::new(certified_key(&files.cert, &files.key)?)));
         Ok(())
@@ -31,7 +31,7 @@ impl ResolvesServerCert for Certificate {
     }
 }
 
-/// Reads a PEM chain and its key, and checks that they belong together.
+/// Reads a PEM chain and its key, and checks that they match.
 pub fn certified_key(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
     let chain = chain(cert)?;
     CertifiedKey::from_der(chain, private_key(key)?, &ring::default_provider()).map_err(|e| {
@@ -48,7 +48,7 @@ pub fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
     })
 }
 
-/// Reads a PEM file with one certificate or more.
+/// Reads a PEM file with at least one certificate.
 pub fn chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let bytes = read(file)?;
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();

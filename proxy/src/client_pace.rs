@@ -1,45 +1,45 @@
-//! How fast a client has to send a body or take an answer at least (`protection.min_rate`).
+//! The slowest pace at which a client may send a body or read a response (`protection.min_rate`).
 //!
-//! Only the time counts in which the client is waited for. It may be waited for 10 s at the beginning. Each byte that it
-//! sends or takes then allows more waiting, as much as the lowest rate gives a byte, but never more than 30 s ahead: so
-//! a client that pauses for a moment is not ended, and one that is slow for long is.
+//! Only time spent waiting for the client counts. A client may be waited for 10 s at the beginning. Each byte that it
+//! moves allows more waiting, by the time for a byte at the lowest rate, up to 30 s. So a short pause is fine, and a
+//! client that is slow for long is ended.
 
 use std::time::Duration;
 
-/// The waiting that is allowed before the first byte.
+/// The allowed waiting time before the first byte.
 const AT_FIRST: Duration = Duration::from_secs(10);
-/// The most waiting that bytes allow ahead.
+/// The most waiting time that can be saved up.
 const AHEAD: Duration = Duration::from_secs(30);
 
 /// The pace of one client in one direction.
 #[derive(Debug)]
 pub struct Pace {
-    /// Bytes a second; 0: any pace will do.
+    /// Bytes a second; 0: no limit.
     lowest: u64,
-    /// How long the client may still be waited for.
+    /// The remaining waiting time.
     allowed: Duration,
     most: Duration,
-    /// Bytes moved since `allowed` was worked out.
+    /// Bytes moved since `allowed` was computed.
     moved: u64,
 }
 
 impl Pace {
-    /// `lowest`: bytes a second; 0: any pace will do.
+    /// `lowest`: bytes a second; 0: no limit.
     pub fn new(lowest: u64) -> Self {
         Self::patient(lowest, Duration::ZERO)
     }
 
-    /// The same with so much more waiting, where it cannot be told whether the client is waited for or somebody else.
+    /// The same with more initial waiting time, if the wait may be for another party than the client.
     pub fn patient(lowest: u64, more: Duration) -> Self {
         Self { lowest, allowed: AT_FIRST + more, most: AHEAD + more, moved: 0 }
     }
 
-    /// The client has sent or taken so many bytes.
+    /// Records bytes that the client sent or read.
     pub fn moved(&mut self, bytes: u64) {
         self.moved = self.moved.saturating_add(bytes);
     }
 
-    /// The client has been waited for. Says whether that was too long for what it has moved.
+    /// Records a wait for the client. Returns whether the client is too slow.
     pub fn is_too_slow_after(&mut self, waited: Duration) -> bool {
         if self.lowest == 0 {
             return false;
@@ -48,7 +48,7 @@ impl Pace {
         self.allowed.is_zero()
     }
 
-    /// How long the client may still be waited for.
+    /// The remaining waiting time.
     pub fn allowed(&mut self) -> Duration {
         if self.lowest == 0 {
             return Duration::MAX;
@@ -64,7 +64,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// How many seconds a client lasts that moves so many bytes every so many seconds; 1000: for ever.
+    /// The seconds until a client is ended that moves so many bytes every so many seconds; 1000: never.
     fn lasts(pace: &mut Pace, bytes: u64, every: usize) -> usize {
         let too_slow = |second: &usize| {
             if second.is_multiple_of(every) {

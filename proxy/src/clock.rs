@@ -1,7 +1,7 @@
-//! Time as requests need it: the time of day, and how long something took.
+//! Time for requests: the time of day, and durations.
 //!
-//! The time of day at a moment that was looked at already: most requests look at the clock for how long they take, and
-//! asking it again for each record of them would cost more than the record.
+//! The time of day is derived from an `Instant` that the request has already read, because reading the clock again for
+//! each record would cost more than the record.
 
 use std::{
     cell::Cell,
@@ -10,22 +10,22 @@ use std::{
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The clock that goes on while this process is stopped, and while the machine sleeps.
+/// The clock that also runs while this process is stopped and while the machine sleeps.
 #[cfg(target_os = "linux")]
 const UNSTOPPED: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "linux"))]
 const UNSTOPPED: ClockId = ClockId::Monotonic;
 
-/// Time since the machine was started, asleep or not. Nobody can set this clock.
+/// Time since the machine started, including sleep. This clock cannot be set.
 pub fn since_boot() -> Duration {
     let now = clock_gettime(UNSTOPPED);
     Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }
 
-/// For so long what the clock said is carried on with. Whoever sets the clock is noticed after that.
+/// How long a reading is extrapolated. A change of the clock is noticed after that.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// How long after the beginning of 1970 a moment was.
+/// The time since 1970 at a moment.
 pub fn since_1970(moment: Instant) -> Duration {
     thread_local!(static SAID: Cell<Option<(Instant, Duration)>> = const { Cell::new(None) });
     if let Some((at, said)) = SAID.get()

@@ -1,9 +1,9 @@
-//! The two HTTP engines, by the names that logs and metrics give them.
+//! The two HTTP engines, and their names in logs and metrics.
 
 /// Which HTTP engine served a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// Ours, for plain requests.
+    /// Our own engine, for plain requests.
     FastPath,
     /// The proxy library.
     Pingora,

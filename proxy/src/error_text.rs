@@ -1,17 +1,17 @@
-//! An error of the proxy library in words for the log, without the bytes that were read when it happened.
+//! Formats errors of the proxy library for the log, without the bytes that were read when they occurred.
 //!
-//! The library puts what it was reading into its errors: heads with cookies and credentials, bodies. None of that belongs
-//! into a log.
+//! The library puts the data it was reading into its errors: heads with cookies and credentials, and bodies. None of
+//! that may reach a log.
 
 use std::{borrow::Cow, fmt};
 
 use pingora::Error;
 
-/// What the library writes before bytes of a client or of a site.
+/// The texts that the library puts before bytes of a client or a site.
 const BEFORE_BYTES: [&str; 6] = ["buf: ", "header value: ", "header value ", "from host ", "(b\"", ", b\""];
 const NOT_SHOWN: &str = "(what was read is not shown)";
 
-/// An error as the log shows it.
+/// An error for the log.
 pub struct ErrorText<'e>(pub &'e Error);
 
 impl fmt::Display for ErrorText<'_> {
@@ -33,7 +33,7 @@ impl fmt::Display for ErrorText<'_> {
     }
 }
 
-/// A text of the library's up to the first bytes that somebody sent.
+/// A text of the library, up to the first bytes from outside.
 pub fn without_bytes(text: &str) -> Cow<'_, str> {
     match BEFORE_BYTES.iter().filter_map(|mark| text.find(mark)).min() {
         Some(at) => format!("{}{NOT_SHOWN}", &text[..at]).into(),

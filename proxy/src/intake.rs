@@ -11,14 +11,14 @@ use tokio::time::timeout;
 
 use crate::accept;
 
-/// How long a whole body may take, however small its pieces.
+/// The time limit for a whole body, even if it arrives in small pieces.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Reads a body of at most `most` bytes.
 ///
 /// # Errors
 ///
-/// What the client is told: it is too long, or did not come in time. `Err(None)`: there is nobody to tell.
+/// The reply: the body is too long, or did not come in time. `Err(None)`: the client has left.
 pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Refusal>> {
     let too_large = || {
         let detail = format!("The body is longer than the {most} bytes that are taken here. Send less.");
@@ -28,7 +28,7 @@ pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Re
     if announced(headers).is_some_and(|length| length > most as u64) {
         return Err(too_large());
     }
-    // Who speaks HTTP/1.0 knows no interim answer.
+    // An HTTP/1.0 client knows no interim responses.
     if session.req_header().version != Version::HTTP_10 && is_held_back(headers) {
         session.write_continue_response().await.map_err(|_| None)?;
     }
@@ -57,12 +57,12 @@ pub async fn read(session: &mut Session, most: usize) -> Result<Bytes, Option<Re
     }
 }
 
-/// Whether reading failed because of how the client framed its body.
+/// Whether reading failed because of the client's framing.
 fn is_malformed() -> bool {
     accept::connection().is_some_and(|connection| connection.has_malformed_body())
 }
 
-/// Whether there is nobody to tell.
+/// Whether the client has left.
 fn is_gone(e: &Error) -> bool {
     matches!(e.etype(), ErrorType::ConnectionClosed | ErrorType::ReadError | ErrorType::H2Error)
 }

@@ -1,4 +1,4 @@
-//! Everything that happens without a request: one supervised list, each with its interval, its jitter and its bound.
+//! Runs the background jobs, each with its interval, jitter and time limit, and restarts them after a panic.
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
@@ -9,24 +9,24 @@ use tokio::{
 
 use crate::admin::metrics::Metrics;
 
-/// One run: whether it went well, or why not.
+/// The future of one run, with its outcome.
 pub type Run = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;
 
-/// A thing done again and again.
+/// A recurring task.
 pub struct Job {
     pub name: &'static str,
-    /// Asked before each wait, since a swap may change it.
+    /// The interval, computed before each wait because a swap may change it.
     pub interval: Box<dyn Fn() -> Duration + Send>,
-    /// A run that takes longer is given up.
+    /// The time limit of a run.
     pub bound: Duration,
     pub run: Box<dyn Fn() -> Run + Send>,
-    /// What still runs needs it: it goes on while the process drains.
+    /// Requests in flight need it, so it goes on while the process drains.
     pub to_the_end: bool,
-    /// Runs before its time when this is told of something.
+    /// A notification starts a run early.
     pub wake: Option<watch::Receiver<()>>,
 }
 
-/// Starts every job, the first run at once. They end when the drain begins, but for those that are needed.
+/// Starts every job with an immediate run. Jobs end when the drain begins, except those that requests in flight need.
 pub fn supervise(jobs: Vec<Job>, metrics: &Arc<Metrics>, drain: &watch::Receiver<bool>) {
     for mut job in jobs {
         let (metrics, mut drain) = (metrics.clone(), drain.clone());
@@ -35,7 +35,7 @@ pub fn supervise(jobs: Vec<Job>, metrics: &Arc<Metrics>, drain: &watch::Receiver
             let mut turn = 0u32;
             loop {
                 let began = Instant::now();
-                // A task of its own: a run that panics ends only itself.
+                // A task of its own, so that a panic ends only this run.
                 let run = tokio::spawn(timeout(job.bound, (job.run)()));
                 let result = match run.await {
                     Ok(Ok(Ok(()))) => "ok",
@@ -67,7 +67,7 @@ pub fn supervise(jobs: Vec<Job>, metrics: &Arc<Metrics>, drain: &watch::Receiver
     }
 }
 
-/// Returns when there is something to be told; never, if there is nobody to tell.
+/// Returns at a notification; never without a notifier.
 async fn told(wake: &mut Option<watch::Receiver<()>>) {
     if let Some(wake) = wake
         && wake.changed().await.is_ok()

@@ -1,13 +1,13 @@
-//! Names of the header lines that we write ourselves.
+//! Header names that Frontdesk itself writes.
 
 use frontdesk_http1::field::{FixedName, cased};
 use http::HeaderName;
 
-/// What a line is called. Of most it is known beforehand, and nothing is made or looked up.
+/// A header name. Most are known at compile time, and need no allocation and no lookup.
 #[derive(Debug, Clone)]
 pub enum Label {
     Fixed(&'static FixedName),
-    /// As somebody else has it.
+    /// A name from another source.
     Other(HeaderName),
 }
 
@@ -19,7 +19,7 @@ impl Label {
         }
     }
 
-    /// As people are used to read it over HTTP/1.
+    /// The usual capitalisation over HTTP/1.
     pub fn cased(&self) -> &str {
         match self {
             Self::Fixed(fixed) => fixed.cased,

@@ -1,4 +1,4 @@
-//! The log: words for the operator on standard error, at a level that can be changed while running.
+//! The operator's log on standard error, with a level that can be changed at runtime.
 
 use std::{str::FromStr, sync::Arc};
 
@@ -7,12 +7,12 @@ use tracing_subscriber::{
     Registry, filter::Targets, layer::SubscriberExt, registry::LookupSpan, reload, util::SubscriberInitExt,
 };
 
-/// The log's level, changeable.
+/// The handle to change the level.
 #[derive(Clone)]
 pub struct Logs(Arc<reload::Handle<Targets, Registry>>);
 
 impl Logs {
-    /// Starts logging, once a process. Until a configuration says otherwise the level is info.
+    /// Starts logging, once for each process. The level is info until a configuration sets another one.
     pub fn start() -> Self {
         let (filter, handle) = reload::Layer::new(targets(Level::INFO));
         let lines = line_layer();
@@ -26,7 +26,7 @@ impl Logs {
         let level = Level::from_str(level)
             .map_err(|_| format!("{level:?} is not a level; use trace, debug, info, warn or error."))?;
         self.0.reload(targets(level)).map_err(|e| e.to_string())?;
-        // Lines of libraries come through the `log` crate, which filters before.
+        // Lines of libraries come through the `log` crate, which filters first.
         log::set_max_level(match level {
             Level::TRACE | Level::DEBUG | Level::INFO => log::LevelFilter::Info,
             Level::WARN => log::LevelFilter::Warn,
@@ -43,14 +43,14 @@ where
     tracing_subscriber::fmt::layer().with_ansi(false).with_target(false).with_writer(std::io::stderr)
 }
 
-/// What the libraries may say at most, whatever the level: below it they write down heads, bodies and credentials.
+/// The highest level of libraries: below info they log heads, bodies and credentials.
 const LIBRARIES: LevelFilter = LevelFilter::INFO;
 
-/// Parts of the proxy library that put what they were reading into their errors. What they say of failed requests we say
-/// ourselves, once, without that, and with more to go by.
+/// Modules of the proxy library whose errors contain the data they were reading. Our own lines about failed requests
+/// say more, without that data.
 const SILENT: [&str; 3] = ["pingora_proxy", "pingora_core::protocols", "pingora_core::apps"];
 
-/// Our own lines at the level; the libraries' from warnings on, at debug and trace from info on.
+/// Our own lines at the configured level. Lines of libraries from warn on; at debug and trace from info on.
 fn targets(level: Level) -> Targets {
     let libraries = if level > Level::INFO { LIBRARIES } else { LevelFilter::WARN.min(level.into()) };
     let ours = Targets::new().with_default(libraries).with_target("frontdesk", level);

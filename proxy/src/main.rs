@@ -1,6 +1,6 @@
 //! `frontdesk`: stands in front of an existing site and makes it legible, callable and safe for AI agents.
 //!
-//! This crate moves bytes and knows no protocol's vocabulary; what is to be done it asks `frontdesk-filters`.
+//! This crate moves bytes and knows no protocol's vocabulary. `frontdesk-filters` decides what to do.
 
 mod accept;
 mod access;

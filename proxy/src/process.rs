@@ -1,7 +1,8 @@
-//! This process, as records in a shared store name it: enough to tell later whether it is still there.
+//! The identity of this process in records of a shared store, so that another process can tell later whether it still
+//! runs.
 //!
-//! A call that was begun by a process that is gone has no one waiting for its answer any more. Only a process of the same
-//! boot and the same namespace can be looked at; of any other it is not known.
+//! If the process that began a call is gone, no task waits for the call's answer any more. Only a process of the same
+//! boot and the same PID namespace can be checked; about others nothing is known.
 
 use std::{fs, time::Duration};
 
@@ -9,10 +10,10 @@ use frontdesk_filters::desk::Holders;
 
 use crate::clock::since_boot;
 
-/// Says who is there.
+/// Names processes and checks whether they run.
 pub struct Processes {
     name: String,
-    /// What has to be the same for another process to be seen from here.
+    /// The boot and namespace that another process must share to be visible from here.
     place: String,
 }
 
@@ -25,7 +26,7 @@ impl Processes {
             (boot, Ok(namespace)) => format!("{boot} {namespace}"),
         };
         let pid = std::process::id();
-        // Without a place nobody can say anything of us, and nobody else has our name.
+        // Without a place other processes cannot check us, and no other process has our name.
         let name = format!("{place}|{pid}|{}", began(pid).unwrap_or_default());
         Self { name, place }
     }
@@ -44,7 +45,7 @@ impl Holders for Processes {
         let mut parts = name.split('|');
         let (Some(place), Some(pid), Some(start)) = (parts.next(), parts.next(), parts.next()) else { return false };
         let Ok(pid) = pid.parse() else { return false };
-        // Where other people's processes are hidden, not to be seen means nothing.
+        // If /proc hides other users' processes, a missing entry means nothing.
         let all_are_seen = fs::metadata("/proc/1/stat").is_ok();
         if place.is_empty() || place != self.place || start.is_empty() || !all_are_seen {
             return false;
@@ -53,11 +54,11 @@ impl Holders for Processes {
     }
 }
 
-/// When a process began, in ticks since the machine did; a number is used again, a number and its beginning are not.
-/// `None`: there is none, or it is over and only its parent has not noticed.
+/// The start time of a process, in ticks since boot. PIDs are reused, but a PID with its start time is unique. `None`:
+/// there is no such process, or it is a zombie.
 fn began(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything, but ends with the last parenthesis.
+    // The name may contain anything, but ends with the last parenthesis.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;

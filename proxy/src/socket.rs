@@ -1,7 +1,7 @@
-//! Reads and writes of a plain socket by the system's own calls.
+//! Reads and writes a plain socket by direct system calls.
 //!
-//! Around each of them the C library says that a thread may be cancelled meanwhile, which takes two atomic steps; nobody
-//! cancels threads here.
+//! The C library's wrappers are cancellation points, which cost two atomic operations for each call. No code here
+//! cancels threads.
 
 use std::{
     future::poll_fn,
@@ -15,7 +15,7 @@ use tokio::{io::Interest, net::TcpStream};
 
 use crate::sys;
 
-/// Reads what there is into the room of `buf`, which `make_room` makes once there is something, a byte or more; 0: the end.
+/// Reads available bytes into `buf`. Calls `make_room` for at least a byte of room once there is data. 0: the end.
 pub fn poll_read(
     tcp: &TcpStream,
     cx: &mut Context<'_>,
@@ -45,7 +45,7 @@ pub fn poll_write(tcp: &TcpStream, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<i
     }
 }
 
-/// Writes all of it.
+/// Writes everything.
 pub async fn write_all(tcp: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let written = poll_fn(|cx| poll_write(tcp, cx, bytes)).await?;
@@ -57,10 +57,10 @@ pub async fn write_all(tcp: &TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Acknowledges what has come at once, and what comes until something is sent.
+/// Acknowledges received data at once, and further data until something is sent.
 ///
-/// The system holds an acknowledgement back for 40 ms on a connection that answers what it gets. A site that sends a head
-/// and a body in two pieces without `TCP_NODELAY` waits for it in between (Nagle's algorithm).
+/// The system delays an acknowledgement by 40 ms on a connection that answers what it gets. A site without
+/// `TCP_NODELAY` that sends a head and a body in two pieces waits for it in between (Nagle's algorithm).
 pub fn acknowledge(tcp: &TcpStream) {
     #[cfg(target_os = "linux")]
     let _ = rustix::net::sockopt::set_tcp_quickack(tcp, true);
@@ -73,8 +73,8 @@ fn is_too_early(done: &io::Result<usize>) -> bool {
     matches!(done, Err(e) if e.kind() == ErrorKind::WouldBlock)
 }
 
-/// Reads or writes. Where less was done than asked the socket is ready for no more, and has to say so anew: to ask the
-/// system would be a call for nothing.
+/// Reads or writes. A partial result means that the socket is no longer ready, which saves a system call that would
+/// only report it.
 fn all_or_part(
     tcp: &TcpStream,
     what: Interest,
@@ -129,7 +129,7 @@ mod tests {
         }
         assert_eq!(buf, "ijkl");
         drop(other);
-        // The end stays.
+        // The end stays visible.
         for _ in 0..2 {
             assert_eq!(read(&tcp, &mut buf).await.map(Result::unwrap), Some(0));
         }

@@ -1,4 +1,4 @@
-//! Where a configuration comes from: a file or a text, the environment, the command line.
+//! The sources of a configuration: a file or a text, the environment, and the command line.
 
 use std::{
     collections::HashMap,
@@ -11,22 +11,22 @@ use frontdesk_filters::site::{self, Declaration, Mistake, Outline, Outside, Refu
 
 use crate::{certificate::Certificate, outbound::lines, store::Store, upstream};
 
-/// Where the configuration comes from.
+/// The sources.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// The file, or the name of a text that is not one.
+    /// The path of the file, or the name of a text that is not in a file.
     pub path: PathBuf,
-    /// `None`: the file is read.
+    /// The text; `None` to read the file.
     pub text: Option<String>,
-    /// Variables that are set besides those of the environment.
+    /// Variables in addition to the environment.
     pub variables: HashMap<String, String>,
-    /// `--listen` and `--admin`, which win over the file.
+    /// `--listen` and `--admin`, which override the file.
     pub listen: Option<SocketAddr>,
     pub admin: Option<SocketAddr>,
 }
 
 impl Source {
-    /// A file, and nothing on the command line beside it.
+    /// A file, without options of the command line.
     pub fn file(path: PathBuf) -> Self {
         Self { path, text: None, variables: HashMap::new(), listen: None, admin: None }
     }
@@ -49,12 +49,12 @@ impl Source {
         Ok(declaration)
     }
 
-    /// What the file says, however wrong it is. `None`: there is no file. Blocks on it.
+    /// The outline of the file, mistakes included; `None` without a file. Blocks on the disk.
     pub fn outline(&self) -> Option<io::Result<Outline>> {
         self.text.is_none().then(|| site::outline(&self.path, &Here(self)))
     }
 
-    /// Reads and checks the file for somebody who does not run it.
+    /// Reads and checks the file for a command that does not run it.
     pub fn review(&self) -> Result<Review, Refused> {
         let mut review = site::review(&self.path, &Here(self))?;
         review.declaration.warn_of_loops(&self.path);
@@ -62,7 +62,7 @@ impl Source {
     }
 }
 
-/// The environment and the file system, with some variables laid over.
+/// The environment and the file system, with additional variables.
 struct Here<'a>(&'a Source);
 
 /// The longest file that is read, in bytes.
@@ -74,7 +74,7 @@ impl Outside for Here<'_> {
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        // The file itself may well be a pipe.
+        // The configuration file itself may be a pipe.
         if path == self.0.path { bounded(path) } else { regular(path) }
     }
 
@@ -83,7 +83,7 @@ impl Outside for Here<'_> {
     }
 }
 
-/// A file that is referred to. A pipe that nobody writes to would hold up every later reload.
+/// Reads a referenced file. A pipe without a writer would block every later reload, so only regular files are read.
 pub fn regular(path: &Path) -> io::Result<Vec<u8>> {
     match std::fs::metadata(path)?.is_file() {
         true => bounded(path),
@@ -91,7 +91,7 @@ pub fn regular(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The file itself, which may be a pipe, or one that is referred to.
+/// Reads a file of bounded size, which may be a pipe.
 pub fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
@@ -101,7 +101,7 @@ pub fn bounded(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Whether the certificates, keys and ways that a declaration names can be used. Every one that cannot is a mistake.
+/// Whether the certificates, keys and transports of a declaration can be used. Each one that cannot is a mistake.
 pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
     let settings = &declaration.settings;
     let mut mistakes = Vec::new();
@@ -113,7 +113,7 @@ pub fn prove(declaration: &Declaration) -> Result<(), Vec<String>> {
     if let Err(e) = upstream::prove(&settings.upstream) {
         mistakes.push(format!("upstream: {e}"));
     }
-    // A file is there where it runs; Redis is not asked for.
+    // The file of a file store is on the host where it runs. Redis is not contacted.
     if let StoreHome::Redis(_) = &settings.store.home
         && let Err(e) = Store::open(&settings.store)
     {

@@ -1,7 +1,7 @@
-//! What has no safe form: whoever does it vouches for something that the compiler cannot see.
+//! The only file with unsafe code. Each use states why it is sound.
 //!
-//! Descriptors that come from outside are numbers until somebody owns them; what a signal does, and the allocator, belong
-//! to the whole process. No other file may do such things.
+//! Descriptors from outside are plain numbers until they have an owner. Signal actions and the allocator belong to the
+//! whole process. No other file may touch these.
 
 #![expect(unsafe_code, reason = "the one place for it; tests/house.rs sees to that")]
 
@@ -29,20 +29,20 @@ use nix::sys::{
 };
 use rustix::net::{RecvFlags, recv};
 
-/// What only prints ends when nobody reads on, as `head` expects, and not with a panic. What has sockets handles it
-/// where it writes.
+/// Lets a command that only prints end silently when its reader closes the pipe, as with `head`. Commands with sockets
+/// handle the error where they write.
 pub(crate) fn end_with_the_reader() {
     // SAFETY: the default action is no function of ours.
     let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) };
 }
 
-/// A file that may not grow is told so by an error, as a full disk is; the signal that comes with it would end us.
+/// Ignores the signal about the file size limit, so that a write fails with an error, as on a full disk.
 pub(crate) fn survive_file_limit() {
     // SAFETY: no handler is installed, the signal is only ignored.
     let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
 }
 
-/// The sockets that a service manager has bound (`LISTEN_FDS`); nothing, where there is none, or once they are taken.
+/// The sockets that a service manager has bound (`LISTEN_FDS`); empty without one, or after the first call.
 pub(crate) fn bound_for_us() -> io::Result<Vec<OwnedFd>> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
     if TAKEN.swap(true, Ordering::Relaxed) {
@@ -52,7 +52,7 @@ pub(crate) fn bound_for_us() -> io::Result<Vec<OwnedFd>> {
     Ok(sd_notify::listen_fds()?.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).collect())
 }
 
-/// The first message of a stream, into `said`, and the descriptors that come with it; no more than `MOST`.
+/// Reads the first message of a stream into `said`, and its descriptors, at most `MOST`.
 pub(crate) fn received<const MOST: usize>(stream: &UnixStream, said: &mut [u8]) -> io::Result<Vec<OwnedFd>> {
     let mut room = nix::cmsg_space!([RawFd; MOST]);
     let mut parts = [IoSliceMut::new(said)];
@@ -67,7 +67,7 @@ pub(crate) fn received<const MOST: usize>(stream: &UnixStream, said: &mut [u8]) 
     Ok(given)
 }
 
-/// Reads from a socket into the room left in `buf`, and says how many bytes came.
+/// Reads from a socket into the free room of `buf` and returns the number of bytes.
 pub(crate) fn receive(socket: impl AsFd, buf: &mut BytesMut) -> io::Result<usize> {
     let ((read, _), _) = recv(socket, buf.spare_capacity_mut(), RecvFlags::empty())?;
     let came = read.len();
@@ -76,7 +76,7 @@ pub(crate) fn receive(socket: impl AsFd, buf: &mut BytesMut) -> io::Result<usize
     Ok(came)
 }
 
-/// The same as [`crate::socket::acknowledge`] for a socket of the library's, which gives nothing but its number.
+/// The same as [`crate::socket::acknowledge`] for a socket of the library, of which only the descriptor is known.
 pub(crate) fn acknowledge(socket: RawFd) {
     #[cfg(target_os = "linux")]
     if socket >= 0 {
@@ -88,8 +88,8 @@ pub(crate) fn acknowledge(socket: RawFd) {
     let _ = socket;
 }
 
-/// Whether a socket that is known only by its number takes more bytes now. A number that stands for nothing any more takes
-/// them: whoever writes there is told.
+/// Whether a socket, known only by its descriptor, accepts more bytes now. For an invalid descriptor the answer is yes:
+/// the write itself will fail.
 pub(crate) fn takes_more(socket: RawFd) -> bool {
     let mut asked = nix::libc::pollfd { fd: socket, events: nix::libc::POLLOUT, revents: 0 };
     // SAFETY: one entry, which lives until this returns; the number is only looked up.
@@ -97,7 +97,7 @@ pub(crate) fn takes_more(socket: RawFd) -> bool {
     ready != 0
 }
 
-/// How many bytes that were written to a socket its other end has not acknowledged.
+/// The number of written bytes that the peer of a socket has not acknowledged.
 pub(crate) fn unacknowledged(socket: RawFd) -> u64 {
     #[cfg(target_os = "linux")]
     {
@@ -119,12 +119,12 @@ unsafe extern "C" {
     safe fn mi_collect(force: bool);
 }
 
-/// The allocator of the process. The crate `mimalloc` asks for an alignment each time; not to ask takes a much shorter way
-/// for all but the smallest pieces.
+/// The allocator of the process. The crate `mimalloc` passes an alignment with each request. Requests without one are
+/// much faster for all but the smallest sizes.
 #[cfg(feature = "mimalloc")]
 pub(crate) struct Allocator;
 
-/// How whatever is at least as long is aligned anyway.
+/// The alignment that any allocation of at least this size has anyway.
 #[cfg(feature = "mimalloc")]
 const ALIGNED: usize = 16;
 
@@ -176,12 +176,12 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// How often a thread looks for what it keeps and nobody uses.
+/// How often an idle thread returns unused memory.
 const TIDIED: Duration = Duration::from_secs(5);
 
-/// Lets go of what the allocator keeps for this thread alone and nothing is in any more; else it would do so only once the
-/// thread asks for pieces of the same size again, and after a crowd nobody does. For a thread that has nothing to do:
-/// some microseconds, once in a while.
+/// Returns memory that the allocator keeps for this thread alone. Otherwise the memory would return only when the
+/// thread allocates the same sizes again, which rarely happens after a burst. Call it on an idle thread: it takes
+/// microseconds.
 pub(crate) fn tidy() {
     thread_local!(static LAST: Cell<Option<Instant>> = const { Cell::new(None) });
     let now = Instant::now();
@@ -192,9 +192,9 @@ pub(crate) fn tidy() {
     }
 }
 
-/// Has the program's own code and constants read anew where they are used: else all that starting has used counts as
-/// resident for ever. What is used again comes from the system's memory of the file, sixteen pages at a time. For once,
-/// when all is up: probes that a tracer has set into the code by then are gone with it, later ones stay.
+/// Drops the program's own code and constants from resident memory, so that pages used only at the start do not count
+/// forever. Pages in use come back from the page cache, sixteen at a time. Call it once after the start. Probes that a
+/// tracer has set before that are lost; later ones stay.
 pub(crate) fn put_program_away() {
     #[cfg(target_os = "linux")]
     linux::put_program_away();
@@ -224,7 +224,7 @@ mod linux {
             (program.dlpi_addr as usize, &*slice_from_raw_parts(program.dlpi_phdr, program.dlpi_phnum.into()))
         };
         let page = page.addr();
-        // What may be written to is not the file's any more.
+        // Writable parts no longer match the file.
         for part in parts.iter().filter(|part| part.p_type == PT_LOAD && part.p_flags & PF_W == 0) {
             let from = base + part.p_vaddr as usize;
             let to = (from + part.p_memsz as usize) / page * page;
@@ -232,13 +232,13 @@ mod linux {
             // SAFETY: whole pages of a file that are only read: who looks at them sees what the file holds, as before.
             unsafe { madvise(with_exposed_provenance_mut(from), to.saturating_sub(from), MADV_DONTNEED) };
         }
-        // The first is the program itself; the others belong to everybody.
+        // The first entry is the program itself. The others are shared libraries.
         1
     }
 }
 
-/// Gives back to the system what nobody uses. Reading a declaration leaves many small pieces behind, which the allocator
-/// would keep for the thread that read it. Takes some milliseconds after a large one; not for a worker thread.
+/// Returns free memory to the system. Reading a declaration leaves many small blocks behind, which the allocator would
+/// keep for the thread that read it. Takes milliseconds after a large one: do not call it on a worker thread.
 pub(crate) fn give_back() {
     #[cfg(feature = "mimalloc")]
     mi_collect(true);

@@ -1,7 +1,7 @@
-//! Noticing that the configuration or a file it names has changed on disk.
+//! Detects that the configuration or a file it names has changed on the disk.
 //!
-//! Contents are compared, not times or inodes: a Kubernetes ConfigMap changes by a swapped symlink, editors by rename,
-//! and network and overlay file systems send no events at all.
+//! It compares contents, not times or inodes: a Kubernetes ConfigMap changes by a swapped symlink, editors rename
+//! files, and network and overlay file systems send no events at all.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,47 +12,47 @@ use parking_lot::Mutex;
 
 use crate::{live::Live, source};
 
-/// Remembers what was seen last.
+/// Remembers the last state.
 pub struct Watch {
     live: Arc<Live>,
     seen: Mutex<Seen>,
 }
 
-/// What the last looks saw.
+/// The results of the last looks.
 #[derive(Default)]
 struct Seen {
     last: Option<Vec<u8>>,
-    /// What was last acted on.
+    /// The state that was last acted on.
     settled: Option<Vec<u8>>,
 }
 
 impl Watch {
-    /// Nothing seen yet: the first look compares with what is running.
+    /// A watch without a state: the first look compares with the running configuration.
     pub fn new(live: Arc<Live>) -> Arc<Self> {
         Arc::new(Self { live, seen: Mutex::default() })
     }
 
-    /// Looks once, and reloads if there is something new. Blocks on files.
+    /// Looks once, and reloads after a change. Blocks on files.
     pub fn look(&self) {
         let Some(file) = self.live.file() else { return };
         let print = fingerprint(file, &self.live.current().declaration.references);
         let changed = {
             let mut seen = self.seen.lock();
             let still = seen.last.replace(print.clone()) == Some(print.clone());
-            // Seen twice in a row: nobody is in the middle of writing it. Half a file may be a valid one.
+            // Wait until two looks agree, because a half-written file may be valid.
             if !still {
                 return;
             }
             seen.settled.replace(print.clone()) != Some(print)
         };
-        // A file that was missing may have come: nothing that is watched tells of that.
+        // Also retry after a failure: a missing file may have appeared, which no watched content shows.
         if (changed || self.live.failure().is_some()) && self.live.has_news() {
             let _ = self.live.reload();
         }
     }
 }
 
-/// A digest of the bytes of all files, and of which could not be read.
+/// A digest of the bytes of all files, and of the list of unreadable ones.
 fn fingerprint(file: &Path, references: &[PathBuf]) -> Vec<u8> {
     let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
     let read = std::iter::once(source::bounded(file)).chain(references.iter().map(|path| source::regular(path)));

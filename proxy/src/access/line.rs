@@ -1,4 +1,4 @@
-//! One line of the access log: what it says of a request, and how that is written.
+//! One line of the access log: its fields, and their JSON form.
 
 use std::{
     io::Write,
@@ -10,20 +10,21 @@ use frontdesk_filters::desk::date;
 
 use crate::{clock::since_1970, engine::Engine, traces::Ids};
 
-/// The longest value of a request's own that a line holds, in bytes.
+/// The longest value that comes from a request, in bytes.
 pub const LONGEST: usize = 1024;
 
-/// What a line says, in the names of OpenTelemetry's HTTP conventions. The query is left out: it may hold secrets.
+/// The fields, named by OpenTelemetry's HTTP conventions. There is no query, because it may hold secrets.
 pub struct Line<'a> {
-    /// The trace it belongs to, and its place there.
+    /// The ids of the trace and of the request's span.
     pub trace: Option<Ids>,
-    /// As the audit log, the site and the agent have it; there where something was asked of the desk, or the client said one.
+    /// The same id as in the audit log, at the site and at the agent. Only for requests to the desk, or if the client
+    /// sent one.
     pub request_id: Option<&'a str>,
     /// `None`: the head could not be read.
     pub method: Option<&'a str>,
     pub path: Option<&'a str>,
     pub host: Option<&'a str>,
-    /// 0: nothing was answered.
+    /// 0: no response.
     pub status: u16,
     /// `None`: HTTP.
     pub protocol: Option<&'a str>,
@@ -33,21 +34,21 @@ pub struct Line<'a> {
     pub request_bytes: usize,
     pub response_bytes: usize,
     pub duration: Duration,
-    /// When it was over.
+    /// The end of the request.
     pub ended: Instant,
-    /// The upstream that was asked last, be it by the desk.
+    /// The last upstream, also of a capability call.
     pub upstream: Option<&'a str>,
-    /// Until the head of what is passed; of the desk's calls, until each was over, together.
+    /// The time until the head of a proxied response; for capability calls, the total time of all upstream requests.
     pub upstream_duration: Option<Duration>,
-    /// How the caller proved who it is: `none`, `key`, `token` or `signature`.
+    /// The proof of the caller: `none`, `key`, `token` or `signature`.
     pub proof: Option<&'a str>,
-    /// The name that goes with it.
+    /// The caller's name.
     pub caller: Option<&'a str>,
     /// `pass` or `answer`.
     pub decision: &'a str,
-    /// `None`: it did not come over HTTP.
+    /// `None`: not HTTP.
     pub engine: Option<Engine>,
-    /// What became of the page: `rewritten`, or why it was left as it is.
+    /// The outcome for the page: `rewritten`, or why it passed unchanged.
     pub page: Option<&'a str>,
     /// Why the request failed, if it did.
     pub error: Option<&'a str>,
@@ -55,14 +56,14 @@ pub struct Line<'a> {
     pub config: &'a str,
 }
 
-/// What comes before a value, as bytes.
+/// The bytes before a value.
 macro_rules! key {
     ($name:literal) => {
         concat!(",\"", $name, "\":").as_bytes()
     };
 }
 
-/// Writes a line, which ends in a newline.
+/// Writes a line that ends in a newline.
 pub(super) fn render(out: &mut Vec<u8>, line: &Line<'_>) {
     out.extend_from_slice(b"{\"timestamp\":\"");
     timestamp(out, since_1970(line.ended));
@@ -109,7 +110,7 @@ fn text(out: &mut Vec<u8>, key: &[u8], value: Option<&str>) {
     out.extend_from_slice(key);
     out.push(b'"');
     let value = &value[..value.floor_char_boundary(LONGEST)];
-    // All of it at once, without an early end: so it is looked at many bytes at a time.
+    // A loop without an early exit, so that the compiler can vectorise it.
     let odd = |byte: u8| !matches!(byte, b' '..=b'~') | (byte == b'"') | (byte == b'\\');
     if !value.bytes().fold(false, |found, byte| found | odd(byte)) {
         out.extend_from_slice(value.as_bytes());
@@ -119,7 +120,7 @@ fn text(out: &mut Vec<u8>, key: &[u8], value: Option<&str>) {
     out.push(b'"');
 }
 
-/// A word of ours: nothing in it has to be escaped.
+/// A word of ours, which needs no escaping.
 fn word(out: &mut Vec<u8>, key: &[u8], value: Option<&str>) {
     let Some(value) = value else { return };
     out.extend_from_slice(key);
@@ -165,7 +166,7 @@ fn number(out: &mut Vec<u8>, key: &[u8], value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-/// With three digits after the point.
+/// With three decimals.
 fn milliseconds(out: &mut Vec<u8>, key: &[u8], value: Option<Duration>) {
     if let Some(value) = value {
         let micros = u64::try_from(value.as_micros()).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! What is not a page: the style sheet, the logo, robots.txt and the site map.
+//! The files of the site that are not pages: style sheet, logo, robots.txt and site map.
 
 use http::StatusCode;
 
@@ -11,7 +11,7 @@ const DAY: &str = "public, max-age=86400";
 /// The logo's width and height, in pixels.
 const SIDE: u32 = 32;
 
-/// Everything with a path of its own, for a site that is reached at `origin`.
+/// All of them with their paths, for a site at `origin`.
 pub fn all(origin: &str) -> Vec<(&'static str, Reply)> {
     let text = "text/plain; charset=utf-8";
     vec![
@@ -40,7 +40,7 @@ fn sitemap(origin: &str) -> String {
     )
 }
 
-/// A white arrow, climbing, on a blue disc: a PNG of four colours, two bits a pixel, uncompressed.
+/// The logo: a white rising arrow on a blue disc, as a PNG of four colours, two bits a pixel, uncompressed.
 fn logo() -> Vec<u8> {
     let mut pixels = Vec::new();
     for y in 0..SIDE {
@@ -61,7 +61,7 @@ fn logo() -> Vec<u8> {
     png
 }
 
-/// The palette's number for a pixel: 0 white, 1 blue, 2 orange, 3 nothing.
+/// The palette index of a pixel: 0 white, 1 blue, 2 orange, 3 transparent.
 fn colour(x: u32, y: u32) -> u8 {
     let from_centre = |v: u32| (2 * i64::from(v) + 1 - i64::from(SIDE)).pow(2);
     let (right, up) = (i64::from(x), i64::from(SIDE - 1 - y));

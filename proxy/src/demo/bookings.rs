@@ -1,4 +1,4 @@
-//! What visitors leave behind: price watches, holds and bookings. So many of each are kept; the oldest makes room.
+//! The demo site's price watches, holds and bookings. It keeps a limited number of each; the oldest makes room.
 
 use std::{
     collections::BTreeMap,
@@ -15,13 +15,13 @@ use super::{
     reply::Reply,
 };
 
-/// How many watches, holds and bookings are kept, of each.
+/// The most watches, holds and bookings, of each.
 const MOST_KEPT: usize = 10_000;
 /// How long a held fare stays reserved.
 const HOLD_SECONDS: u64 = 30 * 60;
 /// How long a booking can be cancelled without a fee.
 const FREE_CANCELLATION_SECONDS: u64 = 24 * 60 * 60;
-/// What cancelling costs after that, in euros.
+/// The later cancellation fee in euros.
 const CANCELLATION_FEE: u32 = 60;
 
 /// Numbered records of one kind. Numbers only grow, so the smallest is the oldest.
@@ -75,7 +75,7 @@ struct Hold {
     booked: bool,
 }
 
-/// The traveller's name, address and payment are checked, used and let go: nothing personal is kept.
+/// A booking. The traveller's name, address and payment are checked and then dropped: nothing personal is kept.
 struct Booking {
     fare: &'static Fare,
     made: u64,

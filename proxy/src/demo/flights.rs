@@ -1,9 +1,9 @@
-//! What Example Travel sells: its airports, its fares and the search over them. All of it is fixed, so that the same
-//! question always gets the same answer.
+//! The offers of Example Travel: airports, fares and the search. All data is fixed, so that the same question always
+//! gets the same answer.
 
 use serde_json::{Value, json};
 
-/// A place the site flies to.
+/// A destination.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Airport {
     pub code: &'static str,
@@ -25,10 +25,10 @@ pub struct Fare {
     pub euros: u32,
 }
 
-/// What all prices are in.
+/// The currency of all prices.
 pub const CURRENCY: &str = "EUR";
 
-/// Every airport on the network.
+/// All airports.
 pub const AIRPORTS: [Airport; 7] = [
     Airport { code: "BER", city: "Berlin" },
     Airport { code: "CDG", city: "Paris" },
@@ -58,7 +58,7 @@ macro_rules! fares {
     };
 }
 
-/// Everything on sale.
+/// All fares.
 pub const FARES: &[Fare] = fares! {
     101 MAD LIS "2027-07-03T07:15:00+02:00" "2027-07-03T07:35:00+01:00" "Lusitania Airways" 0   80 false   74;
     102 MAD LIS "2027-07-03T18:40:00+02:00" "2027-07-03T19:00:00+01:00" "Example Air"       0   80 true    96;
@@ -101,7 +101,7 @@ pub fn fare(id: &str) -> Option<&'static Fare> {
     FARES.iter().find(|fare| fare.id == id)
 }
 
-/// What a traveller asked for; whatever is `None` does not matter to them.
+/// The search criteria of a traveller. `None` matches everything.
 #[derive(Debug, Default)]
 pub struct Search {
     pub origin: Option<&'static Airport>,
@@ -112,7 +112,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// The fares that fit, cheapest first.
+    /// The matching fares, cheapest first.
     pub fn run(&self) -> Vec<&'static Fare> {
         let mut found: Vec<_> = FARES.iter().filter(|fare| self.fits(fare)).collect();
         found.sort_by_key(|fare| fare.euros);

@@ -1,4 +1,4 @@
-//! The fields of a JSON body, read and checked: whoever filled in a form wrongly hears about all of it at once.
+//! Reads and checks the fields of a JSON body. A wrong form gets all its mistakes at once.
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use super::{flights::CURRENCY, reply::Reply};
 /// The longest text a field may hold.
 const MOST_CHARACTERS: usize = 200;
 
-/// The fields of a request, with what is wrong about them collected on the way.
+/// The fields of a request, with the mistakes found so far.
 pub struct Form<'a> {
     input: &'a Map<String, Value>,
     wrong: Map<String, Value>,
@@ -23,7 +23,7 @@ impl<'a> Form<'a> {
         self.wrong.insert(name.to_owned(), why.into());
     }
 
-    /// A text that has to be there; empty if it is refused.
+    /// A required text; empty if it is refused.
     pub fn text(&mut self, name: &str) -> &'a str {
         match self.input.get(name).and_then(Value::as_str).map(str::trim) {
             None | Some("") => self.refuse(name, "This field is required."),
@@ -55,7 +55,7 @@ impl<'a> Form<'a> {
         amount.unwrap_or_default()
     }
 
-    /// All that is wrong at once, as a 422, or nothing.
+    /// All mistakes as a 422, or nothing.
     pub fn check(self) -> Result<(), Reply> {
         if self.wrong.is_empty() {
             return Ok(());

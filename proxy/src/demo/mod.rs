@@ -1,8 +1,7 @@
-//! Example Travel: a small, ordinary travel site held in memory, there to be stood in front of.
+//! Example Travel: a small, ordinary travel site in memory, for Frontdesk to stand in front of.
 //!
-//! It behaves as any site would that was written years ago: pages for people and a JSON API for its own booking form.
-//! It is a pure function of the request and of the few things that were booked before. No sockets, no threads, no
-//! files; and not a word of who stands in front.
+//! It behaves like any older site: pages for people, and a JSON API for its own booking form. It is a pure function of
+//! the request and of earlier bookings. It has no sockets, threads or files of its own, and knows nothing of Frontdesk.
 
 mod assets;
 mod bookings;

@@ -1,5 +1,4 @@
-//! The pages people read: a table of the fixed ones, the frame around all of them, and the flights, which are rendered
-//! for each search.
+//! The site's pages: a table of fixed ones, the common frame, and the flights page, which is rendered for each search.
 
 use frontdesk_base::text::escaped;
 use http::StatusCode;
@@ -17,7 +16,7 @@ pub struct Page {
     content: &'static str,
 }
 
-/// Where the flights are searched.
+/// The path of the flight search.
 pub const FLIGHTS: &str = "/flights";
 const HTML: &str = "text/html; charset=utf-8";
 const SITE: &str = "Example Travel";
@@ -48,7 +47,7 @@ pub const PAGES: &[Page] = pages! {
     "/terms" "terms.html" "Terms of use" "The terms that apply to every booking.";
 };
 
-/// What the navigation offers, on every page.
+/// The navigation on every page.
 const NAVIGATION: [(&str, &str); 5] = [
     (FLIGHTS, "Flights"),
     ("/destinations", "Destinations"),
@@ -65,20 +64,20 @@ impl Page {
     }
 }
 
-/// The page for an address that leads nowhere.
+/// The page for an unknown path.
 pub fn not_found() -> Reply {
     let html = frame("", "Page not found", "This page does not exist.", include_str!("content/not-found.html"));
     Reply::new(StatusCode::NOT_FOUND, HTML, html)
 }
 
-/// The page for a method that a page does not have.
+/// The page for a method that is not allowed.
 pub fn not_allowed(allow: &'static str) -> Reply {
     let main = "<h1>That does not work here</h1>\n<p>This address can only be read.</p>\n";
     let html = frame("", "Not allowed", "This address can only be read.", main);
     Reply::new(StatusCode::METHOD_NOT_ALLOWED, HTML, html).allowing(allow)
 }
 
-/// The results of a search, or every flight if nothing was asked. `unknown` is what we do not fly to.
+/// The results of a search, or every flight without criteria. `unknown`: a place that the site does not fly to.
 pub fn flights(search: &Search, unknown: Option<&str>) -> Reply {
     let route = match (search.origin, search.destination) {
         (Some(from), Some(to)) => format!("Flights from {} to {}", from.city, to.city),
@@ -148,7 +147,7 @@ fn row(fare: &Fare) -> String {
     )
 }
 
-/// The frame around a page's own content, which is HTML already; title and description are text.
+/// The frame around a page's content. The content is HTML; title and description are text.
 fn frame(path: &str, title: &str, description: &str, main: &str) -> String {
     let links: String = NAVIGATION
         .iter()

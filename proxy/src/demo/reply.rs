@@ -1,5 +1,4 @@
-//! From what a page or an API call wants to say to a whole HTTP response: validators, 304, HEAD and the headers that
-//! every response carries.
+//! Turns a page or an API result into a whole HTTP response: validators, 304, HEAD, and the headers of every response.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
@@ -9,14 +8,14 @@ use serde_json::{Value, json};
 /// When the fixed part of the site was last edited.
 const LAST_EDITED: &str = "Mon, 03 Feb 2025 09:00:00 GMT";
 
-/// A response before it is fitted to the request that asked for it. Cheap to clone: the body is shared.
+/// A response before it is adapted to its request. Cheap to clone, because the body is shared.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub status: StatusCode,
     content_type: &'static str,
     cache_control: &'static str,
     pub body: Bytes,
-    /// The body's hash, on replies that may be asked for conditionally.
+    /// The body's hash, for replies with an entity tag.
     hash: Option<u64>,
     /// Part of the fixed site: carries `Last-Modified`.
     fixed: bool,
@@ -55,12 +54,12 @@ impl Reply {
         Self { fixed: true, ..self.cached(cache_control) }
     }
 
-    /// Names the methods that would have worked.
+    /// Names the allowed methods.
     pub fn allowing(self, methods: &'static str) -> Self {
         Self { allow: Some(methods), ..self }
     }
 
-    /// Names where it is: a path of ours.
+    /// Names the location, a path of the site.
     pub fn at(self, path: String) -> Self {
         Self { location: Some(path.into()), ..self }
     }
@@ -116,7 +115,7 @@ impl Reply {
                 .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == own);
         }
         let since = headers.get(header::IF_MODIFIED_SINCE).and_then(|value| value.to_str().ok());
-        // A condition that cannot be read is ignored.
+        // An invalid condition is ignored.
         let since = since.and_then(|since| parse_http_date(since).ok());
         self.fixed && since.is_some_and(|since| parse_http_date(LAST_EDITED).is_ok_and(|edited| edited <= since))
     }

@@ -1,4 +1,4 @@
-//! The site as a server: one exchange at a time to the pure function and back.
+//! The HTTP server of the demo site: passes each request to the pure function and sends its response.
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
@@ -8,7 +8,7 @@ use pingora::{apps::http_app::ServeHttp, protocols::http::ServerSession};
 use super::Travel;
 use crate::accept::{self, RequestBody};
 
-/// Bodies beyond this are cut; the site refuses what is half of that.
+/// The most bytes of a body. The site itself refuses half of that.
 const LONGEST: usize = 128 * 1024;
 
 /// Serves the site.

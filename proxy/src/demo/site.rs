@@ -1,4 +1,4 @@
-//! The way in: which request is answered by what.
+//! The routes of the demo site.
 
 use std::{
     borrow::Cow,
@@ -20,7 +20,7 @@ use super::{
     reply::Reply,
 };
 
-/// Where the site believes it is reached, unless it is told otherwise.
+/// The site's origin, unless the caller sets another.
 const ORIGIN: &str = "https://example-travel.com";
 /// The largest body the API reads.
 const LARGEST_BODY: usize = 64 * 1024;
@@ -39,7 +39,7 @@ impl Default for Travel {
 }
 
 impl Travel {
-    /// The site as it is reached at `origin` ("http://127.0.0.1:8080"): robots.txt and the site map name it.
+    /// The site at `origin` ("http://127.0.0.1:8080"), which robots.txt and the site map name.
     pub fn new(origin: &str) -> Self {
         let pages = PAGES.iter().map(|page| (page.path, page.reply()));
         let fixed = pages.chain(assets::all(origin.trim_end_matches('/'))).collect();
@@ -110,12 +110,12 @@ impl Travel {
     }
 }
 
-/// A page's address with a slash too many.
+/// A redirect from a page's path with an extra slash.
 fn moved(path: &str) -> Reply {
     Reply::new(StatusCode::MOVED_PERMANENTLY, "text/plain; charset=utf-8", "Moved.\n").at(path.to_owned())
 }
 
-/// The object in a POST. A POST that says nothing is an empty object: cancelling needs no more.
+/// The JSON object in a POST. An empty POST is an empty object, which is enough to cancel.
 fn json_body(request: &Request<Bytes>) -> Result<Map<String, Value>, Reply> {
     let body = request.body();
     if body.is_empty() {
@@ -165,7 +165,7 @@ fn price(text: &str) -> Option<f64> {
     text.parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0)
 }
 
-/// `GET /flights`: what cannot be read in a form is left out, as people expect.
+/// `GET /flights`. Ignores invalid fields of the form, as people expect.
 fn flights_page(query: &Query) -> Reply {
     let (from, to) = (query.get("from"), query.get("to"));
     let origin = from.as_deref().and_then(flights::airport);
@@ -175,7 +175,7 @@ fn flights_page(query: &Query) -> Reply {
     pages::flights(&Search { origin, destination, max_price, ..Search::default() }, unknown)
 }
 
-/// The fields of a form, as a browser sends them in the address.
+/// The fields of a form in the query.
 struct Query<'a>(&'a str);
 
 impl<'a> Query<'a> {
@@ -183,7 +183,7 @@ impl<'a> Query<'a> {
         Self(request.uri().query().unwrap_or_default())
     }
 
-    /// A field's first value; one that was left empty is as good as none.
+    /// A field's first value. An empty field counts as missing.
     fn get(&self, name: &str) -> Option<Cow<'a, str>> {
         let mut pairs = url::form_urlencoded::parse(self.0.as_bytes());
         let (_, value) = pairs.find(|(key, _)| key == name)?;

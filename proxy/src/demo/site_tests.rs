@@ -1,4 +1,4 @@
-//! What visitors of the site may rely on, request by request.
+//! Tests of the demo site's responses, request by request.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What the operator is told of a request once it is over.
+//! Records a request over frames: metrics, access log and recent activity.
 
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Frames {
-    /// Counts a request, and says so in one line. `wrote` is false where the client was gone before the answer.
+    /// Counts a request and writes its access line. `wrote`: false if the client was gone before the answer.
     pub(super) fn account(&self, asked: &mut Asked, reply: &Reply, wrote: bool) {
         let metrics = &self.front.metrics;
         let Asked { began, frame, running, address, authority, caller, error, request_id, called, trace, visited } =

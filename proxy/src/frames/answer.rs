@@ -1,4 +1,4 @@
-//! One request, from its frame to its reply: decided and carried out as over HTTP.
+//! Handles one request over frames, from its frame to its reply, with the same decisions as over HTTP.
 
 use std::{
     borrow::Cow,
@@ -27,34 +27,34 @@ use crate::{
     traces::Trace,
 };
 
-/// A request under way, and what is known of it.
+/// A request in flight.
 pub(super) struct Asked {
     pub(super) began: Instant,
     pub(super) frame: Frame,
-    /// One configuration for all of it, whatever is swapped in meanwhile.
+    /// One configuration for the whole request, even if a swap happens meanwhile.
     pub(super) running: Arc<Running>,
-    /// The client's, as far as it can be believed.
+    /// The client address.
     pub(super) address: IpAddr,
-    /// Whom the client asked for; empty where it did not say.
+    /// The requested host; empty if there is none.
     pub(super) authority: String,
-    /// Who is asking, once that was looked at.
+    /// The caller, once identified.
     pub(super) caller: Option<Caller>,
-    /// Why it was refused, if it was.
+    /// Why the request was refused, if it was.
     pub(super) error: Option<&'static str>,
-    /// What the request is called in every record of it, once somebody asked.
+    /// The request's id in all records, once it is needed.
     pub(super) request_id: Option<String>,
-    /// The capability that was called and refused, by its id.
+    /// The id of the capability whose call was refused.
     pub(super) called: Option<String>,
-    /// Its spans, while traces are made.
+    /// The request's spans, if tracing is on.
     pub(super) trace: Option<Box<Trace>>,
-    /// Of the site, by the desk.
+    /// The upstream timings of the desk.
     pub(super) visited: Visited,
 }
 
 impl Asked {
     pub(super) fn new(frames: &Frames, on: &Connection, frame: Frame) -> Self {
         let running = frames.front.live.current();
-        // Whoever forwards frames says for whom in the PROXY protocol; what stands in a frame its sender wrote.
+        // A proxy states the client address in the PROXY protocol. The frame itself is written by the client.
         let address = on.conn.info().client.ip().to_canonical();
         let authority = on.server_name.as_deref().or_else(|| host(&frame.headers)).unwrap_or_default().to_owned();
         let traces = frames.front.traces.as_ref();
@@ -111,7 +111,7 @@ impl Frames {
                 }
             },
             Decision::Refuse(reply, reason) => (reply, reason, decided.about),
-            // Nothing that comes over this socket is the site's to answer.
+            // Requests over this socket never go to the site.
             Decision::Pass | Decision::Make(_) => {
                 let refusal = Refusal::from(Fault::Internal);
                 (problem::reply(&refusal, asked.accept().as_deref(), None), refusal.reason, None)
@@ -120,7 +120,7 @@ impl Frames {
         self.refuse(on, asked, refused, decided.finish).await
     }
 
-    /// What is told of something that could not be read.
+    /// The reply to a request that could not be read.
     pub(super) async fn unread(&self, on: &Connection, asked: Option<&mut Asked>, refused: &Refused) -> Reply {
         let running = asked.as_ref().map_or_else(|| self.front.live.current(), |asked| asked.running.clone());
         let address = asked.as_ref().map_or_else(|| on.conn.info().client.ip().to_canonical(), |asked| asked.address);
@@ -143,7 +143,7 @@ impl Frames {
         }
     }
 
-    /// Counts a refusal, and has it finished by whoever does that.
+    /// Counts a refusal and builds its reply.
     async fn refuse(
         &self,
         on: &Connection,
@@ -195,14 +195,14 @@ impl Frames {
     }
 }
 
-/// Why a body is not taken that the socket took: an endpoint may take less.
+/// The refusal of a body that fits the socket's limit but exceeds the endpoint's.
 fn too_long(asked: &Asked, serving: &Serving) -> Option<Refusal> {
     let most = serving.most(&asked.running.snapshot.settings);
     let detail = || format!("The body is longer than the {most} bytes that are taken here. Send less.");
     (asked.frame.body.len() > most).then(|| Refusal::from(Fault::TooLarge).saying(detail()))
 }
 
-/// The host that `Host` names. Its port is ours, and says nothing to a site.
+/// The host in `Host`. Its port belongs to our socket and says nothing about the site.
 fn host(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get(header::HOST)?.to_str().ok()?;
     let host = match text.strip_prefix('[') {

@@ -1,7 +1,7 @@
-//! A socket that speaks a protocol of its own: frames in, one after the other, and an answer to each in that order.
+//! A socket for a protocol of frames: frames arrive in order, and each gets its answer in the same order.
 //!
-//! What a frame is, `frontdesk-filters` knows; here its bytes are moved, under the same bounds as those of HTTP. While a
-//! request is answered nothing more is read, so that whatever a client sends ahead stays with the system.
+//! `frontdesk-filters` defines the frames; this module moves their bytes, with the same limits as for HTTP. It reads
+//! nothing more while it answers a request, so pipelined data waits in the system's buffers.
 
 mod account;
 mod answer;
@@ -27,10 +27,10 @@ use crate::{
     intake,
 };
 
-/// What is read at once, at most.
+/// The most bytes of one read.
 const PIECE: usize = 16 * 1024;
 const FIRST_PIECE: usize = 4096;
-/// How long a client may take to hear that the connection is over.
+/// How long a client may take to learn that the connection is over.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The app that answers frames.
@@ -39,7 +39,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// What is asked is answered by the same front as over HTTP.
+    /// Answers with the same front as HTTP.
     pub fn new(front: Front) -> Self {
         Self { front }
     }
@@ -69,23 +69,23 @@ impl App for Frames {
 struct Connection {
     conn: Box<Conn>,
     alarm: Alarm,
-    /// Like no other's.
+    /// The connection's unique id.
     id: String,
-    /// Whom the client asked for when it shook hands.
+    /// The host in the TLS handshake (SNI).
     server_name: Option<String>,
     reader: Reader,
 }
 
-/// What a client sends.
+/// What the client sent.
 enum Sent {
     Frame(Frame),
     Refused(Refused),
-    /// There is nobody to answer.
+    /// The client has left.
     Gone,
 }
 
 impl Connection {
-    /// Serves it to its end.
+    /// Serves the connection to its end.
     async fn serve(&mut self, frames: &Frames, gate: &Gate, admission: &Admission, first: Instant) {
         let mut first = Some(first);
         loop {
@@ -93,7 +93,7 @@ impl Connection {
             let (mut asked, reply, closes) = match self.next(gate, admission, &mut first).await {
                 Sent::Frame(frame) => {
                     let mut asked = Asked::new(frames, self, frame);
-                    // Boxed: what an answer needs is not held while the connection idles.
+                    // Boxed, so that an idle connection does not hold the memory of an answer.
                     let reply = Box::pin(frames.answer(self, &mut asked)).await;
                     (Some(asked), reply, false)
                 }
@@ -113,15 +113,15 @@ impl Connection {
                 return;
             }
             if closes || gate.drains() {
-                // More may be on its way that nobody will read.
+                // The client may still be sending data that will not be read.
                 return self.conn.info().linger();
             }
         }
         let _ = timeout(FAREWELL, self.conn.shutdown()).await;
     }
 
-    /// Waits for the next request, as long as it may take: `idle_timeout` for its first byte, `header_timeout` from there
-    /// to the end of its head (for the first one from accept on), and what any body may take.
+    /// Waits for the next request: `idle_timeout` for its first byte, `header_timeout` from there to the end of its
+    /// head (for the first request from accept on), and the limit for any body.
     async fn next(&mut self, gate: &Gate, admission: &Admission, first: &mut Option<Instant>) -> Sent {
         let mut head_by = None;
         let mut body_by = None;
@@ -143,11 +143,11 @@ impl Connection {
                 Wants::Body => *body_by.get_or_insert_with(|| Instant::now() + intake::PATIENCE),
             };
             let buffer = self.reader.buffer();
-            // Most requests fit into what is read first; what turns out to be longer is read in larger pieces.
+            // Most requests fit into the first read. Longer ones are read in larger pieces.
             buffer.reserve(PIECE.min(FIRST_PIECE + buffer.len()));
             match timeout_at(by, self.conn.read_buf(&mut buffer.limit(PIECE))).await {
                 Ok(Ok(1..)) => {}
-                // It ends where nothing more comes, be it with a word or without.
+                // The connection ends if no more data comes, with or without an error.
                 Ok(_) => return Sent::Gone,
                 Err(_) if body_by.is_some() => return Sent::Refused(self.reader.late()),
                 Err(_) => {
@@ -158,7 +158,7 @@ impl Connection {
         }
     }
 
-    /// Writes a reply. An error when the client is gone, or takes nothing for as long as `limit`.
+    /// Writes a reply. Fails if the client is gone, or reads nothing for `limit`.
     async fn write(&mut self, reply: &Reply, limit: Duration) -> io::Result<()> {
         let mut out = BytesMut::new();
         write(reply, &mut out);
@@ -169,7 +169,7 @@ impl Connection {
     }
 }
 
-/// 128 bits that nobody can guess, in hexadecimal digits.
+/// 128 random bits in hexadecimal digits.
 fn unguessable() -> Option<String> {
     let mut bits = [0; 16];
     SystemRandom::new().fill(&mut bits).ok()?;

@@ -1,6 +1,6 @@
-//! The directory that is published: looked at on threads that may be blocked, a few at a time.
+//! The published handoff directory: read on blocking threads, a few at a time.
 //!
-//! What is looked for, and what is made of it, `frontdesk-filters` knows.
+//! `frontdesk-filters` knows which files to read and what to publish.
 
 mod opened;
 mod replace;
@@ -24,26 +24,26 @@ use crate::admin::metrics::Metrics;
 pub use opened::{Links, Opened};
 pub use replace::replace;
 
-/// Looks at a time. One looks, and others wait for what it sees.
+/// The most reads at a time. Concurrent requests share one read.
 const LOOKS: usize = 4;
-/// How long somebody waits for a turn and a look.
+/// How long a request waits for its turn and a read.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Under which an entry of a manifest is counted that was refused.
+/// The label under which refused manifest entries are counted.
 const REFUSED: &str = "handoff_name";
 
-/// A directory, and what was seen of it.
+/// A directory, and its last state.
 pub struct Handoff {
     dir: Arc<Path>,
     shelf: Arc<Shelf>,
     looks: Arc<Semaphore>,
     metrics: Arc<Metrics>,
-    /// The entries that were refused when it was last looked at; they are logged and counted when others are.
+    /// The entries refused by the last read. They are logged and counted again when they change.
     refused: Mutex<Vec<String>>,
 }
 
 impl Handoff {
-    /// The one that was declared; the same as before, where the directory is.
+    /// The declared directory. Takes over the previous state if the path is the same.
     pub fn open(
         declared: Option<&site::Handoff>,
         before: Option<&Arc<Self>>,
@@ -58,7 +58,7 @@ impl Handoff {
         }))
     }
 
-    /// Says once which entries of the manifest were refused.
+    /// Logs once which manifest entries were refused.
     fn tell(&self, refused: &[String]) {
         let mut told = self.refused.lock();
         if *told == refused {
@@ -83,10 +83,10 @@ impl Source for Handoff {
         let look = async {
             let permit = self.looks.clone().acquire_owned().await.map_err(|_| Busy)?;
             let (dir, shelf) = (self.dir.clone(), self.shelf.clone());
-            // The thread holds the permit: a disk that hangs takes no more threads than there are permits.
+            // The thread holds the permit, so that a hanging disk blocks no more threads than there are permits.
             let looked = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
-                // The operator named it: where it is a link, that is meant, and is how a whole state is put in place at once.
+                // The operator's path may be a symlink: swapping it publishes a whole new state at once.
                 let opened = Opened::open(&dir, Links::Followed);
                 shelf.look(
                     opened.as_ref().map(|opened| opened as &dyn Directory).map_err(Clone::clone),

@@ -1,6 +1,6 @@
-//! An opened directory: every name is looked up in the directory itself, whatever its path comes to mean meanwhile.
+//! An opened directory. Every name is resolved relative to it, even if its path changes meanwhile.
 //!
-//! No link is followed, nothing but a regular file is opened for reading, and nothing that is opened can block.
+//! It follows no symlinks, opens only regular files for reading, and opens nothing that could block.
 
 use std::{
     ffi::OsStr,
@@ -23,25 +23,25 @@ use nix::{
     unistd::{UnlinkatFlags, unlinkat},
 };
 
-/// Whether the directory's own path may end in a link.
+/// Whether the directory's own path may end in a symlink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     Followed,
     Refused,
 }
 
-/// A directory.
+/// The directory.
 #[derive(Debug)]
 pub struct Opened(File);
 
 impl Opened {
-    /// Opens it.
+    /// Opens the directory.
     pub fn open(path: &Path, links: Links) -> Result<Self, Unread> {
         let flags = match links {
             Links::Followed => OFlag::O_DIRECTORY,
             Links::Refused => OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW,
         };
-        // A slash at its end would have a link followed.
+        // With a trailing slash the system would follow a symlink.
         let bytes = path.as_os_str().as_bytes();
         let end = bytes.iter().rposition(|byte| *byte != b'/').map_or(bytes.len(), |last| last + 1);
         let path = Path::new(OsStr::from_bytes(&bytes[..end]));
@@ -52,7 +52,7 @@ impl Opened {
         })
     }
 
-    /// Opens a name in it.
+    /// Opens a file in it.
     pub(super) fn at(&self, name: &str, flags: OFlag, mode: Mode) -> io::Result<File> {
         if name.is_empty() || name == ".." || name.contains(['/', '\0']) {
             return Err(io::ErrorKind::NotFound.into());
@@ -66,17 +66,17 @@ impl Opened {
         }
     }
 
-    /// Gives a file in it another name; what had that name is gone.
+    /// Renames a file in it and replaces an existing one.
     pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(renameat(&self.0, from, &self.0, to)?)
     }
 
-    /// Removes a file in it, if it can be.
+    /// Removes a file in it, if possible.
     pub(super) fn remove(&self, name: &str) {
         let _ = unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir);
     }
 
-    /// The directory as a file, to have what was written in it kept.
+    /// The directory as a file, for syncing.
     pub(super) fn file(&self) -> &File {
         &self.0
     }
@@ -84,7 +84,7 @@ impl Opened {
 
 impl Directory for Opened {
     fn names(&self) -> Result<Vec<String>, Unread> {
-        // Opened anew: where the reading stands belongs to whoever opened it.
+        // Open it again, because each descriptor has its own read position.
         let own = self.at(".", OFlag::O_RDONLY | OFlag::O_DIRECTORY, Mode::empty()).map_err(|error| why(&error))?;
         let mut names = Vec::new();
         for entry in Dir::from_fd(own.into()).map_err(|error| why(&error.into()))? {
@@ -102,7 +102,7 @@ impl Directory for Opened {
     }
 
     fn stamp(&self, name: &str) -> Result<Stamp, Unread> {
-        // With O_PATH nothing is opened: a pipe does not wait, and a device does not notice.
+        // O_PATH opens nothing: a pipe does not block, and a device does not react.
         let found = self.at(name, OFlag::O_PATH | OFlag::O_NOFOLLOW, Mode::empty()).and_then(|found| found.metadata());
         found.map(|metadata| stamp(&metadata)).map_err(|error| why(&error))
     }
@@ -113,7 +113,7 @@ impl Directory for Opened {
         }
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
         let mut file = self.at(name, flags, Mode::empty()).map_err(|error| why(&error))?;
-        // It may be another by now.
+        // The file may have been replaced by now.
         let before = stamp(&file.metadata().map_err(|error| why(&error))?);
         if before.kind != Kind::File {
             return Err(Unread::NotAFile);
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory of its own, gone with the test.
+    /// A temporary directory of the test.
     struct Scratch(std::path::PathBuf);
 
     impl Scratch {

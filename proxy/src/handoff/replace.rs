@@ -1,4 +1,4 @@
-//! A file put in the place of another in one step: whoever reads gets the one or the other.
+//! Replaces a file in one step: a reader sees either the old or the new content.
 
 use std::io::{self, Write};
 
@@ -6,9 +6,9 @@ use nix::{fcntl::OFlag, sys::stat::Mode};
 
 use super::opened::Opened;
 
-/// Writes a file under a name of the directory. What was there is replaced, be it a link: nothing is written through it.
+/// Writes a file in the directory. Replaces an existing file, also a symlink, and never writes through it.
 pub fn replace(directory: &Opened, name: &str, bytes: &[u8]) -> io::Result<()> {
-    // No name of a file that is read: it begins with a dot.
+    // No reader takes this name for a handoff file: it begins with a dot.
     let beside = format!(".{name}.{}.tmp", std::process::id());
     let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW;
     let mut file = directory.at(&beside, flags, Mode::from_bits_truncate(0o644))?;
@@ -16,6 +16,6 @@ pub fn replace(directory: &Opened, name: &str, bytes: &[u8]) -> io::Result<()> {
     if written.is_err() {
         directory.remove(&beside);
     }
-    // The name is kept with the directory.
+    // Syncing the directory makes the new name durable.
     written.and_then(|()| directory.file().sync_all())
 }

@@ -1,8 +1,8 @@
-//! Reads the site in the background, so that questions about it can be answered from its own pages.
+//! Crawls the site in the background, so that questions can be answered from its own pages.
 //!
-//! As an anonymous client from outside would: the site's name, a documentation address, no cookie, GET only, one
-//! request at a time and no more than `content.rate`. What is read, and in what order, is decided in the filters; here
-//! are the bytes, the pace, and what becomes of the pages.
+//! The crawler acts as an anonymous client from outside: the site's host name, a documentation address, no cookies, GET
+//! only, one request at a time, and at most `content.rate`. The filters decide what to read and in what order. This
+//! module does the requests, the pace, and the publication of the pages.
 
 mod pace;
 mod publishing;
@@ -32,27 +32,27 @@ use crate::{
 use round::Left;
 use shared::{KEPT_READINGS, LOOKED, Shared, Turn};
 
-/// How soon a site is read again that could not be: when nothing is known of it, and when something is.
+/// How soon a failed crawl is repeated: without known pages, and with some.
 const AGAIN_FIRST: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_secs(60);
-/// How soon a site is read again that does not say what has changed, where nobody chose another time.
+/// How soon a site that does not announce changes is crawled again, unless the operator set a time.
 const UNTOLD: Duration = Duration::from_secs(24 * 3600);
-/// Whoever reads the site.
+/// The crawler.
 pub struct Reader {
     live: Arc<Live>,
     outbound: Arc<Outbound>,
     metrics: Arc<Metrics>,
-    /// Turns true when the process is to end.
+    /// Becomes true when the process shuts down.
     drain: watch::Receiver<bool>,
-    /// Only one round runs at a time; held for moments.
+    /// Only one round runs at a time. Held for moments.
     known: Mutex<Known>,
-    /// The name of the site that the operator was told of last.
+    /// The site's name that was logged last.
     named: Mutex<Option<String>>,
-    /// What other replicas know of this site; `None` where there are none.
+    /// The crawl results of other replicas; `None` if there are none.
     shared: tokio::sync::Mutex<Option<(Site, Shared)>>,
 }
 
-/// What is known, and of which site.
+/// The known pages, and the site that they belong to.
 struct Known {
     site: Option<Site>,
     books: Books,
@@ -60,22 +60,22 @@ struct Known {
     due: Instant,
 }
 
-/// What answers rest on.
+/// What a library was built from.
 #[derive(Clone, PartialEq, Eq)]
 struct Published {
-    /// Of the books.
+    /// The version of the pages.
     version: u64,
-    /// Of the configuration whose words are in it.
+    /// The hash of the configuration whose texts it contains.
     hash: String,
     coverage: Coverage,
 }
 
-/// What a round depends on: with another of these it begins anew.
+/// The inputs of a round. If one of them changes, the round starts again.
 #[derive(Clone)]
 struct Site {
     rules: Rules,
     pool: Arc<Pool>,
-    /// Whether there is a library to build, or only the contents to list.
+    /// Whether to build a library, or only to list the pages.
     library: bool,
 }
 
@@ -85,7 +85,7 @@ impl PartialEq for Site {
     }
 }
 
-/// Why it is not known who is to read.
+/// Why it is unknown which replica crawls.
 enum NotShared {
     Away,
     Failed(String),
@@ -98,7 +98,7 @@ impl From<NotKept> for NotShared {
 }
 
 impl Reader {
-    /// Nothing is known yet.
+    /// A crawler without pages.
     pub fn new(
         live: &Arc<Live>,
         outbound: &Arc<Outbound>,
@@ -118,7 +118,7 @@ impl Reader {
         })
     }
 
-    /// How long until there is something to do.
+    /// How long until the next task.
     pub fn rest(&self) -> Duration {
         match self.live.current().snapshot.settings.reads_site() {
             true => self.known.lock().due.saturating_duration_since(Instant::now()),
@@ -126,7 +126,7 @@ impl Reader {
         }
     }
 
-    /// Reads the site, if it is time to.
+    /// Crawls the site if it is time.
     pub async fn run(&self) -> Result<(), String> {
         loop {
             let running = self.live.current();
@@ -154,7 +154,7 @@ impl Reader {
             }
             let content = &settings.content;
             let refresh = content.refresh;
-            // It may be a day until the next reading, and until then this one is kept.
+            // The next crawl may be a day away, and these results have to last until then.
             let kept = if content.refresh_is_chosen { refresh * KEPT_READINGS } else { UNTOLD.max(refresh) };
             let mut shared = self.shared.lock().await;
             if shared.as_ref().is_none_or(|(of, shared)| *of != site || !shared.is_in(&running.store)) {
@@ -212,7 +212,7 @@ impl Reader {
         }
     }
 
-    /// Takes over what another has read, and says who is to read now.
+    /// Takes over another replica's results, and decides who crawls now.
     async fn with_others(&self, others: &mut Shared, running: &Arc<Running>) -> Result<Turn, NotShared> {
         let (news, at) = others.news().await?;
         if let Some(books) = news {
@@ -237,12 +237,12 @@ impl Reader {
         if at.saturating_add(refresh) > now() { Ok(Turn::Anothers) } else { Ok(others.turn().await?) }
     }
 
-    /// How much of the site is known while it is read.
+    /// How much of the site is known during a crawl.
     fn coverage(&self) -> Coverage {
         if self.live.reading().has_ended { Coverage::Whole } else { Coverage::Partial }
     }
 
-    /// What was known is of another site, or nobody wants to know it any more.
+    /// Drops pages of another site, or pages that no feature needs any more.
     async fn forget(&self, running: &Arc<Running>, site: Option<Site>) -> Result<(), String> {
         self.live.note_reading(|reading| *reading = Reading::default());
         let was_published = {
@@ -258,8 +258,8 @@ impl Reader {
     }
 }
 
-/// How long a site is left alone after a reading that took so long: a day where each page is full work for it, and never
-/// shorter than the reading. What the operator wrote stands.
+/// The pause after a crawl that took so long: a day if each page is full work for the site, and never shorter than the
+/// crawl. A time that the operator set is used unchanged.
 fn rest(refresh: Duration, is_chosen: bool, books: &Books, took: Duration) -> Duration {
     match (is_chosen, books.tell_changes()) {
         (true, _) => refresh,
@@ -273,7 +273,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// What there is to read; `None` where its address is none.
+/// The site to crawl; `None` if its address is not valid.
 fn site(running: &Running) -> Option<Site> {
     let settings = &running.snapshot.settings;
     let upstream = &running.pool.backends().first()?.label;

@@ -1,27 +1,27 @@
-//! When the next request may be made: never faster than the rate, and never in step with other replicas.
+//! The pace of requests: never faster than the rate, and with jitter, so that replicas do not run in step.
 
 use std::time::{Duration, Instant};
 
 use frontdesk_filters::site::Rate;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// From here on an answer is slow, and the site is left alone for so many times as long as it took: the reader takes no
-/// more than a tenth of its time.
+/// A slower answer is followed by a pause of several times its duration, so that the crawler takes at most a tenth of
+/// the site's time.
 const SLOW: Duration = Duration::from_millis(50);
 const REST: u32 = 9;
-/// The longest of these rests.
+/// The longest of these pauses.
 const LONGEST_REST: Duration = Duration::from_secs(30);
 
-/// The slots of one round.
+/// The schedule of one round.
 #[derive(Default)]
 pub(super) struct Pace {
     last: Option<Instant>,
-    /// Nothing is asked before.
+    /// No request before this moment.
     rest: Option<Instant>,
 }
 
 impl Pace {
-    /// How long to wait for the next slot, which is taken: a part of the span, and up to a fifth more.
+    /// Takes the next slot and returns the wait until then: a part of the interval, and up to a fifth more.
     pub(super) fn next(&mut self, rate: Rate) -> Duration {
         let now = Instant::now();
         let Some(last) = self.last else {
@@ -37,16 +37,16 @@ impl Pace {
 }
 
 impl Pace {
-    /// An answer took so long.
+    /// Records the duration of an answer.
     pub(super) fn took(&mut self, time: Duration) {
         self.rest = (time >= SLOW).then(|| Instant::now() + (time * REST).min(LONGEST_REST));
     }
 }
 
-/// From 0 to 1.
+/// A random number from 0 to 1.
 fn chance() -> f64 {
     let mut byte = [0u8];
-    // Without randomness there is only no jitter.
+    // Without randomness there is merely no jitter.
     let _ = SystemRandom::new().fill(&mut byte);
     f64::from(byte[0]) / 255.0
 }

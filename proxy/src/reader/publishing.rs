@@ -1,4 +1,4 @@
-//! What was read becomes what questions are answered from: built, taken into use, and told to other replicas.
+//! Publishes crawled pages: builds the library, takes it into use, and shares it with other replicas.
 
 use std::{
     sync::Arc,
@@ -14,12 +14,12 @@ use frontdesk_filters::{
 use super::{Published, Reader, shared::Shared};
 use crate::live::{Running, apart};
 
-/// How often pages are published while a round goes on; and no more than this part of the time goes into it.
+/// The shortest interval of publications during a round, and the largest part of the time that they may take.
 const PUBLISHED: Duration = Duration::from_secs(2);
 const PUBLISHING_SHARE: u32 = 8;
 
 impl Reader {
-    /// Publishes what is known by now; how long that took.
+    /// Publishes the pages known so far. Returns how long that took.
     pub(super) async fn show(
         &self,
         running: &Arc<Running>,
@@ -45,7 +45,8 @@ impl Reader {
         Ok(began.elapsed())
     }
 
-    /// Publishes that the site could not be read. What it may list later is not known, so the list of its pages stays as it is.
+    /// Publishes that the site could not be read. Keeps the list of its pages, because a later crawl may still list
+    /// them.
     pub(super) async fn show_unreadable(&self, running: &Arc<Running>, version: u64) -> Result<(), String> {
         let coverage = Coverage::Unreadable;
         let library = unread_library(&running.snapshot.settings).covering(coverage);
@@ -65,14 +66,14 @@ impl Reader {
     }
 }
 
-/// Lets the others know.
+/// Shares the result with other replicas.
 pub(super) async fn tell(others: &mut Shared, books: &Books, at: u64, changed: bool) {
     if let Err(why) = others.write(books, at, changed).await {
         tracing::warn!(?why, "the pages read from the site could not be shared with other replicas");
     }
 }
 
-/// When pages are published while a round goes on.
+/// Decides when to publish during a round.
 #[derive(Default)]
 pub(super) struct News {
     next: Option<Instant>,

@@ -1,4 +1,4 @@
-//! What an operator is told of a reading: each request at debug, the first of each result that is no page at info.
+//! Logs a crawl: each request at debug, and the first of each result that gave no page at info.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -8,18 +8,18 @@ use url::Url;
 
 use crate::live::shown;
 
-/// One reading, as an operator sees it.
+/// The report of one crawl.
 #[derive(Default)]
 pub(super) struct Report {
     told: HashSet<&'static str>,
     pub(super) asked: usize,
-    /// The most telling answer that was no page, and how telling it is.
+    /// The most informative answer without a page, and its rank.
     other: Option<(u8, String)>,
-    /// Under what name the site says that its pages are.
+    /// The origin to which the site redirects.
     pub(super) elsewhere: Option<String>,
 }
 
-/// One answer, before it is judged.
+/// One answer, before it is classified.
 pub(super) struct Heard {
     address: String,
     status: Option<u16>,
@@ -34,7 +34,7 @@ impl Heard {
         let redirects = fetched.filter(|fetched| fetched.status.is_redirection());
         let location = redirects.and_then(|fetched| fetched.headers.get(header::LOCATION)?.to_str().ok());
         Self {
-            // A query may hold what is nobody's business.
+            // A query may hold private data, so its values are removed.
             address: without_values(&ask.target),
             status: fetched.map(|fetched| fetched.status.as_u16()),
             location: location.map(|location| shown(&without_values(location))),
@@ -43,7 +43,7 @@ impl Heard {
         }
     }
 
-    /// What became of it, in words.
+    /// The outcome in words.
     fn said(&self, outcome: Outcome) -> String {
         let Self { address, status, location, error, .. } = self;
         match (location, error, status) {
@@ -56,7 +56,7 @@ impl Heard {
 }
 
 impl Report {
-    /// Takes note of an answer and what was made of it.
+    /// Records an answer and its outcome.
     pub(super) fn heard(&mut self, heard: &Heard, outcome: Outcome) {
         self.asked += 1;
         let Heard { address, status, location, error, took } = heard;
@@ -77,19 +77,19 @@ impl Report {
         }
     }
 
-    /// The most telling answer that was no page.
+    /// The most informative answer without a page.
     pub(super) fn other(&self) -> Option<String> {
         self.other.as_ref().map(|(_, said)| said.clone())
     }
 }
 
-/// Of an absolute URL.
+/// The origin of an absolute URL.
 fn origin(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
     Some(url.origin().ascii_serialization()).filter(|_| matches!(url.scheme(), "http" | "https"))
 }
 
-/// How much a result says of why there are no pages; `None` where it is one, or no page was wanted.
+/// How much an outcome explains missing pages; `None` if it is a page, or no page was expected.
 fn telling(outcome: Outcome) -> Option<u8> {
     Some(match outcome {
         Outcome::Robots | Outcome::List | Outcome::Page | Outcome::Unchanged => return None,
@@ -102,7 +102,7 @@ fn telling(outcome: Outcome) -> Option<u8> {
     })
 }
 
-/// Tells the operator of the first links that were not followed.
+/// Logs the first links that were not followed.
 pub(super) fn tell_left_out(left: &LeftOut) {
     for NotFollowed { link, page, why } in &left.first {
         let advice = match why {

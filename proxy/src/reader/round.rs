@@ -1,4 +1,4 @@
-//! One round through the site: what is asked for next, how it is asked, and what becomes of the answer.
+//! One crawl round: picks the next address, requests it, and processes the answer.
 
 use std::time::{Duration, Instant};
 
@@ -19,28 +19,28 @@ use crate::{
     outbound::{Asked, Question},
 };
 
-/// How long one answer may take.
+/// The time limit for one answer.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How often other replicas are told what is known while a round goes on.
+/// How often the round shares its pages with other replicas.
 const SHARED: Duration = Duration::from_secs(10);
 
-/// A client somewhere outside, by an address that nobody has (RFC 5737): a site trusts its own network with more.
+/// A documentation address (RFC 5737) as the client: sites may show more to their own network.
 const FROM: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-forwarded-for"), HeaderValue::from_static("192.0.2.1"));
 
-/// The same for a site that looks there, as every client has it that passes.
+/// The same for sites that read this header, as on every proxied request.
 const FROM_REALLY: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-real-ip"), HeaderValue::from_static("192.0.2.1"));
 
 const NO_CODING: (HeaderName, HeaderValue) = (header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 const ACCEPT: &str = "text/html, application/xhtml+xml;q=0.9, text/markdown;q=0.8, */*;q=0.1";
 
-/// Why a round was left.
+/// Why a round stopped early.
 pub(super) enum Left {
     Ended(Ending),
-    /// Something else is to be read now.
+    /// The site or the rules have changed.
     Changed,
-    /// The process is to end, or another has begun to read.
+    /// The process shuts down, or another replica has begun to crawl.
     Draining,
 }
 
@@ -66,7 +66,7 @@ impl Reader {
             let took = began.elapsed();
             pace.took(took);
             let heard = Heard::of(&ask, &answer, took);
-            // A page takes milliseconds and more to read.
+            // Parsing a page takes milliseconds or more.
             let taken = tokio::task::spawn_blocking(move || {
                 let outcome = crawl.take(&ask, answer);
                 (crawl, outcome)
@@ -123,7 +123,7 @@ impl Reader {
         Ok(Left::Ended(ending))
     }
 
-    /// Counts links that were not followed, and tells the operator of the first ones.
+    /// Counts links that were not followed, and logs the first ones.
     fn left_out(&self, left: &LeftOut) {
         if left.count > 0 {
             self.metrics.crawl_left_out(left.count);
@@ -131,7 +131,7 @@ impl Reader {
         tell_left_out(left);
     }
 
-    /// Tells the operator by what name the site is read, and, at the end, of one by which it could have been: each once.
+    /// Logs once by which name the site is read and, at the end, by which name it could have been read.
     fn tell_name(&self, name: Option<&Name>, report: &Report, read: Option<&Books>) {
         let origin = match (name, read) {
             (Some(name), _) => name.origin(),
@@ -168,11 +168,11 @@ impl Reader {
         self.known.lock().published.as_ref().map(|shown| shown.version)
     }
 
-    /// False when it is to be left: the process is to end, or another reads.
+    /// False to stop: the process shuts down, or another replica crawls.
     async fn wait(&self, time: Duration, mut others: Option<&mut Shared>) -> bool {
         let until = Instant::now() + time;
         loop {
-            // Long waits are waited in parts, so that the lease is kept.
+            // Split long waits, so that the lease is renewed in between.
             let part = until.saturating_duration_since(Instant::now()).min(LOOKED);
             let mut drain = self.drain.clone();
             tokio::select! {
@@ -201,7 +201,7 @@ impl Reader {
         }
         let question = Question { target: &ask.target, accept: ACCEPT, headers: &headers, most: ask.most };
         let mut asked = Asked::at(running, index);
-        // The same upstream, by another name.
+        // The same upstream, under another host name.
         if let Some(name) = &ask.by {
             asked.host = HeaderValue::from_str(&name.authority).map_err(|e| e.to_string())?;
             asked.tls |= name.tls;

@@ -1,8 +1,7 @@
-//! One replica reads the site for all: whoever holds the lease; the others, and the next start, find in the store what
-//! it has read.
+//! One replica crawls for all: the one with the lease. The others, and a later start, take its results from the store.
 //!
-//! Without the store nobody can tell who reads. Then nobody does who knows something already; whoever knows nothing reads
-//! for itself.
+//! Without the store it is unknown which replica crawls. Then a replica that has pages does nothing, and one without
+//! pages crawls for itself.
 
 #[cfg(test)]
 mod tests;
@@ -23,51 +22,51 @@ use uuid::Uuid;
 
 use crate::store::Store;
 
-/// How long a lease lasts, and how old it is when it is renewed.
+/// How long a lease lasts, and the age at which it is renewed.
 const LEASE: Duration = Duration::from_secs(60);
 const RENEWED: Duration = Duration::from_secs(15);
-/// How long pages are kept that nobody reads anew: so many readings, and no less than this. A crash may leave some behind
-/// that nobody knows of. At half of it they are written again.
+/// How long results are kept without a new crawl: so many crawls, and at least this long. A crash may leave results
+/// behind that no replica knows of. After half of the time they are written again.
 pub(super) const KEPT_READINGS: u32 = 4;
 const KEPT_AT_LEAST: Duration = Duration::from_secs(3600);
-/// No more of the store is taken, in bytes; and no more than this part of it.
+/// The most bytes and the largest part of the store that results may use.
 const MOST: usize = 16 * 1024 * 1024;
 const MOST_SHARE: usize = 4;
-/// The most pieces of one reading.
+/// The most pieces of one result.
 const MOST_PIECES: u64 = 1_000;
-/// How often others look for news.
+/// How often other replicas look for new results.
 pub(super) const LOOKED: Duration = Duration::from_secs(5);
 
-/// Where the readings of one site are.
+/// The crawl results of one site in the store.
 pub(super) struct Shared {
     store: Arc<Store>,
     rules: Rules,
-    /// How long a reading is kept.
+    /// How long a result is kept.
     kept: Duration,
-    /// Keys begin with it.
+    /// The common prefix of its keys.
     name: String,
-    /// This process, for as long as it runs.
+    /// The id of this process, for the lease.
     holder: Bytes,
     lease: Option<(u64, Instant)>,
-    /// The reading that is known here.
+    /// The result that this replica knows.
     known: Option<Reading>,
 }
 
-/// What is said of a reading.
+/// The description of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// Its pieces have it in their keys.
+    /// The number in the keys of its pieces.
     number: String,
     pieces: u64,
-    /// When it was read to its end, in seconds since 1970; 0: not yet.
+    /// When the crawl was completed, in seconds since 1970; 0 if it is not yet.
     pub(super) at: u64,
     /// When its pieces were written.
     written: u64,
-    /// By which rules.
+    /// The rules of the crawl.
     rules: String,
 }
 
-/// Who is to read.
+/// Which replica crawls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     Ours,
@@ -75,7 +74,7 @@ pub(super) enum Turn {
 }
 
 impl Shared {
-    /// `kept`: how long a reading is kept. `None` where the store is this process's own.
+    /// `kept`: how long a result is kept. `None` if the store belongs to this process alone.
     pub(super) fn of(store: &Arc<Store>, rules: &Rules, kept: Duration) -> Option<Self> {
         if matches!(store.settings().home, StoreHome::Memory) {
             return None;
@@ -97,7 +96,7 @@ impl Shared {
         Arc::ptr_eq(&self.store, store)
     }
 
-    /// Takes the lease, or renews it; `Err` where nobody can tell.
+    /// Takes or renews the lease. `Err`: unknown, because the store does not answer.
     pub(super) async fn turn(&mut self) -> Result<Turn, NotKept> {
         if self.lease.is_some_and(|(_, since)| since.elapsed() < RENEWED) {
             return Ok(Turn::Ours);
@@ -112,16 +111,16 @@ impl Shared {
         Ok(if self.lease.is_some() { Turn::Ours } else { Turn::Anothers })
     }
 
-    /// Lets others read.
+    /// Releases the lease.
     pub(super) async fn let_go(&mut self) {
         if let Some((version, _)) = self.lease.take() {
-            // Without the store it ends by itself.
+            // Without the store it expires by itself.
             let expect = Expect::Version(version);
             let _ = self.commit(Change { key: self.key("lease"), expect, put: Put::Nothing }).await;
         }
     }
 
-    /// What another has read since, if anything; and when it was read to its end by these rules, 0 where it was not.
+    /// A newer result of another replica, if there is one, and when its crawl was completed under these rules (or 0).
     pub(super) async fn news(&mut self) -> Result<(Option<Books>, u64), NotKept> {
         let Some(reading) = self.reading().await? else { return Ok((None, 0)) };
         let at = if reading.rules == self.rules.name() { reading.at } else { 0 };
@@ -133,7 +132,7 @@ impl Shared {
         for index in 0..reading.pieces {
             match self.records().get(&self.piece(&reading.number, index)).await? {
                 Some(record) => pieces.push(record.value),
-                // Another reading takes its place at this moment.
+                // Another result replaces it at this moment.
                 None => return Ok((None, 0)),
             }
         }
@@ -145,8 +144,8 @@ impl Shared {
         Ok((books, at))
     }
 
-    /// Writes down what is known; `at`: when it was read to its end, 0 if it is not yet. `changed`: the pages are others
-    /// than those of the reading before.
+    /// Writes the result. `at`: when the crawl was completed; 0 if it is not yet. `changed`: the pages differ from
+    /// those of the last result.
     pub(super) async fn write(&mut self, books: &Books, at: u64, changed: bool) -> Result<(), NotKept> {
         let before = self.reading().await?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();

@@ -1,6 +1,6 @@
-//! The body module: page bytes go through the rewriter, everything else passes untouched.
+//! The body module: sends the bytes of pages through the rewriter, and passes everything else unchanged.
 //!
-//! A module rather than the proxy's own body filter, because only a module learns of every way a body can end.
+//! It is a module and not the proxy's own body filter, because only a module sees every way in which a body can end.
 
 use std::{
     any::Any,
@@ -21,14 +21,14 @@ use pingora::{
 
 use crate::admin::metrics::Metrics;
 
-/// Compressed pages that are being rewritten now, over all connections.
+/// The number of compressed pages in rewriting, over all connections.
 static RECODING: AtomicUsize = AtomicUsize::new(0);
 
-/// A place among the compressed pages that may be rewritten at a time.
+/// A permit to rewrite a compressed page.
 pub(super) struct Place;
 
 impl Place {
-    /// Takes a place, if fewer than `bound` are taken.
+    /// Takes a permit, if fewer than `bound` are taken.
     pub(super) fn take(bound: usize) -> Option<Self> {
         let taken = RECODING.fetch_add(1, Ordering::Relaxed);
         let place = Self;
@@ -42,7 +42,7 @@ impl Drop for Place {
     }
 }
 
-/// The module of one request; does nothing until it is armed.
+/// The module of one request. Does nothing until it is armed.
 #[derive(Default)]
 pub struct PageBody {
     armed: Option<Armed>,
@@ -52,7 +52,7 @@ struct Armed {
     rewriter: Rewriter,
     _place: Option<Place>,
     metrics: Arc<Metrics>,
-    /// What the site sent cannot be decoded any further: the next step ends the response.
+    /// The site's data cannot be decoded further: the next step ends the response.
     broken: Option<String>,
     done: bool,
 }
@@ -70,7 +70,8 @@ impl PageBody {
         self.armed = Some(Armed { rewriter, _place: place, metrics, broken: None, done: false });
     }
 
-    /// The next piece of the body in, what may leave now out; without one, where `end` says so, the end of it.
+    /// Takes the next piece of the body and returns the bytes to send. Without a piece, `end` marks the end of the
+    /// body.
     pub fn pass(&mut self, body: Option<Bytes>, end: bool) -> Result<Parts> {
         match &mut self.armed {
             Some(armed) => armed.step(body, end),
@@ -78,13 +79,13 @@ impl PageBody {
         }
     }
 
-    /// What became of the page, in a word; `None` when it was never to be touched.
+    /// The outcome for the page, in a word; `None` if it was never to be rewritten.
     pub fn outcome(&self) -> Option<&'static str> {
         self.armed.as_ref().map(|a| reason(a.rewriter.outcome()))
     }
 }
 
-/// The label of a metric and the word of the access line.
+/// The word for the metric and the access log.
 fn reason(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Inserted => "rewritten",
@@ -111,7 +112,7 @@ impl Armed {
         if let (Some(whole), true) = (&body, end)
             && let Some(out) = self.rewriter.at_once(whole)
         {
-            // Nothing of it has left: no page is better than an empty one.
+            // Nothing of it has been sent yet. No page is better than an empty one.
             let out = out.map_err(|broken| Error::explain(ErrorType::new("BrokenPage"), broken.to_string()))?;
             self.over();
             return Ok(out.into());
@@ -137,8 +138,8 @@ impl Armed {
         }
     }
 
-    /// What can still be sent is sent; then the response is cut, so that nobody takes it for whole. At its very end the
-    /// part that was readable is all that the site sent, but where there was more that could have been read.
+    /// Sends the decoded part and then cuts the response, so that no client takes it for complete. At the very end the
+    /// decoded part is everything that the site sent, unless more of it could have been decoded.
     fn take(
         &mut self,
         step: impl FnOnce(&mut Rewriter) -> std::result::Result<Parts, Broken>,
@@ -173,8 +174,8 @@ impl HttpModule for PageBody {
     }
 
     fn response_trailer_filter(&mut self, _: &mut Option<Box<HeaderMap>>) -> Result<Option<Bytes>> {
-        // Returning bytes here would replace the trailers; there are none to return but for a page that never
-        // reached its body, and such a page is passed as it is.
+        // Bytes returned here would replace the trailers. There are only bytes for a page that never reached its body,
+        // and such a page passes unchanged.
         if let Some(armed) = &mut self.armed {
             let rest = some(armed.step(None, true)?);
             if rest.is_some() {
@@ -200,12 +201,12 @@ impl HttpModule for PageBody {
     }
 }
 
-/// As the library has it.
+/// The library's form.
 fn some(parts: Parts) -> Option<Bytes> {
     Some(parts.joined()).filter(|bytes| !bytes.is_empty())
 }
 
-/// Makes a module for each request.
+/// Makes the module for each request.
 pub struct PageBodies;
 
 impl HttpModuleBuilder for PageBodies {

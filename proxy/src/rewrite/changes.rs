@@ -1,16 +1,17 @@
-//! What changes of a response's head with its body; told apart from how, for a head may be a map or lines that go by.
+//! The changes of a response's head when its body is rewritten. The trait `Fields` hides whether the head is a map or
+//! lines.
 
 use frontdesk_filters::page::validators::OF_BYTES;
 use frontdesk_http1::ResponseHead;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use pingora::http::ResponseHeader;
 
-/// Headers, however they are kept.
+/// Headers, in any representation.
 pub trait Fields {
     /// The values of all lines with this name.
     fn all<'a>(&'a self, name: &'a HeaderName) -> impl Iterator<Item = &'a [u8]>;
 
-    /// What the first of them says, if it is text.
+    /// The first value, if it is text.
     fn text<'a>(&'a self, name: &'a HeaderName) -> Option<&'a str> {
         text(self.all(name).next()?)
     }
@@ -21,7 +22,7 @@ pub trait Fields {
     }
 }
 
-/// A value that is text: visible characters and blanks.
+/// A value of visible characters and blanks.
 pub(super) fn text(value: &[u8]) -> Option<&str> {
     let visible = value.iter().fold(true, |so_far, byte| so_far & matches!(byte, b'\t' | b' '..=b'~'));
     std::str::from_utf8(value).ok().filter(|_| visible)
@@ -39,35 +40,35 @@ impl Fields for ResponseHead {
     }
 }
 
-/// What changes.
+/// The changes.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// What promises something about the bytes of the body is not true any more.
+    /// The body changes, so headers that describe its exact bytes are removed.
     pub(super) rewritten: bool,
-    /// But for its length: an answer that has ended with its head is framed by no chunks.
+    /// Keeps the length: a response without a body needs no chunked framing.
     pub(super) empty: bool,
     pub(super) tag: Option<HeaderValue>,
-    /// There are other answers under the same address, for whoever asks for them.
+    /// The same URL has other responses, depending on request headers.
     pub(super) varies: bool,
-    /// What may be done with it, where the site does not say so.
+    /// Permissions for the content, if the site states none.
     pub(super) signed: Vec<(&'static str, HeaderValue)>,
 }
 
 impl Changes {
-    /// Whether a line of the site's is not passed.
+    /// Whether to drop this line of the site's head.
     pub fn remove(&self, name: &[u8]) -> bool {
         let is = |other: &HeaderName| name.eq_ignore_ascii_case(other.as_str().as_bytes());
         self.untrue().any(is) || self.tag.is_some() && is(&header::ETAG)
     }
 
-    /// What is not true of a page that is rewritten.
+    /// The headers that a rewrite makes wrong.
     fn untrue(&self) -> impl Iterator<Item = &'static HeaderName> {
         static LENGTH: HeaderName = header::CONTENT_LENGTH;
         let promises = if self.rewritten { &OF_BYTES[..] } else { &[] };
         promises.iter().chain((self.rewritten && !self.empty).then_some(&LENGTH))
     }
 
-    /// What comes to those that are left.
+    /// The headers to add.
     pub fn added(&self) -> impl Iterator<Item = (&'static str, &HeaderValue)> {
         const ACCEPT: HeaderValue = HeaderValue::from_static("Accept");
         static VARY: HeaderValue = ACCEPT;
@@ -76,7 +77,7 @@ impl Changes {
         self.signed.iter().map(|(name, value)| (*name, value)).chain(vary).chain(tag)
     }
 
-    /// The same for a map.
+    /// Applies the changes to a map.
     pub fn apply(&self, head: &mut ResponseHeader) -> pingora::Result<()> {
         for name in self.untrue() {
             head.remove_header(name);

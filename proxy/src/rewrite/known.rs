@@ -1,9 +1,9 @@
-//! What kind of thing a path was the last time it was seen: a page, or something else.
+//! Remembers for each path whether its last response was a page.
 //!
-//! A conditional request does not tell what it is about, and its answer, a 304, does not either. A page that the
-//! client holds from before us must be sent anew; anything else must not lose its 304. So the kind of what passes is
-//! remembered: a fixed table, two bits beside a part of a hash that nobody outside can aim at. A wrong or a lost entry
-//! costs a needless 200, or a page without our notice until it changes.
+//! A conditional request does not tell what it is about, and neither does a 304. A page that the client cached without
+//! our notice must be sent again; anything else must keep its 304. So a fixed table remembers the kind: two bits beside
+//! a part of a keyed hash, which clients cannot target. A wrong or lost entry costs a needless 200, or leaves a page
+//! without our notice until it changes.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-/// Paths remembered; a newer one takes the place of an older one. 256 KiB in all.
+/// The number of entries; a new one replaces an old one. 256 KiB in all.
 const PLACES: usize = 1 << 16;
 const PAGE: u32 = 1;
 const OTHER: u32 = 2;
@@ -33,17 +33,17 @@ impl Known {
     }
 }
 
-/// Remembers what a target, path and query, turned out to be.
+/// Remembers the kind of a target (path and query).
 pub(super) fn learn(target: &[u8], page: bool) {
     let (place, tag) = KNOWN.place(target);
     let entry = tag | if page { PAGE } else { OTHER };
-    // Read first: what is known already needs no write, which other cores would have to hear of.
+    // Read first: an unchanged entry needs no write, which would invalidate other cores' caches.
     if place.load(Ordering::Relaxed) != entry {
         place.store(entry, Ordering::Relaxed);
     }
 }
 
-/// Whether a target was a page; `None` when it is not known.
+/// Whether a target was a page; `None` if unknown.
 pub(super) fn was_page(target: &[u8]) -> Option<bool> {
     let (place, tag) = KNOWN.place(target);
     match place.load(Ordering::Relaxed) {

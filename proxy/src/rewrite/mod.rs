@@ -1,4 +1,4 @@
-//! Pages on their way out: which may be touched, what of their head changes with them, and the body itself.
+//! Rewriting of pages on their way to the client: which responses, which headers, and the body.
 
 mod body;
 mod changes;
@@ -13,7 +13,7 @@ pub use changes::Changes;
 pub use request::{Asked, is_prepared, prepare as prepare_request};
 pub use response::{Touched, prepare as prepare_response};
 
-/// What a header says; its first line.
+/// The first value of a header.
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).and_then(|v| v.to_str().ok())
 }

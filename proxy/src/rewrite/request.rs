@@ -1,4 +1,4 @@
-//! What goes up to the site when the answer may be a page: codings we can undo, conditions the site understands.
+//! Prepares requests whose response may be a page: content codings that we can decode, conditions that the site knows.
 
 use frontdesk_filters::{
     Snapshot, accept,
@@ -12,14 +12,14 @@ use super::{known, text};
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// What is remembered of the request until its response comes.
+/// What to remember of the request until its response comes.
 #[derive(Debug, Default)]
 pub struct Asked {
-    /// The tag of ours that the client holds and that is current: a 304 is to carry it again.
+    /// Our current entity tag that the client holds: a 304 has to carry it.
     pub matched: Option<String>,
 }
 
-/// Prepares a request on its way up. Only GET and HEAD ask for pages; HTTP/1.0 clients get none of ours.
+/// Prepares a request for the upstream. Only GET and HEAD request pages; HTTP/1.0 clients get no rewritten ones.
 pub fn prepare(snapshot: &Snapshot, request: &mut RequestHeader, version: Version) -> pingora::Result<Asked> {
     if let Some(translated) = joined(&request.headers, header::IF_MATCH).as_deref().and_then(validators::if_match) {
         set(request, header::IF_MATCH, Some(translated))?;
@@ -33,7 +33,7 @@ pub fn prepare(snapshot: &Snapshot, request: &mut RequestHeader, version: Versio
     if takes_page {
         cut_codings(request)?;
     }
-    // A range of a page as we sent it is not a range of the page as the site has it.
+    // A range of the rewritten page is not a range of the site's page.
     let of_ours = text(&request.headers, header::IF_RANGE).is_some_and(|v| validators::ours(v).is_some());
     let of_page = takes_page
         && request.headers.contains_key(header::RANGE)
@@ -45,7 +45,7 @@ pub fn prepare(snapshot: &Snapshot, request: &mut RequestHeader, version: Versio
     let tags = joined(&request.headers, header::IF_NONE_MATCH);
     let tags = tags.as_deref();
     let conditions = match tags.map(|tags| validators::if_none_match(tags, hash)) {
-        // What the client holds may never have gone through us: if it is a page, it is one without the notice.
+        // The client's copy may be from before Frontdesk: if it is a page, it lacks the notice.
         None | Some(Conditions::AsSent)
             if takes_page
                 && tags != Some("*")
@@ -73,7 +73,7 @@ pub fn prepare(snapshot: &Snapshot, request: &mut RequestHeader, version: Versio
     Ok(asked)
 }
 
-/// Whether a request goes up as it was sent: nothing in it is for [`prepare`].
+/// Whether a request passes unchanged, because [`prepare`] has nothing to do.
 pub fn is_prepared(headers: &HeaderMap) -> bool {
     headers.iter().all(|(name, value)| match *name {
         header::IF_MATCH | header::IF_NONE_MATCH | header::IF_MODIFIED_SINCE | header::IF_RANGE | header::RANGE => {
@@ -87,8 +87,8 @@ pub fn is_prepared(headers: &HeaderMap) -> bool {
     })
 }
 
-/// `Accept-Encoding` as the client sent it, less what cannot be undone. Nothing is ever added: the site goes on
-/// deciding whether a page is compressed.
+/// The client's `Accept-Encoding` without codings that we cannot decode. Adds none, so the site still decides whether
+/// to compress.
 fn cut_codings(request: &mut RequestHeader) -> pingora::Result<()> {
     let Some(offered) = joined(&request.headers, header::ACCEPT_ENCODING) else { return Ok(()) };
     let undone = |member: &&str| {
@@ -96,7 +96,7 @@ fn cut_codings(request: &mut RequestHeader) -> pingora::Result<()> {
         let name = parts.next().unwrap_or("").trim().to_ascii_lowercase();
         let refused =
             parts.any(|p| matches!(p.trim().replace(' ', "").as_str(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
-        // A refusal says what the client cannot read, which stays true.
+        // Keep refusals: they say what the client cannot read.
         refused || matches!(name.as_str(), "gzip" | "x-gzip" | "br" | "zstd" | "deflate" | "identity")
     };
     let members: Vec<&str> = offered.split(',').map(str::trim).filter(|m| !m.is_empty()).collect();
@@ -104,12 +104,12 @@ fn cut_codings(request: &mut RequestHeader) -> pingora::Result<()> {
     if kept.len() == members.len() {
         return Ok(());
     }
-    // An empty offer would leave the choice to the site.
+    // An empty list would let the site choose.
     let kept = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
     set(request, header::ACCEPT_ENCODING, Some(kept))
 }
 
-/// Somebody goes to a page: a browser's navigation, or a client that names HTML.
+/// A navigation: a browser opens a page, or the client names HTML.
 fn is_navigation(headers: &HeaderMap) -> bool {
     match text(headers, SEC_FETCH_DEST) {
         Some(destination) => matches!(destination, "document" | "iframe" | "frame" | "embed" | "object"),
@@ -117,14 +117,14 @@ fn is_navigation(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether the request says itself that its answer is no page, whatever others get at its address: a browser fetches a
-/// picture or a script, or the client does not take HTML.
+/// Whether the request itself shows that its response is no page: a browser fetches an image or a script, or the client
+/// does not accept HTML.
 pub(super) fn rules_out_page(headers: &HeaderMap) -> bool {
     let for_else = || text(headers, SEC_FETCH_DEST).is_some_and(|to| to != "empty" && !is_navigation(headers));
     for_else() || accept::of(headers).is_some_and(|a| accept::weight_of(&a, "text/html") == 0)
 }
 
-/// Whether the answer may be a page: by what it was the last time, else by the little that a request tells.
+/// Whether the response may be a page: by the path's last response, or else by the request.
 fn may_be_page(request: &RequestHeader) -> bool {
     if let Some(page) = known::was_page(request.raw_path()) {
         return page;

@@ -1,4 +1,4 @@
-//! Whether a response is a page that may be touched, and how its head is re-framed as a whole when it is (decision 3).
+//! Decides whether a response is a page to rewrite, and changes its head as a whole (decision 0003).
 
 use std::sync::Arc;
 
@@ -18,21 +18,20 @@ use super::{
 };
 use crate::admin::metrics::Metrics;
 
-/// What a response turned out to be.
+/// The kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Touched {
     /// Not a page.
     No,
-    /// A page whose head was changed; the body follows (or would, for HEAD).
+    /// A page whose head was changed. The body follows, except for HEAD.
     Page,
-    /// A page that is passed as it is, and why.
+    /// A page that passes unchanged, and why.
     Left(&'static str),
-    /// Not passed at all: something made of it, or in its place, was answered.
+    /// Not passed: Frontdesk answered something made from it, or something else.
     Instead(&'static str),
 }
 
-/// Looks at a response's head as the site sent it, and says what it is and what changes of it. Informational ones are not
-/// for here.
+/// Looks at the head that the site sent. Returns its kind and the changes. Not for informational responses.
 pub fn prepare(
     snapshot: &Snapshot,
     request: &RequestHeader,
@@ -46,21 +45,21 @@ pub fn prepare(
     if !matches!(*method, Method::GET | Method::HEAD | Method::POST) {
         return (Touched::No, changes);
     }
-    // Of several that differ a client may believe another than we do.
+    // With several different values a client may choose another one than we do.
     let html = sent.has(&header::CONTENT_TYPE) && sent.all(&header::CONTENT_TYPE).all(is_html);
     if html && status != StatusCode::NOT_MODIFIED {
         changes.signed = signed(snapshot, sent);
-        // Under this address there is its Markdown too, and the manifest, for whoever asks for them.
+        // The same URL also has the page's Markdown and the manifest, by `Accept`.
         let others = snapshot.settings.content.markdown || snapshot.insertion.is_some();
         changes.varies = others && *method != Method::POST && !varies(sent);
     }
     let Some((insertion, hash)) = &snapshot.insertion else { return (Touched::No, changes) };
     if status == StatusCode::NOT_MODIFIED {
         if let Some(matched) = &asked.matched {
-            // Tagged again like its 200, by the site's tag if it repeats one.
+            // Tag the 304 like its 200; use the site's tag if it repeats one.
             changes.tag = tag(retagged(sent, hash).unwrap_or_else(|| matched.clone()));
             changes.varies = !varies(sent);
-            // Whatever the site says of the page's bytes is of its own.
+            // The site's statements about the page's bytes describe its own bytes.
             changes.rewritten = true;
         }
         return (Touched::No, changes);
@@ -73,9 +72,9 @@ pub fn prepare(
         return (Touched::No, changes);
     }
     let coding = left_alone(status, sent, version);
-    // A page that stays as it is has its 304 like anything else; one that only this client gets so may be another's.
+    // A page that passes unchanged keeps its 304. If only this client's page does, others may have a changed one.
     let touched = !matches!(coding, Err("no_transform" | "attachment" | "charset" | "coding"));
-    // The coding may be what this client alone is offered, whose offer went up as it was.
+    // The coding may be one that only this client accepts, whose `Accept-Encoding` passed unchanged.
     let of_this_client = matches!(coding, Err("coding")) && rules_out_page(&request.headers);
     if learns && !of_this_client {
         known::learn(request.raw_path(), touched);
@@ -103,7 +102,7 @@ pub fn prepare(
     {
         let is_page = status == StatusCode::OK && *method == Method::GET;
         let of_page = std::str::from_utf8(request.raw_path()).ok();
-        // What is excluded has no Markdown that could be announced.
+        // An excluded page has no Markdown to announce.
         let of_page = of_page.filter(|target| is_page && !snapshot.excludes(target));
         let of_page = of_page.map(|target| insertion.link_of(target)).unwrap_or_default();
         body.arm(coding, insertion.clone(), of_page, place, metrics.clone());
@@ -111,7 +110,7 @@ pub fn prepare(
     (Touched::Page, changes)
 }
 
-/// The coding of a page that may be touched, or why it may not.
+/// The coding of a page to rewrite, or why it passes unchanged.
 fn left_alone(status: StatusCode, sent: &impl Fields, version: Version) -> Result<Coding, &'static str> {
     if version == Version::HTTP_10 {
         return Err("http_1_0");
@@ -126,7 +125,7 @@ fn left_alone(status: StatusCode, sent: &impl Fields, version: Version) -> Resul
         return Err("no_transform");
     }
     if sent.all(&header::CONTENT_DISPOSITION).any(is_attachment) {
-        // Somebody's file: it is stored, and is to be what the site has.
+        // A download: the client stores it, so it must stay as the site has it.
         return Err("attachment");
     }
     if !sent.text(&header::CONTENT_TYPE).is_some_and(kind::is_page) {
@@ -145,7 +144,7 @@ fn is_attachment(disposition: &[u8]) -> bool {
     kind.trim_ascii().eq_ignore_ascii_case(b"attachment")
 }
 
-/// Whatever its charset.
+/// With any charset.
 fn is_html(content_type: &[u8]) -> bool {
     let kind = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
     kind.trim_ascii().eq_ignore_ascii_case(b"text/html")
@@ -159,7 +158,7 @@ fn tag(tag: String) -> Option<HeaderValue> {
     HeaderValue::try_from(tag).ok()
 }
 
-/// What may be done with the page, where the operator says so and the site does not.
+/// Permissions for the page, if the operator states them and the site does not.
 fn signed(snapshot: &Snapshot, sent: &impl Fields) -> Vec<(&'static str, HeaderValue)> {
     let told = snapshot.signals.iter().flat_map(|signals| signals.told());
     told.filter(|(_, name, _): &(_, &HeaderName, _)| !sent.has(name))
@@ -167,7 +166,7 @@ fn signed(snapshot: &Snapshot, sent: &impl Fields) -> Vec<(&'static str, HeaderV
         .collect()
 }
 
-/// Whether the site says already that what is asked for decides what is answered.
+/// Whether the site already says that the response varies by `Accept`.
 fn varies(sent: &impl Fields) -> bool {
     let mut names = sent.all(&header::VARY).filter_map(text).flat_map(|value| value.split(','));
     names.any(|name| name.trim() == "*" || name.trim().eq_ignore_ascii_case("accept"))

@@ -1,4 +1,4 @@
-//! One lease, and readings that others find: on a real file store.
+//! Tests of the crawl lease and of shared crawl results, on a real file store.
 
 use std::{
     fs,
@@ -117,7 +117,7 @@ async fn a_lease_is_renewed_and_noticed_when_it_is_lost() {
     let first = old(&mut one);
     assert_eq!(one.turn().await, Ok(Turn::Ours));
     assert_ne!(one.lease.unwrap().0, first, "written again");
-    // It ran out while this process was asleep, and another has it.
+    // The lease expired while this process was paused, and another replica has it.
     old(&mut one);
     store
         .records
@@ -149,7 +149,7 @@ async fn what_one_has_read_the_others_find() {
     assert_eq!(two.news().await.unwrap().0.map(|books| books.len()), Some(4));
     let gone = store.records.get(&one.piece(&number, 0)).await.unwrap();
     assert!(gone.is_none(), "what nobody needs takes no room");
-    // By other rules it is not read to its end; and no more is taken than they allow.
+    // Under other rules the crawl counts as incomplete, and no more pages are taken than they allow.
     let (books, at) = shared(&store, "max_pages = 2").news().await.unwrap();
     assert_eq!((books.map(|books| books.len()), at), (Some(2), 0));
 }
