@@ -1,8 +1,8 @@
-//! How many connections and requests each client address has at a time, so that one address cannot take all of them.
+//! Counts connections and requests by client address, so that one address cannot take all of them.
 //!
-//! Many clients may be behind one address: behind NAT, or a proxy that `listen.trusted_proxies` does not name. So an address
-//! may go beyond its share while nobody else is turned away; only an eighth stays free for the others. Once another address
-//! was turned away, nobody gets more than the share for a while.
+//! Many clients may share one address: behind NAT, or behind a proxy that `listen.trusted_proxies` does not name. So an
+//! address may exceed its share while no other address is refused; only an eighth stays free for others. Once another
+//! address has been refused, the share is a strict limit for a while.
 
 use std::{
     collections::HashMap,
@@ -18,20 +18,20 @@ use frontdesk_filters::{caller::forwarded, site::Settings, state::Subject};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-/// Every address may have so many, however few there are in all, but for one that is left for others.
+/// The smallest share, even if the total is small.
 const LEAST: usize = 8;
-/// This part of all stays free for addresses that have less than their share: an eighth.
+/// This part of the total (an eighth) stays free for addresses below their share.
 const RESERVED: usize = 8;
-/// How long nobody gets more than the share after another address was turned away.
+/// How long the share is a strict limit after another address was refused.
 const STRICT: Duration = Duration::from_secs(30);
 
-/// How often the log says that an address gets no more.
+/// How often the log repeats that an address reached its limit.
 const SAID_AGAIN: Duration = Duration::from_secs(60);
 
-/// What the addresses have (of IPv6 the /64). An address that has nothing is not in here.
+/// The counts of all addresses (for IPv6: of each /64). An address without a count has no entry.
 #[derive(Debug)]
 pub struct Shares {
-    /// For the log.
+    /// The counted thing, for the log.
     what: &'static str,
     held: Mutex<Held>,
 }
@@ -41,7 +41,7 @@ struct Held {
     by_address: HashMap<Subject, Arc<Client>>,
     /// When an address that had less than its share got nothing.
     turned_away: Option<Instant>,
-    /// When the log last said that an address gets no more.
+    /// When the log last reported an address at its limit.
     said: Option<Instant>,
 }
 
@@ -67,8 +67,8 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Of `all`, by `protection.client_share`; `None`: the address may have all of them. A trusted proxy may, for its many
-    /// clients.
+    /// The limit by `protection.client_share` of `all`; `None`: no limit. A trusted proxy has none, because it carries
+    /// many clients.
     pub fn of(client: IpAddr, all: usize, settings: &Settings) -> Option<Self> {
         let share = settings.protection.client_share;
         let binds = share < 100 && all > 1 && !forwarded::is_trusted(client, &settings.listen.trusted_proxies);
@@ -81,7 +81,7 @@ impl Bound {
     }
 }
 
-/// An address has one more for as long as this lives.
+/// One counted connection or request of an address, while it exists.
 #[derive(Debug)]
 pub struct Share {
     of: Arc<Shares>,
@@ -97,13 +97,12 @@ pub struct Share {
 pub struct Idle<'a>(&'a Client);
 
 impl Shares {
-    /// Nobody has any yet. `what`: in the log.
+    /// Empty counts. `what`: the counted thing, for the log.
     pub fn of(what: &'static str) -> Arc<Self> {
         Arc::new(Self { what, held: Mutex::default() })
     }
 
-    /// One more for an address, while so many are `free`, with those that idle; `None`: it has its share, none of them idles,
-    /// and the rest is for others.
+    /// Counts one more for an address, while so many are `free`; `None`: the address is at its limit.
     pub fn take(self: &Arc<Self>, bound: &Bound, free: usize) -> Option<Share> {
         let whose = Subject::address(bound.client);
         let mut held = self.held.lock();
@@ -133,7 +132,7 @@ impl Shares {
         Some(Share { of: self.clone(), whose, client, is_within, displaces })
     }
 
-    /// Call this when an address got nothing though it has less than its share.
+    /// Call this when an address below its share was refused.
     pub fn turned_away(&self) {
         self.held.lock().turned_away = Some(Instant::now());
     }
@@ -209,7 +208,7 @@ mod tests {
         Bound { client: client.parse().unwrap(), most, reserved }
     }
 
-    /// Takes as many of `all` as the address gets.
+    /// Takes as many of `all` as the address can get.
     fn taken(shares: &Arc<Shares>, bound: &Bound, all: usize) -> Vec<Share> {
         (0..all).map_while(|n| shares.take(bound, all - n)).collect()
     }

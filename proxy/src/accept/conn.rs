@@ -1,6 +1,7 @@
-//! A connection of ours, as the proxy library sees one.
+//! A client connection, as the proxy library reads and writes it.
 //!
-//! It owns no buffer while it idles: reads go straight to whoever reads, writes are gathered only until they are flushed.
+//! An idle connection has no buffer: reads go straight into the caller's buffer, and writes are gathered only until the
+//! next flush.
 
 use std::{
     cell::RefCell,
@@ -31,15 +32,15 @@ use super::{
 };
 use crate::{socket, sys};
 
-/// What is read at once when a request begins; most heads fit.
+/// The first read of a request; most heads fit.
 const FIRST_READ: usize = 4096;
 
-/// The socket, or TLS over it.
+/// The socket, with or without TLS.
 #[derive(Debug)]
 pub(super) enum Io {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
-    /// Taken by the lingering close.
+    /// The lingering close has taken it.
     Gone,
 }
 
@@ -53,27 +54,27 @@ impl Io {
     }
 }
 
-/// A connection: what the library reads requests from and writes responses to.
+/// A connection: the library reads requests from it and writes responses to it.
 #[derive(Debug)]
 pub struct Conn {
     pub(super) io: Io,
     pub(super) info: Arc<ConnInfo>,
     digest: Arc<SocketDigest>,
-    /// Read ahead while telling protocols apart; comes first when reading.
+    /// Bytes read ahead to detect the protocol. The next read returns them first.
     pub(super) ahead: Bytes,
-    /// What is read now is part of it.
+    /// The part of the request that the next bytes belong to.
     pub(super) portion: Portion,
     /// Written but not yet flushed.
     pub(super) gathered: Vec<u8>,
-    /// Frames are written to it, and those of one turn leave together.
+    /// It carries HTTP/2 frames. The frames of one turn are sent together.
     pub(super) framed: bool,
-    /// The frames that have come, where frames do.
+    /// The count of received frames over HTTP/2.
     frames_in: Option<Box<FramesIn>>,
-    /// A frame was written since the last flush that another flush comes after, in the same turn.
+    /// A frame was written since the last flush, and another flush follows in the same turn.
     pub(super) amid: bool,
     written: u64,
     written_before: u64,
-    /// How fast the client takes them, once it has kept a write waiting.
+    /// The client's pace of reading, once it has delayed a write.
     write_pace: Option<Box<WritePace>>,
     pub(super) head_due: Option<Due>,
     pub(super) timer: Option<Pin<Box<Sleep>>>,
@@ -102,12 +103,12 @@ impl Conn {
         }
     }
 
-    /// What is known about it.
+    /// Facts about the connection.
     pub fn info(&self) -> &Arc<ConnInfo> {
         &self.info
     }
 
-    /// Whom the client asked for when it shook hands (SNI).
+    /// The host in the TLS handshake (SNI).
     pub fn server_name(&self) -> Option<&str> {
         match &self.io {
             Io::Tls(tls) => tls.get_ref().1.server_name(),
@@ -119,7 +120,7 @@ impl Conn {
         self.digest.clone()
     }
 
-    /// From now on a request's head is read, which has to be complete in time.
+    /// From now on a request's head is read, with this deadline.
     pub(super) fn begin_head(&mut self, due: Due) {
         self.info.begin_head();
         self.head_due = Some(due);
@@ -128,17 +129,17 @@ impl Conn {
         self.timer = None;
     }
 
-    /// From now on frames are written, and a flush between two of them waits for the one after the last: whoever drives
-    /// the connection sees in [`ConnInfo::is_unflushed`] that it has yet to come.
+    /// From now on frames are written, and flushes between the frames of one turn are postponed. The driver of the
+    /// connection sees in [`ConnInfo::is_unflushed`] that the last flush is still due.
     pub(super) fn begin_frames(&mut self) {
         self.framed = true;
         self.frames_in = Some(Box::new(FramesIn::new()));
     }
 
-    /// Waits until something has been read, holding nothing but the socket: the buffer exists only while it is filled.
-    /// A socket that merely says it is readable is not enough, it may be wrong. An error when the client has left.
+    /// Waits until data has been read, without a buffer while waiting. The socket's readiness alone is not enough: it
+    /// may be spurious. Fails if the client has left.
     pub(super) async fn readable(&mut self) -> io::Result<()> {
-        // Nothing is being written.
+        // No response is being written.
         self.write_pace = None;
         self.has_come().await
     }
@@ -165,40 +166,40 @@ impl Conn {
         Poll::Ready(Ok(Bytes::copy_from_slice(buf.filled())))
     }
 
-    /// What has been read and nobody has taken yet.
+    /// The bytes that were read ahead and not taken yet.
     pub fn ahead(&self) -> &Bytes {
         &self.ahead
     }
 
-    /// Takes the head of a request, `length` bytes, from what has been read ahead.
+    /// Takes a request's head of `length` bytes from the bytes read ahead.
     pub fn take_head(&mut self, length: usize) {
         drop(self.take_body(length));
         self.info.head_is_read(RequestBody::Unbounded);
     }
 
-    /// Takes the body that came with it.
+    /// Takes the body bytes that came with the head.
     pub fn take_body(&mut self, length: usize) -> Bytes {
         let taken = self.ahead.split_to(length);
         self.let_go();
         taken
     }
 
-    /// What has been taken of what was read ahead is not held any longer.
+    /// Frees the memory of bytes that have been taken.
     pub(super) fn let_go(&mut self) {
         if self.ahead.is_empty() {
             self.ahead = Bytes::new();
         }
     }
 
-    /// Returns when the client has left, or will send nothing more. What it sends meanwhile waits, as far as there is
-    /// room.
+    /// Returns when the client has left or closed its sending side. Data that it sends meanwhile waits, as far as there
+    /// is room.
     pub async fn gone(&mut self) {
         if self.has_come().await.is_ok() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// Writes all of it, in as few system calls as the socket allows.
+    /// Writes everything, in as few system calls as possible.
     pub async fn send(&mut self, mut bufs: &mut [io::IoSlice<'_>]) -> io::Result<()> {
         while !bufs.is_empty() {
             let sent = std::future::poll_fn(|cx| self.poll_paced_write(cx, bufs)).await?;
@@ -213,7 +214,7 @@ impl Conn {
         }
     }
 
-    /// Whether the client begins with `preface`. What was read for it is there to be read again.
+    /// Whether the client's first bytes are `preface`. The bytes stay available for reading.
     pub(super) async fn begins_with(&mut self, preface: &[u8]) -> io::Result<bool> {
         let mut seen = Vec::new();
         while seen.len() < preface.len() && preface.starts_with(&seen) {
@@ -227,7 +228,7 @@ impl Conn {
         Ok(same)
     }
 
-    /// How many bytes of those that come next the reader gets now. If it is none of them, they are for the next request.
+    /// How many of the next bytes the reader may have now. If it is none, they belong to the next request.
     pub(super) fn portion_of(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(frames) = &mut self.frames_in {
             return match frames.look(bytes, self.info.told_so_far().0) {
@@ -252,7 +253,7 @@ impl Conn {
         }
     }
 
-    /// Writes to the socket; an error where the client takes what it is sent too slowly.
+    /// Writes to the socket. Fails if the client reads too slowly.
     pub(super) fn poll_paced_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -272,7 +273,7 @@ impl Conn {
         }
     }
 
-    /// The same for what waits to be encrypted, or was.
+    /// The same for data in the TLS layer.
     pub(super) fn poll_paced_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = match &mut self.io {
             Io::Plain(tcp) => Pin::new(tcp).poll_flush(cx),
@@ -290,7 +291,7 @@ impl Conn {
         }
     }
 
-    /// The socket takes nothing for now. An error once the client is too slow.
+    /// Called when the socket takes nothing. Fails once the client is too slow.
     fn poll_too_slow<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         let lowest = self.info.lowest_rate();
         if lowest == 0 {
@@ -298,7 +299,7 @@ impl Conn {
         }
         let (written, before, socket) = (self.written, self.written_before, self.io.socket());
         let acknowledged = || written.saturating_sub(sys::unacknowledged(socket));
-        // Of what was pipelined an earlier answer may still be on its way.
+        // With pipelining, an earlier response may still be on its way.
         let pace = self.write_pace.get_or_insert_with(|| Box::new(WritePace::new(lowest, before.min(acknowledged()))));
         ready!(pace.poll_too_slow(cx, acknowledged));
         self.info.reads_too_slowly(self.framed);
@@ -311,7 +312,7 @@ impl Conn {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match &mut self.io {
-            // The system does less for one slice than for a list of one.
+            // A plain write is cheaper than a vectored write of one slice.
             Io::Plain(tcp) if bufs.len() == 1 => socket::poll_write(tcp, cx, &bufs[0]),
             Io::Plain(tcp) => Pin::new(tcp).poll_write_vectored(cx, bufs),
             Io::Tls(tls) => Pin::new(tls).poll_write_vectored(cx, bufs),
@@ -322,9 +323,9 @@ impl Conn {
 
 impl Drop for Conn {
     fn drop(&mut self) {
-        // An answer that breaks off has got as far as this; what the socket does not take at once is lost.
+        // Send the gathered part of a response that breaks off. Bytes that the socket does not take at once are lost.
         if !self.framed && !self.gathered.is_empty() {
-            // Nobody waits for it, and there may be no timers any more.
+            // No task waits for it, and the timers may be gone already.
             self.info.set_lowest_rate(0);
             let _ = self.poll_gathered(&mut Context::from_waker(Waker::noop()));
         }

@@ -1,16 +1,16 @@
-//! How many frames of no use an HTTP/2 client has sent: SETTINGS, PING, PRIORITY, DATA without data, frames that nobody
-//! knows. Each costs a little, and without a bound a client may send them by the million.
+//! Limits useless HTTP/2 frames of a client: SETTINGS, PING, PRIORITY, empty DATA, and unknown types. Each costs
+//! little, but without a limit a client could send millions.
 //!
-//! Only their heads are looked at. A client earns room for such frames by what it asks for and what it is sent: a PING for
-//! each piece of a download is in order.
+//! It looks only at frame heads. Requests and sent data raise a client's allowance: a PING for each piece of a download
+//! is normal.
 
 use std::time::Instant;
 
-/// What a client begins with (RFC 9113 §3.4).
+/// The length of the client's preface (RFC 9113 §3.4).
 const PREFACE: usize = 24;
 const HEAD: usize = 9;
-/// Frames of no use that anybody may send, and how many more each second of a connection, each request and each kilobyte
-/// that was sent to the client allow.
+/// The useless frames that every connection may send, and the additional ones for each second, each request and each
+/// kilobyte sent to the client.
 const FREE: u64 = 4096;
 const A_SECOND: u64 = 20;
 const A_REQUEST: u64 = 8;
@@ -20,17 +20,17 @@ const HEADERS: u8 = 1;
 const PRIORITY: u8 = 2;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
-/// The last type that RFC 9113 defines: CONTINUATION.
+/// The last frame type of RFC 9113: CONTINUATION.
 const LAST_KNOWN: u8 = 9;
 const END_STREAM: u8 = 1;
 
-/// The frames of one connection.
+/// The frame counts of one connection.
 #[derive(Debug)]
 pub(super) struct FramesIn {
     since: Instant,
-    /// Bytes to pass over: the preface, or what is left of a frame.
+    /// Bytes to skip: the preface, or the rest of a frame.
     skip: usize,
-    /// The beginning of a frame's head.
+    /// The beginning of an incomplete frame head.
     head: [u8; HEAD],
     filled: usize,
     useless: u64,
@@ -42,7 +42,8 @@ impl FramesIn {
         Self { since: Instant::now(), skip: PREFACE, head: [0; HEAD], filled: 0, useless: 0, requests: 0 }
     }
 
-    /// Looks at what has come; `sent`: bytes that the client was sent so far. `false`: it has sent too much of no use.
+    /// Looks at received bytes. `sent`: the bytes sent to the client so far. `false`: there were too many useless
+    /// frames.
     pub(super) fn look(&mut self, mut bytes: &[u8], sent: usize) -> bool {
         let before = self.useless;
         while !bytes.is_empty() {
@@ -60,7 +61,7 @@ impl FramesIn {
                 self.begin();
             }
         }
-        // Nobody has to look at the clock until there is something to be measured.
+        // Read the clock only after new useless frames beyond the free ones.
         self.useless == before || self.useless <= FREE || self.useless <= self.allowed(sent)
     }
 
@@ -68,7 +69,7 @@ impl FramesIn {
         FREE + A_SECOND * self.since.elapsed().as_secs() + A_REQUEST * self.requests + sent as u64 / 1024
     }
 
-    /// A frame begins, whose head is all here.
+    /// Handles a complete frame head.
     fn begin(&mut self) {
         let [a, b, c, kind, flags, ..] = self.head;
         let length = u32::from_be_bytes([0, a, b, c]) as usize;
@@ -92,7 +93,7 @@ mod tests {
         [&[a, b, c, kind, flags, 0, 0, 0, 1][..], &vec![0; length]].concat()
     }
 
-    /// Whether a client that sends these again and again, `step` bytes at a time, is heard to the end.
+    /// Whether a client that repeats these frames, `step` bytes at a time, is never cut off.
     fn heard(frames: &[Vec<u8>], times: usize, step: usize, sent: usize) -> bool {
         let mut seen = FramesIn::new();
         let wire = [vec![b'x'; PREFACE], frames.concat().repeat(times)].concat();

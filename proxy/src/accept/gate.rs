@@ -1,4 +1,4 @@
-//! How many connections there may be at once, which of them only wait, and when nobody is let in any more.
+//! Limits connections: the number of open ones, which idle ones make room, and when the process stops accepting.
 
 use std::{
     future::{pending, poll_fn},
@@ -25,44 +25,44 @@ use crate::{
     share::{Bound, Idle, Share, Shares},
 };
 
-/// How long after it was opened or served last a connection may bring one more request once the process is to end.
+/// How long after its last activity a connection may still send one more request once the shutdown has begun.
 const LAST_CALL: Duration = Duration::from_secs(1);
 
-/// How long an idle connection may take to make room for a newcomer, before that one counts as held up.
+/// How long an idle connection may take to make room for a new one. After that the new one counts as held up.
 const MAKES_ROOM: Duration = Duration::from_millis(100);
 
-/// What all listeners of a kind share: the bound on connections, the drain.
+/// The state that all listeners of a kind share: the limit on connections and the drain.
 pub struct Gate {
     pub(super) live: Arc<Live>,
     pub(super) metrics: Arc<Metrics>,
     permits: Arc<Semaphore>,
-    /// How many permits there are, taken or not.
+    /// The number of permits, taken or not.
     size: AtomicUsize,
     idle: AtomicUsize,
-    /// Newcomers that wait for a permit.
+    /// New connections that wait for a permit.
     waiting: AtomicUsize,
-    /// Woken when a newcomer waits for a permit: the longest idle connection makes room. And all of them once the drain
-    /// has begun: to wait for one thing costs less than to wait for two.
+    /// Wakes the longest idle connection when a new one waits for a permit; it then makes room. Also wakes all of them
+    /// when the drain begins, because waiting for one event costs less than waiting for two.
     room: Notify,
     pub(super) drain: watch::Receiver<bool>,
-    /// Tells whoever accepts to let go of `accepting` for a while.
+    /// Makes accepting tasks release `accepting` for a while.
     pub(super) pause: watch::Sender<bool>,
     /// Connections by client address; `None`: one address may have all of them.
     shares: Option<Arc<Shares>>,
-    /// Read by whoever still accepts.
+    /// Read-locked by every task that accepts.
     pub(super) accepting: Arc<RwLock<()>>,
 }
 
-/// When a request's head has to be complete.
+/// The deadline of a request's head.
 #[derive(Debug, Clone, Copy)]
 pub enum Due {
     By(Instant),
-    /// From now on: most heads are complete before anybody has to look at the clock.
+    /// A duration from now on. Most heads are complete before the clock has to be read.
     Within(Duration),
 }
 
 impl Due {
-    /// The moment itself.
+    /// The deadline as a moment.
     pub fn by(self) -> Instant {
         match self {
             Self::By(at) => at,
@@ -116,7 +116,7 @@ impl Drop for Idling<'_> {
 #[derive(Debug)]
 pub(super) struct Refused;
 
-/// Nobody is accepted for as long as this lives: who comes waits in the system's queue, for us or for a successor.
+/// While this exists, no connection is accepted. New ones wait in the system's queue, for us or for a successor.
 pub struct Paused {
     gate: Arc<Gate>,
     _nobody: Option<OwnedRwLockWriteGuard<()>>,
@@ -129,12 +129,12 @@ impl Drop for Paused {
 }
 
 impl Gate {
-    /// A gate for `size` connections. `drain` turns true when the process is to end.
+    /// A gate for `size` connections. `drain` becomes true when the process shuts down.
     pub fn new(live: Arc<Live>, metrics: Arc<Metrics>, size: usize, drain: watch::Receiver<bool>) -> Arc<Self> {
         Arc::new(Self { shares: Some(Shares::of("connections")), ..Self::open(live, metrics, size, drain) })
     }
 
-    /// The same where only operators come: a client may have all of it.
+    /// The same for the admin address, where one client may have all connections.
     pub fn for_operators(
         live: Arc<Live>,
         metrics: Arc<Metrics>,
@@ -160,13 +160,13 @@ impl Gate {
         }
     }
 
-    /// A connection's part of its client's share. The error is counted: the client has all of its share.
+    /// A part of the client's share for a new connection. Counts the refusal if the share is used up.
     pub(super) fn share(&self, client: IpAddr) -> Result<Option<Share>, Refused> {
         let Some(shares) = &self.shares else { return Ok(None) };
         let all = self.size.load(Ordering::SeqCst);
         let bound = self.live.look(|running| Bound::of(client, all, &running.snapshot.settings));
         let Some(bound) = bound else { return Ok(None) };
-        // A connection that only waits makes room for another one; of the same client, once it has its share.
+        // An idle connection can make room, so it counts as free.
         let free = self.permits.available_permits() + self.idle.load(Ordering::SeqCst);
         shares.take(&bound, free).map(Some).ok_or_else(|| {
             self.metrics.rejected("client_connections");
@@ -174,7 +174,7 @@ impl Gate {
         })
     }
 
-    /// Follows a changed `protection.max_connections`; connections above a smaller bound end when they end.
+    /// Follows a change of `protection.max_connections`. Connections beyond a smaller limit may finish.
     pub fn resize(self: &Arc<Self>, size: usize) {
         let before = self.size.swap(size, Ordering::SeqCst);
         if size > before {
@@ -189,8 +189,8 @@ impl Gate {
         }
     }
 
-    /// Accepts nobody any more until what this returns is dropped. Whoever was accepted before is served; should one of
-    /// them still wait for a place after `LAST_CALL`, there is no pause.
+    /// Stops accepting until the returned value is dropped. Connections accepted before are served. If one of them
+    /// still waits for a permit after `LAST_CALL`, there is no pause.
     pub async fn pause(self: &Arc<Self>) -> Paused {
         self.pause.send_replace(true);
         let nobody = timeout(LAST_CALL, self.accepting.clone().write_owned()).await.ok();
@@ -200,8 +200,7 @@ impl Gate {
         Paused { gate: self.clone(), _nobody: nobody }
     }
 
-    /// A permit for a newcomer. With none left an idle connection makes room, now or as soon as one idles. `share`: the
-    /// newcomer's.
+    /// A permit for a new connection. If none is free, an idle connection makes room, now or as soon as there is one.
     pub(super) async fn permit(&self, share: Option<&Share>) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = self.permits.clone().try_acquire_owned() {
             return Some(permit);
@@ -229,8 +228,8 @@ impl Gate {
         permit.await.ok()
     }
 
-    /// Waits, with nothing but the socket held, until the client begins a request, and says when its head has to be
-    /// complete: `first` for the first one of a connection, which was opened or served last at `since`. `None`: the
+    /// Waits for the next request, without memory beyond the socket, and returns the deadline of its head. `first`: the
+    /// deadline of the connection's first head. `since`: when the connection was opened or last served. `None`: the
     /// connection is over.
     pub async fn begun(
         &self,
@@ -243,18 +242,19 @@ impl Gate {
         let (head_limit, idle_limit) = self.limits();
         let idling = self.idles(admission);
         if first.is_none() && self.is_crowded() {
-            // Somebody waits for the place that this connection only keeps.
+            // A new connection waits for this permit.
             return None;
         }
         let ready = tokio::select! {
-            // What is here already needs no timer.
+            // Data that has arrived needs no timer.
             biased;
             ready = conn.readable() => ready.is_ok(),
             () = alarm.at(first.unwrap_or(since + idle_limit)) => {
                 if first.is_some() { self.metrics.rejected("header_timeout") }
                 false
             }
-            // Whoever was served a moment ago may be asking on at this very moment: they are answered, and told to go.
+            // A client served a moment ago may be sending its next request now. It gets an answer, with `Connection:
+            // close`.
             () = self.stirred(&idling) => {
                 self.drains() && timeout_at(since + LAST_CALL, conn.readable()).await.is_ok_and(|ready| ready.is_ok())
             }
@@ -280,7 +280,7 @@ impl Gate {
         !has_to_end
     }
 
-    /// Whether somebody waits for a place.
+    /// Whether a new connection waits for a permit.
     pub(super) fn is_crowded(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
     }
@@ -296,12 +296,12 @@ impl Gate {
         .await;
     }
 
-    /// Tells whoever only waits that the drain has begun.
+    /// Tells idle connections that the drain has begun.
     pub(super) fn stir(&self) {
         self.room.notify_waiters();
     }
 
-    /// `header_timeout` and `idle_timeout` as they are now.
+    /// The current `header_timeout` and `idle_timeout`.
     pub fn limits(&self) -> (Duration, Duration) {
         self.live.look(|running| {
             let protection = &running.snapshot.settings.protection;
@@ -309,26 +309,26 @@ impl Gate {
         })
     }
 
-    /// Where what happens here is counted.
+    /// The metrics of this gate.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Whether the process is to end.
+    /// Whether the process is shutting down.
     pub fn drains(&self) -> bool {
         *self.drain.borrow()
     }
 
     /// Returns when no connection is left.
     pub async fn emptied(&self) {
-        // Nobody comes any more: else whoever was just accepted would find all permits taken by this.
+        // Wait until accepting has stopped. Otherwise a connection accepted just now would find no permit.
         let _nobody = self.accepting.write().await;
         let all = u32::try_from(self.size.load(Ordering::SeqCst)).unwrap_or(u32::MAX);
         let _ = self.permits.acquire_many(all).await;
     }
 }
 
-/// Counts something for as long as it lives.
+/// Counts something while it exists.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl<'a> Counted<'a> {
@@ -344,7 +344,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Returns once the drain, or a pause, has begun.
+/// Returns when the drain or a pause begins.
 pub(super) async fn begun(drain: &mut watch::Receiver<bool>) {
     let _ = drain.wait_for(|begun| *begun).await;
 }

@@ -1,4 +1,4 @@
-//! A connection over HTTP/2: its streams, one task each, for as long as there is something to wait for.
+//! An HTTP/2 connection: one task for each stream, until the client leaves or the connection is idle for too long.
 
 use std::{
     future::{pending, poll_fn, ready},
@@ -31,15 +31,15 @@ use super::{
 };
 use crate::alarm::Alarm;
 
-/// Refused streams after which an HTTP/2 connection is closed.
+/// The number of refused streams after which the connection is closed.
 const REFUSALS: usize = 32;
-/// How long a client may take to read the last words of a connection.
+/// How long a client may take to read the last frames of a connection.
 pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 
-/// As many bytes are more than what the protocol says by itself.
+/// More bytes than the protocol sends by itself.
 const SOMETHING: usize = 1024;
 
-/// Serves streams until the client leaves, or has idled for too long.
+/// Serves streams until the client leaves, or is idle for too long.
 pub(super) async fn http2<A, S>(
     gate: Arc<Gate>,
     admitted: Admitted,
@@ -70,15 +70,15 @@ pub(super) async fn http2<A, S>(
     };
     let streams = Arc::new(Streams::default());
     let mut refusals = 0;
-    // Since when we leave, or since the client last took something after that.
+    // When the shutdown of the connection began, or when the client last read something after that.
     let mut leaving: Option<Instant> = None;
     let mut told = 0;
-    // There were answers then that the client had not all of.
+    // At that time the client had not read all of its responses.
     let mut owes = false;
     let mut alarm = Alarm::default();
     loop {
-        // Idle for as long as is allowed: say goodbye. And do not wait long for a client that does not answer; what has
-        // been said to its end may not have been written to its end, though.
+        // Idle for too long: send GOAWAY. Do not wait long for a client that does not react, but its responses may not
+        // be written completely yet.
         let (so_far, blocked) = info.told_so_far();
         if so_far - told >= SOMETHING && leaving.is_some() {
             (told, leaving) = (so_far, Some(Instant::now()));
@@ -92,13 +92,13 @@ pub(super) async fn http2<A, S>(
         let mut idle = since.map(|_| gate.idles(&admission));
         let wanted = idle.is_some() && gate.is_crowded() && streams.served();
         let left = allowed.saturating_sub(since.unwrap_or_default());
-        // None: time to say goodbye.
+        // None: time to send GOAWAY.
         let accepted = tokio::select! {
             biased;
             () = ready(()), if wanted && leaving.is_none() => None,
             accepted = after_others(&info, Http2Session::from_h2_conn(&mut h2, digest.clone())) => Some(accepted),
             () = begun(&mut drain), if leaving.is_none() => None,
-            // The last stream has ended in its own task: now this connection idles.
+            // The last stream has ended in its own task, so the connection is idle now.
             () = streams.idle.notified() => continue,
             () = room_wanted(idle.as_ref()), if leaving.is_none() => None,
             () = alarm.within(left) => match (leaving, streams.idle_for()) {
@@ -124,11 +124,11 @@ pub(super) async fn http2<A, S>(
                 let admission = admission.clone();
                 // Boxed: it is large, and handed on several times.
                 let session = Box::new(session);
-                // Boxed where it is made: what is spawned is moved several times.
+                // Boxed at its creation, because spawning moves it several times.
                 tokio::spawn(Box::pin(async move {
                     let _held = (stream, admission);
                     let Some(session) = shortcut.serve_stream(session, &info).await else { return };
-                    // Boxed: most streams need nothing of it.
+                    // Boxed, because most streams do not need it.
                     Box::pin(long_stream(&app, session, &drain, &info)).await;
                 }));
             }
@@ -155,15 +155,15 @@ async fn room_wanted(idling: Option<&Idling<'_>>) {
     }
 }
 
-/// Drives a connection once everything else that is ready has had its turn: what its streams have to say by then leaves
-/// in one write, where each would wake it for a write of its own.
+/// Drives a connection after all other ready tasks, so that their frames are sent in one write instead of one write for
+/// each wake-up.
 async fn after_others<T>(info: &ConnInfo, driven: impl Future<Output = T>) -> T {
     let mut driven = pin!(driven);
     let mut waited = true;
     poll_fn(|cx| {
         if !waited {
             waited = true;
-            // Woken by itself, a task goes to the end of the queue.
+            // A task that wakes itself goes to the end of the queue.
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -177,14 +177,14 @@ async fn after_others<T>(info: &ConnInfo, driven: impl Future<Output = T>) -> T 
     .await
 }
 
-/// What the library does with a stream.
+/// Serves a stream with the library.
 async fn long_stream<A>(app: &Arc<A>, session: Box<Http2Session>, drain: &ShutdownWatch, info: &Arc<ConnInfo>)
 where
     A: HttpServerApp + Send + Sync + 'static,
 {
     let mut session = session;
     if session.req_header().method == Method::CONNECT {
-        // The library would answer so too, in its own name.
+        // The library would give the same answer, but with its own `Server` header.
         if let Ok(mut head) = ResponseHeader::build(StatusCode::METHOD_NOT_ALLOWED, Some(1)) {
             let _ = head.insert_header(header::CONTENT_LENGTH, 0);
             let _ = session.write_response_header(Box::new(head), true);
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::admin::metrics::Metrics;
 
-    /// How often a connection is driven while four streams wake it, one after another.
+    /// How often a connection is driven while four streams wake it in turn.
     async fn driven(info: &ConnInfo) -> usize {
         let (woken, ended, driven) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)), Cell::new(0));
         let connection = after_others(info, async {
@@ -225,7 +225,7 @@ mod tests {
             }
         });
         let streams = async {
-            // The connection is asleep by then.
+            // The connection's task sleeps by then.
             tokio::task::yield_now().await;
             for _ in 0..4 {
                 let (woken, ended) = (woken.clone(), ended.clone());
@@ -242,7 +242,7 @@ mod tests {
     #[tokio::test]
     async fn a_connection_is_driven_once_for_all_streams_of_a_turn() {
         let info = ConnInfo::new(([127, 0, 0, 1], 1).into(), false, Metrics::new().unwrap());
-        // Before any of them, and after all of them.
+        // Before the first of them, and after all of them.
         assert_eq!(driven(&info).await, 2);
     }
 

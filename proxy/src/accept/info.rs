@@ -1,4 +1,4 @@
-//! What is known about a connection, and what a request's handler tells it.
+//! Facts about a connection, and signals from a request's handler to it.
 
 use std::{
     any::Any,
@@ -19,64 +19,64 @@ use tokio::sync::Notify;
 use super::{gate::Admission, portion::RequestBody};
 use crate::admin::metrics::Metrics;
 
-/// Every date in HTTP has this many bytes (RFC 9110 §5.6.7).
+/// The length of every HTTP date (RFC 9110 §5.6.7).
 const DATE_LENGTH: usize = 29;
 
-/// What is known about a connection, for whoever handles a request on it.
+/// The facts about a connection, for the handlers of its requests.
 pub struct ConnInfo {
-    /// Who a trusted proxy said the client is (PROXY protocol), else who is at the other end of the socket.
+    /// The client address from a trusted proxy (PROXY protocol), or the socket's peer.
     pub client: SocketAddr,
     pub tls: bool,
-    /// The client's address as the site is told it.
+    /// The client address as a header value for the upstream.
     pub address: HeaderValue,
     metrics: Arc<Metrics>,
-    /// The current request's head has been read; until then the head's deadline holds.
+    /// The head of the current request has been read, so its deadline is over.
     head_read: AtomicBool,
-    /// The body that follows it over HTTP/1.
+    /// The request's body over HTTP/1.
     body: Mutex<RequestBody>,
-    /// What came of that body is not framed as HTTP has it.
+    /// The body's framing is not valid.
     malformed: AtomicBool,
-    /// The site's own Date, for as long as the head that carries it has not been written.
+    /// The site's `Date`, until the head that contains it has been written.
     date: Mutex<Option<[u8; DATE_LENGTH]>>,
     date_kept: AtomicBool,
     /// Something has been written since the current request began.
     written: AtomicBool,
-    /// The status that the library refused the last head with that it could not read.
+    /// The status of the library's refusal of the last head, if it could not be parsed.
     refused_with: AtomicU16,
     /// Frames wait to be written.
     unflushed: AtomicBool,
-    /// The head's deadline has passed.
+    /// The deadline of the head has passed.
     late: AtomicBool,
-    /// The client may still be sending what nobody will read.
+    /// The client may still be sending data that will not be read.
     linger: AtomicBool,
-    /// It may be sending an upload that was answered early.
+    /// The client may be sending an upload that was answered early.
     drains_upload: AtomicBool,
-    /// Bytes that the socket has taken of frames.
+    /// The number of frame bytes that the socket has taken.
     told: AtomicUsize,
-    /// There are more, and the socket takes none.
+    /// More frames wait, and the socket takes none.
     blocked: AtomicBool,
     /// What is given back once the client has read the last of its answers.
     held: Mutex<Option<Arc<Admission>>>,
     /// The request is not worth waiting for any longer.
     abandoned: Notify,
-    /// Bytes a second that the client has to take of an answer at least; 0: no bound.
+    /// The lowest pace of reading a response in bytes a second; 0: no limit.
     lowest_rate: AtomicU64,
-    /// It took less.
+    /// The client was slower than that.
     too_slow: AtomicBool,
     /// Reading the current request's body may be ended.
     reading_is_watched: AtomicBool,
-    /// It was.
+    /// Reading was ended.
     reading_has_ended: AtomicBool,
-    /// Who reads.
+    /// The task that reads.
     reader: AtomicWaker,
-    /// What was found out about the current request before the library read it.
+    /// The fast path's findings about the current request, for the library's path.
     found_out: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl ConnInfo {
-    /// A fresh connection.
+    /// A new connection.
     pub fn new(client: SocketAddr, tls: bool, metrics: Arc<Metrics>) -> Self {
-        // An address is never anything else than visible characters.
+        // The text of an address has only visible characters.
         let address = HeaderValue::try_from(client.ip().to_canonical().to_string());
         Self::told(client, tls, address.unwrap_or_else(|_| HeaderValue::from_static("unknown")), metrics)
     }
@@ -116,18 +116,18 @@ impl ConnInfo {
         Self::told(self.client, self.tls, self.address.clone(), self.metrics.clone())
     }
 
-    /// The socket has taken so many bytes of frames, or none for now.
+    /// Records frame bytes that the socket has taken; `None`: it takes nothing now.
     pub(super) fn tells(&self, bytes: Option<usize>) {
         self.blocked.store(bytes.is_none(), Ordering::Relaxed);
         self.told.fetch_add(bytes.unwrap_or_default(), Ordering::Relaxed);
     }
 
-    /// How many bytes of frames the socket has taken, and whether it takes no more for now.
+    /// The number of frame bytes that the socket has taken, and whether it takes nothing now.
     pub(super) fn told_so_far(&self) -> (usize, bool) {
         (self.told.load(Ordering::Relaxed), self.blocked.load(Ordering::Relaxed))
     }
 
-    /// The connection is over, and its client still reads: it counts until that is done.
+    /// Keeps the permit until the client has read the end of its last response.
     pub(super) fn is_read_to_its_end(&self, admission: Arc<Admission>) {
         *self.held.lock() = Some(admission);
         self.linger();
@@ -137,17 +137,17 @@ impl ConnInfo {
         self.held.lock().take()
     }
 
-    /// Ends the current request at once, whatever it waits for; there is no answer.
+    /// Gives up the current request at once, without a response.
     pub fn abandon(&self) {
         self.abandoned.notify_waiters();
     }
 
-    /// Returns when the current request has been abandoned.
+    /// Returns when the current request has been given up.
     pub(super) async fn abandoned(&self) {
         self.abandoned.notified().await;
     }
 
-    /// So many bytes a second the client has to take of an answer at least; 0: no bound.
+    /// Sets the lowest pace of reading a response in bytes a second; 0: no limit.
     pub fn set_lowest_rate(&self, bytes: u64) {
         self.lowest_rate.store(bytes, Ordering::Relaxed);
     }
@@ -156,8 +156,8 @@ impl ConnInfo {
         self.lowest_rate.load(Ordering::Relaxed)
     }
 
-    /// The client takes what it is sent too slowly, and the connection ends. `framed`: with all of its streams, none of
-    /// which would say so.
+    /// The client reads too slowly, and the connection ends. `framed`: with all of its streams, none of which would
+    /// report it.
     pub(super) fn reads_too_slowly(&self, framed: bool) {
         self.too_slow.store(true, Ordering::Relaxed);
         if framed {
@@ -165,28 +165,28 @@ impl ConnInfo {
         }
     }
 
-    /// Whether the current request ended because the client took its answer too slowly.
+    /// Whether the current request ended because the client read its response too slowly.
     pub fn is_slow_reader(&self) -> bool {
         self.too_slow.load(Ordering::Relaxed)
     }
 
-    /// From now on reading the current request's body may be ended.
+    /// From now on, reading the current request's body may be ended.
     pub fn watch_reading(&self) {
         self.reading_is_watched.store(true, Ordering::Relaxed);
     }
 
-    /// From now on it may not.
+    /// From now on, it may not.
     pub fn unwatch_reading(&self) {
         self.reading_is_watched.store(false, Ordering::Relaxed);
     }
 
-    /// Over HTTP/1 a read of more of the current request's body fails from now on. Answers can still be written.
+    /// Over HTTP/1, further reads of the current request's body fail. Responses can still be written.
     pub fn end_reading(&self) {
         self.reading_has_ended.store(true, Ordering::Release);
         self.reader.wake();
     }
 
-    /// Whether reading the current request's body was ended; who asks is woken when it is.
+    /// Whether reading the current request's body was ended. Wakes the caller when it is.
     pub(super) fn poll_reading_ended(&self, cx: &Context<'_>) -> bool {
         if !self.reading_is_watched.load(Ordering::Relaxed) {
             return false;
@@ -195,7 +195,7 @@ impl ConnInfo {
         self.reading_has_ended.load(Ordering::Acquire)
     }
 
-    /// The request's head is complete: its deadline no longer holds. Over HTTP/1 this body follows.
+    /// The request's head is complete, so its deadline is over. Over HTTP/1 this body follows.
     pub fn head_is_read(&self, body: RequestBody) {
         *self.body.lock() = body;
         self.head_read.store(true, Ordering::Relaxed);
@@ -211,18 +211,19 @@ impl ConnInfo {
         *self.body.lock()
     }
 
-    /// The current request's body is not framed as HTTP has it.
+    /// The framing of the current request's body is not valid.
     pub(super) fn body_is_malformed(&self) {
         self.malformed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether reading the current request's body failed because of how the client framed it: there is somebody to tell.
+    /// Whether reading the current request's body failed because of its framing, so that the client can still get an
+    /// error.
     pub fn has_malformed_body(&self) -> bool {
         self.malformed.load(Ordering::Relaxed)
     }
 
-    /// The response's head is about to be written, with a Date of the site's that must survive: over HTTP/1 the library
-    /// writes its own over it, which would make an answer from a cache behind us look fresh.
+    /// Keeps the site's `Date` for the head that is about to be written. Over HTTP/1 the library would overwrite it,
+    /// which would make a response from a cache behind us look fresh.
     pub fn keep_date(&self, date: &HeaderValue) {
         if let Ok(date) = <[u8; DATE_LENGTH]>::try_from(date.as_bytes()) {
             *self.date.lock() = Some(date);
@@ -230,12 +231,12 @@ impl ConnInfo {
         }
     }
 
-    /// Whether a Date waits to be put back.
+    /// Whether a `Date` has to be restored.
     pub(super) fn keeps_date(&self) -> bool {
         self.date_kept.load(Ordering::Relaxed)
     }
 
-    /// Puts a kept Date back into a head. `false` when this is not the head yet.
+    /// Restores the kept `Date` in a head. `false` if this is not the head yet.
     pub(super) fn restore_date(&self, head: &mut [u8]) -> bool {
         const NAME: &[u8] = b"Date: ";
         if head.starts_with(b"HTTP/1.1 1") {
@@ -251,30 +252,30 @@ impl ConnInfo {
         true
     }
 
-    /// The request was refused before all of it was read: read on for a moment when closing, or the reset that a
-    /// closed socket sends may reach the client before the answer does.
+    /// The request was refused before all of it was read. When closing, read on for a moment: a socket closed with
+    /// unread data sends a reset, which may reach the client before the response.
     pub fn linger(&self) {
         self.linger.store(true, Ordering::Relaxed);
     }
 
-    /// The request was answered before the client had sent all of it: when closing, read the rest for as long as a client
-    /// may take that reads its answer only after its request has left.
+    /// The request was answered before its end. When closing, read the rest for a while: some clients read the response
+    /// only after they have sent everything.
     pub fn drain_upload(&self) {
         self.drains_upload.store(true, Ordering::Relaxed);
         self.linger();
     }
 
-    /// Whether the rest of a request is read when closing.
+    /// Whether to read the rest of a request when closing.
     pub(super) fn drains_upload(&self) -> bool {
         self.drains_upload.load(Ordering::Relaxed)
     }
 
-    /// Leaves what was found out about the current request to whoever reads it anew.
+    /// Leaves findings about the current request for the next handler.
     pub fn leave(&self, found_out: Box<dyn Any + Send>) {
         *self.found_out.lock() = Some(found_out);
     }
 
-    /// Takes what was left.
+    /// Takes these findings.
     pub fn found_out(&self) -> Option<Box<dyn Any + Send>> {
         self.found_out.lock().take()
     }
@@ -293,13 +294,13 @@ impl ConnInfo {
         self.head_read.load(Ordering::Relaxed)
     }
 
-    /// The head's deadline has passed.
+    /// The deadline of the head has passed.
     pub(super) fn head_is_late(&self) {
         self.late.store(true, Ordering::Relaxed);
     }
 
-    /// Something is about to be written. Before the head is complete that can only be the library's refusal of it,
-    /// which is counted before anybody can read it.
+    /// Called before a write. Before the head is complete this can only be the library's refusal of it, which is
+    /// counted before a client can read it.
     pub(super) fn is_written_to(&self, bytes: &[u8]) {
         let first = !self.written.swap(true, Ordering::Relaxed);
         if first && self.head_outcome() == HeadOutcome::Refused {
@@ -310,27 +311,27 @@ impl ConnInfo {
         }
     }
 
-    /// Frames wait to be written, or have been.
+    /// Records whether frames wait to be written.
     pub(super) fn leaves_unflushed(&self, waits: bool) {
         self.unflushed.store(waits, Ordering::Relaxed);
     }
 
-    /// Whether frames wait to be written, however often the connection was flushed.
+    /// Whether frames wait to be written, even after a flush.
     pub(super) fn is_unflushed(&self) -> bool {
         self.unflushed.load(Ordering::Relaxed)
     }
 
-    /// Whether closing needs patience.
+    /// Whether to linger when closing.
     pub(super) fn lingers(&self) -> bool {
         self.linger.load(Ordering::Relaxed) || self.head_outcome() == HeadOutcome::Refused
     }
 
-    /// Whether what is written is the library's refusal of a head that it could not read.
+    /// Whether the library is writing a refusal of a head that it could not parse.
     pub(super) fn is_refused(&self) -> bool {
         self.head_outcome() == HeadOutcome::Refused
     }
 
-    /// The status of the library's refusal, where that is how the last request's head ended.
+    /// The status of that refusal.
     pub(super) fn refused_with(&self) -> u16 {
         self.refused_with.load(Ordering::Relaxed)
     }
@@ -349,13 +350,13 @@ impl ConnInfo {
     }
 }
 
-/// How reading a request's head ended.
+/// The outcome of reading a request's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeadOutcome {
     Read,
-    /// Not complete in time.
+    /// The head was not complete in time.
     Late,
-    /// The library answered it with an error of its own: it could not be parsed.
+    /// The library answered with an error of its own: the head could not be parsed.
     Refused,
     /// The client left.
     Gone,

@@ -1,7 +1,7 @@
-//! The lingering close: a client that was refused in mid-sentence gets to read its answer, and one that reads slowly the
-//! last of its answers.
+//! The lingering close: a client that was refused while still sending can read its response, and a slow client the rest
+//! of its last response.
 //!
-//! Closing a socket with unread bytes sends a reset, which may overtake the answer that was written before.
+//! Closing a socket with unread data sends a reset, which may overtake the response.
 
 use std::{
     io,
@@ -22,9 +22,9 @@ use super::gate::Admission;
 /// How long and how much is read before the socket closes.
 #[derive(Clone, Copy)]
 pub(super) struct Bound {
-    /// In all.
+    /// The whole time.
     total: Duration,
-    /// Without a byte from the client.
+    /// The time without a byte from the client.
     silence: Duration,
     bytes: usize,
 }
@@ -32,16 +32,16 @@ pub(super) struct Bound {
 /// After a refusal.
 pub(super) const REFUSAL: Bound =
     Bound { total: Duration::from_secs(2), silence: Duration::from_secs(2), bytes: 1 << 20 };
-/// After the last answers of a connection, which the client still reads.
+/// After the last responses of a connection, while the client still reads them.
 pub(super) const ANSWER: Bound =
     Bound { total: Duration::from_secs(30), silence: Duration::from_secs(2), bytes: 1 << 20 };
-/// After an answer to an upload that has not ended: some clients read it only once they have sent everything.
+/// After a response to an unfinished upload: some clients read it only once they have sent everything.
 pub(super) const UPLOAD: Bound =
     Bound { total: Duration::from_secs(30), silence: Duration::from_secs(5), bytes: usize::MAX };
-/// How many connections may linger at a time: most of their permits have gone back.
+/// The most lingering connections at a time. Most of them no longer hold a permit.
 const AT_A_TIME: usize = 512;
 
-/// Connections that linger now.
+/// The number of lingering connections.
 static LINGERING: AtomicUsize = AtomicUsize::new(0);
 
 struct Place;
@@ -52,8 +52,7 @@ impl Drop for Place {
     }
 }
 
-/// Closes in a task of its own, unless too many do already; then the stream is simply dropped. `held` is given back when
-/// that is done.
+/// Closes in a task of its own. If there are too many, drops the stream at once. `held` is released at the end.
 pub(super) fn close<S>(stream: S, bound: Bound, held: Option<Arc<Admission>>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -69,7 +68,7 @@ where
     }
 }
 
-/// Says that nothing more will come, and reads what is still on its way.
+/// Shuts down the sending side, and reads what the client still sends.
 async fn drain<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S, bound: Bound) -> io::Result<()> {
     stream.shutdown().await?;
     let mut waste = vec![0u8; 16 * 1024];

@@ -1,8 +1,8 @@
-//! The way in (decision 19): permit → PROXY → TLS → wait with only the socket held → an app under a deadline, which is the
-//! library for HTTP.
+//! Accepts connections (decision 0019): permit → PROXY header → TLS → idle wait with only the socket → an app with a
+//! deadline; for HTTP this is the library.
 //!
-//! The library's own listener bounds neither the handshake nor the whole head, keeps a session for each idle
-//! connection, and stops by sleeping. This one bounds all of it, and its drain ends as soon as nothing runs.
+//! The library's own listener limits neither the handshake nor the whole head, keeps a session for each idle
+//! connection, and shuts down by sleeping. This one limits all of them, and its drain ends as soon as nothing runs.
 
 mod conn;
 mod frames_in;
@@ -39,18 +39,18 @@ pub use portion::RequestBody;
 pub use serve::{Shortcut, Shortened, Way};
 
 tokio::task_local! {
-    /// The connection that the current request came in on.
+    /// The connection of the current request.
     static CONNECTION: Arc<ConnInfo>;
 }
 
-/// The connection that the current request came in on; `None` outside a request.
+/// The connection of the current request; `None` outside a request.
 pub fn connection() -> Option<Arc<ConnInfo>> {
     CONNECTION.try_with(Arc::clone).ok()
 }
 
-/// What speaks with clients once they are in.
+/// A protocol implementation that serves connections.
 pub trait App: Send + Sync + 'static {
-    /// Serves a connection to its end. It counts until the last of its requests has ended.
+    /// Serves a connection to its end. The permit is released after the last request.
     fn serve(
         self: Arc<Self>,
         gate: Arc<Gate>,
@@ -59,7 +59,7 @@ pub trait App: Send + Sync + 'static {
     ) -> impl Future<Output = ()> + Send;
 }
 
-/// What a listener does with a connection before anything is spoken.
+/// What a listener does with a connection first: PROXY header and TLS.
 #[derive(Clone)]
 pub struct Manner {
     pub tls: Option<TlsAcceptor>,
@@ -68,12 +68,12 @@ pub struct Manner {
 }
 
 impl Manner {
-    /// Cleartext HTTP/1.1 and nothing else.
+    /// HTTP/1.1 in cleartext only.
     pub fn plain() -> Self {
         Self { tls: None, h2c: false, proxy_protocol: false }
     }
 
-    /// TLS with a certificate that may be swapped.
+    /// TLS with a certificate that may be replaced.
     pub fn tls(certificate: Arc<Certificate>, proxy_protocol: bool) -> Result<Self, rustls::Error> {
         Ok(Self { tls: Some(tls::http(certificate)?), h2c: false, proxy_protocol })
     }
@@ -84,24 +84,24 @@ impl Manner {
     }
 }
 
-/// Binds an address. A port of 0 is replaced by what the system chose: see `local_addr`.
+/// Binds an address. For port 0 the system chooses a port: see `local_addr`.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
-    // Inherited by what is accepted: finds peers that vanished without a word.
+    // Accepted sockets inherit it. It detects peers that vanished.
     socket.set_keepalive(true)?;
     socket.bind(address)?;
     socket.listen(4096)
 }
 
-/// Accepts until the drain begins, but for pauses. Each connection runs in a task of its own.
+/// Accepts until the drain begins, except in pauses. Each connection runs in a task of its own.
 pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner: Manner, app: Arc<A>) {
     let mut drain = gate.drain.clone();
     let mut pause = gate.pause.subscribe();
     let mut accepting = gate.accepting.read().await;
     loop {
         let accepted = tokio::select! {
-            // What is to end or to pause takes nobody who has come at the same time.
+            // A drain or pause wins over a connection that arrives at the same time.
             biased;
             () = begun(&mut drain) => return gate.stir(),
             () = begun(&mut pause) => {
@@ -115,13 +115,13 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
             Ok(accepted) => accepted,
             Err(e) => {
                 tracing::warn!(error = %e, "a connection could not be accepted");
-                // Out of file descriptors, most likely: trying at once would only spin.
+                // Most likely there are no file descriptors left, and an immediate retry would only spin.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
         let Ok(mut share) = gate.share(peer.ip()) else { continue };
-        // Whoever got in is served, whatever begins in the same moment.
+        // An accepted connection is served, even if the drain begins at this moment.
         let permit = tokio::select! {
             biased;
             permit = gate.permit(share.as_ref()) => permit,
@@ -132,7 +132,7 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
         let (gate, manner, app) = (gate.clone(), manner.clone(), app.clone());
         tokio::spawn(async move {
             let _open = open;
-            // Boxed: what the handshake needs is not held while the connection idles.
+            // Boxed, so that an idle connection does not hold the memory of the handshake.
             if let Some(conn) = Box::pin(admit(&gate, manner, tcp, peer, &mut share)).await {
                 app.serve(gate, conn, Arc::new(Admission::new(permit, share))).await;
             }
@@ -140,15 +140,15 @@ pub async fn listen<A: App>(gate: Arc<Gate>, listener: Arc<TcpListener>, manner:
     }
 }
 
-/// A connection that is ready to speak.
+/// A connection that is ready for its protocol.
 pub struct Admitted {
     pub conn: Box<Conn>,
     http2: bool,
-    /// When the first request's head has to be complete.
+    /// The deadline of the first request's head.
     pub deadline: Instant,
 }
 
-/// Everything before anything is spoken, within `protection.header_timeout` from accept on.
+/// Everything before the protocol, within `protection.header_timeout` from accept on.
 async fn admit(
     gate: &Gate,
     manner: Manner,

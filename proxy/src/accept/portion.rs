@@ -1,8 +1,8 @@
-//! How much of what a client sends over HTTP/1 the library gets: one request, and nothing of the next one.
+//! Limits what the library may read of an HTTP/1 connection to one request.
 //!
-//! The library reads as far as it can. What it had read beyond the end of a request would be where nobody else can see it.
-//! So it gets a head up to its end, then that request's body, of chunks only as far as they are in order. The rest waits
-//! in the connection until the next request begins.
+//! The library reads as much as it can. Bytes that it read beyond the end of a request would be out of our sight. So it
+//! gets a head up to its end and then that request's body, with chunks only while they are valid. The rest waits in the
+//! connection for the next request.
 
 use frontdesk_http1::{chunk_scan::ChunkScan, framing::announced};
 use http::header;
@@ -13,7 +13,7 @@ use pingora::http::RequestHeader;
 pub enum RequestBody {
     Length(u64),
     Chunked,
-    /// With the connection: another protocol is spoken on it by now.
+    /// With the connection: another protocol is spoken on it now.
     Unbounded,
 }
 
@@ -27,20 +27,20 @@ impl RequestBody {
     }
 }
 
-/// What the bytes that come next are part of.
+/// What the next bytes belong to.
 #[derive(Debug)]
 pub(super) enum Portion {
     /// A head, with its last three bytes so far.
     Head(u32),
-    /// A body of which so many bytes are left.
+    /// A body with so many bytes left.
     Length(u64),
-    /// A body in chunks.
+    /// A chunked body.
     Chunks(ChunkScan),
-    /// A body that was wrong, and why.
+    /// A body with wrong framing, and the reason.
     Refused(&'static str),
     /// The next request.
     Next,
-    /// What needs no look.
+    /// Bytes that are not examined.
     Rest,
 }
 
@@ -50,7 +50,7 @@ impl Portion {
         Self::Head(0)
     }
 
-    /// The head is complete, and this body follows it. Call it again when the connection was upgraded.
+    /// The head is complete, and this body follows it. Call it again after an upgrade of the connection.
     pub(super) fn head_is_read(&mut self, body: RequestBody) {
         if let (Self::Length(_) | Self::Next, RequestBody::Unbounded) = (&*self, body) {
             *self = Self::Rest;
@@ -58,7 +58,7 @@ impl Portion {
         if let Self::Head(last) = *self {
             *self = match body {
                 RequestBody::Chunked if ends_head(last) => Self::Chunks(ChunkScan::default()),
-                // More than the head was handed on: nobody has looked at that.
+                // The library already has more than the head, which was not examined.
                 RequestBody::Chunked => Self::Refused("a body that began unseen"),
                 RequestBody::Length(length) if ends_head(last) => Self::of_length(length),
                 RequestBody::Length(_) | RequestBody::Unbounded => Self::Rest,
@@ -70,11 +70,11 @@ impl Portion {
         if length == 0 { Self::Next } else { Self::Length(length) }
     }
 
-    /// How many of these bytes may be handed on. If there is one and it is none of them, they are for the next request.
+    /// How many of these bytes may be passed on. If it is none, they belong to the next request.
     ///
     /// # Errors
     ///
-    /// Why no more of the body is to be read.
+    /// Why no more of the body may be read.
     pub(super) fn of(&mut self, bytes: &[u8]) -> Result<usize, &'static str> {
         match self {
             Self::Rest => Ok(bytes.len()),
@@ -105,8 +105,8 @@ impl Portion {
     }
 }
 
-/// Whether a head ends with these three bytes: the library takes a line feed alone for the end of a line, too. What looks
-/// like an end and is none only makes it read once more.
+/// Whether a head ends with these three bytes. The library also accepts a bare line feed as a line end. A false
+/// positive only costs one more read.
 fn ends_head(last: u32) -> bool {
     const EMPTY_LINE: u32 = u32::from_be_bytes([0, b'\n', b'\r', b'\n']);
     const BARE: u32 = u32::from_be_bytes([0, 0, b'\n', b'\n']);
@@ -117,7 +117,7 @@ fn ends_head(last: u32) -> bool {
 mod tests {
     use super::*;
 
-    /// The lengths of the portions in which bytes are handed on that come `step` by `step`, until the next request.
+    /// The lengths of the portions of these bytes, which arrive `step` by `step`, until the next request.
     fn portions(wire: &[u8], step: usize, body: RequestBody) -> Result<Vec<usize>, &'static str> {
         let (mut portion, mut lengths) = (Portion::head(), Vec::new());
         for mut piece in wire.chunks(step) {

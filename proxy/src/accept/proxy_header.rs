@@ -1,20 +1,20 @@
-//! The PROXY protocol, v1 and v2: a trusted proxy in front of us says who the client is.
+//! The PROXY protocol, v1 and v2: a trusted proxy in front of us states the client address.
 //!
-//! Exactly the header's bytes are read, none of what follows it: that may be a TLS handshake.
+//! It reads exactly the header and nothing after it, because a TLS handshake may follow.
 
 use std::{io, net::SocketAddr};
 
 use proxy_header::{ParseConfig, ProxyHeader};
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
-/// A v1 header has at most 107 bytes, a v2 header with addresses 52 and its extras.
+/// The longest accepted header. A v1 header has at most 107 bytes, a v2 header with addresses 52 and extensions.
 const LONGEST: usize = 1024;
-/// Enough to tell v1 from v2, and no longer than the shortest header of either.
+/// Enough bytes to tell v1 from v2; at most the shortest header of either.
 const START: usize = 13;
-/// The fixed part of a v2 header; its last two bytes are the length of the rest.
+/// The fixed part of a v2 header. Its last two bytes are the length of the rest.
 const V2_FIXED: usize = 16;
 
-/// Reads the header. The address it names; `None` for a proxy's own health check.
+/// Reads the header. Returns the client address; `None` for a health check of the proxy itself.
 pub(super) async fn read(tcp: &mut TcpStream) -> io::Result<Option<SocketAddr>> {
     let mut header = vec![0u8; START];
     tcp.read_exact(&mut header).await?;

@@ -1,7 +1,7 @@
-//! How a connection of ours is read and written by whoever speaks HTTP over it.
+//! Reading and writing of a connection by the HTTP implementation.
 //!
-//! It bounds what the library does not: the time a whole request head may take, however the bytes drip. Small writes are
-//! gathered until they are flushed; and of frames, which the library flushes one by one, those of one turn leave together.
+//! It enforces the time limit of a whole request head, which the library does not. It gathers small writes until a
+//! flush. The library flushes HTTP/2 frames one by one; here the frames of one turn are sent together.
 
 use std::{
     io,
@@ -14,15 +14,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::conn::{Conn, Io};
 
-/// Small writes are gathered up to this size, about what one segment carries.
+/// Small writes are gathered up to this size, about one TCP segment.
 const GATHER: usize = 1460;
-/// The frames of several streams are gathered up to this size, what one record of TLS carries (RFC 8446 §5.1).
+/// Frames of several streams are gathered up to this size, the size of a TLS record (RFC 8446 §5.1).
 const GATHER_FRAMES: usize = 16 * 1024;
-/// Slices that leave in one system call: what is gathered, and a chunk in three parts.
+/// The most slices in one system call: the gathered bytes, and a chunk in three parts.
 const MOST_SLICES: usize = 4;
 
 impl Conn {
-    /// Whoever waits for the socket is woken by it, and has no need to look again before.
+    /// The caller is woken when the socket is writable, and need not try before.
     fn poll_out(&mut self, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let written = self.poll_paced_write(cx, bufs);
         if self.framed {
@@ -80,15 +80,15 @@ impl AsyncRead for Conn {
                 }
             }
         }
-        // The socket has nothing more, or only of the next request: that one is not read before this one is over.
-        // Whoever waits for the client, or for the site beside it, has no more to say for now.
+        // The socket is empty, or has only bytes of the next request, which wait until this one is over. The caller
+        // waits for the client, and perhaps for the site too, so there is nothing more to write now.
         if let (false, Poll::Ready(Err(e))) = (self.framed, self.poll_gathered(cx)) {
             return Poll::Ready(Err(e));
         }
         if self.info.poll_reading_ended(cx) {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        // The timer exists only while a head is incomplete: most heads arrive at once.
+        // The timer exists only while a head is incomplete. Most heads arrive at once.
         if let (Some(due), false) = (self.head_due, self.info.has_head()) {
             let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due.by())));
             if timer.as_mut().poll(cx).is_ready() {
@@ -105,7 +105,7 @@ impl AsyncWrite for Conn {
         self.poll_write_vectored(cx, &[io::IoSlice::new(buf)])
     }
 
-    /// What is gathered and what is new leave in one system call: a chunk with its length before it and its end after.
+    /// Sends gathered and new bytes in one system call: a chunk with its length and its end.
     fn poll_write_vectored(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -129,8 +129,8 @@ impl AsyncWrite for Conn {
             this.gathered.truncate(before);
         }
         let new: usize = bufs.iter().map(|buf| buf.len()).sum();
-        // A frame with a body of its own: it fills the library's place for one, so that it is flushed before the next is
-        // looked for, and all of it once more when there is none.
+        // A frame with a payload of its own fills the library's slot for one. So the library flushes it before it looks
+        // for the next frame, and flushes once more when there is none.
         self.amid = self.framed && bufs.len() > 1;
         if self.gathered.len() + new <= if self.framed { GATHER_FRAMES } else { GATHER } {
             if self.gathered.capacity() == 0 {
@@ -152,7 +152,7 @@ impl AsyncWrite for Conn {
         let from_gathered = n.min(self.gathered.len());
         self.gathered.drain(..from_gathered);
         match n - from_gathered {
-            // Only old bytes went out: the new ones are offered again once the socket takes them.
+            // Only gathered bytes were sent. The library offers the new ones again once the socket is writable.
             0 => {
                 ready!(self.poll_gathered(cx))?;
                 self.poll_write_vectored(cx, bufs)
@@ -187,7 +187,7 @@ impl AsyncWrite for Conn {
     }
 }
 
-/// What stands around the line by which the library names itself where it refuses what it cannot read.
+/// The parts before and after the library's own `Server` line, in its refusal of an invalid head.
 fn around_server(head: &[u8]) -> Option<(&[u8], &[u8])> {
     const LINE: &[u8] = b"\r\nServer: Pingora";
     let at = memchr::memmem::find(head, LINE)?;
@@ -213,7 +213,7 @@ mod tests {
         (Conn::new(Io::Plain(ours), info), client)
     }
 
-    /// Whether nothing has come.
+    /// Whether nothing has arrived.
     fn is_silent(client: &mut TcpStream) -> bool {
         client.set_nonblocking(true).unwrap();
         let read = client.read(&mut [0; 1]);
@@ -221,7 +221,7 @@ mod tests {
         read.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Writes parts in one go, and flushes. Says how long they are.
+    /// Writes parts together and flushes. Returns their total length.
     async fn write(conn: &mut Conn, parts: &[&[u8]]) -> usize {
         let slices: Vec<_> = parts.iter().map(|part| io::IoSlice::new(part)).collect();
         let written = conn.write_vectored(&slices).await.unwrap();
@@ -241,7 +241,7 @@ mod tests {
         conn.flush().await.unwrap();
         client.read_exact(&mut vec![0; length]).unwrap();
         assert!(length == 3 * 1014 && !conn.info().is_unflushed());
-        // A frame without a body of its own is the last.
+        // A frame without a payload of its own is the last one.
         let length = write(&mut conn, &[b"a", b"b"]).await + write(&mut conn, &[b"c"]).await;
         client.read_exact(&mut vec![0; length]).unwrap();
         assert!(length == 3 && !conn.info().is_unflushed());
@@ -256,7 +256,7 @@ mod tests {
         assert!(!conn.info().is_unflushed());
     }
 
-    /// Else a client that reads nothing would keep a whole processor busy.
+    /// Otherwise a client that reads nothing would keep a processor busy.
     #[tokio::test]
     async fn who_waits_for_the_socket_is_woken_by_it_alone() {
         let (mut conn, mut client) = conn().await;
@@ -281,14 +281,14 @@ mod tests {
             }
         };
         assert!(skipped && !conn.info().is_unflushed(), "{blocked}");
-        // It has it all once it reads.
+        // The client gets everything once it reads.
         let reading = std::thread::spawn(move || client.read_exact(&mut vec![0; written]));
         conn.flush().await.unwrap();
         conn.flush().await.unwrap();
         reading.join().unwrap().unwrap();
     }
 
-    /// Writes until the client is too slow. Says how long it was waited for.
+    /// Writes until the client is too slow. Returns the waiting time.
     async fn waited_for(conn: &mut Conn) -> Duration {
         loop {
             let began = tokio::time::Instant::now();
@@ -305,7 +305,7 @@ mod tests {
         assert!(!conn.info().is_slow_reader());
         conn.info().set_lowest_rate(500);
         let waited = waited_for(&mut conn).await;
-        // What it took before allows it so much.
+        // The data that it read before allows this much waiting.
         assert!((10..=40).contains(&waited.as_secs()) && conn.info().is_slow_reader(), "{waited:?}");
         drop(client);
     }

@@ -1,4 +1,4 @@
-//! One connection's life where HTTP is spoken: request after request over HTTP/1.1, each by the shortest way it can go.
+//! Serves an HTTP connection: request after request over HTTP/1.1, each on the fast path if possible.
 
 use std::{
     sync::Arc,
@@ -24,36 +24,36 @@ use super::{
 };
 use crate::alarm::Alarm;
 
-/// What a client begins with that speaks HTTP/2 over cleartext (RFC 9113 §3.4).
+/// The first bytes of a client that speaks HTTP/2 over cleartext (RFC 9113 §3.4).
 pub(super) const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Whoever may serve a request before the library sees it.
+/// The fast path: may serve a request before the library sees it.
 pub trait Shortcut: Send + Sync + 'static {
-    /// Looks at what has been read of a request, and serves it or leaves it as it is.
+    /// Examines the bytes read of a request, and serves it or leaves it unchanged.
     fn serve(&self, conn: Box<Conn>) -> impl Future<Output = Way> + Send;
 
-    /// The same for a stream over HTTP/2. One that is left comes back.
+    /// The same for an HTTP/2 stream. A stream that is not served comes back.
     fn serve_stream(
         &self,
         stream: Box<Http2Session>,
         info: &Arc<ConnInfo>,
     ) -> impl Future<Output = Option<Box<Http2Session>>> + Send;
 
-    /// Is told that a request came whose head nobody could read. `status`: what was answered; 0: nothing.
+    /// Records a request whose head could not be parsed. `status`: the response's status; 0: no response.
     fn unread(&self, info: &ConnInfo, status: u16, reason: &'static str, took: Duration);
 }
 
-/// What became of a request that somebody else than the library may have served.
+/// The outcome of the fast path for a request.
 pub enum Way {
-    /// Nothing: it is the library's.
+    /// Not served: the library serves it.
     Library(Box<Conn>),
-    /// It was served, until then, and the connection is there for another one.
+    /// Served, at that moment, and the connection is ready for the next request.
     Next(Box<Conn>, Instant),
-    /// It was served, and the connection is over; it is there to be ended in order, if the answer was whole.
+    /// Served, and the connection is over. It is returned for an orderly close if the response was complete.
     Over(Option<Box<Conn>>),
 }
 
-/// Leaves everything to the library.
+/// No fast path: the library serves everything.
 pub struct Long;
 
 impl Shortcut for Long {
@@ -68,14 +68,14 @@ impl Shortcut for Long {
     fn unread(&self, _: &ConnInfo, _: u16, _: &'static str, _: Duration) {}
 }
 
-/// An application of the library's, and a shortcut to some of what it does.
+/// An application of the library with a fast path before it.
 pub struct Shortened<A, S> {
     pub app: Arc<A>,
     pub shortcut: Arc<S>,
 }
 
 impl<A> Shortened<A, Long> {
-    /// Without a shortcut.
+    /// Without a fast path.
     pub fn long(app: A) -> Self {
         Self { app: Arc::new(app), shortcut: Arc::new(Long) }
     }
@@ -90,7 +90,7 @@ where
         if admitted.http2 {
             Box::pin(http2(gate, admitted, self.app.clone(), self.shortcut.clone(), admission)).await;
         } else {
-            // It counts as long as this lives.
+            // The permit is held until this returns.
             http1(gate, admitted, &admission, self.app.clone(), &*self.shortcut).await;
         }
     }
@@ -101,13 +101,13 @@ where
     A: HttpServerApp + Send + Sync + 'static,
 {
     let mut conn = admitted.conn;
-    // The first head has what is left of the time since accept.
+    // The first head's deadline counts from accept on.
     let mut first = Some(admitted.deadline);
     let drain = gate.drain.clone();
     let mut settings: Option<HttpPersistentSettings> = None;
     let mut pipelined = false;
     let mut alarm = Alarm::default();
-    // When it was opened, or served last.
+    // When the connection was opened or last served.
     let mut since = Instant::now();
     loop {
         let due = match pipelined {
@@ -116,7 +116,7 @@ where
         };
         let Some(due) = due else { return };
         conn.begin_head(due);
-        // Boxed: an idle connection holds nothing of it.
+        // Boxed, so that an idle connection holds none of its memory.
         match boxed(|| shortcut.serve(conn)).await {
             Way::Library(left) => conn = left,
             Way::Next(served, ended) => {
@@ -126,7 +126,7 @@ where
             }
             Way::Over(conn) => {
                 if let Some(mut conn) = conn {
-                    // Over TLS the client is told that nothing was cut off (RFC 8446 §6.1).
+                    // Over TLS, close_notify tells the client that nothing was cut off (RFC 8446 §6.1).
                     let _ = timeout(FAREWELL, conn.shutdown()).await;
                 }
                 return;
@@ -151,13 +151,13 @@ where
                 gate.metrics.rejected("header_timeout");
                 shortcut.unread(&info, 0, "header_timeout", begun.elapsed());
             }
-            // They are counted where they are answered.
+            // Requests on the library's path are counted where they are answered.
             HeadOutcome::Refused => shortcut.unread(&info, info.refused_with(), "malformed", begun.elapsed()),
             HeadOutcome::Read | HeadOutcome::Gone => {}
         }
         let Some((stream, kept)) = reused.map(|r| r.consume()) else { return };
         let Ok(same) = stream.into_any().downcast::<Conn>() else { return };
-        // The library was handed nothing of the next request.
+        // The library got no byte of the next request.
         pipelined = !same.ahead().is_empty();
         (conn, settings, since) = (same, kept, Instant::now());
     }

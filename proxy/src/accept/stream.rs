@@ -1,4 +1,4 @@
-//! What else the proxy library wants to know of whatever it reads from and writes to: little, and we keep most of it.
+//! The remaining traits that the proxy library requires of a stream. Most methods have little to report.
 
 use std::{os::fd::AsRawFd, sync::Arc};
 

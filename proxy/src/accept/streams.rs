@@ -1,4 +1,4 @@
-//! How many streams of an HTTP/2 connection are open, and since when none is.
+//! Counts the open streams of an HTTP/2 connection, and its idle time.
 
 use std::{
     sync::{
@@ -10,15 +10,15 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
-/// The streams of one HTTP/2 connection, to know since when it idles.
+/// The streams of one HTTP/2 connection.
 pub(super) struct Streams {
     open: AtomicUsize,
     started: Instant,
     /// When the last stream ended, in milliseconds since `started`.
     last_end: AtomicU64,
-    /// There has been a stream.
+    /// There was at least one stream.
     served: AtomicBool,
-    /// Told when the last open stream has ended.
+    /// Notified when the last open stream ends.
     pub(super) idle: Notify,
 }
 
@@ -41,12 +41,12 @@ impl Streams {
         OpenStream(self.clone())
     }
 
-    /// Whether there has been a stream.
+    /// Whether there was a stream.
     pub(super) fn served(&self) -> bool {
         self.served.load(Ordering::Relaxed)
     }
 
-    /// `None` while a stream is open.
+    /// The idle time; `None` while a stream is open.
     pub(super) fn idle_for(&self) -> Option<Duration> {
         (self.open.load(Ordering::Relaxed) == 0).then(|| {
             let last = Duration::from_millis(self.last_end.load(Ordering::Relaxed));
@@ -55,7 +55,7 @@ impl Streams {
     }
 }
 
-/// Counts one stream for as long as it lives.
+/// Counts one stream while it exists.
 pub(super) struct OpenStream(Arc<Streams>);
 
 impl Drop for OpenStream {

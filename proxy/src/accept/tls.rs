@@ -1,4 +1,4 @@
-//! TLS on the way in.
+//! TLS acceptors for client connections.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub(super) fn http(certificate: Arc<Certificate>) -> Result<TlsAcceptor, rustls:
     acceptor(certificate, &[&TLS13, &TLS12], &["h2", "http/1.1"])
 }
 
-/// An acceptor for TLS 1.3 and nothing older. Who offers no protocol is taken to speak the one that is spoken here; who
-/// offers others is sent away.
+/// An acceptor for TLS 1.3 only. A client without ALPN is assumed to speak this socket's protocol; a client that offers
+/// only other protocols is refused.
 pub(super) fn frames(certificate: Arc<Certificate>) -> Result<TlsAcceptor, rustls::Error> {
     acceptor(certificate, &[&TLS13], &[frames::PROTOCOL])
 }

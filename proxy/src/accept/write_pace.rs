@@ -1,7 +1,7 @@
-//! Whether the client at the other end of a socket takes what it is sent fast enough.
+//! Detects clients that read a response too slowly.
 //!
-//! Only the time counts in which the socket takes nothing. What the client has is what it has acknowledged: the system
-//! keeps megabytes that it has not, and takes more only in large pieces. There is a timer only once a write has to wait.
+//! Only time counts in which the socket takes nothing. Progress is measured by acknowledged bytes: the system buffers
+//! megabytes, and accepts more only in large steps. A timer exists only once a write has to wait.
 
 use std::{
     pin::Pin,
@@ -13,40 +13,41 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::client_pace::Pace;
 
-/// The pace of the client while an answer is written to it.
+/// The pace of the client during a response.
 #[derive(Debug)]
 pub(super) struct WritePace {
     pace: Pace,
     timer: Pin<Box<Sleep>>,
     /// Since when the socket takes nothing.
     since: Option<Instant>,
-    /// How long it took nothing before that, as far as the pace does not know it.
+    /// Earlier waiting time that the pace does not include yet.
     waited: Duration,
-    /// Bytes that the client had acknowledged when it was last looked.
+    /// The acknowledged bytes at the last look.
     acknowledged: u64,
 }
 
 impl WritePace {
-    /// `lowest`: bytes a second. `acknowledged`: what the client had before this answer.
+    /// `lowest`: bytes a second. `acknowledged`: the acknowledged bytes before this response.
     pub(super) fn new(lowest: u64, acknowledged: u64) -> Self {
         let mut pace = Pace::new(lowest);
         let timer = Box::pin(sleep_until(Instant::now() + pace.allowed()));
         Self { pace, timer, since: None, waited: Duration::ZERO, acknowledged }
     }
 
-    /// The socket has taken something.
+    /// The socket has taken data.
     pub(super) fn goes_on(&mut self) {
         if let Some(since) = self.since.take() {
             self.waited += since.elapsed();
         }
     }
 
-    /// The socket takes nothing for now. Ready once the client is too slow. `acknowledged`: what it has by now.
+    /// Called when the socket takes nothing. Ready once the client is too slow. `acknowledged`: reads the current
+    /// number.
     pub(super) fn poll_too_slow(&mut self, cx: &mut Context<'_>, acknowledged: impl Fn() -> u64) -> Poll<()> {
         let mut since = *self.since.get_or_insert_with(Instant::now);
         loop {
             let due = since + self.pace.allowed().saturating_sub(self.waited);
-            // One that rings too early costs less than to set it anew for each wait.
+            // A timer that fires too early costs less than setting it for each wait.
             if self.timer.is_elapsed() || self.timer.deadline() > due {
                 self.timer.as_mut().reset(due);
             }
@@ -73,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether it is too slow within so many seconds in which the socket takes nothing.
+    /// Whether the client is too slow within so many seconds of blocked writes.
     async fn too_slow(pace: &mut WritePace, seconds: u64, acknowledged: &Cell<u64>) -> bool {
         let waiting = poll_fn(|cx| pace.poll_too_slow(cx, || acknowledged.get()));
         let ended = timeout(Duration::from_secs(seconds), waiting).await.is_ok();
@@ -86,7 +87,7 @@ mod tests {
         let (acknowledged, began) = (Cell::new(7), Instant::now());
         let mut pace = WritePace::new(500, 7);
         assert!(!too_slow(&mut pace, 4, &acknowledged).await);
-        // The site has nothing to say: nobody waits for the client.
+        // The site sends nothing, so no write waits for the client.
         sleep(Duration::from_secs(3600)).await;
         assert!(!too_slow(&mut pace, 4, &acknowledged).await);
         assert!(too_slow(&mut pace, 60, &acknowledged).await);
@@ -97,12 +98,12 @@ mod tests {
     async fn what_the_client_acknowledges_counts_and_not_what_the_socket_takes() {
         let acknowledged = Cell::new(0);
         let mut pace = WritePace::new(500, 0);
-        // The socket takes nothing for minutes, but the client reads.
+        // The socket is blocked for minutes, but the client reads.
         for _ in 0..60 {
             acknowledged.set(acknowledged.get() + 3000);
             assert!(!too_slow(&mut pace, 5, &acknowledged).await);
         }
-        // Now it does not, and is ended as soon as that is known: at 30 s at the latest.
+        // Now the client stops reading, and is ended as soon as that is certain: after 30 s at the latest.
         let began = Instant::now();
         assert!(too_slow(&mut pace, 600, &acknowledged).await);
         assert!((10..=30).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
