@@ -57,7 +57,7 @@ async fn redis_ways_a_password_that_is_wrong_from_the_start_is_not_ready() {
     eventually("calls are denied", SOON, async || desk.ask(Via::H1, converse()).await.status == 503).await;
     let said = desk.admin_get("/readyz?verbose").await;
     assert_eq!(said.status, 503, "a rolling update has to stop here");
-    let why = "it does not take the user and the password of store.url";
+    let why = "it rejects the user or the password in store.url";
     assert!(said.text().contains(why), "{}", said.text());
     assert_eq!(desk.admin_get("/livez").await.status, 200);
     assert!(!(desk.stderr() + &said.text()).contains("wr0ng-4711"), "{}", desk.stderr());
@@ -92,7 +92,7 @@ async fn redis_ways_one_that_was_well_and_refuses_later_is_away_and_no_more() {
     let refusing = Redis::with_config("requirepass s3cret-4711").await;
     desk.swap(&setup(&origin, &refusing.url())).await;
     eventually("it is refused", SOON, async || {
-        desk.admin_get("/readyz?verbose").await.text().contains("it wants a password")
+        desk.admin_get("/readyz?verbose").await.text().contains("it requires a password")
     })
     .await;
     assert_eq!(desk.admin_get("/readyz").await.status, 200);
@@ -141,7 +141,7 @@ async fn redis_ways_over_tls() {
     eventually("one we cannot trust is not used", SOON, async || stranger.ask(Via::H1, converse()).await.status == 503)
         .await;
     let said = stranger.admin_get("/readyz?verbose").await.text();
-    assert!(said.contains("nobody who is known here has signed its certificate"), "{said}");
+    assert!(said.contains("no trusted authority has signed its certificate"), "{said}");
 }
 
 #[tokio::test]

@@ -80,7 +80,7 @@ pub(crate) fn receive(socket: impl AsFd, buf: &mut BytesMut) -> io::Result<usize
 pub(crate) fn acknowledge(socket: RawFd) {
     #[cfg(target_os = "linux")]
     if socket >= 0 {
-        // SAFETY: whoever asks holds the connection, so the descriptor is open for as long as this borrows it.
+        // SAFETY: the caller holds the connection, so the descriptor stays open while this borrows it.
         let socket = unsafe { BorrowedFd::borrow_raw(socket) };
         let _ = rustix::net::sockopt::set_tcp_quickack(socket, true);
     }

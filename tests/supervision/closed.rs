@@ -122,7 +122,7 @@ async fn supervision_goes_on_without_a_decision_where_the_operator_chose_so_and_
         if how == "refused" {
             desk.says("go on unsupervised").await;
             let ready = desk.admin_get("/readyz?verbose").await.text();
-            assert!(ready.contains("what it has to decide on goes on unsupervised"), "{ready}");
+            assert!(ready.contains("calls that need its decision go on unsupervised"), "{ready}");
         }
         if how == "garbage" {
             harness.says(json!({ "decision": "block", "reason": "no" }));

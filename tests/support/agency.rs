@@ -1,4 +1,4 @@
-//! A travel agency that the handshake's clauses are tried on: its API as it is, and one capability for each kind of answer.
+//! A travel agency for the tests of the handshake: its API, and one capability for each kind of answer.
 
 use super::calls::site;
 use super::desk::Desk;
@@ -9,10 +9,10 @@ use super::reply::{Answer, Reply};
 use super::setup::Setup;
 use serde_json::json;
 
-/// `flights_search` reads inputs out of a question; `stock_check` speaks one type; `posts_list`, `video_get` and
-/// `file_get` have payloads; `hold_make` is an action that needs a scope, `seat_take` one that is confirmed;
-/// `report_make` comes later, from the site; `quote_ask` and the open `question_ask` from a person; `advice` is a
-/// concierge of the agency's own.
+/// `flights_search` reads inputs from a question; `stock_check` has one type; `posts_list`, `video_get` and `file_get`
+/// have payloads; `hold_make` is an action that needs a scope, and `seat_take` one that needs confirmation; the site
+/// answers `report_make` later; a person answers `quote_ask` and the open `question_ask`; `advice` is the agency's own
+/// concierge.
 const DECLARED: &str = r##"
 [[capabilities]]
 id = "flights.search"
@@ -149,7 +149,7 @@ mode = "MODE2"
 response_types = ["text/answer"]
 "##;
 
-/// What the agency's API says.
+/// The answers of the agency's API.
 pub fn says(request: &Request) -> Answer {
     let path = request.target.split('?').next().unwrap_or_default();
     let told = match path {
@@ -175,7 +175,7 @@ pub fn says(request: &Request) -> Answer {
     Reply::json(told.to_string()).into()
 }
 
-/// The desk in front of it.
+/// A desk in front of it.
 pub fn before(origin: &Origin) -> Setup {
     site(origin, DECLARED).set("admin", &operators_token())
 }

@@ -1,4 +1,4 @@
-//! An AGTP client that sends exact bytes and shows what came back; it knows no more of the protocol than its framing.
+//! An AGTP client that sends exact bytes and returns the response. It knows only the protocol's framing.
 
 use super::ask::Ask;
 use super::client::Conn;
@@ -7,7 +7,7 @@ use super::message::Headers;
 use super::soon;
 use serde_json::Value;
 
-/// A connection to the socket of AGTP.
+/// A connection to the AGTP socket.
 pub struct AgtpConn {
     pub conn: Conn,
 }
@@ -36,7 +36,7 @@ impl Said {
 }
 
 impl Ask {
-    /// As it is sent over AGTP: with a Content-Length where there is a body.
+    /// The bytes of the request over AGTP, with a Content-Length if it has a body.
     pub fn frame(&self) -> Vec<u8> {
         let mut head = format!("AGTP/1.0 {} {}\r\n", self.method, self.target);
         for (name, value) in &self.headers {
@@ -50,7 +50,7 @@ impl Ask {
 }
 
 impl Desk {
-    /// A connection to its socket, over TLS if it has a certificate.
+    /// A connection to the desk's AGTP socket, over TLS if it has a certificate.
     pub async fn agtp(&self) -> AgtpConn {
         match &self.tls {
             None => AgtpConn { conn: Conn::open(self.ports.agtp).await },
@@ -61,7 +61,7 @@ impl Desk {
         }
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub async fn say(&self, ask: Ask) -> Said {
         self.agtp().await.ask(&ask).await
     }

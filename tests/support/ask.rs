@@ -1,4 +1,4 @@
-//! A request to be made, and the ways to make it.
+//! A request of a test, and the ways to send it.
 
 use super::origin::MARK;
 
@@ -52,7 +52,7 @@ impl Ask {
         self
     }
 
-    /// Over HTTP/2 only.
+    /// A trailer, over HTTP/2 only.
     pub fn trailer(mut self, name: &str, value: &str) -> Ask {
         self.trailers.push((name.to_owned(), value.to_owned()));
         self
@@ -62,7 +62,7 @@ impl Ask {
         self.headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name))
     }
 
-    /// The request as HTTP/1.1 bytes; `Host: site.test` unless it has one.
+    /// The request as HTTP/1.1 bytes, with `Host: site.test` unless it has one.
     pub fn bytes(&self) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
         if !self.has("host") {

@@ -1,7 +1,7 @@
-//! A site that says how many requests it is busy with: from the end of a head to the end of the answer.
+//! A site that counts the requests it is handling: from the end of a head to the end of the response.
 //!
-//! `GET /big` gets a body of a chosen length, any other GET `ok`. An upload gets the number of its bytes; to `/pauses` the
-//! site takes none of them for 9 s.
+//! `GET /big` gets a body of a chosen length, any other GET `ok`. An upload gets the number of its bytes. For `/pauses`
+//! the site first reads nothing for 9 s.
 
 use super::wire::Wire;
 use super::{SOON, eventually};
@@ -43,7 +43,7 @@ impl BusySite {
         format!("http://{}", self.addr)
     }
 
-    /// How many requests it is busy with now.
+    /// The number of requests that it is handling now.
     pub fn busy(&self) -> usize {
         self.busy.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Capabilities as a caller sees them: how to declare and call one, what an answer and a refusal look like.
+//! Capabilities from the caller's side: declarations, calls, and checks of answers and refusals.
 
 use super::ask::{Ask, Via};
 use super::desk::Desk;
@@ -10,7 +10,7 @@ use super::setup::Setup;
 use serde_json::{Value, json};
 
 pub const AOM: &str = "application/aom+json";
-/// A key with every scope that a test asks for.
+/// A key with every scope that the tests use.
 pub const FULL: &str = "key-with-all";
 /// A key with no scope at all.
 pub const BARE: &str = "key-with-none";
@@ -25,12 +25,12 @@ pub fn declare(id: &str, kind: &str, lines: &str) -> String {
     )
 }
 
-/// A low-risk query that anybody may make, with more lines.
+/// A low-risk query without a credential, with more lines.
 pub fn query(id: &str, lines: &str) -> String {
     declare(id, "query", &format!("\nrisk_level = \"low\"\nauth = \"optional\"{lines}"))
 }
 
-/// An action that needs a credential and neither confirmation nor key, with more lines.
+/// An action that needs a credential, but neither confirmation nor an idempotency key, with more lines.
 pub fn action(id: &str, lines: &str) -> String {
     let own = "\nrisk_level = \"medium\"\nauth = \"required\"\nrequires_user_confirmation = false";
     declare(id, "commit_action", &format!("{own}{lines}"))
@@ -46,14 +46,14 @@ pub fn site(origin: &Origin, capabilities: &str) -> Setup {
         .tail(capabilities)
 }
 
-/// Believes tokens of this key, and calls the factor "mfa" strong.
+/// Trusts tokens of this key, and treats the factor "mfa" as strong.
 pub fn believing(setup: Setup, key: &TokenKey) -> Setup {
     let lines =
         format!("issuer = \"{ISSUER}\"\naudience = \"{AUDIENCE}\"\njwks = \"jwks.json\"\nstrong_acr = [\"mfa\"]");
     setup.set("auth", &lines).file("jwks.json", &jwks(&[key]))
 }
 
-/// A token with these scopes, and with these claims on top.
+/// A token with these scopes and these additional claims.
 pub fn token(key: &TokenKey, subject: &str, scopes: &str, more: Value) -> String {
     let mut claims = claims(subject);
     claims["scope"] = json!(scopes);
@@ -67,12 +67,12 @@ pub fn call(endpoint: &str, input: &Value) -> Ask {
     Ask::post(endpoint, input.to_string()).header("Content-Type", "application/json")
 }
 
-/// The site's own API, as the desk called it.
+/// The desk's requests to the site's API.
 pub fn upstream_calls(origin: &Origin) -> Vec<Request> {
     origin.requests().into_iter().filter(|r| r.target.starts_with("/api/")).collect()
 }
 
-/// The one call of the site's own API since the last look.
+/// The desk's single request to the site's API since the last call of this function.
 #[track_caller]
 pub fn last_upstream(origin: &Origin) -> Request {
     upstream_calls(origin).pop().expect("the site was not called")
@@ -84,7 +84,7 @@ impl Desk {
     }
 }
 
-/// What a 428 wants sent back.
+/// The confirmation token of a 428.
 #[track_caller]
 pub fn confirmation_token(response: &Response) -> String {
     let body = assert_fault(response, 428, "confirmation_required", "before it was confirmed");
@@ -96,7 +96,7 @@ pub fn confirmation_token(response: &Response) -> String {
     asked["token"].as_str().unwrap_or_else(|| panic!("a token: {body}")).to_owned()
 }
 
-/// An AOM answer with all its planes. Gives it back.
+/// Checks an AOM answer with all its planes and returns it.
 #[track_caller]
 pub fn assert_answer(response: &Response, status: u16, what: &str) -> Value {
     assert_eq!((response.status, response.media_type().as_str()), (status, AOM), "{what}: {}", response.text());
@@ -113,7 +113,7 @@ pub fn assert_answer(response: &Response, status: u16, what: &str) -> Value {
     body
 }
 
-/// An AOM error. Gives the body back.
+/// Checks an AOM error and returns its body.
 #[track_caller]
 pub fn assert_fault(response: &Response, status: u16, code: &str, what: &str) -> Value {
     assert_eq!((response.status, response.media_type().as_str()), (status, AOM), "{what}: {}", response.text());
@@ -127,7 +127,7 @@ pub fn assert_fault(response: &Response, status: u16, code: &str, what: &str) ->
     body
 }
 
-/// Every action can be taken as it stands (§7.4).
+/// Checks that every offered action can be called as it is (AICP paper, §7.4).
 #[track_caller]
 fn assert_actions(body: &Value, what: &str) {
     for action in body["actions"].as_array().unwrap_or_else(|| panic!("{what}: no actions: {body}")) {
@@ -153,7 +153,7 @@ pub fn seconds(time: &Value) -> u64 {
     };
     assert!(text.ends_with('Z') || text.ends_with("+00:00"), "in UTC: {text}");
     let (year, month, day) = (number(0..4), number(5..7), number(8..10));
-    // Days by the civil calendar, with March as the first month.
+    // Days of the civil calendar, with March as the first month.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 1 - 719_468;
     days * 86_400 + number(11..13) * 3_600 + number(14..16) * 60 + number(17..19)

@@ -1,4 +1,4 @@
-//! The HTTP/1.1 client: exact bytes out, and everything that came back, framing included.
+//! An HTTP/1.1 client that sends exact bytes and returns everything it received, framing included.
 
 use super::ask::Ask;
 use super::message::{Framing, Headers, Response, bodiless};
@@ -22,7 +22,7 @@ impl Conn {
         Conn { wire: Wire::new(socket) }
     }
 
-    /// From 127.0.0.`host`: a client of another address.
+    /// Connects from 127.0.0.`host`, as another client address.
     pub async fn open_from(host: u8, addr: SocketAddr) -> Conn {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.bind(SocketAddr::from((Ipv4Addr::new(127, 0, 0, host), 0))).expect("a loopback address");
@@ -35,7 +35,7 @@ impl Conn {
         Conn { wire: Wire::new(stream) }
     }
 
-    /// Writes; a peer that has gone away is not an error here, the reading tells.
+    /// Writes bytes. A peer that has closed is no error here: the read shows it.
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = soon("sending", self.wire.write(bytes.as_ref())).await;
     }
@@ -107,17 +107,17 @@ impl Conn {
         }
     }
 
-    /// Over a stream that somebody else has set up.
+    /// A client over an existing stream.
     pub fn over(io: impl super::wire::Io + 'static) -> Conn {
         Conn { wire: Wire::new(io) }
     }
 
-    /// Says that nothing more will be sent, and goes on reading.
+    /// Closes the sending side, and keeps reading.
     pub async fn end_sending(&mut self) {
         let _ = soon("the end of sending", self.wire.io.shutdown()).await;
     }
 
-    /// So many raw bytes.
+    /// Reads so many raw bytes.
     pub async fn exactly(&mut self, size: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         let read = soon("a body", self.wire.exactly(size, &mut bytes, &|_| {})).await;
@@ -125,14 +125,14 @@ impl Conn {
         bytes
     }
 
-    /// Raw bytes up to and with `mark`.
+    /// Reads raw bytes up to and including `mark`.
     pub async fn until(&mut self, mark: impl AsRef<[u8]>) -> Vec<u8> {
         let mark = mark.as_ref();
         let what = format!("{:?} on the wire", String::from_utf8_lossy(mark));
         soon(&what, self.wire.until(mark)).await.unwrap_or_else(|e| panic!("{what}: {e}"))
     }
 
-    /// Everything until the peer ends the connection, by whatever means, and how long that took.
+    /// Reads until the peer ends the connection in any way. Returns the bytes and the time.
     pub async fn until_closed(&mut self, limit: Duration) -> (Vec<u8>, Duration) {
         let (begun, mut all) = (Instant::now(), Vec::new());
         match tokio::time::timeout(limit, self.wire.rest(&mut all)).await {
@@ -142,7 +142,7 @@ impl Conn {
         }
     }
 
-    /// True if the peer says nothing and stays for `time`.
+    /// Whether the peer sends nothing and stays connected for `time`.
     pub async fn stays_open(&mut self, time: Duration) -> bool {
         let mut all = Vec::new();
         tokio::time::timeout(time, self.wire.rest(&mut all)).await.is_err() && all.is_empty()

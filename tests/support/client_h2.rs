@@ -1,4 +1,4 @@
-//! The HTTP/2 client, over TLS by ALPN or in cleartext by prior knowledge.
+//! An HTTP/2 client, over TLS by ALPN or in cleartext by prior knowledge.
 
 use super::ask::Ask;
 use super::message::{Framing, Headers, Response};
@@ -15,7 +15,7 @@ pub struct H2Conn {
     scheme: &'static str,
 }
 
-/// A response whose body is still coming.
+/// A response whose body is still arriving.
 pub struct H2Incoming {
     pub response: Response,
     stream: h2::RecvStream,
@@ -34,7 +34,7 @@ impl H2Conn {
     }
 
     async fn over(io: impl Io + 'static, scheme: &'static str) -> H2Conn {
-        // A large window, so that a test's big body is not held up by the client.
+        // A large window, so that the client does not delay a large body.
         let mut builder = h2::client::Builder::new();
         builder.initial_window_size(1 << 20).initial_connection_window_size(1 << 22);
         let (sender, connection) = soon("the HTTP/2 preface", builder.handshake(io)).await.expect("HTTP/2");
@@ -48,7 +48,7 @@ impl H2Conn {
         self.begin(ask).await.finish().await
     }
 
-    /// The response's head; the body is read by the caller.
+    /// Returns the response's head. The caller reads the body.
     pub async fn begin(&mut self, ask: &Ask) -> H2Incoming {
         self.try_begin(ask).await.unwrap_or_else(|e| panic!("no response to {} {}: {e}", ask.method, ask.target))
     }
@@ -94,14 +94,14 @@ impl H2Conn {
 }
 
 impl H2Incoming {
-    /// Reads on until the body holds `mark`.
+    /// Reads until the body contains `mark`.
     pub async fn until(&mut self, mark: &str) {
         while super::wire::find(&self.response.body, mark.as_bytes()).is_none() {
             assert!(self.more().await, "ended without {mark:?}: {}", self.response.text());
         }
     }
 
-    /// Reads on until the body has more than `length` bytes.
+    /// Reads until the body has more than `length` bytes.
     pub async fn until_longer_than(&mut self, length: usize) {
         while self.response.body.len() <= length {
             assert!(self.more().await, "ended after {} bytes", self.response.body.len());

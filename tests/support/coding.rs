@@ -1,4 +1,4 @@
-//! Content codings, both ways.
+//! Encodes and decodes content codings.
 
 use std::io::{Read, Write};
 
@@ -8,9 +8,9 @@ pub enum Coding {
     Gzip,
     Br,
     Zstd,
-    /// As RFC 9110 means it: in a zlib wrapper.
+    /// As in RFC 9110: with a zlib wrapper.
     Deflate,
-    /// As some servers send it: without one.
+    /// As some servers send it: without a wrapper.
     RawDeflate,
 }
 
@@ -57,7 +57,7 @@ impl Coding {
         }
     }
 
-    /// Undoes the coding completely, or fails the test.
+    /// Decodes everything, or fails the test.
     pub fn decode(self, coded: &[u8]) -> Vec<u8> {
         self.try_decode(coded).unwrap_or_else(|e| panic!("{self:?} body of {} bytes does not decode: {e}", coded.len()))
     }

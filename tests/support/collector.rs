@@ -1,4 +1,4 @@
-//! A collector of traces: it takes what OTLP posts over HTTP, and reads as much of its protobuf as tells the spans.
+//! A trace collector that accepts OTLP over HTTP and parses the part of its protobuf that describes spans.
 
 use super::message::Request;
 use super::origin::Origin;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 pub struct Collector(Origin);
 
-/// What kind a span is, by its number.
+/// The numbers of span kinds.
 pub const INTERNAL: u64 = 1;
 pub const SERVER: u64 = 2;
 pub const CLIENT: u64 = 3;
@@ -18,14 +18,14 @@ pub const CLIENT: u64 = 3;
 pub struct Span {
     pub trace: String,
     pub id: String,
-    /// Empty at the root.
+    /// Empty for a root span.
     pub parent: String,
     pub state: String,
     pub name: String,
     pub kind: u64,
     pub attributes: BTreeMap<String, String>,
     pub failed: bool,
-    /// Of whoever sent it.
+    /// The resource of the sender.
     pub resource: BTreeMap<String, String>,
 }
 
@@ -44,7 +44,7 @@ impl Collector {
         self.0.url()
     }
 
-    /// A desk that sends here at once.
+    /// A desk that sends its spans here without delay.
     pub fn told_by(&self, setup: Setup) -> Setup {
         setup.env("OTEL_EXPORTER_OTLP_ENDPOINT", &self.url()).env("OTEL_BSP_SCHEDULE_DELAY", "50")
     }
@@ -53,12 +53,12 @@ impl Collector {
         self.0.requests()
     }
 
-    /// Every span so far.
+    /// All spans so far.
     pub fn spans(&self) -> Vec<Span> {
         self.requests().iter().flat_map(|request| spans(&request.body)).collect()
     }
 
-    /// The spans, once there are so many that `wanted` counts in.
+    /// The spans, once `count` of them match `wanted`.
     pub async fn with(&self, count: usize, wanted: impl Fn(&Span) -> bool) -> Vec<Span> {
         let what = format!("{count} such spans of {:?}", self.0.addr);
         eventually(&what, SOON, async || self.spans().iter().filter(|span| wanted(span)).count() >= count).await;
@@ -88,7 +88,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The fields of a message, by their numbers.
+/// The fields of a message, by number.
 fn fields(mut rest: &[u8]) -> Vec<(u64, Field<'_>)> {
     fn varint(rest: &mut &[u8]) -> u64 {
         let mut value = 0;
@@ -133,7 +133,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A KeyValue, its value as text.
+/// A KeyValue, with its value as text.
 fn attribute(message: &[u8]) -> (String, String) {
     let (mut key, mut value) = (String::new(), String::new());
     for (number, field) in fields(message) {

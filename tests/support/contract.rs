@@ -1,4 +1,4 @@
-//! The published contract as a caller reads it, and the key that signs it.
+//! The published contract from a caller's side, and the key that signs it.
 
 use super::ask::{Ask, Via};
 use super::desk::Desk;
@@ -13,7 +13,7 @@ pub fn key_pem() -> String {
     String::from_utf8(made.expect("openssl is missing: run deploy/setup").stdout).expect("PEM")
 }
 
-/// TOML as JSON.
+/// Parses TOML into JSON.
 pub fn parsed(text: &str) -> Value {
     fn plain(value: toml::Value) -> Value {
         match value {

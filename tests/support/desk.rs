@@ -1,4 +1,4 @@
-//! The real binary as a child process: started, asked, reloaded, signalled, and gone with the test.
+//! The real binary as a child process: start, requests, reload, signals. It ends with the test.
 
 mod watched;
 
@@ -28,7 +28,7 @@ pub struct Desk {
     stderr: Captured,
 }
 
-/// How long a desk may take to say where it listens, before it is taken for one that is told to be quiet.
+/// How long a desk may take to log its addresses. After that the test assumes that its log level is too low for that.
 const LOUD: Duration = Duration::from_secs(3);
 
 type Captured = Arc<Mutex<Vec<u8>>>;
@@ -40,17 +40,17 @@ impl Desk {
         Desk::started(Some(&setup), |ports, _| (setup.text(ports), config_args())).await
     }
 
-    /// A configuration written by hand.
+    /// Starts with a literal configuration.
     pub async fn with_config(text: impl Fn(&Ports) -> String) -> Desk {
         Desk::started(None, |ports, _| (text(ports), config_args())).await
     }
 
-    /// `frontdesk run --upstream URL --listen … --admin …`: no file.
+    /// Starts `frontdesk run --upstream URL --listen … --admin …`, without a file.
     pub async fn run_upstream(url: &str) -> Desk {
         Desk::with_args(&["run", "--upstream", url]).await
     }
 
-    /// With `--listen` and `--admin` added.
+    /// Adds `--listen` and `--admin` to the arguments.
     pub async fn with_args(args: &[&str]) -> Desk {
         let args = |ports: &Ports, _: &Dir| {
             let places = ["--listen".to_owned(), ports.http.to_string(), "--admin".to_owned(), ports.admin.to_string()];
@@ -59,7 +59,7 @@ impl Desk {
         Desk::started(None, args).await
     }
 
-    /// With a directory that the test has prepared, and the configuration in it that it names.
+    /// Starts in a prepared directory with the named configuration in it.
     pub async fn in_dir(dir: Dir, config: &str, ports: Ports) -> Desk {
         let mut program = program(None);
         program.args(["run", "--config", config]);
@@ -71,7 +71,7 @@ impl Desk {
 
     async fn started(setup: Option<&Setup>, make: impl Fn(&Ports, &Dir) -> (String, Vec<String>)) -> Desk {
         let mut why = String::new();
-        // A free port may be taken by somebody else between finding and using it: once more, then.
+        // Another process may take a free port between finding and using it. Retry in that case.
         for _ in 0..3 {
             let (ports, dir) = (Ports::free(), Dir::new());
             let (text, args) = make(&ports, &dir);
@@ -115,7 +115,7 @@ impl Desk {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 return Err(format!("ended at start with {status}: {}", self.stderr()));
             }
-            // Somebody else's desk may answer where ours found no room, and ours is about to say so.
+            // If our ports were taken, another test's desk may answer, and ours is about to report the failure.
             let ours = || begun.elapsed() > LOUD || self.stderr().contains(&format!("admin on {}", self.ports.admin));
             if ours()
                 && let Ok(response) = self.try_admin(Ask::get("/readyz")).await
@@ -128,7 +128,7 @@ impl Desk {
         Err(format!("not ready within 10 s: {}", self.stderr()))
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub async fn ask(&self, via: Via, ask: Ask) -> Response {
         match via {
             Via::H1 => self.conn().await.ask(&ask).await,
@@ -153,7 +153,7 @@ impl Desk {
         }
     }
 
-    /// Exact bytes over HTTP/1.1, and the response to them.
+    /// Sends exact bytes over HTTP/1.1 and returns the response.
     pub async fn raw(&self, request: impl AsRef<[u8]>) -> Response {
         let mut conn = self.conn().await;
         conn.send(request).await;
@@ -187,20 +187,20 @@ impl Desk {
         self.admin(Ask::post("/reload", "")).await
     }
 
-    /// Puts a configuration in place in one step, without telling anybody.
+    /// Replaces the configuration file in one step, without a reload.
     pub fn replace_config(&self, text: &str) {
         let next = self.dir.write("next.tmp", text);
         std::fs::rename(next, &self.config).expect("renaming the configuration");
     }
 
-    /// Puts a configuration in place and reloads it.
+    /// Replaces the configuration file and reloads it.
     pub async fn swap(&self, setup: &Setup) {
         self.replace_config(&setup.text(&self.ports));
         let answer = self.reload().await;
         assert_eq!(answer.status, 200, "POST /reload: {}", answer.text());
     }
 
-    /// A second process on the same configuration that waits to be given the listeners.
+    /// Starts a second process with the same configuration that waits for the listeners.
     pub async fn successor(&self) -> Desk {
         let config = self.config.to_string_lossy().into_owned();
         let mut program = program(None);
@@ -211,7 +211,7 @@ impl Desk {
         desk
     }
 
-    /// Hands the listeners over to a new process, and gives that one; this one goes on to its end.
+    /// Hands the listeners to a new process and returns that one. The old process runs on to its end.
     pub async fn upgraded(&self) -> Desk {
         let next = self.successor().await;
         self.signal(libc::SIGQUIT);
@@ -220,12 +220,12 @@ impl Desk {
     }
 
     pub fn signal(&self, signal: i32) {
-        // The child is not reaped before `wait_exit` or drop, so the id is still its own.
+        // The child is not reaped before `wait_exit` or drop, so the pid is still its own.
         let pid = Pid::from_raw(self.child.id().try_into().expect("a pid"));
         kill(pid, Signal::try_from(signal).expect("a signal")).expect("a signal to the child");
     }
 
-    /// Waits for the end, and says how long it took.
+    /// Waits for the process's end and returns how long it took.
     pub async fn wait_exit(&mut self, limit: Duration) -> (ExitStatus, Duration) {
         let begun = Instant::now();
         loop {
@@ -274,7 +274,7 @@ fn capture(mut pipe: impl Read + Send + 'static) -> Captured {
     kept
 }
 
-/// The binary, with no more files than these that may be open, and none of the traces that whoever runs the tests has made.
+/// The binary, with a limit on open files, and without the trace settings of the test's own environment.
 fn program(open_files: Option<usize>) -> Command {
     let mut program = match open_files {
         None => Command::new(binary()),

@@ -1,4 +1,4 @@
-//! A directory of its own for each desk, gone with it.
+//! A temporary directory for each desk.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

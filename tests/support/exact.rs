@@ -1,6 +1,6 @@
-//! An origin that keeps every byte it is sent, and reads HTTP/1.1 as strictly as it can be read.
+//! An origin that records every byte, and parses HTTP/1.1 as strictly as possible.
 //!
-//! What it cannot read it refuses, so that a proxy that forwards anything odd is found out by its bytes.
+//! It refuses everything else, so that a proxy that forwards something irregular is noticed.
 
 use super::wire::find;
 use std::net::SocketAddr;
@@ -9,15 +9,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What came on one connection since the last look.
+/// The bytes of one connection since the last look.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
     pub bytes: Vec<u8>,
-    /// The other side has ended it.
+    /// The peer has closed it.
     pub ended: bool,
 }
 
-/// A request in the one way it can be read.
+/// A request that has exactly one reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exact {
     pub method: String,
@@ -55,13 +55,13 @@ impl ExactOrigin {
         format!("http://{}", self.addr)
     }
 
-    /// What came since it was last taken.
+    /// Takes the bytes that have arrived.
     pub fn heard(&self) -> Vec<Heard> {
         let all = self.heard.lock().expect("what was heard");
         all.iter().filter(|heard| !heard.bytes.is_empty()).cloned().collect()
     }
 
-    /// Forgets it.
+    /// Drops the bytes that have arrived.
     pub fn forget(&self) {
         for heard in self.heard.lock().expect("what was heard").iter_mut() {
             heard.bytes.clear();
@@ -105,7 +105,7 @@ async fn serve(mut socket: TcpStream, all: Arc<Mutex<Vec<Heard>>>, place: usize)
     all.lock().expect("what was heard")[place].ended = true;
 }
 
-/// The first request and its length; `None` if it has not come whole; an error if it can be read in any other way.
+/// The first request and its length; `None` if it is incomplete; an error if it has any other reading.
 pub fn exactly(bytes: &[u8]) -> Result<Option<(Exact, usize)>, String> {
     let Some(end) = find(bytes, b"\r\n\r\n") else {
         return if bytes.len() > 1 << 20 { Err("a head without an end".into()) } else { Ok(None) };

@@ -1,4 +1,4 @@
-//! An origin that is well until it is told how to go wrong, and well again after.
+//! An origin that works until the test sets a fault, and works again afterwards.
 
 use super::wire::Wire;
 use std::net::SocketAddr;
@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// How the next answers go wrong.
+/// The fault of the next responses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ill {
     ClosesBeforeTheHead,
@@ -17,13 +17,13 @@ pub enum Ill {
     StallsInTheHead,
     StallsInTheBody,
     Garbage,
-    /// Says more than it sends.
+    /// Sends less than its Content-Length.
     TooShort,
-    /// Sends more than it says: what follows would be the next answer.
+    /// Sends more than its Content-Length. The rest would be taken for the next response.
     TooLong,
     DiesInALength,
     DiesInAChunk,
-    /// A size that is none where the second chunk begins.
+    /// An invalid size where the second chunk begins.
     LiesInAChunk,
     ManyHeaders,
     HugeHeader,
@@ -72,7 +72,7 @@ impl FaultyOrigin {
         format!("http://{}", self.addr)
     }
 
-    /// From now on.
+    /// Sets the fault from now on.
     pub fn is(&self, ill: Option<Ill>) {
         *self.ill.lock().expect("how it is") = ill;
     }
@@ -84,7 +84,7 @@ impl Drop for FaultyOrigin {
     }
 }
 
-/// Whose answer this is: the path of the request, so that nobody gets another's.
+/// The body names the request's path, so that a response that went to another client is noticed.
 fn body(target: &str) -> String {
     let path = target.split('?').next().unwrap_or_default();
     match path.ends_with(".html") {
@@ -144,7 +144,7 @@ async fn serve(socket: TcpStream, ill: Arc<Mutex<Option<Ill>>>) {
             Then::Closes => return,
             Then::Stalls => std::future::pending().await,
             Then::Resets => {
-                // Closed like this it sends a reset.
+                // Closing like this sends a reset.
                 let _ = write.as_ref().set_zero_linger();
                 write.forget();
                 return;

@@ -1,6 +1,6 @@
-//! An HTTP/2 client that writes frames by hand, true or not, and shows what comes back.
+//! An HTTP/2 client that writes raw frames, valid or not, and returns what it receives.
 //!
-//! A client that keeps the rules cannot break them; this one knows no rule but the frame's own shape.
+//! A library client cannot break the rules. This one knows only the layout of a frame.
 
 use super::wire::Wire;
 use super::{SOON, soon};
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// The kinds of frames (RFC 9113 §6).
+/// The frame types (RFC 9113 §6).
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
 pub const PRIORITY: u8 = 2;
@@ -28,7 +28,7 @@ pub const END_HEADERS: u8 = 4;
 pub const PADDED: u8 = 8;
 pub const HAS_PRIORITY: u8 = 32;
 
-/// The codes that are asked for by name (RFC 9113 §7).
+/// The error codes that the tests use (RFC 9113 §7).
 pub const PROTOCOL_ERROR: u32 = 1;
 pub const FLOW_CONTROL_ERROR: u32 = 3;
 pub const STREAM_CLOSED: u32 = 5;
@@ -36,7 +36,7 @@ pub const FRAME_SIZE_ERROR: u32 = 6;
 pub const COMPRESSION_ERROR: u32 = 9;
 pub const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// A frame as it came.
+/// A received frame.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub kind: u8,
@@ -45,20 +45,20 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// What became of a stream, or of the connection before it.
+/// The end of a stream, or of the connection before it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fate {
     Answered(u16, String),
     Reset(u32),
     GoAway(u32),
-    /// Without a word.
+    /// Closed without a frame.
     Closed,
-    /// Nothing within the time given.
+    /// Nothing within the given time.
     Silent,
 }
 
 impl Fate {
-    /// Neither carried out nor left open.
+    /// Whether the stream was refused.
     pub fn is_no(&self) -> bool {
         !matches!(self, Fate::Silent) && !matches!(self, Fate::Answered(..=399, _))
     }
@@ -68,19 +68,19 @@ pub struct FramesH2 {
     wire: Wire,
 }
 
-/// A frame's bytes, with its true length.
+/// A frame with its correct length.
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: impl AsRef<[u8]>) -> Vec<u8> {
     let payload = payload.as_ref();
     headed(payload.len(), kind, flags, stream, payload)
 }
 
-/// A frame's bytes, with a length that may be a lie.
+/// A frame with any length field.
 pub fn headed(length: usize, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(length).expect("a length").to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Fields in HPACK, all literal and none remembered, whatever bytes they are of.
+/// Fields in HPACK, all literal and not indexed, with any bytes.
 pub fn block(fields: &[(&[u8], &[u8])]) -> Vec<u8> {
     fn text(into: &mut Vec<u8>, bytes: &[u8]) {
         match u8::try_from(bytes.len()) {
@@ -118,31 +118,31 @@ pub fn get(path: &str) -> Vec<u8> {
 }
 
 impl FramesH2 {
-    /// Connected, and not a word said.
+    /// A connection without any bytes sent.
     pub async fn connect(addr: SocketAddr) -> FramesH2 {
         let socket = soon("connecting", TcpStream::connect(addr)).await.expect("a connection");
         socket.set_nodelay(true).expect("TCP_NODELAY");
         FramesH2::over(socket)
     }
 
-    /// Over a stream that somebody else has set up.
+    /// A client over an existing stream.
     pub fn over(io: impl super::wire::Io + 'static) -> FramesH2 {
         FramesH2 { wire: Wire::new(io) }
     }
 
-    /// Ready for streams.
+    /// A connection that is ready for streams.
     pub async fn open(addr: SocketAddr) -> FramesH2 {
         let mut conn = FramesH2::connect(addr).await;
         conn.send([PREFACE, &frame(SETTINGS, 0, 0, b"")].concat()).await;
         conn
     }
 
-    /// Writes; a peer that has gone away is not an error here, the reading tells. False if it takes no more.
+    /// Writes bytes. A peer that has closed is no error here: the read shows it. False if it takes no more.
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         matches!(tokio::time::timeout(SOON, self.wire.write(bytes.as_ref())).await, Ok(Ok(())))
     }
 
-    /// The next frame; settings are agreed to on the way.
+    /// The next frame. Acknowledges settings on the way.
     pub async fn next(&mut self) -> Option<Frame> {
         let mut head = Vec::new();
         self.wire.exactly(9, &mut head, &|_| {}).await.ok()?;
@@ -157,7 +157,7 @@ impl FramesH2 {
         Some(frame)
     }
 
-    /// The next frame of this kind; `None` if the connection ends before.
+    /// The next frame of this type; `None` if the connection ends first.
     pub async fn next_of(&mut self, kind: u8) -> Option<Frame> {
         loop {
             let frame = soon("a frame", self.next()).await?;
@@ -167,7 +167,7 @@ impl FramesH2 {
         }
     }
 
-    /// What becomes of this stream.
+    /// Waits for the end of this stream.
     pub async fn fate(&mut self, stream: u32) -> Fate {
         self.fate_within(stream, SOON).await
     }
@@ -194,20 +194,20 @@ impl FramesH2 {
         tokio::time::timeout(limit, told).await.unwrap_or(Fate::Silent)
     }
 
-    /// What is said at the end, if the connection ends.
+    /// Waits for the end of the connection.
     pub async fn end(&mut self, limit: Duration) -> Fate {
         self.fate_within(u32::MAX, limit).await
     }
 }
 
-/// The number at this place of the payload.
+/// The error code at this position of the payload.
 fn code(frame: &Frame, at: usize) -> u32 {
     frame.payload.get(at..at + 4).map_or(u32::MAX, |four| u32::from_be_bytes(four.try_into().expect("four bytes")))
 }
 
-/// The status of an answer, which stands first in its block: from HPACK's table, or in so many digits.
+/// The status at the beginning of a header block: from HPACK's static table, or as digits.
 fn status_of(block: &[u8]) -> u16 {
-    // A server may first say how large its table is.
+    // A server may first announce its table size.
     let block = &block[block.iter().take_while(|b| **b >> 5 == 1).count()..];
     match block {
         [indexed @ 0x88..=0x8e, ..] => [200, 204, 206, 304, 400, 404, 500][usize::from(indexed - 0x88)],

@@ -1,4 +1,4 @@
-//! A gate: steps of an origin wait at it until the test opens it.
+//! A gate at which steps of an origin wait until the test opens it.
 
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -11,19 +11,19 @@ impl Gate {
         Gate(Arc::new(watch::channel(false).0))
     }
 
-    /// Lets everyone through, now and later.
+    /// Opens the gate for good.
     pub fn open(&self) {
         self.0.send_replace(true);
     }
 
-    /// Nobody goes on from now on.
+    /// Closes the gate.
     pub fn close(&self) {
         self.0.send_replace(false);
     }
 
     pub async fn wait(&self) {
         let mut seen = self.0.subscribe();
-        // The sender lives in self, so this ends only when the gate is open.
+        // The sender lives in self, so this returns only when the gate is open.
         let _ = seen.wait_for(|open| *open).await;
     }
 }

@@ -1,4 +1,4 @@
-//! A copy of the genuine handoff in `tests/data/handoff`, to be spoiled by a test.
+//! A copy of the sample handoff in `tests/data/handoff`, which a test may damage.
 
 use super::{Ask, Desk, Dir, Origin, Response, Setup, Via};
 use crate::support::rates::api_key;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 const GENUINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/handoff");
 pub const KEY: &str = "key-of-an-agent-4711";
-/// Where it is served.
+/// The path at which it is served.
 pub const AT: &str = "/.well-known/aahp";
 
 pub struct Handoff(Dir);
 
 impl Handoff {
-    /// All of it.
+    /// The complete copy.
     pub fn genuine() -> Handoff {
         let copy = Handoff::empty();
         for entry in std::fs::read_dir(GENUINE).expect("the genuine handoff") {
@@ -32,7 +32,7 @@ impl Handoff {
         self.0.join("handoff")
     }
 
-    /// Beside the directory, not in it.
+    /// A path beside the directory.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -41,7 +41,7 @@ impl Handoff {
         std::fs::write(self.path().join(name), text).expect("writing a file");
     }
 
-    /// In one step, as somebody writes who is careful.
+    /// Replaces a file in one step, as a careful writer does.
     pub fn put(&self, name: &str, text: impl AsRef<[u8]>) {
         let beside = self.beside("next");
         std::fs::write(&beside, text).expect("writing a file");
@@ -60,7 +60,7 @@ impl Handoff {
         serde_json::from_str(&self.read("MANIFEST.json")).expect("a manifest")
     }
 
-    /// The manifest, as it would be with just these files.
+    /// The manifest for just these files.
     pub fn manifest_of(&self, files: &[(&str, &str)]) -> String {
         let text = std::fs::read_to_string(Path::new(GENUINE).join("MANIFEST.json")).expect("the genuine manifest");
         let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -78,7 +78,7 @@ impl Handoff {
         self.put("MANIFEST.json", manifest.to_string());
     }
 
-    /// Somebody has begun to write: so many seconds ago.
+    /// Creates a writer's lock, so many seconds old.
     pub fn lock(&self, age: u64, updating: &[&str]) {
         let started = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
         let started = rfc3339(started);
@@ -86,7 +86,7 @@ impl Handoff {
         self.write("HANDOFF.lock", lock.to_string());
     }
 
-    /// A desk in front of nothing much, with these lines of `[handoff]`.
+    /// A desk with these lines of `[handoff]`.
     pub fn setup(&self, origin: &Origin, lines: &str) -> Setup {
         let dir = self.path();
         Setup::before(origin).set("handoff", &format!("dir = {dir:?}\n{lines}")).tail(&api_key("agent", KEY, ""))
@@ -104,22 +104,22 @@ fn rfc3339(time: std::time::SystemTime) -> String {
     String::from_utf8(told.expect("date").stdout).expect("text").trim().to_owned()
 }
 
-/// SHA-256 of bytes as they are, in hex.
+/// SHA-256 of unchanged bytes, in hex.
 pub fn sha256(bytes: &[u8]) -> String {
     ring::digest::digest(&ring::digest::SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A checksum as the text has it: without CRs.
+/// The checksum of a text without carriage returns.
 pub fn checksum(text: &str) -> String {
     format!("sha256:{}", sha256(text.replace('\r', "").as_bytes()))
 }
 
-/// GETs what is below, with the key.
+/// GETs a path below, with the key.
 pub async fn get(desk: &Desk, below: &str) -> Response {
     desk.ask(Via::H1, Ask::get(&format!("{AT}{below}")).bearer(KEY)).await
 }
 
-/// State, integrity and warning.
+/// The headers for state, integrity and warning.
 pub fn marks(response: &Response) -> [&str; 3] {
     ["x-aahp-state", "x-aahp-integrity", "x-aahp-warning"].map(|name| response.header(name).unwrap_or("-"))
 }

@@ -1,6 +1,6 @@
-//! The handshake as a visiting agent sees it: how to ask, and what every reply must look like whatever it says.
+//! The handshake from a visiting agent's side: questions, and the checks that every reply must pass.
 //!
-//! The schemas are our own copies of the published ones, corrected where those contradict the text (tests/data).
+//! The schemas are copies of the published ones, corrected where those contradict the specification (tests/data).
 
 use super::ask::{Ask, Via};
 use super::client::Conn;
@@ -28,30 +28,30 @@ fn assert_fits(schema: &Validator, value: &Value, what: &str) {
     assert!(wrong.is_empty(), "{what}: {wrong:#?} in {value:#}");
 }
 
-/// A question without anything that could be left out but the version.
+/// A question with only the required members and the version.
 pub fn question(capability: &str, query: &str) -> Value {
     json!({ "ahp": "0.1", "capability": capability, "query": query })
 }
 
-/// `question` with these members on top.
+/// `question` with additional members.
 pub fn with(mut question: Value, more: Value) -> Value {
     question.as_object_mut().expect("a question").extend(more.as_object().cloned().expect("members"));
     question
 }
 
-/// The request that asks this; it must be one that a strict agent would send.
+/// The request of this question, which must be valid.
 #[track_caller]
 pub fn asking(question: &Value) -> Ask {
     assert_fits(&REQUEST, question, "the question itself");
     saying(question.to_string())
 }
 
-/// The request with this body, whatever it is.
+/// The request with any body.
 pub fn saying(body: impl AsRef<[u8]>) -> Ask {
     Ask::post(CONVERSE, body).header("Content-Type", "application/json")
 }
 
-/// The request that asks for what has become of an answer.
+/// The request for the state of an answer.
 #[track_caller]
 pub fn polling(accepted: &Value) -> Ask {
     Ask::get(accepted["poll"].as_str().unwrap_or_else(|| panic!("no address to poll: {accepted}")))
@@ -66,17 +66,17 @@ impl Desk {
         response.json()
     }
 
-    /// The answer to a question, which must be one.
+    /// The answer to a question, which must be valid.
     pub async fn told(&self, question: &Value) -> Value {
         assert_success(&self.ask(Via::H1, asking(question)).await, &question.to_string())
     }
 
-    /// The answer to a question of somebody with this key.
+    /// The answer to a question with this key.
     pub async fn told_to(&self, key: &str, question: &Value) -> Value {
         assert_success(&self.ask(Via::H1, asking(question).bearer(key)).await, &question.to_string())
     }
 
-    /// The same as a client at 127.0.0.`host`.
+    /// The same from 127.0.0.`host`.
     pub async fn ask_from(&self, host: u8, ask: &Ask) -> Response {
         Conn::open_from(host, self.ports.http).await.ask(ask).await
     }
@@ -87,13 +87,13 @@ pub fn assert_manifest(manifest: &Value, what: &str) {
     assert_fits(&MANIFEST, manifest, what);
 }
 
-/// What holds for every reply. Gives it back.
+/// Checks what holds for every reply and returns it.
 #[track_caller]
 pub fn assert_reply(response: &Response, what: &str) -> Value {
     assert_eq!(response.media_type(), "application/json", "{what}: {} {}", response.status, response.text());
     let reply = response.json();
     assert_fits(&RESPONSE, &reply, what);
-    // Clauses 30 and 3: on every answer.
+    // On every answer: the rate headers and the Link.
     rate(response, what);
     assert!(response.headers.joined("link").contains("rel=\"ahp-manifest\""), "{what}: {:?}", response.headers);
     let control = response.headers.tokens("cache-control");
@@ -103,7 +103,7 @@ pub fn assert_reply(response: &Response, what: &str) -> Value {
     reply
 }
 
-/// A success: the answer in words, what type it has, and the signals (clauses 23 and 24). Gives the reply back.
+/// Checks a success (the answer in words, its type and the signals) and returns the reply.
 #[track_caller]
 pub fn assert_success(response: &Response, what: &str) -> Value {
     let reply = assert_reply(response, what);
@@ -118,7 +118,7 @@ pub fn assert_success(response: &Response, what: &str) -> Value {
     reply
 }
 
-/// An error of the closed list. Gives the reply back.
+/// Checks an error of the closed list and returns the reply.
 #[track_caller]
 pub fn assert_error(response: &Response, status: u16, code: &str, what: &str) -> Value {
     let reply = assert_reply(response, what);
@@ -130,7 +130,7 @@ pub fn assert_error(response: &Response, status: u16, code: &str, what: &str) ->
     reply
 }
 
-/// A reply that asks back, in both spellings (C10). Gives it back.
+/// Checks a clarification, in both spellings, and returns the reply.
 #[track_caller]
 pub fn assert_asks_back(response: &Response, what: &str) -> Value {
     let reply = assert_reply(response, what);
@@ -146,7 +146,7 @@ pub fn session(reply: &Value) -> String {
     reply["session_id"].as_str().unwrap_or_else(|| panic!("no session: {reply}")).to_owned()
 }
 
-/// The operator's token, and the setting that believes it.
+/// The operator's token, and the setting that accepts it.
 pub const OPERATOR: &str = "sesame-of-the-operator";
 
 pub fn operators_token() -> String {

@@ -1,4 +1,4 @@
-//! Harnesses made with the protocol's own public crate, each over a transport of its own, and its client.
+//! Harnesses built with the protocol's public crate, each over its own transport, and a client.
 
 use super::calls::{FULL, site};
 use super::desk::Desk;
@@ -24,10 +24,10 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpStream, UnixListener};
 
-/// Where the gateway is.
+/// The gateway's path.
 pub const GATEWAY: &str = "/harness";
 
-/// Everything that is offered.
+/// All event kinds that are offered.
 pub const OFFERED: [&str; 22] = [
     "batch",
     "confirmation",
@@ -53,7 +53,7 @@ pub const OFFERED: [&str; 22] = [
     "verification",
 ];
 
-/// Decides by the name of the tool, and remembers what it heard.
+/// Decides by the tool's name, and records what it received.
 #[derive(Default)]
 pub struct Policy {
     /// Written into what it modifies.
@@ -67,7 +67,7 @@ impl Policy {
         Arc::new(Policy { name: name.to_owned(), ..Policy::default() })
     }
 
-    /// Payloads of what it had to decide on.
+    /// The payloads of its decisions.
     pub fn payloads(&self) -> Vec<Value> {
         self.asked.lock().expect("asked").iter().map(|event| event.payload.clone()).collect()
     }
@@ -82,7 +82,7 @@ impl EventHandler for Policy {
     async fn handle_event(&self, event: &AhpEvent) -> Result<Decision> {
         self.note(event);
         let tool = event.payload["tool_name"].as_str().unwrap_or_default();
-        // `NAME:decision` is for the one of that name; the others allow it.
+        // `NAME:decision` applies to the harness of that name; the others allow it.
         let tool = match tool.split_once(':') {
             Some((name, tool)) if name == self.name => tool,
             Some(_) => "allow",
@@ -183,13 +183,13 @@ impl EventHandler for Policy {
     }
 }
 
-/// A server of the crate's, offering everything, with these limits.
+/// A server of the crate that offers everything, with these limits.
 pub fn server(policy: &Arc<Policy>, batch_size: usize, max_depth: u32) -> Arc<AhpServer> {
     let config = HarnessConfig { timeout_ms: Some(4000), batch_size: Some(batch_size), max_depth: Some(max_depth) };
     Arc::new(AhpServer::new(policy.clone()).with_capabilities(OFFERED).with_config(config))
 }
 
-/// The crate's own HTTP server; its URL.
+/// The crate's HTTP server; returns its URL.
 pub async fn over_http(server: Arc<AhpServer>) -> String {
     let address = dead_address();
     tokio::spawn(async move { HttpServer::new(server).run(address).await });
@@ -197,7 +197,7 @@ pub async fn over_http(server: Arc<AhpServer>) -> String {
     format!("http://{address}/ahp")
 }
 
-/// The crate's own WebSocket server; its URL.
+/// The crate's WebSocket server; returns its URL.
 pub async fn over_websocket(server: Arc<AhpServer>) -> String {
     let address = dead_address();
     tokio::spawn(async move { WebSocketServer::new(server).run(address).await });
@@ -205,7 +205,7 @@ pub async fn over_websocket(server: Arc<AhpServer>) -> String {
     format!("ws://{address}/ahp")
 }
 
-/// The crate has no server for Unix sockets: its dispatch, behind a socket of ours.
+/// The crate has no server for Unix sockets, so its dispatcher runs behind our own socket.
 pub fn over_unix(server: Arc<AhpServer>, dir: &Dir) -> String {
     let path = dir.join("harness.sock");
     let listener = UnixListener::bind(&path).expect("a socket");
@@ -238,13 +238,13 @@ pub fn over_stdio() -> String {
     format!("stdio:python3 -u '{}'", script.display())
 }
 
-/// A desk whose gateway leads to these.
+/// A desk whose gateway leads to these harnesses.
 pub fn before(origin: &Origin, urls: &[String]) -> Setup {
     let lines = format!("urls = {urls:?}\ntoken = \"TOKEN-OF-OURS\"\ntimeout = \"2s\"\ngateway_path = \"{GATEWAY}\"");
     site(origin, "").set("harness", &lines).set("audit", "enabled = true\npath = \"audit.jsonl\"")
 }
 
-/// The same, once they all can be asked.
+/// The same, once all of them are reachable.
 pub async fn gateway(urls: &[String]) -> (Origin, Desk) {
     let origin = super::supervisor::shop().await;
     let desk = before(&origin, urls).start().await;
@@ -258,7 +258,7 @@ pub async fn client(desk: &Desk, auth: Option<AuthConfig>) -> AhpClient {
     AhpClient::new(Transport::Http { url, auth }).await.expect("a client")
 }
 
-/// The crate's client, known and greeted.
+/// The crate's client, after the greeting.
 pub async fn greeted(desk: &Desk) -> AhpClient {
     let client = client(desk, Some(AuthConfig::api_key(FULL))).await;
     client.handshake(vec!["pre_action".into()]).await.expect("a handshake");

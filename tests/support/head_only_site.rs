@@ -1,5 +1,5 @@
-//! A site that answers each request from its head alone and never reads a body, as Python's `http.server` does where
-//! `do_POST` does not. What follows a head it takes for the next request.
+//! A site that answers each request after its head and never reads a body, as Python's `http.server` does without
+//! `do_POST`. It takes the body for the next request.
 
 use super::dir::Dir;
 use super::wire::Wire;
@@ -19,7 +19,7 @@ pub struct HeadOnlySite {
 }
 
 impl HeadOnlySite {
-    /// `answer`: the whole answer to a request line, or `None` for one that names the request line it answers.
+    /// `answer`: the whole response to a request line, or `None` for one that names the request line.
     pub async fn start(answer: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> HeadOnlySite {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("its address");
@@ -63,7 +63,7 @@ impl HeadOnlySite {
         seen.iter().filter_map(|(_, head)| head.lines().next()).map(str::to_owned).collect()
     }
 
-    /// How many connections are open now.
+    /// The number of open connections.
     pub fn open(&self) -> usize {
         self.open.lock().expect("the connections").len()
     }
@@ -76,8 +76,8 @@ impl HeadOnlySite {
     }
 }
 
-/// Python's `http.server`: POST and PUT are answered with a redirect, GET with the path that was
-/// asked for, and `GET /asked` with all paths so far.
+/// Python's `http.server`. It answers POST and PUT with a redirect, GET with the requested path, and `GET /asked` with
+/// all paths so far.
 pub struct PythonSite {
     pub addr: SocketAddr,
     process: Child,

@@ -1,10 +1,10 @@
-//! Hostile values, the same ones at each run, and the shape that a request must keep whatever they are.
+//! Hostile values, the same in each run, and checks of the shape that a request must keep with any of them.
 
 use super::message::Request;
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeSet;
 
-/// What does something somewhere: to a path, a query, a head, a parser, a template, a terminal.
+/// Values with a special meaning somewhere: in a path, a query, a head, a parser, a template, a terminal.
 #[rustfmt::skip]
 const PIECES: [&str; 54] = [
     "/", "..", ".", "//", "\\", "%2f", "%252f", "%5c", "%2e%2e", "%252e", "%00", "%0d%0a", "%", "%u2215", "?", "#", "&",
@@ -14,10 +14,10 @@ const PIECES: [&str; 54] = [
     "\u{7f}", "\u{85}",
 ];
 
-/// Names that are somebody else's.
+/// Names with a meaning elsewhere.
 const NAMES: [&str; 8] = ["host", "X-Channel", "content-length", "__proto__", "a[b]", "_method", "body", "path"];
 
-/// A small generator of numbers, always the same ones.
+/// A small random number generator with a fixed sequence.
 pub struct Dice(u64);
 
 impl Dice {
@@ -36,7 +36,7 @@ impl Dice {
         all[self.below(all.len())]
     }
 
-    /// One value, now and then a long one.
+    /// One value, sometimes a long one.
     pub fn value(&mut self) -> String {
         let mut text = String::new();
         for _ in 0..=self.below(4) {
@@ -59,7 +59,7 @@ pub fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// The path's segments, decoded once, and the query's pairs, of a target that is nothing else.
+/// The decoded path segments and query pairs of a target that has nothing else.
 #[track_caller]
 pub fn parts(target: &str) -> (Vec<String>, Vec<(String, String)>) {
     assert!(target.starts_with('/') && !target.starts_with("//"), "no path: {target:?}");
@@ -69,7 +69,7 @@ pub fn parts(target: &str) -> (Vec<String>, Vec<(String, String)>) {
     (path.split('/').skip(1).map(decoded).collect(), pairs(query))
 }
 
-/// The pairs of a query or a form, decoded.
+/// The decoded pairs of a query or a form.
 pub fn pairs(text: &str) -> Vec<(String, String)> {
     let pair = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -78,7 +78,7 @@ pub fn pairs(text: &str) -> Vec<(String, String)> {
     text.split('&').filter(|p| !p.is_empty()).map(pair).collect()
 }
 
-/// Every header line, without the values that are each call's own; none of them twice.
+/// All header lines, without values that differ with each call. No name may occur twice.
 #[track_caller]
 pub fn headers(request: &Request) -> BTreeSet<(String, String)> {
     let line = |(name, value): &(String, String)| {
@@ -91,7 +91,7 @@ pub fn headers(request: &Request) -> BTreeSet<(String, String)> {
     set
 }
 
-/// A request line of three words, header lines, an empty line, and nothing between them.
+/// Checks the head: a request line of three words, header lines, and an empty line.
 #[track_caller]
 pub fn assert_one_head(request: &Request) {
     let head = String::from_utf8(request.raw_head.clone()).expect("a head of text");

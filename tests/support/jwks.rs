@@ -1,4 +1,4 @@
-//! Keys that sign tokens, the set that publishes them, and the tokens: over ring, sharing nothing with the desk.
+//! Keys that sign tokens, their key set, and tokens. It uses ring and shares no code with the desk.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub const ISSUER: &str = "https://id.site.test";
 pub const AUDIENCE: &str = "https://site.test";
 
-/// A key pair and the name it is published under.
+/// A key pair and its `kid`.
 pub struct TokenKey {
     pub kid: String,
     pair: Pair,
@@ -38,7 +38,7 @@ impl TokenKey {
         TokenKey { kid: kid.to_owned(), pair: Pair::Ec(Box::new(pair)) }
     }
 
-    /// ring makes no RSA keys: openssl does, once for all tests of a process.
+    /// ring creates no RSA keys, so openssl does, once for all tests of a process.
     pub fn rsa(kid: &str) -> TokenKey {
         static MADE: OnceLock<Vec<u8>> = OnceLock::new();
         let der = MADE.get_or_init(|| {
@@ -58,7 +58,7 @@ impl TokenKey {
         }
     }
 
-    /// What the key set says of it.
+    /// Its entry in the key set.
     pub fn jwk(&self) -> Value {
         let mut jwk = match &self.pair {
             Pair::Ed(pair) => json!({ "kty": "OKP", "crv": "Ed25519", "x": text(pair.public_key()) }),
@@ -95,19 +95,19 @@ impl TokenKey {
         json!({ "typ": "JWT", "alg": self.alg(), "kid": self.kid })
     }
 
-    /// A token in order.
+    /// A valid token.
     pub fn token(&self, claims: &Value) -> String {
         self.token_with(&self.header(), claims)
     }
 
-    /// A token whose header says what the test wants it to.
+    /// A token with any header.
     pub fn token_with(&self, header: &Value, claims: &Value) -> String {
         let unsigned = unsigned(header, claims);
         let signed = text(self.sign(unsigned.as_bytes()));
         format!("{unsigned}.{signed}")
     }
 
-    /// The public half as it would lie about in a PEM file or a variable: what a careless verifier may take for a secret.
+    /// The public key's bytes, which a careless verifier may take for a shared secret.
     pub fn public_bytes(&self) -> Vec<u8> {
         match &self.pair {
             Pair::Ed(pair) => pair.public_key().as_ref().to_vec(),
@@ -122,12 +122,12 @@ pub fn jwks(keys: &[&TokenKey]) -> String {
     json!({ "keys": keys.iter().map(|k| k.jwk()).collect::<Vec<_>>() }).to_string()
 }
 
-/// Claims that are in order, for an hour.
+/// Valid claims for one hour.
 pub fn claims(subject: &str) -> Value {
     json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": subject, "iat": now(), "nbf": now() - 5, "exp": now() + 3600 })
 }
 
-/// Header and claims without a signature, as they are signed.
+/// The signed part of a token: header and claims.
 pub fn unsigned(header: &Value, claims: &Value) -> String {
     format!("{}.{}", text(header.to_string()), text(claims.to_string()))
 }
@@ -139,7 +139,7 @@ pub fn hmac_token(secret: &[u8], header: &Value, claims: &Value) -> String {
     format!("{unsigned}.{}", text(ring::hmac::sign(&key, unsigned.as_bytes())))
 }
 
-/// As base64url without padding.
+/// Base64url without padding.
 pub fn text(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }

@@ -1,4 +1,4 @@
-//! A lamp shop that has never heard of AGTP, and what its desk declares for agents: one capability for each kind of rule.
+//! A lamp shop without knowledge of AGTP, and its declarations for agents: one capability for each kind of rule.
 
 use super::contract::key_pem;
 use super::desk::Desk;
@@ -11,14 +11,14 @@ use super::setup::Setup;
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A key with every scope that the shop knows.
+/// A key with every scope of the shop.
 pub const FULL: &str = "sesame-of-the-customer";
 /// A key with no scope at all.
 pub const BARE: &str = "sesame-of-a-stranger";
-/// A key of somebody who runs the server.
+/// A key of an operator of the server.
 pub const STAFF: &str = "sesame-of-the-staff";
 
-/// The hosted agent: its identity, its Genesis as the file has it, and its public key.
+/// The hosted agent: its identity, its Genesis as in the file, and its public key.
 pub const HOSTED: &str = "b60496b3254b0a6872b15eab65ede1e0a59e4a3197579fee509440fd3d54af10";
 pub const GENESIS: &str = concat!(
     r#"{"agent_id":"b60496b3254b0a6872b15eab65ede1e0a59e4a3197579fee509440fd3d54af10","archetype":"assistant","#,
@@ -29,9 +29,9 @@ pub const GENESIS: &str = concat!(
     r#""trust_tier":2,"verification_path":"org-asserted"}"#,
 );
 
-/// `/catalog` is anybody's, the rest of the reads an agent's; `/hours` wants a scope and no credential, `/vouchers` a
-/// credential because of a scope; `hold` is confirmed and needs a key, `/basket` needs a key alone, `/wishes` nothing;
-/// `/lanterns` is on its way out, `/people` asks a person, and `/stock` is no endpoint at all.
+/// `/catalog` is public, the other reads need an agent; `/hours` needs a scope but no credential, `/vouchers` a
+/// credential because of a scope; `hold` needs confirmation and a key, `/basket` only a key, `/wishes` nothing;
+/// `/lanterns` is deprecated, a person answers `/people`, and `/stock` is no endpoint.
 const DECLARED: &str = r##"
 [[capabilities]]
 id = "lamps.search"
@@ -194,7 +194,7 @@ pub const ENDPOINTS: [&str; 12] = [
     "RESERVE /lamps/{lamp_id}/hold",
 ];
 
-/// The first lamp of a category, described: two steps, the second of what the first found.
+/// A recipe of two steps: finds the first lamp of a category and describes it.
 pub const RECIPE: &str = r##"
 [[agtp.recipes]]
 name = "first-of"
@@ -207,7 +207,7 @@ steps = [
 ]
 "##;
 
-/// An endpoint that is that recipe.
+/// An endpoint for that recipe.
 pub const COMPOSED: &str = r##"
 [[capabilities]]
 id = "lamps.first"
@@ -220,7 +220,7 @@ upstream = { recipe = "first-of" }
 agtp = { method = "FIND", path = "/first-lamp" }
 "##;
 
-/// A read that anybody may make: `pair` is METHOD /path, `upstream` what stands in its braces.
+/// A public read: `pair` is METHOD /path, `upstream` the content of its braces.
 pub fn lookup(id: &str, pair: &str, upstream: &str, more: &str) -> String {
     let (method, path) = pair.split_once(' ').expect("METHOD /path");
     format!(
@@ -230,7 +230,7 @@ pub fn lookup(id: &str, pair: &str, upstream: &str, more: &str) -> String {
     )
 }
 
-/// What the shop says. Each order, hold, wish and voucher has a number of its own.
+/// The shop's answers. Each order, hold, wish and voucher has its own number.
 pub fn says() -> impl Fn(&Request) -> Answer + Send + Sync + 'static {
     let number = AtomicUsize::new(1);
     move |request| {
@@ -261,12 +261,12 @@ pub fn says() -> impl Fn(&Request) -> Answer + Send + Sync + 'static {
     }
 }
 
-/// The desk in front of it, on HTTP and on the socket.
+/// The desk in front of it, over HTTP and on the AGTP socket.
 pub fn before(origin: &Origin) -> Setup {
     declared(Setup::before(origin))
 }
 
-/// The desk in front of nothing, for `frontdesk check`.
+/// The desk without a site, for `frontdesk check`.
 pub fn alone() -> Setup {
     declared(Setup::before_urls(&["http://127.0.0.1:3000".to_owned()]))
 }
@@ -288,19 +288,19 @@ pub async fn open() -> (Origin, Desk) {
     with(|setup| setup).await
 }
 
-/// Both, with something changed.
+/// Both, with a changed setup.
 pub async fn with(change: impl FnOnce(Setup) -> Setup) -> (Origin, Desk) {
     let origin = Origin::start(says()).await;
     let desk = change(before(&origin)).start().await;
     (origin, desk)
 }
 
-/// Hosts the agent, and signs records.
+/// Hosts the agent and signs records.
 pub fn hosting(setup: Setup) -> Setup {
     signing(setup).set("agtp", "agent = \"agent.genesis.json\"").file("agent.genesis.json", GENESIS)
 }
 
-/// Signs what goes on record.
+/// Signs records.
 pub fn signing(setup: Setup) -> Setup {
     let lines = "key = \"signing-key.pem\"\nkey_id = \"k1\"";
     setup.set("integrity", lines).file("signing-key.pem", &key_pem())
@@ -311,7 +311,7 @@ pub fn synthesising(setup: Setup) -> Setup {
     setup.set("agtp.policies", "synthesis_enabled = true").tail(RECIPE)
 }
 
-/// Negotiates endpoints unasked too, for callers of any tier; with these lines.
+/// Also negotiates endpoints without a request, for callers of any tier, with these lines.
 pub fn negotiating(setup: Setup, lines: &str) -> Setup {
     let all = format!(
         "enabled = true\n{}{lines}",

@@ -1,4 +1,4 @@
-//! A stall whose endpoints are mostly put together on request, and how an agent bargains with it.
+//! A market stall whose endpoints are mostly synthesised on request, and an agent's requests for them.
 
 use super::ask::Ask;
 use super::calls::upstream_calls;
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 pub const CALLER: &str = "61de55ba3388aec4fdf6ecfc6eef846fb0f1b13e28cc8381270c27ffa313aee5";
 pub const OTHER: &str = "0000000000000000000000000000000000000000000000000000000000000002";
 
-/// A key of a customer, of another, and of somebody who runs the server.
+/// The keys of a customer, of another one, and of an operator of the server.
 pub const BUYER: &str = "sesame-of-the-buyer";
 pub const RIVAL: &str = "sesame-of-the-rival";
 pub const STAFF: &str = "sesame-of-the-staff";
 
-/// `/catalog` is anybody's; the rest are no endpoints: a count, a shelf with a place, an order that is confirmed, a wish
-/// that is not, and a recipe.
+/// `/catalog` is public. The others are no endpoints: a count, a shelf with a position, an order with confirmation, a
+/// wish without one, and a recipe.
 pub const STALL: &str = r##"
 [[capabilities]]
 id = "lamps.search"
@@ -92,7 +92,7 @@ upstream = { method = "POST", path = "/api/wishes" }
 agtp = { method = "CREATE", path = "/wishes" }
 "##;
 
-/// The first lamp of a category, described.
+/// A recipe that describes the first lamp of a category.
 pub const RECIPE: &str = r##"
 [[agtp.recipes]]
 name = "first-of"
@@ -106,7 +106,7 @@ steps = [
 ]
 "##;
 
-/// What came back, over HTTP or a frame.
+/// A response over HTTP or a frame.
 #[derive(Debug)]
 pub struct Told {
     pub status: u16,
@@ -115,14 +115,14 @@ pub struct Told {
 }
 
 impl Told {
-    /// The body of an answer with this status.
+    /// The body of a response with this status.
     #[track_caller]
     pub fn is(self, status: u16, what: &str) -> Value {
         assert_eq!(self.status, status, "{what}: {}", self.body);
         self.body
     }
 
-    /// The body of a refusal with this status, whose member stands at the top and inside `error` (A22).
+    /// The body of a refusal with this status, whose member stands at the top level and inside `error`.
     #[track_caller]
     pub fn says(self, status: u16, name: &str, value: &str, what: &str) -> Value {
         let body = self.is(status, what);
@@ -130,7 +130,7 @@ impl Told {
         body
     }
 
-    /// 464, with the name of the attempt.
+    /// Checks a 464 and returns the name of the attempt.
     #[track_caller]
     pub fn no_contract(self, reason: &str) -> String {
         let id =
@@ -140,7 +140,7 @@ impl Told {
     }
 }
 
-/// The stall, whose policies have these lines beside `synthesis_enabled`.
+/// The stall, with these lines of policy beside `synthesis_enabled`.
 pub fn stall(origin: &Origin, policies: &str) -> Setup {
     let keys = api_key("buyer", BUYER, "scopes = [\"stall:buy\"]")
         + &api_key("rival", RIVAL, "scopes = [\"stall:buy\"]")
@@ -153,13 +153,13 @@ pub fn stall(origin: &Origin, policies: &str) -> Setup {
         .tail(&(keys + STALL + RECIPE))
 }
 
-/// The same that negotiates at its gate, with these lines of `[agtp.policies.rcns]`.
+/// The same with negotiation at its gate, with these lines of `[agtp.policies.rcns]`.
 pub fn bazaar(origin: &Origin, rcns: &str) -> Setup {
     let tier = if rcns.contains("min_trust_tier") { "" } else { "min_trust_tier = 2\n" };
     stall(origin, "").set("agtp.policies.rcns", &format!("enabled = true\n{tier}{rcns}"))
 }
 
-/// What the site says to its own API.
+/// The site's own API.
 pub async fn origin() -> Origin {
     Origin::start(|request: &Request| match request.target.split('?').next().unwrap_or_default() {
         "/api/items" => Reply::json(r#"{"items":[{"id":"L1"}]}"#),
@@ -177,7 +177,7 @@ pub async fn open() -> (Origin, Desk) {
     (origin, desk)
 }
 
-/// A request of the agent.
+/// A request of the first agent.
 pub fn verb(method: &str, target: &str) -> Ask {
     by(CALLER, method, target)
 }
@@ -192,12 +192,12 @@ pub fn with(ask: Ask, body: &Value) -> Ask {
     ask.header("Content-Type", "application/vnd.agtp+json").body(body.to_string())
 }
 
-/// A request of somebody who runs the server.
+/// A request of an operator of the server.
 pub fn staff(method: &str, body: &Value) -> Ask {
     with(verb(method, "/").bearer(STAFF), body)
 }
 
-/// An endpoint as it is proposed, in order in every point.
+/// A proposed endpoint that is valid in every point.
 pub fn proposal(pair: &str, properties: Value) -> Value {
     let (method, path) = pair.split_once(' ').expect("METHOD /path");
     json!({
@@ -213,7 +213,7 @@ pub fn proposal(pair: &str, properties: Value) -> Value {
     })
 }
 
-/// PROPOSE with this endpoint and these parameters beside it.
+/// PROPOSE with this endpoint and these parameters.
 pub fn propose(endpoint: &Value, beside: Value) -> Ask {
     let mut parameters = json!({ "endpoint": endpoint });
     let all = parameters.as_object_mut().expect("parameters");
@@ -221,12 +221,12 @@ pub fn propose(endpoint: &Value, beside: Value) -> Ask {
     with(verb("PROPOSE", "/"), &json!({ "method": "PROPOSE", "task_id": "t-1", "parameters": parameters }))
 }
 
-/// PROPOSE of the count of a lamp.
+/// PROPOSE for the count of a lamp.
 pub fn stock() -> Ask {
     propose(&proposal("QUERY /stock", json!({ "lamp_id": { "type": "string" } })), json!({}))
 }
 
-/// A pair that nobody declared, asked for by an agent that negotiates.
+/// A pair that is not declared, from an agent that negotiates.
 pub fn unheard(target: &str) -> Ask {
     verb("FIND", target).header("Authority-Scope", "rcns:negotiate").header("Allow-RCNS", "true")
 }
@@ -237,7 +237,7 @@ pub fn id(body: &Value) -> String {
     body["synthesis_id"].as_str().unwrap_or_else(|| panic!("no synthesis_id: {body}")).to_owned()
 }
 
-/// What the site was asked, in order.
+/// The requests that the site got, in order.
 pub fn asked(origin: &Origin) -> Vec<String> {
     upstream_calls(origin).iter().map(|request| format!("{} {}", request.method, request.target)).collect()
 }
@@ -249,12 +249,12 @@ pub async fn http(desk: &Desk, ask: Ask) -> Told {
     Told { status: response.status, headers: response.headers, body }
 }
 
-/// On the socket, on a connection of its own.
+/// On the AGTP socket, on a new connection.
 pub async fn framed(desk: &Desk, ask: Ask) -> Told {
     frames(desk, [ask]).await.remove(0)
 }
 
-/// On the socket, one after the other on one connection.
+/// On the AGTP socket, in order on one connection.
 pub async fn frames(desk: &Desk, asks: impl IntoIterator<Item = Ask>) -> Vec<Told> {
     let mut conn = desk.agtp().await;
     let mut all = Vec::new();

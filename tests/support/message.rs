@@ -1,6 +1,6 @@
-//! A request as the origin received it, a response as the client did: headers in order, nothing folded.
+//! A request as the origin received it, and a response as the client did: headers in order and unmerged.
 
-/// Header lines in the order received. Names keep their case; look-ups ignore it.
+/// Header lines in the order received. Names keep their case; lookups ignore it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Headers(pub Vec<(String, String)>);
 
@@ -17,7 +17,7 @@ impl Headers {
         self.get(name).is_some()
     }
 
-    /// All values of a list header, as RFC 9110 would join them. Empty if there is none.
+    /// All values of a list header, joined as in RFC 9110. Empty if there is none.
     pub fn joined(&self, name: &str) -> String {
         self.all(name).join(", ")
     }
@@ -28,7 +28,7 @@ impl Headers {
         list.split(',').map(|t| t.trim().to_owned()).filter(|t| !t.is_empty()).collect()
     }
 
-    /// Header lines of a head without its first line.
+    /// The header lines of a head without its first line.
     pub fn parse(lines: &str) -> Headers {
         let pairs = lines.split("\r\n").filter(|line| !line.is_empty()).map(|line| {
             let (name, value) = line.split_once(':').unwrap_or((line, ""));
@@ -48,11 +48,11 @@ pub struct Request {
     pub version: String,
     pub method: String,
     pub target: String,
-    /// Over HTTP/2 the authority stands here as `host`.
+    /// Over HTTP/2 the authority appears here as `host`.
     pub headers: Headers,
     pub body: Vec<u8>,
     pub trailers: Headers,
-    /// The head byte for byte; empty over HTTP/2.
+    /// The exact bytes of the head; empty over HTTP/2.
     pub raw_head: Vec<u8>,
 }
 
@@ -62,15 +62,15 @@ impl Request {
     }
 }
 
-/// How a body was delimited on the wire.
+/// How a body was delimited.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Framing {
     Length(usize),
     /// The sizes of the chunks.
     Chunked(Vec<usize>),
-    /// Ended by the end of the connection.
+    /// By the end of the connection.
     Close,
-    /// None can follow: HEAD, 1xx, 204, 304.
+    /// No body: HEAD, 1xx, 204, 304.
     Nothing,
     H2,
 }
@@ -83,9 +83,9 @@ pub struct Response {
     pub body: Vec<u8>,
     pub framing: Framing,
     pub trailers: Headers,
-    /// Interim responses that came first.
+    /// Earlier interim responses.
     pub informational: Vec<(u16, Headers)>,
-    /// False when the connection ended before the framing said so.
+    /// False if the connection ended before the framing allowed it.
     pub complete: bool,
 }
 
@@ -98,7 +98,7 @@ impl Response {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body after its Content-Encoding was undone.
+    /// The body without its content coding.
     pub fn decoded(&self) -> Vec<u8> {
         match self.header("content-encoding") {
             None => self.body.clone(),

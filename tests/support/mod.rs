@@ -1,6 +1,6 @@
-//! What the tests stand on: a scripted origin, the real binary, and clients that show every byte.
+//! The base of the integration tests: a scripted origin, the real binary, and clients that show every byte.
 //!
-//! Nothing here is a double of our own parts. Each file holds one idea.
+//! Nothing here replaces a part of Frontdesk. Each file holds one idea.
 
 pub mod agency;
 pub mod agtp;
@@ -65,10 +65,10 @@ pub use tls::Tls;
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take that is supposed to happen at once. Generous: two cores, many tests.
+/// The limit for everything that should happen at once. Generous, because many tests share two cores.
 pub const SOON: Duration = Duration::from_secs(15);
 
-/// Polls `ready` until it says so, or gives up with `what` after `within`.
+/// Polls `ready` until it returns true, or fails with `what` after `within`.
 pub async fn eventually(what: &str, within: Duration, mut ready: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !ready().await {
@@ -77,12 +77,12 @@ pub async fn eventually(what: &str, within: Duration, mut ready: impl AsyncFnMut
     }
 }
 
-/// `future`, or a failed test after `SOON`.
+/// Awaits `future`, or fails after `SOON`.
 pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     within(SOON, what, future).await
 }
 
-/// `future`, or a failed test after `limit`.
+/// Awaits `future`, or fails after `limit`.
 pub async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(limit, future).await {
         Ok(done) => done,

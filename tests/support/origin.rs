@@ -1,7 +1,7 @@
-//! The scripted origin: it says exactly what the test wrote down, and remembers what it was asked.
+//! The scripted origin: it answers exactly as the test says, and records the requests.
 //!
-//! Requests of a desk's own (a probe for a document at a well-known path, a health check, a crawl) reach it too; `asked()`
-//! leaves them out. To a request for /.well-known/ that no test made it answers 404, unless the origin `owns_well_known`.
+//! Requests of the desk itself (probes of well-known paths, health checks, a crawl) reach it too; `asked()` omits them.
+//! It answers 404 to a request for /.well-known/ that no test made, unless the origin `owns_well_known`.
 
 use super::message::{Headers, Request};
 use super::reply::{Answer, How, Piece, Reply, Step};
@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-/// The header that marks a request as one of the tests' own.
+/// The header that marks a test's own requests.
 pub const MARK: &str = "X-Asked-By";
 
 pub type Handler = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
@@ -25,7 +25,7 @@ pub enum Speaks {
     H1,
     /// HTTP/2 in cleartext, by prior knowledge.
     H2,
-    /// TLS, and what ALPN says.
+    /// TLS, with the protocol that ALPN chooses.
     Tls,
 }
 
@@ -60,7 +60,7 @@ impl Origin {
         Origin::accepting(tls.acceptor(), handler).await
     }
 
-    /// One that speaks TLS as this acceptor does.
+    /// An origin with this TLS acceptor.
     pub async fn accepting<A: Into<Answer>>(
         acceptor: TlsAcceptor,
         handler: impl Fn(&Request) -> A + Send + Sync + 'static,
@@ -68,7 +68,7 @@ impl Origin {
         Origin::listening(Speaks::Tls, Some(acceptor), handler).await
     }
 
-    /// One that speaks this, in cleartext.
+    /// An origin with this protocol, in cleartext.
     pub async fn speaking<A: Into<Answer>>(
         speaks: Speaks,
         handler: impl Fn(&Request) -> A + Send + Sync + 'static,
@@ -97,7 +97,7 @@ impl Origin {
                 shared.connections.fetch_add(1, Ordering::Relaxed);
                 let (state, acceptor) = (shared.clone(), acceptor.clone());
                 tokio::spawn(async move {
-                    // A connection that breaks is the test's business, not ours.
+                    // A broken connection is part of the test.
                     let _ = connection(socket, speaks, acceptor, state).await;
                 });
             }
@@ -105,7 +105,7 @@ impl Origin {
         Origin { addr, speaks, state, accepting }
     }
 
-    /// From now on a request for /.well-known/ goes to the handler, whoever asks.
+    /// From now on every request for /.well-known/ goes to the handler.
     pub fn owns_well_known(self) -> Origin {
         self.state.owns_well_known.store(true, Ordering::Relaxed);
         self
@@ -116,12 +116,12 @@ impl Origin {
         format!("{scheme}://{}", self.addr)
     }
 
-    /// Every request so far.
+    /// All requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.state.log.lock().expect("the log").clone()
     }
 
-    /// The requests that a test made.
+    /// The requests that tests made.
     pub fn asked(&self) -> Vec<Request> {
         self.requests().into_iter().filter(|r| r.headers.has(MARK)).collect()
     }
@@ -135,7 +135,7 @@ impl Origin {
         self.state.connections.load(Ordering::Relaxed)
     }
 
-    /// Bytes of request bodies received so far, unfinished ones included.
+    /// The request body bytes received so far, including incomplete bodies.
     pub fn body_bytes(&self) -> usize {
         self.state.body_bytes.load(Ordering::Relaxed)
     }
@@ -251,7 +251,7 @@ async fn say(wire: &mut Wire, method: &str, reply: Reply) -> Result<()> {
     Ok(())
 }
 
-/// Runs a script; gives the connection back if it is kept.
+/// Runs a script. Returns the connection if it stays open.
 async fn perform(mut wire: Wire, request: &Request, steps: Vec<Step>) -> Result<Option<Wire>> {
     for step in steps {
         match step {

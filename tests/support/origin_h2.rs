@@ -1,4 +1,4 @@
-//! The scripted origin's other tongue: HTTP/2, with trailers.
+//! The scripted origin over HTTP/2, with trailers.
 
 use super::message::{Headers, Request};
 use super::origin::State;
@@ -72,7 +72,7 @@ async fn say(
             Piece::Pause(time) => tokio::time::sleep(time).await,
             Piece::Wait(gate) => gate.wait().await,
             Piece::HangUp => {
-                // Let what was said leave before the stream is cut.
+                // Let the data leave before the stream is reset.
                 tokio::time::sleep(std::time::Duration::from_millis(50)).await;
                 send.send_reset(h2::Reason::INTERNAL_ERROR);
                 return Ok(());

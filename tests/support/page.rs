@@ -1,4 +1,4 @@
-//! Pages to serve, and what was put into them.
+//! Pages to serve, and checks of what Frontdesk inserted.
 
 /// A small page with a quoted `>` in its body tag.
 pub const PAGE: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>Example</title>\n\
@@ -16,22 +16,22 @@ pub fn big(size: usize) -> String {
     page.push_str(top);
     let mut line = 0u32;
     while page.len() < size {
-        // Not quite regular, so that it neither vanishes nor explodes when compressed.
+        // A little irregular, so that its compressed size is realistic.
         page.push_str(&format!("<p>Line {line}: {:08x} of a long page.</p>\n", line.wrapping_mul(2_654_435_761)));
         line += 1;
     }
     page + "</body>" + bottom
 }
 
-/// A page apart from what Frontdesk put in.
+/// A page without Frontdesk's insertions.
 #[derive(Debug)]
 pub struct TakenOut {
     pub rest: String,
     pub notices: Vec<String>,
     pub links: Vec<String>,
-    /// Where in `rest` the first notice stood.
+    /// The position in `rest` of the first notice.
     pub notice_at: usize,
-    /// Where in `rest` the last link stood.
+    /// The position in `rest` of the last link.
     pub links_at: usize,
 }
 
@@ -67,7 +67,7 @@ pub fn take_out(html: &str) -> TakenOut {
     }
 }
 
-/// The page is the origin's but for one notice right before the end of the body and the links at the end of the head.
+/// Checks that only a notice right before the end of the body and links at the end of the head were inserted.
 #[track_caller]
 pub fn assert_rewritten(origin: &str, got: &str, when: &str) {
     let at = assert_added(origin, got, when);
@@ -84,7 +84,7 @@ pub fn assert_rewritten_at_start(origin: &str, got: &str, when: &str) {
     assert!(is_one_tag(&before[tag..]), "right after the body tag, {when}, not after {:?}", &before[tag..]);
 }
 
-/// The page is the origin's but for one notice and the links at the end of the head. Where in it the notice is.
+/// Checks that only one notice and links at the end of the head were inserted. Returns the notice's position.
 #[track_caller]
 fn assert_added(origin: &str, got: &str, when: &str) -> usize {
     let taken = take_out(got);
@@ -98,7 +98,7 @@ fn assert_added(origin: &str, got: &str, when: &str) -> usize {
     taken.notice_at
 }
 
-/// Not a byte of ours.
+/// Checks that nothing was inserted.
 #[track_caller]
 pub fn assert_untouched(origin: &[u8], got: &[u8], when: &str) {
     if origin != got {

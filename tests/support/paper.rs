@@ -1,6 +1,6 @@
-//! The example contract of the AICP paper, whole.
+//! The complete example contract of the AICP paper.
 
-/// Appendix A of the paper, whole.
+/// Appendix A of the paper.
 pub const APPENDIX_A: &str = r##"
 aicp_version = "0.1"
 min_supported_version = "0.1"

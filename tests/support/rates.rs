@@ -1,4 +1,4 @@
-//! Agent endpoints as a caller sees them: how to ask, what a passed and a refused call look like, what the rate headers say.
+//! Rate limits from a caller's side: requests, checks of allowed and refused calls, and the rate headers.
 
 use super::ask::{Ask, Via};
 use super::client::Conn;
@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Barrier;
 
-/// What a question gets that was let through.
+/// The status of a question that was allowed.
 pub const LET_THROUGH: u16 = 200;
 
-/// Whether a call was not refused for who it was or how often: what the site then makes of it is another matter.
+/// Whether a call passed authentication and rate limits, whatever the site then answered.
 pub fn is_let_through(status: u16) -> bool {
     [200, 201, 400, 428, 502].contains(&status)
 }
@@ -23,7 +23,7 @@ pub fn converse() -> Ask {
         .header("Content-Type", "application/json")
 }
 
-/// The same as somebody behind a trusted proxy.
+/// The same with a client address behind a trusted proxy.
 pub fn converse_for(address: &str) -> Ask {
     converse().header("X-Forwarded-For", address)
 }
@@ -40,7 +40,7 @@ impl Ask {
 }
 
 impl Desk {
-    /// Status of each of these, one after another on one connection.
+    /// The statuses of these requests, sent in order on one connection.
     pub async fn statuses(&self, asks: impl IntoIterator<Item = Ask>) -> Vec<u16> {
         let mut all = Vec::new();
         for ask in asks {
@@ -49,14 +49,14 @@ impl Desk {
         all
     }
 
-    /// The same call `times` times: how many were let through. The others were refused for the rate.
+    /// Sends the same call `times` times and returns the number of allowed calls. The others hit the rate limit.
     pub async fn let_through(&self, times: usize, ask: &Ask) -> usize {
         let statuses = self.statuses((0..times).map(|_| ask.clone())).await;
         count(&statuses)
     }
 }
 
-/// How many were let through; the rest must have been refused for the rate.
+/// The number of allowed calls. The others must have hit the rate limit.
 #[track_caller]
 pub fn count(statuses: &[u16]) -> usize {
     let through = statuses.iter().filter(|s| is_let_through(**s)).count();
@@ -65,7 +65,7 @@ pub fn count(statuses: &[u16]) -> usize {
     through
 }
 
-/// All calls at the same moment, each on a connection of its own that was open before, spread over the desks.
+/// Sends all calls at the same moment, each on a connection opened before, spread over the desks.
 pub async fn at_once(desks: &[&Desk], asks: Vec<Ask>) -> Vec<Response> {
     let barrier = Arc::new(Barrier::new(asks.len()));
     let mut running = Vec::new();
@@ -84,7 +84,7 @@ pub async fn at_once(desks: &[&Desk], asks: Vec<Ask>) -> Vec<Response> {
     all
 }
 
-/// A capability of this kind, at its own endpoint.
+/// A capability of this kind at its own endpoint.
 pub fn capability(id: &str, kind: &str, endpoint: &str) -> String {
     format!(
         "\n[[capabilities]]\nid = \"{id}\"\ntype = \"{kind}\"\ndescription = \"What {id} does.\"\nmethod = \"POST\"\n\
@@ -99,7 +99,7 @@ pub fn api_key(name: &str, key: &str, more: &str) -> String {
     format!("\n[[auth.api_keys]]\nname = \"{name}\"\nsha256 = \"{hash}\"\n{more}\n")
 }
 
-/// What the headers say about the rate.
+/// The rate headers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     pub limit: u64,
@@ -108,7 +108,7 @@ pub struct Rate {
     pub window: u64,
 }
 
-/// Both families of headers, which must be there and agree.
+/// Checks that both families of rate headers are there and agree.
 #[track_caller]
 pub fn rate(response: &Response, what: &str) -> Rate {
     let number = |name: &str| {
@@ -156,7 +156,7 @@ fn items(headers: &Headers, name: &str, what: &str) -> HashMap<String, HashMap<S
     list.split(',').map(member).collect()
 }
 
-/// The error in its envelope, if it has one.
+/// The error, inside or outside an envelope.
 fn told(whole: &serde_json::Value) -> &serde_json::Value {
     match &whole["error"] {
         error if error["data"].is_object() => &error["data"],
@@ -165,7 +165,7 @@ fn told(whole: &serde_json::Value) -> &serde_json::Value {
     }
 }
 
-/// What every refusal for the rate says, in whatever dialect.
+/// Checks what every rate refusal says, in any dialect.
 #[track_caller]
 pub fn assert_limited(response: &Response, scope: &str, what: &str) {
     assert_eq!(response.status, 429, "{what}: {}", response.text());
@@ -183,7 +183,7 @@ pub fn assert_limited(response: &Response, scope: &str, what: &str) {
     assert!(control.contains(&"no-store".to_owned()), "{what}: {control:?}");
 }
 
-/// What every refusal of a credential says. Gives back the reason, a word and a sentence, in lower case.
+/// Checks a refused credential. Returns the reason, a word and a sentence, in lower case.
 #[track_caller]
 pub fn assert_refused(response: &Response, what: &str) -> String {
     assert_eq!(response.status, 401, "{what}: {}", response.text());

@@ -1,4 +1,4 @@
-//! A real Redis for one test: on a port of its own, empty, killed with it.
+//! A real, empty Redis for one test, on its own port. It ends with the test.
 
 use super::desk::Desk;
 use super::dir::Dir;
@@ -32,7 +32,7 @@ impl Redis {
 
     /// With lines of redis.conf.
     pub async fn with_config(lines: &str) -> Redis {
-        // A free port may be taken by somebody else between finding and using it: once more, then.
+        // Another process may take a free port between finding and using it. Retry in that case.
         for _ in 0..3 {
             let mut redis = Redis::at(dead_address(), Dir::new(), lines);
             if redis.is_up().await {
@@ -62,7 +62,7 @@ impl Redis {
             .unwrap_or_else(|_| panic!("redis-server is missing: run deploy/setup"))
     }
 
-    /// True when it answers; false when it ended instead.
+    /// True when it answers; false when the process has ended.
     async fn is_up(&mut self) -> bool {
         for _ in 0..500 {
             if self.child.try_wait().expect("its state").is_some() {
@@ -78,18 +78,18 @@ impl Redis {
         false
     }
 
-    /// Of the first database.
+    /// The URL of the first database.
     pub fn url(&self) -> String {
         format!("redis://{}/0", self.addr)
     }
 
-    /// As `kill -9` does it. What it knew is lost.
+    /// Kills it as `kill -9` does. Its data is lost.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// A new one in its place.
+    /// Starts a new one on the same port.
     pub async fn again(&mut self) {
         self.kill();
         self.child = Redis::spawn(&self.dir);
@@ -97,7 +97,7 @@ impl Redis {
         assert!(self.is_up().await, "redis-server does not come back: {log}");
     }
 
-    /// It keeps its connections and says nothing more.
+    /// Stops it: connections stay open without answers.
     pub fn freeze(&self) {
         self.signal(Signal::SIGSTOP);
     }
@@ -107,18 +107,18 @@ impl Redis {
     }
 
     fn signal(&self, signal: Signal) {
-        // The child is not reaped before `kill` or drop, so the id is still its own.
+        // The child is not reaped before `kill` or drop, so the pid is still its own.
         let pid = Pid::from_raw(self.child.id().try_into().expect("a pid"));
         kill(pid, signal).expect("a signal to the child");
     }
 
-    /// For `command`, of the default user.
+    /// The password of the default user, for `command`.
     pub fn password(mut self, password: &str) -> Redis {
         self.password = Some(password.to_owned());
         self
     }
 
-    /// A command and everything it said, arrays flattened.
+    /// Sends a command and returns the whole answer, arrays flattened.
     pub async fn command(&self, words: &[&str]) -> Vec<String> {
         soon("an answer of Redis", self.try_command(words)).await.expect("an answer of Redis")
     }
@@ -142,17 +142,17 @@ pub async fn site() -> Origin {
     Origin::start(|_: &Request| Reply::html(PAGE)).await
 }
 
-/// A desk before it that counts in this store, and lets nobody in particular have so much.
+/// A desk that counts in this store, with this rate for anonymous callers.
 pub fn setup(origin: &Origin, url: &str, anonymous: &str) -> Setup {
     Setup::before(origin).limits(&[("anonymous", anonymous)]).set("store", &format!("url = \"{url}\""))
 }
 
-/// Two that count together.
+/// Two desks that share their counts.
 pub async fn two_desks(setup: &Setup) -> (Desk, Desk) {
     (connected(setup).await, connected(setup).await)
 }
 
-/// A desk that has reached its Redis.
+/// A desk that is connected to its Redis.
 pub async fn connected(setup: &Setup) -> Desk {
     let desk = setup.clone().start().await;
     eventually("Redis is reached", SOON, async || desk.metric("frontdesk_store_up").await == Some(1.0)).await;

@@ -1,4 +1,4 @@
-//! What an origin says: a reply with its framing, or a script of raw steps.
+//! Responses of an origin: a reply with its framing, or a script of raw steps.
 
 use super::gate::Gate;
 use super::message::bodiless;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub enum Answer {
     Reply(Reply),
-    /// HTTP/1.1 only. The connection is closed at the end of the script unless it ends with `KeepAlive`.
+    /// HTTP/1.1 only. The connection closes at the end of the script unless it ends with `KeepAlive`.
     Script(Vec<Step>),
 }
 
@@ -16,15 +16,15 @@ pub enum Answer {
 pub enum Step {
     Write(Vec<u8>),
     Pause(Duration),
-    /// Nothing more until the gate is open.
+    /// Waits until the gate is open.
     Wait(Gate),
-    /// Ends the connection in order.
+    /// Closes the connection in order.
     Close,
-    /// 101, then every byte comes back as it was.
+    /// 101, then an echo of every byte.
     RawEcho(String),
-    /// 101 by the WebSocket rules, then every message comes back.
+    /// 101 by the WebSocket rules, then an echo of every message.
     WebSocketEcho,
-    /// Never anything again; the connection stays open.
+    /// Nothing more; the connection stays open.
     Stall,
     KeepAlive,
 }
@@ -34,7 +34,7 @@ pub enum How {
     Length,
     Chunked,
     Close,
-    /// The headers alone say it, true or not; closed after.
+    /// The headers alone state the framing, true or not. The connection closes afterwards.
     Verbatim,
 }
 
@@ -60,12 +60,12 @@ impl Reply {
         Reply { status, headers: Vec::new(), pieces: Vec::new(), how: How::Length, trailers: Vec::new() }
     }
 
-    /// A 200 of HTML.
+    /// A 200 with HTML.
     pub fn html(page: impl AsRef<[u8]>) -> Reply {
         Reply::new(200).header("Content-Type", "text/html; charset=utf-8").body(page)
     }
 
-    /// A 200 of JSON.
+    /// A 200 with JSON.
     pub fn json(text: impl AsRef<[u8]>) -> Reply {
         Reply::new(200).header("Content-Type", "application/json").body(text)
     }
@@ -80,13 +80,13 @@ impl Reply {
         self
     }
 
-    /// More body after what there is.
+    /// Appends to the body.
     pub fn then(mut self, bytes: impl AsRef<[u8]>) -> Reply {
         self.pieces.push(Piece::Bytes(Bytes::copy_from_slice(bytes.as_ref())));
         self
     }
 
-    /// Nothing more until the gate is open.
+    /// Waits until the gate is open.
     pub fn wait(mut self, gate: &Gate) -> Reply {
         self.pieces.push(Piece::Wait(gate.clone()));
         self
@@ -97,7 +97,7 @@ impl Reply {
         self
     }
 
-    /// Ends the connection (HTTP/2: resets the stream) here, whatever was promised.
+    /// Ends the connection here (over HTTP/2: resets the stream), whatever the framing announced.
     pub fn hang_up(mut self) -> Reply {
         self.pieces.push(Piece::HangUp);
         self
@@ -118,14 +118,14 @@ impl Reply {
         self
     }
 
-    /// Chunked with a trailer field; over HTTP/2 a trailers frame.
+    /// Chunked with a trailer; over HTTP/2 a trailers frame.
     pub fn trailer(mut self, name: &str, value: &str) -> Reply {
         self.how = How::Chunked;
         self.trailers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The body in two writes, apart in time, the first of `at` bytes.
+    /// Sends the body in two separate writes, the first of `at` bytes.
     pub fn split_at(mut self, at: usize) -> Reply {
         let mut whole = self.whole();
         let second = whole.split_off(at.min(whole.len()));
@@ -134,7 +134,7 @@ impl Reply {
         self
     }
 
-    /// The body in writes of `size` bytes.
+    /// Sends the body in writes of `size` bytes.
     pub fn pieces_of(mut self, size: usize) -> Reply {
         let whole = self.whole();
         self.pieces = whole.chunks(size).map(|c| Piece::Bytes(Bytes::copy_from_slice(c))).collect();
@@ -154,7 +154,7 @@ impl Reply {
         method != "HEAD" && !bodiless(self.status)
     }
 
-    /// The head as HTTP/1.1 writes it, with the framing's own headers last.
+    /// The head in HTTP/1.1 form, with the framing headers last.
     pub fn head(&self) -> Vec<u8> {
         let reason =
             http::StatusCode::from_u16(self.status).ok().and_then(|s| s.canonical_reason()).unwrap_or("Status");

@@ -1,4 +1,4 @@
-//! JSON-RPC over HTTP as clients of three generations speak it, and a travel site to speak about.
+//! JSON-RPC over HTTP as clients of three MCP generations use it, and a travel site.
 
 use super::ask::{Ask, Via};
 use super::calls::{action, query, site};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub const NEWEST: &str = "2026-07-28";
 
-/// What the travel site answers: flights, and a hold that is numbered.
+/// The travel site: flights, and numbered holds.
 pub async fn origin() -> Origin {
     Origin::start(|r: &Request| match r.target.split('?').next().unwrap_or_default() {
         "/api/flights" => Reply::json(r#"{"results":[{"id":"fare_1","price":250}],"total":1}"#),
@@ -22,7 +22,7 @@ pub async fn origin() -> Origin {
     .await
 }
 
-/// A search, an action that is not confirmed, one that is, and one that fails.
+/// A search, an action without confirmation, one with it, and one that fails.
 pub fn capabilities() -> String {
     let places = r#"
 input_schema = { type = "object", required = ["origin"], additionalProperties = false, properties = { origin = { type = "string", minLength = 3 }, max_price = { type = "number" } } }
@@ -41,7 +41,7 @@ upstream = { method = "POST", path = "/api/holds" }"#;
         + &query("broken", "\nupstream = { method = \"GET\", path = \"/api/broken\" }")
 }
 
-/// The desk in front of it.
+/// A desk in front of it.
 pub async fn travel() -> (Origin, Desk) {
     let origin = origin().await;
     let desk = before(&origin).start().await;
@@ -64,7 +64,7 @@ pub fn call(name: &str, arguments: Value) -> Value {
     message("tools/call", json!({ "name": name, "arguments": arguments }))
 }
 
-/// The same since 2026-07-28: everything in the body, and its beginning in headers.
+/// The form since 2026-07-28: everything in the body, and the method in headers.
 pub fn stateless(method: &str, mut params: Value) -> Ask {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = NEWEST.into();
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
@@ -85,7 +85,7 @@ impl Desk {
         self.ask(Via::H1, ask).await
     }
 
-    /// A message, and the result that it must have.
+    /// Sends a message and returns its result.
     pub async fn result(&self, body: &Value) -> Value {
         result(&self.rpc(post(body.to_string())).await)
     }
@@ -101,7 +101,7 @@ pub fn result(response: &Response) -> Value {
     body["result"].clone()
 }
 
-/// The error that a message must have. Gives it back.
+/// Checks an error and returns it.
 #[track_caller]
 pub fn error(response: &Response, status: u16, code: i64) -> Value {
     assert_eq!((response.status, response.media_type().as_str()), (status, "application/json"), "{}", response.text());
@@ -112,7 +112,7 @@ pub fn error(response: &Response, status: u16, code: i64) -> Value {
     body["error"].clone()
 }
 
-/// A result that says that the tool failed. Gives the handshake's error back.
+/// Checks a result that reports a failed tool, and returns the handshake's error.
 #[track_caller]
 pub fn failed(result: &Value, code: &str) -> Value {
     assert_eq!(result["isError"], true, "{result}");

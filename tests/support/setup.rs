@@ -1,6 +1,6 @@
-//! The configuration of a desk under test, table by table, so that a test names only what it is about.
+//! The configuration of a desk under test, table by table, so that a test states only what it is about.
 //!
-//! What would get into a test's way is off: the crawler has nothing to read, and limits are beyond a test's own pace.
+//! Features that would disturb a test are off: the crawler has nothing to read, and limits are far above a test's pace.
 
 use super::desk::Desk;
 use super::dir::Dir;
@@ -8,7 +8,7 @@ use super::origin::{Origin, Speaks};
 use super::tls::Tls;
 use std::net::{SocketAddr, TcpListener};
 
-/// Where one desk listens.
+/// The ports of one desk.
 #[derive(Clone, Copy, Debug)]
 pub struct Ports {
     pub http: SocketAddr,
@@ -26,12 +26,12 @@ impl Ports {
     }
 }
 
-/// An address where nobody listens.
+/// An address on which no process listens.
 pub fn dead_address() -> SocketAddr {
     Ports::free().http
 }
 
-/// Whether every desk under test is to serve by the proxy library alone (`FRONTDESK_TEST_FAST_PATH=off`).
+/// Whether all desks under test run without the fast path (`FRONTDESK_TEST_FAST_PATH=off`).
 pub fn fast_path_is_off() -> bool {
     std::env::var("FRONTDESK_TEST_FAST_PATH").is_ok_and(|word| word == "off")
 }
@@ -46,7 +46,7 @@ pub struct Setup {
     pub env: Vec<(String, String)>,
     pub open_files: Option<usize>,
     files: Vec<(String, String)>,
-    /// It is expected not to get ready.
+    /// The desk is expected not to become ready.
     pub unready: bool,
 }
 
@@ -57,7 +57,7 @@ impl Setup {
         if origin.speaks == Speaks::H2 { setup.set("upstream", "http2 = \"prior-knowledge\"") } else { setup }
     }
 
-    /// In front of several, or of nobody.
+    /// In front of several upstreams, or of none.
     pub fn before_urls(urls: &[String]) -> Setup {
         Setup::empty().set("upstream", &format!("urls = {urls:?}"))
     }
@@ -87,13 +87,13 @@ impl Setup {
         self
     }
 
-    /// These lines in a table, and no others.
+    /// Replaces the lines of a table.
     pub fn instead(mut self, table: &str, lines: &str) -> Setup {
         self.tables.retain(|(name, _)| name != table);
         self.set(table, lines)
     }
 
-    /// These rates, and for the rest none that a test's own pace would reach.
+    /// Sets these rates; the others stay far above a test's pace.
     pub fn limits(mut self, rates: &[(&str, &str)]) -> Setup {
         self.tables.retain(|(name, _)| name != "rate_limits");
         let rest = ["anonymous", "authenticated", "actions", "content"].map(|key| (key, "1000000/minute"));
@@ -102,31 +102,31 @@ impl Setup {
         self.set("rate_limits", &all.join("\n"))
     }
 
-    /// Reads the site, with these lines of `[content]` and no others.
+    /// Crawls the site, with only these lines of `[content]`.
     pub fn reading(mut self, lines: &str) -> Setup {
         self.tables.retain(|(name, _)| name != "content");
         self.set("content", lines)
     }
 
-    /// A file beside the configuration.
+    /// Adds a file beside the configuration.
     pub fn file(mut self, name: &str, text: &str) -> Setup {
         self.files.push((name.to_owned(), text.to_owned()));
         self
     }
 
-    /// Text after all tables: [[capabilities]], say.
+    /// Adds text after all tables, for example [[capabilities]].
     pub fn tail(mut self, text: &str) -> Setup {
         self.tail.push_str(text);
         self
     }
 
-    /// Also on the socket of AGTP: in cleartext, but with a certificate over TLS.
+    /// Also listens on the AGTP socket: in cleartext, or over TLS with a certificate.
     pub fn agtp(mut self) -> Setup {
         self.agtp = true;
         self
     }
 
-    /// Also over TLS, with this certificate as `tls.crt` and `tls.key` beside the configuration.
+    /// Also listens over TLS, with this certificate as `tls.crt` and `tls.key` beside the configuration.
     pub fn tls(mut self, tls: &Tls) -> Setup {
         self.tls = Some(tls.clone());
         self
@@ -143,19 +143,19 @@ impl Setup {
         self
     }
 
-    /// It answers, and says that it is not ready.
+    /// The desk will answer but report that it is not ready.
     pub fn unready(mut self) -> Setup {
         self.unready = true;
         self
     }
 
-    /// No more files than these may be open in it.
+    /// Limits the open files of the process.
     pub fn open_files(mut self, most: usize) -> Setup {
         self.open_files = Some(most);
         self
     }
 
-    /// The configuration file.
+    /// The text of the configuration file.
     pub fn text(&self, ports: &Ports) -> String {
         let mut listen = format!("http = \"{}\"\nadmin = \"{}\"", ports.http, ports.admin);
         let mut setup = self.clone();
@@ -179,7 +179,7 @@ impl Setup {
         text + &self.tail
     }
 
-    /// The files that the configuration speaks of.
+    /// Writes the files that the configuration refers to.
     pub fn write_files(&self, dir: &Dir) {
         if let Some(tls) = &self.tls {
             tls.write(dir);

@@ -1,4 +1,4 @@
-//! A shop that sells once: what its desk declares, how an agent buys there, and what the shop was asked for.
+//! A shop for tests of idempotency: its declarations, an agent's purchases, and the requests that the shop got.
 
 use super::ask::Ask;
 use super::gate::Gate;
@@ -10,12 +10,13 @@ use super::setup::Setup;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Credentials of two callers.
+/// The credentials of two callers.
 pub const ADA: &str = "sesame-of-ada";
 pub const BOB: &str = "sesame-of-bob";
 
-/// `buy` is confirmed and needs a key, `sell` is the same again; `pay` needs a key alone, `book` too, but the shop itself
-/// takes it twice; `search` is a read, `peek` one that is confirmed; `give` says nothing and `drop` that it needs neither.
+/// `buy` needs confirmation and a key, and so does `sell`; `pay` and `book` need only a key, and the shop itself would
+/// accept `book` twice; `search` is a read, `peek` a read with confirmation; `give` declares nothing, and `drop`
+/// declares that it needs neither.
 const DECLARED: &str = r##"
 [[capabilities]]
 id = "shop.buy"
@@ -115,16 +116,16 @@ requires_user_confirmation = true
 upstream = { method = "GET", path = "/api/peek" }
 "##;
 
-/// Every answer has a number of its own, so that a replay can be told from a second purchase.
+/// Every answer has its own number, so that a replay differs from a second purchase.
 pub async fn open() -> Origin {
     answering(|_, order| order.into()).await
 }
 
-/// What `answer` makes of a request and the order that it would be.
+/// A shop with these answers. `answer` gets the request and the usual reply.
 pub async fn answering(answer: impl Fn(&Request, Reply) -> Answer + Send + Sync + 'static) -> Origin {
     let number = AtomicUsize::new(1);
     Origin::start(move |request: &Request| {
-        // The desk's own look-ups buy nothing.
+        // The desk's own probes buy nothing.
         let bought = usize::from(request.target.starts_with("/api/"));
         let order = json!({ "order": format!("o-{}", number.fetch_add(bought, Ordering::Relaxed)) });
         let status = if request.method == "GET" { 200 } else { 201 };
@@ -134,24 +135,24 @@ pub async fn answering(answer: impl Fn(&Request, Reply) -> Answer + Send + Sync 
     .await
 }
 
-/// The same, with all its answers held at a gate.
+/// The same, with all answers held at a gate.
 pub async fn holding(gate: &Gate) -> Origin {
     let gate = gate.clone();
     answering(move |_, order| held(&gate, &order)).await
 }
 
-/// Not a byte of an answer before the gate opens.
+/// Holds the whole answer until the gate opens.
 pub fn held(gate: &Gate, reply: &Reply) -> Answer {
     let bytes = [reply.head(), reply.whole().to_vec()].concat();
     vec![Step::Wait(gate.clone()), Step::Write(bytes), Step::KeepAlive].into()
 }
 
-/// The desk in front of it, with two callers it knows.
+/// A desk in front of it that knows two callers.
 pub fn desk_before(origin: &Origin) -> Setup {
     declared(Setup::before(origin))
 }
 
-/// The shop's declarations, added to a setup.
+/// Adds the shop's declarations to a setup.
 pub fn declared(setup: Setup) -> Setup {
     let keys = api_key("ada", ADA, "") + &api_key("bob", BOB, "");
     setup.set("listen", "trusted_proxies = [\"127.0.0.1/32\"]").tail(&(keys + DECLARED))
@@ -176,13 +177,13 @@ impl Ask {
         self.header("AICP-Confirmation", token)
     }
 
-    /// As somebody behind a trusted proxy.
+    /// From a client address behind a trusted proxy.
     pub fn from(self, address: &str) -> Ask {
         self.header("X-Forwarded-For", address)
     }
 }
 
-/// The actions that the shop was asked for.
+/// The actions that the shop got.
 pub fn carried_out(origin: &Origin) -> Vec<Request> {
     let all = origin.requests().into_iter();
     all.filter(|r| r.target.starts_with("/api/") && r.method == "POST").collect()
@@ -206,7 +207,7 @@ pub fn assert_fault(response: &Response, status: u16, name: &str, what: &str) {
     );
 }
 
-/// The token of an answer that asks for confirmation.
+/// The token in an answer that asks for confirmation.
 #[track_caller]
 pub fn token(response: &Response) -> String {
     assert_eq!(response.status, 428, "{}", response.text());
@@ -214,7 +215,7 @@ pub fn token(response: &Response) -> String {
     body["confirmation"]["token"].as_str().unwrap_or_else(|| panic!("no token in {body}")).to_owned()
 }
 
-/// The number of the order, which must be one.
+/// The number of the order, which must be there.
 #[track_caller]
 pub fn order(response: &Response, what: &str) -> String {
     assert!([200, 201].contains(&response.status), "{what}: {} {}", response.status, response.text());
@@ -222,7 +223,7 @@ pub fn order(response: &Response, what: &str) -> String {
     body["data"]["order"].as_str().unwrap_or_else(|| panic!("{what}: no order in {body}")).to_owned()
 }
 
-/// Status and, if there is one, the error's name.
+/// The status and the error's name, if there is one.
 pub fn told(response: &Response) -> (u16, String) {
     let name = response.json()["error"]["code"].as_str().unwrap_or_default().to_owned();
     (response.status, name)

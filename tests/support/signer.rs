@@ -1,4 +1,4 @@
-//! An agent that signs its requests (RFC 9421, tag web-bot-auth), and can be made to sign them wrongly.
+//! An agent that signs its requests (RFC 9421, tag web-bot-auth), correctly or wrongly.
 
 use super::ask::Ask;
 use super::jwks::{now, text};
@@ -25,7 +25,7 @@ impl Bot {
         text(self.pair.public_key())
     }
 
-    /// As its directory says it.
+    /// The key's entry in the agent's directory.
     pub fn jwk(&self) -> Value {
         json!({ "kty": "OKP", "crv": "Ed25519", "x": self.x(), "kid": self.thumbprint(), "use": "sig" })
     }
@@ -39,13 +39,13 @@ impl Bot {
         text(digest(&SHA256, format!("{{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"{}\"}}", self.x()).as_bytes()))
     }
 
-    /// This agent's entry in the configuration, with its key.
+    /// The agent's entry in the configuration, with its key.
     pub fn known(&self) -> String {
         let key = format!("{{ kty = \"OKP\", crv = \"Ed25519\", x = \"{}\" }}", self.x());
         format!("\n[[auth.signed_agents.keys]]\nagent = \"{}\"\njwk = {key}\n", self.agent)
     }
 
-    /// A signature in order, to be spoiled or used.
+    /// A valid signature, which a test may damage.
     pub fn signing(&self) -> Signing<'_> {
         Signing {
             bot: self,
@@ -62,18 +62,18 @@ impl Bot {
         }
     }
 
-    /// The request, signed as it should be.
+    /// Signs the request correctly.
     pub fn sign(&self, ask: Ask) -> Ask {
         self.signing().apply(ask)
     }
 }
 
-/// What goes into a signature. Every part can be wrong.
+/// The inputs of a signature. Each of them can be wrong.
 #[derive(Clone)]
 pub struct Signing<'a> {
     bot: &'a Bot,
     pub label: String,
-    /// The covered components as they stand in Signature-Input.
+    /// The covered components in the form of Signature-Input.
     pub covered: Vec<String>,
     pub created: Option<u64>,
     pub expires: Option<u64>,
@@ -81,9 +81,9 @@ pub struct Signing<'a> {
     pub alg: Option<String>,
     pub nonce: Option<String>,
     pub tag: Option<String>,
-    /// Signed in place of the request's own.
+    /// Signed instead of the request's own authority.
     pub authority: Option<String>,
-    /// One bit of the signature is wrong.
+    /// Flips one bit of the signature.
     pub flip: bool,
 }
 
@@ -143,7 +143,7 @@ impl Signing<'_> {
             "@method" => ask.method.clone(),
             "@path" => ask.target.split('?').next().unwrap_or_default().to_owned(),
             "signature-agent" if component.contains(";key=") => {
-                // A member of a dictionary: its value alone.
+                // For a dictionary member: its value alone.
                 let value = header(name);
                 value.split_once('=').map(|(_, v)| v.to_owned()).unwrap_or(value)
             }

@@ -1,4 +1,4 @@
-//! Clients over HTTP/2 that take an answer no faster than they like: what they have not read waits in the desk.
+//! HTTP/2 clients that read slowly, so that their responses wait in the desk.
 
 use super::message::Request;
 use super::origin::Origin;
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// Streams of the one connection.
+/// The streams of one connection.
 const STREAMS: usize = 8;
 
 pub struct SlowReaders {
@@ -18,16 +18,16 @@ pub struct SlowReaders {
 }
 
 impl SlowReaders {
-    /// A site whose answers have so many bytes.
+    /// A site whose responses have so many bytes.
     pub async fn origin(length: usize) -> Origin {
         let kind = "application/octet-stream";
         Origin::start(move |_: &Request| Reply::new(200).header("Content-Type", kind).body(vec![b'x'; length])).await
     }
 
-    /// All have begun to read; each looks at a part of its answer for as long as `pause`.
+    /// Starts all readers. Each pauses for `pause` after a part of its response.
     pub async fn begin(desk: SocketAddr, tls: &Tls, length: usize, pause: Duration) -> SlowReaders {
         let socket = tls.connect(desk, &["h2"]).await.expect("a TLS connection");
-        // The window of all of it is the smallest there is.
+        // The smallest window for the whole connection.
         let (sender, connection) = h2::client::handshake(socket).await.expect("HTTP/2");
         let connection = tokio::spawn(connection);
         let mut answers = Vec::new();
@@ -39,7 +39,7 @@ impl SlowReaders {
         let mut reading = Vec::new();
         for answer in answers {
             let mut stream = answer.await.expect("a head").into_body();
-            // The connection is over without anybody who might ask for more.
+            // Without this sender the connection would end.
             let sender = sender.clone();
             reading.push(tokio::spawn(async move {
                 let mut read = 0;
@@ -56,7 +56,7 @@ impl SlowReaders {
         SlowReaders { length, connection, reading }
     }
 
-    /// Whether every one gets all of its answer.
+    /// Whether every reader gets its whole response.
     pub async fn read_all(self) {
         for reading in self.reading {
             assert_eq!(reading.await.expect("all of it"), self.length);

@@ -1,4 +1,4 @@
-//! A way to a store that can lose answers, and deliver what it was given after the client has gone.
+//! A proxy before a store that can lose answers, or deliver requests after the client has gone.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ pub struct StoreProxy {
 
 struct Way {
     store: SocketAddr,
-    /// What happens to the next message that has this text in it. The client's connection is lost in any case.
+    /// The fault of the next message that contains this text. The client's connection is lost in any case.
     fault: Mutex<Option<(String, Fault)>>,
     asked: AtomicUsize,
-    /// What was to come late has come.
+    /// The delayed message has been delivered.
     delivered: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
 enum Fault {
-    /// The store gets it, and its answer is lost.
+    /// The store gets it, but its answer is lost.
     AnswerLost,
-    /// The store gets it after so long.
+    /// The store gets it after this delay.
     Late(Duration),
 }
 
@@ -57,7 +57,7 @@ impl StoreProxy {
         format!("redis://{}", self.addr)
     }
 
-    /// How often something was sent to the store, by whoever waits for an answer before it sends the next.
+    /// The number of requests to the store, each of which waits for the answer before it.
     pub fn asked(&self) -> usize {
         self.way.asked.load(Ordering::Relaxed)
     }
@@ -66,7 +66,7 @@ impl StoreProxy {
         *self.way.fault.lock().expect("the fault") = Some((text.to_owned(), Fault::AnswerLost));
     }
 
-    /// Closes the connection on which this text comes, and delivers it so much later.
+    /// Closes the connection on which this text arrives, and delivers the text later.
     pub fn deliver_late(&self, text: &str, later: Duration) {
         *self.way.fault.lock().expect("the fault") = Some((text.to_owned(), Fault::Late(later)));
     }
@@ -109,7 +109,7 @@ impl Way {
                         return;
                     }
                     if fault.is_some() {
-                        // Once the store has answered, it has done it.
+                        // The store has answered, so it has done it.
                         let _ = store.read(&mut answered).await;
                         return;
                     }

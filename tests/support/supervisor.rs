@@ -1,4 +1,4 @@
-//! A harness that does as it is told, over HTTP, and a shop whose desk asks it; what both were asked.
+//! A scripted harness over HTTP, and a shop whose desk asks it. Both record their requests.
 
 use super::ask::{Ask, Via};
 use super::calls::{FULL, action, call, query, site, upstream_calls};
@@ -17,9 +17,9 @@ use std::{
     time::Duration,
 };
 
-/// The token that the harness is sent.
+/// The token that the desk sends to the harness.
 pub const TOKEN: &str = "token-of-the-harness";
-/// Everything a harness may offer.
+/// Every event kind that a harness may offer.
 pub const ALL: [&str; 18] = [
     "pre_action",
     "post_action",
@@ -41,7 +41,7 @@ pub const ALL: [&str; 18] = [
     "verification",
 ];
 
-/// A question that was asked, by its parameters.
+/// Computes the answer to a question from its parameters.
 pub type Decide = dyn Fn(&Value) -> Answer + Send + Sync;
 
 /// A harness.
@@ -52,18 +52,18 @@ pub struct Harness {
     hears: Gate,
 }
 
-/// An answer with this result, to whatever was asked.
+/// An answer with this result to any question.
 pub fn result(result: Value) -> impl Fn(&Value) -> Answer + Send + Sync + 'static {
     move |message| answer(message, &result)
 }
 
-/// An answer to this very message.
+/// An answer to this message.
 pub fn answer(message: &Value, result: &Value) -> Answer {
     Reply::json(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string()).into()
 }
 
 impl Harness {
-    /// Offers only to decide on actions, and allows them.
+    /// A harness that offers only decisions on actions and allows them.
     pub async fn open() -> Harness {
         Harness::offering(&["pre_action"]).await
     }
@@ -106,22 +106,22 @@ impl Harness {
         Harness { origin, decide, greets_after, hears }
     }
 
-    /// From now on it takes so long to greet.
+    /// From now on a greeting takes so long.
     pub fn greets_after(&self, time: Duration) {
         *self.greets_after.lock().expect("alone") = time;
     }
 
-    /// From now on it takes nothing that it is told.
+    /// From now on it refuses events.
     pub fn hears_nothing(&self) {
         self.hears.close();
     }
 
-    /// From now on it answers so.
+    /// From now on it answers like this.
     pub fn decides(&self, decide: impl Fn(&Value) -> Answer + Send + Sync + 'static) {
         *self.decide.lock().expect("alone") = Arc::new(decide);
     }
 
-    /// From now on it says this to every question.
+    /// From now on it gives this decision.
     pub fn says(&self, decision: Value) {
         self.decides(result(decision));
     }
@@ -130,7 +130,7 @@ impl Harness {
         format!("{}/ahp", self.origin.url())
     }
 
-    /// `params` of every event of this kind, the first first.
+    /// `params` of all events of this kind, in order.
     pub fn events(&self, kind: &str) -> Vec<Value> {
         let of_kind = |request: &Request| {
             let message: Value = serde_json::from_slice(&request.body).ok()?;
@@ -139,7 +139,7 @@ impl Harness {
         self.origin.requests().iter().filter_map(of_kind).collect()
     }
 
-    /// The first event of this kind, once it is there.
+    /// Waits for the first event of this kind.
     pub async fn event(&self, kind: &str) -> Value {
         eventually(kind, SOON, async || !self.events(kind).is_empty()).await;
         self.events(kind).remove(0)
@@ -151,7 +151,7 @@ input_schema = { type = "object", required = ["item"], additionalProperties = fa
 agtp = { method = "BOOK", path = "/orders" }
 upstream = { method = "POST", path = "/api/orders" }"#;
 
-/// An order that is asked about, and a search that is not.
+/// An order that needs a decision, and a search that does not.
 pub fn capabilities() -> String {
     action("orders.place", ORDER) + &query("items.search", "\nupstream = { method = \"GET\", path = \"/api/items\" }")
 }
@@ -172,14 +172,14 @@ pub async fn shop() -> Origin {
     .await
 }
 
-/// Its desk's configuration, asking whoever is at these addresses.
+/// Its desk's configuration, with harnesses at these addresses.
 pub fn before(origin: &Origin, urls: &[String], more: &str) -> Setup {
     site(origin, &capabilities())
         .set("agtp", "server_id = \"shop.test\"")
         .set("harness", &format!("urls = {urls:?}\ntoken = \"{TOKEN}\"\ntimeout = \"1s\"\n{more}"))
 }
 
-/// Once nobody who has to decide is away.
+/// Waits until all deciding harnesses are reachable.
 pub async fn reachable(desk: &Desk) {
     let all_decide = async || {
         let text = desk.admin_get("/readyz?verbose").await.text();
@@ -223,7 +223,7 @@ pub fn order(dialect: &str, input: &Value) -> Ask {
     ask.bearer(FULL)
 }
 
-/// Whether whoever called was told of a success.
+/// Whether the caller got a success.
 pub fn is_done(dialect: &str, response: &Response) -> bool {
     match dialect {
         "mcp" => response.status == 200 && response.json()["result"]["isError"] == false,
@@ -231,7 +231,7 @@ pub fn is_done(dialect: &str, response: &Response) -> bool {
     }
 }
 
-/// What was told of a refusal: the status, and the text of it.
+/// The status and the text of a refusal.
 #[track_caller]
 pub fn refused(dialect: &str, response: &Response) -> (u16, String) {
     assert!(!is_done(dialect, response), "{dialect}: {} {}", response.status, response.text());

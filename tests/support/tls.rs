@@ -1,4 +1,4 @@
-//! A certificate made for the test, and both ends of TLS that know it.
+//! A certificate for the test, and both ends of TLS that trust it.
 
 use super::dir::Dir;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
@@ -24,21 +24,21 @@ impl Tls {
         Tls { cert_pem: made.cert.pem(), key_pem: made.signing_key.serialize_pem() }
     }
 
-    /// The same, marked as a CA's.
+    /// The same, marked as a CA certificate.
     pub fn of_a_ca() -> Tls {
         let mut wanted = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
         wanted.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         Tls::made(wanted)
     }
 
-    /// One whose only name is where nobody looks any more.
+    /// One with its only name in the CN, which clients ignore.
     pub fn of_nobody() -> Tls {
         let mut wanted = rcgen::CertificateParams::default();
         wanted.distinguished_name.push(rcgen::DnType::CommonName, "localhost");
         Tls::made(wanted)
     }
 
-    /// One that holds in these years, the last one not included.
+    /// One that is valid in these years, without the last one.
     pub fn of_the_years(first: i32, end: i32) -> Tls {
         let mut wanted = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
         (wanted.not_before, wanted.not_after) = (rcgen::date_time_ymd(first, 1, 1), rcgen::date_time_ymd(end, 1, 1));
@@ -64,12 +64,12 @@ impl Tls {
         self.acceptor_offering(&["h2", "http/1.1"])
     }
 
-    /// One that speaks these protocols, the best first.
+    /// An acceptor with these protocols, in order of preference.
     pub fn acceptor_offering(&self, alpn: &[&str]) -> TlsAcceptor {
         self.acceptor_with(WebPkiClientVerifier::no_client_auth(), alpn)
     }
 
-    /// One that lets in whoever shows this certificate.
+    /// An acceptor that requires this client certificate.
     pub fn acceptor_for_clients_of(&self, client: &Tls) -> TlsAcceptor {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(client.der()).expect("the client's certificate as a root");
@@ -91,12 +91,12 @@ impl Tls {
         TlsAcceptor::from(Arc::new(config))
     }
 
-    /// A connection that trusts this certificate only and offers `alpn`.
+    /// Connects, trusting only this certificate, and offers `alpn`.
     pub async fn connect(&self, addr: SocketAddr, alpn: &[&str]) -> std::io::Result<TlsStream<TcpStream>> {
         self.connect_in(rustls::DEFAULT_VERSIONS, addr, alpn).await
     }
 
-    /// The same in one of these versions.
+    /// The same with one of these TLS versions.
     pub async fn connect_in(
         &self,
         versions: &[&'static rustls::SupportedProtocolVersion],

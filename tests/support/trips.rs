@@ -1,4 +1,5 @@
-//! A trip that is booked in three steps: the agency's own API, what its desk declares, and what the agency was asked.
+//! A trip that is booked in three steps: the agency's API, the desk's declarations, and the requests that the agency
+//! got.
 
 use super::ask::Ask;
 use super::calls::{FULL, action, call, declare, query, upstream_calls};
@@ -9,10 +10,10 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// What the site says other than usual, by its path, until it is taken back.
+/// Answers that replace the usual ones, by path.
 pub type Script = Arc<Mutex<HashMap<&'static str, fn() -> Answer>>>;
 
-/// The agency's own API: flights, holds, payments.
+/// The agency's API: flights, holds, payments.
 pub async fn agency() -> (Origin, Script) {
     let script = Script::default();
     let own = script.clone();
@@ -38,12 +39,12 @@ pub async fn agency() -> (Origin, Script) {
     (origin, script)
 }
 
-/// From now on it says this at this path.
+/// Sets the answer at this path.
 pub fn says(script: &Script, path: &'static str, what: fn() -> Answer) {
     script.lock().expect("the script").insert(path, what);
 }
 
-/// It says what it usually does again.
+/// Restores the usual answers.
 pub fn as_usual(script: &Script) {
     script.lock().expect("the script").clear();
 }
@@ -65,7 +66,7 @@ steps = [
 ]
 "#;
 
-/// The capability that is carried out by the recipe, with more lines.
+/// The capability that runs the recipe, with more lines.
 fn book(lines: &str) -> String {
     let own = "\nrisk_level = \"low\"\nrequires_user_confirmation = false\n\
         input_schema = { type = \"object\", required = [\"origin\"], properties = { origin = { type = \"string\" }, who = { type = \"string\" }, seats = { type = \"integer\" } } }\n\
@@ -73,12 +74,12 @@ fn book(lines: &str) -> String {
     declare("book", "commit_action", &format!("{own}{lines}"))
 }
 
-/// `search`, the hidden `hold`, `pay` and `book`, which is all three.
+/// `search`, the hidden `hold`, `pay`, and `book`, which runs all three.
 pub fn travel() -> String {
     query("search", SEARCH) + &action("hold", HOLD) + &action("pay", PAY) + &book("") + RECIPE
 }
 
-/// The same where `hold` and `pay` are confirmed.
+/// The same with confirmation for `hold` and `pay`.
 pub fn confirmed() -> String {
     let confirmed =
         |text: &str| text.replace("requires_user_confirmation = false", "requires_user_confirmation = true");
@@ -90,7 +91,7 @@ pub fn confirmed() -> String {
         + &RECIPE.replace("price = \"{steps.0.data.results.0.price}\"", "card = \"{input.who}\"")
 }
 
-/// An input that has everything.
+/// A complete input.
 pub fn trip() -> Value {
     json!({ "origin": "AMS", "who": "Ada", "seats": 2 })
 }
@@ -100,7 +101,7 @@ pub fn book_call(input: &Value) -> Ask {
     call("/agent/book", input).bearer(FULL)
 }
 
-/// What the site was asked, in order, with its JSON.
+/// The requests that the site got, in order, with their JSON.
 pub fn asked(origin: &Origin) -> Vec<(String, Value)> {
     let line = |r: Request| {
         let body = serde_json::from_slice(&r.body).unwrap_or(Value::Null);
@@ -109,11 +110,11 @@ pub fn asked(origin: &Origin) -> Vec<(String, Value)> {
     upstream_calls(origin).into_iter().map(line).collect()
 }
 
-/// How often the site was asked at each of these addresses.
+/// The number of requests that the site got at each of these paths.
 pub fn times(origin: &Origin, paths: [&str; 3]) -> [usize; 3] {
     let all = asked(origin);
     paths.map(|path| all.iter().filter(|(target, _)| target.contains(path)).count())
 }
 
-/// Where the site is asked by each step.
+/// The site's path of each step.
 pub const ALL: [&str; 3] = ["/api/flights", "/api/holds", "/api/payments"];

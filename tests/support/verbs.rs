@@ -1,6 +1,6 @@
-//! AGTP as an agent speaks it: a verb as an HTTP method or in a frame of its own, and what every answer carries.
+//! AGTP from an agent's side: verbs as HTTP methods or in frames, and checks of what every answer carries.
 //!
-//! The frames here are those of an agent in order; what a hostile one sends is `send` of a `Conn` on the same port.
+//! These frames are valid ones. Tests send hostile frames with `send` of a `Conn` on the same port.
 
 use super::ask::Ask;
 use super::client::Conn;
@@ -11,17 +11,17 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-/// An agent that no test's desk has ever heard of, and another.
+/// An agent that no desk under test knows, and another.
 pub const CALLER: &str = "61de55ba3388aec4fdf6ecfc6eef846fb0f1b13e28cc8381270c27ffa313aee5";
 pub const OTHER: &str = "0000000000000000000000000000000000000000000000000000000000000002";
 pub const MANIFEST: &str = "application/vnd.agtp.manifest+json";
 
-/// A request of that agent. The type in Accept tells a verb that HTTP has too from HTTP's own.
+/// A request of that agent. Its `Accept` distinguishes a verb from the HTTP method of the same name.
 pub fn verb(method: &str, target: &str) -> Ask {
     anonymous(method, target).agent(CALLER)
 }
 
-/// A request of nobody who says a name.
+/// A request without an agent's name.
 pub fn anonymous(method: &str, target: &str) -> Ask {
     Ask::new(method, target).accept("application/vnd.agtp+json, */*;q=0.5")
 }
@@ -42,24 +42,24 @@ impl Ask {
 }
 
 impl Desk {
-    /// A connection to the socket of AGTP.
+    /// A connection to the AGTP socket.
     pub async fn socket(&self) -> Conn {
         Conn::open(self.ports.agtp).await
     }
 
-    /// One request on that socket, on a connection of its own.
+    /// Sends one request on that socket, on a new connection.
     pub async fn speak(&self, ask: Ask) -> Response {
         self.frames(ask.frame()).await
     }
 
-    /// Exact bytes on that socket, and the first response to them.
+    /// Sends exact bytes on that socket and returns the first response.
     pub async fn frames(&self, bytes: impl AsRef<[u8]>) -> Response {
         let mut conn = self.socket().await;
         conn.send(bytes).await;
         conn.response("AGTP").await
     }
 
-    /// What the server publishes to those who say no name.
+    /// The document that the server publishes for anonymous clients.
     pub async fn published(&self) -> Value {
         let response = self.call(anonymous("DISCOVER", "/")).await;
         assert_eq!((response.status, response.media_type().as_str()), (200, MANIFEST), "{}", response.text());
@@ -74,7 +74,7 @@ pub fn endpoint<'a>(manifest: &'a Value, pair: &str) -> Option<&'a Value> {
     all.iter().find(|e| e["method"] == method && e["path"] == path)
 }
 
-/// The body of an answer with this status that carries what each answer has to (null if it has none).
+/// Checks a response with this status and what each answer carries. Returns the body, or null.
 #[track_caller]
 pub fn assert_told(response: &Response, status: u16, what: &str) -> Value {
     assert_eq!(response.status, status, "{what}: {}", response.text());
@@ -95,7 +95,7 @@ pub fn assert_told(response: &Response, status: u16, what: &str) -> Value {
     response.json()
 }
 
-/// The body of a refusal: a code and a sentence in `error`, and nothing that the site said to others.
+/// Checks a refusal: a code and a sentence in `error`, and nothing of the site's answers. Returns the body.
 #[track_caller]
 pub fn assert_refusal(response: &Response, status: u16, what: &str) -> Value {
     let body = assert_told(response, status, what);
@@ -105,7 +105,7 @@ pub fn assert_refusal(response: &Response, status: u16, what: &str) -> Value {
     body
 }
 
-/// A refusal with this code.
+/// Checks a refusal with this code.
 #[track_caller]
 pub fn assert_code(response: &Response, status: u16, code: &str, what: &str) -> Value {
     let body = assert_refusal(response, status, what);
@@ -113,7 +113,7 @@ pub fn assert_code(response: &Response, status: u16, code: &str, what: &str) -> 
     body
 }
 
-/// A refusal whose member `name`, at the top and again inside `error`, is `value` (A22).
+/// Checks a refusal whose member `name` is `value`, at the top level and inside `error`.
 #[track_caller]
 pub fn assert_says(response: &Response, status: u16, name: &str, value: impl Into<Value>, what: &str) -> Value {
     let body = assert_refusal(response, status, what);
@@ -121,7 +121,7 @@ pub fn assert_says(response: &Response, status: u16, name: &str, value: impl Int
     body
 }
 
-/// A member that stands at the top and again inside `error` (A22).
+/// A member at the top level that is repeated inside `error`.
 #[track_caller]
 pub fn member(body: &Value, name: &str, what: &str) -> Value {
     assert!(!body[name].is_null(), "{what}: no {name} at the top of {body}");
@@ -129,7 +129,7 @@ pub fn member(body: &Value, name: &str, what: &str) -> Value {
     body[name].clone()
 }
 
-/// What a 262 wants sent back, which says what will be done.
+/// The confirmation token of a 262, which must describe the action.
 #[track_caller]
 pub fn assert_unconfirmed(response: &Response, what: &str) -> String {
     let body = assert_says(response, 262, "type", "confirmation-required", what);
@@ -140,7 +140,7 @@ pub fn assert_unconfirmed(response: &Response, what: &str) -> String {
     asked["token"].as_str().unwrap_or_else(|| panic!("{what}: a token: {body}")).to_owned()
 }
 
-/// What the Attribution-Record of an answer says; its signature is another test's.
+/// The content of an answer's Attribution-Record. Another test checks its signature.
 #[track_caller]
 pub fn record(response: &Response, what: &str) -> Value {
     let jws = response.header("attribution-record").unwrap_or_else(|| panic!("{what}: none in {:?}", response.headers));
@@ -179,7 +179,7 @@ pub fn is_time_ordered(id: &str) -> bool {
     uuid || ulid
 }
 
-/// An endpoint as an agent proposes it, in order in every point.
+/// A proposed endpoint that is valid in every point.
 pub fn proposal(method: &str, path: &str, properties: Value) -> Value {
     json!({
         "method": method,

@@ -1,4 +1,4 @@
-//! Web servers as people run them, each with a site of files on a port of its own: nginx and Apache from their packages.
+//! Common web servers with a site of files, each on its own port: nginx and Apache from their Debian packages.
 
 use super::dir::Dir;
 use super::{SOON, eventually};
@@ -13,7 +13,7 @@ pub struct WebServer {
     _dir: Dir,
 }
 
-/// The packages' defaults, but for places and what a site switches on to compress.
+/// The packages' defaults, except for paths and the usual compression settings.
 const NGINX: &str = r#"
 worker_processes 1;
 daemon off;
@@ -78,7 +78,7 @@ impl WebServer {
         for (name, text) in files {
             dir.write(&format!("site/{name}"), text);
         }
-        // A server that runs as root serves as somebody else.
+        // A server started as root drops to another user.
         let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(dir.path(), all).expect("permissions");
         let config = config.replace("DIR", &dir.path().to_string_lossy()).replace("ADDRESS", &addr.to_string());
@@ -97,7 +97,7 @@ impl WebServer {
 
 impl Drop for WebServer {
     fn drop(&mut self) {
-        // Its workers end with it on SIGTERM; SIGKILL would leave them.
+        // SIGTERM also ends its workers; SIGKILL would leave them running.
         let pid = nix::unistd::Pid::from_raw(self.process.id().try_into().expect("a pid"));
         let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
         let _ = self.process.wait();

@@ -1,4 +1,4 @@
-//! HTTP/1.1 off a byte stream, for both ends: heads, lengths, chunks, trailers.
+//! Reads HTTP/1.1 from a byte stream, for both ends: heads, lengths, chunks, trailers.
 
 use super::message::Headers;
 use std::io::{Error, ErrorKind, Result};
@@ -40,7 +40,7 @@ impl Wire {
         }
     }
 
-    /// Everything up to and with `mark`. At an early end the bytes stay buffered.
+    /// Everything up to and including `mark`. At an early end the bytes stay buffered.
     pub async fn until(&mut self, mark: &[u8]) -> Result<Vec<u8>> {
         let mut from = 0;
         loop {
@@ -55,7 +55,7 @@ impl Wire {
         }
     }
 
-    /// Appends up to `size` bytes to `body`; an early end leaves what came and is an error.
+    /// Appends up to `size` bytes to `body`. An early end is an error and keeps the bytes read so far.
     pub async fn exactly(&mut self, mut size: usize, body: &mut Vec<u8>, came: &(dyn Fn(usize) + Sync)) -> Result<()> {
         while size > 0 {
             if self.buffered.is_empty() && self.fill().await? == 0 {
@@ -70,7 +70,7 @@ impl Wire {
         Ok(())
     }
 
-    /// A chunked body into `into`, so that what came before an error is kept.
+    /// Reads a chunked body into `into`, so that bytes before an error are kept.
     pub async fn chunks(&mut self, into: &mut Chunks, came: &(dyn Fn(usize) + Sync)) -> Result<()> {
         loop {
             let line = self.until(b"\r\n").await?;
@@ -97,7 +97,7 @@ impl Wire {
         }
     }
 
-    /// What is left, up to the end. A reset counts as an end, and is told apart by the error kind.
+    /// Everything up to the end. A reset also counts as an end, with its own error kind.
     pub async fn rest(&mut self, body: &mut Vec<u8>) -> Result<()> {
         loop {
             body.append(&mut self.buffered);
@@ -107,7 +107,7 @@ impl Wire {
         }
     }
 
-    /// The read-ahead bytes and the stream, for whoever speaks something else from here.
+    /// The read-ahead bytes and the stream, to continue with another protocol.
     pub fn into_parts(self) -> (Vec<u8>, Box<dyn Io>) {
         (self.buffered, self.io)
     }

@@ -18,7 +18,7 @@ const HOW: &str = "Send {\"answer\": \"…\", \"data\": {…}}, {\"decision\": \
                    {\"decision\": \"reject\", \"reason\": \"…\"}.";
 
 /// The error for an answer to a call that only waits for approval.
-const PERMISSION: &str = "This is a call that waits to be allowed, and takes no answer. Nothing was decided; send \
+const PERMISSION: &str = "This call waits for approval and takes no answer. Nothing was decided; send \
                           {\"decision\": \"approve\"}, or {\"decision\": \"reject\", \"reason\": \"…\"}.";
 
 impl Admin {
@@ -92,15 +92,15 @@ impl Admin {
 pub(super) fn told_of(why: Undecided) -> (StatusCode, String) {
     match why {
         Undecided::Unknown => {
-            (StatusCode::NOT_FOUND, "Nothing waits here under this id. GET /desk lists what does.".into())
+            (StatusCode::NOT_FOUND, "No question has this id. GET /desk lists the waiting ones.".into())
         }
         Undecided::Already(state) => {
-            (StatusCode::CONFLICT, format!("This is {} already; the first word stands.", state.word()))
+            (StatusCode::CONFLICT, format!("This is {} already; the first decision stands.", state.word()))
         }
         Undecided::NoAnswer => (StatusCode::BAD_REQUEST, PERMISSION.into()),
         Undecided::Blocked => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            "This answer holds something that must not leave for an agent (firewall). Send it without that.".into(),
+            "The firewall blocks this answer: agents must not get some of its content. Send it without that.".into(),
         ),
         Undecided::NotKept(why) => (StatusCode::SERVICE_UNAVAILABLE, unkept(why).into()),
     }
@@ -126,7 +126,7 @@ async fn decision(session: &mut ServerSession) -> Result<Decision, Box<Answer>> 
 fn unkept(why: NotKept) -> &'static str {
     match why {
         NotKept::Away => "The store cannot be reached at the moment. Nothing was decided; try again later.",
-        NotKept::Unsure(_) => "The store did not answer in time. Look whether this was decided, and try again later.",
+        NotKept::Unsure(_) => "The store did not answer in time. Check whether this was decided, and try again later.",
         NotKept::Full => "The store is full. Nothing was decided; try again later.",
     }
 }

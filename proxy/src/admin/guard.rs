@@ -54,7 +54,7 @@ pub(super) fn check_token(request: &RequestHeader, live: &Live) -> Result<(), Bo
     let Some(expected) = running.snapshot.settings.admin.token_sha256 else {
         return Err(Box::new(problem(
             StatusCode::FORBIDDEN,
-            "This needs the operator's token, and admin.token_sha256 is not set: there is nobody to trust. \
+            "This needs the operator's token, and admin.token_sha256 is not set. \
              Set it to the SHA-256 of a token and send the token as Authorization: Bearer.",
         )));
     };

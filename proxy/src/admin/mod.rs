@@ -107,7 +107,7 @@ impl Admin {
             return Ok(());
         }
         self.attempts.may_try(whoever(), Instant::now()).map_err(|left| {
-            let detail = "Too many wrong tokens came from this address. Wait as long as Retry-After says.";
+            let detail = "Too many wrong tokens came from this address. Retry after the time in Retry-After.";
             let mut refusal = problem(StatusCode::TOO_MANY_REQUESTS, detail);
             refusal.headers_mut().insert(header::RETRY_AFTER, (left.as_secs() + 1).into());
             Box::new(refusal)

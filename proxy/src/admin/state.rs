@@ -69,13 +69,16 @@ pub(super) fn readiness(live: &Live, draining: bool) -> String {
         line(false, format!("not ready: {why}"));
     }
     let goes_on = running.harness.as_ref().is_some_and(|harness| harness.declared().goes_on);
-    let meanwhile = if goes_on { "goes on unsupervised (on_error)" } else { "is closed" };
+    let meanwhile = if goes_on { "go on unsupervised (on_error)" } else { "get 503" };
     for link in running.harness.iter().flat_map(|harness| &harness.links) {
         match link.why_away() {
             None => line(true, format!("harness {} decides", link.name)),
             Some(why) => {
                 let name = &link.name;
-                line(false, format!("harness {name} is away, and what it has to decide on {meanwhile}: {why}"))
+                line(
+                    false,
+                    format!("harness {name} is unreachable, and calls that need its decision {meanwhile}: {why}"),
+                )
             }
         }
     }

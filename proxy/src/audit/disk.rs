@@ -61,7 +61,7 @@ pub(super) fn takes(file: &File, patience: Duration) -> io::Result<()> {
     if asked[0].revents().is_some_and(|seen| seen.intersects(broken)) {
         Err(io::ErrorKind::BrokenPipe.into())
     } else if ready == 0 {
-        Err(io::Error::new(io::ErrorKind::TimedOut, "nobody reads it"))
+        Err(io::Error::new(io::ErrorKind::TimedOut, "it has no reader, or the reader is too slow"))
     } else {
         Ok(())
     }

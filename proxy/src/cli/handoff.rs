@@ -116,7 +116,7 @@ fn make(args: Manifest) -> ExitCode {
     for note in &generated.notes {
         eprintln!("frontdesk: {note}");
     }
-    // Somebody may have begun to write meanwhile.
+    // Another agent may have begun to write meanwhile.
     if !locked && !handoff::is_free(&opened) {
         eprintln!("frontdesk: {}: {LOCK} has just been set", dir.display());
         return ExitCode::from(1);

@@ -314,7 +314,7 @@ async fn answered(
         session.read_response_header().await?;
         let Some(head) = session.response_header() else { return Ok(None) };
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
-            return Error::e_explain(ErrorType::InvalidHTTPHeader, "101 that nobody asked for");
+            return Error::e_explain(ErrorType::InvalidHTTPHeader, "101 without an Upgrade");
         }
         if !head.status.is_informational() {
             if let HttpSession::H1(session) = &*session {

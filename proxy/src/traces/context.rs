@@ -104,11 +104,7 @@ mod tests {
             assert_eq!(state.unwrap(), "a=1,b@c=2,d=x y");
         }
         let unknown = incoming(&headers(&[(&TRACEPARENT, &format!("00-{TRACE}-{SPAN}-f9"))])).unwrap();
-        assert_eq!(
-            outgoing(&unknown).0.unwrap(),
-            format!("00-{TRACE}-{SPAN}-01"),
-            "flags that nobody knows are zeroed"
-        );
+        assert_eq!(outgoing(&unknown).0.unwrap(), format!("00-{TRACE}-{SPAN}-01"), "unknown flags are zeroed");
         let later = headers(&[(&TRACEPARENT, &format!("cc-{TRACE}-{SPAN}-01-what-is-new"))]);
         assert_eq!(ids(&later).unwrap().0.to_string(), TRACE);
     }

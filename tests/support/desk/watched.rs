@@ -1,4 +1,4 @@
-//! What a desk tells of itself: its metrics, its log, and what the kernel says of its process.
+//! Observes a desk: its metrics, its log, and the kernel's statistics of its process.
 
 use super::Desk;
 use crate::support::{SOON, eventually};
@@ -37,22 +37,22 @@ impl Desk {
         self.stdout().lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Waits until it has said so on standard error.
+    /// Waits until standard error contains a text.
     pub async fn says(&self, what: &str) {
         eventually(what, SOON, async || self.stderr().contains(what)).await;
     }
 
-    /// Resident memory now.
+    /// The resident memory now.
     pub fn rss_kb(&self) -> u64 {
         self.proc_status("VmRSS:")
     }
 
-    /// Resident memory at its highest.
+    /// The peak resident memory.
     pub fn rss_peak_kb(&self) -> u64 {
         self.proc_status("VmHWM:")
     }
 
-    /// Hundredths of a second that its threads have worked.
+    /// The CPU time of its threads in hundredths of a second.
     pub fn cpu_ticks(&self) -> u64 {
         let stat = std::fs::read_to_string(Path::new("/proc").join(self.child.id().to_string()).join("stat"));
         let stat = stat.expect("the child's times");
@@ -60,7 +60,7 @@ impl Desk {
         fields.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("a number")).sum()
     }
 
-    /// How many descriptors it has open.
+    /// The number of open descriptors.
     pub fn descriptors(&self) -> usize {
         let all = std::fs::read_dir(Path::new("/proc").join(self.child.id().to_string()).join("fd"));
         all.expect("the child's descriptors").count()

@@ -26,9 +26,9 @@ pub(super) fn attention(html: &mut Html, view: &View<'_>) {
     let goes_on = running.harness.as_ref().is_some_and(|harness| harness.declared().goes_on);
     for link in running.harness.iter().flat_map(|harness| &harness.links).filter(|link| link.why_away().is_some()) {
         list.raw("<li><a href=\"#behind\">Harness ").text(&link.name).raw(if goes_on {
-            " is away: what it decides on goes on without it.</a></li>"
+            " is unreachable: calls that need its decision go on without it.</a></li>"
         } else {
-            " is away: what it decides on is closed.</a></li>"
+            " is unreachable: calls that need its decision get 503.</a></li>"
         });
     }
     if running.audit.as_ref().is_some_and(|audit| !audit.status().well) {

@@ -133,7 +133,7 @@ fn waits(html: &mut Html, view: &View<'_>, ticket: &Ticket) {
     pair("Caller", &caller["name"]);
     pair("Agent", &caller["agent"]);
     let proof = match caller["proof"].as_str() {
-        Some("none") | None => json!("nothing: anybody may have asked this"),
+        Some("none") | None => json!("nothing: any client may have asked this"),
         Some(proof) => json!(format!("a valid {proof}")),
     };
     pair("Proved by", &proof);

@@ -94,7 +94,7 @@ fn close(html: &mut Html, view: &View<'_>) {
     let close = view.admin.metrics.seen.near();
     html.raw("<table class=\"numbers\"><caption>Close to a limit: over 80 % used</caption>");
     if close.is_empty() {
-        html.raw("<tbody><tr><td class=\"quiet\">Nobody.</td></tr></tbody></table>");
+        html.raw("<tbody><tr><td class=\"quiet\">None.</td></tr></tbody></table>");
         return;
     }
     html.raw("<thead><tr><th scope=\"col\">Who</th><th scope=\"col\">Limit</th><th scope=\"col\">Used</th><th scope=\"col\">Anew in</th></tr></thead><tbody>");

@@ -37,7 +37,7 @@ pub(super) fn refused(html: &mut Html, view: &View<'_>) {
             (Some(who), "none") => html.text(who).raw(" <span class=\"quiet\">so it says</span>"),
             (Some(who), proof) => html.text(who).raw(" <span class=\"quiet\">by ").raw(proof).raw("</span>"),
             (None, "none") => html.raw("<span class=\"quiet\">did not say</span>"),
-            (None, proof) => html.raw("<span class=\"quiet\">somebody with a ").raw(proof).raw("</span>"),
+            (None, proof) => html.raw("<span class=\"quiet\">a client with a ").raw(proof).raw("</span>"),
         };
         html.raw("</td></tr>");
     }

@@ -72,7 +72,7 @@ impl Waiting {
             return Ok(());
         }
         state.ignored += 1;
-        if state.ignored > MOST_IGNORED { Err("too much that nobody asked for".into()) } else { Ok(()) }
+        if state.ignored > MOST_IGNORED { Err("too many messages without a request".into()) } else { Ok(()) }
     }
 
     /// Ends the connection: all waiting callers get the error at once.

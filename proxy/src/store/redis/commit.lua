@@ -1,5 +1,5 @@
 -- Makes every change, or none. A record is the eight bytes of its version and its value.
--- ARGV: the moment (microseconds of this server's clock) after which nobody waits for the answer any more; the new
+-- ARGV: the deadline in microseconds of this server's clock, after which the caller no longer waits; the new
 -- version; then for each key what is expected ('*': anything, '': nothing there, else a version), how many milliseconds
 -- the value is kept (0: it is deleted), and the value.
 -- Answers {0} if they were made, {-2} if it is too late, or {which did not find what it expected, what it found}.

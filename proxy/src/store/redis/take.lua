@@ -1,5 +1,5 @@
 -- Takes the same amount from every count in KEYS, or from none.
--- ARGV: the moment (microseconds of this server's clock) after which nobody waits for the answer any more; how much is
+-- ARGV: the deadline in microseconds of this server's clock, after which the caller no longer waits; how much is
 -- wanted; how much is enough; then for each key the most there may be, its window in milliseconds, and 1 if the window
 -- ends after the last use.
 -- Answers {granted, or -1 if refused, or -2 if it is too late}, and for each key: used, milliseconds left, period.
@@ -18,7 +18,7 @@ for i, key in ipairs(KEYS) do
   left[i] = length
   if count[1] then
     local ttl = redis.call('PTTL', key)
-    -- Longer where the limit's window was longer when it began; -1 where somebody took the expiry away.
+    -- Longer where the limit's window was longer when it began; -1 if the expiry was removed.
     if ttl >= 0 and ttl <= length then
       left[i] = ttl
     else

@@ -13,35 +13,35 @@ pub enum Trouble {
 
 /// Prefixes of errors, each with its remedy.
 const REFUSALS: [(&str, &str); 7] = [
-    ("WRONGPASS", "it does not take the user and the password of store.url"),
-    ("NOAUTH", "it wants a password: write redis://user:password@host in store.url"),
-    (
-        "DENIED",
-        "it is in protected mode and takes nobody from another host: give it a password, or bind it to an address",
-    ),
-    ("READONLY", "it is a replica, which takes no writes: name its primary in store.url"),
+    ("WRONGPASS", "it rejects the user or the password in store.url"),
+    ("NOAUTH", "it requires a password: write redis://user:password@host in store.url"),
+    ("DENIED", "it is in protected mode and accepts no other host: give it a password, or bind it to an address"),
+    ("READONLY", "it is a replica, which accepts no writes: name its primary in store.url"),
     ("MOVED", "it is a node of a cluster that does not keep our keys: name the node that does in store.url"),
     ("CROSSSLOT", "it is a proxy before a cluster that does not know hash tags: name a node in store.url"),
-    ("NOPERM", "its user is not allowed what is needed"),
+    ("NOPERM", "its user lacks permissions"),
 ];
 const ABSENCES: [(&str, &str); 7] = [
-    ("LOADING", "it has been started and loads its data"),
+    ("LOADING", "it has just started and is loading its data"),
     ("CLUSTERDOWN", "its cluster does not serve all slots"),
     ("MASTERDOWN", "it is a replica that has lost its primary"),
     ("TRYAGAIN", "its cluster moves our keys to another node"),
     ("ASK", "its cluster moves our keys to another node"),
-    ("MISCONF", "it cannot save to its disk, and takes no writes until it can"),
-    ("NOREPLICAS", "it has fewer replicas than its min-replicas-to-write, and takes no writes"),
+    ("MISCONF", "it cannot save to its disk, and accepts no writes until it can"),
+    ("NOREPLICAS", "it has fewer replicas than its min-replicas-to-write, and accepts no writes"),
 ];
 /// Messages about rejected certificates, each with its remedy.
 const CERTIFICATES: [(&str, &str); 9] = [
-    ("UnknownIssuer", "nobody who is known here has signed its certificate: name who has in store.ca"),
-    ("BadSignature", "another than the authority of that name has signed its certificate: name who has in store.ca"),
-    ("CaUsedAsEndEntity", "it shows the certificate of a CA as its own: have that CA sign one for it"),
-    ("not valid for", "its certificate is for another name: name it so in store.url"),
+    ("UnknownIssuer", "no trusted authority has signed its certificate: name its authority in store.ca"),
+    (
+        "BadSignature",
+        "a different authority of the same name has signed its certificate: name the right one in store.ca",
+    ),
+    ("CaUsedAsEndEntity", "it uses a CA certificate as its own: let that CA sign a certificate for it"),
+    ("not valid for", "its certificate is for another name: use that name in store.url"),
     ("certificate expired", "it needs a new certificate"),
-    ("not valid yet", "its certificate begins later: look at the clocks"),
-    ("CertificateRequired", "it wants a certificate of ours: name one in store.client_cert"),
+    ("not valid yet", "its certificate is not valid yet: check the clocks"),
+    ("CertificateRequired", "it requires a client certificate: name one in store.client_cert"),
     ("corrupt message", "it does not speak TLS there: write redis:// in store.url, or its tls-port"),
     ("received fatal alert", "it refuses our side of TLS"),
 ];
@@ -164,13 +164,13 @@ mod tests {
         let server = |code: &str, detail: &str| redis::make_extension_error(code.into(), Some(detail.into()));
         let io = |text: &str| RedisError::from(std::io::Error::other(text.to_owned()));
         for (error, helps) in [
-            (server("WRONGPASS", "invalid username-password pair"), "it does not take the user and the password"),
-            (server("NOAUTH", "Authentication required."), "it wants a password"),
+            (server("WRONGPASS", "invalid username-password pair"), "it rejects the user or the password"),
+            (server("NOAUTH", "Authentication required."), "it requires a password"),
             (server("DENIED", "Redis is running in protected mode"), "it is in protected mode"),
-            (io("invalid peer certificate: UnknownIssuer"), "nobody who is known here has signed"),
+            (io("invalid peer certificate: UnknownIssuer"), "no trusted authority has signed"),
             (
                 io("received fatal alert: CertificateRequired"),
-                "it wants a certificate of ours: name one in store.client_cert",
+                "it requires a client certificate: name one in store.client_cert",
             ),
             (server("NOPERM", "no permissions to run 'pttl'"), "must allow +pttl"),
             // Redis 7.0, and Valkey 9.1.

@@ -104,9 +104,9 @@ async fn a_server_that_wants_a_certificate_of_ours_gets_the_one_that_is_named() 
     // Refused with a reason: no client certificate, one of another authority, and a server of another authority.
     let theirs = other.signs("frontdesk");
     for (settings, why) in [
-        (with(&authority, None), "it wants a certificate of ours"),
+        (with(&authority, None), "it requires a client certificate"),
         (with(&authority, Some(&theirs)), "it refuses our side of TLS"),
-        (with(&other, Some(&ours)), "nobody who is known here has signed its certificate"),
+        (with(&other, Some(&ours)), "no trusted authority has signed its certificate"),
     ] {
         let store = Store::open(&settings).unwrap();
         let said = store.tend().await.unwrap_err();

@@ -1,5 +1,5 @@
 // Fetches what changes every two seconds and puts it in its place. Without this the page is the same, as it was when it
-// was loaded. Nothing that somebody is writing, or has marked, is touched.
+// was loaded. It changes nothing that a person is typing or has selected.
 "use strict";
 
 const EVERY = 2000;
@@ -15,7 +15,7 @@ function isWrittenIn(ticket) {
   return ticket.contains(document.activeElement) || [...ticket.querySelectorAll("textarea")].some((t) => t.value !== "");
 }
 
-// Only what came or went changes; where somebody is writing an answer, it is told that it is too late.
+// Only rows that came or went change. A row with an unfinished answer stays, with a note that it is too late.
 function merge(old, fresh) {
   for (const ticket of [...old.children]) {
     const now = fresh.querySelector("#" + ticket.id);

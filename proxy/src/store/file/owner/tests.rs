@@ -1,8 +1,8 @@
-//! The thread of a database: what it has begun, what is given up, and when it is left alone.
+//! Tests of the database thread: work that has begun, work that is given up, and pauses after failures.
 
 use super::*;
 
-/// Answers with how many were asked together, and dies or dawdles on command.
+/// Answers with the size of the batch. Panics or delays on command.
 struct Moody;
 
 impl Work for Moody {
@@ -55,12 +55,12 @@ async fn what_is_begun_is_waited_for_and_the_rest_given_up() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let waiting = ask("hang");
     tokio::time::sleep(PATIENCE).await;
-    // Whoever comes now does not even wait.
+    // New requests do not even wait.
     assert!(breaker.away().is_some());
     assert_eq!(owner.ask("fine").await, Err(Unanswered::NotDone));
     assert_eq!(waiting.await.unwrap(), Err(Unanswered::NotDone));
     assert_eq!(begun.await.unwrap(), Ok(1), "it was done");
-    // And what was given up is not done: the thread is free at once.
+    // The abandoned work is not done: the thread is free at once.
     sweep(&owner, "fine").await;
     assert_eq!(owner.ask("fine").await, Ok(1));
 }
@@ -90,7 +90,7 @@ async fn a_failing_disk_is_away_until_a_probe_succeeds() {
     assert!(breaker.away().unwrap().contains("no space"));
     owner.tend(|probing| if probing { "fail" } else { "fine" }, |_| Swept::All).await;
     assert!(breaker.away().is_some() && !breaker.probe_due());
-    // Too early to look again.
+    // Too early for a probe.
     sweep(&owner, "fine").await;
     assert!(breaker.away().is_some());
     tokio::time::sleep(Duration::from_millis(1050)).await;
@@ -100,7 +100,7 @@ async fn a_failing_disk_is_away_until_a_probe_succeeds() {
     sweep(&owner, "fine").await;
     assert_eq!(owner.ask("fine").await, Ok(1));
     assert_eq!(breaker.without(), 2);
-    // Where it was not away, a full disk is no reason for it to be.
+    // A full disk does not make a reachable file count as away.
     owner.tend(|_| "fine", |_| Swept::Full).await;
     assert!(breaker.is_closed());
 }
