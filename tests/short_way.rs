@@ -6,6 +6,7 @@
 
 mod calls;
 mod framing;
+mod generated;
 mod pages;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -331,6 +331,7 @@ impl ProxyHttp for Front {
         let has_trailers = response.version == Version::HTTP_2 && session.req_header().version == Version::HTTP_2;
         let method = &session.req_header().method;
         let framing = answer_head::end_hop(response, method, has_trailers).map_err(Error::into_up)?;
+        ctx.site_keeps = framing.keeps || socket.is_none();
         if let (Some(socket), Body::Absent, false) = (socket, framing.body, framing.keeps) {
             // What the site sends besides would be the next answer on it.
             early_answer::retire(socket);

@@ -76,7 +76,7 @@ async fn short_way_frames_an_answer_once_as_the_long_one() {
 const BOTH: &str = "=HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{\"own\":1}\r\n0\r\n\r\n";
 
 /// How many connections there have been once the desk has looked for all that it looks for by itself.
-async fn settled(origin: &Origin) -> usize {
+pub(super) async fn settled(origin: &Origin) -> usize {
     let mut last = 0;
     eventually("settled", SOON, async || {
         tokio::time::sleep(Duration::from_millis(300)).await;

@@ -120,8 +120,14 @@ pub fn of(method: &Method, status: StatusCode, version: Version, lines: &impl Li
     let ambiguous = has_coding && (has_length || coded != Some(Body::Chunked));
     let keeps = match version {
         _ if stray || ambiguous || body == Body::UntilClose => false,
-        Version::HTTP_09 | Version::HTTP_10 => says(lines, b"keep-alive") && !has_coding,
-        _ => !says(lines, b"close"),
+        _ if says(lines, b"close") => false,
+        // As every such site writes it, and pingora reads it.
+        Version::HTTP_09 | Version::HTTP_10 => {
+            let mut options = lines.options();
+            let only = options.next().filter(|_| options.next().is_none());
+            only.is_some_and(|only| only.trim_ascii().eq_ignore_ascii_case(b"keep-alive")) && !has_coding
+        }
+        _ => true,
     };
     Ok(Framing { body, keeps })
 }
@@ -272,6 +278,10 @@ mod tests {
             |lines| of(&Method::GET, StatusCode::OK, Version::HTTP_10, &head(lines)).map(|framing| framing.keeps);
         assert_eq!(keeps("Content-Length: 5"), Ok(false));
         assert_eq!(keeps("Content-Length: 5|Connection: keep-alive"), Ok(true));
+        assert_eq!(keeps("Content-Length: 5|Connection: x, keep-alive"), Ok(false));
+        assert_eq!(keeps("Content-Length: 5|Connection: keep-alive, close"), Ok(false));
+        assert_eq!(keeps("Content-Length: 5|Connection: keep-alive|Connection: close"), Ok(false));
+        assert_eq!(keeps("Content-Length: 5|Connection: x|Connection: keep-alive"), Ok(false));
         assert_eq!(keeps("Transfer-Encoding: chunked|Connection: keep-alive"), Ok(false));
     }
 

@@ -76,6 +76,8 @@ pub struct Ctx {
     pub sends_body: bool,
     /// The head of the request has gone up, on the connection that it has now.
     pub head_sent: bool,
+    /// The site keeps its connection for another request, as its answer says (HTTP/1).
+    pub site_keeps: bool,
     /// Bytes of the site's answer that have arrived.
     pub answer_bytes: usize,
     /// The site has answered in full before it had the whole request.
@@ -162,6 +164,7 @@ impl Ctx {
             status: StatusCode::OK,
             sends_body: false,
             head_sent: false,
+            site_keeps: true,
             answer_bytes: 0,
             answered_early: false,
             unaccounted: None,

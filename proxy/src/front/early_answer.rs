@@ -78,7 +78,8 @@ impl Front {
             // A slow reader holds nothing of the site's.
             ctx.place = None;
             let may_be_unread = ctx.sends_body && !shows_body_was_read(&session.req_header().method, ctx.status);
-            if let (Some(socket), true) = (ctx.upstream_socket, may_be_unread) {
+            // pingora looks at one line of `Connection` only.
+            if let (Some(socket), true) = (ctx.upstream_socket, may_be_unread || !ctx.site_keeps) {
                 retire(socket);
             }
             return;
