@@ -1,7 +1,9 @@
 //! Promise: the site is read as a polite stranger would read it, and what was read makes its llms.txt.
 
 mod follow;
+mod llms_txt;
 mod names;
+mod rounds;
 mod told;
 
 use crate::support::{Ask, Desk, Dir, Gate, Origin, Reply, Request, Setup, Via, eventually};
@@ -148,61 +150,6 @@ async fn crawl_reads_as_a_stranger_and_only_what_it_may() {
 }
 
 #[tokio::test]
-async fn crawl_makes_an_llms_txt_where_the_site_has_none() {
-    let origin = Origin::start(shop).await;
-    let desk = Setup::before(&origin).reading(FAST).set("site", SITE).start().await;
-    round(&desk).await;
-    let reply = desk.get("/llms.txt").await;
-    assert_eq!((reply.status, reply.header("content-type")), (200, Some("text/plain; charset=utf-8")));
-    let body = reply.text();
-    assert!(body.starts_with("# Shop\n\n> Sells things.\n"), "{body}");
-    for line in [
-        "- [About us](https://shop.test/about): All about About us.",
-        "## Docs",
-        "- [Docs one](https://shop.test/docs/one): All about Docs one.",
-        "(https://shop.test/agent/converse)",
-        "(https://shop.test/.well-known/agent.json)",
-    ] {
-        assert!(body.contains(line), "{line} is not in\n{body}");
-    }
-    for never in ["Tagged", "noindex", "secret", "elsewhere"] {
-        assert!(!body.contains(never), "{never} is in\n{body}");
-    }
-    let tag = reply.header("etag").expect("a tag").to_owned();
-    let again = desk.ask(Via::H1, Ask::get("/llms.txt").header("If-None-Match", &tag)).await;
-    assert_eq!(again.status, 304);
-    let head = desk.ask(Via::H1, Ask::head("/llms.txt")).await;
-    let length = body.len().to_string();
-    assert_eq!((head.status, head.header("content-length")), (200, Some(length.as_str())));
-    assert!(reply.header("x-ratelimit-limit").is_some(), "counted as content");
-    assert!(origin.asked().is_empty());
-}
-
-#[tokio::test]
-async fn crawl_leaves_the_sites_own_llms_txt_alone() {
-    let own = "# Mine\n\n- [hidden corner](/corner)\n";
-    let origin = Origin::start(move |request: &Request| match request.target.as_str() {
-        "/llms.txt" => text(own),
-        "/" => page("Start", &[]),
-        "/corner" => page("Corner", &[]),
-        _ => missing(),
-    })
-    .await;
-    let desk = Setup::before(&origin).reading(FAST).start().await;
-    eventually("the site's own", A_WHILE, async || desk.get("/llms.txt").await.text() == own).await;
-    eventually("what it links to is read", A_WHILE, async || targets(&origin).contains(&"/corner".to_owned())).await;
-}
-
-#[tokio::test]
-async fn crawl_does_not_take_a_page_for_an_llms_txt() {
-    let origin = Origin::start(|_: &Request| page("App", &["/x"])).await;
-    let desk = Setup::before(&origin).reading(FAST).start().await;
-    round(&desk).await;
-    let body = desk.get("/llms.txt").await.text();
-    assert!(body.starts_with("# App\n") && body.matches("- [App]").count() == 1, "{body}");
-}
-
-#[tokio::test]
 async fn crawl_can_be_switched_off() {
     let origin = Origin::start(shop).await;
     let desk = Setup::before(&origin).reading("concierge = false\nllms_txt = \"off\"").start().await;
@@ -210,32 +157,6 @@ async fn crawl_can_be_switched_off() {
     assert_eq!(targets(&origin), [""; 0]);
     assert_eq!(desk.get("/llms.txt").await.status, 404);
     assert_eq!(origin.asked().len(), 1, "it is the site's");
-}
-
-#[tokio::test]
-async fn crawl_asks_the_second_time_only_whether_something_changed() {
-    let changed = Arc::new(AtomicUsize::new(0));
-    let now = changed.clone();
-    let origin = Origin::start(move |request: &Request| match request.target.as_str() {
-        "/" if request.header("if-none-match") == Some("\"start\"") => Reply::new(304).header("ETag", "\"start\""),
-        "/" => page("Start", &["/a", "/b"]).header("ETag", "\"start\""),
-        "/a" if now.load(Ordering::Relaxed) == 0 => page("First", &[]),
-        "/a" => page("Second", &[]),
-        "/b" if now.load(Ordering::Relaxed) == 0 => page("Gone soon", &[]),
-        _ => missing(),
-    })
-    .await;
-    let desk = Setup::before(&origin).reading(&format!("{FAST}\nrefresh = \"1s\"")).start().await;
-    eventually("a round", A_WHILE, async || desk.get("/llms.txt").await.text().contains("[Gone soon]")).await;
-    changed.store(1, Ordering::Relaxed);
-    eventually("the next round", A_WHILE, async || {
-        let body = desk.get("/llms.txt").await.text();
-        body.contains("[Start]") && body.contains("[Second]") && !body.contains("[First]") && !body.contains("soon")
-    })
-    .await;
-    let starts: Vec<Request> = crawled(&origin).into_iter().filter(|r| r.target == "/").collect();
-    assert_eq!(starts.iter().filter(|r| r.header("if-none-match").is_none()).count(), 1);
-    assert!(metric(&desk, "frontdesk_crawl_requests_total{result=\"unchanged\"}").await >= 1.0);
 }
 
 #[tokio::test]
@@ -304,51 +225,8 @@ async fn crawl_waits_for_a_robots_txt_that_fails() {
     assert!(desk.get("/llms.txt").await.text().contains("# Start\n"));
 }
 
-#[tokio::test]
-async fn crawl_begins_anew_where_the_site_is_another() {
-    let first = Origin::start(|r: &Request| if r.target == "/" { page("First site", &[]) } else { missing() }).await;
-    let second = Origin::start(|r: &Request| if r.target == "/" { page("Second site", &[]) } else { missing() }).await;
-    let desk = Setup::before(&first).reading(FAST).start().await;
-    eventually("the first", A_WHILE, async || desk.get("/llms.txt").await.text().contains("First site")).await;
-    let text = std::fs::read_to_string(&desk.config).expect("the file").replace(&first.url(), &second.url());
-    std::fs::write(&desk.config, text).expect("the file is written");
-    eventually("the second", A_WHILE, async || {
-        let body = desk.get("/llms.txt").await.text();
-        body.contains("Second site") && !body.contains("First site")
-    })
-    .await;
-}
-
 async fn known_at(desk: &Desk, count: f64) {
     eventually("the pages are known", A_WHILE, async || metric(desk, "frontdesk_content_pages").await >= count).await;
-}
-
-#[tokio::test]
-async fn crawl_is_done_by_one_replica_for_all() {
-    let origin = Origin::start(shop).await;
-    let dir = Dir::new();
-    let store = format!("url = \"file:{}\"", dir.path().display());
-    let setup = Setup::before(&origin)
-        .reading("rate = \"20/second\"\nfollow = [\"/*\"]")
-        .set("site", SITE)
-        .set("store", &store);
-    let (one, two) = (setup.clone().start().await, setup.clone().start().await);
-    let (a, b) = (known_at(&one, 7.0), known_at(&two, 7.0));
-    tokio::join!(a, b);
-    eventually("both list the same", A_WHILE, async || {
-        one.get("/llms.txt").await.text() == two.get("/llms.txt").await.text()
-    })
-    .await;
-    let once = |origin: &Origin| targets(origin).iter().filter(|target| *target == "/about").count();
-    assert_eq!(once(&origin), 1, "{:?}", targets(&origin));
-    assert_eq!(targets(&origin).iter().filter(|target| *target == "/robots.txt").count(), 1);
-    // Who comes later, or comes back, finds what is known.
-    drop((one, two));
-    let asked = targets(&origin).len();
-    let three = setup.start().await;
-    known_at(&three, 7.0).await;
-    eventually("they are listed", A_WHILE, async || three.get("/llms.txt").await.text().contains("/docs/two")).await;
-    assert_eq!(targets(&origin).len(), asked, "and nobody is asked for it");
 }
 
 #[tokio::test]

@@ -310,6 +310,7 @@ mod tests {
                 etag: etag.map(str::to_owned),
                 last_modified: None,
                 listed_modified: None,
+                guessed: false,
                 checked: 0,
             };
             let mut books = Books::default();

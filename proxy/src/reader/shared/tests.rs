@@ -84,6 +84,7 @@ fn shelf(words: &str, count: usize) -> Books {
             etag: None,
             last_modified: None,
             listed_modified: None,
+            guessed: false,
             checked: 0,
         };
         books.put(&target, kept, 1_000);

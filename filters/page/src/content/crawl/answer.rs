@@ -87,7 +87,7 @@ impl Outcome {
             Self::Gone => "it is not there, or not for everybody",
             Self::Hidden => "it is not to be indexed (noindex)",
             Self::Duplicate => "another page says the same, or it names another address as its own (canonical)",
-            Self::Other => "it is not a page with words",
+            Self::Other => "it is not a page with words, or not the file that it was taken for",
             Self::Full => "there is no room for it (content.max_pages, or the memory for pages)",
             Self::Failed => "the site did not answer, or answered with an error",
         }
@@ -126,6 +126,9 @@ impl Crawl {
                 }
                 200 | 203 => self.read(ask, &fetched),
                 _ => {
+                    if ask.is_guess && fetched.status.is_success() {
+                        self.books.note_guess(false);
+                    }
                     self.books.remove(&ask.target);
                     Outcome::Gone
                 }
@@ -167,6 +170,10 @@ impl Crawl {
             if let Some(target) = self.rules.listed(&start, &origin) {
                 self.frontier.offer(&target, Lane::Start, 0);
             }
+        }
+        let guessed = self.books.iter().filter(|(_, kept)| kept.guessed).map(|(target, _)| target.clone());
+        for target in guessed.collect::<Vec<_>>() {
+            self.frontier.offer(&target, Lane::Linked, 1);
         }
         for sitemap in &robots.sitemaps {
             let target = self.rules.listed(sitemap, &origin);

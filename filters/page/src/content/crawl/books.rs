@@ -18,6 +18,8 @@ pub const MOST_OF_PAGE: usize = 1024 * 1024;
 pub const MOST_LINKS: usize = 1_000;
 /// The most addresses of which it is kept that they led back.
 const MOST_CAME_BACK: usize = 1_000;
+/// Guesses that may prove wrong, one after the other, before no more are made.
+const MOST_WRONG: usize = 3;
 /// What a link takes.
 const LINK: usize = size_of::<Arc<str>>();
 /// What a page takes besides its words.
@@ -35,6 +37,8 @@ pub struct Kept {
     pub last_modified: Option<String>,
     /// What a sitemap said when it was read.
     pub listed_modified: Option<String>,
+    /// It was a guess that proved right: no page that is kept has it among its links.
+    pub guessed: bool,
     /// When the site was last asked for it, in seconds since 1970.
     pub checked: u64,
 }
@@ -66,6 +70,9 @@ pub struct Books {
     version: u64,
     /// What led back to the page that links to it, with `#` for identifiers. This process alone knows.
     came_back: HashSet<Arc<str>>,
+    /// Addresses that were taken for files because a file links to them, and were or were not. This process alone knows.
+    guessed_right: usize,
+    guessed_wrong: usize,
 }
 
 impl Books {
@@ -79,6 +86,19 @@ impl Books {
     /// Whether it, or one of its kind, led back to the page that links to it.
     pub(super) fn came_back(&self, target: &str) -> bool {
         !self.came_back.is_empty() && self.came_back.contains(&kind_of(target))
+    }
+
+    /// Takes note of whether a guess was right.
+    pub(super) fn note_guess(&mut self, is_right: bool) {
+        let count = if is_right { &mut self.guessed_right } else { &mut self.guessed_wrong };
+        *count = count.saturating_add(1);
+    }
+
+    /// Whether an address may be asked for on a guess: guesses prove right on this site, or there were few. In the latter
+    /// case nothing is asked for that is called like an act.
+    pub(super) fn may_guess(&self, target: &str) -> bool {
+        let is_called_so = || acts::is_called_like_act(target) || acts::is_doubtful(target);
+        self.guessed_right > self.guessed_wrong || self.guessed_wrong < MOST_WRONG && !is_called_so()
     }
 
     /// Takes in a page, or what it is now.
@@ -211,6 +231,7 @@ mod tests {
             etag: None,
             last_modified: None,
             listed_modified: None,
+            guessed: false,
             checked: 0,
         }
     }

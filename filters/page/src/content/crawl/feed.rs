@@ -21,8 +21,7 @@ pub(super) fn read(text: &str) -> Option<Vec<String>> {
     let (mut is_feed, mut entry_at) = (false, None::<usize>);
     // The text of a link of RSS, as far as it was read.
     let mut link = None::<String>;
-    loop {
-        let Ok(event) = reader.read_event() else { break };
+    while let Ok(event) = reader.read_event() {
         match event {
             Event::DocType(_) => return None,
             Event::Start(start) => {

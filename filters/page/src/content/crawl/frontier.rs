@@ -44,6 +44,8 @@ pub struct Waiting {
     pub lane: Lane,
     /// Links from where the operator begins.
     pub depth: u16,
+    /// Nothing says so far that it is a page, but that a file links to it.
+    pub is_guess: bool,
 }
 
 /// The addresses that are known, and those that wait.
@@ -53,6 +55,7 @@ pub struct Frontier {
     /// The best lane in which each waits or waited.
     known: HashMap<Arc<str>, Lane>,
     asked: HashSet<Arc<str>>,
+    guesses: HashSet<Arc<str>>,
     /// Queries followed so far of each path.
     queries: HashMap<String, usize>,
     /// Pages of each pattern that wait or were asked.
@@ -67,6 +70,7 @@ impl Frontier {
             lanes: Default::default(),
             known: HashMap::new(),
             asked: HashSet::new(),
+            guesses: HashSet::new(),
             queries: HashMap::new(),
             rows: HashMap::new(),
             most: max_pages.saturating_mul(WAITING_FOR_EACH).max(WAITING_AT_LEAST),
@@ -76,6 +80,7 @@ impl Frontier {
     /// Takes note of an address. What comes back is its one copy, for whoever keeps it; `None` where there is no room
     /// for it, or it is too far from anywhere.
     pub fn offer(&mut self, target: &str, lane: Lane, depth: u16) -> Option<Arc<str>> {
+        self.guesses.remove(target);
         if let Some((target, best)) = self.known.get_key_value(target) {
             let target = target.clone();
             // It waits twice then; whichever comes first is asked.
@@ -108,15 +113,25 @@ impl Frontier {
         Some(target)
     }
 
+    /// The same for an address that is a guess, unless something else says that it is a page.
+    pub fn offer_guess(&mut self, target: &str, lane: Lane, depth: u16) {
+        if !self.knows(target)
+            && let Some(target) = self.offer(target, lane, depth)
+        {
+            self.guesses.insert(target);
+        }
+    }
+
     fn wait(&mut self, target: Arc<str>, lane: Lane, depth: u16) {
         self.known.insert(target.clone(), lane);
-        self.lanes[lane as usize].push_back(Waiting { target, lane, depth });
+        self.lanes[lane as usize].push_back(Waiting { target, lane, depth, is_guess: false });
     }
 
     /// The next to ask, which is never asked again.
     pub fn next(&mut self) -> Option<Waiting> {
         loop {
-            let next = self.lanes.iter_mut().find_map(VecDeque::pop_front)?;
+            let mut next = self.lanes.iter_mut().find_map(VecDeque::pop_front)?;
+            next.is_guess = self.guesses.remove(&next.target);
             if self.asked.insert(next.target.clone()) {
                 return Some(next);
             }

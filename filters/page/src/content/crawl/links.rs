@@ -35,46 +35,58 @@ impl Crawl {
         relative: &HashSet<String>,
         evidence: &Evidence<'_>,
     ) -> Vec<Arc<str>> {
-        let mut kept = Vec::new();
+        let (mut kept, mut guesses) = (Vec::new(), Vec::new());
         for link in links.iter().take(books::MOST_LINKS) {
-            match self.why_not(link, relative.contains(link), evidence) {
+            let is_known = self.frontier.knows(link) || self.books.get(link).is_some();
+            match self.judge(link, relative.contains(link), evidence) {
                 // What a list names is followed from there.
-                Some(why) if !self.frontier.knows(link) || why == WhyLeftOut::Acts => {
+                Err(why) if !self.frontier.knows(link) || why == WhyLeftOut::Acts => {
                     self.left_out.note(link, &from.target, why);
                 }
+                Ok(Speaks::Guess) if !is_known => guesses.push(link),
                 _ => kept.extend(self.offer(from, link)),
             }
+        }
+        // Those that are called like an act come last: it may be known by then that guesses are right.
+        guesses.sort_by_key(|link| acts::is_called_like_act(link) || acts::is_doubtful(link));
+        for link in guesses {
+            self.frontier.offer_guess(link, lane_of(from), from.depth.saturating_add(1));
         }
         kept.sort_unstable();
         kept.dedup();
         kept
     }
 
-    fn why_not(&self, link: &str, is_relative: bool, evidence: &Evidence<'_>) -> Option<WhyLeftOut> {
+    /// What speaks for following a link, or why it is left out.
+    fn judge(&self, link: &str, is_relative: bool, evidence: &Evidence<'_>) -> Result<Speaks, WhyLeftOut> {
         if self.books.came_back(link) {
-            return Some(WhyLeftOut::Acts);
+            return Err(WhyLeftOut::Acts);
         }
         let path = link.split('?').next().unwrap_or(link);
         let mut speaks = evidence.speaks_for(link, is_relative);
-        if speaks == Speaks::Nothing && path != link && self.rules.follow_queries {
-            let is_own = evidence.is_own_path(link);
-            speaks = if is_own { Speaks::Place } else { evidence.speaks_for(path, is_relative).min(Speaks::Place) };
+        if path != link && self.rules.follow_queries {
+            let is_page = evidence.speaks_for(path, is_relative) > Speaks::Guess;
+            speaks = if is_page || evidence.is_own_path(link) { Speaks::Place } else { speaks };
         }
-        let is_vouched = self.rules.follows(path) && (path == link || self.rules.follow_queries);
-        if speaks < Speaks::Place && is_vouched {
+        if speaks < Speaks::Place && self.rules.follows(path) && (path == link || self.rules.follow_queries) {
             speaks = Speaks::Place;
         }
         match (may_be_followed(link, speaks), speaks) {
-            (true, _) => None,
-            (false, Speaks::Nothing) if !acts::acts(link) => Some(WhyLeftOut::Unlisted),
-            (false, _) => Some(WhyLeftOut::Acts),
+            (true, _) => Ok(speaks),
+            (false, Speaks::Nothing) if !acts::acts(link) => Err(WhyLeftOut::Unlisted),
+            (false, _) => Err(WhyLeftOut::Acts),
         }
     }
 
     fn offer(&mut self, from: &Ask, link: &str) -> Option<Arc<str>> {
-        let lane = if from.lane == Lane::Start { Lane::Near } else { Lane::Linked };
+        let lane = lane_of(from);
         // What is known comes before what may be anything.
         let lane = if self.books.get(link).is_some() { lane.min(Lane::Listed) } else { lane };
         self.frontier.offer(link, lane, from.depth.saturating_add(1))
     }
+}
+
+/// In which lane the links of a page wait.
+fn lane_of(from: &Ask) -> Lane {
+    if from.lane == Lane::Start { Lane::Near } else { Lane::Linked }
 }

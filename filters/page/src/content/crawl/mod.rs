@@ -6,6 +6,8 @@
 
 pub(super) mod acts;
 mod answer;
+mod ask;
+mod authority;
 mod books;
 mod evidence;
 mod feed;
@@ -39,16 +41,16 @@ use std::{
 };
 
 pub use answer::{Fetched, Outcome};
+pub use ask::Ask;
+use ask::{Why, robots_of};
+pub use authority::Name;
 pub use books::{Books, Kept, Put};
 use frontier::{Frontier, Lane, Waiting};
 pub use left_out::{LeftOut, NotFollowed, Why as WhyLeftOut};
 pub use logged::without_values;
 use robots::Robots;
 pub use rules::{CrawlSettings, Paths, Rules};
-pub use site_name::Name;
 
-/// Where robots.txt is.
-const ROBOTS: &str = "/robots.txt";
 /// The most bytes of a page that are read.
 pub const MOST_OF_BODY: usize = 4 * 1024 * 1024;
 /// Redirects that are followed in a row.
@@ -71,31 +73,6 @@ const MOST_ASIDE: usize = 16 * 1024 * 1024;
 /// How long a sitemap is believed that a page has not changed.
 const BELIEVED: u64 = 24 * 3600;
 
-/// One request to make.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
-    /// Path and query.
-    pub target: Arc<str>,
-    pub if_none_match: Option<String>,
-    pub if_modified_since: Option<String>,
-    /// By what name the site is asked; `None`: by the one that it is known to have.
-    pub by: Option<Arc<Name>>,
-    /// No more of the body is read, in bytes.
-    pub most: usize,
-    why: Why,
-    lane: Lane,
-    depth: u16,
-    hops: u8,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
-    Robots,
-    /// A sitemap, or an llms.txt.
-    List,
-    Page,
-}
-
 /// How a round ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
@@ -105,21 +82,6 @@ pub enum Ending {
     Spent,
     /// The site could not be asked any further.
     Stopped(String),
-}
-
-/// The first request of a round, and of each name.
-fn robots_of(by: Option<Arc<Name>>) -> Ask {
-    Ask {
-        target: ROBOTS.into(),
-        if_none_match: None,
-        if_modified_since: None,
-        by,
-        most: robots::MOST,
-        why: Why::Robots,
-        lane: Lane::Start,
-        depth: 0,
-        hops: 0,
-    }
 }
 
 /// One round.
@@ -221,6 +183,9 @@ impl Crawl {
             // Where the operator begins may be ours by now or the site's: only the site knows.
             let chosen = ask.lane == Lane::Start && ask.hops == 0;
             let came_back = matches!(ask.lane, Lane::Near | Lane::Linked) && self.books.came_back(&ask.target);
+            if ask.is_guess && !self.books.may_guess(&ask.target) {
+                continue;
+            }
             if came_back || ours(&ask.target) && !chosen || !self.may_read(&ask) {
                 self.books.remove(&ask.target);
                 continue;
@@ -245,7 +210,7 @@ impl Crawl {
     }
 
     fn ask(&self, next: Waiting) -> Ask {
-        let Waiting { target, lane, depth } = next;
+        let Waiting { target, lane, depth, is_guess } = next;
         let path = target.split('?').next().unwrap_or_default();
         let lists = lane == Lane::Lists
             || lane == Lane::Start && [".xml", ".gz", ".txt"].iter().any(|ending| path.ends_with(ending));
@@ -261,6 +226,7 @@ impl Crawl {
             lane,
             depth,
             hops: 0,
+            is_guess,
         }
     }
 

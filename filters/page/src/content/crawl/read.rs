@@ -34,6 +34,13 @@ impl Crawl {
             self.books.remove(&ask.target);
             return Outcome::Other;
         };
+        if ask.is_guess {
+            let is_right = matches!(Served::of(&ask.target, &fetched.headers, self.now), Served::File { .. });
+            self.books.note_guess(is_right);
+            if !is_right {
+                return Outcome::Other;
+            }
+        }
         let kind = Kind::of(&fetched.headers, &ask.target);
         let listed = ask.why == Why::List || ask.lane == Lane::Start && kind != Kind::Html;
         // A site that answers everything with a page has no list there.
@@ -110,6 +117,7 @@ impl Crawl {
             etag: validator(header::ETAG),
             last_modified: validator(header::LAST_MODIFIED),
             listed_modified: self.modified.get(&ask.target).cloned(),
+            guessed: ask.is_guess || self.books.get(&ask.target).is_some_and(|kept| kept.guessed),
             checked: self.now,
         };
         if let Some(named) = named {

@@ -61,6 +61,11 @@ impl Crawl {
             self.books.note_came_back(&ask.target);
             return Outcome::CameBack;
         }
+        // A server of files moves an address for good.
+        if ask.is_guess && !matches!(fetched.status, StatusCode::MOVED_PERMANENTLY | StatusCode::PERMANENT_REDIRECT) {
+            self.books.note_guess(false);
+            return Outcome::Other;
+        }
         // A list that leads to a page is not that page's turn.
         if ask.why != Why::Page || self.frontier.meet(&target) {
             let target: Arc<str> = target.into();

@@ -1,12 +1,12 @@
 //! What the operator lets the crawler read of a site, and what the site is.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use frontdesk_base::{path, text::hex};
 use ring::digest;
 use url::Url;
 
-use super::glob::Glob;
+use super::{authority::authorities, glob::Glob};
 
 /// Paths that the operator names: those that are not read (`content.exclude`), and those whose links are followed
 /// (`content.follow`).
@@ -121,20 +121,6 @@ impl Rules {
 
 fn short(written: &str) -> String {
     hex(&digest::digest(&digest::SHA256, written.as_bytes()).as_ref()[..16])
-}
-
-/// The names that a browser on this machine has for an address on which we listen.
-fn authorities(listen: &SocketAddr) -> Vec<String> {
-    let port = listen.port();
-    let local = listen.ip().is_loopback() || listen.ip().is_unspecified();
-    let names = ["127.0.0.1", "localhost", "[::1]"].into_iter().filter(|_| local);
-    let address = match listen.ip() {
-        IpAddr::V4(ip) => ip.to_string(),
-        IpAddr::V6(ip) => format!("[{ip}]"),
-    };
-    // The usual ports are not written.
-    let written = |name: &str| if matches!(port, 80 | 443) { name.to_owned() } else { format!("{name}:{port}") };
-    names.chain([address.as_str()]).map(written).collect()
 }
 
 #[cfg(test)]

@@ -58,13 +58,13 @@ pub fn books(pieces: &[Bytes], rules: &Rules) -> Option<Books> {
 }
 
 fn line(target: &str, kept: &Kept) -> Value {
-    let Kept { page, links, lists, etag, last_modified, listed_modified, checked } = kept;
+    let Kept { page, links, lists, etag, last_modified, listed_modified, guessed, checked } = kept;
     let texts = |all: &[Arc<str>]| all.iter().map(|text| Value::from(&**text)).collect::<Value>();
     let (links, lists) = (texts(links), texts(lists));
     json!({
         "path": target, "title": page.title, "description": page.description, "language": page.language,
         "markdown": page.markdown, "links": links, "lists": lists, "etag": etag, "modified": last_modified,
-        "listed": listed_modified, "checked": checked,
+        "listed": listed_modified, "guessed": guessed, "checked": checked,
     })
 }
 
@@ -81,6 +81,7 @@ fn read(line: &Value) -> Option<(Arc<str>, Kept)> {
         etag: text("etag"),
         last_modified: text("modified"),
         listed_modified: text("listed"),
+        guessed: line.get("guessed").and_then(Value::as_bool).unwrap_or(false),
         checked: line.get("checked")?.as_u64()?,
         page: Arc::new(Page {
             title: text("title")?,
@@ -120,6 +121,7 @@ mod tests {
                 etag: Some("\"x\"".into()),
                 last_modified: None,
                 listed_modified: Some("2026".into()),
+                guessed: n == 1,
                 checked: 7,
             };
             books.put(&target, kept, usize::MAX);

@@ -2,7 +2,11 @@
 
 use url::Url;
 
-use super::{acts, rules::Rules};
+use super::{
+    acts,
+    authority::{Name, authority},
+    rules::Rules,
+};
 
 /// What start pages are called that are not at `/`, in small letters and without ending.
 const START_PAGES: [&str; 14] = [
@@ -21,29 +25,6 @@ const START_PAGES: [&str; 14] = [
     "wiki",
     "main_page",
 ];
-
-/// A name by which the site may be asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
-    /// For Host.
-    pub authority: String,
-    /// A client would ask over TLS.
-    pub tls: bool,
-}
-
-impl Name {
-    /// As `site.origin` has it.
-    pub fn origin(&self) -> String {
-        format!("{}://{}", if self.tls { "https" } else { "http" }, self.authority)
-    }
-}
-
-/// A URL's host and port, as Host has it.
-fn authority(url: &Url) -> Option<String> {
-    let host = url.host_str()?;
-    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
-}
-
 impl Rules {
     /// By what name a redirect says that the site is to be asked, and for what; `None` where it says nothing of the kind.
     ///

@@ -2,7 +2,8 @@
 //! many ways, and a console that starts or deletes something on a GET looks like any other page.
 //!
 //! - A page that came from a file leads to other files. Its links with the ending of a document are followed; links to
-//!   folders and names without an ending need one more sign, because a file can also be the front page of a program.
+//!   folders and names without an ending need one more sign, because a file can also be the front page of a program:
+//!   outside the page's own folder they are a guess, and guesses end when they prove wrong.
 //! - A page that a program made, and that names its own address for search engines (`rel=canonical`, with Open Graph,
 //!   JSON-LD or the like), leads to pages whose addresses have the same shape.
 //! - A page of a book (`rel=next` or `rel=prev` in its head) leads to the `.html` pages beside and below it, also where a
@@ -41,10 +42,13 @@ pub(super) enum Speaks {
     Nothing,
     /// Its shape: it must not be called like an act, nor like what could be one.
     Shape,
-    /// The operator, or a file that links to a folder: it must not be called like an act.
+    /// A file, which is perhaps the front page of a program: it must not say plainly that it acts, and is asked for on a
+    /// guess (see `Books::may_guess`).
+    Guess,
+    /// The operator, or a page before it: it must not be called like an act.
     Place,
-    /// A file that declares itself a published page: it must not say plainly that it acts.
-    Declared,
+    /// A file, and its own ending: it must not say plainly that it acts.
+    Ending,
     /// It is a file of the same folder or tree: whatever it is called, it is a document.
     Tree,
 }
@@ -56,7 +60,7 @@ impl Evidence<'_> {
         match (self.served, query) {
             (Served::Personal, _) => Speaks::Nothing,
             (_, Some(query)) if turns_pages(query) && self.is_document() && self.is_next(link, path) => Speaks::Place,
-            (Served::File { in_parts }, None) => self.from_file(path, in_parts, is_relative),
+            (Served::File { in_parts }, None) => self.link_of_file(path, in_parts, is_relative),
             (Served::Made, None) if self.is_markdown && is_written(path) => Speaks::Shape,
             (Served::Made, None) if self.is_in_book() && is_written(path) && self.is_near(path) => Speaks::Place,
             (Served::Made, _) if self.has_shape_of_own(link) => Speaks::Shape,
@@ -84,18 +88,18 @@ impl Evidence<'_> {
         self.at.split('?').next() == Some(path) || self.sequence.iter().any(|next| next == link)
     }
 
-    fn from_file(&self, path: &str, in_parts: bool, is_relative: bool) -> Speaks {
+    fn link_of_file(&self, path: &str, in_parts: bool, is_relative: bool) -> Speaks {
         let is_declared = self.is_declared || self.has_canonical;
         if is_written(path) {
-            return if self.is_near(path) { Speaks::Tree } else { Speaks::Declared };
+            return if self.is_near(path) { Speaks::Tree } else { Speaks::Ending };
         }
         let is_near = top_of(self.at).is_some_and(|top| top_of(path) == Some(top));
         let is_folder = path.ends_with('/');
         match (is_folder, is_near) {
             (true, true) => Speaks::Tree,
             (false, true) if in_parts && is_declared => Speaks::Tree,
-            (true, false) | (false, false) if is_declared && (in_parts || is_folder) => Speaks::Declared,
-            (true, false) if is_relative => Speaks::Place,
+            (_, false) if is_declared && (in_parts || is_folder) => Speaks::Guess,
+            (true, false) if is_relative => Speaks::Guess,
             _ => Speaks::Nothing,
         }
     }
@@ -111,13 +115,13 @@ impl Evidence<'_> {
     }
 }
 
-/// Whether a link may be followed for what speaks for it, as far as its words go.
+/// Whether a link may be followed for what speaks for it, as far as its words tell.
 pub(super) fn may_be_followed(link: &str, speaks: Speaks) -> bool {
     match speaks {
         Speaks::Nothing => false,
         Speaks::Shape => !acts::is_called_like_act(link) && !acts::is_doubtful(link),
         Speaks::Place => !acts::is_called_like_act(link),
-        Speaks::Declared => !acts::acts(link),
+        Speaks::Guess | Speaks::Ending => !acts::acts(link),
         Speaks::Tree => true,
     }
 }

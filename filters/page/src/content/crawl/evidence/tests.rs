@@ -22,12 +22,12 @@ fn followed(evidence: &Evidence<'_>, link: &str) -> bool {
 fn a_file_leads_to_files_of_its_folder_whatever_they_are_called() {
     let page = page("/docs/cli/", FILE, false);
     speaks(&page, Speaks::Tree, &["/docs/cli/stop.html", "/docs/api/delete.HTM", "/docs/cli/stop/", "/docs/7/kill.md"]);
-    speaks(&page, Speaks::Declared, &["/other/delete.html"]);
+    speaks(&page, Speaks::Ending, &["/other/delete.html"]);
     speaks(&page, Speaks::Nothing, &["/docs/cli/stop", "/docs/cli/stop.php", "/docs/x.html?y=1", "/other/", "/x"]);
     let root = self::page("/index.html", FILE, false);
     speaks(&root, Speaks::Tree, &["/stop.html", "/a/b/delete.html"]);
     speaks(&root, Speaks::Nothing, &["/", "/stop/", "/led/on", "/H", "/.html"]);
-    assert_eq!(root.speaks_for("/guide/stop/", true), Speaks::Place);
+    assert_eq!(root.speaks_for("/guide/stop/", true), Speaks::Guess);
     assert_eq!(root.speaks_for("/led/on", true), Speaks::Nothing);
 }
 
@@ -35,7 +35,7 @@ fn a_file_leads_to_files_of_its_folder_whatever_they_are_called() {
 fn a_file_that_declares_itself_published_leads_to_names_without_an_ending() {
     let page = page("/reference/cli/start/", FILE, true);
     speaks(&page, Speaks::Tree, &["/reference/cli/stop/", "/reference/cli/stop", "/reference/cli/5/delete.html"]);
-    speaks(&page, Speaks::Declared, &["/engine/install/", "/about", "/containers/5/stop"]);
+    speaks(&page, Speaks::Guess, &["/engine/install/", "/about", "/containers/5/stop"]);
     assert!(followed(&page, "/reference/cli/docker/logout/") && followed(&page, "/cli/stop"));
     assert!(!followed(&page, "/logout") && !followed(&page, "/containers/5/stop") && !followed(&page, "/x?page=2"));
     // A server that can send no part of a file has no names without an ending either.

@@ -126,6 +126,26 @@ fn a_front_page_in_a_file_does_not_press_what_a_program_has() {
 }
 
 #[test]
+fn a_front_page_that_declares_itself_is_believed_only_a_few_times() {
+    let html = console("<meta name=generator content='Hugo 0.120'>", &ACTING);
+    let headers =
+        [("content-type", "text/html"), ("last-modified", "Sat, 01 Jan 2022 00:00:00 GMT"), ("etag", "\"1\"")];
+    for answer in [page("Done", &[]), said(200, &[("content-type", "application/json")], "{}"), said(204, &[], "")] {
+        let site = Site::new(|ask: &Ask| match &*ask.target {
+            "/" => said(200, &headers, &html),
+            "/robots.txt" | "/sitemap.xml" | "/llms.txt" | "/stop.html" => missing(),
+            _ => answer.clone(),
+        });
+        let pressed =
+            || site.asked().iter().filter(|asked| ACTING.contains(&asked.as_str()) && *asked != "/stop.html").count();
+        let (books, _) = site.round("follow = []", Books::default(), 1_700_000_000);
+        assert_eq!((paths(&books), pressed()), (vec!["/".to_owned()], 3), "{:?}", site.asked());
+        site.round("follow = []", books, 1_700_000_001);
+        assert_eq!(pressed(), 0, "{:?}", site.asked());
+    }
+}
+
+#[test]
 fn a_page_that_shows_a_session_leads_nowhere() {
     let head = "<link rel=canonical href=/><meta property=og:type content=website>";
     let headers = [("set-cookie", "sid=1"), ("cache-control", "private")];

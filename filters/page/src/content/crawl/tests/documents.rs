@@ -40,16 +40,26 @@ fn a_tree_of_files_is_read_whatever_its_pages_are_called() {
 fn a_site_of_a_generator_is_read_by_its_clean_addresses() {
     let head = "<meta name=generator content='Docusaurus v3'>";
     let site = Site::new(|ask: &Ask| match &*ask.target {
-        "/" => {
-            file(head, "Docs", &["/reference/cli/docker/container/stop", "/reference/cli/docker/logout/", "/logout"])
+        _ if ask.if_none_match.is_some() => said(304, &[], ""),
+        "/" => file(head, "Docs", &["/reference/cli/docker/container/stop", "/reference/cli/docker/", "/logout"]),
+        "/reference/cli/docker/" => {
+            file(head, "CLI", &["/reference/cli/docker/logout/", "/reference/cli/prune", "/containers/5/stop"])
         }
-        "/reference/cli/docker/logout/" => file(head, "Logout", &["/reference/cli/prune", "/containers/5/stop"]),
         other if other.starts_with("/reference/") => file("", other, &[]),
         _ => missing(),
     });
-    let all = ["/", "/reference/cli/docker/container/stop", "/reference/cli/docker/logout/", "/reference/cli/prune"];
-    assert_eq!(read(&site), all);
+    let all = [
+        "/",
+        "/reference/cli/docker/",
+        "/reference/cli/docker/container/stop",
+        "/reference/cli/docker/logout/",
+        "/reference/cli/prune",
+    ];
+    let (books, _) = site.round("follow = []", Books::default(), NOW);
+    assert_eq!(paths(&books), all);
     assert!(!site.asked().iter().any(|asked| asked == "/logout" || asked == "/containers/5/stop"));
+    let (books, _) = site.round("follow = []", books, NOW + 1);
+    assert_eq!(paths(&books), all, "also by pages that have not changed");
 }
 
 #[test]
