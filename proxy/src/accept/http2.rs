@@ -75,21 +75,25 @@ pub(super) async fn http2<A, S>(
     let mut told = 0;
     // At that time the client had not read all of its responses.
     let mut owes = false;
+    // Another connection of the client has its place.
+    let mut displaced = false;
     let mut alarm = Alarm::default();
     loop {
         // Idle for too long: send GOAWAY. Do not wait long for a client that does not react, but its responses may not
         // be written completely yet.
         let (so_far, blocked) = info.told_so_far();
-        if so_far - told >= SOMETHING && leaving.is_some() {
+        if so_far - told >= SOMETHING && leaving.is_some() && !displaced {
             (told, leaving) = (so_far, Some(Instant::now()));
         }
         let (since, allowed) = match leaving {
+            Some(heard) if displaced => (Some(heard.elapsed()), FAREWELL),
             None => (streams.idle_for(), idle_limit),
             Some(heard) => {
                 (streams.idle_for().map(|idle| idle.min(heard.elapsed())), if blocked { idle_limit } else { FAREWELL })
             }
         };
-        let mut idle = since.map(|_| gate.idles(&admission));
+        // One that has more to write than the socket takes could not make room.
+        let mut idle = since.filter(|_| !blocked).map(|_| gate.idles(&admission));
         let wanted = idle.is_some() && gate.is_crowded() && streams.served();
         let left = allowed.saturating_sub(since.unwrap_or_default());
         // None: time to send GOAWAY.
@@ -100,8 +104,13 @@ pub(super) async fn http2<A, S>(
             () = begun(&mut drain), if leaving.is_none() => None,
             // The last stream has ended in its own task, so the connection is idle now.
             () = streams.idle.notified() => continue,
-            () = room_wanted(idle.as_ref()), if leaving.is_none() => None,
+            for_another = room_wanted(idle.as_ref()), if leaving.is_none() => {
+                displaced = for_another;
+                None
+            }
+            () = is_blocked_otherwise(&info, blocked) => continue,
             () = alarm.within(left) => match (leaving, streams.idle_for()) {
+                _ if displaced => break,
                 (Some(_), Some(_)) if since.is_some() && info.told_so_far().0 - told < SOMETHING => break,
                 (None, Some(idle)) if idle >= allowed => None,
                 _ => continue,
@@ -115,7 +124,7 @@ pub(super) async fn http2<A, S>(
         };
         match accepted {
             Ok(Some(H2Accept::Session(session))) => {
-                if idle.take().is_some() && !gate.may_be_busy(&admission) {
+                if displaced || idle.take().is_some() && !gate.may_be_busy(&admission) {
                     return;
                 }
                 let stream = streams.begin();
@@ -142,17 +151,24 @@ pub(super) async fn http2<A, S>(
             Ok(None) | Err(_) => break,
         }
     }
-    if owes {
-        info.is_read_to_its_end(admission);
+    match owes {
+        true if displaced => info.linger(),
+        true => info.is_read_to_its_end(admission),
+        false => {}
     }
 }
 
-/// Returns when a connection that idles is asked to make room.
-async fn room_wanted(idling: Option<&Idling<'_>>) {
+/// Returns when a connection that idles is asked to make room, and whether another one of its client has its place.
+async fn room_wanted(idling: Option<&Idling<'_>>) -> bool {
     match idling {
         Some(idling) => idling.room_wanted().await,
         None => pending().await,
     }
+}
+
+/// Returns when the socket takes no more, or takes something again. The task that drives the connection polls it.
+async fn is_blocked_otherwise(info: &ConnInfo, blocked: bool) {
+    poll_fn(|_| if info.told_so_far().1 == blocked { Poll::Pending } else { Poll::Ready(()) }).await;
 }
 
 /// Drives a connection after all other ready tasks, so that their frames are sent in one write instead of one write for
