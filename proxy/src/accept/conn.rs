@@ -299,8 +299,9 @@ impl Conn {
         }
         let (written, before, socket) = (self.written, self.written_before, self.io.socket());
         let acknowledged = || written.saturating_sub(sys::unacknowledged(socket));
-        // With pipelining, an earlier response may still be on its way.
-        let pace = self.write_pace.get_or_insert_with(|| Box::new(WritePace::new(lowest, before.min(acknowledged()))));
+        // Of what was pipelined an earlier answer may still be on its way.
+        let made = || WritePace::new(lowest, self.info.longest_pause(), before.min(acknowledged()));
+        let pace = self.write_pace.get_or_insert_with(|| Box::new(made()));
         ready!(pace.poll_too_slow(cx, acknowledged));
         self.info.reads_too_slowly(self.framed);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))

@@ -55,7 +55,7 @@ pub(super) async fn http2<A, S>(
     let mut conn = admitted.conn;
     conn.begin_frames();
     let info = conn.info().clone();
-    info.set_lowest_rate(gate.live.look(|running| running.snapshot.settings.protection.min_rate));
+    gate.live.look(|running| info.hold_to_pace(&running.snapshot.settings.protection));
     let digest = Arc::new(Digest { socket_digest: Some(conn.digest()), ..Digest::default() });
     let Ok(shaken) = timeout_at(admitted.deadline, handshake(conn as Stream, Some(default_h2_options()))).await else {
         gate.metrics.rejected("header_timeout");

@@ -8,8 +8,10 @@ use std::{
         atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering},
     },
     task::Context,
+    time::Duration,
 };
 
+use frontdesk_filters::site::Protection;
 use frontdesk_http1::framing::digits;
 use futures_util::task::AtomicWaker;
 use http::HeaderValue;
@@ -61,7 +63,9 @@ pub struct ConnInfo {
     abandoned: Notify,
     /// The lowest pace of reading a response in bytes a second; 0: no limit.
     lowest_rate: AtomicU64,
-    /// The client was slower than that.
+    /// How long it may pause, in milliseconds.
+    longest_pause: AtomicU64,
+    /// It took less.
     too_slow: AtomicBool,
     /// Reading the current request's body may be ended.
     reading_is_watched: AtomicBool,
@@ -103,6 +107,7 @@ impl ConnInfo {
             held: Mutex::default(),
             abandoned: Notify::new(),
             lowest_rate: AtomicU64::new(0),
+            longest_pause: AtomicU64::new(0),
             too_slow: AtomicBool::new(false),
             reading_is_watched: AtomicBool::new(false),
             reading_has_ended: AtomicBool::new(false),
@@ -147,9 +152,20 @@ impl ConnInfo {
         self.abandoned.notified().await;
     }
 
-    /// Sets the lowest pace of reading a response in bytes a second; 0: no limit.
-    pub fn set_lowest_rate(&self, bytes: u64) {
+    /// How fast the client has to take an answer at least, and how long it may pause.
+    pub fn hold_to_pace(&self, protection: &Protection) {
+        self.set_lowest_rate(protection.min_rate);
+        let pause = u64::try_from(protection.idle_timeout.as_millis()).unwrap_or(u64::MAX);
+        self.longest_pause.store(pause, Ordering::Relaxed);
+    }
+
+    /// So many bytes a second the client has to take of an answer at least; 0: no bound.
+    pub(super) fn set_lowest_rate(&self, bytes: u64) {
         self.lowest_rate.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(super) fn longest_pause(&self) -> Duration {
+        Duration::from_millis(self.longest_pause.load(Ordering::Relaxed))
     }
 
     pub(super) fn lowest_rate(&self) -> u64 {

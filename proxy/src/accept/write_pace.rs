@@ -27,9 +27,9 @@ pub(super) struct WritePace {
 }
 
 impl WritePace {
-    /// `lowest`: bytes a second. `acknowledged`: the acknowledged bytes before this response.
-    pub(super) fn new(lowest: u64, acknowledged: u64) -> Self {
-        let mut pace = Pace::new(lowest);
+    /// `lowest`: bytes a second. `pause`: how long the client may pause. `acknowledged`: what it had before this answer.
+    pub(super) fn new(lowest: u64, pause: Duration, acknowledged: u64) -> Self {
+        let mut pace = Pace::new(lowest, pause);
         let timer = Box::pin(sleep_until(Instant::now() + pace.allowed()));
         Self { pace, timer, since: None, waited: Duration::ZERO, acknowledged }
     }
@@ -74,7 +74,9 @@ mod tests {
 
     use super::*;
 
-    /// Whether the client is too slow within so many seconds of blocked writes.
+    const PAUSE: Duration = Duration::from_secs(60);
+
+    /// Whether it is too slow within so many seconds in which the socket takes nothing.
     async fn too_slow(pace: &mut WritePace, seconds: u64, acknowledged: &Cell<u64>) -> bool {
         let waiting = poll_fn(|cx| pace.poll_too_slow(cx, || acknowledged.get()));
         let ended = timeout(Duration::from_secs(seconds), waiting).await.is_ok();
@@ -85,7 +87,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_takes_nothing_is_too_slow_after_ten_seconds_of_waiting_for_it() {
         let (acknowledged, began) = (Cell::new(7), Instant::now());
-        let mut pace = WritePace::new(500, 7);
+        let mut pace = WritePace::new(500, PAUSE, 7);
         assert!(!too_slow(&mut pace, 4, &acknowledged).await);
         // The site sends nothing, so no write waits for the client.
         sleep(Duration::from_secs(3600)).await;
@@ -97,22 +99,23 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_the_client_acknowledges_counts_and_not_what_the_socket_takes() {
         let acknowledged = Cell::new(0);
-        let mut pace = WritePace::new(500, 0);
-        // The socket is blocked for minutes, but the client reads.
+        let mut pace = WritePace::new(500, PAUSE, 0);
+        // The socket takes nothing for minutes, but the client reads.
         for _ in 0..60 {
             acknowledged.set(acknowledged.get() + 3000);
             assert!(!too_slow(&mut pace, 5, &acknowledged).await);
         }
-        // Now the client stops reading, and is ended as soon as that is certain: after 30 s at the latest.
+        // Now it pauses, and is ended as soon as that has lasted too long.
         let began = Instant::now();
+        assert!(!too_slow(&mut pace, 45, &acknowledged).await);
         assert!(too_slow(&mut pace, 600, &acknowledged).await);
-        assert!((10..=30).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
+        assert!((45..=75).contains(&began.elapsed().as_secs()), "{:?}", began.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_below_the_lowest_rate_is_too_slow() {
         let (acknowledged, began) = (Cell::new(0), Instant::now());
-        let mut pace = WritePace::new(500, 0);
+        let mut pace = WritePace::new(500, PAUSE, 0);
         while !too_slow(&mut pace, 2, &acknowledged).await {
             acknowledged.set(acknowledged.get() + 1);
         }

@@ -26,7 +26,7 @@ impl Front {
     /// Looks at where a request comes from, before anything is decided about it.
     pub(crate) fn arrived(&self, head: &RequestHeader, ctx: &mut Ctx, running: &Running) {
         ctx.client = ctx.connection.as_ref().map(|connection| {
-            connection.set_lowest_rate(running.snapshot.settings.protection.min_rate);
+            connection.hold_to_pace(&running.snapshot.settings.protection);
             let trusted = &running.snapshot.settings.listen.trusted_proxies;
             address::warn_of_a_terminator(head, connection, &running.snapshot.settings);
             forwarded::client_address(connection.client.ip(), &head.headers, trusted)

@@ -49,6 +49,8 @@ struct State {
 struct Bounds {
     /// Bytes a second; 0: no bound.
     min_rate: u64,
+    /// How long the client may pause.
+    pause: Duration,
     /// All the waiting; zero: no bound.
     longest: Duration,
     /// How long the site may take nothing, where nobody can tell that it does.
@@ -64,7 +66,7 @@ impl State {
 
     /// Returns once the client was too slow.
     async fn watch(&self, bounds: Bounds) {
-        let mut pace = Pace::patient(bounds.min_rate, bounds.patience);
+        let mut pace = Pace::new(bounds.min_rate, bounds.pause).patient(bounds.patience);
         let (mut counted, mut waited) = (0, Duration::ZERO);
         loop {
             sleep(TICK).await;
@@ -143,6 +145,7 @@ impl Front {
         let (protection, upstream) = (&running.snapshot.settings.protection, &running.snapshot.settings.upstream);
         let bounds = Bounds {
             min_rate: protection.min_rate,
+            pause: protection.idle_timeout,
             longest: protection.transfer_timeout,
             // The streams of a client share a window: one may wait for the site of another.
             patience: if site.is_some() && !is_stream { Duration::ZERO } else { upstream.read_timeout },
@@ -201,7 +204,8 @@ mod tests {
     }
 
     const HOUR: Duration = Duration::from_secs(3600);
-    const BOUNDS: Bounds = Bounds { min_rate: 500, longest: HOUR, patience: Duration::ZERO };
+    const MINUTE: Duration = Duration::from_secs(60);
+    const BOUNDS: Bounds = Bounds { min_rate: 500, pause: MINUTE, longest: HOUR, patience: Duration::ZERO };
 
     /// How many seconds an upload lasts of which so many bytes come each second.
     async fn lasts(bounds: Bounds, bytes: u64) -> u64 {

@@ -40,7 +40,7 @@ pub(super) struct Http2<'a> {
 impl<'a> Http2<'a> {
     /// `min_rate`: bytes a second that the client takes at least; 0: no bound.
     pub(super) fn new(session: &'a mut Http2Session, patience: Duration, min_rate: u64) -> Self {
-        let pace = Pace::patient(min_rate, SHARED);
+        let pace = Pace::new(min_rate, patience).patient(SHARED);
         Self { session, head: None, bodiless: false, writer: None, patience, pace }
     }
 
