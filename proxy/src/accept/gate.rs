@@ -1,7 +1,7 @@
 //! Limits connections: the number of open ones, which idle ones make room, and when the process stops accepting.
 
 use std::{
-    future::{pending, poll_fn},
+    future::poll_fn,
     net::IpAddr,
     pin::pin,
     sync::{
@@ -17,12 +17,15 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-use super::Conn;
+use super::{
+    Conn,
+    admission::{Admission, Idling},
+};
 use crate::{
     admin::metrics::Metrics,
     alarm::Alarm,
     live::Live,
-    share::{Bound, Idle, Share, Shares},
+    share::{Bound, Share, Shares},
 };
 
 /// How long after its last activity a connection may still send one more request once the shutdown has begun.
@@ -68,48 +71,6 @@ impl Due {
             Self::By(at) => at,
             Self::Within(limit) => Instant::now() + limit,
         }
-    }
-}
-
-/// A connection counts for as long as this lives: among all of them, and among those of its client.
-pub struct Admission {
-    _permit: OwnedSemaphorePermit,
-    share: Option<Share>,
-}
-
-impl Admission {
-    pub(super) fn new(permit: OwnedSemaphorePermit, share: Option<Share>) -> Self {
-        Self { _permit: permit, share }
-    }
-}
-
-/// A connection only waits for as long as this lives.
-pub(super) struct Idling<'a> {
-    gate: &'a Gate,
-    /// Among those of its client.
-    share: Option<Idle<'a>>,
-}
-
-impl Idling<'_> {
-    /// Returns when the connection is asked to make room, and whether that is for another one of its client, which counts in
-    /// its place already.
-    pub(super) async fn room_wanted(&self) -> bool {
-        let displaced = async {
-            match &self.share {
-                Some(share) => share.displaced().await,
-                None => pending().await,
-            }
-        };
-        tokio::select! {
-            () = self.gate.room.notified() => false,
-            () = displaced => true,
-        }
-    }
-}
-
-impl Drop for Idling<'_> {
-    fn drop(&mut self) {
-        self.gate.idle.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -267,14 +228,13 @@ impl Gate {
 
     /// A connection only waits for as long as what this returns lives.
     pub(super) fn idles<'a>(&'a self, admission: &'a Admission) -> Idling<'a> {
-        self.idle.fetch_add(1, Ordering::SeqCst);
-        Idling { gate: self, share: admission.share.as_ref().map(Share::idles) }
+        Idling::begin(&self.idle, &self.room, admission)
     }
 
     /// Whether a connection that only waited may go on: others of its client may have been let in for it to end. Counted if
     /// not.
     pub(super) fn may_be_busy(&self, admission: &Admission) -> bool {
-        let has_to_end = admission.share.as_ref().is_some_and(Share::has_to_end);
+        let has_to_end = admission.has_to_end();
         if has_to_end {
             self.metrics.rejected("client_connections");
         }

@@ -24,10 +24,7 @@ use pingora::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Admission, Admitted, CONNECTION, Gate, Shortcut,
-    gate::{Idling, begun},
-    info::ConnInfo,
-    streams::Streams,
+    Admission, Admitted, CONNECTION, Gate, Shortcut, admission::Idling, gate::begun, info::ConnInfo, streams::Streams,
 };
 use crate::alarm::Alarm;
 

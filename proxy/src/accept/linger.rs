@@ -17,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::gate::Admission;
+use super::admission::Admission;
 
 /// How long and how much is read before the socket closes.
 #[derive(Clone, Copy)]

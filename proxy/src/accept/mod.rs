@@ -4,6 +4,7 @@
 //! The library's own listener limits neither the handshake nor the whole head, keeps a session for each idle
 //! connection, and shuts down by sleeping. This one limits all of them, and its drain ends as soon as nothing runs.
 
+mod admission;
 mod conn;
 mod frames_in;
 mod gate;
@@ -32,8 +33,9 @@ use crate::{certificate::Certificate, share::Share};
 use conn::Io;
 use gate::begun;
 
+pub use admission::Admission;
 pub use conn::Conn;
-pub use gate::{Admission, Due, Gate, Paused};
+pub use gate::{Due, Gate, Paused};
 pub use info::ConnInfo;
 pub use portion::RequestBody;
 pub use serve::{Shortcut, Shortened, Way};
