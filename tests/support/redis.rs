@@ -16,7 +16,7 @@ use std::io::Result;
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 
 pub struct Redis {
     pub addr: SocketAddr,
@@ -45,13 +45,15 @@ impl Redis {
     fn at(addr: SocketAddr, dir: Dir, lines: &str) -> Redis {
         let standing = "bind 127.0.0.1\nsave \"\"\nappendonly no\ndaemonize no\nmaxmemory 64mb\n\
             maxmemory-policy noeviction\nclient-output-buffer-limit normal 0 0 0";
-        let own = format!("port {}\ndir {}\n", addr.port(), dir.path().display());
+        let own = format!("port {}\ndir {}\nunixsocket own\n", addr.port(), dir.path().display());
         dir.write("redis.conf", format!("{standing}\n{own}{lines}\n"));
         let child = Redis::spawn(&dir);
         Redis { addr, dir, child, password: None }
     }
 
     fn spawn(dir: &Dir) -> Child {
+        // One that was killed leaves its socket's name behind.
+        let _ = std::fs::remove_file(dir.join("own"));
         let log = || File::options().create(true).append(true).open(dir.join("redis.log")).expect("a log");
         Command::new("redis-server")
             .arg(dir.join("redis.conf"))
@@ -62,13 +64,15 @@ impl Redis {
             .unwrap_or_else(|_| panic!("redis-server is missing: run deploy/setup"))
     }
 
-    /// True when it answers; false when the process has ended.
+    /// True when it answers; false when it ended instead. Whoever answers on its port may be the server of another test: only
+    /// its own socket tells, which it opens after the port.
     async fn is_up(&mut self) -> bool {
         for _ in 0..500 {
             if self.child.try_wait().expect("its state").is_some() {
                 return false;
             }
-            if let Ok(Ok(said)) = tokio::time::timeout(Duration::from_secs(1), self.try_command(&["PING"])).await
+            if UnixStream::connect(self.dir.join("own")).await.is_ok()
+                && let Ok(Ok(said)) = tokio::time::timeout(Duration::from_secs(1), self.try_command(&["PING"])).await
                 && (said == ["PONG"] || said.iter().any(|s| s.contains("NOAUTH")))
             {
                 return true;

@@ -3,6 +3,8 @@
 use std::{
     fs,
     net::{Ipv4Addr, TcpListener},
+    os::unix::net::UnixStream,
+    path::PathBuf,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -26,21 +28,24 @@ pub struct Server {
 impl Server {
     /// Starts one with these additional arguments.
     pub fn start(arguments: &[&str]) -> Self {
-        Self::start_at(free_port(), arguments.iter().map(|one| (*one).to_owned()).collect(), 0)
+        Self::start_with(&arguments.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>(), 0)
     }
 
     /// Starts one whose clock is so many seconds ahead.
     pub fn start_ahead(seconds: i64) -> Self {
-        Self::start_at(free_port(), Vec::new(), seconds)
+        Self::start_with(&[], seconds)
     }
 
-    fn start_at(port: u16, arguments: Vec<String>, ahead: i64) -> Self {
-        let directory = Directory::new();
-        fs::create_dir_all(directory.path()).unwrap();
-        let child = spawn(port, &arguments, &directory, ahead);
-        let server = Self { child, port, arguments, directory, ahead };
-        server.wait();
-        server
+    /// A free port may be taken by another test between finding and using it: on another one, then.
+    fn start_with(arguments: &[String], ahead: i64) -> Self {
+        let started = || {
+            let (port, directory) = (free_port(), Directory::new());
+            fs::create_dir_all(directory.path()).unwrap();
+            let child = spawn(port, arguments, &directory, ahead);
+            let mut server = Self { child, port, arguments: arguments.to_vec(), directory, ahead };
+            server.is_up().then_some(server)
+        };
+        (0..5).find_map(|_| started()).expect("redis-server starts")
     }
 
     /// Its URL, with or without a user: `redis://[user:password@]127.0.0.1:port`.
@@ -83,15 +88,21 @@ impl Server {
     /// Starts it again on the same port.
     pub fn restart(&mut self) {
         self.child = spawn(self.port, &self.arguments, &self.directory, self.ahead);
-        self.wait();
+        assert!(self.is_up(), "redis-server does not listen on {} again", self.port);
     }
 
-    fn wait(&self) {
+    /// True once it listens; false when it ended instead. Whoever answers on its port may be the server of another test: only
+    /// its own socket tells, which it opens after the port.
+    fn is_up(&mut self) -> bool {
         let patience = Instant::now() + Duration::from_secs(20);
-        while std::net::TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
+        while UnixStream::connect(own_socket(&self.directory, &self.arguments)).is_err() {
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
             assert!(Instant::now() < patience, "redis-server does not listen on {}", self.port);
             std::thread::sleep(Duration::from_millis(10));
         }
+        true
     }
 }
 
@@ -102,7 +113,15 @@ impl Drop for Server {
     }
 }
 
+/// The socket that nobody else's server has: where the test wants one, or one beside its files.
+fn own_socket(directory: &Directory, arguments: &[String]) -> PathBuf {
+    let wanted = arguments.iter().skip_while(|one| *one != "--unixsocket").nth(1);
+    wanted.map_or_else(|| directory.path().join("own"), PathBuf::from)
+}
+
 fn spawn(port: u16, arguments: &[String], directory: &Directory, ahead: i64) -> Child {
+    // One that was killed leaves its socket's name behind.
+    let _ = fs::remove_file(own_socket(directory, arguments));
     let mut command = Command::new("redis-server");
     if ahead != 0 {
         // Load the C library's malloc first: the server's own reads the clock before faketime is ready.
@@ -114,6 +133,8 @@ fn spawn(port: u16, arguments: &[String], directory: &Directory, ahead: i64) -> 
         .args(["--loglevel", "warning", "--dir"])
         .arg(directory.path())
         .args(arguments)
+        .arg("--unixsocket")
+        .arg(own_socket(directory, arguments))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
