@@ -49,7 +49,7 @@ fn assert_markdown(response: &Response, what: &str) -> String {
 async fn markdown_is_what_the_page_says() {
     let (_origin, desk) = before(tea).await;
     let response = asked(&desk, "/docs/tea").await;
-    let expected = "# Tea\n\nSee [prices](http://site.test/prices?a=1#now).\n\n| Tea | Price |\n| --- | ----- |\n\
+    let expected = "# Tea\n\nSee [prices](http://site.test/prices?a=1#now).\n\n| Tea | Price |\n| --- | --- |\n\
          | Green | 3 |\n\n```sh\nbrew tea\n```\n";
     assert_eq!(assert_markdown(&response, "by Accept"), expected);
     assert_eq!(assert_markdown(&desk.get("/docs/tea.md").await, "by path"), expected);

@@ -4,11 +4,6 @@ use dom_query::NodeRef;
 
 use super::walk::{attribute, has_word, name};
 
-/// Around code in the text of a link: the writer takes the text of links without its elements. Letters that stand for
-/// nothing in any text.
-pub(super) const CODE_BEGINS: char = '\u{fdd0}';
-pub(super) const CODE_ENDS: char = '\u{fdd1}';
-
 /// What stands before the language in a class.
 const PREFIXES: [&str; 5] = ["language-", "lang-", "highlight-source-", "highlight-", "src-"];
 /// Classes of line numbers, and of buttons beside a block.
@@ -73,22 +68,7 @@ fn named(node: &NodeRef<'_>) -> Option<String> {
         .then_some(language)
 }
 
-/// Marks the code in a link's text, so that it can be written as such afterwards.
-pub(super) fn mark_in_link(link: &NodeRef<'_>) {
-    let below = link.descendants();
-    if below.iter().any(|node| name(node) == "img") {
-        return;
-    }
-    for node in below.iter().filter(|node| matches!(name(node).as_str(), "code" | "kbd" | "samp" | "tt")) {
-        let text = node.text();
-        let text = text.trim();
-        if !text.is_empty() && !text.contains(['`', '\n', CODE_BEGINS, CODE_ENDS]) {
-            node.set_text(format!("{CODE_BEGINS}{text}{CODE_ENDS}"));
-        }
-    }
-}
-
-/// Code that is a link as a whole becomes a link whose text is code: the writer knows no link in code.
+/// Code that is a link as a whole becomes a link whose text is code: code holds no links.
 pub(super) fn turn_link_out(code: &NodeRef<'_>) {
     // No walk may be under way while the tree is changed.
     let children = code.children();

@@ -8,7 +8,9 @@ mod article_signs;
 mod code;
 pub mod crawl;
 mod facts;
+mod images;
 mod link_markup;
+mod math;
 mod page;
 mod parse;
 mod prune;
@@ -16,6 +18,7 @@ mod published;
 mod select;
 mod surroundings;
 mod table;
+mod tabs;
 mod teasers;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -23,6 +26,7 @@ pub mod testing;
 mod tests;
 mod tidy;
 mod walk;
+mod write;
 
 pub use frontdesk_base::charset::text;
 pub use page::{MAX_BYTES, Page, read};

@@ -9,8 +9,8 @@ use super::{
     prune::{self, Links},
     published::Published,
     select::{self, Content, Found},
-    tidy::tidy,
-    walk,
+    tidy::headed,
+    walk, write,
 };
 
 /// The largest page that is read, in bytes.
@@ -88,7 +88,7 @@ fn read_with(html: &str, at: &Url, links: Links<'_>) -> Option<(Page, Marks)> {
     };
     prune::prune(&content, facts.base.as_ref().unwrap_or(at), links)?;
     let heading = article.as_ref().and_then(|article| article.title.as_deref()).or(facts.title.as_deref());
-    let markdown = tidy(&content.root.md(Some(&[])), heading);
+    let markdown = headed(write::markdown(&content.root, MAX_MARKDOWN_BYTES)?, heading);
     let path = path_and_query(at);
     let is_login = facts.asks_for_password && markdown.trim().len() <= MAX_LOGIN_BYTES;
     let marks = Marks { acting: facts.acting, is_login, published: facts.published };

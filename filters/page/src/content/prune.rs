@@ -1,8 +1,8 @@
 //! Makes the content ready to be written: what is no content goes, links become absolute, and elements that the writer
 //! does not know take the name of one that it knows.
 //!
-//! The tree is walked without recursion. The writer recurses into lists, quotes, tables, links and emphasis, and
-//! indents what lies in them: so they may lie in each other only so deep.
+//! The tree is walked without recursion. What lies in lists and quotes is written behind their marks, line by line: so
+//! they may lie in each other only so deep.
 
 use std::time::Instant;
 
@@ -10,15 +10,15 @@ use dom_query::NodeRef;
 use url::{Position, Url};
 
 use super::{
-    code,
+    code, images, math,
     parse::PATIENCE,
     select::{Content, Found},
     table::{self, Grid},
-    tidy::AMPERSAND,
+    tabs,
     walk::{attribute, collapsed, contains, has_word, is_hidden, name, weight},
 };
 
-/// How deep elements that the writer recurses into may lie in each other; further in they are plain text.
+/// How deep lists, quotes and marks may lie in each other; further in they are plain text.
 const MAX_NESTED: usize = 20;
 /// How many bytes absolute links may take in all: a long address in many short links is a large text.
 const MAX_LINK_BYTES: usize = 4 * 1024 * 1024;
@@ -67,7 +67,7 @@ const CHROME: [&str; 18] = [
 ];
 
 /// What becomes of an element.
-enum Fate {
+pub(super) enum Fate {
     Drop,
     /// Its children are its parent's.
     Keep,
@@ -101,6 +101,7 @@ impl Links<'_> {
 
 /// Prepares the content of a page whose links are relative to `base`. `None`: its links alone are too much.
 pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Option<()> {
+    tabs::prepare(&content.root);
     let mut pruning = Pruning {
         weight: weight(&content.root),
         marked: content.found != Found::Whole,
@@ -132,7 +133,7 @@ pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Opti
             Fate::Rename(name) => node.rename(name),
             Fate::Keep => {}
         }
-        if recurses(&name(&node)) {
+        if is_marked(&name(&node)) {
             nested += 1;
             if nested > MAX_NESTED {
                 node.rename("span");
@@ -143,9 +144,25 @@ pub(super) fn prune(content: &Content<'_>, base: &Url, links: Links<'_>) -> Opti
     Some(())
 }
 
-/// Does the writer recurse into it?
-fn recurses(name: &str) -> bool {
-    matches!(name, "ul" | "ol" | "blockquote" | "table" | "a" | "b" | "strong" | "em" | "i" | "code")
+/// Does it put a mark before its text or around it?
+fn is_marked(name: &str) -> bool {
+    matches!(
+        name,
+        "ul" | "ol"
+            | "dl"
+            | "dd"
+            | "blockquote"
+            | "table"
+            | "a"
+            | "b"
+            | "strong"
+            | "em"
+            | "i"
+            | "code"
+            | "del"
+            | "s"
+            | "strike"
+    )
 }
 
 /// The links of a page alone are too much.
@@ -164,16 +181,26 @@ struct Pruning<'a> {
 impl Pruning<'_> {
     /// `None`: give the page up.
     fn fate(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
-        if is_hidden(node) || has_word(node, "role", &SURROUNDINGS) || has_word(node, "class", &["ahp-notice"]) {
+        if is_hidden(node) && !tabs::is_panel(node) && !math::is_shown_as_image(node)
+            || has_word(node, "role", &SURROUNDINGS)
+            || has_word(node, "class", &["ahp-notice"])
+        {
             return Some(Fate::Drop);
+        }
+        if let Some(tex) = math::of_script(node) {
+            return Some(tex);
         }
         if !self.marked && (has_word(node, "class", &CHROME) || has_word(node, "id", &CHROME)) {
             return Some(Fate::Drop);
         }
         Some(match name(node).as_str() {
             "script" | "style" | "noscript" | "template" | "svg" | "canvas" | "iframe" | "object" | "embed"
-            | "video" | "audio" | "nav" | "footer" | "input" | "select" | "textarea" | "button" | "datalist"
-            | "link" | "meta" | "head" | "title" | "frameset" | "applet" | "colgroup" => Fate::Drop,
+            | "video" | "audio" | "nav" | "footer" | "select" | "textarea" | "button" | "datalist" | "link"
+            | "meta" | "head" | "title" | "frameset" | "applet" | "colgroup" => Fate::Drop,
+            // One to tick is part of a list of tasks.
+            "input" if has_word(node, "type", &["checkbox"]) => Fate::Ready,
+            "input" => Fate::Drop,
+            "aside" if has_word(node, "class", &["footnote", "footnote-list", "footnotes"]) => Fate::Rename("div"),
             "aside" if has_word(node, "class", &CALLOUTS) => Fate::Rename("blockquote"),
             "aside" => Fate::Drop,
             "dialog" if !node.has_attr("open") => Fate::Drop,
@@ -181,24 +208,27 @@ impl Pruning<'_> {
             "header" => Fate::Drop,
             // Some sites have the whole page in a form.
             "form" if weight(node) * 2 < self.weight => Fate::Drop,
-            "form" | "main" | "figure" | "figcaption" | "details" | "hgroup" | "address" | "fieldset" | "center"
-            | "dialog" | "search" | "dd" => Fate::Rename("div"),
-            "summary" | "legend" | "dt" => Fate::Rename("p"),
             "kbd" | "samp" | "tt" | "code" => {
                 code::turn_link_out(node);
                 if name(node) == "a" { return self.link(node) } else { Fate::Rename("code") }
             }
             "cite" | "dfn" | "var" => Fate::Rename("em"),
-            "pre" => {
-                code::prepare(node);
-                Fate::Ready
+            "pre" | "math" => Fate::Ready,
+            "ul" | "ol" => {
+                // A list between the items of another belongs to the one before it.
+                let is_between = node.parent().is_some_and(|around| matches!(name(&around).as_str(), "ul" | "ol"));
+                if let Some(item) = node.prev_element_sibling().filter(|item| is_between && name(item) == "li") {
+                    item.append_child(node);
+                }
+                Fate::Keep
             }
             "table" => {
                 table::prepare(node, &mut self.grid);
                 Fate::Keep
             }
-            "a" => return self.link(node),
+            "a" if !is_struck_through(node) => return self.link(node),
             "img" => return self.image(node),
+            _ if is_struck_through(node) => Fate::Rename("del"),
             _ => Fate::Keep,
         })
     }
@@ -208,7 +238,8 @@ impl Pruning<'_> {
         if href.starts_with('#') {
             let text = collapsed(&node.text());
             // The mark beside a heading, and the way past the navigation.
-            if matches!(text.as_str(), "" | "#" | "¶" | "§" | "🔗") || text.to_ascii_lowercase().starts_with("skip to")
+            if matches!(text.as_str(), "" | "#" | "¶" | "§" | "🔗" | "↩" | "↩︎" | "↑")
+                || text.to_ascii_lowercase().starts_with("skip to")
             {
                 return Some(Fate::Drop);
             }
@@ -222,7 +253,6 @@ impl Pruning<'_> {
             None => node.remove_attr("href"),
         }
         node.remove_attr("title");
-        code::mark_in_link(node);
         Some(Fate::Keep)
     }
 
@@ -232,8 +262,7 @@ impl Pruning<'_> {
             // It says itself that it says nothing.
             return Some(Fate::Drop);
         }
-        let source =
-            [attribute(node, "src"), attribute(node, "data-src")].into_iter().flatten().find(|s| !s.is_empty());
+        let source = images::source(node);
         let url = match source {
             Some(source) => self.absolute(&source, &["http", "https"]).ok()?,
             None => None,
@@ -262,9 +291,14 @@ impl Pruning<'_> {
             return Ok(None);
         };
         self.links_left = self.links_left.checked_sub(url.len()).ok_or(TooMuch)?;
-        // The writer writes "&amp;", which is needed only where something might be taken for a character's name.
-        Ok(Some(if url.contains(';') { url } else { url.replace('&', AMPERSAND) }))
+        Ok(Some(url))
     }
+}
+
+/// Is its text crossed out by its style?
+fn is_struck_through(node: &NodeRef<'_>) -> bool {
+    matches!(name(node).as_str(), "span" | "font" | "b" | "i" | "em" | "strong" | "a" | "small")
+        && node.attr("style").is_some_and(|style| style.to_ascii_lowercase().contains("line-through"))
 }
 
 #[cfg(test)]

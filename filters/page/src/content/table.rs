@@ -12,7 +12,7 @@ const MAX_COLUMNS: usize = 64;
 /// How many cells a page's tables may be filled up with.
 const MAX_ADDED: usize = 20_000;
 /// What no cell of a Markdown table can hold.
-const BLOCKS: [&str; 9] = ["table", "pre", "blockquote", "h1", "h2", "h3", "h4", "hr", "section"];
+const BLOCKS: [&str; 8] = ["table", "blockquote", "h1", "h2", "h3", "h4", "hr", "section"];
 
 /// What the tables of one page were filled up with so far.
 #[derive(Debug, Default)]
@@ -27,6 +27,7 @@ pub(super) fn prepare(table: &NodeRef<'_>, grid: &mut Grid) {
     let mut captions = Vec::new();
     let mut numbers = Vec::new();
     let mut plain = has_word(table, "role", &["presentation", "none"]);
+    let (mut codes, mut heads) = (0, 0);
     let mut stack: Vec<NodeRef<'_>> = table.children_it(true).collect();
     while let Some(node) = stack.pop() {
         match name(&node).as_str() {
@@ -35,8 +36,15 @@ pub(super) fn prepare(table: &NodeRef<'_>, grid: &mut Grid) {
                 parts.push(node);
             }
             "caption" => captions.push(node),
+            "pre" => {
+                codes += 1;
+                continue;
+            }
             "td" if has_word(&node, "class", &["linenos", "gutter"]) => numbers.push(node),
-            "thead" | "tbody" | "tfoot" | "td" | "th" => parts.push(node),
+            called @ ("thead" | "tbody" | "tfoot" | "td" | "th") => {
+                heads += usize::from(called == "th");
+                parts.push(node);
+            }
             block if BLOCKS.contains(&block) => {
                 plain = true;
                 // A table in it is looked at when its own turn comes.
@@ -51,6 +59,8 @@ pub(super) fn prepare(table: &NodeRef<'_>, grid: &mut Grid) {
         caption.rename("p");
         table.insert_before(&caption);
     }
+    // Line numbers beside code, or code beside code.
+    plain |= codes > 0 && heads == 0;
     if plain || rows.len() * widest(&rows) < 2 {
         parts.iter().for_each(|part| part.rename("div"));
         table.rename("div");

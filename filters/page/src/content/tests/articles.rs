@@ -112,7 +112,7 @@ fn a_start_page_is_read_as_a_whole() {
 #[test]
 fn articles_that_mean_harm() {
     let meta = IS_ARTICLE[0];
-    let wrapped = format!("{}{}", "<div class=comment>".repeat(140), format!("<p>{SENTENCE}</p>").repeat(2_000));
+    let wrapped = format!("{}{}", "<div class=comment>".repeat(70), format!("<p>{SENTENCE}</p>").repeat(2_000));
     let json = format!("<script type='application/ld+json'>{}", "[".repeat(100_000));
     for (name, html) in [
         ("wrapped", wrapped),

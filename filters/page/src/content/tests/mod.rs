@@ -7,6 +7,7 @@ use url::Url;
 use super::{MAX_BYTES, Page, read};
 
 mod articles;
+mod writing;
 
 fn at() -> Url {
     Url::parse("https://shop.example/docs/a/page?x=1#part").unwrap()
@@ -173,7 +174,7 @@ fn tables_keep_each_value_under_its_heading() {
     let html = "<table><caption>Prices</caption><tr><th>Tea<th colspan=2>Price<tr><td rowspan=2>Green<td>1<td>2
         <tr><td>3<td>4<tr><td>Black<td>5</table>";
     let expected =
-        "Prices\n\n| Tea | Price |  |\n| --- | ----- | - |\n| Green | 1 | 2 |\n|  | 3 | 4 |\n| Black | 5 |  |\n";
+        "Prices\n\n| Tea | Price |  |\n| --- | --- | --- |\n| Green | 1 | 2 |\n|  | 3 | 4 |\n| Black | 5 |  |\n";
     assert_eq!(markdown(html), expected);
     let layout = "<table><tr><td><h1>Tea</h1><p>Green.</td><td><ul><li>a</ul></td></tr></table>";
     assert_eq!(markdown(layout), "# Tea\n\nGreen.\n\n- a\n");
@@ -181,7 +182,10 @@ fn tables_keep_each_value_under_its_heading() {
 
 #[test]
 fn lists_of_terms_are_lines() {
-    assert_eq!(markdown("<dl><dt>Tea<dd>A leaf.<dt>Pot<dd>A vessel.</dl>"), "Tea\n\nA leaf.\n\nPot\n\nA vessel.\n");
+    assert_eq!(
+        markdown("<dl><dt>Tea<dd>A leaf.<dt>Pot<dd>A vessel.</dl>"),
+        "**Tea**\n\n- A leaf.\n\n**Pot**\n\n- A vessel.\n"
+    );
 }
 
 #[test]

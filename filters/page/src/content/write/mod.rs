@@ -1,0 +1,457 @@
+//! Writes a prepared tree as CommonMark with GitHub's tables, struck-through text and task lists.
+//!
+//! The tree is walked without recursion: containers lie in each other only so deep ([`super::prune`]), and everything
+//! else is flat: blocks, and what stands in a line.
+
+mod blocks;
+mod escape;
+mod inline;
+
+use dom_query::NodeRef;
+
+use self::{
+    blocks::Blocks,
+    inline::{Line, Mark, Piece},
+};
+use super::{
+    code, math,
+    walk::{attribute, collapsed, has_word, name},
+};
+
+pub(super) use escape::plain;
+
+/// Elements that begin a paragraph and end one.
+const BLOCKS: [&str; 35] = [
+    "address",
+    "article",
+    "aside",
+    "body",
+    "caption",
+    "center",
+    "dd",
+    "details",
+    "dialog",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "form",
+    "header",
+    "hgroup",
+    "html",
+    "legend",
+    "li",
+    "main",
+    "menu",
+    "p",
+    "search",
+    "section",
+    "summary",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "blockquote",
+    "ul",
+];
+
+/// The Markdown of what lies below `root`; `None` where it is longer than `most` bytes.
+pub(super) fn markdown(root: &NodeRef<'_>, most: usize) -> Option<String> {
+    let mut writer = Writer::new(Shape::Blocks, most);
+    writer.walk(root)?;
+    writer.flush();
+    (writer.blocks.len() <= most).then(|| writer.blocks.finish())
+}
+
+/// What becomes of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Blocks,
+    /// One line: breaks between them.
+    Cell,
+}
+
+enum Step<'a> {
+    Enter(NodeRef<'a>),
+    /// The element ends.
+    Leave(NodeRef<'a>, End),
+}
+
+/// What is to be done at an element's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Block,
+    Heading,
+    Mark,
+    Container,
+    List,
+    Tag(&'static str),
+    Quote,
+}
+
+/// A list that is under way.
+struct List {
+    ordered: bool,
+    next: i64,
+    loose: bool,
+    /// The other mark of two, so that the list before it ends.
+    other: bool,
+    begun: bool,
+}
+
+struct Writer {
+    shape: Shape,
+    most: usize,
+    blocks: Blocks,
+    pieces: Vec<Piece>,
+    /// What is open around the place that is written; a link is named once.
+    marks: Vec<(Mark, bool)>,
+    heading: Option<usize>,
+    lists: Vec<List>,
+}
+
+impl Writer {
+    fn new(shape: Shape, most: usize) -> Writer {
+        Writer {
+            shape,
+            most,
+            blocks: Blocks::default(),
+            pieces: Vec::new(),
+            marks: Vec::new(),
+            heading: None,
+            lists: Vec::new(),
+        }
+    }
+
+    fn walk(&mut self, root: &NodeRef<'_>) -> Option<()> {
+        let mut stack = Vec::new();
+        push_children(&mut stack, root);
+        while let Some(step) = stack.pop() {
+            if self.blocks.len() > self.most {
+                return None;
+            }
+            match step {
+                Step::Enter(node) => self.enter(node, &mut stack)?,
+                Step::Leave(node, end) => self.leave(&node, end),
+            }
+        }
+        Some(())
+    }
+
+    fn enter<'a>(&mut self, node: NodeRef<'a>, stack: &mut Vec<Step<'a>>) -> Option<()> {
+        if node.is_text() {
+            self.pieces.push(Piece::Text(node.text().to_string()));
+            return Some(());
+        }
+        if !node.is_element() {
+            return Some(());
+        }
+        let called = name(&node);
+        let end = match called.as_str() {
+            "br" => {
+                self.pieces.push(if self.heading.is_some() { Piece::Text(" ".into()) } else { Piece::Break });
+                return Some(());
+            }
+            "hr" => {
+                self.boundary();
+                if self.shape == Shape::Blocks && self.heading.is_none() {
+                    self.blocks.write("---");
+                }
+                return Some(());
+            }
+            "img" => {
+                self.image(&node);
+                return Some(());
+            }
+            "input" => {
+                self.checkbox(&node);
+                return Some(());
+            }
+            "math" => {
+                self.pieces.extend(math::written(&node).map(Piece::Raw));
+                return Some(());
+            }
+            "pre" => {
+                self.code_block(&node);
+                return Some(());
+            }
+            "code" => {
+                self.pieces.push(Piece::Code(node.text().to_string()));
+                return Some(());
+            }
+            "table" if self.shape == Shape::Blocks && self.heading.is_none() => {
+                self.flush();
+                return self.table(&node);
+            }
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" if self.shape == Shape::Blocks && self.heading.is_none() => {
+                self.flush();
+                self.heading = called[1..].parse().ok();
+                End::Heading
+            }
+            "blockquote" if self.is_free() => {
+                self.flush();
+                self.blocks.open("> ", "> ");
+                End::Container
+            }
+            "ul" | "ol" | "menu" if self.is_free() => {
+                self.list(&node, called == "ol");
+                End::List
+            }
+            "li" if self.is_free() && !self.lists.is_empty() => {
+                self.item(&node);
+                End::Container
+            }
+            "dd" if self.is_free() => {
+                self.flush();
+                self.blocks.open("- ", "  ");
+                End::Container
+            }
+            // A term, and what is shown of something folded, told apart from what follows.
+            "dt" | "summary" if self.is_free() && !has_strong(&node) => {
+                self.flush();
+                self.open(Mark::Strong);
+                End::Mark
+            }
+            block if BLOCKS.contains(&block) || block.starts_with('h') && block.len() == 2 => {
+                self.boundary();
+                End::Block
+            }
+            "b" | "strong" => {
+                self.open(Mark::Strong);
+                End::Mark
+            }
+            "i" | "em" => {
+                self.open(Mark::Em);
+                End::Mark
+            }
+            "del" | "s" | "strike" => {
+                self.open(Mark::Del);
+                End::Mark
+            }
+            "a" if node.has_attr("href") => {
+                self.open(Mark::Link(attribute(&node, "href").unwrap_or_default()));
+                End::Mark
+            }
+            "sup" | "sub" if !is_one_link(&node) && !collapsed(&node.text()).is_empty() => {
+                let (opens, closes) = if called == "sup" { ("<sup>", "</sup>") } else { ("<sub>", "</sub>") };
+                self.pieces.push(Piece::Tag(opens));
+                End::Tag(closes)
+            }
+            "q" => {
+                self.pieces.push(Piece::Text("“".into()));
+                End::Quote
+            }
+            _ => {
+                push_children(stack, &node);
+                return Some(());
+            }
+        };
+        stack.push(Step::Leave(node, end));
+        push_children(stack, &node);
+        Some(())
+    }
+
+    fn leave(&mut self, node: &NodeRef<'_>, end: End) {
+        match end {
+            End::Block => self.boundary(),
+            End::Heading => {
+                self.flush();
+                self.heading = None;
+            }
+            End::Mark => {
+                if self.marks.pop().is_some_and(|(_, open)| open) {
+                    self.pieces.push(Piece::Close);
+                }
+                if matches!(name(node).as_str(), "dt" | "summary") {
+                    self.boundary();
+                }
+            }
+            End::Container => {
+                self.flush();
+                self.blocks.close();
+            }
+            End::List => {
+                self.flush();
+                self.lists.pop();
+                self.blocks.list_ended();
+            }
+            End::Tag(tag) => self.pieces.push(Piece::Tag(tag)),
+            End::Quote => self.pieces.push(Piece::Text("”".into())),
+        }
+    }
+
+    /// May blocks be written here?
+    fn is_free(&self) -> bool {
+        self.shape == Shape::Blocks && self.heading.is_none()
+    }
+
+    fn open(&mut self, mark: Mark) {
+        self.pieces.push(Piece::Open(mark.clone()));
+        self.marks.push((mark, true));
+    }
+
+    /// Between two blocks: a paragraph ends, or one word does.
+    fn boundary(&mut self) {
+        match (self.shape, self.heading) {
+            (Shape::Blocks, None) => self.flush(),
+            (Shape::Cell, _) => self.pieces.push(Piece::Break),
+            (Shape::Blocks, Some(_)) => self.pieces.push(Piece::Text(" ".into())),
+        }
+    }
+
+    /// Writes the paragraph or heading that is under way. What is open goes on after it.
+    fn flush(&mut self) {
+        let mut pieces = std::mem::take(&mut self.pieces);
+        pieces.extend(self.marks.iter().filter(|(_, open)| *open).map(|_| Piece::Close));
+        let line = if self.heading.is_some() { Line::Heading } else { Line::Paragraph };
+        let written = inline::written(&pieces, line);
+        if !written.is_empty() {
+            let text = match self.heading {
+                Some(level) => format!("{} {written}", "#".repeat(level)),
+                None => written,
+            };
+            self.blocks.write(&text);
+            let has_words = pieces.iter().any(|piece| match piece {
+                Piece::Text(text) | Piece::Code(text) => text.chars().any(char::is_alphanumeric),
+                _ => false,
+            });
+            for (mark, open) in &mut self.marks {
+                *open &= !(has_words && matches!(mark, Mark::Link(_)));
+            }
+        }
+        self.pieces.extend(self.marks.iter().filter(|(_, open)| *open).map(|(mark, _)| Piece::Open(mark.clone())));
+    }
+
+    fn list(&mut self, node: &NodeRef<'_>, ordered: bool) {
+        self.flush();
+        let next = attribute(node, "start").and_then(|start| start.parse().ok()).filter(|start| *start >= 0);
+        let loose = node.children_it(false).any(|item| is_loose(&item));
+        if self.lists.last().is_some_and(|around| !around.loose) && !self.blocks.after_list() {
+            self.blocks.stay_close();
+        }
+        let other = self.blocks.after_list();
+        self.lists.push(List { ordered, next: next.unwrap_or(1), loose, other, begun: false });
+    }
+
+    fn item(&mut self, node: &NodeRef<'_>) {
+        self.flush();
+        let Some(list) = self.lists.last_mut() else { return };
+        if let Some(value) = attribute(node, "value").and_then(|value| value.parse().ok()).filter(|value| *value >= 0) {
+            list.next = value;
+        }
+        let mark = match (list.ordered, list.other) {
+            (true, other) => {
+                let number = list.next.clamp(0, 999_999_999);
+                format!("{number}{} ", if other { ')' } else { '.' })
+            }
+            (false, false) => "- ".to_owned(),
+            (false, true) => "* ".to_owned(),
+        };
+        list.next = list.next.saturating_add(1);
+        if list.begun && !list.loose {
+            self.blocks.stay_close();
+        }
+        list.begun = true;
+        self.blocks.open(&mark, &" ".repeat(mark.len()));
+    }
+
+    fn image(&mut self, node: &NodeRef<'_>) {
+        let Some(source) = attribute(node, "src").filter(|source| !source.is_empty()) else { return };
+        let alt = collapsed(&attribute(node, "alt").unwrap_or_default());
+        self.pieces.push(Piece::Raw(format!("![{}]({})", escape::in_brackets(&alt), escape::address(&source))));
+    }
+
+    /// A box to tick is written in an item of a list alone, where it is part of a list of tasks.
+    fn checkbox(&mut self, node: &NodeRef<'_>) {
+        let in_item = node.ancestors_it(Some(4)).any(|around| name(&around) == "li");
+        if has_word(node, "type", &["checkbox"]) && in_item && self.shape == Shape::Blocks {
+            self.pieces.push(Piece::Raw(if node.has_attr("checked") { "[x] " } else { "[ ] " }.to_owned()));
+        }
+    }
+
+    fn code_block(&mut self, node: &NodeRef<'_>) {
+        code::prepare(node);
+        let text = node.text();
+        let text = text.trim_end().trim_start_matches(['\n', '\r']);
+        if !self.is_free() {
+            self.boundary();
+            for (nth, line) in text.lines().filter(|line| !line.trim().is_empty()).enumerate() {
+                self.pieces.extend((nth > 0).then_some(Piece::Break));
+                self.pieces.push(Piece::Code(line.to_owned()));
+            }
+            return self.boundary();
+        }
+        self.flush();
+        if text.trim().is_empty() {
+            return;
+        }
+        let fence = "`".repeat(escape::longest_run(text, '`').max(2) + 1);
+        let language = attribute(node, "data-lang").unwrap_or_default();
+        self.blocks.write_code(&format!("{fence}{language}\n{text}\n{fence}"));
+    }
+
+    fn table(&mut self, table: &NodeRef<'_>) -> Option<()> {
+        let mut rows = Vec::new();
+        let mut stack: Vec<NodeRef<'_>> = table.children_it(true).collect();
+        while let Some(node) = stack.pop() {
+            match name(&node).as_str() {
+                "tr" => rows.push(node),
+                _ => stack.extend(node.children_it(true)),
+            }
+        }
+        let mut text = String::new();
+        for (nth, row) in rows.iter().enumerate() {
+            let cells: Vec<_> =
+                row.children_it(false).filter(|cell| matches!(name(cell).as_str(), "td" | "th")).collect();
+            let is_head = cells.iter().all(|cell| name(cell) == "th")
+                || row.parent().is_some_and(|around| name(&around) == "thead");
+            if nth == 0 && !is_head {
+                // A table of Markdown has a head.
+                text.push_str(&format!("|{}\n|{}\n", "  |".repeat(cells.len()), " --- |".repeat(cells.len())));
+            }
+            text.push('|');
+            for cell in &cells {
+                let mut writer = Writer::new(Shape::Cell, self.most);
+                writer.walk(cell)?;
+                let written = inline::written(&writer.pieces, Line::Cell);
+                text.push(' ');
+                text.push_str(&written);
+                text.push_str(" |");
+            }
+            text.push('\n');
+            if nth == 0 && is_head {
+                text.push_str(&format!("|{}\n", " --- |".repeat(cells.len())));
+            }
+            if text.len() > self.most {
+                return None;
+            }
+        }
+        self.blocks.write(text.trim_end());
+        Some(())
+    }
+}
+
+fn push_children<'a>(stack: &mut Vec<Step<'a>>, node: &NodeRef<'a>) {
+    stack.extend(node.children_it(true).map(Step::Enter));
+}
+
+/// Does an item hold more than one paragraph, or the like?
+fn is_loose(item: &NodeRef<'_>) -> bool {
+    let blocks = ["p", "pre", "table", "blockquote", "h2", "h3", "h4", "h5", "h6", "dl", "figure"];
+    name(item) == "li" && item.children_it(false).filter(|child| blocks.contains(&name(child).as_str())).count() > 1
+}
+
+fn has_strong(node: &NodeRef<'_>) -> bool {
+    node.descendants_it()
+        .any(|below| matches!(name(&below).as_str(), "b" | "strong" | "h1" | "h2" | "h3" | "h4" | "pre"))
+}
+
+/// Is it a link and nothing else: the number of a note?
+fn is_one_link(node: &NodeRef<'_>) -> bool {
+    let mut children = node.children_it(false).filter(|child| !child.is_text() || !child.text().trim().is_empty());
+    matches!((children.next(), children.next()), (Some(link), None) if name(&link) == "a" && link.has_attr("href"))
+}
