@@ -184,7 +184,10 @@ async fn markdown_is_made_of_any_coding_and_charset_that_is_known() {
         match path {
             "/latin" => Reply::new(200).header("Content-Type", "text/html; charset=iso-8859-1").body(latin),
             "/unsaid" => Reply::new(200).header("Content-Type", "text/html").body(latin),
-            "/shift" => Reply::new(200).header("Content-Type", "text/html; charset=shift_jis").body("<p>x</p>"),
+            "/shift" => Reply::new(200)
+                .header("Content-Type", "text/html; charset=shift_jis")
+                .body(b"<title>T</title><p>\x93\xfa\x96{</p>".to_vec()),
+            "/unknown" => Reply::new(200).header("Content-Type", "text/html; charset=klingon").body("<p>x</p>"),
             coding if ["/identity", "/gzip", "/br", "/zstd", "/deflate"].contains(&coding) => {
                 let coding = Coding::named(coding.trim_start_matches('/'));
                 let name = coding.name().unwrap_or("identity");
@@ -198,7 +201,8 @@ async fn markdown_is_made_of_any_coding_and_charset_that_is_known() {
         let text = assert_markdown(&asked(&desk, path).await, path);
         assert_eq!(text, "# T\n\nGrüße\n", "{path}");
     }
-    let left = asked(&desk, "/shift").await;
+    assert_eq!(assert_markdown(&asked(&desk, "/shift").await, "/shift"), "# T\n\n日本\n");
+    let left = asked(&desk, "/unknown").await;
     assert_eq!((left.media_type().as_str(), left.text().as_str()), ("text/html", "<p>x</p>"));
 }
 

@@ -2,36 +2,28 @@
 
 use std::borrow::Cow;
 
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+
 use crate::page_type;
 
 /// How far into a page a `<meta>` may name its encoding (the HTML standard's prescan).
 const PRESCAN_BYTES: usize = 1024;
 
-/// 0x80 to 0x9F in windows-1252; what is not assigned stays a control character.
-const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’',
-    '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
-];
-
 /// The text of a page with this Content-Type: by its byte order mark, else by what the header says, else by its
-/// `<meta>`, else UTF-8 if it is valid and windows-1252 if it is not. `None` in any other encoding.
+/// `<meta>`, else UTF-8 if it is valid and windows-1252 if it is not. In every encoding that browsers know; `None` in
+/// any other.
 pub fn text<'a>(body: &'a [u8], content_type: &str) -> Option<Cow<'a, str>> {
-    if let Some(body) = body.strip_prefix(b"\xef\xbb\xbf") {
-        return Some(String::from_utf8_lossy(body));
-    }
-    if body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") {
-        return None;
+    if let Some((encoding, length)) = Encoding::for_bom(body) {
+        return Some(encoding.decode_without_bom_handling(&body[length..]).0);
     }
     let named = page_type::charset(content_type).filter(|charset| !charset.is_empty()).map(str::to_owned);
-    let Some(named) = named.or_else(|| prescan(body)) else {
-        return Some(std::str::from_utf8(body).map_or_else(|_| windows_1252(body), Cow::Borrowed));
+    let encoding = match named.or_else(|| prescan(body)) {
+        // "No replacement": encodings that browsers refuse, because their bytes may hide markup.
+        Some(label) => Encoding::for_label_no_replacement(label.as_bytes())?,
+        None if std::str::from_utf8(body).is_ok() => UTF_8,
+        None => WINDOWS_1252,
     };
-    match named.to_ascii_lowercase().as_str() {
-        "utf-8" | "utf8" | "unicode-1-1-utf-8" => Some(String::from_utf8_lossy(body)),
-        "windows-1252" | "cp1252" | "x-cp1252" | "iso-8859-1" | "iso8859-1" | "iso_8859-1" | "latin1" | "l1"
-        | "us-ascii" | "ascii" => Some(windows_1252(body)),
-        _ => None,
-    }
+    Some(encoding.decode_without_bom_handling(body).0)
 }
 
 /// What a `<meta charset>` or `<meta http-equiv>` near the top says.
@@ -56,17 +48,6 @@ fn prescan(body: &[u8]) -> Option<String> {
     None
 }
 
-fn windows_1252(body: &[u8]) -> Cow<'_, str> {
-    if body.is_ascii() {
-        return String::from_utf8_lossy(body);
-    }
-    let letter = |&byte: &u8| match byte {
-        0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
-        _ => char::from(byte),
-    };
-    Cow::Owned(body.iter().map(letter).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::text;
@@ -79,12 +60,45 @@ mod tests {
         is(b"\xe9", "text/html; charset=utf-8", Some("\u{fffd}"));
         is("é".as_bytes(), "text/html; charset=\"UTF-8\"", Some("é"));
         is(b"\xef\xbb\xbf\xc3\xa9", "text/html; charset=latin1", Some("é"));
-        is(b"\xff\xfea\0", "text/html", None);
-        is(b"a", "text/html; charset=shift_jis", None);
+        is(b"a", "text/html; charset=klingon", None);
+        is(b"a", "text/html; charset=iso-2022-kr", None);
         is(b"<meta charset='ISO-8859-1'>\xc3\xa9", "text/html", Some("<meta charset='ISO-8859-1'>Ã©"));
-        is(b"<META content=\"text/html; charset=koi8-r\" http-equiv=Content-Type>", "text/html", None);
+        is(
+            b"<META content=\"text/html; charset=koi8-r\" http-equiv=Content-Type>\xd7",
+            "text/html",
+            Some("<META content=\"text/html; charset=koi8-r\" http-equiv=Content-Type>в"),
+        );
         is(b"<meta charset=koi8-r>a", "text/html; charset=utf-8", Some("<meta charset=koi8-r>a"));
         is(b"<meta charset=utf-16>a", "text/html", Some("<meta charset=utf-16>a"));
         is(b"<meta charset>", "text/html", Some("<meta charset>"));
+    }
+
+    #[test]
+    fn every_encoding_of_browsers_is_read() {
+        for (charset, body, expected) in [
+            ("Shift_JIS", &b"\x93\xfa\x96{"[..], "日本"),
+            ("gb2312", b"\xd6\xd0\xce\xc4", "中文"),
+            ("gb18030", b"\xd6\xd0\xce\xc4", "中文"),
+            ("euc-kr", b"\xc7\xd1\xb1\xdb", "한글"),
+            ("big5", b"\xa4\xa4\xa4\xe5", "中文"),
+            ("euc-jp", b"\xc6\xfc\xcb\xdc", "日本"),
+            ("iso-2022-jp", b"\x1b$BF|K\\\x1b(B", "日本"),
+            ("koi8-r", b"\xc4\xc1", "да"),
+            ("windows-1251", b"\xe4\xe0", "да"),
+            ("iso-8859-15", b"\xa4", "€"),
+            ("macintosh", b"\x8e", "é"),
+            ("utf-16le", b"\xe9\0", "é"),
+            ("utf-16be", b"\0\xe9", "é"),
+        ] {
+            let kind = format!("text/html; charset={charset}");
+            assert_eq!(text(body, &kind).as_deref(), Some(expected), "{charset}");
+            if !charset.starts_with("utf-16") {
+                let page = [format!("<meta charset={charset}>").as_bytes(), body].concat();
+                let read = text(&page, "text/html").unwrap();
+                assert!(read.ends_with(expected), "{charset}: {read}");
+            }
+        }
+        assert_eq!(text(b"\xff\xfe\xe9\0", "text/html").as_deref(), Some("é"));
+        assert_eq!(text(b"\xfe\xff\0\xe9", "text/html; charset=koi8-r").as_deref(), Some("é"));
     }
 }
