@@ -234,7 +234,10 @@ impl Pruning<'_> {
     }
 
     fn link(&mut self, node: &NodeRef<'_>) -> Option<Fate> {
-        let Some(href) = attribute(node, "href") else { return Some(Fate::Keep) };
+        let Some(href) = attribute(node, "href") else {
+            // A mere anchor; left in a heading, it swallows the space before the heading's words.
+            return Some(if node.children_it(false).next().is_none() { Fate::Drop } else { Fate::Keep });
+        };
         if href.starts_with('#') {
             let text = collapsed(&node.text());
             // The mark beside a heading, and the way past the navigation.
@@ -310,6 +313,14 @@ mod tests {
 
     use super::{Links, prune};
     use crate::content::select::{self, Found};
+
+    #[test]
+    fn an_anchor_in_a_heading_takes_no_space_from_it() {
+        let at = Url::parse("https://a.example/").unwrap();
+        let html = "<body><h2><a id=\"kernel\"></a>10.1. The kernel</h2><p>Words.</p>";
+        let page = crate::content::read(html, &at).unwrap();
+        assert!(page.markdown.contains("## 10.1. The kernel"), "{}", page.markdown);
+    }
 
     #[test]
     fn what_is_looked_through_again_and_again_is_given_up() {
