@@ -82,7 +82,7 @@ fn questions() -> Vec<String> {
 
 fn cost(answer: &Answer) -> u32 {
     match answer {
-        Answer::Found { text, sources, follow_ups } => {
+        Answer::Found { text, sources, follow_ups, .. } => {
             let sources: u32 =
                 sources.iter().map(|source| tokens::count(&source.title) + tokens::count(&source.url)).sum();
             tokens::count(text) + sources + follow_ups.iter().map(|text| tokens::count(text)).sum::<u32>()

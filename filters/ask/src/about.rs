@@ -4,12 +4,13 @@
 //! particular ("where were you founded?") gets that from the pages, not a portrait.
 
 use super::{
-    Answer, Library, Question, Relevance, Source,
-    asked::{Asked, Part},
-    plain,
-    say::{Quote, fit},
+    Answer, Library, Question, Relevance, Source, plain,
+    question::{Asked, Part, Spelling},
+    quote::count,
 };
 
+/// How much what the operator says of the site is to be trusted.
+const PORTRAIT: f32 = 0.9;
 /// Capabilities and pages that are named.
 const NAMED: usize = 6;
 
@@ -45,17 +46,15 @@ impl Library {
     fn is_particular(&self, question: &Question<'_>) -> bool {
         let name = self.facts.name.as_deref().unwrap_or_default();
         let part = Part { text: question.query, weight: 1.0, wanted: true };
-        self.index.languages.first().is_some_and(|(language, _)| {
-            let asked = Asked::read(&self.index, &[part], name, *language);
-            !asked.promoted && asked.terms.iter().any(|term| term.counts && !term.is_unknown())
-        })
+        let asked = Asked::read(&self.index, &[part], name, question.locale, Spelling::Exact);
+        !asked.promoted && asked.terms.iter().any(|term| term.counts && !term.is_unknown())
     }
 
     /// What the site is, in the operator's words.
     pub(super) fn portrait(&self, question: &Question<'_>) -> Answer {
         let wanted = wanted(question.query);
         let facts = &self.facts;
-        let home = self.index.leaves.iter().find(|leaf| leaf.path == "/").or(self.index.leaves.first());
+        let home = self.index.leaves.iter().find(|leaf| leaf.page.path == "/").or(self.index.leaves.first());
         let name = facts.name.clone().or_else(|| home.map(|leaf| leaf.title.clone()));
         let description = facts.description.clone().or_else(|| home.and_then(|leaf| leaf.description.clone()));
         let what = match (name, description) {
@@ -77,7 +76,7 @@ impl Library {
             .index
             .leaves
             .iter()
-            .filter(|leaf| leaf.path.matches('/').count() == 1 && leaf.path != "/")
+            .filter(|leaf| leaf.page.path.matches('/').count() == 1 && leaf.page.path != "/")
             .take(NAMED)
             .map(|leaf| leaf.title.as_str())
             .collect();
@@ -93,10 +92,28 @@ impl Library {
             let text = self.unknown_site().to_owned();
             return Answer::Nothing { text, follow_ups: Vec::new() };
         }
-        let sources = self.portrait_source().into_iter().collect();
-        let follow_ups = (0..self.index.entries.len().min(12)).filter_map(|at| Some((at, self.as_question(at)?)));
-        let follow_ups = follow_ups.filter(|(at, text)| self.can_answer(text, *at)).map(|(_, text)| text);
-        fit(vec![Quote::of(said)], sources, follow_ups.take(2).collect(), question.max_tokens)
+        let follow_ups = (0..self.index.sections.len().min(12)).filter_map(|at| self.as_question(at)).take(2).collect();
+        self.portrayed(said, follow_ups, question.max_tokens)
+    }
+
+    /// As much of a portrait as so many tokens hold.
+    fn portrayed(&self, mut said: Vec<String>, mut follow_ups: Vec<String>, most: usize) -> Answer {
+        let mut sources: Vec<Source> = self.portrait_source().into_iter().collect();
+        let cost = |said: &[String], sources: &[Source], follow_ups: &[String]| {
+            let sources: usize = sources.iter().map(|source| count(&source.title) + count(&source.url) + 12).sum();
+            count(&said.join(" ")) + 2 + sources + follow_ups.iter().map(|text| count(text) + 3).sum::<usize>()
+        };
+        while cost(&said, &sources, &follow_ups) > most {
+            if follow_ups.pop().is_none() && (said.len() < 2 || said.pop().is_none()) && sources.pop().is_none() {
+                break;
+            }
+        }
+        let mut text = plain::quoted(&said.join(" "));
+        while count(&text) > most && text.len() > 12 {
+            let less = plain::shortened(&text, text.len() / 2).to_owned();
+            text = format!("{}…", less.trim_end_matches('…'));
+        }
+        Answer::Found { text, sources, follow_ups, confidence: PORTRAIT }
     }
 
     /// The page that says who this is, else the first.
@@ -109,10 +126,15 @@ impl Library {
         let leaves = &self.index.leaves;
         let leaf = leaves
             .iter()
-            .find(|leaf| named(&leaf.path))
-            .or_else(|| leaves.iter().find(|leaf| leaf.path == "/"))
+            .find(|leaf| named(&leaf.page.path))
+            .or_else(|| leaves.iter().find(|leaf| leaf.page.path == "/"))
             .or(leaves.first())?;
-        Some(Source { title: leaf.title.clone(), url: self.url(&leaf.path), relevance: Relevance::Background })
+        Some(Source {
+            title: leaf.title.clone(),
+            url: self.url(&leaf.page.path),
+            section: None,
+            relevance: Relevance::Background,
+        })
     }
 }
 

@@ -1,23 +1,42 @@
-//! What a question gets: an answer, a question back, or the word that there is none.
+//! What a question gets: passages of the site, a question back, or the word that there is no answer.
 //!
-//! An answer needs a passage that holds half of what the question says, the rare words counting most: a word that the
-//! site does not have at all weighs more than any that it has.
-
-use tantivy::tokenizer::Language;
+//! An answer needs a passage that holds enough of what the question says, the rare words counting most. No single word is
+//! demanded: how much is missing is what the confidence says.
 
 use super::{
-    Answer, Hit, Library, MOST_TOKENS, Question, Turn,
-    asked::{Asked, Part},
-    follow, plain,
-    reading::Read,
-    say::{FOLLOW_UPS, FURTHER, count, excerpt},
-    search::{self, FOUND, Ranked},
+    Answer, Hit, Library, Question, Turn, confidence, follow, plain,
+    question::{Asked, Part, Spelling},
+    quote,
+    rank::{self, Ranked},
     unclear::{self, Choice},
-    words,
 };
 
-/// Languages tried besides the visitor's.
-const LANGUAGES: usize = 3;
+/// Passages of a page that is only listed, in bytes.
+const LISTED: usize = 220;
+/// The most questions that are proposed after an answer.
+pub(super) const FOLLOW_UPS: usize = 3;
+
+/// What a question comes to once its words were looked for.
+pub(super) struct Read {
+    pub(super) asked: Asked,
+    /// The best first.
+    pub(super) ranked: Vec<Ranked>,
+    /// Words were taken for others that are spelled like them.
+    is_guessed: bool,
+    /// It is a name alone: no word of it says what is wanted of that.
+    pub(super) is_name: bool,
+    /// It leans on what was asked before, and the best passage holds nothing of that.
+    is_elsewhere: bool,
+}
+
+impl Read {
+    /// Whether it found an answer. "When to go?" may be a section; "what is this?" is about the site.
+    pub(super) fn answers(&self, before: &[Turn]) -> bool {
+        let vague = before.is_empty() && self.asked.promoted;
+        let found = self.ranked.first().filter(|best| !vague || best.headed != 0);
+        found.is_some() && !self.is_elsewhere && confidence::answers(&self.asked, &self.ranked, self.is_guessed)
+    }
+}
 
 impl Library {
     /// Answers a question from the pages of the site and from the session.
@@ -39,44 +58,37 @@ impl Library {
             (Some(_), [before @ .., turn]) if !turn.options.is_empty() => before,
             (_, before) => before,
         };
-        let mut first = None;
-        for language in self.languages(question) {
-            if let Some(said) = said {
-                let plain = self.read(query, None, before, language);
-                if plain.answers(before)
-                    && let Some(meant) = unclear::candidates(&self.index, &plain)
-                {
-                    let offered = last.map(|turn| turn.options.as_slice()).unwrap_or_default();
-                    let with = self.read(query, Some(said), before, language);
-                    return self.settled(question, said, offered, (&plain, &with), &meant);
-                }
+        if let Some(said) = said {
+            let plain = self.read(query, None, before, question.locale);
+            if plain.answers(before)
+                && let Some(meant) = unclear::candidates(&self.index, &plain)
+            {
+                let offered = last.map(|turn| turn.options.as_slice()).unwrap_or_default();
+                let with = self.read(query, Some(said), before, question.locale);
+                return self.settled(question, said, offered, (&plain, &with), &meant);
             }
-            let read = self.read(query, said, before, language);
-            if read.answers(before) {
-                return match said {
-                    Some(_) => self.found(question, &read.asked, &read.found, 1),
-                    None => self.reply(question, &read),
-                };
-            }
-            first.get_or_insert(read);
         }
-        // What was said then may be a question of its own.
-        if let Some(read) = said.and_then(|said| self.alone(said, question)) {
+        let read = self.read(query, said, before, question.locale);
+        if read.answers(before) {
+            return match said {
+                Some(_) => self.found(question, &read.asked, &read.ranked),
+                None => self.reply(question, &read),
+            };
+        }
+        // What was said then may be a question of its own; "And where do I park?" may be about something else than what was
+        // asked before.
+        let alone = said.or((!before.is_empty()).then_some(query)).and_then(|text| self.alone(text, question));
+        if let Some(read) = alone {
             return self.reply(question, &read);
-        }
-        if said.is_none() && !before.is_empty() {
-            // "And where do I park?" may be about something else than what was asked before.
-            if let Some(read) = self.alone(query, question) {
-                return self.reply(question, &read);
-            }
         }
         if before.is_empty()
             && said.is_none()
-            && first.as_ref().is_some_and(|read| read.asked.promoted || read.asked.terms.is_empty())
+            && !self.index.entries.is_empty()
+            && (read.asked.promoted || read.asked.terms.is_empty())
         {
             return self.portrait(question);
         }
-        self.nothing(question, first)
+        self.nothing(question, &read)
     }
 
     /// Pages that fit, at most so many, the best first: the items of `application/feed`.
@@ -87,76 +99,61 @@ impl Library {
     }
 
     fn hits(&self, question: &Question<'_>, before: &[Turn], at_most: usize) -> Vec<Hit> {
+        let read = self.read(question.query, question.clarification, before, question.locale);
+        let fits = |ranked: &&Ranked| confidence::may_answer(&read.asked, ranked);
         let mut hits: Vec<(u32, Hit)> = Vec::new();
-        for language in self.languages(question) {
-            let read = self.read(question.query, question.clarification, before, language);
-            for ranked in read.found {
-                if hits.len() == at_most {
-                    break;
-                }
-                if hits.iter().all(|(page, _)| *page != ranked.page) {
-                    hits.push((ranked.page, self.hit(&read.asked, &ranked)));
-                }
-            }
-            if !hits.is_empty() {
+        for ranked in read.ranked.iter().filter(fits).filter(|_| !read.is_elsewhere) {
+            if hits.len() == at_most {
                 break;
+            }
+            if hits.iter().all(|(page, _)| *page != ranked.page) {
+                hits.push((ranked.page, self.hit(ranked)));
             }
         }
         hits.into_iter().map(|(_, hit)| hit).collect()
     }
 
-    fn hit(&self, asked: &Asked, ranked: &Ranked) -> Hit {
+    fn hit(&self, ranked: &Ranked) -> Hit {
         let leaf = &self.index.leaves[ranked.page as usize];
         let description = match &leaf.description {
             Some(text) if !text.is_empty() => text.clone(),
-            _ => {
-                let sentences = excerpt(&self.index.entries[ranked.entry], asked, FURTHER);
-                sentences.into_iter().map(|sentence| sentence.text).collect::<Vec<_>>().join(" ")
-            }
+            _ => plain::shortened(&plain::text(self.index.markdown(ranked.entry)).0, LISTED).to_owned(),
         };
-        Hit { title: leaf.title.clone(), url: self.url(&leaf.path), description }
+        Hit { title: leaf.title.clone(), url: self.url(&leaf.page.path), description }
     }
 
-    /// The visitor's language if the site has it, then those of the site.
-    fn languages(&self, question: &Question<'_>) -> Vec<Language> {
-        let wanted = question.locale.and_then(words::language);
-        let known = self.index.languages.iter().map(|(language, _)| *language);
-        let mut all: Vec<Language> = known.clone().filter(|language| Some(*language) == wanted).collect();
-        all.extend(known.filter(|language| Some(*language) != wanted));
-        all.truncate(1 + LANGUAGES);
-        all
-    }
-
-    /// Does a text say anything of its own?
-    fn says(&self, query: &str, language: Language) -> bool {
+    pub(super) fn read(&self, query: &str, said: Option<&str>, before: &[Turn], locale: Option<&str>) -> Read {
         let name = self.facts.name.as_deref().unwrap_or_default();
-        let asked = Asked::read(&self.index, &[Part { text: query, weight: 1.0, wanted: true }], name, language);
-        asked.terms.iter().any(|term| term.counts && !asked.promoted)
-    }
-
-    pub(super) fn read(&self, query: &str, said: Option<&str>, before: &[Turn], language: Language) -> Read {
-        let name = self.facts.name.as_deref().unwrap_or_default();
-        let says = |text: &str| self.says(text, language);
+        let says = |text: &str| {
+            let part = Part { text, weight: 1.0, wanted: true };
+            let asked = Asked::read(&self.index, &[part], name, locale, Spelling::Exact);
+            asked.terms.iter().any(|term| term.counts && !asked.promoted)
+        };
         let mut parts = vec![Part { text: query, weight: 1.0, wanted: true }];
         parts.extend(said.map(|text| Part { text, weight: 2.0, wanted: false }));
         let leans = !before.is_empty() && follow::leans(query, says(query));
         if leans {
             parts.extend(follow::context(before, says));
         }
-        let asked = Asked::read(&self.index, &parts, name, language);
-        let ranked = search::rank(&self.index, &asked, query);
-        let context = asked.context();
-        let holds = |ranked: &Ranked| {
-            asked.share(ranked.covered) >= FOUND && (!leans || context == 0 || ranked.covered & context != 0)
+        let read = |spelling| {
+            let asked = Asked::read(&self.index, &parts, name, locale, spelling);
+            let ranked = rank::rank(&self.index, &asked, query);
+            let context = asked.context();
+            let is_elsewhere = leans && context != 0 && ranked.first().is_some_and(|best| best.covered & context == 0);
+            let is_name = query.split_whitespace().count() == asked.terms.iter().filter(|term| term.counts).count();
+            Read { asked, ranked, is_name, is_elsewhere, is_guessed: spelling == Spelling::Alike }
         };
-        let (found, near): (Vec<Ranked>, Vec<Ranked>) = ranked.into_iter().partition(holds);
-        Read { asked, found, near }
+        let exact = read(Spelling::Exact);
+        if exact.answers(before) || exact.asked.unknown().next().is_none() {
+            return exact;
+        }
+        // Nothing else is found: perhaps a word is misspelt.
+        Some(read(Spelling::Alike)).filter(|alike| alike.answers(before)).unwrap_or(exact)
     }
 
     /// A text read as a question that nothing was said before; `None` where the site does not answer it.
     pub(super) fn alone(&self, text: &str, question: &Question<'_>) -> Option<Read> {
-        let reads = self.languages(question).into_iter().map(|language| self.read(text, None, &[], language));
-        reads.into_iter().find(|read| read.answers(&[]))
+        Some(self.read(text, None, &[], question.locale)).filter(|read| read.answers(&[]))
     }
 
     pub(super) fn reply(&self, question: &Question<'_>, read: &Read) -> Answer {
@@ -165,34 +162,80 @@ impl Library {
                 let options = unclear::labels(&self.index, &meant).into_iter().take(unclear::OPTIONS).collect();
                 Answer::Unclear { question: unclear::question(&self.index, &meant), options }
             }
-            None => self.found(question, &read.asked, &read.found, 1),
+            None => self.found(question, &read.asked, &read.ranked),
         }
     }
 
-    fn nothing(&self, question: &Question<'_>, read: Option<Read>) -> Answer {
+    /// The answer from the best of these passages.
+    pub(super) fn found(&self, question: &Question<'_>, asked: &Asked, ranked: &[Ranked]) -> Answer {
+        let Some(best) = ranked.first() else { return self.unanswered(question, asked, ranked) };
+        let confidence = confidence::of(asked, ranked);
+        let note = self.unmentioned_words(asked).filter(|_| confidence < confidence::SURE);
+        let follow_ups = self.follow_ups(best, ranked);
+        quote::answer(self, (asked, ranked), question, note, follow_ups, confidence)
+    }
+
+    /// Questions that the site answers, near to what was asked: what stands beside the answer, then what came next.
+    fn follow_ups(&self, best: &Ranked, ranked: &[Ranked]) -> Vec<String> {
+        let index = &self.index;
+        let section = index.entries[best.entry].section as usize;
+        let beside = (section + 1..section + 3).chain(section.checked_sub(1));
+        let beside = beside.filter(|at| index.sections.get(*at).is_some_and(|other| other.page == best.page));
+        let further = ranked.iter().skip(1).take(12).map(|ranked| index.entries[ranked.entry].section as usize);
+        let mut questions: Vec<String> = Vec::new();
+        for at in beside.chain(further).filter(|at| *at != section) {
+            if let Some(question) = self.as_question(at)
+                && questions.len() < FOLLOW_UPS
+                && !questions.contains(&question)
+            {
+                questions.push(question);
+            }
+        }
+        questions
+    }
+
+    /// A section's heading as something to ask.
+    pub(super) fn as_question(&self, section: usize) -> Option<String> {
+        let section = self.index.sections.get(section)?;
+        let title = &self.index.leaves[section.page as usize].title;
+        let heading = section.path.last()?.as_str();
+        if heading.is_empty() || heading.len() + title.len() > 120 {
+            return None;
+        }
+        Some(match heading == title || heading.ends_with('?') {
+            true => heading.to_owned(),
+            false => format!("{title}: {heading}"),
+        })
+    }
+
+    fn nothing(&self, question: &Question<'_>, read: &Read) -> Answer {
+        self.unanswered(question, &read.asked, &read.ranked)
+    }
+
+    /// Says that the site does not answer, and which of its pages and passages come nearest.
+    fn unanswered(&self, question: &Question<'_>, asked: &Asked, ranked: &[Ranked]) -> Answer {
         let mut text = self.nothing_found().to_owned();
-        let mut follow_ups = Vec::new();
-        if let Some(read) = read.filter(|_| !self.index.entries.is_empty()) {
-            let unknown = read.asked.terms.iter().filter(|term| term.counts && term.is_unknown());
-            let unknown: Vec<String> = unknown.take(3).map(|term| plain::quoted(&term.written)).collect();
-            if !unknown.is_empty() {
-                text.push_str(&format!(" {} {}.", self.unmentioned(), unknown.join(" or ")));
-            }
-            let near = read.near.iter().take(2 * FOLLOW_UPS).map(|ranked| ranked.entry);
-            for at in near.chain([0]) {
-                if let Some(question) = self.as_question(at)
-                    && follow_ups.len() < FOLLOW_UPS
-                    && !follow_ups.contains(&question)
-                    && self.can_answer(&question, at)
-                {
-                    follow_ups.push(question);
-                }
+        if !self.index.entries.is_empty()
+            && let Some(note) = self.unmentioned_words(asked)
+        {
+            text.push(' ');
+            text.push_str(&note);
+        }
+        let near = ranked.iter().filter(|ranked| confidence::is_near(asked, ranked)).cloned().collect::<Vec<_>>();
+        let sections = near.iter().take(6).map(|ranked| self.index.entries[ranked.entry].section as usize);
+        let mut follow_ups: Vec<String> = Vec::new();
+        for question in sections.chain(0..3).filter_map(|at| self.as_question(at)) {
+            if follow_ups.len() < FOLLOW_UPS && !follow_ups.contains(&question) {
+                follow_ups.push(question);
             }
         }
-        let most = question.max_tokens.min(MOST_TOKENS);
-        while !follow_ups.is_empty() && count(&text) + follow_ups.iter().map(|text| count(text)).sum::<usize>() > most {
-            follow_ups.pop();
-        }
-        Answer::Nothing { text, follow_ups }
+        let is_likely = confidence::is_likely(asked, &near);
+        quote::nothing(self, text, (&near, is_likely), follow_ups, question)
+    }
+
+    /// Which words of a question the site does not have, in a sentence.
+    fn unmentioned_words(&self, asked: &Asked) -> Option<String> {
+        let words: Vec<String> = asked.unknown().take(3).map(|term| plain::quoted(&term.written)).collect();
+        (!words.is_empty()).then(|| format!("{} {}.", self.unmentioned(), words.join(" or ")))
     }
 }

@@ -4,7 +4,7 @@
 //! small word, or says nothing of its own; then what was asked before counts for it too, the nearer the more. A question
 //! about the session itself is answered from the session.
 
-use super::{Answer, Relevance, Source, Turn, asked::Part, plain};
+use super::{Answer, Relevance, Source, Turn, plain, question::Part};
 
 /// Turns that a question can lean on.
 const REACH: usize = 4;
@@ -77,6 +77,7 @@ pub(super) fn about_session(query: &str, before: &[Turn]) -> Option<Answer> {
         let source = |(title, url): &(String, String)| Source {
             title: title.clone(),
             url: url.clone(),
+            section: None,
             relevance: Relevance::Direct,
         };
         turn.sources.iter().take(3).map(source).collect()
@@ -105,7 +106,7 @@ pub(super) fn about_session(query: &str, before: &[Turn]) -> Option<Answer> {
     {
         text.push_str(&format!(" Before that: {}.", plain::quoted(plain::shortened(&earlier.query, 200))));
     }
-    Some(Answer::Found { text, sources: sources(turn), follow_ups: Vec::new() })
+    Some(Answer::Found { text, sources: sources(turn), follow_ups: Vec::new(), confidence: 1.0 })
 }
 
 /// Does a question need the turns before it to be understood? `says` is whether any of its words is about something.

@@ -1,260 +1,271 @@
-//! The passages of a site, held in memory and findable.
+//! The passages of a site, findable: words in fields (title, headings, text, texts of links), searched by BM25.
 //!
-//! The library (tantivy) finds candidates by BM25 over title, heading and text. Which of them answers is decided in
-//! `search` from the stems of every sentence, which are kept here as numbers: nothing of a page is analysed again when
-//! somebody asks.
+//! The search library gives candidates; which of them answers is decided in `rank`. The text itself stays where it is, in
+//! the Markdown of the pages: a passage is a place in it.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     hash::BuildHasher,
     sync::Arc,
 };
 
 use foldhash::fast::RandomState;
-use tantivy::{
-    IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError,
-    directory::RamDirectory,
-    doc,
-    indexer::NoMergePolicy,
-    schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions},
-    tokenizer::Language,
-};
+use tantivy::{TantivyError, tokenizer::Language};
 
 use super::{
-    passage::{self, Kind},
+    boilerplate::{self, Repeated},
+    engine::{Engine, Writing},
+    languages,
+    links::LinkTexts,
+    passage::{self, Form},
     plain,
-    words::{self, Words},
+    vocabulary::{BREAK, Vocabulary},
 };
 use frontdesk_page::content::Page;
 
 /// Passages of a whole site; further ones are not indexed.
-const PASSAGES: usize = 60_000;
-/// Bytes of what is kept of a whole site, text and stems; beyond, further pages are not indexed.
-const TEXT: usize = 48 << 20;
-/// What the library needs at least to write with, in bytes.
-const WRITER: usize = 15_000_000;
-
+const PASSAGES: usize = 400_000;
+/// Bytes of Markdown of a whole site; beyond, further pages are not indexed.
+const TEXT: usize = 512 << 20;
 /// A page, but for its text.
 pub(super) struct Leaf {
-    pub(super) path: String,
+    pub(super) page: Arc<Page>,
     pub(super) title: String,
     pub(super) description: Option<String>,
-    pub(super) terms: Box<[u32]>,
+    pub(super) title_terms: Box<[u32]>,
+    /// Of what other pages call it.
+    pub(super) link_terms: Box<[u32]>,
+    /// How many other pages link to it.
+    pub(super) linked_from: u32,
+    /// Which of the site's languages it is in.
+    pub(super) tongue: u8,
 }
 
-/// A passage, with its stems.
-pub(super) struct Entry {
+/// What stands under one heading of a page.
+pub(super) struct Section {
     pub(super) page: u32,
-    pub(super) heading: String,
+    /// The headings that lead here, but for the page's title, the outermost first.
+    pub(super) path: Box<[String]>,
+    /// The fragment under which it can be reached.
+    pub(super) anchor: Option<Box<str>>,
+    /// Of its own heading, and of those above.
     pub(super) heading_terms: Box<[u32]>,
-    pub(super) said: Box<[Said]>,
-    /// How many stems, all sentences together.
+    pub(super) above_terms: Box<[u32]>,
+}
+
+/// A passage: a place in a page's Markdown.
+pub(super) struct Entry {
+    pub(super) section: u32,
+    pub(super) begin: u32,
+    pub(super) end: u32,
+    /// How many stems.
     pub(super) length: u32,
-    pub(super) linked: u8,
+    pub(super) form: Form,
     /// The first of its page.
     pub(super) lead: bool,
-    pub(super) language: Language,
-}
-
-pub(super) struct Said {
-    pub(super) text: Box<str>,
-    pub(super) kind: Kind,
-    pub(super) terms: Box<[u32]>,
-}
-
-/// The library's part.
-pub(super) struct Engine {
-    pub(super) searcher: Searcher,
-    pub(super) title: Field,
-    pub(super) heading: Field,
-    pub(super) body: Field,
 }
 
 #[derive(Default)]
 pub(super) struct Index {
     pub(super) leaves: Vec<Leaf>,
+    pub(super) sections: Vec<Section>,
     pub(super) entries: Vec<Entry>,
-    /// The number of every stem, and in how many passages it stands.
-    vocabulary: HashMap<Box<str>, u32, RandomState>,
-    frequency: Vec<u32>,
+    pub(super) vocabulary: Vocabulary,
     pub(super) engine: Option<Engine>,
-    /// Languages of the pages, the most frequent first.
-    pub(super) languages: Vec<(Language, Words)>,
     /// Stems of a passage, on average.
     pub(super) average: f32,
     pub(super) bytes: usize,
 }
 
-/// The fast field that leads from a document to its passage.
-pub(super) const NUMBER: &str = "number";
-
 impl Index {
     /// Reads pages. What may not be indexed, what is there twice and what exceeds the bounds is left out.
     pub(super) fn build(pages: &[Arc<Page>]) -> Self {
+        // Without the library nothing is found, and that is what is said.
+        let pages = kept(pages);
         let mut index = Self::default();
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for page in pages {
-            *counts.entry(page.language.as_deref().unwrap_or("en")).or_default() += 1;
+        let tongues = index.speak(&pages);
+        match index.read(&pages, &tongues) {
+            Ok(()) => {}
+            Err(_) => index.engine = None,
         }
-        let mut languages: Vec<(Language, usize)> = Vec::new();
-        for (tag, count) in counts {
-            let language = words::language(tag).unwrap_or(Language::English);
-            match languages.iter_mut().find(|(known, _)| *known == language) {
-                Some((_, total)) => *total += count,
-                None => languages.push((language, count)),
-            }
-        }
-        languages.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        index.languages = languages.into_iter().map(|(language, _)| (language, Words::new(language))).collect();
-        index.read(pages);
         let total: usize = index.entries.iter().map(|entry| entry.length as usize).sum();
         index.average = total as f32 / index.entries.len().max(1) as f32;
-        // Without the library nothing is found, and that is what is said.
-        if let Ok((engine, bytes)) = index.engine() {
-            index.engine = Some(engine);
-            index.bytes += bytes;
-        }
+        index.bytes += index.vocabulary.bytes + index.entries.len() * size_of::<Entry>();
         index
     }
 
-    fn read(&mut self, pages: &[Arc<Page>]) {
-        let hasher = RandomState::default();
-        let paths: HashSet<&str> = pages.iter().map(|page| page.path.as_str()).collect();
-        let suffix = common_suffix(pages);
-        let mut seen = HashSet::new();
-        let mut languages = std::mem::take(&mut self.languages);
-        for page in pages.iter().filter(|page| !page.noindex) {
-            let elsewhere = page.canonical.as_deref().is_some_and(|path| path != page.path && paths.contains(path));
-            if elsewhere || self.bytes > TEXT || !seen.insert(hasher.hash_one(&page.markdown)) {
-                continue;
+    /// Finds out the languages of the pages; which of them each is in.
+    fn speak(&mut self, pages: &[Arc<Page>]) -> Vec<u8> {
+        let languages: Vec<Language> = pages.iter().map(|page| language(page)).collect();
+        let mut counts: Vec<(Language, usize)> = Vec::new();
+        for language in &languages {
+            match counts.iter_mut().find(|(known, _)| known == language) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((*language, 1)),
             }
-            let wanted = page.language.as_deref().and_then(words::language).unwrap_or(Language::English);
-            let Some((language, words)) = languages.iter_mut().find(|(language, _)| *language == wanted) else {
-                continue;
-            };
-            self.page(page, suffix.as_deref(), *language, words);
         }
-        self.languages = languages;
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let all: Vec<Language> = counts.into_iter().map(|(language, _)| language).collect();
+        self.vocabulary = Vocabulary::new(&all);
+        let place = |language: &Language| all.iter().position(|known| known == language).unwrap_or_default() as u8;
+        languages.iter().map(place).collect()
     }
 
-    fn page(&mut self, page: &Page, suffix: Option<&str>, language: Language, words: &mut Words) {
+    fn read(&mut self, pages: &[Arc<Page>], tongues: &[u8]) -> Result<(), TantivyError> {
+        let paths: HashSet<&str> = pages.iter().map(|page| page.path.as_str()).collect();
+        let links = LinkTexts::of(pages.iter().map(|page| (page.path.as_str(), page.markdown.as_str())), &paths);
+        let repeated = Repeated::of(pages.iter().map(|page| page.markdown.as_str()));
+        let suffix = common_suffix(pages);
+        for (page, tongue) in pages.iter().zip(tongues) {
+            self.vocabulary.note(&page.markdown, usize::from(*tongue));
+        }
+        let mut writing = Writing::new()?;
+        for (page, tongue) in pages.iter().zip(tongues) {
+            if self.entries.len() >= PASSAGES {
+                break;
+            }
+            self.add_leaf(page, suffix.as_deref(), *tongue, links.to(&page.path));
+            for section in passage::cut(&page.markdown, |block| repeated.has(block)) {
+                let anchor = section.path.last().and_then(|heading| links.anchor(&page.path, heading));
+                self.section(page, section, anchor, &mut writing)?;
+            }
+        }
+        let (engine, bytes) = writing.finish()?;
+        self.engine = Some(engine);
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    fn add_leaf(&mut self, page: &Arc<Page>, suffix: Option<&str>, tongue: u8, (links, linked_from): (String, u32)) {
         let title = plain::clean(&page.title);
         let title = suffix.and_then(|suffix| title.strip_suffix(suffix)).unwrap_or(&title);
         let title = plain::shortened(title.trim(), passage::HEADING);
         let title = if title.is_empty() { &page.path } else { title };
-        let number = self.leaves.len() as u32;
-        let terms = self.terms(title, words);
-        self.bytes += title.len() + page.path.len() + 4 * terms.len();
+        let title_terms = self.terms(title, tongue);
+        let link_terms = self.terms(&links, tongue);
+        self.vocabulary.count(title_terms.iter().chain(link_terms.iter()).copied().collect::<BTreeSet<u32>>());
+        self.bytes += size_of::<Leaf>() + title.len() + 4 * (title_terms.len() + link_terms.len());
         let description = page.description.as_deref().map(|text| plain::shortened(&plain::clean(text), 300).to_owned());
-        self.leaves.push(Leaf { path: page.path.clone(), title: title.to_owned(), description, terms });
-        for (at, cut) in passage::cut(&page.markdown).into_iter().enumerate() {
-            if self.entries.len() == PASSAGES {
-                return;
-            }
-            let heading_terms = self.terms(&cut.heading, words);
-            let mut present: HashSet<u32, RandomState> = heading_terms.iter().copied().collect();
-            let mut length = 0;
-            let mut said = Vec::with_capacity(cut.sentences.len());
-            for sentence in cut.sentences {
-                let terms = self.terms(&sentence.text, words);
-                present.extend(&terms);
-                length += terms.len() as u32;
-                self.bytes += sentence.text.len() + 4 * terms.len() + size_of::<Said>();
-                said.push(Said { text: sentence.text.into(), kind: sentence.kind, terms });
-            }
-            for term in present {
-                self.frequency[term as usize] += 1;
-            }
-            self.bytes += size_of::<Entry>() + cut.heading.len() + 4 * heading_terms.len();
-            self.entries.push(Entry {
-                page: number,
-                heading: cut.heading,
-                heading_terms,
-                said: said.into(),
-                length,
-                linked: cut.linked,
-                lead: at == 0,
-                language,
-            });
-        }
+        let leaf = Leaf {
+            page: page.clone(),
+            title: title.to_owned(),
+            description,
+            title_terms,
+            link_terms,
+            linked_from,
+            tongue,
+        };
+        self.leaves.push(leaf);
     }
 
-    fn terms(&mut self, text: &str, words: &mut Words) -> Box<[u32]> {
-        let mut terms = Vec::new();
-        words.stems(text, |stem, _| {
-            let number = match self.vocabulary.get(stem) {
-                Some(number) => *number,
-                None => {
-                    let number = self.frequency.len() as u32;
-                    self.bytes += stem.len() + 32;
-                    self.vocabulary.insert(stem.into(), number);
-                    self.frequency.push(0);
-                    number
-                }
-            };
-            terms.push(number);
+    fn section(
+        &mut self,
+        page: &Page,
+        section: passage::Section,
+        anchor: Option<&str>,
+        writing: &mut Writing,
+    ) -> Result<(), TantivyError> {
+        let number = (self.leaves.len() - 1) as u32;
+        let leaf = &self.leaves[number as usize];
+        let (tongue, title) = (leaf.tongue, leaf.title.clone());
+        let mut path = section.path;
+        // The title's heading says what the title says.
+        if path.first().is_some_and(|first| title.contains(first.as_str()) || first.contains(title.as_str()))
+            && path.len() > 1
+        {
+            path.remove(0);
+        }
+        let parts: Vec<_> =
+            section.parts.into_iter().filter(|part| !boilerplate::is_no_answer(&page.markdown, part, &path)).collect();
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let (above, own) = path.split_at(path.len().saturating_sub(1));
+        let heading_terms = self.terms(own.first().map(String::as_str).unwrap_or_default(), tongue);
+        let above_terms = self.terms(&above.join("\n"), tongue);
+        let at = self.sections.len() as u32;
+        let lead = self.sections.last().is_none_or(|last| last.page != number);
+        self.bytes +=
+            size_of::<Section>() + path.iter().map(|text| text.len() + 24).sum::<usize>() + 4 * heading_terms.len();
+        self.sections.push(Section {
+            page: number,
+            path: path.into(),
+            anchor: anchor.map(Into::into),
+            heading_terms,
+            above_terms,
         });
+        for (nth, part) in parts.into_iter().enumerate() {
+            let mut terms = Vec::new();
+            self.vocabulary.read(&plain::text(&page.markdown[part.range.clone()]).0, usize::from(tongue), &mut terms);
+            terms.retain(|term| *term != BREAK);
+            let section = &self.sections[at as usize];
+            let present: BTreeSet<u32> = terms.iter().chain(section.heading_terms.iter()).copied().collect();
+            self.vocabulary.count(present);
+            let leaf = &self.leaves[number as usize];
+            let fields =
+                [&*leaf.title_terms, &*section.heading_terms, &*section.above_terms, &*terms, &*leaf.link_terms];
+            writing.add(self.entries.len(), fields)?;
+            self.entries.push(Entry {
+                section: at,
+                begin: part.range.start as u32,
+                end: part.range.end as u32,
+                length: terms.len() as u32,
+                form: part.form,
+                lead: lead && nth == 0,
+            });
+        }
+        Ok(())
+    }
+
+    fn terms(&mut self, text: &str, tongue: u8) -> Box<[u32]> {
+        let mut terms = Vec::new();
+        self.vocabulary.read(text, usize::from(tongue), &mut terms);
+        terms.retain(|term| *term != BREAK);
         terms.into()
     }
 
-    fn engine(&self) -> Result<(Engine, usize), TantivyError> {
-        let indexing =
-            TextFieldIndexing::default().set_tokenizer("whitespace").set_index_option(IndexRecordOption::WithFreqs);
-        let options = TextOptions::default().set_indexing_options(indexing);
-        let mut schema = Schema::builder();
-        let title = schema.add_text_field("title", options.clone());
-        let heading = schema.add_text_field("heading", options.clone());
-        let body = schema.add_text_field("body", options);
-        let number = schema.add_u64_field(NUMBER, FAST);
-        let directory = RamDirectory::create();
-        let index = tantivy::Index::create(directory.clone(), schema.build(), IndexSettings::default())?;
-        let mut writer = index.writer_with_num_threads(1, WRITER)?;
-        writer.set_merge_policy(Box::new(NoMergePolicy));
-        // A stem goes in by its number: the same stems on both sides, and short ones.
-        let spelled = |terms: &mut dyn Iterator<Item = &u32>| {
-            let mut text = String::new();
-            for term in terms {
-                text.push_str(&spelled(*term));
-                text.push(' ');
-            }
-            text
-        };
-        for (at, entry) in self.entries.iter().enumerate() {
-            writer.add_document(doc!(
-                title => spelled(&mut self.leaves[entry.page as usize].terms.iter()),
-                heading => spelled(&mut entry.heading_terms.iter()),
-                body => spelled(&mut entry.said.iter().flat_map(|said| said.terms.iter())),
-                number => at as u64,
-            ))?;
-        }
-        writer.commit()?;
-        writer.wait_merging_threads()?;
-        let reader: IndexReader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        let searcher = reader.searcher();
-        Ok((Engine { searcher, title, heading, body }, directory.total_mem_usage()))
+    /// The page of a passage.
+    pub(super) fn leaf(&self, entry: usize) -> &Leaf {
+        &self.leaves[self.sections[self.entries[entry].section as usize].page as usize]
     }
 
-    /// The number of a stem.
-    pub(super) fn number(&self, stem: &str) -> Option<u32> {
-        self.vocabulary.get(stem).copied()
+    /// The Markdown of a passage.
+    pub(super) fn markdown(&self, entry: usize) -> &str {
+        let Entry { begin, end, .. } = self.entries[entry];
+        self.leaf(entry).page.markdown.get(begin as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The heading of a passage; empty before the first.
+    pub(super) fn heading(&self, entry: usize) -> &str {
+        self.sections[self.entries[entry].section as usize].path.last().map(String::as_str).unwrap_or_default()
     }
 
     /// How much a stem says: that of every passage little, that of none the most.
     pub(super) fn rarity(&self, number: Option<u32>) -> f32 {
         let passages = self.entries.len() as f32;
-        let with = number.map_or(0.0, |number| self.frequency[number as usize] as f32);
+        let with = number.map_or(0.0, |number| self.vocabulary.frequency(number) as f32);
         (1.0 + (passages - with + 0.5) / (with + 0.5)).ln()
-    }
-
-    /// In how many passages a stem stands.
-    pub(super) fn frequency(&self, number: u32) -> u32 {
-        self.frequency[number as usize]
     }
 }
 
-/// A stem's number as the library holds it.
-pub(super) fn spelled(number: u32) -> String {
-    format!("{number:x}")
+/// The pages that may be found, each once.
+fn kept(pages: &[Arc<Page>]) -> Vec<Arc<Page>> {
+    let hasher = RandomState::default();
+    let paths: HashSet<&str> = pages.iter().map(|page| page.path.as_str()).collect();
+    let (mut seen, mut size) = (HashSet::new(), 0);
+    let found = pages.iter().filter(|page| {
+        let elsewhere = page.canonical.as_deref().is_some_and(|path| path != page.path && paths.contains(path));
+        let fits = !page.noindex && !elsewhere && size <= TEXT && seen.insert(hasher.hash_one(&page.markdown));
+        size += if fits { page.markdown.len() } else { 0 };
+        fits
+    });
+    found.cloned().collect()
+}
+
+/// The language of a page, by its own word or by its words.
+fn language(page: &Page) -> Language {
+    let tagged = page.language.as_deref().and_then(languages::of_tag);
+    tagged.or_else(|| languages::guess(&page.markdown)).unwrap_or(Language::English)
 }
 
 /// What most titles of a site end in: its name, after a separator. It says nothing of a page.

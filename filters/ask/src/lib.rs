@@ -1,8 +1,9 @@
-//! The concierge: answers from the site's own pages, without a model.
+//! Answers to questions, from the site's own pages and without a model.
 //!
-//! A visitor asks in plain words; what comes back are the few sentences of the site that answer, where they stand, and
-//! what else can be asked. Nothing is made up: an answer is a quotation (the Agent Handshake's §5.2), a question that
-//! several pages answer differently is asked back (§6.3), and what is not on the site is said not to be.
+//! A visitor asks in plain words and gets the passages of the site that answer, whole and as Markdown, the best first, with
+//! where they stand and how much they are to be trusted. Nothing is made up: an answer is a quotation (the Agent
+//! Handshake's §5.2). A question that names a section which several pages have is asked back (§6.3), and what is not on the
+//! site is said not to be.
 //!
 //! Pages and visitors are both strangers. What a page says is quoted and never obeyed; what a visitor writes is only
 //! ever compared with the words of the site.
@@ -14,28 +15,37 @@
 
 mod about;
 mod answer;
-mod asked;
+mod boilerplate;
+mod compounds;
+mod confidence;
 mod coverage;
+mod engine;
 mod follow;
 mod index;
+mod languages;
+mod lead;
+mod links;
+mod markdown;
 mod passage;
 mod plain;
-mod reading;
-mod say;
-mod search;
+mod question;
+mod quote;
+mod rank;
+mod spelling;
+mod synonyms;
 #[cfg(test)]
 mod tests;
+mod tokens;
 mod turn;
 mod unclear;
 mod vocabulary;
-mod words;
+mod wish;
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 
-use frontdesk_base::tokens;
 use frontdesk_page::content::Page;
 
 pub use coverage::Coverage;
@@ -68,7 +78,7 @@ pub struct Library {
 }
 
 /// What a visitor asks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// In plain words; the first 4,096 characters are read.
     pub query: &'a str,
@@ -76,23 +86,38 @@ pub struct Question<'a> {
     pub before: &'a [Turn],
     /// What the visitor chose, or wrote, when asked back.
     pub clarification: Option<&'a str>,
-    /// The most tokens an answer may take, with its sources and follow-ups; see [`MOST_TOKENS`].
+    /// The most tokens an answer may take, with its sources and follow-ups.
     pub max_tokens: usize,
+    /// The most tokens of what is quoted; see [`ANSWER_TOKENS`].
+    pub answer_tokens: usize,
     /// The visitor's language, as a tag: `de-AT`.
     pub locale: Option<&'a str>,
 }
 
-/// No answer is longer than this, in tokens, whatever was allowed.
-pub const MOST_TOKENS: usize = 280;
+impl Default for Question<'_> {
+    fn default() -> Self {
+        Self {
+            query: "",
+            before: &[],
+            clarification: None,
+            max_tokens: ANSWER_TOKENS + 500,
+            answer_tokens: ANSWER_TOKENS,
+            locale: None,
+        }
+    }
+}
+
+/// How much of the site an answer quotes, in tokens, where nobody says otherwise.
+pub const ANSWER_TOKENS: usize = 1_500;
 
 /// What comes back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// Sentences of the site, quoted, and where they stand.
-    Found { text: String, sources: Vec<Source>, follow_ups: Vec<String> },
+    /// Passages of the site as Markdown, the best first, and where they stand. `confidence` is from 0 to 1.
+    Found { text: String, sources: Vec<Source>, follow_ups: Vec<String>, confidence: f32 },
     /// Several pages answer, each something else: which is meant? The options can be chosen as they are.
     Unclear { question: String, options: Vec<String> },
-    /// The site does not say.
+    /// The site does not say. The text names the pages that come nearest.
     Nothing { text: String, follow_ups: Vec<String> },
 }
 
@@ -102,7 +127,16 @@ pub struct Source {
     pub title: String,
     /// Absolute if the origin is known, else a path.
     pub url: String,
+    /// The heading that it stands under, if that is not the title.
+    pub section: Option<String>,
     pub relevance: Relevance,
+}
+
+impl Source {
+    /// Is it the same place?
+    fn is_as(&self, other: &Self) -> bool {
+        self.url == other.url && self.section == other.section
+    }
 }
 
 /// What a source has to do with the answer (§6.2).
@@ -149,7 +183,7 @@ impl Library {
     /// Reads pages. Takes a while (a second for some thousand), so it belongs where blocking is allowed.
     pub fn build(facts: &SiteFacts, pages: &[Arc<Page>]) -> Self {
         // Answers are measured in tokens: no visitor shall wait for the vocabulary.
-        tokens::warm(|| {});
+        frontdesk_base::tokens::warm(|| {});
         Self::of(facts, pages)
     }
 
@@ -176,6 +210,11 @@ impl Library {
     /// How many pages can be found.
     pub fn pages(&self) -> usize {
         self.index.leaves.len()
+    }
+
+    /// How many passages can be found.
+    pub fn passages(&self) -> usize {
+        self.index.entries.len()
     }
 
     /// About how much memory it takes, in bytes.

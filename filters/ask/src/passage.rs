@@ -1,292 +1,285 @@
-//! Markdown cut into passages: what stands under one heading, as plain sentences.
+//! A page cut into passages: what stands under one heading, or a part of it that can be read by itself.
 //!
-//! A passage is what gets found, a sentence what gets said. What a page means as markup (emphasis, links, tables) is
-//! taken off here once, and so is what could disturb a reader's terminal or hide words from a person: an answer holds
-//! the plain words of a page and nothing else.
+//! A section that is short enough is one passage. A longer one is cut between its blocks: code stays with the sentence
+//! before it, a term with its definition, and tables and lists stay whole as long as they are not too long themselves.
 
-use super::plain;
+use std::ops::Range;
 
-/// The longest passage, in bytes, before the next one begins under the same heading.
-const PASSAGE: usize = 900;
-/// The longest sentence, in bytes; what is longer is cut between words.
-pub(super) const SENTENCE: usize = 480;
+use super::{
+    markdown::{self, Block, Kind},
+    plain,
+};
+
+/// A section up to this size, in bytes, is one passage.
+const WHOLE: usize = 1_300;
+/// The size at which a passage of a longer section ends.
+const PASSAGE: usize = 800;
+/// A table or a list item may be so long before it is cut.
+const LONGEST: usize = 4_000;
 /// The longest heading or title, in bytes.
-pub(super) const HEADING: usize = 160;
+pub(super) const HEADING: usize = 200;
 /// Passages taken from one page.
-const PASSAGES: usize = 600;
+const PASSAGES: usize = 4_000;
+/// So many blocks in a row that are nothing but a link are a list of links.
+const LINKS: usize = 3;
+/// How deep headings are kept.
+const DEPTH: usize = 6;
 
-/// What stands under one heading, or a part of it.
+/// What a passage mostly is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Form {
+    #[default]
+    Prose,
+    List,
+    Table,
+    Code,
+    /// The heading is a question, and this its answer.
+    Answer,
+}
+
+/// What stands under one heading.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Passage {
-    /// The nearest heading; empty before the first.
-    pub(super) heading: String,
-    pub(super) sentences: Vec<Sentence>,
-    /// How much of the text is links, in percent: lists of links lead to answers, they are none.
+pub(super) struct Section {
+    /// The headings that lead here, the outermost first; empty before the first heading.
+    pub(super) path: Vec<String>,
+    pub(super) parts: Vec<Part>,
+}
+
+/// A passage.
+#[derive(Debug, PartialEq)]
+pub(super) struct Part {
+    /// Where it stands in the page's Markdown.
+    pub(super) range: Range<usize>,
+    pub(super) form: Form,
+    /// How much of its text is links, in percent.
     pub(super) linked: u8,
 }
 
-#[derive(Debug, PartialEq)]
-pub(super) struct Sentence {
-    pub(super) text: String,
-    pub(super) kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
-    #[default]
-    Prose,
-    Item,
-    Row,
-    Code,
-}
-
-/// Cuts a page into passages, in its order.
-pub(super) fn cut(markdown: &str) -> Vec<Passage> {
-    let mut cutter = Cutter::default();
-    let mut lines = markdown.lines().peekable();
-    while let Some(line) = lines.next() {
-        let trimmed = line.trim();
-        if let Some(fence) = fence(trimmed) {
-            cutter.flush();
-            let mut code = String::new();
-            for line in lines.by_ref() {
-                if line.trim_start().starts_with(fence) {
-                    break;
-                }
-                if code.len() < SENTENCE {
-                    code.push_str(line.trim());
-                    code.push(' ');
-                }
+/// Cuts a page into its sections. Blocks that `drop` names are no part of any.
+pub(super) fn cut(markdown: &str, mut drop: impl FnMut(&str) -> bool) -> Vec<Section> {
+    let mut sections = vec![Section::default()];
+    let mut path: Vec<(u8, String)> = Vec::new();
+    let mut open: Vec<Block> = Vec::new();
+    let mut left = PASSAGES;
+    for block in markdown::blocks(markdown) {
+        let text = &markdown[block.range.clone()];
+        let Kind::Heading(_) = block.kind else {
+            if !drop(text) {
+                open.push(block);
             }
-            cutter.push(&code, Kind::Code);
-        } else if let Some(heading) = heading(trimmed) {
-            cutter.begin(heading);
-        } else if trimmed.starts_with('|') {
-            cutter.flush();
-            let mut rows = vec![cells(trimmed)];
-            while let Some(row) = lines.next_if(|line| line.trim().starts_with('|')) {
-                rows.push(cells(row.trim()));
-            }
-            cutter.table(&rows);
-        } else if trimmed.is_empty() || trimmed.chars().all(|c| matches!(c, '-' | '*' | '_' | ' ' | '=')) {
-            cutter.flush();
-        } else if let Some(item) = item(trimmed) {
-            cutter.flush();
-            cutter.kind = Kind::Item;
-            cutter.open.push_str(item);
-        } else {
-            if !cutter.open.is_empty() {
-                cutter.open.push(' ');
-            }
-            cutter.open.push_str(trimmed.trim_start_matches("> "));
-        }
-    }
-    cutter.finish()
-}
-
-#[derive(Default)]
-struct Cutter {
-    done: Vec<Passage>,
-    passage: Passage,
-    size: usize,
-    links: usize,
-    open: String,
-    kind: Kind,
-}
-
-impl Cutter {
-    /// Ends the paragraph or item.
-    fn flush(&mut self) {
-        let text = std::mem::take(&mut self.open);
-        let kind = std::mem::take(&mut self.kind);
-        self.push(&text, kind);
-    }
-
-    fn push(&mut self, markdown: &str, kind: Kind) {
-        let (text, links) = match kind {
-            Kind::Code => (plain::clean(markdown), 0),
-            _ => plain::text(markdown),
+            continue;
         };
-        if text.is_empty() {
-            return;
+        finish(markdown, &mut sections, &mut open, &mut left);
+        let Some((level, text)) = markdown::heading(text) else { continue };
+        let text = plain::text(text).0;
+        let text = plain::shortened(text.trim_end_matches(['¶', '#', ' ']), HEADING);
+        path.retain(|(above, _)| *above < level);
+        if !text.is_empty() && path.len() < DEPTH {
+            path.push((level, text.to_owned()));
         }
-        if self.size > 0 && self.size + text.len() > PASSAGE {
-            self.close();
-        }
-        self.links += links;
-        let mut add = |text: &str| {
-            if self.size > 0 && self.size + text.len() > PASSAGE {
-                self.close();
-            }
-            self.size += text.len();
-            self.passage.sentences.push(Sentence { text: text.to_owned(), kind });
-        };
-        match kind {
-            Kind::Prose | Kind::Item => plain::sentences(&text, SENTENCE, &mut add),
-            Kind::Row | Kind::Code => add(plain::shortened(&text, SENTENCE)),
-        }
+        sections.push(Section { path: path.iter().map(|(_, text)| text.clone()).collect(), parts: Vec::new() });
     }
-
-    fn table(&mut self, rows: &[Vec<String>]) {
-        let ruled = rows.get(1).is_some_and(|row| {
-            row.iter().all(|cell| !cell.is_empty() && cell.bytes().all(|b| matches!(b, b'-' | b':')))
-        });
-        let (names, rows) = match rows.split_first() {
-            Some((names, rest)) if ruled => (names.as_slice(), &rest[1..]),
-            _ => (&[][..], rows),
-        };
-        // A table of one row is how manuals head the description of an option.
-        let filled = |row: &Vec<String>| row.iter().any(|cell| !cell.is_empty());
-        let one = match (filled(&names.to_vec()), rows) {
-            (true, []) => Some(names),
-            (false, [row]) => Some(row.as_slice()),
-            _ => None,
-        };
-        if let Some([first, rest @ ..]) = one
-            && !rest.is_empty()
-            && first.len() <= 60
-        {
-            let (name, rest) = (first.clone(), rest.join("; "));
-            self.begin(&name);
-            self.push(&rest, Kind::Row);
-            return;
-        }
-        // Each stands in every row.
-        let names: Vec<&str> = names.iter().map(|name| plain::shortened(name, HEADING)).collect();
-        for row in rows.iter().filter(|row| filled(row)) {
-            if self.done.len() >= PASSAGES {
-                return;
-            }
-            let named =
-                row.iter().enumerate().filter(|(_, cell)| !cell.is_empty()).map(|(at, cell)| match names.get(at) {
-                    Some(name) if !name.is_empty() => format!("{name}: {cell}"),
-                    _ => cell.clone(),
-                });
-            let text = named.collect::<Vec<_>>().join("; ");
-            self.push(&text, Kind::Row);
-        }
-    }
-
-    fn begin(&mut self, heading: &str) {
-        self.flush();
-        self.close();
-        self.passage.heading =
-            plain::shortened(&plain::text(heading).0, HEADING).trim_end_matches(['¶', '#', ' ']).to_owned();
-    }
-
-    fn close(&mut self) {
-        let heading = self.passage.heading.clone();
-        let mut passage = std::mem::take(&mut self.passage);
-        passage.linked = (self.links * 100 / self.size.max(1)).min(100) as u8;
-        (self.size, self.links) = (0, 0);
-        self.passage.heading = heading;
-        if !passage.sentences.is_empty() && self.done.len() < PASSAGES {
-            self.done.push(passage);
-        }
-    }
-
-    fn finish(mut self) -> Vec<Passage> {
-        self.flush();
-        self.close();
-        self.done
-    }
+    finish(markdown, &mut sections, &mut open, &mut left);
+    sections.retain(|section| !section.parts.is_empty());
+    sections
 }
 
-fn fence(line: &str) -> Option<&'static str> {
-    ["```", "~~~"].into_iter().find(|fence| line.starts_with(fence))
-}
-
-/// The text of `## A heading`.
-fn heading(line: &str) -> Option<&str> {
-    let rest = line.trim_start_matches('#');
-    (1..=6).contains(&(line.len() - rest.len())).then(|| rest.strip_prefix(' ')).flatten().map(|text| text.trim())
-}
-
-/// The text of `- an item` or `3. an item`.
-fn item(line: &str) -> Option<&str> {
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = match digits {
-        0 => line.strip_prefix(['-', '*', '+'])?,
-        1..=3 => line[digits..].strip_prefix(['.', ')'])?,
-        _ => return None,
+/// Cuts the blocks of the last section into its parts.
+fn finish(markdown: &str, sections: &mut [Section], blocks: &mut Vec<Block>, left: &mut usize) {
+    let blocks = without_link_lists(markdown, std::mem::take(blocks));
+    let (Some(section), Some(first), Some(last)) = (sections.last_mut(), blocks.first(), blocks.last()) else {
+        return;
     };
-    rest.strip_prefix(' ').map(str::trim)
+    let asks = section.path.last().is_some_and(|heading| heading.ends_with(['?', '？']));
+    let mut parts = if last.range.end - first.range.start <= WHOLE {
+        vec![part(markdown, &blocks)]
+    } else {
+        pack(markdown, &blocks)
+    };
+    parts.truncate(*left);
+    *left -= parts.len();
+    for part in &mut parts {
+        if asks && part.form == Form::Prose {
+            part.form = Form::Answer;
+        }
+    }
+    section.parts = parts;
 }
 
-fn cells(row: &str) -> Vec<String> {
-    let row = row.strip_prefix('|').unwrap_or(row);
-    let row = row.strip_suffix('|').unwrap_or(row);
-    row.split('|').take(24).map(|cell| cell.trim().to_owned()).collect()
+/// Leaves out lists of links: they lead to answers, and are none.
+fn without_link_lists(markdown: &str, blocks: Vec<Block>) -> Vec<Block> {
+    let is_link = |block: &Block| {
+        let (text, links) = plain::text(&markdown[block.range.clone()]);
+        let size =
+            text.trim_start_matches(['-', '*', '+', ' ', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']).len();
+        matches!(block.kind, Kind::Prose | Kind::Item) && size <= 400 && links * 100 >= 85 * size.max(1)
+    };
+    let links: Vec<bool> = blocks.iter().map(is_link).collect();
+    let runs =
+        links.chunk_by(|a, b| a == b).flat_map(|run| std::iter::repeat_n(run[0] && run.len() >= LINKS, run.len()));
+    let dropped: Vec<bool> = runs.collect();
+    blocks.into_iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(block, _)| block).collect()
+}
+
+/// Packs blocks into parts of about the wanted size.
+fn pack(markdown: &str, blocks: &[Block]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut open: Vec<Block> = Vec::new();
+    let size = |blocks: &[Block]| match (blocks.first(), blocks.last()) {
+        (Some(first), Some(last)) => last.range.end - first.range.start,
+        _ => 0,
+    };
+    for (at, block) in blocks.iter().enumerate() {
+        let length = block.range.len();
+        // What follows a colon or a term, and code, stays with what is before it.
+        let leads = open.last().is_some_and(|before| leads_on(&markdown[before.range.clone()], before.kind));
+        let clings = leads || block.kind == Kind::Code && length < PASSAGE;
+        // A list that fits into a passage of its own begins one.
+        let run = blocks[at..].iter().take_while(|next| next.kind == block.kind).map(|next| next.range.len());
+        let begins = open.last().is_none_or(|before| before.kind != block.kind);
+        let wanted = if block.kind == Kind::Item && begins { run.sum::<usize>().min(PASSAGE) } else { length };
+        let filled = size(&open);
+        let full = filled + wanted > PASSAGE && filled > PASSAGE / 4;
+        if !open.is_empty() && full && !(clings && filled + length <= WHOLE) {
+            // A term goes along with its definition.
+            let kept = if leads && open.len() > 1 { open.pop() } else { None };
+            parts.push(part(markdown, &open));
+            open = kept.into_iter().collect();
+        }
+        if length > LONGEST {
+            if !open.is_empty() {
+                parts.push(part(markdown, &open));
+                open.clear();
+            }
+            parts.extend(pieces(markdown, block).into_iter().map(|block| part(markdown, &[block])));
+            continue;
+        }
+        open.push(block.clone());
+    }
+    if !open.is_empty() {
+        parts.push(part(markdown, &open));
+    }
+    parts
+}
+
+/// Does a text lead on to what follows: a colon at its end, or a short line without an end, as a term has it?
+fn leads_on(text: &str, kind: Kind) -> bool {
+    let text = text.trim_end_matches(['*', '`', '_', ' ']);
+    kind == Kind::Prose
+        && (text.ends_with(':') || text.len() <= 160 && !text.ends_with(['.', '!', '?', ';', '。', ')', '”']))
+}
+
+/// A block that is too long, cut between its lines; between words where a line is too long itself.
+fn pieces(markdown: &str, block: &Block) -> Vec<Block> {
+    let text = &markdown[block.range.clone()];
+    let mut pieces = Vec::new();
+    let (mut begin, mut end) = (0, 0);
+    let mut push = |range: Range<usize>| {
+        if !text[range.clone()].trim().is_empty() {
+            let range = block.range.start + range.start..block.range.start + range.end;
+            pieces.push(Block { kind: block.kind, range });
+        }
+    };
+    for line in text.split_inclusive('\n') {
+        if end > begin && end - begin + line.len() > PASSAGE {
+            push(begin..end);
+            begin = end;
+        }
+        end += line.len();
+        while end - begin > LONGEST {
+            let cut = begin + plain::shortened(&text[begin..end], PASSAGE).len();
+            push(begin..cut);
+            begin = cut;
+        }
+    }
+    push(begin..end);
+    pieces
+}
+
+fn part(markdown: &str, blocks: &[Block]) -> Part {
+    let range = match (blocks.first(), blocks.last()) {
+        (Some(first), Some(last)) => first.range.start..last.range.end,
+        _ => 0..0,
+    };
+    let mut sizes = [0usize; 4];
+    let (mut links, mut size) = (0, 0);
+    for block in blocks {
+        let text = &markdown[block.range.clone()];
+        let at = match block.kind {
+            Kind::Heading(_) | Kind::Prose => 0,
+            Kind::Item => 1,
+            Kind::Table => 2,
+            Kind::Code => 3,
+        };
+        sizes[at] += text.len();
+        if block.kind == Kind::Code {
+            size += text.len();
+            continue;
+        }
+        let (text, linked) = plain::text(text);
+        size += text.bytes().filter(|byte| !matches!(byte, b'|' | b'-' | b' ')).count();
+        links += linked;
+    }
+    let most = (0..4).max_by_key(|at| (sizes[*at], std::cmp::Reverse(*at))).unwrap_or_default();
+    let form = [Form::Prose, Form::List, Form::Table, Form::Code][most];
+    Part { range, form, linked: (links * 100 / size.max(1)).min(100) as u8 }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use super::*;
 
-    #[test]
-    fn a_long_heading_of_a_table_is_not_long_in_every_row() {
-        let table = format!("| {} | b |\n|---|---|\n{}", "word ".repeat(20_000), "| x | y |\n".repeat(5_000));
-        let began = Instant::now();
-        let passages = cut(&table);
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
-        assert!(passages[0].sentences[0].text.ends_with("x; b: y"), "{}", passages[0].sentences[0].text);
-    }
-
-    fn texts(passage: &Passage) -> Vec<&str> {
-        passage.sentences.iter().map(|sentence| sentence.text.as_str()).collect()
+    fn texts(markdown: &str) -> Vec<(Vec<String>, Vec<&str>)> {
+        cut(markdown, |_| false)
+            .into_iter()
+            .map(|section| (section.path, section.parts.into_iter().map(|part| &markdown[part.range]).collect()))
+            .collect()
     }
 
     #[test]
     fn a_passage_is_what_stands_under_a_heading() {
-        let page = "# Baggage\n\nOne bag. It may weigh\n8 kg, e.g. a **handbag**.\n\n## [Extra](/x) bags\n\n- one: [35 EUR](/y)\n- two\n";
-        let passages = cut(page);
-        assert_eq!(passages.len(), 2);
-        assert_eq!(passages[0].heading, "Baggage");
-        assert_eq!(texts(&passages[0]), ["One bag.", "It may weigh 8 kg, e.g. a handbag."]);
-        assert_eq!(passages[1].heading, "Extra bags");
-        assert_eq!(texts(&passages[1]), ["one: 35 EUR", "two"]);
+        let page =
+            "# Baggage\n\nOne bag.\n\n## [Extra](/x) bags\n\n- one: 35 EUR\n- two\n\n## Empty\n\n# Next\n\nText.\n";
+        let path = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(
+            texts(page),
+            [
+                (path(&["Baggage"]), vec!["One bag."]),
+                (path(&["Baggage", "Extra bags"]), vec!["- one: 35 EUR\n- two"]),
+                (path(&["Next"]), vec!["Text."]),
+            ]
+        );
     }
 
     #[test]
-    fn rows_say_what_their_cells_are() {
-        let passages = cut("| Route | Price |\n| --- | --- |\n| MAD | 74 EUR |\n| LIS | 80 EUR |\n");
-        assert_eq!(texts(&passages[0]), ["Route: MAD; Price: 74 EUR", "Route: LIS; Price: 80 EUR"]);
+    fn a_long_section_is_cut_between_blocks_and_code_stays_with_its_sentence() {
+        let filler = "A sentence of some words. ".repeat(30);
+        let page = format!("# Long\n\n{filler}\n\n{filler}\n\nRun this:\n\n```\nmake\n```\n\n`--flag`\n\n{filler}\n");
+        let (_, parts) = &texts(&page)[0];
+        assert!(parts.len() >= 2, "{parts:?}");
+        let with_code = parts.iter().find(|part| part.contains("make")).expect("code");
+        assert!(with_code.contains("Run this:"), "{with_code}");
+        assert!(parts.iter().all(|part| !part.ends_with("`--flag`")), "{parts:?}");
     }
 
     #[test]
-    fn a_table_of_one_row_heads_what_follows() {
-        let passages = cut("| | |\n|---|---|\n| timeout | Type: time |\n\nHow long to wait.\n");
-        assert_eq!(passages[0].heading, "timeout");
-        assert_eq!(texts(&passages[0]), ["Type: time", "How long to wait."]);
-    }
-
-    #[test]
-    fn code_is_kept_apart_and_no_heading() {
-        let passages = cut("Run:\n```sh\n# borg create\n```\nDone.");
-        assert_eq!(passages.len(), 1);
-        assert_eq!(passages[0].sentences[1], Sentence { text: "# borg create".into(), kind: Kind::Code });
-    }
-
-    #[test]
-    fn long_sections_and_endless_sentences_are_cut() {
-        let page = format!("# Long\n\n{}\n\n{}", "A sentence of some words. ".repeat(200), "word ".repeat(5_000));
-        let passages = cut(&page);
-        assert!(passages.len() > 5);
-        for passage in &passages {
-            assert_eq!(passage.heading, "Long");
-            assert!(passage.sentences.iter().map(|s| s.text.len()).sum::<usize>() <= PASSAGE);
-            assert!(passage.sentences.iter().all(|s| s.text.len() <= SENTENCE + 4));
-        }
-        assert_eq!(cut(&"# x\n\ny\n".repeat(5_000)).len(), PASSAGES);
+    fn endless_text_is_cut_and_bounded() {
+        let page = format!("# Long\n\n{}", "word ".repeat(50_000));
+        assert!(texts(&page)[0].1.iter().all(|part| part.len() <= LONGEST));
+        let sections = cut(&"# x\n\ny\n".repeat(9_000), |_| false);
+        assert_eq!(sections.len(), PASSAGES);
     }
 
     #[test]
     fn lists_of_links_are_known_as_such() {
-        let passages = cut(
-            "# Index\n\n- [first chapter](/1)\n- [second chapter](/2)\n\n# Text\n\nRead [this](/1) and think about it for long.",
+        let sections = cut(
+            "# Index\n\n- [first chapter](/1)\n- [second](/2)\n\n# Text\n\nRead [this](/1) and think for long.",
+            |_| false,
         );
-        assert!(passages[0].linked > 90 && passages[1].linked < 20, "{passages:?}");
+        assert!(sections[0].parts[0].linked > 90 && sections[1].parts[0].linked < 25, "{sections:?}");
+        assert_eq!(sections[0].parts[0].form, Form::List);
+        let page = "# Prices\n\nContents\n\n- [One](/1)\n- [Two](/2)\n- [Three](/3)\n\nA ticket costs 24 EUR.\n";
+        assert_eq!(cut("- [One](/1)\n- [Two](/2)\n- [Three](/3)\n", |_| false), []);
+        assert!(page[cut(page, |_| false)[0].parts[0].range.clone()].ends_with("24 EUR."));
     }
 }

@@ -213,6 +213,68 @@ pub(super) fn shortened(text: &str, most: usize) -> &str {
     if words.len() * 2 < cut.len() { cut } else { words }
 }
 
+/// A passage as it is quoted: its Markdown with the text of its links in place of them, without characters that are not
+/// seen. Code stays as it is.
+pub(super) fn markdown(passage: &str) -> String {
+    let mut out = String::with_capacity(passage.len());
+    let mut code = false;
+    for line in passage.lines() {
+        let fence = line.trim_start_matches([' ', '>']).starts_with("```") || line.trim_start().starts_with("~~~");
+        let seen = |text: &str| text.chars().filter(|c| *c == '\t' || !is_unseen(*c)).collect::<String>();
+        match code || fence {
+            true => out.push_str(seen(line).trim_end()),
+            false => out.push_str(seen(&without_links(line)).trim_end()),
+        }
+        code ^= fence;
+        out.push('\n');
+    }
+    // What was cut within code does not swallow what follows.
+    if code {
+        out.push_str("```\n");
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// A line of Markdown with the texts of its links in place of them, and without images.
+fn without_links(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut open: Vec<usize> = Vec::new();
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while let Some(c) = line[at..].chars().next() {
+        let next = at + c.len_utf8();
+        match c {
+            '\\' if bytes.get(next).is_some_and(u8::is_ascii_punctuation) => {
+                // Only what would be read as markup needs it.
+                let within = bytes[next] == b'_' && out.ends_with(char::is_alphanumeric);
+                if !within && matches!(bytes[next], b'*' | b'_' | b'`' | b'\\' | b'<' | b'|') {
+                    out.push('\\');
+                }
+                out.push(char::from(bytes[next]));
+                at = next + 1;
+                continue;
+            }
+            '!' if bytes.get(next) == Some(&b'[') => {}
+            '[' => {
+                open.push(out.len());
+                out.push('[');
+            }
+            ']' => match (open.pop(), target(&bytes[next..])) {
+                (Some(begin), Some(length)) => {
+                    out.remove(begin);
+                    at = next + length;
+                    continue;
+                }
+                _ => out.push(']'),
+            },
+            _ => out.push(c),
+        }
+        at = next;
+    }
+    out
+}
+
 /// Somebody else's words, marked as such: quotation marks within cannot end the quotation.
 pub(super) fn quoted(text: &str) -> String {
     let inner: String = clean(text)

@@ -1,19 +1,20 @@
 //! When a question has several answers: what is asked back, and what the visitor's choice means.
 //!
-//! Two signs, both of the site's own making. Pages laid out alike have a section of the same name each ("When to go"),
-//! and the question names the section but no page. Or the best passages of different pages hold the same part of the
-//! question, within a tenth of each other, and say different things.
+//! Two signs, both of the site's own making: pages laid out alike have a section of the same name each ("When to go"), and
+//! the question names the section but no page; or the question is a name alone that several pages share. Passages that
+//! merely answer as well as each other are all quoted.
 
 use std::collections::HashSet;
 
 use super::{
     Answer, Library, Question,
-    asked::{Asked, Part},
-    index::{Entry, Index},
+    answer::Read,
+    index::Index,
     passage::HEADING,
     plain,
-    reading::Read,
-    search::{FOUND, Ranked},
+    question::{Asked, Part, Spelling},
+    rank::Ranked,
+    vocabulary::BREAK,
 };
 use frontdesk_base::text::clip;
 
@@ -21,80 +22,77 @@ use frontdesk_base::text::clip;
 pub(super) const OPTIONS: usize = 5;
 /// Pages that are counted, and can be named; of more it is said that there are more.
 const MOST_MEANT: usize = 50;
-/// Passages looked at.
-const LOOKED_AT: usize = 48;
-/// How near another page has to come to be as good.
-const WITHIN: f32 = 0.9;
-/// How much of what the best passage holds of the question a section of the same name has to hold.
-const ALIKE: f32 = 0.6;
+/// How much of a question a heading has to name for the heading to be what is asked for.
+const NAMED: f32 = 0.85;
+/// How much of what somebody wrote a page has to hold to be the one that is meant.
+const DESCRIBED: f32 = 0.5;
 /// Characters of what somebody chose that are compared with the options.
 const LONGEST_CHOICE: usize = 1024;
 /// Sentences that share so many of their stems say the same.
-const AGREEING: f32 = 0.5;
+const AGREEING: f32 = 0.8;
 
 /// The passages that are meant, one a page, if it cannot be told which: the best first.
 pub(super) fn candidates(index: &Index, read: &Read) -> Option<Vec<Ranked>> {
-    let Read { asked, found, near } = read;
-    let top = found.first()?;
-    let meant = sections(index, asked, found, near, top);
-    let meant = if meant.len() > 1 { meant } else { equals(index, asked, found, top) };
+    let meant = same_sections(index, read);
+    let meant = if meant.len() < 2 && read.is_name { same_names(index, read) } else { meant };
     (meant.len() > 1).then_some(meant)
 }
 
-/// Sections of the same name on pages that the question does not name.
-fn sections(index: &Index, asked: &Asked, found: &[Ranked], near: &[Ranked], top: &Ranked) -> Vec<Ranked> {
-    let entry = &index.entries[top.entry];
+/// Sections of one name on pages laid out alike ("When to go"), where the question names the section and no page, and says
+/// nothing that one of them alone holds.
+fn same_sections(index: &Index, read: &Read) -> Vec<Ranked> {
+    let Read { asked, ranked, .. } = read;
+    let Some(top) = ranked.first() else { return Vec::new() };
+    let section = |ranked: &Ranked| &index.sections[index.entries[ranked.entry].section as usize];
     let counting = asked.counting();
-    if entry.heading_terms.is_empty() || top.headed & counting == 0 || top.titled & counting != 0 {
+    let named = top.headed & counting;
+    if section(top).heading_terms.is_empty() || named == 0 || top.titled & counting & !top.headed != 0 {
         return Vec::new();
     }
-    let same = |other: &&Ranked| {
-        index.entries[other.entry].heading_terms == entry.heading_terms && other.titled & counting == 0
-    };
-    let rival = |other: &Ranked| {
-        other.page != top.page
-            && same(&other)
-            && (asked.promoted || asked.share(other.covered) >= ALIKE * asked.share(top.covered))
-    };
-    if !found.iter().chain(near).any(rival) {
+    let heading = &section(top).heading_terms;
+    let same =
+        |other: &&Ranked| section(other).heading_terms == *heading && other.titled & counting & !other.headed == 0;
+    let alike: Vec<&Ranked> = ranked.iter().filter(same).collect();
+    let is_settled = !asked.promoted
+        && (asked.share(named) < NAMED || alike.iter().any(|other| other.covered & counting & !named != 0));
+    if is_settled { Vec::new() } else { one_a_page(index, alike.into_iter()) }
+}
+
+/// Pages and sections that share a name, where the question is that name and nothing else: "timetable", where there is a
+/// winter timetable and a summer timetable.
+fn same_names(index: &Index, read: &Read) -> Vec<Ranked> {
+    let Read { asked, ranked, .. } = read;
+    let counting = asked.counting();
+    let is_named = |other: &&Ranked| (other.headed | other.titled) & counting == counting;
+    if counting == 0 || !ranked.first().is_some_and(|top| is_named(&top)) {
         return Vec::new();
     }
-    one_a_page(index, asked, found.iter().chain(near).filter(same))
-}
-
-/// Passages of different pages that hold the same of the question, as well as the best one.
-fn equals(index: &Index, asked: &Asked, ranked: &[Ranked], top: &Ranked) -> Vec<Ranked> {
-    let counting = asked.counting();
-    let same = |other: &&Ranked| {
-        // A question that names a page is about that one.
-        let named = top.titled & counting & !other.titled == 0;
-        named
-            && other.score >= WITHIN * top.score
-            && other.close >= WITHIN * top.close
-            && top.covered & counting == other.covered & counting
+    let named: Vec<&Ranked> = ranked.iter().filter(is_named).collect();
+    // Where one is called just so, that is the one.
+    let is_whole = |other: &&Ranked| {
+        let section = &index.sections[index.entries[other.entry].section as usize];
+        let title = &index.leaves[other.page as usize].title_terms;
+        let ours = |terms: &[u32]| !terms.is_empty() && terms.iter().all(|id| asked.by_id.contains_key(id));
+        ours(&section.heading_terms) || ours(title)
     };
-    one_a_page(index, asked, ranked.iter().take(LOOKED_AT).filter(same))
+    if named.iter().any(is_whole) { Vec::new() } else { one_a_page(index, named.into_iter()) }
 }
 
-fn one_a_page<'a>(index: &Index, asked: &Asked, ranked: impl Iterator<Item = &'a Ranked>) -> Vec<Ranked> {
+fn one_a_page<'a>(index: &Index, ranked: impl Iterator<Item = &'a Ranked>) -> Vec<Ranked> {
     let mut kept: Vec<(&Ranked, HashSet<u32>)> = Vec::new();
     for other in ranked {
-        if kept.iter().any(|(known, _)| known.page == other.page) {
+        if kept.len() == MOST_MEANT || kept.iter().any(|(known, _)| known.page == other.page) {
             continue;
         }
-        let says: HashSet<u32> = best(&index.entries[other.entry], asked).iter().copied().collect();
-        if kept.len() < MOST_MEANT && !kept.iter().any(|(_, said)| overlap(said, &says) >= AGREEING) {
+        let tongue = index.leaves[other.page as usize].tongue;
+        let mut terms = Vec::new();
+        index.vocabulary.known(&plain::text(index.markdown(other.entry)).0, usize::from(tongue), &mut terms);
+        let says: HashSet<u32> = terms.into_iter().filter(|term| *term != BREAK).collect();
+        if !kept.iter().any(|(_, said)| overlap(said, &says) >= AGREEING) {
             kept.push((other, says));
         }
     }
     kept.into_iter().map(|(ranked, _)| ranked.clone()).collect()
-}
-
-/// The stems of the sentence that holds most of the question.
-fn best<'a>(entry: &'a Entry, asked: &Asked) -> &'a [u32] {
-    let held = |terms: &[u32]| asked.sentence(terms);
-    let best = entry.said.iter().max_by(|a, b| held(&a.terms).total_cmp(&held(&b.terms)));
-    best.map_or(&[], |said| &said.terms)
 }
 
 fn overlap(a: &HashSet<u32>, b: &HashSet<u32>) -> f32 {
@@ -106,7 +104,7 @@ fn overlap(a: &HashSet<u32>, b: &HashSet<u32>) -> f32 {
 /// What an option is called: the page's title, with the section where that alone would not tell them apart.
 pub(super) fn labels(index: &Index, meant: &[Ranked]) -> Vec<String> {
     let titles: Vec<&str> = meant.iter().map(|ranked| index.leaves[ranked.page as usize].title.as_str()).collect();
-    let headings: Vec<&str> = meant.iter().map(|ranked| index.entries[ranked.entry].heading.as_str()).collect();
+    let headings: Vec<&str> = meant.iter().map(|ranked| index.heading(ranked.entry)).collect();
     let sections = headings.iter().any(|heading| *heading != headings[0]);
     let mut labels: Vec<String> = Vec::new();
     for ((title, heading), ranked) in titles.iter().zip(&headings).zip(meant) {
@@ -115,8 +113,9 @@ pub(super) fn labels(index: &Index, meant: &[Ranked]) -> Vec<String> {
             false => (*title).to_owned(),
         };
         if labels.contains(&label) {
-            label = plain::shortened(&format!("{label} ({})", index.leaves[ranked.page as usize].path), 2 * HEADING)
-                .to_owned();
+            label =
+                plain::shortened(&format!("{label} ({})", index.leaves[ranked.page as usize].page.path), 2 * HEADING)
+                    .to_owned();
         }
         labels.push(label);
     }
@@ -125,8 +124,8 @@ pub(super) fn labels(index: &Index, meant: &[Ranked]) -> Vec<String> {
 
 /// What is asked back.
 pub(super) fn question(index: &Index, meant: &[Ranked]) -> String {
-    let heading = meant.first().map(|ranked| index.entries[ranked.entry].heading.as_str()).unwrap_or_default();
-    let same = !heading.is_empty() && meant.iter().all(|ranked| index.entries[ranked.entry].heading == heading);
+    let heading = meant.first().map(|ranked| index.heading(ranked.entry)).unwrap_or_default();
+    let same = !heading.is_empty() && meant.iter().all(|ranked| index.heading(ranked.entry) == heading);
     let pages = match meant.len() {
         MOST_MEANT.. => format!("More than {} pages of this site", MOST_MEANT - 1),
         count => format!("{count} pages of this site"),
@@ -157,7 +156,7 @@ impl Library {
         let one = match choice(said, offered) {
             Choice::All => {
                 let meant = &meant[..meant.len().min(OPTIONS)];
-                return self.found(question, &plain.asked, meant, meant.len());
+                return self.found(question, &plain.asked, meant);
             }
             Choice::One(at) => labels.iter().position(|label| *label == offered[at]),
             // Pages that were not offered can be named as well.
@@ -166,33 +165,40 @@ impl Library {
                 labels.iter().position(|label| label.to_lowercase() == said)
             }
         };
-        let described = || self.described(said, plain, meant);
+        let described = || self.described(said, meant);
         let (one, sure) = match one {
             Some(one) => (Some(one), true),
-            None => described().map_or((None, false), |(one, share)| (Some(one), share >= FOUND)),
+            None => described().map_or((None, false), |(one, share)| (Some(one), share >= DESCRIBED)),
         };
         // Words that hardly describe one of the pages may be a question of their own.
         let alone = if sure { None } else { self.alone(said, question) };
         if let Some(alone) = &alone {
-            let page = alone.found.first().map(|best| best.page);
+            let page = alone.ranked.first().map(|best| best.page);
             if !meant.iter().any(|ranked| Some(ranked.page) == page) {
                 // Where that is one more page of this kind, the question is answered from it.
-                return match with.found.first().is_some_and(|best| Some(best.page) == page) {
-                    true => self.found(question, &with.asked, &with.found, 1),
+                return match with.ranked.first().is_some_and(|best| Some(best.page) == page) {
+                    true => self.found(question, &with.asked, &with.ranked),
                     false => self.reply(question, alone),
                 };
             }
         }
         let of_the_search = alone.and_then(|read| {
-            let page = read.found.first()?.page;
+            let page = read.ranked.first()?.page;
             meant.iter().position(|ranked| ranked.page == page)
         });
         match one.or(of_the_search) {
             Some(one) => {
                 let page = meant[one].page;
-                let others = plain.found.iter().filter(|other| other.page == page && other.entry != meant[one].entry);
+                let section = |ranked: &&Ranked| {
+                    self.index.entries[ranked.entry].section == self.index.entries[meant[one].entry].section
+                };
+                let others = plain
+                    .ranked
+                    .iter()
+                    .filter(|other| other.page == page && other.entry != meant[one].entry)
+                    .filter(section);
                 let ranked: Vec<Ranked> = [&meant[one]].into_iter().chain(others).cloned().collect();
-                self.found(question, &plain.asked, &ranked, 1)
+                self.found(question, &plain.asked, &ranked)
             }
             // Never a guess: what was said fits none of them, or several.
             None => {
@@ -204,15 +210,14 @@ impl Library {
 
     /// Which of the passages somebody means by words of their own: the one whose page has most of them, and which share of
     /// them that is.
-    fn described(&self, said: &str, plain: &Read, meant: &[Ranked]) -> Option<(usize, f32)> {
+    fn described(&self, said: &str, meant: &[Ranked]) -> Option<(usize, f32)> {
         let part = Part { text: said, weight: 1.0, wanted: true };
-        let asked = Asked::read(&self.index, &[part], "", plain.asked.language);
+        let asked = Asked::read(&self.index, &[part], "", None, Spelling::Exact);
         let held = |ranked: &Ranked| {
-            let entries = self.index.entries.iter().filter(|entry| entry.page == ranked.page);
-            let texts =
-                entries.flat_map(|entry| entry.said.iter().map(|said| &said.terms).chain([&entry.heading_terms]));
-            let title = &self.index.leaves[ranked.page as usize].terms;
-            asked.share(texts.chain([title]).fold(0, |bits, terms| bits | asked.share_of(terms).1))
+            let leaf = &self.index.leaves[ranked.page as usize];
+            let mut terms = leaf.title_terms.to_vec();
+            self.index.vocabulary.known(&plain::text(&leaf.page.markdown).0, usize::from(leaf.tongue), &mut terms);
+            asked.share(asked.share_of(&terms).1)
         };
         let shares: Vec<f32> = meant.iter().map(held).collect();
         let best = (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]))?;

@@ -1,134 +1,302 @@
-//! The words that questions are made of, as opposed to what they are about; and words that mean the same on most sites.
+//! The stems of a site: every word of its pages has a number, the same for all forms of the word.
 //!
-//! Only common words of service and of manuals stand here. What a site calls a thing in a way of its own it has to say
-//! itself, in a heading or a description.
+//! Pages and questions go through the same steps: cut, lower case, stemmed in a language, accents taken off. A compound
+//! of a language that writes them as one word counts by its parts too, where the parts are words of the site.
 
-/// Words that say nothing, by language, on top of those that the library drops (for English it drops but 33).
-pub(super) const STOP: &[(&str, &str)] = &[(
-    "en",
-    "i me my mine myself you your yours we us our ours he him his she her hers its them those who whom whose what which \
-     am were been being has had having do does did doing done don doesn didn isn aren wasn weren won wouldn couldn \
-     shouldn can cannot could would should may might must shall from about than too very just also any some there here \
-     ll ve re",
-)];
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-/// Words that frame a question: they count a little where they stand in a page, and are not missed where they do not.
-pub(super) const LIGHT: &[(&str, &str)] = &[
-    (
-        "en",
-        "how when where why much many long often far have get got getting take takes taking bring bringing go going come \
-         use used using need needed want wanted like make makes know see look looking tell show find give given let put \
-         try work works working happen happens mean means explain describe please thanks thank hello hi help allow \
-         allowed able possible supposed way ways best good better great time times thing things one ones two three four \
-         five ten all every each other another more most less own same only again ever still already now today \
-         tomorrow currently really exactly actually usually generally set option options question answer information \
-         info details site website page offer provide kind type sort lot bit around per onto without within between until behind under over above below against during \
-         before after next run running runs",
-    ),
-    (
-        "de",
-        "wie wann wo warum wieso welche welcher welches was wer wem wen viel viele lange oft weit gibt geben kann können \
-         muss müssen darf dürfen soll sollen will wollen möchte brauche brauchen machen macht gehen geht bekommen \
-         finden sagen zeigen bitte danke hallo hilfe erlaubt möglich beste besten gut zeit ding eins zwei drei alle \
-         jede anderer mehr noch schon jetzt heute genau seite frage antwort information",
-    ),
-    (
-        "fr",
-        "comment quand où pourquoi quel quelle quels quelles combien faire fait aller avoir être pouvoir peut puis dois \
-         doit faut veux voudrais besoin trouver dire montrer donner merci bonjour aide possible meilleur bon temps \
-         chose un deux trois tout tous autre plus site page question réponse information",
-    ),
-    (
-        "es",
-        "cómo cuándo dónde qué cuál cuáles cuánto cuántos hacer hace ir tener puedo puede debo debe quiero necesito \
-         encontrar decir mostrar dar gracias hola ayuda posible mejor bueno tiempo cosa uno dos tres todo otro más \
-         sitio página pregunta respuesta información",
-    ),
-    (
-        "it",
-        "come quando dove perché quale quali quanto quanti fare fa andare avere posso può devo deve voglio serve trovare \
-         dire mostrare dare grazie ciao aiuto possibile migliore buono tempo cosa uno due tre tutto altro più sito \
-         pagina domanda risposta informazione",
-    ),
-    (
-        "pt",
-        "como quando onde porque qual quais quanto quantos fazer faz ir ter posso pode devo deve quero preciso encontrar \
-         dizer mostrar dar obrigado olá ajuda possível melhor bom tempo coisa um dois três todo outro mais site página \
-         pergunta resposta informação",
-    ),
-    (
-        "nl",
-        "hoe wanneer waar waarom welke wat wie veel lang vaak ver kan kunnen moet moeten mag wil willen nodig maken gaan \
-         krijgen vinden zeggen tonen geven dank hallo hulp mogelijk beste goed tijd ding een twee drie alle ander meer \
-         site pagina vraag antwoord informatie",
-    ),
-];
+use foldhash::fast::RandomState;
+use tantivy::tokenizer::{
+    AsciiFoldingFilter, Language, RawTokenizer, Stemmer, StopWordFilter, TextAnalyzer, TokenStream,
+};
 
-/// Words that may stand for one another, by language.
-pub(super) const ALIKE: &[(&str, &[&str])] = &[
-    (
-        "en",
-        &[
-            "cost costs price fee charge fare rate eur usd gbp",
-            "luggage baggage bag bags suitcase",
-            "cancel cancellation annul revoke",
-            "refund reimburse reimbursement repay money",
-            "buy purchase order",
-            "book booking reserve reservation",
-            "phone telephone call",
-            "email mail",
-            "contact reach",
-            "deliver delivery shipping ship dispatch",
-            "size dimensions measure big large",
-            "heavy weight weigh",
-            "limit maximum restrict",
-            "quick fast speed",
-            "delete remove erase",
-            "install installation setup",
-            "configure configuration settings",
-            "error problem issue failure trouble bug",
-            "company firm business",
-            "staff employees team people",
-            "founded established",
-            "child children kid kids",
-            "free gratis",
-            "change modify edit alter",
-            "begin start",
-            "stop end finish quit",
-            "city town",
-            "centre center downtown",
-            "picture image photo",
-            "job career vacancy",
-            "repair fix",
-            "folder directory",
-            "share pass forward",
-            "several multiple various",
-            "automatic automatically",
-            "password passphrase",
-            "earn income revenue",
-            "damage damaged broken",
-            "lost missing",
-            "visit travel trip",
-            "message mail",
-        ],
-    ),
-    (
-        "de",
-        &[
-            "kosten kostet preis gebühr tarif",
-            "gepäck koffer tasche",
-            "stornieren stornierung kündigen kündigung",
-            "kaufen bestellen bestellung",
-            "buchen buchung reservieren reservierung",
-            "telefon anrufen",
-            "liefern lieferung versand",
-            "ändern änderung",
-            "löschen entfernen",
-            "fehler problem störung",
-            "firma unternehmen",
-            "mitarbeiter team",
-            "kind kinder",
-            "kostenlos gratis",
-        ],
-    ),
-];
+use super::{
+    compounds, languages, spelling,
+    synonyms::{ALIKE, LIGHT, STOP},
+    tokens::{self, Piece, WHOLE},
+};
+
+/// Stands where a sentence ends.
+pub(super) const BREAK: u32 = u32::MAX;
+/// One language of the site.
+pub(super) struct Tongue {
+    pub(super) language: Language,
+    speaker: Speaker,
+    /// Stems of words that frame a question.
+    light: HashSet<String>,
+    /// The number of the stem of every word of the site, in small letters.
+    words: HashMap<Box<str>, u32, RandomState>,
+}
+
+/// All stems of a site.
+#[derive(Default)]
+pub(super) struct Vocabulary {
+    pub(super) tongues: Vec<Tongue>,
+    stems: HashMap<Box<str>, u32, RandomState>,
+    /// In how many passages each stem stands.
+    frequency: Vec<u32>,
+    /// About how much memory it takes, in bytes.
+    pub(super) bytes: usize,
+}
+
+/// How a language forms its words. Stemming takes it exclusively, so that whoever reads a question has a copy.
+#[derive(Clone)]
+pub(super) struct Speaker {
+    stemmer: TextAnalyzer,
+    stop_filter: Option<TextAnalyzer>,
+    stops: Arc<HashSet<String>>,
+    /// Stems of other words for the same thing.
+    alike: Arc<HashMap<String, Vec<String>>>,
+}
+
+impl Speaker {
+    fn new(language: Language) -> Self {
+        let raw = || TextAnalyzer::builder(RawTokenizer::default());
+        let mut stemmer = raw().filter(Stemmer::new(language)).filter(AsciiFoldingFilter).build();
+        let stop_filter = StopWordFilter::new(language).map(|filter| raw().filter(filter).build());
+        let tag = languages::tag(language);
+        let mut alike: HashMap<String, Vec<String>> = HashMap::new();
+        for group in ALIKE.iter().filter(|(of, _)| *of == tag).flat_map(|(_, groups)| groups.iter()) {
+            let stems: Vec<String> = group.split_whitespace().map(|word| stem(&mut stemmer, word)).collect();
+            for one in &stems {
+                let others = stems.iter().filter(|other| *other != one).cloned();
+                alike.entry(one.clone()).or_default().extend(others);
+            }
+        }
+        let stops = Arc::new(listed(STOP, tag).map(str::to_owned).collect());
+        Self { stemmer, stop_filter, stops, alike: Arc::new(alike) }
+    }
+
+    /// The stem of a word in small letters.
+    pub(super) fn stem(&mut self, word: &str) -> String {
+        stem(&mut self.stemmer, word)
+    }
+
+    /// Does a word say nothing: "the", "is"?
+    pub(super) fn is_stop(&mut self, word: &str) -> bool {
+        self.stops.contains(word)
+            || self.stop_filter.as_mut().is_some_and(|filter| !filter.token_stream(word).advance())
+    }
+
+    /// Stems of words that may stand for the one of this stem.
+    pub(super) fn alike(&self, stem: &str) -> &[String] {
+        self.alike.get(stem).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn stem(stemmer: &mut TextAnalyzer, word: &str) -> String {
+    let mut stream = stemmer.token_stream(word);
+    if stream.advance() { stream.token().text.clone() } else { String::new() }
+}
+
+/// The words of a list that are of a language.
+fn listed(lists: &'static [(&str, &str)], tag: &'static str) -> impl Iterator<Item = &'static str> {
+    lists.iter().filter(move |(of, _)| *of == tag).flat_map(|(_, words)| words.split_whitespace())
+}
+
+impl Tongue {
+    fn new(language: Language) -> Self {
+        let mut speaker = Speaker::new(language);
+        let light = listed(LIGHT, languages::tag(language)).map(|word| speaker.stem(word)).collect();
+        Self { language, speaker, light, words: HashMap::default() }
+    }
+
+    /// Does the word of this stem frame a question rather than saying what it is about?
+    pub(super) fn is_light(&self, stem: &str) -> bool {
+        self.light.contains(stem)
+    }
+
+    /// The parts of a compound, where all of them are words of the site.
+    pub(super) fn parts<'a>(&self, word: &'a str) -> Vec<&'a str> {
+        if !languages::compounds(self.language) {
+            return Vec::new();
+        }
+        compounds::parts(word, &|part| self.words.contains_key(part))
+    }
+}
+
+impl Vocabulary {
+    /// That of these languages, the most frequent first.
+    pub(super) fn new(languages: &[Language]) -> Self {
+        Self { tongues: languages.iter().map(|language| Tongue::new(*language)).collect(), ..Self::default() }
+    }
+
+    /// How each of its languages forms words.
+    pub(super) fn speakers(&self) -> Vec<Speaker> {
+        self.tongues.iter().map(|tongue| tongue.speaker.clone()).collect()
+    }
+
+    /// Takes note of the words of a text, so that compounds can be told by their parts later.
+    pub(super) fn note(&mut self, text: &str, tongue: usize) {
+        if !self.tongues.get(tongue).is_some_and(|tongue| languages::compounds(tongue.language)) {
+            return;
+        }
+        tokens::cut(text, |piece, _| {
+            if let Piece::Word(word) = piece
+                && word.len() >= compounds::PART
+            {
+                let word = word.to_lowercase();
+                self.word(&word, tongue);
+            }
+        });
+    }
+
+    /// The numbers of the stems of a text, new ones included.
+    pub(super) fn read(&mut self, text: &str, tongue: usize, out: &mut Vec<u32>) {
+        let mut small = String::new();
+        tokens::cut(text, |piece, _| match piece {
+            Piece::Break => out.push(BREAK),
+            Piece::Identifier(name) => {
+                small.clear();
+                small.push(WHOLE);
+                small.extend(name.chars().flat_map(char::to_lowercase));
+                out.push(self.intern(&small));
+            }
+            Piece::Word(word) => {
+                small.clear();
+                small.extend(word.chars().flat_map(char::to_lowercase));
+                out.push(self.word(&small, tongue));
+                let parts: Vec<String> = self.tongues[tongue].parts(&small).into_iter().map(str::to_owned).collect();
+                for part in parts {
+                    out.push(self.word(&part, tongue));
+                }
+            }
+        });
+    }
+
+    /// The numbers of the stems of a text whose words are all known.
+    pub(super) fn known(&self, text: &str, tongue: usize, out: &mut Vec<u32>) {
+        let Some(tongue) = self.tongues.get(tongue) else { return };
+        let mut small = String::new();
+        tokens::cut(text, |piece, _| match piece {
+            Piece::Break => out.push(BREAK),
+            Piece::Identifier(name) => {
+                small.clear();
+                small.push(WHOLE);
+                small.extend(name.chars().flat_map(char::to_lowercase));
+                out.extend(self.stems.get(small.as_str()));
+            }
+            Piece::Word(word) => {
+                small.clear();
+                small.extend(word.chars().flat_map(char::to_lowercase));
+                out.extend(tongue.words.get(small.as_str()));
+                out.extend(tongue.parts(&small).iter().filter_map(|part| tongue.words.get(*part)));
+            }
+        });
+    }
+
+    fn word(&mut self, word: &str, tongue: usize) -> u32 {
+        if let Some(number) = self.tongues[tongue].words.get(word) {
+            return *number;
+        }
+        let stem = self.tongues[tongue].speaker.stem(word);
+        let number = self.intern(&stem);
+        self.bytes += word.len() + 40;
+        self.tongues[tongue].words.insert(word.into(), number);
+        number
+    }
+
+    fn intern(&mut self, stem: &str) -> u32 {
+        if let Some(number) = self.stems.get(stem) {
+            return *number;
+        }
+        let number = self.frequency.len() as u32;
+        self.bytes += stem.len() + 44;
+        self.stems.insert(stem.into(), number);
+        self.frequency.push(0);
+        number
+    }
+
+    /// Counts a passage for each of its stems.
+    pub(super) fn count(&mut self, present: impl IntoIterator<Item = u32>) {
+        for number in present {
+            if let Some(count) = self.frequency.get_mut(number as usize) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// The number of a stem that stands somewhere on the site.
+    pub(super) fn number(&self, stem: &str) -> Option<u32> {
+        self.stems.get(stem).copied().filter(|number| self.frequency(*number) > 0)
+    }
+
+    /// In how many passages a stem stands.
+    pub(super) fn frequency(&self, number: u32) -> u32 {
+        self.frequency.get(number as usize).copied().unwrap_or_default()
+    }
+
+    /// The stem of the site that is spelled most like a word which the site does not have: one letter apart, two in a
+    /// long word, with the same first letter.
+    pub(super) fn spelled_like(&self, stem: &str) -> Option<u32> {
+        let letters: Vec<char> = stem.chars().collect();
+        let first = *letters.first().filter(|c| c.is_alphabetic())?;
+        let most = match letters.len() {
+            ..=4 => return None,
+            5..=8 => 1,
+            _ => 2,
+        };
+        let near = self.stems.iter().filter(|(other, number)| {
+            other.starts_with(first) && other.len().abs_diff(stem.len()) <= 2 * most && self.frequency(**number) > 0
+        });
+        let best = near
+            .filter_map(|(other, number)| Some((spelling::distance(&letters, other, most)?, *number)))
+            .min_by_key(|(distance, number)| (*distance, std::cmp::Reverse(self.frequency(*number)), *number))?;
+        Some(best.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(language: Language, text: &str) -> (Vocabulary, Vec<u32>) {
+        let mut vocabulary = Vocabulary::new(&[language]);
+        let mut out = Vec::new();
+        vocabulary.read(text, 0, &mut out);
+        let present = out.clone();
+        vocabulary.count(present);
+        (vocabulary, out)
+    }
+
+    #[test]
+    fn forms_of_a_word_have_one_number() {
+        let (_, all) = read(Language::English, "travellers traveller booking");
+        assert!(all[0] == all[1] && all[1] != all[2]);
+        let (vocabulary, all) = read(Language::German, "Häuser Haus");
+        assert_eq!(all[0], all[1]);
+        let mut again = Vec::new();
+        vocabulary.known("haus HÄUSER unbekannt", 0, &mut again);
+        assert_eq!(again, all);
+    }
+
+    #[test]
+    fn compounds_count_by_their_parts() {
+        let mut vocabulary = Vocabulary::new(&[Language::German]);
+        vocabulary.note("Papier Format", 0);
+        let mut out = Vec::new();
+        vocabulary.read("Papierformat Format", 0, &mut out);
+        assert_eq!(out.len(), 4);
+        assert_eq!(out[2], out[3]);
+    }
+
+    #[test]
+    fn spelling_mistakes_are_one_or_two_letters() {
+        let (vocabulary, all) = read(Language::English, "repository kernel");
+        assert_eq!(vocabulary.spelled_like("kernal"), Some(all[1]));
+        assert_eq!(vocabulary.spelled_like("kenrel"), Some(all[1]));
+        assert_eq!(vocabulary.spelled_like("colonel"), None);
+    }
+
+    #[test]
+    fn words_that_say_nothing_are_known() {
+        let mut english = Speaker::new(Language::English);
+        assert!(english.is_stop("the") && english.is_stop("does") && !english.is_stop("ticket"));
+        assert_eq!(english.alike("delet"), ["remov", "eras"]);
+        assert!(Tongue::new(Language::English).is_light("show") && !Tongue::new(Language::English).is_light("bag"));
+        assert!(Speaker::new(Language::German).is_stop("und"));
+    }
+}

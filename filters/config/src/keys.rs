@@ -137,6 +137,7 @@ static CONTENT: Table = closed(&[
     key("follow", List(&Text(path))),
     key("follow_queries", Bool),
     key("max_pages", Int(1, 20_000)),
+    key("answer_tokens", Int(50, 100_000)),
     key("refresh", Text(duration)),
     key("rate", Text(rate)),
 ]);

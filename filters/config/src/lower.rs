@@ -165,6 +165,7 @@ fn content(view: View) -> Content {
         follow: texts("follow", &[]),
         follow_queries: view.flag("follow_queries", false),
         max_pages: view.count("max_pages", 2_000),
+        answer_tokens: view.number("answer_tokens", 1_500),
         refresh: view.duration("refresh", "15m"),
         refresh_is_chosen: view.get("refresh").is_some(),
         rate: units::rate(&view.text_or("rate", "2/second")).unwrap_or(Rate { count: 2, span: Span::Second }),

@@ -194,6 +194,8 @@ pub struct Content {
     pub follow_queries: bool,
     /// How many pages are kept.
     pub max_pages: usize,
+    /// How much of the site an answer to a question quotes, in tokens.
+    pub answer_tokens: u64,
     /// How fast the site is read.
     pub rate: Rate,
     /// How often the site is read anew, and the well-known paths are probed for documents of the site's own.

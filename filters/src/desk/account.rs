@@ -30,6 +30,8 @@ pub struct Account {
     pub unkept: bool,
     /// It may have been carried out, and nobody knows.
     pub in_doubt: bool,
+    /// It was a question that the site's pages do not answer.
+    pub unanswered: bool,
     /// What was found in what leaves; not what was found when it was first told.
     pub flags: Flags,
     /// The same, as whoever called hears of it, also of what is told again.
@@ -55,6 +57,7 @@ impl Account {
             steps: Vec::new(),
             unkept: false,
             in_doubt: false,
+            unanswered: false,
             flags: Flags::default(),
             flagged: Vec::new(),
             confirmed: false,

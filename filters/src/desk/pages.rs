@@ -13,7 +13,7 @@ use super::{
     perceived::{Fact, Perceived},
 };
 use crate::{
-    concierge::{Answer, Coverage, Library, Question, Relevance, Turn},
+    concierge::{Answer, Coverage, Library, Question, Source, Turn},
     site::BuiltIn,
 };
 
@@ -36,19 +36,26 @@ impl Default for Talk<'_> {
     }
 }
 
-/// Tokens of an answer where nobody says more.
-const USUAL: u64 = 250;
+/// Tokens of an answer, with what is told beside it, where no bound was set.
+const USUAL: u64 = 2_000;
 /// Pages of a list.
 const MOST_LISTED: usize = 10;
 
 /// Asks the library.
-pub(super) fn told(library: &Library, which: BuiltIn, query: &str, talk: &Talk<'_>, perceived: &Perceived) -> Told {
+pub(super) fn told(
+    library: &Library,
+    which: BuiltIn,
+    query: &str,
+    (talk, answer_tokens): (&Talk<'_>, u64),
+    perceived: &Perceived,
+) -> Told {
     let meant = perceived.hint.as_ref().map(|hint| format!("{query} {hint}"));
     let question = Question {
         query: meant.as_deref().unwrap_or(query),
         before: talk.before,
         clarification: talk.clarification,
         max_tokens: usize::try_from(talk.max_tokens).unwrap_or(usize::MAX),
+        answer_tokens: usize::try_from(answer_tokens).unwrap_or(usize::MAX),
         locale: talk.locale,
     };
     let answer = match which {
@@ -81,25 +88,31 @@ pub(super) fn told(library: &Library, which: BuiltIn, query: &str, talk: &Talk<'
     Told::of(StatusCode::OK, data.into())
 }
 
+/// Whether this says that the site does not answer the question.
+pub(super) fn is_unanswered(data: &Value) -> bool {
+    data["confidence"].as_f64() == Some(0.0)
+}
+
+/// A source: its address leads to the section where that can be reached.
+fn told_source(source: Source) -> Value {
+    let mut told = json!({ "title": source.title, "url": source.url, "relevance": source.relevance.name() });
+    if let Some(section) = source.section {
+        told["section"] = section.into();
+    }
+    told
+}
+
 fn said(answer: Answer) -> Value {
     let follow_up = |queries: Vec<String>| json!({ "suggested_queries": queries });
     match answer {
-        Answer::Found { text, sources, follow_ups } => {
-            let sources: Vec<Value> = sources
-                .into_iter()
-                .map(|source| {
-                    let relevance = match source.relevance {
-                        Relevance::Direct => "direct",
-                        Relevance::Indirect => "indirect",
-                        Relevance::Background => "background",
-                    };
-                    json!({ "title": source.title, "url": source.url, "relevance": relevance })
-                })
-                .collect();
-            json!({ "answer": text, "sources": sources, "follow_up": follow_up(follow_ups) })
+        Answer::Found { text, sources, follow_ups, confidence } => {
+            let sources: Vec<Value> = sources.into_iter().map(told_source).collect();
+            // Two digits are all that it says.
+            let confidence = (f64::from(confidence) * 100.0).round() / 100.0;
+            json!({ "answer": text, "sources": sources, "follow_up": follow_up(follow_ups), "confidence": confidence })
         }
         Answer::Nothing { text, follow_ups } => {
-            json!({ "answer": text, "sources": [], "follow_up": follow_up(follow_ups) })
+            json!({ "answer": text, "sources": [], "follow_up": follow_up(follow_ups), "confidence": 0.0 })
         }
         Answer::Unclear { question, options } => {
             json!({ "clarification": { "question": question, "options": options, "free_form": true } })

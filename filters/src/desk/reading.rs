@@ -15,10 +15,12 @@ use super::{
 };
 use crate::{
     caller::Proof,
-    concierge::MOST_TOKENS,
     fault::{Fault, Refusal},
     site::BuiltIn,
 };
+
+/// Tokens of sources and follow-ups, at most.
+const BESIDE: u64 = 2_000;
 
 impl<'a> Step<'a> {
     pub(super) fn contract_says(&mut self, data: &Value) -> Done {
@@ -39,20 +41,23 @@ impl<'a> Step<'a> {
         let perceived = perceived?;
         let talk = &self.ask.talk;
         let alone = talk.before.is_empty() && talk.clarification.is_none() && perceived.is_none();
+        let answer_tokens = self.desk.compiled.settings.content.answer_tokens;
         let key = (alone && !self.plan.ttl.is_zero()).then(|| {
             let language = talk.locale.unwrap_or_default().split('-').next().unwrap_or_default().to_ascii_lowercase();
             let parts = [&self.capability.id, query, &language, &self.desk.compiled.hash];
-            // More tokens than the longest answer has make no other answer.
-            let tokens = talk.max_tokens.min(MOST_TOKENS as u64);
+            // More tokens than the longest answer has, with what is told beside it, make no other answer.
+            let tokens = talk.max_tokens.min(answer_tokens.saturating_add(BESIDE));
             let numbers = [self.desk.library.number(), tokens, u64::from(talk.list)].map(u64::to_be_bytes);
             let parts = parts.iter().map(|part| part.as_bytes()).chain(numbers.iter().map(|n| &n[..]));
             records::fingerprint(&parts.collect::<Vec<_>>())
         });
         if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
             self.account.decision = "cached";
+            self.account.unanswered = pages::is_unanswered(&told.data.value());
             return Ok(self.done(told, Some(left)));
         }
-        let told = pages::told(self.desk.library, which, query, talk, &perceived.unwrap_or_default());
+        let told = pages::told(self.desk.library, which, query, (talk, answer_tokens), &perceived.unwrap_or_default());
+        self.account.unanswered = pages::is_unanswered(&told.data.value());
         let told = self.shown(told).await?;
         if let Some(key) = key {
             self.desk.kept.keep(key, &*self.keepable(&told).await, self.plan.ttl);

@@ -106,6 +106,7 @@ pub struct Metrics {
     pub harness_up: IntGaugeVec,
     pub harness_passed: IntCounterVec,
     pub harness_dropped: IntCounter,
+    pub questions_unanswered: IntCounter,
     content_pages: IntGauge,
     content_bytes: IntGauge,
     crawl_requests: IntCounterVec,

@@ -107,6 +107,9 @@ impl Front {
         if account.in_doubt {
             self.metrics.in_doubt.with_label_values(&[&account.capability]).inc();
         }
+        if account.unanswered {
+            self.metrics.questions_unanswered.inc();
+        }
         self.metrics.flagged(&account.flags);
         self.metrics.called(&account.capability, account.decision, account.duration);
     }

@@ -77,6 +77,8 @@ pub(super) struct Answer {
     flags: Vec<String>,
     /// How much of the site it rests on, where that is not all.
     coverage: Value,
+    /// How much an answer from the pages is to be trusted, from 0 to 1.
+    confidence: Value,
 }
 
 impl Answer {
@@ -85,8 +87,8 @@ impl Answer {
         let kind = Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: None };
         let (text, tokens) = words::cut(text.to_owned(), u64::MAX);
         let spent = Spent::Answer(tokens);
-        let (sources, follow_up, coverage) = (Value::Null, Value::Null, Value::Null);
-        Self { text, spent, kind, payload: None, sources, follow_up, flags: Vec::new(), coverage }
+        let (sources, follow_up, coverage, confidence) = (Value::Null, Value::Null, Value::Null, Value::Null);
+        Self { text, spent, kind, payload: None, sources, follow_up, flags: Vec::new(), coverage, confidence }
     }
 
     /// Of what the desk did.
@@ -137,12 +139,13 @@ impl Answer {
         let flags = done.told.flags.told().to_vec();
         let from_pages = listed.mode == Mode::Two && !listed.is_concierge;
         let coverage = said.get("coverage").filter(|_| from_pages).cloned().unwrap_or_default();
+        let confidence = said.get("confidence").filter(|_| from_pages).cloned().unwrap_or_default();
         // An operator's own concierge knows better what it took.
         if let Some(own) = data["meta"]["tokens_used"].as_u64().filter(|_| theirs.is_some() && enveloped) {
             let spent = Spent::All(own.min(MOST_TOLD));
-            return Self { text, spent, kind, payload, sources, follow_up, flags, coverage };
+            return Self { text, spent, kind, payload, sources, follow_up, flags, coverage, confidence };
         }
-        Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up, flags, coverage }
+        Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up, flags, coverage, confidence }
     }
 
     /// The same in a person's words.
@@ -185,6 +188,9 @@ impl Answer {
         }
         if !self.coverage.is_null() {
             meta["coverage"] = self.coverage.clone();
+        }
+        if !self.confidence.is_null() {
+            meta["confidence"] = self.confidence.clone();
         }
         if listed.mode == Mode::Three {
             meta["tools_used"] = json!([listed.name]);

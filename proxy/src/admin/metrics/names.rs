@@ -200,6 +200,11 @@ impl Metrics {
                 "frontdesk_harness_events_dropped_total",
                 "Events lost for a harness: its queue was full, or it did not accept them.",
             )?,
+            questions_unanswered: counter(
+                &r,
+                "frontdesk_questions_unanswered_total",
+                "Questions that the site's pages do not answer.",
+            )?,
             content_pages: gauge(&r, "frontdesk_content_pages", "Known pages of the site.")?,
             content_bytes: gauge(&r, "frontdesk_content_bytes", "Bytes of the index of the site's pages.")?,
             crawl_requests: counters(

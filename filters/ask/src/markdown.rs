@@ -1,0 +1,179 @@
+//! A page's Markdown as blocks: headings, paragraphs, list items, tables, code. Linear in whatever a page holds.
+
+use std::ops::Range;
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// With its level, 1 to 6.
+    Heading(u8),
+    Prose,
+    /// One item of a list, with everything that is indented below it.
+    Item,
+    Table,
+    Code,
+}
+
+/// A block, and where it stands in the Markdown.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Block {
+    pub(super) kind: Kind,
+    pub(super) range: Range<usize>,
+}
+
+/// Cuts Markdown into its blocks, in their order. Nothing but blank lines and rules stands between them.
+pub(super) fn blocks(markdown: &str) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let mut open: Option<Block> = None;
+    // The fence that ends the code which is open, and whether the code stands inside an item.
+    let mut fence: Option<(&str, usize)> = None;
+    let mut blank = true;
+    let mut at = 0;
+    for line in markdown.split_inclusive('\n') {
+        let range = at..at + line.trim_end().len();
+        at += line.len();
+        let text = line.trim();
+        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if let Some((mark, ticks)) = fence {
+            if let Some(block) = &mut open {
+                block.range.end = range.end.max(block.range.end);
+            }
+            let closing = text.len() - text.trim_start_matches(mark).len();
+            if closing >= ticks && text.trim_start_matches(mark).is_empty() {
+                fence = None;
+                if open.as_ref().is_some_and(|block| block.kind == Kind::Code) {
+                    found.extend(open.take());
+                }
+            }
+            continue;
+        }
+        if text.is_empty() {
+            if !matches!(open, Some(Block { kind: Kind::Item, .. })) {
+                found.extend(open.take());
+            }
+            blank = true;
+            continue;
+        }
+        let inside_item = indent >= 2 && matches!(open, Some(Block { kind: Kind::Item, .. }));
+        if let Some(opened) = fence_of(text) {
+            fence = Some(opened);
+            match (&mut open, inside_item) {
+                (Some(block), true) => block.range.end = range.end,
+                _ => {
+                    found.extend(open.take());
+                    open = Some(Block { kind: Kind::Code, range });
+                }
+            }
+            blank = false;
+            continue;
+        }
+        if inside_item {
+            if let Some(block) = &mut open {
+                block.range.end = range.end;
+            }
+            blank = false;
+            continue;
+        }
+        let kind = match text {
+            _ if heading(text).is_some() => Kind::Heading(heading(text).map_or(1, |(level, _)| level)),
+            _ if text.starts_with('|') => Kind::Table,
+            _ if is_rule(text) => {
+                found.extend(open.take());
+                blank = true;
+                continue;
+            }
+            _ if item(text).is_some() => Kind::Item,
+            _ => Kind::Prose,
+        };
+        let goes_on = match (&open, kind) {
+            (Some(Block { kind: Kind::Table, .. }), Kind::Table) => true,
+            // A line that follows an item at once belongs to it.
+            (Some(Block { kind: Kind::Prose | Kind::Item, .. }), Kind::Prose) => !blank,
+            _ => false,
+        };
+        match &mut open {
+            Some(block) if goes_on => block.range.end = range.end,
+            _ => {
+                found.extend(open.take());
+                let block = Block { kind, range };
+                match kind {
+                    Kind::Heading(_) => found.push(block),
+                    _ => open = Some(block),
+                }
+            }
+        }
+        blank = false;
+    }
+    found.extend(open);
+    found
+}
+
+/// Level and text of `## A heading`.
+pub(super) fn heading(line: &str) -> Option<(u8, &str)> {
+    let rest = line.trim_start_matches('#');
+    let level = line.len() - rest.len();
+    // A `#` that is text is written with a backslash.
+    let begins = rest.chars().next().is_none_or(|c| c.is_whitespace() || c.is_alphanumeric());
+    ((1..=6).contains(&level) && begins).then(|| (level as u8, rest.trim()))
+}
+
+/// The text of `- an item` or `3. an item`.
+pub(super) fn item(line: &str) -> Option<&str> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = match digits {
+        0 => line.strip_prefix(['-', '*', '+'])?,
+        1..=3 => line[digits..].strip_prefix(['.', ')'])?,
+        _ => return None,
+    };
+    rest.strip_prefix(' ').map(str::trim)
+}
+
+/// The mark of a fence and how many there are of it.
+fn fence_of(text: &str) -> Option<(&'static str, usize)> {
+    ["`", "~"].into_iter().find_map(|mark| {
+        let rest = text.trim_start_matches(mark);
+        let ticks = text.len() - rest.len();
+        (ticks >= 3 && !rest.contains(mark)).then_some((mark, ticks))
+    })
+}
+
+fn is_rule(text: &str) -> bool {
+    text.len() >= 3 && text.bytes().all(|b| matches!(b, b'-' | b'*' | b'_' | b' ' | b'='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(markdown: &str) -> Vec<(Kind, &str)> {
+        blocks(markdown).into_iter().map(|block| (block.kind, &markdown[block.range])).collect()
+    }
+
+    #[test]
+    fn blocks_are_what_markdown_says_they_are() {
+        let page = "# One\n\nA line\nand another.\n\n- an item\n  of two lines\n\n  ```\n  # code\n  ```\n- next\n\n| a | b |\n\
+                    |---|---|\n| 1 | 2 |\n\n```sh\n# no heading\n\nx\n```\nAfter.\n\n---\n\n3. three\n";
+        assert_eq!(
+            cut(page),
+            [
+                (Kind::Heading(1), "# One"),
+                (Kind::Prose, "A line\nand another."),
+                (Kind::Item, "- an item\n  of two lines\n\n  ```\n  # code\n  ```"),
+                (Kind::Item, "- next"),
+                (Kind::Table, "| a | b |\n|---|---|\n| 1 | 2 |"),
+                (Kind::Code, "```sh\n# no heading\n\nx\n```"),
+                (Kind::Prose, "After."),
+                (Kind::Item, "3. three"),
+            ]
+        );
+    }
+
+    #[test]
+    fn hostile_pages_are_cut_in_linear_time() {
+        for text in ["#", "- \n", "|", "```\n", "\n", "  x\n", "1. "] {
+            let begun = std::time::Instant::now();
+            blocks(&text.repeat(1_000_000 / text.len()));
+            assert!(begun.elapsed().as_secs() < 20, "{text}");
+        }
+    }
+}

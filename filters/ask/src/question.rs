@@ -1,0 +1,312 @@
+//! A question as stems: which of its words the site knows, what each says, and how much of it a text holds.
+//!
+//! A visitor's words never reach a query parser: what is left of them here are numbers of stems from the site's own
+//! vocabulary. No word is demanded. One that the site does not have lowers what an answer is trusted with.
+
+use std::{collections::HashMap, ops::Range};
+
+use super::{
+    index::Index,
+    tokens::{self, Piece, WHOLE},
+    vocabulary::BREAK,
+    wish::{self, Wish},
+};
+use crate::languages;
+use frontdesk_base::text::clip;
+
+/// The longest question that is read, in characters.
+const QUERY: usize = 4096;
+/// Words of a question that are used.
+pub(super) const TERMS: usize = 64;
+/// What a word counts for that only frames the question.
+pub(super) const LIGHT: f32 = 0.2;
+/// How well another word for the same thing fits, a part of a compound or an identifier, and a word spelled like it.
+const OTHER: f32 = 0.6;
+const PARTIAL: f32 = 0.6;
+const MISSPELT: f32 = 0.7;
+/// What a word weighs that the site does not have, of what the rarest one would.
+const UNKNOWN: f32 = 0.7;
+
+/// A word of a question.
+pub(super) struct Term {
+    /// As it was written.
+    pub(super) written: String,
+    /// Its stems that the site knows, and how well each fits.
+    ids: Vec<(u32, f32)>,
+    pub(super) weight: f32,
+    /// Says what the question is about, and was asked just now rather than before.
+    pub(super) counts: bool,
+    light: bool,
+}
+
+impl Term {
+    /// Does the site not have this word, nor another for it?
+    pub(super) fn is_unknown(&self) -> bool {
+        self.ids.is_empty()
+    }
+}
+
+/// A text that is part of a question.
+pub(super) struct Part<'a> {
+    pub(super) text: &'a str,
+    /// How much it counts: 1 for what is asked now, less for what was said before.
+    pub(super) weight: f32,
+    /// Is an answer to hold it?
+    pub(super) wanted: bool,
+}
+
+/// Whether a word that the site does not have may be another one with a mistake in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelling {
+    Exact,
+    Alike,
+}
+
+/// A question, as stems.
+pub(super) struct Asked {
+    pub(super) terms: Vec<Term>,
+    /// Which words of the question a stem stands for, as bits, and how well.
+    pub(super) by_id: HashMap<u32, (u64, f32), foldhash::fast::RandomState>,
+    /// Words that stand side by side in the question.
+    pairs: Vec<(u32, u32)>,
+    pub(super) total: f32,
+    pub(super) wish: Wish,
+    /// The site's language that it is asked in.
+    pub(super) tongue: usize,
+    /// It is of nothing but words that frame a question, which then count.
+    pub(super) promoted: bool,
+}
+
+impl Asked {
+    /// Reads a question. `names` are the site's own name: on every page, so it says nothing.
+    pub(super) fn read(
+        index: &Index,
+        parts: &[Part<'_>],
+        names: &str,
+        locale: Option<&str>,
+        spelling: Spelling,
+    ) -> Self {
+        let text = parts.first().map(|part| clip(part.text, QUERY)).unwrap_or_default();
+        let tongue = tongue(index, text, locale);
+        let mut asked = Self {
+            terms: Vec::new(),
+            by_id: HashMap::default(),
+            pairs: Vec::new(),
+            total: 0.0,
+            wish: wish::of(text),
+            tongue,
+            promoted: false,
+        };
+        if index.vocabulary.tongues.is_empty() {
+            return asked;
+        }
+        let mut names_ids = Vec::new();
+        index.vocabulary.known(names, tongue, &mut names_ids);
+        names_ids.retain(|id| *id != BREAK);
+        for part in parts {
+            asked.part(index, part, &names_ids, spelling);
+        }
+        // A question of nothing but small words is about those.
+        if !asked.terms.iter().any(|term| term.counts) {
+            asked.promoted = true;
+            for term in asked.terms.iter_mut().filter(|term| !term.is_unknown()) {
+                term.counts = true;
+            }
+        }
+        asked.total = asked.terms.iter().map(|term| term.weight).sum();
+        for (at, term) in asked.terms.iter().enumerate() {
+            for (id, fit) in &term.ids {
+                let (bits, known) = asked.by_id.entry(*id).or_insert((0, 0.0));
+                *bits |= 1 << at;
+                *known = known.max(*fit);
+            }
+        }
+        asked
+    }
+
+    fn part(&mut self, index: &Index, part: &Part<'_>, names: &[u32], spelling: Spelling) {
+        let vocabulary = &index.vocabulary;
+        let mut tongues = vocabulary.speakers();
+        let text = clip(part.text, QUERY);
+        let mut pieces: Vec<(String, Range<usize>, bool)> = Vec::new();
+        let mut whole = 0;
+        tokens::cut(text, |piece, range| match piece {
+            Piece::Identifier(name) if pieces.len() < 4 * TERMS => {
+                let name = format!("{WHOLE}{}", name.to_lowercase());
+                if vocabulary.number(&name).is_some() {
+                    whole = range.end;
+                    pieces.push((name, range, true));
+                }
+            }
+            // An identifier that the site knows is enough; of another, the parts are looked for.
+            Piece::Word(word) if pieces.len() < 4 * TERMS && range.end > whole => {
+                pieces.push((word.to_lowercase(), range, false));
+            }
+            _ => {}
+        });
+        let mut last: Option<u32> = None;
+        for at in 0..pieces.len() {
+            if self.terms.len() == TERMS {
+                return;
+            }
+            let (word, range, is_name) = &pieces[at];
+            let mut ids: Vec<(u32, f32)> = Vec::new();
+            let (mut stop, mut light, mut stem) = (false, false, String::new());
+            if *is_name {
+                ids.extend(vocabulary.number(word).map(|id| (id, 1.0)));
+                let mut parts = Vec::new();
+                vocabulary.known(word.trim_start_matches(WHOLE), self.tongue, &mut parts);
+                ids.extend(
+                    parts
+                        .into_iter()
+                        .filter(|id| *id != BREAK && Some(*id) != ids.first().map(|(id, _)| *id))
+                        .map(|id| (id, PARTIAL))
+                        .collect::<Vec<_>>(),
+                );
+            } else {
+                stop = tongues[self.tongue].is_stop(word);
+                for tongue in 0..tongues.len() {
+                    let here = tongues[tongue].stem(word);
+                    if tongue == self.tongue {
+                        light = vocabulary.tongues[tongue].is_light(&here);
+                        stem.clone_from(&here);
+                    }
+                    ids.extend(vocabulary.number(&here).map(|id| (id, 1.0)));
+                }
+            }
+            if stop {
+                last = None;
+                continue;
+            }
+            let known: Vec<u32> = ids.iter().map(|(id, _)| *id).collect();
+            light |= known.iter().any(|id| names.contains(id));
+            // Two words that the site writes as one: "back up" finds "backup".
+            if let Some((next, beside, false)) = pieces.get(at + 1)
+                && beside.start == range.end + 1
+            {
+                let one = tongues[self.tongue].stem(&format!("{word}{next}"));
+                ids.extend(vocabulary.number(&one).map(|id| (id, 1.0)));
+            }
+            if at > 0 && pieces[at - 1].1.end + 1 == range.start && !pieces[at - 1].2 {
+                let one = tongues[self.tongue].stem(&format!("{}{word}", pieces[at - 1].0));
+                ids.extend(vocabulary.number(&one).map(|id| (id, 1.0)));
+            }
+            if !light && !is_name {
+                for other in tongues[self.tongue].alike(&stem) {
+                    ids.extend(vocabulary.number(other).map(|id| (id, OTHER)));
+                }
+                for part in vocabulary.tongues[self.tongue].parts(word) {
+                    let part = tongues[self.tongue].stem(part);
+                    ids.extend(vocabulary.number(&part).map(|id| (id, PARTIAL)));
+                }
+                if ids.is_empty() && spelling == Spelling::Alike {
+                    ids.extend(vocabulary.spelled_like(&stem).map(|id| (id, MISSPELT)));
+                }
+            }
+            let id = known.first().copied();
+            if part.wanted
+                && let (Some(last), Some(id)) = (std::mem::replace(&mut last, id), id)
+            {
+                self.pairs.push((last, id));
+            }
+            let again = id.is_some_and(|id| {
+                self.terms.iter().any(|term| term.ids.first().is_some_and(|(first, _)| *first == id))
+            });
+            if again || light && ids.is_empty() {
+                continue;
+            }
+            // The commonest of its forms says how much it says.
+            let fitting = |fit: f32| ids.iter().filter(move |(_, f)| *f >= fit).map(|(id, _)| *id);
+            let commonest = fitting(1.0)
+                .max_by_key(|id| vocabulary.frequency(*id))
+                .or_else(|| fitting(0.0).max_by_key(|id| vocabulary.frequency(*id)));
+            let rarity = match commonest {
+                Some(id) => index.rarity(Some(id)),
+                None => UNKNOWN * index.rarity(None),
+            };
+            let weight = part.weight * rarity * if light { LIGHT } else { 1.0 };
+            let counts = !light && part.wanted;
+            self.terms.push(Term { written: text[range.clone()].to_owned(), ids, weight, counts, light });
+        }
+    }
+
+    /// How much of what was asked is among these, as a share; the words that count only.
+    pub(super) fn share(&self, covered: u64) -> f32 {
+        let sum = |wanted: u64| -> f32 {
+            let terms = self.terms.iter().enumerate().filter(|(at, term)| term.counts && wanted & (1 << at) != 0);
+            terms.map(|(_, term)| term.weight).sum()
+        };
+        let all = sum(u64::MAX);
+        if all > 0.0 { sum(covered) / all } else { 0.0 }
+    }
+
+    /// The words that were said before or in a clarification and say something, as bits.
+    pub(super) fn context(&self) -> u64 {
+        let bits = self.terms.iter().enumerate().filter(|(_, term)| !term.counts && !term.light && !term.is_unknown());
+        bits.fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+
+    /// The words that count, as bits.
+    pub(super) fn counting(&self) -> u64 {
+        self.terms.iter().enumerate().filter(|(_, term)| term.counts).fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+
+    /// The words that count and that the site does not have.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = &Term> {
+        self.terms.iter().filter(|term| term.counts && term.is_unknown())
+    }
+
+    /// How much of the question these stems are, as a share, and which of its words, as bits.
+    pub(super) fn share_of(&self, terms: &[u32]) -> (f32, u64) {
+        let mut fits = [0f32; TERMS];
+        let mut covered = 0u64;
+        for id in terms {
+            if let Some((bits, fit)) = self.by_id.get(id) {
+                each(*bits, |at| fits[at] = fits[at].max(*fit));
+                covered |= bits;
+            }
+        }
+        let held: f32 = self.terms.iter().zip(fits).map(|(term, fit)| term.weight * fit).sum();
+        (held / self.total.max(f32::MIN_POSITIVE), covered)
+    }
+
+    /// The share of the whole question that these words are.
+    pub(super) fn held(&self, covered: u64) -> f32 {
+        let mut held = 0.0;
+        each(covered, |at| held += self.terms[at].weight);
+        held / self.total.max(f32::MIN_POSITIVE)
+    }
+
+    /// How many of the question's neighbours stand side by side in one of these texts too, as a share.
+    pub(super) fn side_by_side<'a>(&self, texts: impl Iterator<Item = &'a [u32]>) -> f32 {
+        let mut found = 0u64;
+        for pair in texts.flat_map(|text| text.windows(2)) {
+            // Few words of a text are the question's: the second look-up is rare.
+            if self.by_id.contains_key(&pair[0]) && self.by_id.contains_key(&pair[1]) {
+                let at = self.pairs.iter().take(TERMS).position(|(a, b)| *a == pair[0] && *b == pair[1]);
+                found |= at.map_or(0, |at| 1 << at);
+            }
+        }
+        found.count_ones() as f32 / self.pairs.len().clamp(1, TERMS) as f32
+    }
+}
+
+/// Which of the site's languages a question is in: the one that has most of its small words, else the visitor's, else that
+/// of most pages.
+fn tongue(index: &Index, text: &str, locale: Option<&str>) -> usize {
+    let tongues = &index.vocabulary.tongues;
+    if tongues.len() < 2 {
+        return 0;
+    }
+    let find = |language| tongues.iter().position(|tongue| tongue.language == language);
+    let wanted = locale.and_then(languages::of_tag).and_then(find);
+    languages::guess(text).and_then(find).or(wanted).unwrap_or_default()
+}
+
+/// Calls `with` with the number of every bit that is set.
+pub(super) fn each(mut bits: u64, mut with: impl FnMut(usize)) {
+    while bits != 0 {
+        with(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}

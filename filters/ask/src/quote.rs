@@ -1,0 +1,241 @@
+//! From passages to an answer: the best of them as Markdown, whole, the best first, within the tokens there are.
+
+use std::fmt::Write;
+
+use super::{Answer, Library, Question, Relevance, Source, index::Index, lead, plain, question::Asked, rank::Ranked};
+use frontdesk_base::tokens;
+
+/// The most passages of an answer, and sources of one.
+const PASSAGES: usize = 12;
+const SOURCES: usize = 8;
+/// Pages that are named where none answers, and passages of them.
+const NEAREST: usize = 3;
+const NEAR_PASSAGES: usize = 2;
+/// A passage further behind the best than this is not quoted.
+const BEHIND: f32 = 0.4;
+/// What each further passage of a section, and of a page, counts for.
+const SAME_SECTION: f32 = 0.9;
+const SAME_PAGE: f32 = 0.97;
+/// What a source costs beyond its title and address: names and marks of JSON.
+const PER_SOURCE: usize = 14;
+
+/// Passages that stand side by side, of one section.
+struct Quote {
+    section: u32,
+    page: u32,
+    /// In the order of the page, with their text.
+    passages: Vec<(usize, String)>,
+    /// The sentence of them that alone answers.
+    lead: Option<String>,
+}
+
+impl Quote {
+    fn text(&self, index: &Index) -> String {
+        let mut text = heading(index, self.section);
+        if let Some(lead) = &self.lead {
+            let _ = write!(text, "\n\n> {lead}");
+        }
+        let mut last = None;
+        for (entry, passage) in &self.passages {
+            if last.is_some_and(|last| last + 1 != *entry) {
+                text.push_str("\n\n[…]");
+            }
+            text.push_str("\n\n");
+            text.push_str(passage);
+            last = Some(*entry);
+        }
+        text
+    }
+}
+
+/// What there is to spend, in tokens.
+struct Purse {
+    /// On what is quoted.
+    text: usize,
+    /// On what is told beside it.
+    beside: usize,
+}
+
+/// The best passages and where they stand; nothing where not even one fits.
+fn gather(library: &Library, ranked: &[Ranked], purse: &mut Purse, most: usize) -> (Vec<Quote>, Vec<Source>) {
+    let index = &library.index;
+    let mut quotes: Vec<Quote> = Vec::new();
+    let mut sources: Vec<Source> = Vec::new();
+    let mut candidates: Vec<&Ranked> = ranked.iter().collect();
+    let best = ranked.first().map_or(0.0, |best| best.score);
+    while quotes.iter().map(|quote| quote.passages.len()).sum::<usize>() < most {
+        // Passages of other sections and pages are likelier to say something else.
+        let value = |ranked: &Ranked| {
+            let section = index.entries[ranked.entry].section;
+            let (mut here, mut same) = (0, 0);
+            for quote in &quotes {
+                here += if quote.section == section { quote.passages.len() } else { 0 };
+                same += if quote.page == ranked.page { quote.passages.len() } else { 0 };
+            }
+            ranked.score * SAME_SECTION.powi(here as i32) * SAME_PAGE.powi(same as i32)
+        };
+        let next = (0..candidates.len()).map(|at| (at, value(candidates[at])));
+        let Some((at, value)) = next.max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a))) else { break };
+        if value < BEHIND * best {
+            break;
+        }
+        let ranked = candidates.remove(at);
+        let section = index.entries[ranked.entry].section;
+        let text = plain::markdown(index.markdown(ranked.entry));
+        let source = source(library, section);
+        let is_new = sources.len() < SOURCES && !sources.iter().any(|known| known.is_as(&source));
+        let price = if is_new { price(&source) } else { 0 };
+        // What the text costs, and what of its source is not paid for beside it.
+        let known = quotes.iter().position(|quote| quote.section == section);
+        let head = if known.is_some() { 2 } else { count(&heading(index, section)) + 2 };
+        let cost = head + count(&text) + price.saturating_sub(purse.beside);
+        if cost > purse.text {
+            continue;
+        }
+        purse.text -= cost;
+        purse.beside = purse.beside.saturating_sub(price);
+        match known {
+            Some(known) => {
+                let passages = &mut quotes[known].passages;
+                let place = passages.partition_point(|(other, _)| *other < ranked.entry);
+                passages.insert(place, (ranked.entry, text));
+            }
+            None => quotes.push(Quote { section, page: ranked.page, passages: vec![(ranked.entry, text)], lead: None }),
+        }
+        if is_new {
+            sources.push(source);
+        }
+    }
+    (quotes, sources)
+}
+
+/// Puts an answer together.
+pub(super) fn answer(
+    library: &Library,
+    (asked, ranked): (&Asked, &[Ranked]),
+    question: &Question<'_>,
+    note: Option<String>,
+    mut follow_ups: Vec<String>,
+    confidence: f32,
+) -> Answer {
+    let index = &library.index;
+    let most = question.max_tokens.max(1);
+    let quoted = most.min(question.answer_tokens.max(1));
+    let note = note.map(|note| format!("{note}\n\n")).filter(|note| count(note) * 4 <= quoted).unwrap_or_default();
+    let mut purse = Purse { text: quoted - count(&note), beside: most - quoted };
+    let fits = |ranked: &Ranked| count(index.markdown(ranked.entry)) <= quoted;
+    // A passage too long for what was allowed is cut; a shorter one, which says less, does not take its place.
+    let Some(best) = ranked.first().filter(|best| fits(best)) else {
+        return around_best(library, (asked, ranked), (quoted, most), confidence);
+    };
+    let (mut quotes, sources) = gather(library, ranked, &mut purse, PASSAGES);
+    if !quotes.iter().any(|quote| quote.passages.iter().any(|(entry, _)| *entry == best.entry)) {
+        return around_best(library, (asked, ranked), (quoted, most), confidence);
+    }
+    if let Some(lead) = lead::sentence(index, asked, best.entry)
+        && let Some(left) = purse.text.checked_sub(count(&lead) + 4)
+        && let Some(first) = quotes.first_mut()
+    {
+        purse.text = left;
+        first.lead = Some(lead);
+    }
+    drop_unpaid(&mut follow_ups, purse.text + purse.beside);
+    let texts: Vec<String> = quotes.iter().map(|quote| quote.text(index)).collect();
+    Answer::Found { text: format!("{note}{}", texts.join("\n\n")), sources, follow_ups, confidence }
+}
+
+/// As much of the best passage as there is room for, around the sentence that says most of what was asked.
+fn around_best(
+    library: &Library,
+    (asked, ranked): (&Asked, &[Ranked]),
+    (quoted, most): (usize, usize),
+    confidence: f32,
+) -> Answer {
+    let Some(best) = ranked.first() else {
+        return Answer::Nothing { text: String::new(), follow_ups: Vec::new() };
+    };
+    let index = &library.index;
+    let section = index.entries[best.entry].section;
+    let (source, head) = (source(library, section), heading(index, section));
+    let is_told = price(&source) * 2 <= most;
+    let room = quoted.min(if is_told { most - price(&source) } else { most });
+    let text = plain::text(index.markdown(best.entry)).0;
+    let text = match room.checked_sub(count(&head) + 2).filter(|left| *left * 2 >= room) {
+        Some(left) => format!("{head}\n\n{}", lead::around(index, asked, best.entry, &text, left)),
+        None => lead::around(index, asked, best.entry, &text, room),
+    };
+    Answer::Found { text, sources: is_told.then_some(source).into_iter().collect(), follow_ups: Vec::new(), confidence }
+}
+
+/// The word that there is no answer, the pages that come nearest and the best of their passages, as far as there are tokens
+/// for it: as many as of an answer where it is likely that they answer after all.
+pub(super) fn nothing(
+    library: &Library,
+    mut text: String,
+    (near, is_likely): (&[Ranked], bool),
+    mut follow_ups: Vec<String>,
+    question: &Question<'_>,
+) -> Answer {
+    let most = question.max_tokens.max(1);
+    let mut pages: Vec<u32> = Vec::new();
+    for ranked in near {
+        if pages.len() < NEAREST && !pages.contains(&ranked.page) {
+            pages.push(ranked.page);
+        }
+    }
+    let leaf = |page: &u32| &library.index.leaves[*page as usize];
+    let lines = pages.iter().map(|page| format!("\n- {}: {}", leaf(page).title, library.url(&leaf(page).page.path)));
+    let list = format!(" The nearest pages:{}", lines.collect::<String>());
+    if !pages.is_empty() && count(&text) + count(&list) <= most {
+        text.push_str(&list);
+        let room = most.min(question.answer_tokens).saturating_sub(count(&text) + 12);
+        let (passages, share) = if is_likely { (PASSAGES, 1) } else { (NEAR_PASSAGES, 4) };
+        let mut purse = Purse { text: room.min(question.answer_tokens / share), beside: usize::MAX };
+        let (quotes, _) = gather(library, near, &mut purse, passages);
+        if !quotes.is_empty() {
+            text.push_str("\n\nWhat they say that comes nearest:");
+            for quote in &quotes {
+                let _ = write!(text, "\n\n{}", quote.text(&library.index));
+            }
+        }
+    }
+    drop_unpaid(&mut follow_ups, most.saturating_sub(count(&text)));
+    Answer::Nothing { text, follow_ups }
+}
+
+/// Leaves out the follow-ups that cannot be paid for.
+fn drop_unpaid(follow_ups: &mut Vec<String>, room: usize) {
+    while follow_ups.iter().map(|text| count(text) + 4).sum::<usize>() > room {
+        follow_ups.pop();
+    }
+}
+
+/// The line above what is quoted of a section: the page's title and the headings that lead there.
+fn heading(index: &Index, section: u32) -> String {
+    let section = &index.sections[section as usize];
+    let title = index.leaves[section.page as usize].title.as_str();
+    let mut line = format!("## {}", plain::clean(title));
+    for heading in section.path.iter().filter(|heading| heading.as_str() != title) {
+        let _ = write!(line, " › {heading}");
+    }
+    line
+}
+
+fn source(library: &Library, section: u32) -> Source {
+    let section = &library.index.sections[section as usize];
+    let leaf = &library.index.leaves[section.page as usize];
+    let mut url = library.url(&leaf.page.path);
+    if let Some(anchor) = &section.anchor {
+        let _ = write!(url, "#{anchor}");
+    }
+    let heading = section.path.last().filter(|heading| **heading != leaf.title).cloned();
+    Source { title: leaf.title.clone(), url, section: heading, relevance: Relevance::Direct }
+}
+
+fn price(source: &Source) -> usize {
+    count(&source.title) + count(&source.url) + source.section.as_deref().map_or(0, count) + PER_SOURCE
+}
+
+pub(super) fn count(text: &str) -> usize {
+    tokens::count(text) as usize
+}

@@ -1,0 +1,284 @@
+//! Which passages answer a question, and how well.
+//!
+//! The search library gives candidates by BM25 over the fields; each is then judged by how much of the question it holds,
+//! where (title, headings, text, links that lead to its page), how close together (in one sentence, side by side), and by
+//! how much it says in the very words of the question. Every figure is a share of the whole question.
+
+use std::collections::HashMap;
+
+use tantivy::{
+    Term as Key,
+    collector::TopDocs,
+    query::{BooleanQuery, BoostQuery, Occur, Query, TermQuery},
+    schema::IndexRecordOption,
+};
+
+use super::{
+    engine::{self, Engine, NUMBER},
+    index::Index,
+    passage::Form,
+    plain,
+    question::{Asked, LIGHT, TERMS, each},
+    vocabulary::BREAK,
+    wish::Wish,
+};
+
+/// Passages that are judged.
+const CANDIDATES: usize = 160;
+/// Passages whose very words are compared with the question's.
+const COMPARED: usize = 48;
+/// How far passages of a section may be apart to be neighbours, and what the nearest of them is worth of the best.
+const NEIGHBOURS: usize = 2;
+const NEIGHBOUR: f32 = 0.8;
+/// What a word of the headings counts for in a sentence below them.
+const BESIDE: f32 = 0.6;
+/// The share of a question that links to a page have to say to be as good as its title.
+const LINKED_TO: f32 = 0.6;
+/// How soon a word that comes again counts for less.
+const SATURATION: f32 = 0.6;
+/// Fewer words in a row, or more of a question, are not compared.
+const SHORTEST: usize = 3;
+const WORDS: usize = 48;
+
+/// What each sign counts for, by the question sets of `benches/ask` that are for tuning.
+mod weight {
+    /// The search library's own measure, of its best.
+    pub(super) const BM25: f32 = 0.3;
+    /// How much of the question the text holds, its heading, the headings above, the page's title, the links to the page,
+    /// and all of them.
+    pub(super) const BODY: f32 = 1.0;
+    pub(super) const HEADING: f32 = 0.6;
+    pub(super) const ABOVE: f32 = 0.15;
+    pub(super) const TITLE: f32 = 0.3;
+    pub(super) const LINKS: f32 = 0.15;
+    pub(super) const HELD: f32 = 0.3;
+    /// How much of it one sentence holds, and how little else that sentence says; the same of the heading.
+    pub(super) const CLOSE: f32 = 0.95;
+    pub(super) const EXACT: f32 = 0.3;
+    pub(super) const AIMED: f32 = 0.5;
+    /// Neighbours of the question that stand side by side, and its very words in a row.
+    pub(super) const SIDE: f32 = 0.3;
+    pub(super) const VERBATIM: f32 = 0.4;
+    /// It begins a section whose heading fits, or its page.
+    pub(super) const FIRST: f32 = 0.1;
+    pub(super) const LEAD: f32 = 0.06;
+    /// It is of the kind that the question points to.
+    pub(super) const WISHED: f32 = 0.4;
+    /// Many pages link to its page.
+    pub(super) const LINKED: f32 = 0.1;
+    /// The search library's fields.
+    pub(super) const FIELDS: [f32; 5] = [0.8, 2.0, 0.6, 1.0, 0.5];
+}
+
+/// A passage and how well it answers.
+#[derive(Clone, Debug)]
+pub(super) struct Ranked {
+    pub(super) entry: usize,
+    pub(super) page: u32,
+    pub(super) score: f32,
+    /// Which words of the question it holds, as bits; and which of them its heading and its page's title hold.
+    pub(super) covered: u64,
+    pub(super) headed: u64,
+    pub(super) titled: u64,
+}
+
+/// The passages that hold most of a question, the best first.
+pub(super) fn rank(index: &Index, asked: &Asked, query: &str) -> Vec<Ranked> {
+    let Some(engine) = &index.engine else { return Vec::new() };
+    let found = candidates(engine, asked);
+    let best = found.first().map_or(1.0, |(score, _)| score.max(f32::MIN_POSITIVE));
+    let mut ranked: Vec<Ranked> = found
+        .into_iter()
+        .filter(|(_, at)| *at < index.entries.len())
+        .map(|(score, at)| judge(index, asked, at, score / best))
+        .collect();
+    let best_first = |a: &Ranked, b: &Ranked| b.score.total_cmp(&a.score).then(a.entry.cmp(&b.entry));
+    ranked.sort_by(best_first);
+    let verbatim = Verbatim::new(query);
+    for ranked in ranked.iter_mut().take(COMPARED) {
+        let text = plain::text(index.markdown(ranked.entry)).0;
+        ranked.score += weight::VERBATIM * verbatim.share(&[&text, index.heading(ranked.entry)]);
+    }
+    ranked.sort_by(best_first);
+    raise_neighbours(index, &mut ranked);
+    ranked.sort_by(best_first);
+    ranked
+}
+
+/// What stands beside the best passage, in its section, is likely to be of its answer.
+fn raise_neighbours(index: &Index, ranked: &mut [Ranked]) {
+    let Some((best, others)) = ranked.split_first_mut() else { return };
+    let section = index.entries[best.entry].section;
+    for other in others.iter_mut().filter(|other| index.entries[other.entry].section == section) {
+        let apart = other.entry.abs_diff(best.entry);
+        if apart <= NEIGHBOURS {
+            other.score = other.score.max(best.score * NEIGHBOUR.powi(apart as i32));
+        }
+    }
+}
+
+fn candidates(engine: &Engine, asked: &Asked) -> Vec<(f32, usize)> {
+    let mut clauses: Vec<(Occur, Box<dyn Query>)> = Vec::new();
+    let fields = [engine.title, engine.heading, engine.above, engine.body, engine.links];
+    for (id, (bits, fit)) in &asked.by_id {
+        for (field, boost) in fields.into_iter().zip(weight::FIELDS) {
+            let key = Key::from_field_text(field, &engine::spelled(*id));
+            let term = TermQuery::new(key, IndexRecordOption::WithFreqs);
+            let light = if bits & asked.counting() != 0 { 1.0 } else { LIGHT };
+            clauses.push((Occur::Should, Box::new(BoostQuery::new(Box::new(term), boost * fit * light))));
+        }
+    }
+    if clauses.is_empty() {
+        return Vec::new();
+    }
+    let top = TopDocs::with_limit(CANDIDATES).order_by_score();
+    let Ok(found) = engine.searcher.search(&BooleanQuery::new(clauses), &top) else { return Vec::new() };
+    let number = |document: tantivy::DocAddress| {
+        let numbers = engine.searcher.segment_reader(document.segment_ord).fast_fields().u64(NUMBER).ok()?;
+        numbers.first(document.doc_id).map(|number| number as usize)
+    };
+    found.into_iter().filter_map(|(score, document)| Some((score, number(document)?))).collect()
+}
+
+fn judge(index: &Index, asked: &Asked, at: usize, bm25: f32) -> Ranked {
+    let entry = &index.entries[at];
+    let section = &index.sections[entry.section as usize];
+    let leaf = &index.leaves[section.page as usize];
+    let (heading, headed) = asked.share_of(&section.heading_terms);
+    let (above, over) = asked.share_of(&section.above_terms);
+    let (title, titled) = asked.share_of(&leaf.title_terms);
+    let (links, linked) = asked.share_of(&leaf.link_terms);
+    let named = headed | titled | over;
+    let text = plain::text(index.markdown(at)).0;
+    let mut terms = Vec::with_capacity(entry.length as usize + 16);
+    index.vocabulary.known(&text, usize::from(leaf.tongue), &mut terms);
+    let sentences: Vec<&[u32]> = terms.split(|term| *term == BREAK).collect();
+    let Held { covered, body, close, exact } = Held::of(index, asked, &sentences, named, entry.length);
+    // Links that say nearly all of the question say what their page is about.
+    let covered = covered | named | if asked.share(linked) >= LINKED_TO { linked } else { 0 };
+    let aimed = aimed(index, asked, &section.heading_terms);
+    let titles = [&*section.heading_terms, &*leaf.title_terms];
+    let side = asked.side_by_side(sentences.iter().copied().chain(titles));
+    let is_first = at == 0 || index.entries[at - 1].section != entry.section;
+    let is_wished = match asked.wish {
+        Wish::Any => false,
+        Wish::Steps => has_code(index.markdown(at)) || entry.form == Form::Answer,
+        Wish::Figure => text.bytes().any(|byte| byte.is_ascii_digit()),
+    };
+    let if_so = |so: bool, weight: f32| if so { weight } else { 0.0 };
+    let score = weight::BM25 * bm25
+        + weight::BODY * body
+        + weight::HEADING * heading
+        + weight::ABOVE * above
+        + weight::TITLE * title
+        + weight::LINKS * links
+        + weight::HELD * asked.held(covered | linked)
+        + weight::CLOSE * close
+        + weight::EXACT * exact
+        + weight::AIMED * aimed * heading
+        + weight::SIDE * side
+        + if_so(is_first, weight::FIRST * heading)
+        + if_so(entry.lead, weight::LEAD)
+        + if_so(is_wished, weight::WISHED)
+        + weight::LINKED * (1.0 + leaf.linked_from as f32).ln() / 8.0;
+    Ranked { entry: at, page: section.page, score, covered, headed, titled }
+}
+
+/// What the text of a passage holds of a question.
+struct Held {
+    covered: u64,
+    /// The share of the question that it holds, words counting more that come again.
+    body: f32,
+    /// The share that one sentence holds, together with the headings.
+    close: f32,
+    /// The share that one sentence holds, less what else the sentence says.
+    exact: f32,
+}
+
+impl Held {
+    fn of(index: &Index, asked: &Asked, sentences: &[&[u32]], named: u64, length: u32) -> Self {
+        let mut counts = [0f32; TERMS];
+        let mut fits = [0f32; TERMS];
+        let (mut covered, mut close, mut exact) = (0u64, 0f32, 0f32);
+        for sentence in sentences {
+            let mut here = 0u64;
+            for id in *sentence {
+                if let Some((bits, fit)) = asked.by_id.get(id) {
+                    each(*bits, |term| {
+                        counts[term] += fit;
+                        fits[term] = fits[term].max(*fit);
+                    });
+                    here |= bits;
+                }
+            }
+            if here != 0 {
+                covered |= here;
+                close = close.max(asked.held(here) + BESIDE * asked.held(named & !here));
+                exact = exact.max(asked.held(here) * aimed(index, asked, sentence));
+            }
+        }
+        let long = 0.4 + 0.6 * length as f32 / index.average.max(1.0);
+        let weights = asked.terms.iter().zip(counts).zip(fits);
+        let body: f32 = weights.map(|((term, n), fit)| term.weight * fit * n / (n + SATURATION * long)).sum();
+        Self { covered, body: body / asked.total.max(f32::MIN_POSITIVE), close, exact }
+    }
+}
+
+/// The share of what these stems say that is the question's: "Refunds" is about refunds, "Refunds, fares, seats" less so.
+fn aimed(index: &Index, asked: &Asked, terms: &[u32]) -> f32 {
+    let (mut all, mut ours) = (0.0, 0.0);
+    for id in terms {
+        let rarity = index.rarity(Some(*id));
+        all += rarity;
+        ours += if asked.by_id.contains_key(id) { rarity } else { 0.0 };
+    }
+    if all > 0.0 { ours / all } else { 0.0 }
+}
+
+fn has_code(markdown: &str) -> bool {
+    markdown.contains('`')
+}
+
+/// The very words of a question, small ones too: "what Exim processes are doing" is a heading somewhere.
+struct Verbatim {
+    words: HashMap<String, Vec<usize>>,
+    count: usize,
+}
+
+impl Verbatim {
+    fn new(query: &str) -> Self {
+        let mut words: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut count = 0;
+        for word in spoken(query).take(WORDS) {
+            words.entry(word).or_default().push(count);
+            count += 1;
+        }
+        Self { words, count }
+    }
+
+    /// The longest run of words that one of these texts has in common with the question, as a share of the question.
+    fn share(&self, texts: &[&str]) -> f32 {
+        if self.count < SHORTEST {
+            return 0.0;
+        }
+        let longest = texts.iter().map(|text| self.run(text)).max().unwrap_or_default();
+        if longest < SHORTEST { 0.0 } else { longest as f32 / self.count as f32 }
+    }
+
+    fn run(&self, text: &str) -> usize {
+        let (mut before, mut here, mut longest) = ([0usize; WORDS + 1], [0usize; WORDS + 1], 0);
+        for word in spoken(text) {
+            here.fill(0);
+            for at in self.words.get(&word).into_iter().flatten() {
+                here[at + 1] = before[*at] + 1;
+                longest = longest.max(here[at + 1]);
+            }
+            std::mem::swap(&mut before, &mut here);
+        }
+        longest
+    }
+}
+
+fn spoken(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).map(str::to_lowercase)
+}
