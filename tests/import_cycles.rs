@@ -10,7 +10,7 @@ use std::{
 use crate::house::{ROOT, sources};
 
 /// Crates without a circle. The ones above them follow when they have none.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 9] = [
     "filters/base",
     "filters/state",
     "filters/firewall",
@@ -18,6 +18,8 @@ const CRATES: [&str; 7] = [
     "filters/config",
     "filters/caller",
     "filters/ask",
+    "filters/handoff",
+    "filters",
 ];
 
 type Module = Vec<String>;

@@ -18,13 +18,13 @@ use crate::{
 /// Every part that adds something.
 pub const EXTENSIONS: Extensions = &[
     &caller::EXTENSION,
-    &desk::declaration::EXTENSION,
-    &ahp::declaration::EXTENSION,
+    &desk::EXTENSION,
+    &ahp::EXTENSION,
     &aicp::EXTENSION,
     &DISCOVERY,
-    &gateway::declaration::EXTENSION,
-    &agtp::declaration::EXTENSION,
-    &handoff::declaration::EXTENSION,
+    &gateway::EXTENSION,
+    &agtp::EXTENSION,
+    &handoff::EXTENSION,
 ];
 
 /// Documents of no dialect.

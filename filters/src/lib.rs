@@ -8,16 +8,10 @@
 #[cfg(test)]
 mod config_tests;
 mod decide;
-pub mod desk;
 pub mod dialect;
-mod endpoint;
 mod extensions;
 pub mod frames;
-pub mod handoff;
-pub mod harness;
-pub mod problem;
 pub mod redirects;
-mod serve;
 mod snapshot;
 
 /// The declaration, with the keys and rules of every part.
@@ -25,7 +19,7 @@ pub mod site {
     pub use frontdesk_config::*;
 
     pub use crate::{
-        dialect::agtp::declaration::{Break, breaks},
+        dialect::agtp::{Break, breaks},
         extensions::{declare, declare_text, outline, review},
     };
 }
@@ -34,7 +28,7 @@ pub mod site {
 pub mod content {
     pub use frontdesk_page::content::*;
 
-    pub mod llms;
+    pub use frontdesk_dialects::llms;
 }
 
 /// Pages on their way out, and the Markdown that is given in their place.
@@ -48,15 +42,17 @@ pub use frontdesk_ask as concierge;
 #[cfg(test)]
 use frontdesk_base::corpus;
 pub use frontdesk_base::{Fault, Refusal, Reply, accept, boxed, fresh_id, media, path, text};
-use frontdesk_caller::signing as signer;
 pub use frontdesk_caller::{self as caller, limits};
+use frontdesk_desk as endpoint;
+use frontdesk_desk as serve;
+pub use frontdesk_desk::{self as desk, About, Framed, Incoming, Serve, Served, Serving, harness, problem};
 pub use frontdesk_firewall as firewall;
+pub use frontdesk_handoff as handoff;
 pub use frontdesk_state::{self as state, chain};
 
-use frontdesk_base::{etag, exact, fault, id, reply, strict, templates};
+use frontdesk_base::{etag, fault, reply};
 
 pub use decide::{
     Decided, Decision, Got, Made, Making, Question, Request, Site, Work, decide, decide_spoken, decide_unread, make,
 };
-pub use serve::{About, Framed, Incoming, Serve, Served, Serving};
 pub use snapshot::{Learned, Snapshot};

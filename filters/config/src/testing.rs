@@ -4,11 +4,11 @@ use std::{collections::BTreeSet, io, path::Path};
 
 pub use super::Nowhere;
 use super::{
-    Extensions, Findings, Node, Outside,
-    extension::Keys,
+    Declaration, Extension, Extensions, Findings, Node, Outside, Place, Refused,
+    extension::{Keys, unchecked},
     keys::ROOT,
     raw::{Item, parse},
-    schema::{Kind, Table},
+    schema::{Kind, Table, key},
     trail::Trail,
 };
 
@@ -27,6 +27,30 @@ impl Outside for Only<'_> {
     fn is_dir(&self, _: &Path) -> bool {
         false
     }
+}
+
+/// Keys of parts that stand above whoever tests with them, whatever they hold.
+static OTHERS: Extension = Extension {
+    keys: &[
+        (Place::Top, key("agtp", Kind::Any).private()),
+        (Place::Top, key("handoff", Kind::Any).private()),
+        (Place::Listen, key("agtp", Kind::Any)),
+        (Place::Harness, key("gateway_path", Kind::Any)),
+        (Place::Capability, key("ahp", Kind::Any).private()),
+        (Place::Capability, key("agtp", Kind::Any).private()),
+    ],
+    documents: &[],
+    check: unchecked,
+};
+
+/// Reads a text in which keys of any part may be; the rules of those parts are not asked.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<Declaration, Refused> {
+    const ALL: Extensions = &[&OTHERS];
+    crate::declare_text(path, text, outside, ALL)
 }
 
 /// Every key that a declaration may have, as a dotted path.

@@ -1,7 +1,7 @@
 //! The hosted agent's Genesis is verified before anything runs.
 
 use super::*;
-use crate::dialect::agtp::genesis::testing::GENESIS;
+use frontdesk_agtp::genesis::testing::GENESIS;
 
 fn with_agent(genesis: &'static str, more: &str) -> (Pretended, String) {
     let outside = Pretended::with_keys().file("/conf/agent.genesis.json", genesis);

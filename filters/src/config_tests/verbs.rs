@@ -1,7 +1,7 @@
 //! What a declaration may say of verbs, and that the trap is explained where somebody steps into it.
 
 use super::*;
-use crate::dialect::agtp::{catalog::Catalog, template::Template};
+use frontdesk_agtp::{catalog::Catalog, template::Template};
 
 /// A declaration that is spoken to in verbs, with two capabilities and whatever a test adds to them.
 fn spoken(policy: &str, first: &str, second: &str) -> String {

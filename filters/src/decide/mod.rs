@@ -3,7 +3,6 @@
 mod identity;
 mod made;
 mod markdown;
-mod message;
 mod robots;
 #[cfg(test)]
 mod signature_corpus;
@@ -20,7 +19,6 @@ use std::{
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 pub use made::{Got, Made, Making, Question, Site, Work, make};
-pub(crate) use message::{Standing, count, count_unread};
 pub use spoken::{decide_spoken, decide_unread};
 
 use crate::{

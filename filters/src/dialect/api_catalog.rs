@@ -7,7 +7,7 @@ use super::{Announcement, Document, Occupied, Variant, agtp, ahp, cache_control,
 use crate::{content::llms, site::Declaration};
 
 /// Where it is.
-pub(crate) const PATH: &str = "/.well-known/api-catalog";
+pub(crate) use frontdesk_dialects::API_CATALOG as PATH;
 /// A set of links (RFC 9264), of the one kind that RFC 9727 §4 has.
 const MEDIA_TYPE: &str = "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
 

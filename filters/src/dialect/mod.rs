@@ -1,25 +1,18 @@
-//! How each protocol says what was declared: a folder each, one table lists them.
+//! The table of dialects, and what is told of all of them together.
 
-pub(crate) mod agtp;
-pub mod ahp;
-pub mod aicp;
 pub(crate) mod api_catalog;
-mod arguments;
-pub(crate) mod document;
 mod export;
-mod json;
-pub(crate) mod mcp;
-pub(crate) mod openapi;
+mod summary;
 
-use std::{collections::HashSet, fmt, sync::Arc};
+pub use export::{export, export_as, exports, forms};
+pub(crate) use frontdesk_agtp as agtp;
+pub use frontdesk_agtp::diff as catalog;
+pub use frontdesk_dialects::*;
+pub use summary::summary;
 
-use bytes::Bytes;
-use http::StatusCode;
-
-pub use agtp::diff as catalog;
 /// How an endpoint is called in verbs: what may be written, and what to write instead.
 pub mod verbs {
-    pub use super::agtp::{
+    pub use frontdesk_agtp::{
         catalog::Catalog,
         name::path_of,
         suggest::{Suggested, suggest},
@@ -27,183 +20,9 @@ pub mod verbs {
         template::Template,
     };
 }
-pub use aicp::summary;
-pub use document::{Document, Variant};
-pub use export::{export, export_as, exports, forms};
-
-use crate::{
-    content::llms,
-    endpoint::Endpoint,
-    fault::Refusal,
-    media,
-    page::Insertion,
-    reply::Reply,
-    site::{AgentPath, Declaration, Paths},
-};
-
-/// A protocol that publishes something about the site.
-pub struct Dialect {
-    /// The folder's name.
-    pub name: &'static str,
-    /// Renders what is published; called once for each Snapshot.
-    pub publish: fn(&Publishing<'_>) -> Publication,
-    /// How it says that something is refused; status and headers follow from the refusal.
-    pub explain: Explain,
-}
-
-/// Puts a refusal into an envelope. `accept` is what the client takes; the insertion is for pages.
-pub type Explain = fn(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply;
 
 /// The table of dialects, in the order their links are announced.
 pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT, mcp::DIALECT, openapi::DIALECT, agtp::DIALECT];
-
-/// What dialects publish from.
-#[derive(Clone, Copy)]
-pub struct Publishing<'a> {
-    pub declaration: &'a Declaration,
-    pub occupied: &'a Occupied,
-    /// What can be asked in words, prepared once for all of them.
-    pub(crate) converse: &'a Arc<ahp::Converse>,
-}
-
-/// What one dialect publishes.
-pub struct Publication {
-    /// `None`: the manifest says where it is, and nobody else has to.
-    pub announcement: Option<Announcement>,
-    pub documents: Vec<Document>,
-    /// Where it is called.
-    pub endpoints: Vec<Endpoint>,
-    /// What `frontdesk export` prints where no document is published.
-    pub exported: Option<Bytes>,
-}
-
-/// Where an agent finds the dialect's entry document: one link-value of the `Link` header, one `<link>` element.
-pub struct Announcement {
-    pub rel: &'static str,
-    /// An older name of the relation, announced only with `discovery.legacy_link_rel`.
-    pub legacy_rel: Option<&'static str>,
-    pub media_type: &'static str,
-    pub path: String,
-}
-
-/// Paths where the site has something of its own, so that ours moves or is not there (decision 14).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Occupied(HashSet<String>);
-
-/// What the site answered at some path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
-    pub status: StatusCode,
-    /// The Content-Type as sent; empty where there is none.
-    pub kind: String,
-}
-
-/// A path to ask the site for, and how to tell that it has something there.
-#[derive(Debug, Clone)]
-pub struct Probe {
-    pub path: String,
-    /// It may be called with other methods than GET: OPTIONS is asked too.
-    pub called: bool,
-    pub is_own: IsOwn,
-}
-
-/// By what the site answers at a path, and what at a path beside it that nobody has.
-pub type IsOwn = fn(there: &Seen, nowhere: &Seen) -> bool;
-
-impl PartialEq for Probe {
-    fn eq(&self, other: &Self) -> bool {
-        self.path == other.path
-    }
-}
-
-impl Probe {
-    /// A path beside it, in the same directory and with the same ending, which many a site tells types by.
-    pub fn beside(&self, name: &str) -> String {
-        let (directory, file) = self.path.rsplit_once('/').unwrap_or_default();
-        let ending = file.rfind('.').map_or("", |dot| &file[dot..]);
-        format!("{directory}/{name}{ending}")
-    }
-}
-
-impl Occupied {
-    /// Marks a path as the site's own.
-    pub fn insert(&mut self, path: String) {
-        self.0.insert(path);
-    }
-
-    /// Whether the site has something of its own there.
-    pub fn contains(&self, path: &str) -> bool {
-        self.0.contains(path)
-    }
-
-    /// The same where ours are served at the well-known paths whatever the site has there (`discovery.on_conflict`).
-    pub(crate) fn but_for_documents(&self) -> Self {
-        Self(self.0.iter().filter(|path| !path.starts_with("/.well-known/")).cloned().collect())
-    }
-
-    /// What the site is asked. A path that the operator chose is ours whatever the site has there.
-    pub fn probes(paths: &Paths) -> Vec<Probe> {
-        let documents: [(&str, IsOwn); 5] = [
-            (ahp::MANIFEST, is_json),
-            (aicp::CONTRACT, is_not_page),
-            (aicp::NEGOTIATED, is_not_page),
-            (llms::PATH, is_not_page),
-            (api_catalog::PATH, is_json),
-        ];
-        let documents = documents.map(|(path, is_own)| Probe { path: path.into(), called: false, is_own });
-        let endpoints = paths.all().into_iter().filter(|path| !path.chosen);
-        let interface = Probe { path: aicp::INTERFACE.into(), called: false, is_own: is_there };
-        documents
-            .into_iter()
-            .chain([interface])
-            .chain(endpoints.map(|path| Probe { path: path.path.clone(), called: true, is_own: is_there }))
-            .collect()
-    }
-
-    /// `path`, or where ours is served instead.
-    pub(crate) fn or_moved<'a>(&self, path: &'a str, moved: &'a str) -> &'a str {
-        if self.contains(path) { moved } else { path }
-    }
-
-    /// Whether an endpoint of ours is at one of the `[paths]`.
-    pub(crate) fn leaves(&self, path: &AgentPath) -> bool {
-        path.chosen || !self.contains(&path.path)
-    }
-}
-
-/// The paths, for a person.
-impl fmt::Display for Occupied {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut paths: Vec<&str> = self.0.iter().map(String::as_str).collect();
-        paths.sort_unstable();
-        out.write_str(if paths.is_empty() { "nothing" } else { "" })?;
-        out.write_str(&paths.join(", "))
-    }
-}
-
-fn is_json(there: &Seen, nowhere: &Seen) -> bool {
-    there.status == StatusCode::OK && there != nowhere && media::is_json(&there.kind)
-}
-
-/// A site that answers every path with its start page has no document there.
-fn is_not_page(there: &Seen, nowhere: &Seen) -> bool {
-    let media = media::essence(&there.kind).to_ascii_lowercase();
-    let page = media.is_empty() || media == "text/html" || media == "application/xhtml+xml";
-    there.status == StatusCode::OK && there != nowhere && !page
-}
-
-/// Something that does not answer to GET is something too.
-fn is_there(there: &Seen, nowhere: &Seen) -> bool {
-    !matches!(there.status, StatusCode::NOT_FOUND | StatusCode::GONE) && there != nowhere
-}
-
-/// `Cache-Control` of a document at its own address.
-pub(crate) fn cache_control(declaration: &Declaration) -> http::HeaderValue {
-    let discovery = &declaration.settings.discovery;
-    let (fresh, stale) = (discovery.manifest_max_age.as_secs(), discovery.stale_while_revalidate.as_secs());
-    http::HeaderValue::try_from(format!("public, max-age={fresh}, stale-while-revalidate={stale}"))
-        .unwrap_or_else(|_| http::HeaderValue::from_static("no-cache"))
-}
 
 #[cfg(test)]
 mod tests {
@@ -211,51 +30,15 @@ mod tests {
 
     #[test]
     fn every_folder_is_in_the_table() {
-        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dialect");
+        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/dialects/src");
         let mut folders: Vec<String> = std::fs::read_dir(here)
             .unwrap()
             .filter_map(|e| e.ok().filter(|e| e.path().is_dir()).map(|e| e.file_name().to_string_lossy().into_owned()))
             .collect();
         let mut table: Vec<String> = DIALECTS.iter().map(|d| d.name.to_owned()).collect();
+        folders.push("agtp".into());
         folders.sort();
         table.sort();
         assert_eq!(folders, table);
-    }
-
-    #[test]
-    fn a_page_that_answers_everything_is_not_a_document() {
-        let seen = |status: u16, kind: &str| Seen { status: StatusCode::from_u16(status).unwrap(), kind: kind.into() };
-        let nothing = seen(404, "text/html");
-        assert!(is_json(&seen(200, "application/json; charset=utf-8"), &nothing));
-        assert!(is_json(&seen(200, "application/a2a+json"), &nothing));
-        assert!(!is_json(&seen(200, "text/html"), &nothing) && !is_json(&seen(200, ""), &nothing));
-        assert!(!is_json(&seen(404, "application/json"), &nothing));
-        assert!(!is_json(&seen(200, "application/json"), &seen(200, "application/json")));
-        assert!(
-            is_not_page(&seen(200, "application/toml"), &nothing) && is_not_page(&seen(200, "text/plain"), &nothing)
-        );
-        assert!(
-            !is_not_page(&seen(200, "text/html; charset=utf-8"), &nothing) && !is_not_page(&seen(200, ""), &nothing)
-        );
-        assert!(is_there(&seen(405, "text/plain"), &nothing) && is_there(&seen(200, "text/html"), &nothing));
-        assert!(!is_there(&nothing, &nothing) && !is_there(&seen(401, ""), &seen(401, "")));
-    }
-
-    #[test]
-    fn what_is_occupied_reads_as_a_list() {
-        let mut occupied = Occupied::default();
-        assert_eq!(occupied.to_string(), "nothing");
-        for path in ["/mcp", "/openapi.json", "/agent/converse"] {
-            occupied.insert(path.into());
-        }
-        assert_eq!(occupied.to_string(), "/agent/converse, /mcp, /openapi.json");
-    }
-
-    #[test]
-    fn what_nobody_has_is_looked_for_beside() {
-        let probe = |path: &str| Probe { path: path.into(), called: true, is_own: is_there };
-        assert_eq!(probe("/mcp").beside("x"), "/x");
-        assert_eq!(probe("/openapi.json").beside("x"), "/x.json");
-        assert_eq!(probe("/agent/converse").beside("x"), "/agent/x");
     }
 }

@@ -194,7 +194,7 @@ impl Front {
             outside: self.outbound.as_ref(),
             apart: self,
             harness: running.harness.as_deref(),
-            handoff: running.handoff.as_deref().map(|handoff| handoff as _),
+            handoff: running.notes.as_ref().map(|notes| notes as _),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::{net::IpAddr, sync::Arc, time::SystemTime};
 
 use frontdesk_filters::{
     Learned, Snapshot,
+    handoff::Source,
     harness::Harness,
     site::{Declaration, Mistake},
 };
@@ -28,6 +29,8 @@ pub struct Running {
     pub harness: Option<Arc<Harness>>,
     /// Kept while `handoff.dir` stays the same, because it holds the last complete state while an agent writes there.
     pub handoff: Option<Arc<Handoff>>,
+    /// The same for its handler.
+    pub notes: Option<Arc<dyn Source>>,
     /// The declaration that everything was compiled from. New facts compile it again.
     pub declaration: Declaration,
     pub since: SystemTime,
@@ -52,7 +55,8 @@ impl Running {
     pub(super) fn new(declaration: Declaration, learned: &Learned, homes: Homes) -> Self {
         let snapshot = Snapshot::compile(&declaration, learned);
         let Homes { pool, store, audit, harness, handoff } = homes;
-        Self { snapshot, pool, store, audit, harness, handoff, declaration, since: SystemTime::now() }
+        let notes = handoff.clone().map(|handoff| handoff as _);
+        Self { snapshot, pool, store, audit, harness, handoff, notes, declaration, since: SystemTime::now() }
     }
 
     /// Warnings for the operator, one line each.

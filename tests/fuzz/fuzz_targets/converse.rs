@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 mod dice;
 #[path = "../invariants/converse.rs"]
 mod invariants;
-#[path = "../../../filters/src/dialect/ahp/question.rs"]
+#[path = "../../../filters/dialects/src/ahp/question.rs"]
 mod question;
 
 mod said {

@@ -7,7 +7,7 @@ use frontdesk_base::{Reply, reply};
 use libfuzzer_sys::fuzz_target;
 use wire as frames;
 
-#[path = "../../../filters/src/dialect/agtp/wire/mod.rs"]
+#[path = "../../../filters/agtp/src/wire/mod.rs"]
 mod wire;
 
 #[path = "../invariants/frames.rs"]

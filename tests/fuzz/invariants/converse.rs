@@ -4,8 +4,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{dice::Dice, question::Question, strict};
-use crate::exact::{ROUNDED, is_exact};
+use super::{
+    dice::Dice,
+    exact::{ROUNDED, is_exact},
+    question::Question,
+    strict,
+};
 
 /// The texts of a question and of its context, and how many characters each may have (AHP §6.1).
 const TEXTS: [(&str, usize); 6] = [

@@ -1,0 +1,73 @@
+//! What the site's pages answer is charged to the token budget, as in a conversation: the same answers may not be had
+//! for nothing in another protocol's words.
+
+use serde_json::Value;
+
+use super::{Spoken, calling::Calling, error, said::Wrong};
+use frontdesk_caller::limits::{
+    budget::{LEAST, NotReserved, Reserved},
+    store_away, tokens,
+};
+use frontdesk_config::Capability;
+use frontdesk_desk::{Desk, Outcome};
+
+/// What a question and its answer may take.
+pub(super) struct Charged {
+    reserved: Reserved,
+    /// Tokens of the question.
+    asked: u64,
+}
+
+impl Spoken {
+    /// Reserves what a question and its answer may take; `None`: nothing of this capability is charged. What a session
+    /// may spend is counted by what the agent calls its session, else by its id, and by where it calls from: anybody can
+    /// claim a name.
+    ///
+    /// # Errors
+    ///
+    /// The budget is used up, or nobody can say what is left.
+    pub(super) async fn reserve(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        capability: &Capability,
+        input: &Value,
+    ) -> Result<Option<Charged>, Wrong> {
+        if capability.built_in.is_none() {
+            return Ok(None);
+        }
+        let words = input.as_object().into_iter().flat_map(|members| members.values()).filter_map(Value::as_str);
+        let asked = words.map(|text| u64::from(tokens::count(text))).sum();
+        let caller = calling.incoming.caller;
+        let named = calling.head.session.or(calling.head.agent).unwrap_or_default();
+        let session = format!("{} {named}", caller.address);
+        let budgets = &desk.compiled.budgets;
+        let answer = budgets.ceiling(None);
+        let wanted = (asked, answer, LEAST.min(answer));
+        let refusal = match budgets.reserve((desk.counters, desk.under_way), caller, &session, wanted).await {
+            Ok(reserved) => return Ok(Some(Charged { reserved, asked })),
+            Err(NotReserved::Exhausted(refusal)) => *refusal,
+            Err(NotReserved::Away) => store_away(),
+        };
+        Err(error::wrong(&refusal, None, self.scope_violation))
+    }
+}
+
+impl Charged {
+    /// Tokens that the answer may have.
+    pub(super) fn answer(&self) -> u64 {
+        self.reserved.answer
+    }
+
+    /// Charges what was spent. A refusal costs nothing.
+    pub(super) async fn settle(self, desk: &Desk<'_>, outcome: &Outcome) {
+        let spent = match outcome {
+            Outcome::Done(done) => {
+                self.asked + u64::from(tokens::count(&String::from_utf8_lossy(&done.told.data.text())))
+            }
+            Outcome::NeedsConfirmation(_) | Outcome::Fault(_) => 0,
+        };
+        // Who cannot be counted with now has what was reserved charged.
+        let _ = self.reserved.settle(desk.counters, spent).await;
+    }
+}

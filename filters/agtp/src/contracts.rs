@@ -1,0 +1,242 @@
+//! Where contracts are kept (AGTP-API §10.1.4): beside everything else that is promised, so that they outlive a reload and
+//! are the same for every replica. Where that cannot be reached there are none, and nothing is done under one.
+//!
+//! A contract is a record of its own. What one caller has, what there is at all, and what is in the manifest are lists
+//! beside it, which change with it in one step and never grow beyond their bounds. One that has ended stays as long as
+//! one may last, so that whoever comes back with it is told; what a sweep took away is gone (A35).
+
+mod list;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+pub(super) use list::Entry;
+use list::List;
+
+use super::{
+    contract::{Bound, Contract, Ending},
+    said::Wrong,
+    tries::{TRIES, busy, step_aside},
+};
+use frontdesk_desk::{
+    Desk,
+    records::{is_id, seconds},
+};
+use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Records};
+
+/// Contracts at a time.
+pub(super) const MOST: usize = 1000;
+/// Of them, those of one caller, whatever agents it says it is.
+pub(super) const MOST_OF_ONE: usize = 100;
+/// Of them, those in the manifest.
+pub(super) const MOST_PUBLIC: usize = 100;
+/// Bytes of one.
+const LONGEST: usize = 64 * 1024;
+/// How long it stays known that one has ended, at least.
+const ENDED: Duration = Duration::from_secs(60);
+
+const ALL: &str = "n:all";
+const PUBLIC: &str = "n:public";
+
+/// The contracts of a store.
+pub(super) struct Contracts<'a> {
+    records: &'a dyn Records,
+    /// How long one lasts at most.
+    ttl: Duration,
+}
+
+/// Why one is not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotMade {
+    /// The caller has as many as one may have.
+    TooManyOfOne,
+    TooMany,
+    TooLong,
+    /// Others were always faster.
+    Busy,
+    NotKept(NotKept),
+}
+
+impl From<NotKept> for NotMade {
+    fn from(why: NotKept) -> Self {
+        Self::NotKept(why)
+    }
+}
+
+impl<'a> Contracts<'a> {
+    /// Those of a desk.
+    pub(super) fn of(desk: &Desk<'a>) -> Self {
+        Self { records: desk.records, ttl: desk.compiled.settings.agtp.policies.rcns.contract_ttl }
+    }
+
+    #[cfg(test)]
+    pub(super) fn in_records(records: &'a dyn Records, ttl: Duration) -> Self {
+        Self { records, ttl }
+    }
+
+    /// Keeps a new one; `public`: it goes into the manifest. Where there is no room, one of the same caller makes some that
+    /// was made on another connection: that may be closed, and nobody would tell.
+    ///
+    /// # Errors
+    ///
+    /// There is no room, or it cannot be kept.
+    pub(super) async fn keep(&self, contract: &Contract, public: bool) -> Result<(), NotMade> {
+        let value = written(contract)?;
+        if value.len() > LONGEST {
+            return Err(NotMade::TooLong);
+        }
+        let Contract { agent, origin, bound, method, path, .. } = contract;
+        let mark = bound.mark();
+        let more = format!("{agent} {} {mark} {method} {path}", origin.word());
+        for _ in 0..TRIES {
+            let now = seconds();
+            let mut mine = List::read(self.records, list_of(&contract.holder), now).await?;
+            let mut all = List::read(self.records, ALL.to_owned(), now).await?;
+            let mut changes = Vec::with_capacity(5);
+            if (mine.lines.len() >= MOST_OF_ONE || all.lines.len() >= MOST)
+                && let Some(id) = mine.gives_way(agent, &mark)
+            {
+                mine.drop(&id);
+                all.drop(&id);
+                changes.push(Change { key: key(&id), expect: Expect::Anything, put: Put::Nothing });
+            }
+            if mine.lines.len() >= MOST_OF_ONE {
+                return Err(NotMade::TooManyOfOne);
+            }
+            if all.lines.len() >= MOST {
+                return Err(NotMade::TooMany);
+            }
+            mine.add(contract, &more);
+            all.add(contract, "");
+            let put = Put::Value(value.clone(), self.kept_for(contract, now));
+            changes.push(Change { key: key(&contract.id), expect: Expect::Absent, put });
+            changes.extend([mine.change(now), all.change(now)]);
+            if public {
+                let mut public = List::read(self.records, PUBLIC.to_owned(), now).await?;
+                if public.lines.len() >= MOST_PUBLIC {
+                    return Err(NotMade::TooMany);
+                }
+                public.add(contract, "");
+                changes.push(public.change(now));
+            }
+            if let Committed::Done(_) = self.records.commit(&changes).await? {
+                return Ok(());
+            }
+            step_aside().await;
+        }
+        Err(NotMade::Busy)
+    }
+
+    /// One that there is and that does as well as another that would be made now.
+    pub(super) async fn like(&self, drafted: &Contract) -> Result<Option<Contract>, NotKept> {
+        let mark = drafted.bound.mark();
+        for entry in self.entries(&drafted.holder).await?.iter().rev() {
+            let about = (&*entry.agent, &*entry.origin, &*entry.mark, &*entry.method, &*entry.path);
+            if about == (&*drafted.agent, drafted.origin.word(), &*mark, &*drafted.method, &*drafted.path) {
+                let found = self.find(&entry.id).await?;
+                return Ok(found.filter(|contract| contract.replaces(drafted, seconds())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// One, whatever has become of it.
+    pub(super) async fn find(&self, id: &str) -> Result<Option<Contract>, NotKept> {
+        Ok(self.record(id).await?.map(|(contract, _)| contract))
+    }
+
+    /// What a caller has that is not over.
+    pub(super) async fn entries(&self, share: &str) -> Result<Vec<Entry>, NotKept> {
+        let list = List::read(self.records, list_of(share), seconds()).await?;
+        Ok(list.lines.iter().filter_map(|line| Entry::read(line)).collect())
+    }
+
+    /// Everyone's that are not over.
+    pub(super) async fn all(&self) -> Result<Vec<Contract>, NotKept> {
+        self.those(&List::read(self.records, ALL.to_owned(), seconds()).await?).await
+    }
+
+    /// Those in the manifest, with the version of their list, which is 0 where there are none; `None` where that is the
+    /// version that is known.
+    pub(super) async fn public(&self, known: Option<u64>) -> Result<Option<(u64, Vec<Contract>)>, NotKept> {
+        let list = List::read(self.records, PUBLIC.to_owned(), seconds()).await?;
+        let version = match list.expect {
+            Expect::Version(version) => version,
+            _ => 0,
+        };
+        if known == Some(version) {
+            return Ok(None);
+        }
+        Ok(Some((version, self.those(&list).await?)))
+    }
+
+    /// Ends one; `None`: without a trace. Whether it was there to be ended.
+    pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, Wrong> {
+        for _ in 0..TRIES {
+            let now = seconds();
+            let Some((mut contract, version)) = self.record(id).await? else { return Ok(false) };
+            if contract.is_over(now) {
+                return Ok(false);
+            }
+            let put = match how {
+                None => Put::Nothing,
+                Some(how) => {
+                    contract.ended = Some(how);
+                    Put::Value(written(&contract).map_err(|_| NotKept::Away)?, self.kept_for(&contract, now))
+                }
+            };
+            let mut changes = vec![Change { key: key(id), expect: Expect::Version(version), put }];
+            let mut lists = vec![list_of(&contract.holder), ALL.to_owned()];
+            if contract.bound == Bound::Anybody {
+                lists.push(PUBLIC.to_owned());
+            }
+            for list in lists {
+                let mut list = List::read(self.records, list, now).await?;
+                if list.ids().any(|other| other == id) {
+                    list.drop(id);
+                    changes.push(list.change(now));
+                }
+            }
+            if let Committed::Done(_) = self.records.commit(&changes).await? {
+                return Ok(true);
+            }
+            step_aside().await;
+        }
+        Err(busy())
+    }
+
+    async fn those(&self, list: &List) -> Result<Vec<Contract>, NotKept> {
+        let (mut contracts, now) = (Vec::with_capacity(list.lines.len()), seconds());
+        for id in list.ids() {
+            contracts.extend(self.find(id).await?.filter(|contract| !contract.is_over(now)));
+        }
+        Ok(contracts)
+    }
+
+    async fn record(&self, id: &str) -> Result<Option<(Contract, u64)>, NotKept> {
+        if !is_id(id) {
+            return Ok(None);
+        }
+        let Some(record) = self.records.get(&key(id)).await? else { return Ok(None) };
+        Ok(serde_json::from_slice(&record.value).ok().map(|contract| (contract, record.version)))
+    }
+
+    /// As long as it lasts, and as long again: until then whoever comes back with it is told.
+    fn kept_for(&self, contract: &Contract, now: u64) -> Duration {
+        Duration::from_secs(contract.until.saturating_sub(now)) + self.ttl.max(ENDED)
+    }
+}
+
+fn written(contract: &Contract) -> Result<Bytes, NotMade> {
+    serde_json::to_vec(contract).map(Bytes::from).map_err(|_| NotMade::TooLong)
+}
+
+fn key(id: &str) -> String {
+    format!("n:{id}")
+}
+
+fn list_of(share: &str) -> String {
+    format!("n:of:{share}")
+}

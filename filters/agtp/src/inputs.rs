@@ -1,0 +1,96 @@
+//! What an endpoint takes (AGTP-API §6.4): the schema of its input, and by it which inputs there are.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{endpoint::SCHEMA, template::Template};
+use frontdesk_config::{BuiltIn, Capability};
+use frontdesk_desk::{Referred, Schema};
+
+/// The inputs that there are; nothing else is taken (§13.3).
+#[derive(Debug)]
+pub(super) struct Inputs {
+    names: BTreeSet<String>,
+    /// What other names may look like, where any may.
+    like: Option<Schema>,
+}
+
+impl Inputs {
+    /// Those that a schema has.
+    pub(super) fn new(schema: &Value) -> Self {
+        let members = |key: &str| schema.get(key).and_then(Value::as_object).filter(|members| !members.is_empty());
+        let names = members("properties").map(|members| members.keys().cloned().collect());
+        let like = members("patternProperties").and_then(|patterns| {
+            let any: Map<String, Value> = patterns.keys().map(|pattern| (pattern.clone(), true.into())).collect();
+            let named = json!({ "patternProperties": any, "additionalProperties": false });
+            // One that cannot be read was told of where it was written.
+            Schema::compile(&named, &Referred::new(Map::new(), None)).ok()
+        });
+        Self { names: names.unwrap_or_default(), like }
+    }
+
+    /// Whether there is one of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let looks_right = |like: &Schema| like.check(&json!({ name: null })).is_ok();
+        self.names.contains(name) || self.like.as_ref().is_some_and(looks_right)
+    }
+}
+
+/// An object with nothing in it but what is described (§6.4): what a schema is put together from is gathered at the top,
+/// and judged where it was written.
+pub(super) fn input_schema(capability: &Capability, path: &Template) -> Value {
+    let mut schema = match (&capability.input_schema, capability.built_in) {
+        (Some(Value::Object(schema)), _) => schema.clone(),
+        (_, Some(BuiltIn::SiteInfo | BuiltIn::ContentSearch)) => question(),
+        _ => Map::new(),
+    };
+    let gathered = |key: &str| {
+        let mut found = Map::new();
+        gather(&Value::Object(schema.clone()), key, &mut found, 0);
+        found
+    };
+    let (mut properties, patterns) = (gathered("properties"), gathered("patternProperties"));
+    for name in path.names() {
+        properties.entry(name.to_owned()).or_insert_with(|| json!({ "type": "string", "minLength": 1 }));
+    }
+    schema.insert("$schema".into(), SCHEMA.into());
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), properties.into());
+    if !patterns.is_empty() {
+        schema.insert("patternProperties".into(), patterns.into());
+    }
+    schema.insert("additionalProperties".into(), false.into());
+    Value::Object(schema)
+}
+
+/// A question in words.
+fn question() -> Map<String, Value> {
+    let query = json!({ "type": "string", "minLength": 1, "maxLength": 2000, "description": "What is wanted, in plain words." });
+    Map::from_iter([("properties".to_owned(), json!({ "query": query })), ("required".to_owned(), json!(["query"]))])
+}
+
+/// The members of an object, or what their names look like, by way of what its schema is put together from.
+fn gather(schema: &Value, members: &str, found: &mut Map<String, Value>, depth: usize) {
+    if depth > 8 {
+        return;
+    }
+    for (name, member) in schema.get(members).and_then(Value::as_object).into_iter().flatten() {
+        // What is described further down is judged there.
+        let member = if depth == 0 { member.clone() } else { Value::Object(Map::new()) };
+        found.entry(name.clone()).or_insert(member);
+    }
+    for key in ["allOf", "anyOf", "oneOf"] {
+        for part in schema.get(key).and_then(Value::as_array).into_iter().flatten() {
+            gather(part, members, found, depth + 1);
+        }
+    }
+    for key in ["if", "then", "else"] {
+        schema.get(key).into_iter().for_each(|part| gather(part, members, found, depth + 1));
+    }
+    if let Some(part) = schema.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix("#/$defs/"))
+        && let Some(part) = schema.get("$defs").and_then(|defs| defs.get(part))
+    {
+        gather(part, members, found, depth + 1);
+    }
+}

@@ -1,0 +1,99 @@
+//! Answers to proposals that are come back for (AGTP-API §11, 261). A proposal is judged at once; whoever cannot wait for
+//! that gets a name, and asks `QUERY /proposals/{id}` what came of it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{
+    Spoken,
+    calling::Calling,
+    contract::{Contract, holder},
+    contracts::Contracts,
+    path::Asked,
+    proposal::Proposal,
+    said::{Said, Wrong},
+};
+use frontdesk_desk::{Desk, records};
+use frontdesk_state::{Change, Committed, Expect, Put};
+
+/// Answers that one caller may come back for at a time.
+const MOST: usize = 16;
+/// How long they are kept.
+const KEPT: Duration = Duration::from_secs(600);
+/// Bytes of a refusal; of a longer one what comes near is left out.
+const LONGEST: usize = 8 * 1024;
+
+/// Keeps what came of a proposal: 261.
+///
+/// # Errors
+///
+/// It cannot be kept, or too much of theirs is (429).
+pub(super) async fn keep(
+    desk: &Desk<'_>,
+    calling: &Calling<'_>,
+    proposal: &Proposal,
+    became: &Result<Contract, Wrong>,
+) -> Result<Said, Wrong> {
+    let became = match became {
+        Ok(contract) => json!({ "contract": contract.id, "method": proposal.method, "path": proposal.path }),
+        Err(wrong) => {
+            let mut wrong = wrong.clone();
+            if wrong.body(calling.method, calling.path).to_string().len() > LONGEST {
+                wrong.members.remove("counter_proposal");
+            }
+            json!({ "refused": wrong.body(calling.method, calling.path) })
+        }
+    };
+    let fresh = records::unguessable()?;
+    for place in (0..MOST).map(|place| format!("{place:x}")) {
+        let id = format!("{place}{}", &fresh[1..]);
+        let kept = json!({ "id": id, "agent": calling.head.agent, "became": became });
+        let put = Put::Value(kept.to_string().into(), KEPT);
+        let change = Change { key: key(calling, &place), expect: Expect::Absent, put };
+        if let Committed::Done(_) = desk.records.commit(&[change]).await? {
+            return Ok(Said::json(261, &json!({ "status": 261, "proposal_id": id, "estimate": 1 })));
+        }
+    }
+    let message = "Too many proposals of yours wait to be asked after. Ask after them, and try again in some minutes.";
+    let mut wrong = Wrong::new(429, "rate-limited", message).with("scope", "proposals").after(KEPT.as_secs());
+    wrong.reason = "rate_limited";
+    Err(wrong)
+}
+
+impl Spoken {
+    /// `QUERY /proposals/{id}`: what came of a proposal.
+    ///
+    /// # Errors
+    ///
+    /// There is none of this name, or none of theirs.
+    pub(super) async fn proposed(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        path: &Asked<'_>,
+    ) -> Result<Said, Wrong> {
+        let id = path.segments.get(1).map(|id| &**id).filter(|id| records::is_id(id)).ok_or_else(unknown)?;
+        let found = desk.records.get(&key(calling, &id[..1])).await?;
+        let kept = found.and_then(|record| serde_json::from_slice::<Value>(&record.value).ok()).ok_or_else(unknown)?;
+        if kept["id"] != *id || kept["agent"].as_str() != calling.head.agent {
+            return Err(unknown());
+        }
+        let became = &kept["became"];
+        let text = |name: &str| became[name].as_str().unwrap_or_default();
+        if let Some(id) = became["contract"].as_str() {
+            let contract = Contracts::of(desk).find(id).await?.ok_or_else(unknown)?;
+            return Ok(Said::approved(&contract.approval(text("method"), text("path"))));
+        }
+        let status = became["refused"]["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        Ok(Said::json(status.ok_or_else(unknown)?, &became["refused"]))
+    }
+}
+
+fn unknown() -> Wrong {
+    Wrong::new(404, "not-found", "There is no such proposal of yours, or not any more.")
+}
+
+fn key(calling: &Calling<'_>, place: &str) -> String {
+    format!("n:p:{}:{place}", holder(calling))
+}

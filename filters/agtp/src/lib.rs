@@ -1,0 +1,109 @@
+//! The Agent Transfer Protocol and its contract layer (AGTP-API, draft-hood-agtp-api-01): verbs on paths, spoken over a
+//! socket of their own or as methods of HTTP.
+
+#![forbid(unsafe_code)]
+
+mod ascii;
+mod attempts;
+mod attribution;
+mod budget;
+mod call;
+mod calling;
+pub mod catalog;
+mod contract;
+mod contracts;
+mod declaration;
+#[cfg(test)]
+mod declared;
+mod describe;
+pub mod diff;
+mod discover;
+mod endpoint;
+mod error;
+mod floor;
+mod gate;
+pub mod genesis;
+mod head;
+mod human;
+mod inputs;
+mod inspect;
+mod jws;
+mod later;
+mod lifecycle;
+mod manifest;
+pub mod name;
+mod native;
+mod once;
+mod openapi;
+pub mod path;
+pub mod policy;
+mod proposal;
+mod propose;
+mod published;
+mod rcns;
+mod recipe;
+mod released;
+mod routes;
+mod said;
+mod serve;
+mod session;
+mod source;
+mod spoken;
+pub mod suggest;
+mod synthesis;
+pub mod taken;
+pub mod template;
+#[cfg(test)]
+mod tests;
+mod told;
+mod tries;
+mod warning;
+pub mod wire;
+
+use catalog::CATEGORIES;
+pub use error::unread;
+use head::is_scope;
+use native::{RESERVED, is_native_somewhere};
+pub use openapi::as_openapi;
+pub use spoken::Spoken;
+
+use bytes::Bytes;
+
+pub use declaration::{Break, EXTENSION, breaks};
+use frontdesk_config::Declaration;
+use frontdesk_dialects::{Dialect, Document, Publication, Publishing, Variant};
+
+/// As the record names it.
+const NAME: &str = "agtp";
+
+/// The row in the table of dialects.
+pub const DIALECT: Dialect = Dialect { name: NAME, publish, explain: error::reply };
+
+/// Where somebody who only has HTTP finds out about it (notes §1.1).
+pub const BOOTSTRAP: &str = "/.well-known/agtp";
+
+fn publish(publishing: &Publishing<'_>) -> Publication {
+    let Publishing { declaration, occupied, .. } = *publishing;
+    let spoken = declaration.settings.agtp.spoken && !occupied.contains(BOOTSTRAP);
+    let bootstrap = spoken.then(|| Document {
+        path: BOOTSTRAP.to_owned(),
+        variants: vec![Variant::new(
+            "application/json",
+            manifest::bootstrap(declaration).to_string(),
+            &frontdesk_dialects::cache_control(declaration),
+        )],
+        negotiate: None,
+        versions: Vec::new(),
+    });
+    Publication {
+        announcement: None,
+        documents: bootstrap.into_iter().collect(),
+        endpoints: Vec::new(),
+        exported: None,
+    }
+}
+
+/// The server manifest, as it would be told; `None` where no verbs are spoken.
+pub fn manifest(declaration: &Declaration) -> Option<Bytes> {
+    Spoken::new(declaration).map(|spoken| spoken.exported())
+}

@@ -1,0 +1,199 @@
+//! PROPOSE (AGTP-API §10.2 to §10.8): an endpoint that somebody would like to have, judged in the order of §10.6 and
+//! approved where it can be put together from what there is, refused with what comes near where it cannot.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{
+    Spoken,
+    calling::Calling,
+    contract::{Bound, Contract, Origin, holder},
+    contracts::{Contracts, MOST_OF_ONE, NotMade},
+    human, later,
+    lifecycle::{OPERATE, operator},
+    path::{self, Asked},
+    policy::Admission,
+    proposal::Proposal,
+    said::{Said, Wrong},
+    synthesis::{Made, scope_required, similar},
+    tries::busy,
+};
+use frontdesk_desk::Desk;
+use frontdesk_state::{Amount, Class, Key, Limit, Subject, Window};
+
+/// Proposals that may be turned down before a person is to be asked (§10.3).
+const TURNS: u64 = 3;
+/// For how long they are counted.
+const TURNS_COUNT: Duration = Duration::from_secs(3600);
+impl Spoken {
+    /// Answers PROPOSE.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is in its way.
+    pub(super) async fn propose(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<Said, Wrong> {
+        // Whatever is proposed, and by whomever (§8.7).
+        if !desk.compiled.settings.agtp.policies.synthesis_enabled {
+            let message = "This server puts no endpoints together. DISCOVER /methods lists those that there are.";
+            return Err(rejected("synthesis-disabled", message));
+        }
+        human::agent(calling)?;
+        let proposal = self.proposal(calling)?;
+        let bound = bound(calling, &proposal);
+        let became = match self.approved(desk, calling, &proposal, bound).await {
+            Err(wrong) if wrong.status == 463 => Err(self.turned_down(desk, calling, &proposal, wrong).await),
+            became => became,
+        };
+        // What could not even be judged is told at once.
+        if proposal.asynchronous && became.as_ref().map_or_else(|wrong| matches!(wrong.status, 262 | 463), |_| true) {
+            return later::keep(desk, calling, &proposal, &became).await;
+        }
+        let contract = became?;
+        Ok(Said { acted: true, ..Said::approved(&contract.approval(&proposal.method, &proposal.path)) })
+    }
+
+    /// The contract that comes of it, kept.
+    async fn approved(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        proposal: &Proposal,
+        bound: Bound,
+    ) -> Result<Contract, Wrong> {
+        let settings = &desk.compiled.settings;
+        let unclaimed: Vec<String> =
+            proposal.scopes.iter().filter(|scope| !calling.head.claims(scope)).cloned().collect();
+        if !unclaimed.is_empty() {
+            return Err(scope_required(&unclaimed));
+        }
+        let (method, template, path) = self.meant(proposal)?;
+        let made = self.stock.find(settings, &self.routes, &method, &template);
+        if let Some(made) = &made {
+            self.suffices(desk, calling, &made.endpoint)?;
+        }
+        let made = made.ok_or_else(|| self.impossible(desk, calling, proposal))?;
+        if let Some(why) = differs(&made, proposal) {
+            let counter = json!({ "endpoint": made.definition(&proposal.method, &proposal.path) });
+            return Err(rejected("composition-impossible", why).with("counter_proposal", counter));
+        }
+        if !matches!(self.policy.admits(&method, &self.catalog), Admission::Admitted) {
+            let message = format!("This server does not take {method}, whatever the path is.");
+            return Err(rejected("policy-refused", message));
+        }
+        let public = bound == Bound::Anybody && !made.declared;
+        let drafted = made.drafted(desk, calling, Origin::Propose, bound, (&method, &path), proposal.duration);
+        let contract = drafted?;
+        let contracts = Contracts::of(desk);
+        // Whoever proposes the same once more gets what they have.
+        if let Some(before) = contracts.like(&contract).await? {
+            return Ok(before);
+        }
+        match contracts.keep(&contract, public).await {
+            Ok(()) => Ok(contract),
+            Err(NotMade::NotKept(why)) => Err(why.into()),
+            Err(NotMade::Busy) => Err(busy()),
+            Err(why) => Err(rejected("policy-refused", no_room(why))),
+        }
+    }
+
+    /// The pair that a proposal leads to, behind aliases and redirects.
+    fn meant(&self, proposal: &Proposal) -> Result<(String, super::template::Template, String), Wrong> {
+        let method = self.policy.resolve(&proposal.method).method;
+        // A path with places is nowhere redirected to: there is nothing in them yet.
+        let asked = path::read(&proposal.path, &self.catalog).ok().map(Asked::alone);
+        let redirected = asked.and_then(|asked| {
+            let (method, path) = self.policy.redirect(method, &asked)?;
+            Some((method.to_owned(), path.unwrap_or_else(|| proposal.path.clone())))
+        });
+        let Some((method, path)) = redirected else {
+            return Ok((method.to_owned(), proposal.template.clone(), proposal.path.clone()));
+        };
+        let template = super::template::Template::parse(&path, &self.catalog);
+        Ok((method, template.map_err(Wrong::from)?, path))
+    }
+
+    /// 463: it cannot be put together, and what comes near.
+    fn impossible(&self, desk: &Desk<'_>, calling: &Calling<'_>, proposal: &Proposal) -> Wrong {
+        let Proposal { method, template, .. } = proposal;
+        let message =
+            "Nothing that this server has does what was proposed. DISCOVER /patterns lists what could be put together.";
+        let mut wrong = rejected("composition-impossible", message);
+        let short = |endpoint: &&std::sync::Arc<super::endpoint::Endpoint>| json!({ "method": endpoint.method, "path": endpoint.path, "description": endpoint.description });
+        let near: Vec<Value> = similar(&self.routes, method, template).iter().map(short).collect();
+        if !near.is_empty() {
+            wrong = wrong.with("similar", near);
+        }
+        // Only what they could have.
+        let could = self.stock.similar(method, template);
+        if let Some(endpoint) = could.into_iter().find(|endpoint| self.suffices(desk, calling, endpoint).is_ok()) {
+            wrong = wrong.with("counter_proposal", json!({ "endpoint": endpoint.definition }));
+        }
+        wrong
+    }
+
+    /// Counts a proposal that was turned down: after so many of one task it is a person's turn (§10.3).
+    async fn turned_down(&self, desk: &Desk<'_>, calling: &Calling<'_>, proposal: &Proposal, wrong: Wrong) -> Wrong {
+        let wrong = wrong.with("proposed", json!({ "method": proposal.method, "path": proposal.path }));
+        let of = calling.head.task.or(proposal.session.as_deref()).unwrap_or_default();
+        let agent = calling.head.agent.unwrap_or_default();
+        let subject = Subject::named(&[b"proposals", holder(calling).as_bytes(), agent.as_bytes(), of.as_bytes()]);
+        let limit =
+            Limit { key: Key::new(Class::Negotiation, subject), most: TURNS, window: Window::Fixed(TURNS_COUNT) };
+        // Where nobody can count, nobody is sent to a person.
+        let Ok(taken) = desk.counters.take(&[limit], Amount::ONE).await else { return wrong };
+        let used = if taken.granted.is_some() { taken.levels[0].used } else { TURNS };
+        let left = TURNS.saturating_sub(used);
+        let wrong = wrong.with("turns_left", left);
+        if left > 0 {
+            return wrong;
+        }
+        let explanation = format!("{} This was turned down {TURNS} times: ESCALATE to a person.", wrong.message);
+        let escalate = json!({ "method": "ESCALATE", "path": "/" });
+        Wrong { message: explanation.clone().into(), ..wrong }
+            .with("explanation", explanation)
+            .with("escalate", escalate)
+    }
+}
+
+/// What a contract ends with; whether one for everybody is granted is the operator's, by the credential. Over HTTP there
+/// is no session but the one that is named: without one a contract is called by its own name, as long as it lasts.
+fn bound(calling: &Calling<'_>, proposal: &Proposal) -> Bound {
+    match (&proposal.session, &calling.incoming.framed) {
+        _ if proposal.persistent && operator(calling, OPERATE).is_ok() => Bound::Anybody,
+        (Some(session), _) => Bound::Session(session.clone()),
+        (None, Some(framed)) => Bound::Connection(framed.connection.to_owned()),
+        (None, None) => Bound::Agent,
+    }
+}
+
+/// In which inputs a proposal is something else than what it would get.
+fn differs(made: &Made, proposal: &Proposal) -> Option<String> {
+    let proposed = proposal.inputs.as_ref()?;
+    if let Some(strange) = proposed.iter().find(|name| !made.endpoint.takes(name)) {
+        let strange: String = strange.chars().take(64).collect();
+        return Some(format!("There is something at hand for this pair, but it has no input \"{strange}\"."));
+    }
+    let placed = |name: &str| made.places.iter().any(|(place, _)| place == name);
+    let lacks = made.needs().find(|name| !placed(name) && !proposed.iter().any(|proposed| proposed == name))?;
+    Some(format!("There is something at hand for this pair, but it needs the input \"{lacks}\" too."))
+}
+
+/// 463 (§11).
+fn rejected(reason: &'static str, explanation: impl Into<String>) -> Wrong {
+    let explanation = explanation.into();
+    Wrong::new(463, "proposal-rejected", explanation.clone()).with("reason", reason).with("explanation", explanation)
+}
+
+/// Why there is no room for another contract.
+pub(super) fn no_room(why: NotMade) -> String {
+    match why {
+        NotMade::TooManyOfOne => {
+            format!("You have {MOST_OF_ONE} contracts, which is as many as one may have. SUSPEND some.")
+        }
+        NotMade::TooLong => "What comes of it is larger than what is kept of a contract.".to_owned(),
+        NotMade::TooMany | NotMade::Busy | NotMade::NotKept(_) => {
+            "This server has as many contracts as it keeps. Try again later.".to_owned()
+        }
+    }
+}

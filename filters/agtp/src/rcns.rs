@@ -1,0 +1,291 @@
+//! What nobody declared, and may be had all the same (AGTP-API §10.1): under a contract that there is, or under one that
+//! is made now, if four locks are open that no one party has the keys to.
+
+use std::{borrow::Cow, time::Duration};
+
+use http::{HeaderName, HeaderValue};
+use serde_json::json;
+
+use super::{
+    Spoken,
+    attempts::{self, ATTEMPT},
+    call::Given,
+    calling::Calling,
+    contract::{Bound, Contract, NoContract, Origin, holder},
+    contracts::{Contracts, Entry, NotMade},
+    error, human,
+    path::Asked,
+    propose::no_room,
+    said::{Said, Wrong},
+    template::{Places, Template},
+    tries::busy,
+};
+use frontdesk_caller::limits::store_away;
+use frontdesk_desk::{Desk, records::seconds};
+use frontdesk_state::{Amount, Class, Key, Limit, Subject, Window};
+
+/// What has to be claimed for it (§10.1.2).
+const SCOPE: &str = "rcns:negotiate";
+/// Names the contract of a call (§10.1.5).
+const CONTRACT: HeaderName = HeaderName::from_static("contract-synthesized");
+/// The window of `rate_limit_per_minute`.
+const MINUTE: Duration = Duration::from_secs(60);
+/// The tier of an agent that says who it is, and whose organisation says the same (A14).
+const FOREIGN: u8 = 2;
+
+impl Spoken {
+    /// Carries out a call under the contract that it names: no other is made for it (§10.1.2).
+    ///
+    /// # Errors
+    ///
+    /// It is none, none of theirs, or none any more (§10.1.4).
+    pub(super) async fn under_contract(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        path: &Asked<'_>,
+        id: &str,
+    ) -> Result<Said, Wrong> {
+        let found = Contracts::of(desk).find(id).await?;
+        let contract = found.ok_or_else(|| {
+            Wrong::new(404, "not-found", "There is no such contract, or not any more. Ask for another.")
+        })?;
+        if !desk.compiled.settings.agtp.policies.synthesis_enabled {
+            let message = "Contracts do not hold here any more. Call what is declared.";
+            return Err(self.no_contract(desk, calling, NoContract::Disabled, message).await);
+        }
+        if contract.bound != Bound::Anybody {
+            human::agent(calling)?;
+        }
+        if let Err((reason, message)) = contract.admits(calling, seconds()) {
+            return Err(self.no_contract(desk, calling, reason, message).await);
+        }
+        let Some(places) = self.places(&contract, calling.method, &path.segments) else {
+            let message = format!("This contract is about {} {}. Call that under it.", contract.method, contract.path);
+            let wrong = Wrong::new(400, "contract-mismatch", message);
+            return Err(wrong
+                .with("synthesis_id", contract.id)
+                .with("method", contract.method)
+                .with("path", contract.path));
+        };
+        self.fulfil(desk, calling, &contract, places).await
+    }
+
+    /// Answers a pair that nobody declared: under what is published, under what was proposed, or at the gate; else with
+    /// what is said to everybody.
+    ///
+    /// # Errors
+    ///
+    /// There is nothing.
+    pub(super) async fn undeclared(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        path: &Asked<'_>,
+    ) -> Result<Said, Wrong> {
+        let rules = &desk.compiled.settings.agtp.policies;
+        if rules.synthesis_enabled {
+            let published = self.published(desk).await?;
+            if let Some((contract, places)) = published.and_then(|all| all.find(calling.method, &path.segments)) {
+                return self.fulfil(desk, calling, &contract, places).await;
+            }
+            if let Some((contract, places)) = self.agreed(desk, calling, path, Origin::Propose).await? {
+                return self.fulfil(desk, calling, &contract, places).await;
+            }
+        }
+        if !calling.head.allows_negotiation {
+            return Err(self.nowhere(path));
+        }
+        let contract = match self.locks(desk, calling).await {
+            Ok(()) => self.negotiated(desk, calling, path).await?,
+            Err(wrong) => self.replayed(desk, calling, path, &wrong).await?.ok_or(wrong)?,
+        };
+        if !rules.rcns.optimistic {
+            return Ok(Said::json(461, &contract.preview()));
+        }
+        let said = match self.places(&contract, calling.method, &path.segments) {
+            Some(places) => self.fulfil(desk, calling, &contract, places).await?,
+            None => {
+                return Err(self
+                    .no_contract(desk, calling, NoContract::Failed, "The contract does not fit its request.")
+                    .await);
+            }
+        };
+        let named = HeaderValue::try_from(&contract.id);
+        Ok(match named {
+            Ok(named) => said.with(CONTRACT, named),
+            Err(_) => said,
+        })
+    }
+
+    /// What a key stands for is told again however often somebody tried the gate (§10.1.5): the contract that it was made
+    /// under, which may be called by its own name as often.
+    async fn replayed(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        path: &Asked<'_>,
+        wrong: &Wrong,
+    ) -> Result<Option<Contract>, Wrong> {
+        let keyed = || calling.incoming.idempotency_key().is_ok_and(|key| key.is_some());
+        if wrong.status != 429 || !desk.compiled.settings.agtp.policies.rcns.optimistic || !keyed() {
+            return Ok(None);
+        }
+        let agreed = self.agreed(desk, calling, path, Origin::Gate).await?;
+        Ok(agreed.map(|(contract, _)| contract))
+    }
+
+    /// The four locks in their order (A14), and how often somebody may try them.
+    async fn locks(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
+        let rules = &desk.compiled.settings.agtp.policies;
+        if !rules.rcns.enabled || !rules.synthesis_enabled {
+            let message = "This server negotiates nothing. DISCOVER /methods lists what there is.";
+            return Err(self.no_contract(desk, calling, NoContract::Disabled, message).await);
+        }
+        let agent = human::agent(calling)?;
+        if !calling.head.claims(SCOPE) {
+            let message = "Nothing is negotiated without the scope rcns:negotiate. Claim it in Authority-Scope.";
+            let wrong = Wrong::required("scope-required", message).with("scope", SCOPE);
+            return Err(Wrong { reason: "scope_required", ..wrong.with("required_scopes", json!([SCOPE])) });
+        }
+        if self.tier(calling) > rules.rcns.min_trust_tier {
+            let message = "This server negotiates with agents of a stricter trust tier only.";
+            return Err(self.no_contract(desk, calling, NoContract::TrustTier, message).await);
+        }
+        let caller = calling.incoming.caller.holder();
+        let limit = Limit {
+            key: Key::new(Class::Negotiation, Subject::named(&[b"gate", &caller.bytes(), agent.as_bytes()])),
+            most: rules.rcns.rate_limit_per_minute,
+            window: Window::Fixed(MINUTE),
+        };
+        let taken = desk.counters.take(&[limit], Amount::ONE).await;
+        let taken = taken.map_err(|_| error::wrong(&store_away(), None, self.scope_violation))?;
+        if taken.granted.is_some() {
+            return Ok(());
+        }
+        let wait = taken.levels[0].resets_in.as_millis().div_ceil(1000).max(1);
+        let message = format!("More than {} attempts in a minute. Try again in {wait} seconds.", limit.most);
+        let wrong = Wrong::new(429, "rate-limited", message).with("scope", "rcns");
+        let mut wrong = wrong.after(u64::try_from(wait).unwrap_or(60));
+        wrong.reason = "rate_limited";
+        Err(wrong)
+    }
+
+    /// How far an agent is trusted: the smaller, the further. What is only claimed is never trusted furthest.
+    fn tier(&self, calling: &Calling<'_>) -> u8 {
+        let own = self.hosted.as_ref().filter(|hosted| calling.head.agent == Some(hosted.agent_id.as_str()));
+        let proven = calling.incoming.caller.has_credential();
+        own.map_or(FOREIGN, |hosted| if proven { hosted.tier } else { hosted.tier.max(FOREIGN) })
+    }
+
+    /// The contract for a pair: the one that this agent got before, or a new one.
+    async fn negotiated(&self, desk: &Desk<'_>, calling: &Calling<'_>, path: &Asked<'_>) -> Result<Contract, Wrong> {
+        let template = Template::parse(&path.path, &self.catalog).map_err(Wrong::from)?;
+        let found = self.stock.find(&desk.compiled.settings, &self.routes, calling.method, &template);
+        let Some(made) = found else {
+            let message =
+                "Nothing that this server has does this. DISCOVER /patterns lists what could be put together.";
+            return Err(self.no_contract(desk, calling, NoContract::Impossible, message).await);
+        };
+        self.suffices(desk, calling, &made.endpoint)?;
+        let bound = calling.head.session.map_or(Bound::Agent, |session| Bound::Session(session.to_owned()));
+        let drafted = made.drafted(desk, calling, Origin::Gate, bound, (calling.method, &path.path), None);
+        let drafted = drafted?;
+        if let Some((before, _)) = self.agreed(desk, calling, path, Origin::Gate).await?
+            && before.hash == drafted.hash
+            && before.source == drafted.source
+        {
+            return Ok(before);
+        }
+        match Contracts::of(desk).keep(&drafted, false).await {
+            Ok(()) => Ok(drafted),
+            Err(NotMade::NotKept(why)) => Err(why.into()),
+            Err(NotMade::Busy) => Err(busy()),
+            Err(why) => Err(self.no_contract(desk, calling, NoContract::Failed, no_room(why)).await),
+        }
+    }
+
+    /// The contract that this agent has about a pair and may call now (§10.1.1), with what stands in its places.
+    async fn agreed(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        path: &Asked<'_>,
+        origin: Origin,
+    ) -> Result<Option<(Contract, Places)>, Wrong> {
+        let Some(agent) = calling.head.agent else { return Ok(None) };
+        let session = calling.head.session.map(|name| Bound::Session(name.to_owned()));
+        let connection = calling.incoming.framed.map(|framed| Bound::Connection(framed.connection.to_owned()));
+        // What was proposed and is of no session is called by its own name only.
+        let agents = (origin == Origin::Gate).then_some(Bound::Agent);
+        let marks: Vec<String> = [session, connection, agents].iter().flatten().map(Bound::mark).collect();
+        let contracts = Contracts::of(desk);
+        let entries = contracts.entries(&holder(calling)).await?;
+        let fits = |entry: &&Entry| {
+            let template = || Template::parse(&entry.path, &self.catalog).ok();
+            entry.agent == agent
+                && entry.origin == origin.word()
+                && entry.method == calling.method
+                && marks.contains(&entry.mark)
+                && template().is_some_and(|template| template.matches(&path.segments).is_some())
+        };
+        // The latest stands last.
+        let Some(entry) = entries.iter().rev().find(fits) else { return Ok(None) };
+        let found = contracts.find(&entry.id).await?;
+        let found = found.filter(|contract| contract.admits(calling, seconds()).is_ok());
+        Ok(found.and_then(|contract| {
+            let places = self.places(&contract, calling.method, &path.segments)?;
+            Some((contract, places))
+        }))
+    }
+
+    /// What stands in the places of what a contract is made of; `None` where the request is about something else.
+    fn places(&self, contract: &Contract, method: &str, segments: &[Cow<'_, str>]) -> Option<Places> {
+        let template = Template::parse(&contract.path, &self.catalog).ok()?;
+        let places = template.matches(segments).filter(|_| contract.method == method)?;
+        Some(places)
+    }
+
+    /// Calls what a contract is about, and says under which it was done.
+    async fn fulfil(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        contract: &Contract,
+        mut places: Places,
+    ) -> Result<Said, Wrong> {
+        places.extend(contract.places.iter().cloned());
+        self.carried_out(desk, calling, contract, Given::Sent(&places)).await
+    }
+
+    /// The same with what is given for it, the places of the contract among it.
+    pub(super) async fn carried_out(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        contract: &Contract,
+        given: Given<'_>,
+    ) -> Result<Said, Wrong> {
+        let Some(endpoint) = self.stock.endpoint(&contract.source, &desk.compiled.settings, &self.catalog) else {
+            let message = "What this contract is made of is not there any more. Ask for another.";
+            return Err(self.no_contract(desk, calling, NoContract::Impossible, message).await);
+        };
+        let said = self.call(desk, calling, &endpoint, given).await;
+        Ok(Said { lineage: Some(contract.lineage()), ..said })
+    }
+
+    /// 464, with a name that it can be asked after by.
+    pub(super) async fn no_contract(
+        &self,
+        desk: &Desk<'_>,
+        calling: &Calling<'_>,
+        reason: NoContract,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Wrong {
+        let wrong = Wrong::new(464, "rcns-no-contract", message).with("reason", reason.word());
+        let Some(id) = attempts::noted(desk, calling, reason).await else { return wrong };
+        let mut wrong = wrong.with("attempt_id", id.as_str());
+        wrong.headers.extend(HeaderValue::try_from(id).ok().map(|id| (ATTEMPT, id)));
+        wrong
+    }
+}

@@ -1,0 +1,167 @@
+//! What is said to a request, before it is attributed and sent: an answer, or what is wrong.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, header};
+use serde_json::{Map, Value, json};
+
+use frontdesk_desk::Account;
+
+/// Bodies, unless something more is known of them (notes §1.3).
+pub(super) const JSON: &str = "application/vnd.agtp+json";
+
+/// An endpoint, as it was approved (§17.2).
+const ENDPOINT: &str = "application/vnd.agtp.endpoint+json";
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) status: u16,
+    pub(super) body: Body,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    /// Why it was refused, if it was.
+    pub(super) reason: Option<&'static str>,
+    /// Of the capability that was called, if one was.
+    pub(super) account: Option<Account>,
+    /// The contract that it was carried out under.
+    pub(super) lineage: Option<Lineage>,
+    /// It may have left a mark: its record gets an id of the action.
+    pub(super) acted: bool,
+}
+
+/// What is sent after the head.
+#[derive(Debug)]
+pub(super) enum Body {
+    Nothing,
+    /// With its media type.
+    Of(HeaderValue, Bytes),
+}
+
+/// A contract, as every record of what was done under it names it (AGTP-API §10.1.6).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lineage {
+    pub(super) synthesis_id: String,
+    pub(super) contract_hash: String,
+    /// `rcns-gate` or `propose`.
+    pub(super) negotiation_origin: &'static str,
+}
+
+impl Said {
+    /// A status and a body in JSON.
+    pub(super) fn json(status: u16, value: &Value) -> Self {
+        Self::text(status, JSON, value.to_string())
+    }
+
+    /// 263: an endpoint that was approved.
+    pub(super) fn approved(approval: &Value) -> Self {
+        Self::text(263, ENDPOINT, approval.to_string())
+    }
+
+    /// A status and a body that is written already.
+    pub(super) fn text(status: u16, kind: &'static str, body: impl Into<Bytes>) -> Self {
+        let body = Body::Of(HeaderValue::from_static(kind), body.into());
+        Self { status, body, headers: Vec::new(), reason: None, account: None, lineage: None, acted: false }
+    }
+
+    /// 204: there is nothing more to say.
+    pub(super) fn nothing() -> Self {
+        Self { body: Body::Nothing, ..Self::json(204, &Value::Null) }
+    }
+
+    /// Adds a header.
+    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+}
+
+/// What is wrong with a request, or was in its way.
+///
+/// What the texts ask for stands at the top and again in `error` (A22):
+/// `{"status": 460, "segment": "search", "error": {"code", "method", "path", "message", "segment", "details"?}}`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Wrong {
+    pub(super) status: u16,
+    pub(super) code: Cow<'static, str>,
+    pub(super) message: Cow<'static, str>,
+    /// Members that the texts name: `type`, `reason`, `segment` …
+    pub(super) members: Map<String, Value>,
+    pub(super) details: Option<Value>,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    /// For the operator's count.
+    pub(super) reason: &'static str,
+}
+
+impl Wrong {
+    /// A status, a code and a sentence about what to do.
+    pub(super) fn new(status: u16, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            status,
+            code: code.into(),
+            message: message.into(),
+            members: Map::new(),
+            details: None,
+            headers: Vec::new(),
+            reason: code,
+        }
+    }
+
+    /// Adds a member.
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Says after how many seconds it is worth trying again: in the header, and in the body like every other dialect.
+    pub(super) fn after(mut self, seconds: u64) -> Self {
+        self.headers.push((header::RETRY_AFTER, seconds.into()));
+        self.with("retry_after", seconds)
+    }
+
+    /// Something that has to be there first (262): `type` says what.
+    pub(super) fn required(kind: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(262, kind, message).with("type", kind)
+    }
+
+    /// The body, about a verb on a path.
+    pub(super) fn body(&self, method: &str, path: &str) -> Value {
+        let mut error = self.members.clone();
+        error.insert("code".into(), (*self.code).into());
+        error.insert("method".into(), method.into());
+        error.insert("path".into(), path.into());
+        error.insert("message".into(), (*self.message).into());
+        if let Some(details) = &self.details {
+            error.insert("details".into(), details.clone());
+        }
+        let mut body = json!({ "status": self.status, "code": self.code, "error": error });
+        if let Some(body) = body.as_object_mut() {
+            for (name, value) in &self.members {
+                body.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        body
+    }
+
+    /// As an answer about a verb on a path.
+    pub(super) fn said(self, method: &str, path: &str) -> Said {
+        let body = self.body(method, path);
+        Said { headers: self.headers, reason: Some(self.reason), ..Said::json(self.status, &body) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_texts_name_stands_in_both_places() {
+        let body = Wrong::new(460, "endpoint-violation", "No.").with("segment", "search").body("QUERY", "/search");
+        assert_eq!((&body["segment"], &body["error"]["segment"]), (&json!("search"), &json!("search")));
+        assert_eq!((&body["status"], &body["error"]["path"]), (&json!(460), &json!("/search")));
+        let later = Wrong::new(429, "rate-limited", "Later.").after(7);
+        let body = later.body("QUERY", "/search");
+        assert_eq!((&body["retry_after"], &body["error"]["retry_after"]), (&json!(7), &json!(7)));
+        assert_eq!(later.headers, [(header::RETRY_AFTER, HeaderValue::from(7_u64))]);
+    }
+}

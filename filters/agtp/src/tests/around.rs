@@ -1,0 +1,70 @@
+//! What is around the stall, as far as a call gets there.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use parking_lot::Mutex;
+
+use frontdesk_desk::{
+    Answer, Apart, Background, Busy, Call, Carried, Errand, Failed, Finish, Holders, Job, Outside, Upstream,
+};
+
+/// A site that has everything, and nothing else.
+#[derive(Default)]
+pub(super) struct Around {
+    /// What it was asked.
+    pub(super) asked: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Apart for Around {
+    async fn apart(&self, job: Job) {
+        job();
+    }
+}
+
+#[async_trait]
+impl Upstream for Around {
+    async fn call(&self, call: Call<'_>) -> Result<Answer, Failed> {
+        self.asked.lock().push(format!("{} {}", call.method, call.target));
+        Ok(Answer { status: StatusCode::OK, headers: HeaderMap::new(), body: Bytes::from_static(b"{\"left\":3}") })
+    }
+}
+
+impl Holders for Around {
+    fn name(&self) -> &str {
+        "here"
+    }
+
+    fn clock(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn is_gone(&self, _: &str) -> bool {
+        false
+    }
+}
+
+#[async_trait]
+impl Background for Around {
+    async fn run(&self, _: Errand, _: Box<dyn Finish>) -> Result<Option<Carried>, Busy> {
+        Err(Busy)
+    }
+}
+
+#[async_trait]
+impl Outside for Around {
+    fn check(&self, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn deliver(&self, _: &str, _: Bytes) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn pause(&self, _: Duration) {}
+
+    fn undelivered(&self, _: &str, _: &str) {}
+}

@@ -1,0 +1,104 @@
+//! What became of a call, in this protocol's words (notes §4.2): a status and the data as it is, or what was in its way.
+
+use std::{
+    borrow::Cow,
+    time::{Duration, UNIX_EPOCH},
+};
+
+use http::HeaderValue;
+use serde_json::{Value, json};
+
+use super::{
+    Spoken,
+    calling::Calling,
+    endpoint::Endpoint,
+    name,
+    said::{Body, JSON, Said, Wrong},
+};
+use frontdesk_config::{Capability, Settings};
+use frontdesk_desk::{
+    CONFIRMATION_TOLD, {Asked, Done, rfc3339},
+};
+
+impl Spoken {
+    /// What the desk says of a failure, as it is called here: the path of an endpoint where the site has one of its own
+    /// (A19), and the verb of the step that failed (§12.1).
+    pub(super) fn in_our_words(&self, details: &mut Value, settings: &Settings) {
+        let endpoints = || self.routes.all().iter().filter_map(|e| Some((e, e.capability(settings)?)));
+        if let Some(there) = details["location"].as_str() {
+            let is_there = |capability: &Capability| {
+                capability.upstream.as_ref().is_some_and(|call| call.path.as_deref() == Some(there))
+            };
+            let found = endpoints().find(|(_, capability)| is_there(capability)).map(|(e, _)| e.path.clone());
+            if let Some(path) = found {
+                details["location"] = path.into();
+            }
+        }
+        if let Some(id) = details["capability"].as_str().map(str::to_owned) {
+            let declared = settings.capabilities.iter().find(|capability| capability.id == id);
+            if let Some(step) = declared {
+                details["method"] = name::method_of(step.kind, step.agtp.method.as_deref()).into();
+            }
+            // The site's numbers are told as such; here they are all one.
+            let settled = matches!(details["reason"].as_str(), Some("outcome_unknown" | "idempotency_in_flight"));
+            details["status"] = if settled { 409 } else { 422 }.into();
+        }
+    }
+
+    /// What came back (notes §4.2): a status, and the data as it is.
+    pub(super) fn done(&self, done: &Done, endpoint: &Endpoint, calling: &Calling<'_>, by_person: bool) -> Said {
+        let status = match done.told.status.as_u16() {
+            status @ (202 | 204) => status,
+            _ => 200,
+        };
+        if let Some(raw) = &done.told.raw {
+            let kind = HeaderValue::try_from(&raw.content_type).ok().filter(|kind| !kind.is_empty());
+            let kind = kind.unwrap_or_else(|| HeaderValue::from_static("application/octet-stream"));
+            return Said { body: Body::Of(kind, raw.body.clone()), ..Said::json(status, &Value::Null) };
+        }
+        if status == 204 {
+            return Said::nothing();
+        }
+        if done.told.omitted {
+            let message = "This was carried out before; its answer was too long to be kept.";
+            return Said::json(status, &json!({ "omitted": true, "message": message }));
+        }
+        // Most answers are passed on without being looked into.
+        let looked_into = by_person || endpoint.promises_anything();
+        let data = if looked_into { done.told.data.value() } else { Cow::Owned(Value::Null) };
+        if let Some(ticket) = data.get("ticket").filter(|_| by_person) {
+            let body =
+                json!({ "status": "pending", "task_id": ticket, "inspect": { "target": "task", "task_id": ticket } });
+            return Said::json(202, &body);
+        }
+        if let Some(name) = endpoint.lacking(&data) {
+            let message = match endpoint.acts {
+                true => format!(
+                    "The site took this call, but its answer lacks \"{name}\". Find out what it did before trying again."
+                ),
+                false => format!("The site's answer lacks \"{name}\", which was promised."),
+            };
+            return Wrong::new(422, "upstream_malformed_response", message).said(calling.method, calling.path);
+        }
+        Said::text(status, JSON, done.told.data.text())
+    }
+}
+
+/// 262: a person has to confirm it first (design, decision 10).
+pub(super) fn confirmation(asked: &Asked) -> Wrong {
+    let expires = UNIX_EPOCH + Duration::from_secs(asked.expires);
+    let confirmation = json!({
+        "summary": asked.summary,
+        "consequence": asked.consequence,
+        "expires_at": rfc3339(expires),
+        "token": asked.token,
+        "header": CONFIRMATION_TOLD,
+        "input": asked.input,
+    });
+    let message =
+        "A person has to confirm this. Show them the summary, and send it again with the token in the header.";
+    let wrong = Wrong::required("confirmation-required", message)
+        .with("reason", asked.refusal.reason)
+        .with("confirmation", confirmation);
+    Wrong { reason: asked.refusal.reason, ..wrong }
+}

@@ -1,0 +1,158 @@
+//! A published document: prerendered in every variant, so that serving one touches no serializer.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+
+use frontdesk_base::{accept, etag, reply::Reply};
+use frontdesk_firewall::Flags;
+use frontdesk_page::signals::Signals;
+
+/// One representation of a document.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    pub media_type: &'static str,
+    reply: Reply,
+    not_modified: Reply,
+    etag: HeaderValue,
+}
+
+impl Variant {
+    /// Renders the reply, its 304 and its strong tag.
+    pub fn new(media_type: &'static str, body: impl Into<Bytes>, cache_control: &HeaderValue) -> Self {
+        let body = body.into();
+        let etag = etag::strong(&body);
+        let dress = |reply: Reply| {
+            reply
+                .with_value(header::ETAG, etag.clone())
+                .with_value(header::CACHE_CONTROL, cache_control.clone())
+                .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+        };
+        let reply = dress(Reply::new(StatusCode::OK, media_type, body));
+        let not_modified = dress(Reply::empty(StatusCode::NOT_MODIFIED));
+        Self { media_type, reply, not_modified, etag }
+    }
+
+    /// The same, at an address where another representation may be had.
+    pub fn varying(self) -> Self {
+        let vary = |reply: Reply| reply.with(header::VARY, "Accept");
+        Self { reply: vary(self.reply), not_modified: vary(self.not_modified), ..self }
+    }
+
+    /// The same, with what may be done with it.
+    pub fn telling(mut self, signals: Option<&Signals>) -> Self {
+        for (_, name, value) in signals.into_iter().flat_map(Signals::told) {
+            self.reply.headers.push((name.clone(), value.clone()));
+        }
+        self
+    }
+
+    /// The same, with what was found in it.
+    pub fn flagged(mut self, flags: &Flags) -> Self {
+        self.reply.headers.extend(flags.header());
+        self
+    }
+
+    fn answer(&self, headers: &HeaderMap) -> Reply {
+        if etag::fails(headers, &self.etag) {
+            return Reply::empty(StatusCode::PRECONDITION_FAILED).with(header::CACHE_CONTROL, "no-store");
+        }
+        if etag::matches(headers, &self.etag) { self.not_modified.clone() } else { self.reply.clone() }
+    }
+
+    /// The body, for a variant of somebody else's URL.
+    pub fn body(&self) -> Bytes {
+        self.reply.body.clone()
+    }
+}
+
+/// Which variant an `Accept` header gets; `Err` is the reply when it can have none.
+pub type Negotiate = fn(accept: Option<&str>, document: &Document) -> Result<usize, Reply>;
+
+/// A document at a path of its own.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Canonical, as announced.
+    pub path: String,
+    pub variants: Vec<Variant>,
+    /// `None`: the first variant, whatever is asked for.
+    pub negotiate: Option<Negotiate>,
+    /// Versions of the protocol that this document can be had in.
+    pub versions: Vec<String>,
+}
+
+impl Document {
+    /// Answers a request for this document: GET, HEAD and OPTIONS, conditional requests included. `None` for methods
+    /// that it does not take.
+    pub fn respond(&self, method: &Method, headers: &HeaderMap) -> Option<Reply> {
+        let accept = accept::of(headers);
+        Some(match *method {
+            Method::GET | Method::HEAD => {
+                match self.negotiate.map_or(Ok(0), |choose| choose(accept.as_deref(), self)) {
+                    Ok(variant) => self.variants[variant].answer(headers),
+                    Err(refusal) => refusal,
+                }
+            }
+            Method::OPTIONS => Reply::empty(StatusCode::NO_CONTENT)
+                .with(header::ALLOW, ALLOW)
+                .with(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+                .with(header::ACCESS_CONTROL_ALLOW_METHODS, ALLOW),
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a document can be asked so.
+pub fn takes(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
+}
+
+/// What a document can be asked.
+pub const ALLOW: &str = "GET, HEAD, OPTIONS";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        let variant = Variant::new("application/json", "{}", &HeaderValue::from_static("max-age=1"));
+        Document { path: "/x".into(), variants: vec![variant], negotiate: None, versions: Vec::new() }
+    }
+
+    #[test]
+    fn a_known_tag_is_not_sent_again() {
+        let document = document();
+        let first = document.respond(&Method::GET, &HeaderMap::new()).unwrap();
+        let etag = first.headers.iter().find(|(n, _)| n == header::ETAG).unwrap().1.clone();
+        for value in [etag.to_str().unwrap().to_owned(), format!("\"a\", W/{}", etag.to_str().unwrap()), "*".into()] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::IF_NONE_MATCH, value.parse().unwrap());
+            assert_eq!(document.respond(&Method::GET, &headers).unwrap().status, 304, "{value}");
+        }
+        let mut other = HeaderMap::new();
+        other.insert(header::IF_NONE_MATCH, "\"other\"".parse().unwrap());
+        assert_eq!(document.respond(&Method::GET, &other).unwrap().status, 200);
+    }
+
+    #[test]
+    fn a_document_that_is_wanted_as_it_was_is_not_told_as_it_is() {
+        let document = document();
+        let etag = document.variants[0].etag.to_str().unwrap().to_owned();
+        let asked = |value: &str| {
+            let headers = [(header::IF_MATCH, value.parse().unwrap())].into_iter().collect();
+            document.respond(&Method::GET, &headers).unwrap().status.as_u16()
+        };
+        for known in [etag.clone(), format!("\"a\", {etag}"), "*".into()] {
+            assert_eq!(asked(&known), 200, "{known}");
+        }
+        for other in ["\"a\"".to_owned(), format!("W/{etag}"), String::new()] {
+            assert_eq!(asked(&other), 412, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_document_is_only_read() {
+        for method in [Method::POST, Method::PUT, Method::DELETE] {
+            assert!(document().respond(&method, &HeaderMap::new()).is_none(), "{method}");
+        }
+    }
+}

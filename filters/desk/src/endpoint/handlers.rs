@@ -1,0 +1,229 @@
+//! Other addresses at which a site may have the handler of an endpoint.
+//!
+//! `/index.php/api/holds`, `/api/holds.json` and `/api/holds/index.php` are other paths than `/api/holds`, and on many
+//! sites the same program. Where an endpoint needs a credential and stands for the site's own address, they would be a
+//! way around it.
+
+#[cfg(test)]
+mod tests;
+
+use super::{place, tree::Node};
+use frontdesk_base::text::without_accents;
+
+/// Endings of files that a web server runs: what follows in the path is handed to the program, and some servers find it
+/// without its ending.
+const PROGRAMS: [&str; 40] = [
+    "php", "php3", "php4", "php5", "php6", "php7", "php8", "phtml", "pht", "phar", "asp", "aspx", "ashx", "asmx",
+    "axd", "svc", "mvc", "jsp", "jspx", "jsf", "faces", "do", "action", "cgi", "fcgi", "fpl", "pl", "py", "pyc",
+    "wsgi", "psgi", "rb", "ru", "cfm", "cfc", "lua", "exe", "dll", "nsf", "tcl",
+];
+/// Directories of programs whose names need no ending.
+const PROGRAM_DIRECTORIES: [&str; 4] = ["cgi-bin", "fcgi-bin", "scgi-bin", "cgi"];
+/// Files that a directory stands for.
+const INDEXES: [&str; 2] = ["index", "default"];
+/// Endings of what a page is made of. A file with one that lies beside an endpoint is read, by GET.
+const ASSETS: [&str; 26] = [
+    "css",
+    "js",
+    "mjs",
+    "map",
+    "png",
+    "jpg",
+    "jpeg",
+    "gif",
+    "svg",
+    "webp",
+    "avif",
+    "ico",
+    "bmp",
+    "woff",
+    "woff2",
+    "ttf",
+    "otf",
+    "eot",
+    "mp3",
+    "mp4",
+    "webm",
+    "ogg",
+    "pdf",
+    "zip",
+    "wasm",
+    "webmanifest",
+];
+/// How many endings are taken away from the end of a name, and how many from its first dot on beyond those that were
+/// declared. A name may have any number.
+const MOST_ENDINGS: usize = 3;
+
+/// How a request at another address reaches a handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// As another representation, or as the index of its directory. Sites choose the handler by the method there, as they do
+    /// for their own pages.
+    Form,
+    /// As a program, which may do the same whatever the method is.
+    Program,
+}
+
+/// The endpoints that are looked for at other addresses, by their paths without the ending of a program.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Handlers {
+    tree: Node,
+    /// The directories whose index is declared.
+    directories: Node,
+    /// There is any.
+    any: bool,
+    /// Some may be at a path that has nothing remarkable.
+    anywhere: bool,
+    /// Those that are declared with the ending of a program.
+    programs: Vec<usize>,
+    /// Those whose paths have nothing but places: whatever has as many segments fits.
+    unnamed: Vec<usize>,
+    /// The most dots that the last segment of one has.
+    dots: usize,
+    /// The most segments that one has.
+    deepest: usize,
+}
+
+impl Handlers {
+    /// Adds an endpoint with these segments, folded.
+    pub(super) fn add(&mut self, declared: &[String], index: usize) {
+        self.any = true;
+        self.deepest = self.deepest.max(declared.len());
+        let mut bare = declared.to_vec();
+        if let Some(last) = bare.last_mut() {
+            if let Some(name) = program(last).map(str::to_owned) {
+                *last = name;
+                self.programs.push(index);
+                self.anywhere = true;
+            }
+            self.dots = self.dots.max(last.matches('.').count());
+        }
+        let has_name = |segments: &[String]| segments.iter().any(|segment| place(segment).is_none());
+        if !has_name(declared) {
+            self.unnamed.push(index);
+        }
+        if let Some((last, above)) = bare.split_last()
+            && INDEXES.contains(&last.split('.').next().unwrap_or_default())
+        {
+            self.directories.grow(above).here.get_or_insert(index);
+            self.anywhere = true;
+        }
+        // `/index.php/api/holds` is `/api/holds` where the server rewrites.
+        let inner = bare.len().saturating_sub(1);
+        if let Some(at) = (0..inner).find(|at| program(&bare[*at]).is_some()) {
+            let routed = [&bare[..at], &bare[at + 1..]].concat();
+            if has_name(&routed) {
+                self.tree.grow(&routed).here.get_or_insert(index);
+                self.anywhere = true;
+            }
+        }
+        self.tree.grow(&bare).here.get_or_insert(index);
+    }
+
+    /// Whether a canonical path that folds to itself is surely none of them. A few looks, no allocation.
+    pub(super) fn cannot_be_at(&self, path: &str) -> bool {
+        let names_index = || path.rsplit('/').next().is_some_and(|last| INDEXES.contains(&last));
+        !self.anywhere && !path.contains('.') && !path.contains("/(") && !path.contains("cgi") && !names_index()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        !self.any
+    }
+
+    /// The endpoint whose handler may be at a path with these segments, folded. `reads`: nothing but a GET or HEAD.
+    pub(super) fn find<'p>(&self, segments: impl Iterator<Item = &'p str>, reads: bool) -> Option<(usize, Reach)> {
+        let plain: Vec<_> = segments.map(without_accents).collect();
+        let mut segments: Vec<&str> = plain.iter().map(AsRef::as_ref).collect();
+        if reads && segments.last().and_then(|last| ending(last)).is_some_and(|(_, ending)| ASSETS.contains(&ending)) {
+            return None;
+        }
+        segments.retain(|segment| !is_session(segment));
+        let as_directory = || self.directories.find(segments.iter().copied()).map(|index| (index, Reach::Form));
+        self.bare(&segments).or_else(as_directory).or_else(|| self.by_program(&segments))
+    }
+
+    /// The same, where a segment in the path is a program.
+    fn by_program(&self, segments: &[&str]) -> Option<(usize, Reach)> {
+        let from_program = |at: usize| {
+            let (before, behind) = (&segments[..at], &segments[at + 1..]);
+            let name = segments[at];
+            let in_directory = before.last().is_some_and(|directory| PROGRAM_DIRECTORIES.contains(directory));
+            let is_program = in_directory || program(name).is_some();
+            if behind.is_empty() || !is_program && !may_be_program(name) {
+                return None;
+            }
+            // With the name of an index. Nothing longer is looked at: a path may have thousands of segments.
+            let may_fit = |segments: usize| segments <= self.deepest + 1;
+            // What is behind the program of the endpoint itself. With an ending that no program is known by, a place may
+            // be meant, and the path is below the endpoint.
+            let own = || {
+                let own = segments.get(..=at).filter(|own| may_fit(own.len()))?;
+                let is_place = !is_program && self.tree.find(own.iter().copied()).is_some();
+                // The root has every path below it.
+                if is_place || before.is_empty() && self.is_index_of_root(name) { None } else { self.bare(own) }
+            };
+            let routed = || {
+                let found = if may_fit(behind.len()) { self.bare(behind) } else { None };
+                let found = found.filter(|(index, _)| is_program || !self.unnamed.contains(index));
+                let together = is_program && may_fit(before.len() + behind.len());
+                found.or_else(|| if together { self.bare(&[before, behind].concat()) } else { None })
+            };
+            let (index, reach) = own().or_else(routed)?;
+            Some((index, if is_program { Reach::Program } else { reach }))
+        };
+        (0..segments.len()).find_map(from_program)
+    }
+
+    /// Whether a name is that of the root's index, and not that of an endpoint.
+    fn is_index_of_root(&self, name: &str) -> bool {
+        let stem = name.split('.').next().unwrap_or_default();
+        INDEXES.contains(&stem) && self.tree.find([stem].into_iter()).is_none()
+    }
+
+    /// The same, whatever ending the last segment has, and whether it names the file that a directory stands for.
+    fn bare(&self, segments: &[&str]) -> Option<(usize, Reach)> {
+        let Some((last, above)) = segments.split_last() else {
+            return self.tree.find(std::iter::empty()).map(|index| (index, Reach::Form));
+        };
+        for name in stems(last, self.dots) {
+            let of_directory = INDEXES.contains(&name).then(|| self.tree.find(above.iter().copied())).flatten();
+            let found = of_directory.or_else(|| self.tree.find(above.iter().copied().chain([name])));
+            if let Some(index) = found {
+                let taken = last[name.len()..].split('.');
+                let runs = taken.clone().any(|ending| PROGRAMS.contains(&ending));
+                let is_itself = name.len() == last.len() && self.programs.contains(&index);
+                return Some((index, if runs || is_itself { Reach::Program } else { Reach::Form }));
+            }
+        }
+        None
+    }
+}
+
+/// A name with fewer and fewer of its endings, whatever they are. The names that were declared have so many dots.
+fn stems(name: &str, dots: usize) -> impl Iterator<Item = &str> {
+    let before = |(at, _): (usize, &str)| name.get(..at);
+    let from_end = name.rmatch_indices('.').take(MOST_ENDINGS).filter_map(before);
+    let from_front = name.match_indices('.').take(dots + MOST_ENDINGS).filter_map(before);
+    std::iter::once(name).chain(from_end).chain(from_front).filter(|stem| !stem.is_empty())
+}
+
+/// A file's name, and its ending.
+fn ending(segment: &str) -> Option<(&str, &str)> {
+    segment.rsplit_once('.').filter(|(name, ending)| !name.is_empty() && !ending.is_empty())
+}
+
+/// The name of a program without its ending.
+fn program(segment: &str) -> Option<&str> {
+    ending(segment).filter(|(_, ending)| PROGRAMS.contains(ending)).map(|(name, _)| name)
+}
+
+/// Whether a segment may be a program with an ending that is not known: not the number of a version.
+fn may_be_program(segment: &str) -> bool {
+    ending(segment).is_some_and(|(_, ending)| ending.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Whether a segment is what ASP.NET puts into a path in place of a cookie, and takes out again: `(S(...))`.
+fn is_session(segment: &str) -> bool {
+    let inner = segment.strip_prefix('(').and_then(|rest| rest.strip_suffix("))"));
+    inner.is_some_and(|inner| inner.starts_with(|c: char| c.is_ascii_alphabetic()) && inner[1..].starts_with('('))
+}

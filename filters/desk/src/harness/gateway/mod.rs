@@ -1,0 +1,120 @@
+//! Other agents reach the operator's harnesses here: who they are is known, what they send is checked, and what several
+//! harnesses say is one answer (Agent Harness Protocol 2.4 over HTTP, one message in each request).
+//!
+//! The gateway decides nothing and changes nothing on the way. What it cannot get an answer for is answered with the
+//! strictest decision of its kind; `on_error` is about our own calls and not about other people's.
+
+mod combined;
+mod contract;
+mod declaration;
+mod envelope;
+mod passing;
+mod payload;
+mod record;
+mod shape;
+
+use std::{borrow::Cow, sync::Arc};
+
+use async_trait::async_trait;
+use http::{HeaderName, Method};
+
+use self::{envelope::Problem, passing::Passing};
+use super::wire::HANDLER_FAILED;
+use crate::{
+    Desk,
+    endpoint::Endpoint,
+    serve::{Incoming, Serve, Served},
+};
+pub use declaration::EXTENSION;
+use frontdesk_base::{
+    fault::{CHALLENGE, Fault, Refusal},
+    text,
+};
+use frontdesk_caller::{Caller, Proven, prove};
+use frontdesk_config::Settings;
+pub use record::Passed;
+
+/// Bytes of a message.
+const MOST: usize = 256 * 1024;
+/// Why a message was refused.
+const WRONG: &str = "bad_request";
+/// Where this protocol's clients have an API key.
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// The endpoint at a path.
+pub fn endpoint(path: &str) -> Endpoint {
+    Endpoint::call(path, Method::POST, false, envelope::refused).proving_later().served(Arc::new(Gateway))
+}
+
+#[derive(Debug)]
+struct Gateway;
+
+#[async_trait]
+impl Serve for Gateway {
+    async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        let refused = |refusal: &Refusal| Served {
+            reason: Some(refusal.reason),
+            ..envelope::refused(refusal, incoming.accept().as_deref(), None).into()
+        };
+        let presented = match presented(incoming) {
+            Ok(presented) => presented,
+            Err(refusal) => return refused(&refusal),
+        };
+        let Proven { caller, standing } =
+            match prove(desk.compiled.judge(), desk.counters, incoming.caller, presented).await {
+                Ok(proven) => proven,
+                Err(disproved) => {
+                    let mut served = Served { wants_keys: disproved.wants_keys, ..refused(&disproved.refusal) };
+                    served.reply.headers.extend(disproved.standing);
+                    return served;
+                }
+            };
+        let caller = caller.as_ref().unwrap_or(incoming.caller);
+        let incoming = Incoming { caller, body: incoming.body.clone(), ..*incoming };
+        let mut served = match known(caller).and_then(|()| envelope::typed(incoming.headers)) {
+            Ok(()) => passed(desk, &incoming).await,
+            Err(refusal) => refused(&refusal),
+        };
+        served.reply.headers.extend(standing);
+        served
+    }
+
+    fn most(&self, _: &Settings) -> usize {
+        MOST
+    }
+}
+
+/// What somebody known sends, and what comes back.
+async fn passed(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Served {
+    let wrong = |problem: Problem, id: Option<&str>| Served { reason: Some(WRONG), ..problem.reply(id).into() };
+    let message = match envelope::read(&incoming.body) {
+        Ok(message) => message,
+        Err((problem, id)) => return wrong(problem, id.as_deref()),
+    };
+    let Some(harness) = desk.harness else {
+        return wrong(Problem::new(HANDLER_FAILED, "Nobody decides here."), message.id.as_deref());
+    };
+    let id = message.id.clone();
+    match Passing::new(harness, desk, incoming).answered(message).await {
+        Ok(reply) => reply.into(),
+        Err(problem) => wrong(problem, id.as_deref()),
+    }
+}
+
+/// The key that this protocol's clients send in a header of its own.
+fn presented<'r>(incoming: &'r Incoming<'_>) -> Result<Option<&'r str>, Refusal> {
+    text::once(incoming.headers, &X_API_KEY).map_err(|twice| unknown(twice.to_string()))
+}
+
+/// Whether it is known who sends it, by a credential.
+fn known(caller: &Caller) -> Result<(), Refusal> {
+    if caller.has_credential() {
+        return Ok(());
+    }
+    Err(unknown("This endpoint needs a credential. Send an API key in x-api-key, or a credential as Bearer."))
+}
+
+fn unknown(detail: impl Into<Cow<'static, str>>) -> Refusal {
+    let challenge = Some(CHALLENGE);
+    Refusal { challenge, ..Fault::Unauthenticated.into() }.saying(detail)
+}

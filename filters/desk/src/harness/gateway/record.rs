@@ -1,0 +1,128 @@
+//! What is written down of what went through: who sent it, its kind, the tool that it was about and what was decided by
+//! whom. Never what stood in it.
+
+use std::{
+    collections::HashMap,
+    mem::take,
+    time::{Duration, SystemTime},
+};
+
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::envelope::Problem;
+use crate::{
+    harness::wire::HANDLER_FAILED,
+    serve::Incoming,
+    {
+        Desk,
+        audit::{NotWritten, Place},
+        rfc3339,
+    },
+};
+use frontdesk_base::text::fitted;
+
+/// What went through since somebody last looked: so many of this kind, decided so.
+#[derive(Debug, Default)]
+pub struct Passed(Mutex<HashMap<(&'static str, String), u64>>);
+
+impl Passed {
+    fn count(&self, kind: &'static str, decision: &str) {
+        *self.0.lock().entry((kind, decision.to_owned())).or_default() += 1;
+    }
+
+    /// Kind, decision, and how many.
+    pub fn take(&self) -> HashMap<(&'static str, String), u64> {
+        take(&mut *self.0.lock())
+    }
+}
+
+/// One thing that went through.
+pub(super) struct Line<'a> {
+    /// The event's, or the method's last word.
+    pub(super) kind: &'static str,
+    pub(super) tool_name: Option<&'a str>,
+    pub(super) decision: &'a str,
+    /// Who decided.
+    pub(super) harness: &'a str,
+    pub(super) duration: Duration,
+}
+
+/// The record of one request.
+pub(super) struct Record<'a> {
+    desk: &'a Desk<'a>,
+    incoming: &'a Incoming<'a>,
+    passed: Option<&'a Passed>,
+    /// Room that was set aside.
+    places: Vec<Box<dyn Place>>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn new(desk: &'a Desk<'a>, incoming: &'a Incoming<'a>) -> Self {
+        let passed = desk.harness.map(|harness| &harness.passed);
+        Self { desk, incoming, passed, places: Vec::new() }
+    }
+
+    /// Sets room aside: nothing is allowed that cannot be written down.
+    pub(super) async fn reserve(&mut self, lines: usize) -> Result<(), Problem> {
+        if let Some(audit) = self.desk.audit {
+            for _ in 0..lines {
+                self.places.push(audit.reserve().await.map_err(|NotWritten| unwritten())?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a line into its room.
+    pub(super) async fn write(&mut self, line: &Line<'_>) -> Result<(), Problem> {
+        self.count(line);
+        match self.places.pop() {
+            Some(place) => place.write(self.line(line)).await.map_err(|NotWritten| unwritten()),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands a line over that nobody waits for.
+    pub(super) fn note(&self, line: &Line<'_>) {
+        self.count(line);
+        if let Some(audit) = self.desk.audit {
+            audit.note(self.line(line));
+        }
+    }
+
+    fn count(&self, line: &Line<'_>) {
+        if let Some(passed) = self.passed {
+            passed.count(line.kind, line.decision);
+        }
+    }
+
+    fn line(&self, line: &Line<'_>) -> Vec<u8> {
+        let caller = self.incoming.caller;
+        let mut text = json!({
+            "timestamp": rfc3339(SystemTime::now()),
+            "request_id": short(self.incoming.request_id),
+            "dialect": "harness",
+            "caller": caller.name.as_deref().map(short),
+            "proof": caller.proof.word(),
+            "address": caller.address.to_string(),
+            "event": line.kind,
+            "tool_name": line.tool_name.map(short),
+            "decision": line.decision,
+            "harness": Some(line.harness).filter(|name| !name.is_empty()).map(short),
+            "duration_ms": u64::try_from(line.duration.as_millis()).unwrap_or(u64::MAX),
+        })
+        .to_string()
+        .into_bytes();
+        text.push(b'\n');
+        text
+    }
+}
+
+fn unwritten() -> Problem {
+    Problem::new(HANDLER_FAILED, "This cannot be written down at the moment, and nothing is decided without that.")
+}
+
+/// A name, or its beginning and a sign that there is more of it.
+fn short(text: &str) -> String {
+    fitted(text, 120)
+}

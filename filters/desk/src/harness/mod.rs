@@ -1,0 +1,30 @@
+//! Who is asked before something risky happens: the Agent Harness Protocol, as its agent's side and as its gateway.
+//!
+//! It is another protocol than the handshake, though both are called AHP. Nothing here knows how a message travels.
+
+pub mod decision;
+pub mod gateway;
+mod greeting;
+pub mod kinds;
+mod line;
+mod link;
+mod notes;
+mod pressure;
+mod question;
+mod queue;
+mod sessions;
+mod supervisor;
+mod telemetry;
+mod verdict;
+pub mod wire;
+
+pub use gateway::Passed;
+pub use greeting::{Greeted, Hello};
+pub use line::{Line, Lost, Way};
+pub use link::{Link, NoAnswer};
+pub use question::Action;
+pub use supervisor::{Harness, Unwanted};
+pub use telemetry::Telemetry;
+pub use verdict::ALLOWED;
+pub use verdict::{Decided, Verdict};
+pub use wire::id as answers;

@@ -1,0 +1,134 @@
+//! A capability, prepared: everything that a call of it would otherwise work out again.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{
+    call::CallPlan,
+    composition::{Composition, Part},
+    input::Forbidden,
+    summary,
+    summary::Summary,
+};
+use frontdesk_config::{BuiltIn, Capability, CapabilityKind, Recipe, Settings};
+
+/// How a capability is carried out.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) way: Way,
+    pub(super) forbidden: Forbidden,
+    pub(super) summary: Summary,
+    pub(super) consequence: String,
+    /// For how long an answer is kept; zero: it is not.
+    pub(super) ttl: Duration,
+    /// Whoever answers does so in the operator's name, in words.
+    pub(super) is_concierge: bool,
+}
+
+/// Who answers.
+#[derive(Debug)]
+pub(super) enum Way {
+    /// The site, or another service.
+    Call(Box<CallPlan>),
+    /// The contract itself (`policy`).
+    Contract(Value),
+    /// The site's own pages.
+    Pages(BuiltIn),
+    /// A person, in their own time.
+    Person,
+    /// Other capabilities, one after the other.
+    Composition(Box<Composition>),
+    /// Nobody: nothing was declared.
+    Nothing,
+}
+
+impl Plan {
+    pub(super) fn new(capability: &Capability, settings: &Settings) -> Self {
+        Self::within(capability, settings, 0)
+    }
+
+    /// The same of a step, so many recipes deep.
+    pub(super) fn within(capability: &Capability, settings: &Settings, deep: usize) -> Self {
+        Self::by(way(capability, settings, deep), capability, settings)
+    }
+
+    /// How a capability is carried out by a recipe that no declaration names for it.
+    pub(super) fn composed(capability: &Capability, recipe: &Recipe, settings: &Settings) -> Self {
+        Self::by(composition(capability, recipe, settings, 0), capability, settings)
+    }
+
+    fn by(way: Way, capability: &Capability, settings: &Settings) -> Self {
+        let consequence = capability.confirmation.consequence.clone();
+        let mut summary = Summary::of(capability, settings);
+        if let Way::Composition(all) = &way {
+            // Each step says what is used for what; as a whole only what was declared of it.
+            let asks = |part: &Part| part.called.capability.privacy.explicit_consent;
+            if capability.privacy.purpose.is_none() && all.parts.iter().any(asks) {
+                summary = summary.without_consent();
+            }
+        }
+        Self {
+            way,
+            forbidden: Forbidden::new(&capability.privacy.forbidden_fields),
+            summary,
+            consequence: consequence.unwrap_or_else(|| summary::usual_consequence(capability).into()),
+            ttl: capability.kept_for(settings),
+            is_concierge: capability.is_own_concierge(),
+        }
+    }
+
+    /// How long whoever answers may take.
+    pub(super) fn limit(&self) -> Duration {
+        match &self.way {
+            Way::Call(plan) => plan.limit(),
+            Way::Composition(all) => all.limit,
+            // Nobody has to be asked.
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// The recipe that carries it out, by its name and version.
+    pub(super) fn recipe(&self) -> Option<(&str, &str)> {
+        match &self.way {
+            Way::Composition(all) => Some((&all.name, &all.version)),
+            _ => None,
+        }
+    }
+
+    /// What a person is asked about a call.
+    pub(super) fn say(&self, input: &Value) -> String {
+        match &self.way {
+            Way::Composition(all) => all.say(&self.summary, input),
+            _ => self.summary.say(input),
+        }
+    }
+}
+
+fn way(capability: &Capability, settings: &Settings, deep: usize) -> Way {
+    if let Some(built_in) = capability.built_in {
+        return Way::Pages(built_in);
+    }
+    match &capability.upstream {
+        Some(call) if call.desk => return Way::Person,
+        Some(call) => {
+            if let Some(name) = &call.recipe {
+                let recipe = settings.agtp.recipes.iter().find(|recipe| recipe.name == *name);
+                return recipe.map_or(Way::Nothing, |recipe| composition(capability, recipe, settings, deep));
+            }
+        }
+        None => {}
+    }
+    if capability.kind == CapabilityKind::Policy && capability.upstream.is_none() {
+        let declared = settings.policies.declared.clone();
+        return Way::Contract(
+            json!({ "policies": declared.unwrap_or_else(|| json!({})), "license": settings.license }),
+        );
+    }
+    CallPlan::new(capability, settings).map_or(Way::Nothing, |plan| Way::Call(Box::new(plan)))
+}
+
+fn composition(capability: &Capability, recipe: &Recipe, settings: &Settings, deep: usize) -> Way {
+    let all = Composition::new(capability, recipe, settings, deep);
+    all.map_or(Way::Nothing, |all| Way::Composition(Box::new(all)))
+}

@@ -1,0 +1,174 @@
+//! What a caller is told of what was promised before: under its key, or by its token.
+
+use std::mem::take;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::{
+    Asked, Done, Told,
+    records::{self, Begin, Known, Promises, Token},
+    step::{Reached, Step, Stop},
+    supervised::blocked,
+    trouble::{TOO_LONG, not_kept, with_a_warning},
+};
+use frontdesk_base::fault::{Fault, Refusal};
+
+impl Step<'_> {
+    /// What a caller is told of a key that is known.
+    pub(super) fn known(&mut self, known: Known) -> Result<Done, Stop> {
+        if let Known::Ended(told) = &known {
+            // A failure is put into the same words again, and some depend on what the site said.
+            let status = told["upstream_status"].as_u64().and_then(|status| status.try_into().ok());
+            self.account.upstream_status = status.filter(|_| told.get("ok").is_none());
+        }
+        self.reached = match &known {
+            Known::Ended(told) if told.get("ok").is_some() => Reached::Done,
+            Known::Ended(told) if told["fault"] == Fault::Malformed.reason() => Reached::Done,
+            Known::Ended(told) if told["fault"] == Fault::CompositionFailed.reason() => Reached::Unknown,
+            Known::Ended(_) => Reached::Refused,
+            _ => Reached::Unknown,
+        };
+        match known {
+            Known::Other => Err(Fault::KeyReused.into()),
+            Known::Begun(left) => Err(Refusal { retry_after: Some(left.clamp(1, 5)), ..Fault::InFlight.into() }.into()),
+            Known::Ended(mut told) => match told_again(&mut told) {
+                Some(Ok(told)) => Ok(Done { replayed: true, ..self.done(told, None) }),
+                Some(Err(refusal)) => Err(Stop::Replayed(Box::new(refusal))),
+                None => Err(Fault::OutcomeUnknown.into()),
+            },
+            Known::Unknown(_) | Known::Nothing => Err(Fault::OutcomeUnknown.into()),
+        }
+    }
+
+    /// What a record keeps of a failure: some words depend on what the site said.
+    pub(super) fn kept_failure(&self, refusal: &Refusal) -> Value {
+        let mut record = kept(Err(refusal));
+        record["upstream_status"] = self.account.upstream_status.into();
+        record
+    }
+
+    /// Somebody else was first with this key, or this token.
+    pub(super) async fn beaten(&mut self, promises: &Promises<'_>, begin: &Begin<'_>) -> Result<Done, Stop> {
+        let known = match begin.key {
+            Some(key) => promises.look(key, begin.input, begin.now).await.map_err(not_kept)?,
+            None => Known::Nothing,
+        };
+        match known {
+            Known::Nothing => Err(self.asked(promises, begin.input, begin.now, Fault::ConfirmationInvalid).await),
+            known => self.known(known),
+        }
+    }
+
+    /// The confirmation of this very call, or what a person has to be asked.
+    pub(super) async fn confirmed(&mut self, promises: &Promises<'_>, input: &str, now: u64) -> Result<Token, Stop> {
+        let fault = match self.ask.confirmation {
+            None => Fault::ConfirmationRequired,
+            Some(token) => {
+                let binding = self.binding(input);
+                if let Some(token) =
+                    promises.confirmed(token, self.seen.as_ref(), &binding, now).await.map_err(not_kept)?
+                {
+                    return Ok(token);
+                }
+                if let Some(token) = self.confirmed_as_permitted(promises, token, &binding, now).await? {
+                    return Ok(token);
+                }
+                Fault::ConfirmationInvalid
+            }
+        };
+        Err(self.asked(promises, input, now, fault).await)
+    }
+
+    /// The confirmation of a call whose arguments are others now, or what a person has to be asked of it.
+    pub(super) async fn confirmed_anew(&mut self, promises: &Promises<'_>, now: u64) -> Result<Token, Stop> {
+        if self.is_confirmed {
+            // It is a part of something else, and nobody can be asked about it alone.
+            return Err(blocked().into());
+        }
+        let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
+        match self.confirmed(promises, &input, now).await {
+            Err(Stop::Asked(mut asked)) => {
+                // What was presented was good, for other arguments.
+                asked.refusal = Fault::ConfirmationRequired.into();
+                Err(Stop::Asked(asked))
+            }
+            confirmed => confirmed,
+        }
+    }
+
+    pub(super) async fn asked(&mut self, promises: &Promises<'_>, input: &str, now: u64, fault: Fault) -> Stop {
+        let summary = self.plan.say(&self.ask.input);
+        let mut binding = self.binding(input);
+        match self.may_be_confirmed(&summary).await {
+            // It is used up by the call, and not by asking for its confirmation: an answer may be lost.
+            Ok(Some(permission)) => binding = permission.binding(&binding),
+            Ok(None) => {}
+            Err(stop) => return stop,
+        }
+        let lasts = self.capability.confirmation.expires;
+        match promises.offer(&binding, lasts, now).await {
+            Ok(token) => Stop::Asked(Box::new(Asked {
+                refusal: fault.into(),
+                summary,
+                consequence: match self.desk.records.lost_at() {
+                    None => self.plan.consequence.clone(),
+                    Some(at) => with_a_warning(&self.plan.consequence, at),
+                },
+                expires: now + lasts.as_secs(),
+                token,
+                input: take(&mut self.ask.input),
+            })),
+            Err(why) => not_kept(why).into(),
+        }
+    }
+
+    /// What a confirmation holds for: this caller, this capability and how it is carried out, this input, and these words.
+    pub(super) fn binding(&self, input: &str) -> String {
+        let holder = self.ask.caller.holder().bytes();
+        let summary = self.plan.say(&self.ask.input);
+        let (recipe, version) = self.plan.recipe().unwrap_or_default();
+        let texts = [&self.capability.id, recipe, version, input, &summary, &self.plan.consequence];
+        let parts: Vec<&[u8]> = [&holder[..]].into_iter().chain(texts.map(str::as_bytes)).collect();
+        records::fingerprint(&parts)
+    }
+}
+
+/// What a record keeps of what was told.
+pub(super) fn kept(told: Result<&Told, &Refusal>) -> Value {
+    match told {
+        Ok(told) => json!({ "ok": told.kept() }),
+        Err(refusal) => json!({
+            "fault": refusal.fault.reason(), "status": status(refusal.fault), "name": refusal.name.as_deref(),
+            "detail": refusal.detail, "details": refusal.details, "too_long": refusal.reason == TOO_LONG,
+            "retry_after": refusal.retry_after,
+        }),
+    }
+}
+
+/// A named failure is put into words by the site's own status.
+fn status(fault: Fault) -> u16 {
+    let Fault::Named(status) = fault else { return fault.status().as_u16() };
+    status.as_u16()
+}
+
+pub(super) fn told_again(kept: &mut Value) -> Option<Result<Told, Refusal>> {
+    if let Some(told) = kept.get_mut("ok") {
+        return Told::from_kept(told).map(Ok);
+    }
+    let status = || StatusCode::from_u16(u16::try_from(kept["status"].as_u64()?).ok()?).ok();
+    let refusal: Refusal = match kept["name"].as_str() {
+        Some(name) => Refusal { name: Some(name.into()), ..Fault::Named(status()?).into() },
+        None if kept["too_long"] == true => Refusal { reason: TOO_LONG, ..Fault::Malformed.into() },
+        None if kept["fault"] == Fault::Malformed.reason() => Fault::Malformed.into(),
+        None if kept["fault"] == Fault::CompositionFailed.reason() => Fault::CompositionFailed.into(),
+        None => Fault::SiteFailed.into(),
+    };
+    let details = Some(kept["details"].take()).filter(|details| !details.is_null());
+    let refusal = Refusal { details, retry_after: kept["retry_after"].as_u64().or(refusal.retry_after), ..refusal };
+    let detail = kept["detail"].as_str().map(str::to_owned);
+    Some(Err(match detail {
+        Some(detail) => Refusal::saying(refusal, detail),
+        None => refusal,
+    }))
+}

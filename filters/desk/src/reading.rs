@@ -1,0 +1,143 @@
+//! What leaves everything as it was: told from the contract, the pages, what was kept, or the site.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::Value;
+
+use super::{
+    Done, Told, pages,
+    records::{self, seconds},
+    seen::Seen,
+    shape,
+    step::{Doing, Step, Stop},
+    trouble::failed,
+};
+use frontdesk_base::fault::{Fault, Refusal};
+use frontdesk_caller::Proof;
+use frontdesk_config::BuiltIn;
+
+/// Tokens of sources and follow-ups, at most.
+const BESIDE: u64 = 2_000;
+
+impl<'a> Step<'a> {
+    pub(super) fn contract_says(&mut self, data: &Value) -> Done {
+        self.done(Told::of(StatusCode::OK, data.clone().into()), None)
+    }
+
+    /// What the site's pages say; the same words get the same answer as long as the pages are the same.
+    ///
+    /// # Errors
+    ///
+    /// They say what must not leave, or whoever supervises does not want it answered.
+    pub(super) async fn pages_say(&mut self, which: BuiltIn) -> Result<Done, Refusal> {
+        let query = self.ask.input["query"].as_str().unwrap_or_default();
+        let perceived = self.perceived(query).await;
+        if perceived.is_err() {
+            self.account.supervision = "block";
+        }
+        let perceived = perceived?;
+        let talk = &self.ask.talk;
+        let alone = talk.before.is_empty() && talk.clarification.is_none() && perceived.is_none();
+        let answer_tokens = self.desk.compiled.settings.content.answer_tokens;
+        let key = (alone && !self.plan.ttl.is_zero()).then(|| {
+            let language = talk.locale.unwrap_or_default().split('-').next().unwrap_or_default().to_ascii_lowercase();
+            let parts = [&self.capability.id, query, &language, &self.desk.compiled.hash];
+            // More tokens than the longest answer has, with what is told beside it, make no other answer.
+            let tokens = talk.max_tokens.min(answer_tokens.saturating_add(BESIDE));
+            let numbers = [self.desk.library.number(), tokens, u64::from(talk.list)].map(u64::to_be_bytes);
+            let parts = parts.iter().map(|part| part.as_bytes()).chain(numbers.iter().map(|n| &n[..]));
+            records::fingerprint(&parts.collect::<Vec<_>>())
+        });
+        if let Some((told, left)) = key.as_deref().and_then(|key| self.desk.kept.get(key)) {
+            self.account.decision = "cached";
+            self.account.unanswered = pages::is_unanswered(&told.data.value());
+            return Ok(self.done(told, Some(left)));
+        }
+        let told = pages::told(self.desk.library, which, query, (talk, answer_tokens), &perceived.unwrap_or_default());
+        self.account.unanswered = pages::is_unanswered(&told.data.value());
+        let told = self.shown(told).await?;
+        if let Some(key) = key {
+            self.desk.kept.keep(key, &*self.keepable(&told).await, self.plan.ttl);
+        }
+        Ok(self.done(told, None))
+    }
+
+    /// Something that leaves everything as it is: it may be told from what was kept.
+    pub(super) async fn read(&mut self, doing: Doing<'a>) -> Result<Done, Stop> {
+        let (ttl, anybody) = (self.plan.ttl, self.is_for_anybody());
+        // What goes on in a talk is nobody else's, nor the next talk's.
+        let key = (!ttl.is_zero() && self.alone).then(|| self.kept_under(anybody));
+        let kept = key.as_deref().and_then(|key| self.desk.kept.get(key));
+        // A later step wants what was taken out of it.
+        if let Some((told, left)) = kept.filter(|(told, _)| !(self.depth > 0 && told.flags.changed())) {
+            self.account.decision = "cached";
+            return Ok(self.done(told, Some(left)));
+        }
+        let (doing, changed) = self.allowed(doing).await?;
+        if !self.owed.is_empty() {
+            Box::pin(self.permitted()).await?;
+        }
+        // What was asked for is not what is answered, or a person allowed it once: nobody else is told that.
+        let alone = changed || !self.permissions.is_empty();
+        let key = key.filter(|_| !alone);
+        self.use_permissions().await?;
+        self.begun();
+        let told = match doing {
+            Doing::Call(plan, mut call) => {
+                // Who happened to ask first must not show in what others are told.
+                call.caller = call.caller.filter(|_| key.is_none() || !anybody);
+                let answer = self.desk.upstream.call(call).await.map_err(failed)?;
+                self.account.upstream_status = Some(answer.status.as_u16());
+                shape::told(plan, answer, seconds(), self.seen()).map_err(|refusal| self.scrubbed(refusal))?
+            }
+            // What may be kept is kept of each step by the same rules.
+            Doing::Composition(all) => Box::pin(self.parts(all, None)).await.map_err(|broken| broken.refusal)?,
+            Doing::Person => return Err(Fault::NotImplemented.into()),
+        };
+        let mut told = self.shown(told).await?;
+        let ttl = if alone { ttl } else { self.holds(&mut told, ttl) };
+        if let Some(key) = key {
+            let kept = self.keepable(&told).await;
+            if !kept.omitted {
+                self.desk.kept.keep(key, &kept, ttl);
+            }
+        }
+        Ok(self.done(told, (!ttl.is_zero() && !alone).then_some(ttl)))
+    }
+
+    /// For how long an answer is kept that may be: no longer than the site says that it holds. Where the site says that it
+    /// holds for no time at all the declaration counts, also in what is told.
+    fn holds(&self, told: &mut Told, ttl: Duration) -> Duration {
+        match told.fresh {
+            _ if self.capability.aom.max_age.is_some() || ttl.is_zero() => ttl,
+            Some(0) => {
+                told.fresh = Some(ttl.as_secs());
+                ttl
+            }
+            Some(seconds) => ttl.min(Duration::from_secs(seconds)),
+            None => ttl,
+        }
+    }
+
+    /// Host, capability, input, configuration, and the caller unless the answer is for anybody.
+    fn kept_under(&self, anybody: bool) -> String {
+        let holder = if anybody { [0; 16] } else { self.ask.caller.holder().bytes() };
+        let (host, input) = (self.host_for_the_site(), self.ask.input.to_string());
+        let texts = [self.desk.compiled.hash.as_str(), &host, &self.capability.id, &input];
+        let shared = [u8::from(anybody)];
+        let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).chain([&shared[..], &holder]).collect();
+        records::fingerprint(&parts)
+    }
+
+    /// Where the site's answer may be known from before: what is about nobody, if anybody looks it through.
+    fn seen(&self) -> Option<&'a Seen> {
+        let compiled = self.desk.compiled;
+        (self.capability.is_public() && !compiled.firewall.is_off()).then_some(&compiled.seen)
+    }
+
+    /// Whether the answer is about nobody, and asked for by nobody in particular.
+    fn is_for_anybody(&self) -> bool {
+        self.capability.is_public() && self.ask.caller.proof == Proof::None
+    }
+}

@@ -1,0 +1,395 @@
+//! What was promised about a call: that it is carried out once (AICP §8.7), and only as it was confirmed (§8.6).
+//!
+//! A key names a call of one caller and one capability. Its record is made before the site is called and says so; with
+//! the answer it holds what there was to tell, so that a retry is told the same. A token stands for one confirmation: it
+//! is signed and not kept, so that asking for one costs nothing, and recorded when it is used. Taking the key and using up
+//! the token is one step, so that of two equal calls at once one is carried out, and after a crash a call that was begun
+//! is never begun again.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use ring::{
+    digest, hmac,
+    rand::{SecureRandom, SystemRandom},
+};
+use serde_json::{Value, json};
+
+use super::escalated::Permission;
+use frontdesk_base::text::{hex, unhex};
+use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Record, Records, Subject, keep_past, wall_seconds};
+
+/// How long a key stands for its call.
+pub const KEPT: Duration = Duration::from_secs(24 * 3600);
+/// Where the secret is that tokens are signed with, and for how long. Who restarts, or stands beside us, reads the same.
+const SECRET: (&str, Duration) = ("k:confirmation", Duration::from_secs(365 * 24 * 3600));
+/// Bytes of a token before its signature: when it ends, and what makes it like no other.
+const SIGNED: usize = 8 + 16;
+/// Bytes of a token.
+const TOKEN: usize = SIGNED + digest::SHA256_OUTPUT_LEN;
+/// Bytes of one answer that are kept; of a longer one it is kept that there was one.
+const LONGEST_KEPT: usize = 32 * 1024;
+/// How much longer than the site may take a call may be under way before nobody is believed to be waiting.
+const GRACE: u64 = 5;
+/// How long after it was promised a call may still be started. A process that was stopped in between comes too late:
+/// others may soon believe that it is gone. Well below [`GRACE`], so that the call ends before they do.
+pub(crate) const START_WITHIN: Duration = Duration::from_secs(2);
+
+/// Who carries calls out, in the records of a store that others may use too.
+pub trait Holders: Send + Sync {
+    /// This process.
+    fn name(&self) -> &str;
+    /// Time since some fixed moment, by a clock that nobody sets, and that goes on while this process is stopped.
+    fn clock(&self) -> Duration;
+    /// Whether a process is known to be there no more. One that cannot be looked at from here is not.
+    fn is_gone(&self, name: &str) -> bool;
+}
+
+/// What is known of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Known {
+    Nothing,
+    /// Another input came under this key.
+    Other,
+    /// Under way for at most so many seconds more.
+    Begun(u64),
+    /// Begun by somebody who is gone, or left without an answer.
+    Unknown(u64),
+    /// Carried out; what was told.
+    Ended(Value),
+}
+
+/// A call that takes its key, its token, or both.
+#[derive(Clone, Copy)]
+pub(super) struct Begin<'a> {
+    pub(super) key: Option<&'a str>,
+    /// Of a record whose holder is gone, where the site may be called again.
+    pub(super) after: Option<u64>,
+    pub(super) input: &'a str,
+    pub(super) token: Option<&'a Token>,
+    /// What people allowed, each for one call.
+    pub(super) permissions: &'a [Permission],
+    pub(super) limit: Duration,
+    pub(super) now: u64,
+    /// When the record was about to be made, by [`Holders::clock`].
+    pub(super) at: Duration,
+    /// Of the record, once it is made.
+    pub(super) version: u64,
+}
+
+/// A confirmation that was shown to be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    /// Of the record that says that it was used.
+    key: String,
+    expires: u64,
+}
+
+impl Token {
+    /// The record that says that it was used: until no replica would accept it any more, whatever its clock says.
+    fn used(&self, now: u64) -> Change {
+        let put = Put::Value(Bytes::from_static(b"{}"), keep_past(self.expires, now));
+        Change { key: self.key.clone(), expect: Expect::Absent, put }
+    }
+}
+
+/// What was known of a token when its call's key was looked at.
+#[derive(Debug)]
+pub(super) struct Seen {
+    key: String,
+    used: bool,
+}
+
+/// What became of an attempt to begin.
+pub(super) enum Began {
+    /// With the version of its record.
+    Yes(u64),
+    /// Somebody else was first.
+    No,
+}
+
+/// The records, in the words of a call.
+pub(super) struct Promises<'a> {
+    pub(super) records: &'a dyn Records,
+    pub(super) holders: &'a dyn Holders,
+}
+
+/// The names that the record of an idempotency key may have.
+pub(super) struct KeyNames {
+    /// Of this caller, this capability and this key. One process fronts one site, and sites that share a store differ in
+    /// its `prefix`; the Host header is written by the client, and says nothing about either.
+    current: String,
+    /// The name that versions before 2026-12 gave it, with the Host header in it. It is looked up as well, so that what was
+    /// begun before an update is not carried out again after it. Remove it once no such version can be updated from.
+    with_host: String,
+}
+
+impl KeyNames {
+    pub(super) fn of(holder: Subject, host: &str, capability: &str, key: &str) -> Self {
+        let (holder, host) = (holder.bytes(), host.to_ascii_lowercase());
+        let [capability, key] = [capability, key].map(str::as_bytes);
+        Self {
+            current: format!("i:{}", fingerprint(&[&holder, capability, key])),
+            with_host: format!("i:{}", fingerprint(&[&holder, host.as_bytes(), capability, key])),
+        }
+    }
+}
+
+/// What was found about a call that comes with an idempotency key.
+pub(super) struct Found {
+    /// The name of the record of its key; the current name where there is none yet.
+    pub(super) key: String,
+    pub(super) known: Known,
+    /// Of its confirmation's token, where it has one.
+    pub(super) seen: Option<Seen>,
+}
+
+/// SHA-256 of parts that are kept apart, in hex.
+pub fn fingerprint(parts: &[&[u8]]) -> String {
+    let mut context = digest::Context::new(&digest::SHA256);
+    for part in parts {
+        context.update(&(part.len() as u64).to_be_bytes());
+        context.update(part);
+    }
+    hex(context.finish().as_ref())
+}
+
+impl Promises<'_> {
+    /// What is known of a key, for this input at this time.
+    pub(super) async fn look(&self, key: &str, input: &str, now: u64) -> Result<Known, NotKept> {
+        Ok(match self.records.get(key).await? {
+            Some(record) => self.read(&record, input, now),
+            None => Known::Nothing,
+        })
+    }
+
+    /// The same under every name that its record may have, and whether a token is used up: all asked for together. What is
+    /// used up after it is found when the call begins.
+    pub(super) async fn find(
+        &self,
+        names: KeyNames,
+        token: Option<&str>,
+        input: &str,
+        now: u64,
+    ) -> Result<Found, NotKept> {
+        let used = token.and_then(unhex).filter(|bytes| bytes.len() == TOKEN).map(|bytes| used_key(&bytes));
+        let keys: Vec<&str> = [&*names.current, &*names.with_host].into_iter().chain(used.as_deref()).collect();
+        let mut records = self.records.get_all(&keys).await?.into_iter();
+        let mut next = || records.next().flatten();
+        let (current, with_host, token) = (next(), next(), next());
+        let (key, record) = match (current, with_host) {
+            (None, Some(old)) => (names.with_host, Some(old)),
+            (current, _) => (names.current, current),
+        };
+        let known = record.map_or(Known::Nothing, |record| self.read(&record, input, now));
+        Ok(Found { key, known, seen: used.map(|key| Seen { key, used: token.is_some() }) })
+    }
+
+    fn read(&self, record: &Record, input: &str, now: u64) -> Known {
+        // What cannot be read was promised all the same, and to whom and for what nobody can say.
+        let Ok(mut value) = serde_json::from_slice::<Value>(&record.value) else { return Known::Other };
+        if value["input"].as_str() != Some(input) {
+            return Known::Other;
+        }
+        match value["state"].as_str() {
+            Some("ended") => Known::Ended(value["told"].take()),
+            Some("begun") => {
+                let left = value["until"].as_u64().unwrap_or(0).saturating_sub(now);
+                let gone = value["holder"].as_str().is_none_or(|holder| self.holders.is_gone(holder));
+                if left == 0 || gone { Known::Unknown(record.version) } else { Known::Begun(left) }
+            }
+            _ => Known::Unknown(record.version),
+        }
+    }
+
+    /// Makes a call's record and uses up its token and its permissions, in one step.
+    pub(super) async fn begin(&self, begin: &Begin<'_>) -> Result<Began, NotKept> {
+        let mut changes = Vec::with_capacity(2);
+        if let Some(key) = begin.key {
+            let value = json!({
+                "state": "begun", "input": begin.input, "holder": self.holders.name(),
+                "until": begin.now + begin.limit.as_secs() + GRACE,
+                "token": begin.token.map(|token| &token.key),
+            });
+            let expect = begin.after.map_or(Expect::Absent, Expect::Version);
+            changes.push(Change { key: key.to_owned(), expect, put: Put::Value(value.to_string().into(), KEPT) });
+        }
+        changes.extend(begin.token.map(|token| token.used(begin.now)));
+        changes.extend(begin.permissions.iter().map(Permission::used));
+        if changes.is_empty() {
+            return Ok(Began::Yes(0));
+        }
+        match self.records.commit_safely(&changes).await {
+            Ok(Committed::Done(version)) => Ok(Began::Yes(version)),
+            Ok(Committed::Conflict(..)) => Ok(Began::No),
+            Err(why) => {
+                // Where the answer was lost, the key and the token may be taken, and the call is not made.
+                if let NotKept::Unsure(version) = why {
+                    let _ = self.take_back(&Begin { version, ..*begin }).await;
+                }
+                Err(why)
+            }
+        }
+    }
+
+    /// Whether so much time passed since a call was promised that it must not be started any more.
+    pub(super) fn is_too_late(&self, begin: &Begin<'_>) -> bool {
+        self.holders.clock().saturating_sub(begin.at) > START_WITHIN
+    }
+
+    /// Keeps what was told of a call; `None`: nobody knows what became of it.
+    pub(super) async fn end(&self, begin: &Begin<'_>, told: Option<&Value>) -> Result<(), NotKept> {
+        let Some(key) = begin.key else { return Ok(()) };
+        let value = match told {
+            Some(told) => json!({ "state": "ended", "input": begin.input, "told": bounded(told) }),
+            None => json!({ "state": "unknown", "input": begin.input }),
+        };
+        let put = Put::Value(value.to_string().into(), KEPT);
+        let change = |expect| Change { key: key.to_owned(), expect, put: put.clone() };
+        // Whoever took it over in the meantime has the last word.
+        let ended = vec![change(Expect::Version(begin.version))];
+        // A store that has forgotten that it was begun hears of it now, and that its confirmation was used.
+        let mut anew = vec![change(Expect::Absent)];
+        if let Some(token) = begin.token {
+            let mut used = token.used(begin.now);
+            used.expect = Expect::Anything;
+            anew.push(used);
+        }
+        self.records.finish(vec![ended, anew]).await
+    }
+
+    /// Takes a call back that never reached the site: its key is free, and its confirmation good again.
+    pub(super) async fn take_back(&self, begin: &Begin<'_>) -> Result<(), NotKept> {
+        // If it was taken back before, and somebody else has begun since, that is left alone.
+        let expect = Expect::Version(begin.version);
+        let mut changes = Vec::with_capacity(2);
+        if let Some(key) = begin.key {
+            // What somebody else had begun is as unknown as before.
+            let unknown = || json!({ "state": "unknown", "input": begin.input }).to_string().into();
+            let put = begin.after.map_or(Put::Nothing, |_| Put::Value(unknown(), KEPT));
+            changes.push(Change { key: key.to_owned(), expect, put });
+        }
+        if let Some(token) = begin.token {
+            changes.push(Change { key: token.key.clone(), expect, put: Put::Nothing });
+        }
+        let mut attempts = Vec::with_capacity(2);
+        if !begin.permissions.is_empty() {
+            let given_back = begin.permissions.iter().map(|permission| permission.given_back(KEPT));
+            attempts.push(changes.iter().cloned().chain(given_back).collect());
+        }
+        // Somebody may have been asked anew meanwhile; that does not hinder the rest.
+        if !changes.is_empty() {
+            attempts.push(changes);
+        }
+        if attempts.is_empty() { Ok(()) } else { self.records.finish(attempts).await }
+    }
+
+    /// Makes a token that stands for one confirmation.
+    pub(super) async fn offer(&self, binding: &str, lasts: Duration, now: u64) -> Result<String, NotKept> {
+        let secret = self.secret().await?;
+        let mut token = (now + lasts.as_secs()).to_be_bytes().to_vec();
+        token.extend_from_slice(&random::<16>()?);
+        let signature = hmac::sign(&secret, &signed(&token, binding));
+        token.extend_from_slice(signature.as_ref());
+        Ok(hex(&token))
+    }
+
+    /// The confirmation that a token stands for; `None` where it stands for none, for another call, or was used.
+    pub(super) async fn confirmed(
+        &self,
+        token: &str,
+        seen: Option<&Seen>,
+        binding: &str,
+        now: u64,
+    ) -> Result<Option<Token>, NotKept> {
+        let Some(bytes) = unhex(token).filter(|bytes| bytes.len() == TOKEN) else {
+            return Ok(None);
+        };
+        let (head, signature) = bytes.split_at(SIGNED);
+        let secret = self.secret().await?;
+        if hmac::verify(&secret, &signed(head, binding), signature).is_err() {
+            return Ok(None);
+        }
+        let expires = head.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        if expires <= now {
+            return Ok(None);
+        }
+        let key = used_key(&bytes);
+        let used = match seen.filter(|seen| seen.key == key) {
+            Some(seen) => seen.used,
+            None => self.records.get(&key).await?.is_some(),
+        };
+        Ok((!used).then_some(Token { key, expires }))
+    }
+
+    /// What tokens are signed with: made once, and kept where everything is that is promised.
+    async fn secret(&self) -> Result<hmac::Key, NotKept> {
+        let (key, lasts) = SECRET;
+        let secret = match self.records.get_lasting(key).await? {
+            Some(record) => record.value,
+            None => {
+                let fresh = Bytes::from(hex(&random::<32>()?));
+                let put = Put::Value(fresh.clone(), lasts);
+                match self.records.commit(&[Change { key: key.to_owned(), expect: Expect::Absent, put }]).await? {
+                    Committed::Done(_) => fresh,
+                    Committed::Conflict(_, Some(record)) => record.value,
+                    Committed::Conflict(_, None) => return Err(NotKept::Away),
+                }
+            }
+        };
+        Ok(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+    }
+}
+
+/// The record that says that a token was used.
+fn used_key(token: &[u8]) -> String {
+    format!("c:{}", fingerprint(&[token]))
+}
+
+fn signed(token: &[u8], binding: &str) -> Vec<u8> {
+    [token, binding.as_bytes()].concat()
+}
+
+/// A name that nobody can guess: 128 bits, in hex.
+pub fn unguessable() -> Result<String, NotKept> {
+    random::<16>().map(|bytes| hex(&bytes))
+}
+
+pub fn random<const N: usize>() -> Result<[u8; N], NotKept> {
+    let mut bytes = [0; N];
+    // Without chance nothing can be promised.
+    SystemRandom::new().fill(&mut bytes).map_err(|_| NotKept::Away)?;
+    Ok(bytes)
+}
+
+/// Whether it is written as `unguessable` does, so that no other record is ever named.
+pub fn is_id(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// Whether a text may be a confirmation's token; nothing that people say looks like one.
+pub fn looks_like_token(text: &str) -> bool {
+    text.len() == 2 * TOKEN && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+/// Whether an answer is short enough to be kept with what it says.
+pub(super) fn is_kept_whole(told: &Value) -> bool {
+    told.to_string().len() <= LONGEST_KEPT
+}
+
+/// What of an answer is kept.
+fn bounded(told: &Value) -> Value {
+    if is_kept_whole(told) {
+        return told.clone();
+    }
+    let mut short = told.clone();
+    short["ok"]["data"] = Value::Null;
+    short["ok"]["raw"] = Value::Null;
+    short["ok"]["omitted"] = true.into();
+    short
+}
+
+/// Seconds since 1970.
+pub fn seconds() -> u64 {
+    wall_seconds()
+}

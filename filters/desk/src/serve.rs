@@ -1,0 +1,252 @@
+//! A call of an agent endpoint, once it is known who calls and that they are within limits: what a dialect makes of it.
+
+use std::{borrow::Cow, fmt::Debug, sync::Arc};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+
+use crate::{Account, Compiled, Desk, explain::Explain, message::count_unread};
+use frontdesk_base::{
+    accept,
+    fault::{Fault, Refusal},
+    media::{self, Unfit},
+    reply::Reply,
+    text,
+};
+use frontdesk_caller::{Caller, limits::Near};
+use frontdesk_config::Settings;
+use frontdesk_firewall::Flags;
+use frontdesk_state::Counters;
+
+/// In which a confirmation's token comes back (design, decision 10), and how that is told.
+pub const CONFIRMATION: HeaderName = HeaderName::from_static("aicp-confirmation");
+pub const CONFIRMATION_TOLD: &str = "AICP-Confirmation";
+/// On what was told before.
+pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// From where a browser asks (W3C Fetch Metadata).
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// A request with its body.
+pub struct Incoming<'a> {
+    pub method: &'a Method,
+    /// The path as it was sent, query included.
+    pub target: &'a str,
+    pub headers: &'a HeaderMap,
+    pub body: Bytes,
+    pub caller: &'a Caller,
+    /// Whom the client asked for.
+    pub authority: &'a str,
+    pub request_id: &'a str,
+    /// What is known besides where it came over a socket of its own protocol.
+    pub framed: Option<Framed<'a>>,
+}
+
+/// A request that is no HTTP.
+#[derive(Debug, Clone, Copy)]
+pub struct Framed<'a> {
+    /// SHA-256 of its bytes, from the first of the request line to the last of the body.
+    pub digest: [u8; 32],
+    /// The connection it came on, like no other's.
+    pub connection: &'a str,
+}
+
+impl Incoming<'_> {
+    /// What was asked for, query included.
+    pub fn address(&self) -> &str {
+        &self.target[..memchr::memchr(b'#', self.target.as_bytes()).unwrap_or(self.target.len())]
+    }
+
+    /// The path as it was sent.
+    pub fn path(&self) -> &str {
+        &self.target[..memchr::memchr2(b'?', b'#', self.target.as_bytes()).unwrap_or(self.target.len())]
+    }
+
+    /// The query, without its question mark.
+    pub fn query(&self) -> &str {
+        self.address()[self.path().len()..].strip_prefix('?').unwrap_or_default()
+    }
+
+    /// `Idempotency-Key`, where there is one: once, as text, of a length that can be kept
+    /// (draft-ietf-httpapi-idempotency-key-header has it in quotes; most send it without).
+    ///
+    /// # Errors
+    ///
+    /// It is not; without it a retry would be a second call.
+    pub fn idempotency_key(&self) -> Result<Option<&str>, Refusal> {
+        let value = text::once(self.headers, &IDEMPOTENCY_KEY);
+        let value = value.map_err(|_| Refusal::from(Fault::BadRequest).saying(NO_KEY))?;
+        let Some(value) = value else { return Ok(None) };
+        let unquoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+        checked_key(unquoted).map(Some)
+    }
+
+    /// Whether a page sent it, as browsers say. What pages may send to other sites without asking for leave first is less
+    /// than others may: they cannot name a type such as JSON's, but can name none, or one that cannot be read.
+    pub(crate) fn is_from_a_page(&self) -> bool {
+        let site = self.headers.get(SEC_FETCH_SITE);
+        self.headers.contains_key(header::ORIGIN)
+            || site.is_some_and(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"))
+    }
+
+    /// Whether the body may be read as JSON: its type says so, or it has no type and no page sent it. What a page may
+    /// send to other sites without asking first never has the type of JSON. A body that is empty cannot be misread.
+    ///
+    /// # Errors
+    ///
+    /// Why it may not be read.
+    pub fn takes_json(&self) -> Result<(), Unfit> {
+        match media::said_json(self.headers) {
+            Ok(true) => Ok(()),
+            Ok(false) if self.framed.is_some() || !self.is_from_a_page() => Ok(()),
+            Ok(false) | Err(Unfit::NotJson) if self.body.is_empty() => Ok(()),
+            Ok(false) => Err(Unfit::NotJson),
+            Err(unfit) => Err(unfit),
+        }
+    }
+
+    /// What the client takes.
+    pub fn accept(&self) -> Option<Cow<'_, str>> {
+        accept::of(self.headers)
+    }
+}
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const NO_KEY: &str = "Idempotency-Key has to be there once, as text of 1 to 255 bytes.";
+
+/// An idempotency key that can be kept.
+///
+/// # Errors
+///
+/// It is empty, or longer than 255 bytes.
+pub fn checked_key(key: &str) -> Result<&str, Refusal> {
+    let fits = (1..=255).contains(&key.len());
+    if fits { Ok(key) } else { Err(Refusal::from(Fault::BadRequest).saying(NO_KEY)) }
+}
+
+/// An endpoint's work, prepared by its dialect.
+#[async_trait]
+pub trait Serve: Send + Sync + Debug {
+    /// Answers a request. `places` are the values that stood in the places of the path.
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served;
+
+    /// Bytes of a body, at most.
+    fn most(&self, settings: &Settings) -> usize {
+        settings.protection.max_input
+    }
+
+    /// A refusal in words, before anybody served it, where more is known here than what is refused; `None`: it is not.
+    fn refused(&self, compiled: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
+        let _ = (compiled, refusal, accept);
+        None
+    }
+
+    /// Finishes a refusal that was put into words before anybody served it.
+    async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, reply: Reply) -> Reply {
+        let _ = (desk, request);
+        reply
+    }
+
+    /// Whether each message is counted by itself, once its body is read, and nothing before.
+    fn counts_messages(&self) -> bool {
+        false
+    }
+
+    /// The capability that is called here, and in whose words; `None` where none is.
+    fn about(&self) -> Option<About> {
+        None
+    }
+}
+
+/// What a call of an endpoint is about, before anything of it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// The capability's place in the declaration.
+    pub capability: usize,
+    pub dialect: &'static str,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub struct Served {
+    pub reply: Reply,
+    /// Why it was refused, if it was.
+    pub reason: Option<&'static str>,
+    /// Of the capability that was called, if one was.
+    pub account: Option<Account>,
+    /// A key is not known here that may have been published since: the sets of keys are worth another look.
+    pub wants_keys: bool,
+    /// What the firewall found where no account tells of it.
+    pub flags: Flags,
+    /// A limit that is almost used up, where it was counted here and not before; for the operator.
+    pub near: Option<Near>,
+}
+
+impl From<Reply> for Served {
+    fn from(reply: Reply) -> Self {
+        Self { reply, reason: None, account: None, wants_keys: false, flags: Flags::default(), near: None }
+    }
+}
+
+/// A call that waits for its body.
+#[derive(Debug)]
+pub struct Serving {
+    pub serve: Arc<dyn Serve>,
+    pub explain: Explain,
+    pub places: Vec<(String, String)>,
+    /// Where the limits stand.
+    pub standing: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Serving {
+    /// Answers it.
+    pub async fn serve(self, desk: &Desk<'_>, request: &Incoming<'_>) -> Served {
+        let mut served = self.serve.serve(desk, request, &self.places).await;
+        // Who was proven by what is in the body stands elsewhere.
+        let told = |name: &HeaderName| served.reply.headers.iter().any(|(n, _)| n == name);
+        let standing: Vec<_> = self.standing.into_iter().filter(|(name, _)| !told(name)).collect();
+        served.reply.headers.extend(standing);
+        if let Some(account) = &served.account {
+            served.reply.headers.extend(frontdesk_firewall::header(&account.flagged));
+        }
+        served
+    }
+
+    /// Bytes of a body, at most.
+    pub fn most(&self, settings: &Settings) -> usize {
+        self.serve.most(settings)
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> Option<About> {
+        self.serve.about()
+    }
+
+    /// Counts a request whose body could not be had, where nothing was counted before. Gives what it is refused with in place
+    /// of that, if it is over a limit, and a limit that is almost used up.
+    pub async fn count_unread(
+        &mut self,
+        compiled: &Compiled,
+        counters: &dyn Counters,
+        caller: &Caller,
+    ) -> (Option<Refusal>, Option<Near>) {
+        if !self.serve.counts_messages() {
+            return (None, None);
+        }
+        let (over, standing) = match count_unread(compiled, counters, caller).await {
+            Ok(standing) => (None, standing),
+            Err((refusal, standing)) => (Some(*refusal), standing),
+        };
+        self.standing.extend(standing.fields);
+        (over, standing.near)
+    }
+
+    /// The reply where its body could not be had.
+    pub fn refused(&self, compiled: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Reply {
+        let insertion = compiled.insertion.as_ref().map(|(insertion, _)| insertion.as_ref());
+        let mut reply = (self.explain)(refusal, accept, insertion);
+        reply.headers.extend(self.standing.iter().cloned());
+        reply
+    }
+}

@@ -1,0 +1,294 @@
+//! What the site's answer says, in the names that were declared, and how long it holds.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bytes::{Buf, Bytes};
+use http::{HeaderMap, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::{
+    call::{Answer, CallPlan},
+    data::Data,
+    freshness::{freshness, is_storable},
+    leaving::Flagged,
+    pattern::follow,
+    records::seconds,
+    seen::{Seen, Sight},
+};
+use frontdesk_base::{
+    exact,
+    fault::{Fault, Refusal},
+    media,
+};
+use frontdesk_config::ResponseKind;
+use frontdesk_firewall::Utf16;
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The site's own.
+    pub status: StatusCode,
+    pub data: Data,
+    /// What the site sent, where it is passed on as it is.
+    pub raw: Option<Raw>,
+    /// When the site said so, in seconds since 1970.
+    pub at: u64,
+    /// For how many seconds it holds, as far as the site says.
+    pub fresh: Option<u64>,
+    /// It was told before, and was too long to be kept: that it was carried out is all that is known.
+    pub omitted: bool,
+    /// What was found in it on its way out.
+    pub flags: Flagged,
+}
+
+/// A body that is not looked into.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raw {
+    pub content_type: String,
+    pub body: Bytes,
+}
+
+/// What an answer says of whether the call was carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It was, or it failed for good.
+    Known,
+    /// It was not even begun: it may be tried again as if it had never been.
+    NotDone,
+    /// Somebody between us and the site gave up waiting.
+    Unknown,
+}
+
+/// What is told of a redirect, which says neither that something was done nor that it was not.
+const SENT_ON: &str = "The site answered with a redirect, which is not followed here. It may have carried this out: find \
+                       out before you try again.";
+
+/// A failure that the operator named is known for what it is, unless the site says when to come back.
+pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
+    let status = answer.status.as_u16();
+    match status {
+        429 | 503 if answer.headers.contains_key(header::RETRY_AFTER) => Ending::NotDone,
+        _ if plan.errors.contains_key(&status) => Ending::Known,
+        408 | 499 | 502..=504 | 520..=527 => Ending::Unknown,
+        _ => Ending::Known,
+    }
+}
+
+/// Reads an answer. `seen`: where the text may be known, and may be remembered if the site does not forbid it.
+///
+/// # Errors
+///
+/// It is a failure, named or not, or not what was declared. Nothing of it is told: it may speak of the inside.
+pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen>) -> Result<Told, Refusal> {
+    let Answer { status, headers, body } = answer;
+    // A form is answered with the address of a page of the site that says so: whoever takes anything takes that for the
+    // answer. Any other redirect says that it is to be done elsewhere, or somebody is to log in first.
+    let says_where = matches!(status, StatusCode::FOUND | StatusCode::SEE_OTHER) && elsewhere(&headers).is_some();
+    let sends_on = says_where && plan.response == ResponseKind::Wrap && plan.acts();
+    let named = plan.errors.contains_key(&status.as_u16());
+    if !status.is_success() && (named || !sends_on) {
+        let retry_after = headers.get(header::RETRY_AFTER).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+        return Err(match plan.errors.get(&status.as_u16()) {
+            Some(name) => Refusal { name: Some(name.clone()), retry_after, ..Fault::Named(status).into() },
+            None if status.is_redirection() => {
+                let details = elsewhere(&headers).map(|location| json!({ "location": location }));
+                Refusal { retry_after, details, ..Fault::SiteFailed.into() }.saying(SENT_ON)
+            }
+            None => Refusal { retry_after, ..Fault::SiteFailed.into() },
+        });
+    }
+    let coded = headers
+        .get(header::CONTENT_ENCODING)
+        .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    if coded {
+        // It was asked for as it is.
+        return Err(Fault::Malformed.into());
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    // Whatever it says, there is nothing more.
+    let silent = status == StatusCode::OK && plan.response == ResponseKind::Json && body.trim_ascii().is_empty();
+    let status = if silent { StatusCode::NO_CONTENT } else { status };
+    let (data, raw) = match plan.response {
+        ResponseKind::Json => (json(body, seen.filter(|_| is_storable(&headers)))?, None),
+        ResponseKind::Wrap => {
+            let mut data = wrapped(kind, status, &body);
+            if let Some(location) = elsewhere(&headers).filter(|_| sends_on) {
+                data["location"] = location.into();
+            }
+            (data.into(), None)
+        }
+        ResponseKind::Raw => (Value::Null.into(), Some(Raw { content_type: kind.to_owned(), body })),
+    };
+    // To whoever called it is an answer, and no way to somewhere else.
+    let status = if sends_on { StatusCode::OK } else { status };
+    let data = if plan.output.is_empty() { data } else { renamed(data.into_value(), &plan.output).into() };
+    Ok(Told { raw, at: now, fresh: freshness(&headers), ..Told::of(status, data) })
+}
+
+/// Where on the site it sends us: never followed, and told only where it says nothing of the inside.
+fn elsewhere(headers: &HeaderMap) -> Option<&str> {
+    let location = headers.get(header::LOCATION)?.to_str().ok()?;
+    let own =
+        location.starts_with('/') && !location.starts_with("//") && !location.contains('\\') && location.len() <= 1024;
+    own.then_some(location)
+}
+
+fn json(mut body: Bytes, seen: Option<&Seen>) -> Result<Data, Refusal> {
+    let again = match seen.map(|seen| seen.look(&body)) {
+        Some(Sight::Known(data)) => return Ok(data),
+        Some(Sight::Again) => true,
+        Some(Sight::New) | None => false,
+    };
+    if body.trim_ascii().is_empty() {
+        // A success may well say nothing more.
+        return Ok(Value::Object(Map::new()).into());
+    }
+    if body.starts_with(b"\xef\xbb\xbf") {
+        body.advance(3);
+    }
+    if !has_few_parts(&body) {
+        return Err(
+            Refusal::from(Fault::Malformed).saying("The site's answer has more parts than this desk passes on.")
+        );
+    }
+    match Data::read(body) {
+        Ok(data) if !again => Ok(data.unremembered()),
+        read => read.map_err(|_| Fault::Malformed.into()),
+    }
+}
+
+/// Values in one answer, at most. As a tree each takes many times its text.
+const MOST_PARTS: usize = 200_000;
+
+/// Whether a JSON text holds no more values than are taken; what is in strings counts too, which does no harm.
+fn has_few_parts(json: &[u8]) -> bool {
+    json.len() <= MOST_PARTS || memchr::memchr3_iter(b',', b'[', b'{', json).take(MOST_PARTS + 1).count() <= MOST_PARTS
+}
+
+/// Anything at all, as JSON.
+fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
+    let is_json = has_few_parts(body) && media::is_json(kind);
+    let mut data = json!({ "content_type": kind, "status": status.as_u16() });
+    if let Some(spelled) = Utf16::of(kind, body) {
+        // As it reads: whoever looks for what must not leave has to see it.
+        data["body"] = spelled.read(body).trim_start_matches('\u{feff}').into();
+        return data;
+    }
+    match (
+        is_json.then(|| serde_json::from_slice::<Value>(&exact::quoted(body)).ok()).flatten(),
+        std::str::from_utf8(body),
+    ) {
+        (Some(value), _) => data["body"] = value,
+        (None, Ok(text)) => data["body"] = text.into(),
+        (None, Err(_)) => {
+            data["body"] = STANDARD.encode(body).into();
+            data["encoding"] = "base64".into();
+        }
+    }
+    data
+}
+
+/// Gives members the names that were declared. What the site does not send is not there.
+pub(super) fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Value {
+    if !data.is_object() {
+        return data;
+    }
+    let mut moved = Vec::with_capacity(output.len());
+    for (ours, theirs) in output {
+        let Some(value) = follow(&data, theirs.iter().map(String::as_str)).cloned() else { continue };
+        moved.push((ours, value));
+    }
+    for (_, theirs) in output {
+        if let ([name], Some(members)) = (theirs.as_slice(), data.as_object_mut()) {
+            members.remove(name);
+        }
+    }
+    if let Some(members) = data.as_object_mut() {
+        members.extend(moved.into_iter().map(|(ours, value)| (ours.clone(), value)));
+    }
+    data
+}
+
+impl Told {
+    /// Of what has no other body, now, for as long as nobody says.
+    pub(super) fn of(status: StatusCode, data: Data) -> Self {
+        Self { status, data, raw: None, at: seconds(), fresh: None, omitted: false, flags: Flagged::default() }
+    }
+
+    /// As a record keeps it.
+    pub(super) fn kept(&self) -> Value {
+        let raw = self.raw.as_ref().map(|raw| json!({ "type": raw.content_type, "body": STANDARD.encode(&raw.body) }));
+        let mut kept = json!({
+            "status": self.status.as_u16(), "data": self.data.value(), "raw": raw, "at": self.at, "fresh": self.fresh,
+        });
+        if self.omitted {
+            kept["omitted"] = true.into();
+        }
+        self.flags.keep(&mut kept);
+        kept
+    }
+
+    /// From a record.
+    pub(super) fn from_kept(kept: &mut Value) -> Option<Self> {
+        let raw = kept["raw"].as_object().and_then(|raw| {
+            let body = STANDARD.decode(raw.get("body")?.as_str()?).ok()?;
+            Some(Raw { content_type: raw.get("type")?.as_str()?.to_owned(), body: body.into() })
+        });
+        Some(Self {
+            status: StatusCode::from_u16(u16::try_from(kept["status"].as_u64()?).ok()?).ok()?,
+            data: kept["data"].take().into(),
+            raw,
+            at: kept["at"].as_u64()?,
+            fresh: kept["fresh"].as_u64(),
+            omitted: kept["omitted"].as_bool().unwrap_or(false),
+            flags: Flagged::new(
+                kept["flags"]["told"].as_array().map(|told| texts(told)).unwrap_or_default(),
+                kept["flags"]["changed"].as_bool().unwrap_or(false),
+            ),
+        })
+    }
+}
+
+fn texts(values: &[Value]) -> Vec<String> {
+    values.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_get_their_declared_names() {
+        let output = |pairs: &[(&str, &str)]| -> Vec<(String, Vec<String>)> {
+            pairs.iter().map(|(a, b)| ((*a).to_owned(), b.split('.').map(str::to_owned).collect())).collect()
+        };
+        let data = json!({ "flights": [1], "total": 1, "page": { "next": "x" } });
+        let names = output(&[("results", "flights"), ("more", "page.next"), ("none", "missing")]);
+        let expected = json!({ "results": [1], "total": 1, "page": { "next": "x" }, "more": "x" });
+        assert_eq!(renamed(data, &names), expected);
+        assert_eq!(renamed(json!({ "a": 1, "b": 2 }), &output(&[("a", "b"), ("b", "a")])), json!({ "a": 2, "b": 1 }));
+        assert_eq!(renamed(json!([1]), &names), json!([1]));
+    }
+
+    #[test]
+    fn anything_can_be_wrapped() {
+        let ok = StatusCode::OK;
+        assert_eq!(wrapped("text/html", ok, b"<p>")["body"], "<p>");
+        assert_eq!(wrapped("application/json; charset=utf-8", ok, b"[1]")["body"], json!([1]));
+        assert_eq!(wrapped("application/json", ok, b"[1")["body"], "[1");
+        assert_eq!(wrapped("application/json", ok, b"[18446744073709551617]")["body"], json!(["18446744073709551617"]));
+        assert_eq!(wrapped("text/plain", ok, b"\xff\xfea\0b\0")["body"], "ab");
+        assert_eq!(wrapped("text/plain; charset=utf-16be", ok, b"\0a\0b")["body"], "ab");
+        assert_eq!(
+            wrapped("image/png", ok, b"\xff\x00"),
+            json!({ "content_type": "image/png", "status": 200, "body": "/wA=", "encoding": "base64" })
+        );
+    }
+
+    #[test]
+    fn what_is_kept_is_what_was_told() {
+        let raw = Some(Raw { content_type: "a/b".into(), body: Bytes::from_static(b"\xff") });
+        let flags = Flagged::new(vec!["pii-found;rules=email".into()], true);
+        let told = Told { raw, at: 5, flags, ..Told::of(StatusCode::CREATED, json!({ "a": 1 }).into()) };
+        assert_eq!(Told::from_kept(&mut told.kept()), Some(told));
+    }
+}

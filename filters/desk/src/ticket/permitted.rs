@@ -1,0 +1,150 @@
+//! A call in the background that a person has to allow first: it waits where it came in, and is carried out once when
+//! they have.
+
+use serde_json::{Value, json};
+
+use super::{State, Ticket, Tickets, key};
+use crate::{Told, outside::Outside, promised::kept, promised::told_again};
+use frontdesk_base::fault::Refusal;
+use frontdesk_state::{Change, Committed, Expect, NotKept, Put};
+
+/// Seconds after a person's word within which whoever waits for it has begun.
+const SOON: u64 = 30;
+/// How often the end is tried to be kept while the store is away, a second apart.
+const RETRIES: u32 = 120;
+
+/// What a person has said of a call that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    Waits,
+    Given,
+    /// It was refused, or used by another call, or nobody decided in time.
+    Over,
+}
+
+impl Ticket {
+    /// Whether the call was allowed and is carried out now, or will be in a moment.
+    pub fn is_being_carried_out(&self) -> bool {
+        self.is_carried
+    }
+
+    /// What became of the call, once it was carried out.
+    pub fn carried(&self) -> Option<Result<Told, Refusal>> {
+        told_again(&mut self.value["carried"].get("told")?.clone())
+    }
+
+    /// Whether that may be told whole.
+    pub fn is_carried_whole(&self) -> bool {
+        self.value["carried"]["whole"] == true
+    }
+
+    /// Somebody began to carry it out, and is gone.
+    pub fn is_lost(&self) -> bool {
+        self.value.get("claimed").is_some() && self.value.get("carried").is_none() && !self.is_carried
+    }
+}
+
+impl Tickets<'_> {
+    /// Whether whoever said that they carry it out is there, as far as is known.
+    pub(super) fn is_carried(&self, value: &Value, now: u64) -> bool {
+        let is_there = |name: &str| value[name].as_str().is_some_and(|holder| !self.holders.is_gone(holder));
+        let is_over = value["until"].as_u64().is_none_or(|until| until <= now);
+        let decided = value["decided_at"].as_u64();
+        let is_claimed = value.get("claimed").is_some();
+        let is_soon = is_there("errand") && decided.is_some_and(|at| now < at + SOON);
+        let is_open = value.get("carried").is_none() && value.get("rejected").is_none();
+        is_open && if is_claimed { is_there("claimed") && !is_over } else { is_soon }
+    }
+
+    /// Notes that this process carries the call out when it is allowed.
+    ///
+    /// # Errors
+    ///
+    /// The store is away.
+    pub async fn wait_for_permission(&self, id: &str) -> Result<(), NotKept> {
+        let Some(ticket) = self.find(id).await? else { return Ok(()) };
+        if ticket.state != State::Waiting {
+            return Ok(());
+        }
+        let mut value = ticket.value.clone();
+        value["errand"] = self.holders.name().into();
+        self.rewrite(&ticket, value, self.lasts * 2).await.map(drop)
+    }
+
+    /// What a person has said.
+    ///
+    /// # Errors
+    ///
+    /// The store is away.
+    pub async fn permission(&self, id: &str) -> Result<Permission, NotKept> {
+        let Some(ticket) = self.find(id).await? else { return Ok(Permission::Over) };
+        Ok(match ticket.state {
+            State::Waiting => Permission::Waits,
+            State::Ended if ticket.is_approved() && self.is_unused(&ticket).await? => Permission::Given,
+            _ => Permission::Over,
+        })
+    }
+
+    /// Whether nobody has begun to carry it out, by itself or repeated by its caller.
+    async fn is_unused(&self, ticket: &Ticket) -> Result<bool, NotKept> {
+        let Some(key) = ticket.wish.manner["key"].as_str() else { return Ok(false) };
+        let is_given = self.records.get(key).await?.is_some_and(|record| record.value == ticket.id.as_bytes());
+        Ok(is_given && ticket.value.get("claimed").is_none())
+    }
+
+    /// Whether this process is the one that carries it out.
+    ///
+    /// # Errors
+    ///
+    /// The store is away.
+    pub async fn claim(&self, id: &str) -> Result<bool, NotKept> {
+        let Some(ticket) = self.find(id).await? else { return Ok(false) };
+        if !(ticket.state == State::Ended && ticket.is_approved() && self.is_unused(&ticket).await?) {
+            return Ok(false);
+        }
+        let mut value = ticket.value.clone();
+        value["claimed"] = self.holders.name().into();
+        value["until"] = (self.records.now() + self.lasts.as_secs().max(1)).into();
+        self.rewrite(&ticket, value, self.lasts * 2).await
+    }
+
+    /// Keeps what became of a call that a person had allowed; the ticket with it.
+    ///
+    /// # Errors
+    ///
+    /// The store is away for too long.
+    pub async fn carried_out(
+        &self,
+        outside: &dyn Outside,
+        id: &str,
+        told: &Result<Told, Refusal>,
+        whole: bool,
+    ) -> Result<Option<Ticket>, NotKept> {
+        let carried = json!({ "told": kept(told.as_ref()), "whole": whole });
+        let mut last = Err(NotKept::Away);
+        for _ in 0..RETRIES {
+            last = self.carried(id, &carried).await;
+            if !matches!(last, Err(NotKept::Away | NotKept::Unsure(_))) {
+                break;
+            }
+            outside.pause(super::RETRY).await;
+        }
+        last
+    }
+
+    async fn carried(&self, id: &str, carried: &Value) -> Result<Option<Ticket>, NotKept> {
+        let Some(ticket) = self.find(id).await? else { return Ok(None) };
+        let mut value = ticket.value.clone();
+        value["carried"] = carried.clone();
+        // What was kept before its answer was lost is kept once more.
+        self.rewrite(&ticket, value, self.lasts).await?;
+        self.find(id).await
+    }
+
+    /// Whether nobody else was first.
+    async fn rewrite(&self, ticket: &Ticket, value: Value, lasts: std::time::Duration) -> Result<bool, NotKept> {
+        let put = Put::Value(value.to_string().into(), lasts);
+        let change = Change { key: key(&ticket.id), expect: Expect::Version(ticket.version), put };
+        Ok(matches!(self.records.commit(&[change]).await?, Committed::Done(_)))
+    }
+}

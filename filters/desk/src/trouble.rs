@@ -1,0 +1,74 @@
+//! What a caller is told when something other than the call was in the way, and whether the call may have been made.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::{Failed, date::rfc3339};
+use frontdesk_base::fault::{Fault, Refusal};
+use frontdesk_state::NotKept;
+
+/// `reason` of an answer that is longer than is passed on.
+pub const TOO_LONG: &str = "response_too_large";
+/// Nobody should try again before they know.
+pub(super) const NOBODY_KNOWS: &str =
+    "The site gave no answer that says whether this was carried out. Find out before trying again.";
+
+/// An answer that cannot be told is an answer: the site has acted on the call.
+pub(super) fn carried_out_all_the_same(refusal: Refusal) -> Refusal {
+    if refusal.fault != Fault::Malformed {
+        return refusal;
+    }
+    refusal.saying(
+        "The site took this call, but its answer cannot be passed on. Find out what it did before trying again.",
+    )
+}
+
+/// A failure of the site's, and whether it is known what became of the call.
+pub(super) fn failed(failure: Failed) -> Refusal {
+    match failure {
+        Failed::NotSent => Fault::Unreachable.into(),
+        Failed::Busy => Refusal::busy(),
+        Failed::ClientShare => Refusal::client_busy(),
+        Failed::TimedOut => Fault::GatewayTimeout.into(),
+        Failed::Broken => Fault::BadGateway.into(),
+        Failed::TooLong(_) => {
+            let refusal = Refusal { reason: TOO_LONG, ..Fault::Malformed.into() };
+            refusal.saying("The site's answer is longer than this desk passes on.")
+        }
+    }
+}
+
+/// The records cannot be reached: nothing is promised, and so nothing is done.
+pub fn not_kept(why: NotKept) -> Refusal {
+    let (reason, detail) = match why {
+        NotKept::Away => {
+            ("store_away", "What was promised cannot be looked up at the moment. Nothing was done; try again later.")
+        }
+        NotKept::Unsure(_) => {
+            ("store_away", "The store did not answer in time. The site was not called; try again later.")
+        }
+        NotKept::Full => ("store_full", "No more can be promised at the moment. Nothing was done; try again later."),
+    };
+    Refusal { reason, ..Refusal::from(Fault::Unavailable).saying(detail) }
+}
+
+/// This process was stopped, or held up, after it had promised the call.
+pub(super) fn started_too_late() -> Refusal {
+    let detail = "Too much time passed before this call could be started. Nothing was done; try again.";
+    Refusal { reason: "started_too_late", retry_after: Some(1), ..Refusal::from(Fault::Unavailable).saying(detail) }
+}
+
+/// What a person is told who has to confirm something, where the store has lost what was promised.
+pub(super) fn with_a_warning(consequence: &str, lost_at: u64) -> String {
+    let at = rfc3339(UNIX_EPOCH + Duration::from_secs(lost_at));
+    let warning = format!(
+        "Warning: this desk lost its records of earlier calls at {at}. If this was done before then, it is done a \
+         second time: make sure that it was not."
+    );
+    if consequence.is_empty() { warning } else { format!("{consequence} {warning}") }
+}
+
+/// What cannot be written down is not done.
+pub(super) fn not_written() -> Refusal {
+    let detail = "This cannot be written down at the moment, and so it is not done. Try again later.";
+    Refusal { reason: "audit_unavailable", retry_after: Some(30), ..Refusal::from(Fault::Unavailable).saying(detail) }
+}

@@ -1,0 +1,221 @@
+//! An answer in this protocol's parts, and the tokens it takes.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    converse::{Converse, Prepared},
+    listed::{Listed, Mode},
+    said::Said,
+    types::{self, Chosen},
+    words,
+};
+use frontdesk_desk::Done;
+
+/// Tokens that an operator's own concierge may say it took for one answer.
+const MOST_TOLD: u64 = 1_000_000;
+
+/// Tokens that were spent.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Spent {
+    /// On the answer, besides the question.
+    Answer(u64),
+    /// On all of it, as whoever answered says.
+    All(u64),
+}
+
+impl Spent {
+    pub(super) const NOTHING: Self = Self::Answer(0);
+
+    /// All that was spent, where so much was asked.
+    pub(super) fn of(self, asked: u64) -> u64 {
+        match self {
+            Self::Answer(spent) => asked.saturating_add(spent),
+            Self::All(spent) => spent,
+        }
+    }
+}
+
+/// What a concierge asks back in place of an answer (§6.3).
+pub(super) struct AskedBack {
+    pub(super) question: String,
+    pub(super) options: Option<Vec<String>>,
+    free_form: bool,
+    pub(super) spent: Spent,
+}
+
+impl AskedBack {
+    /// Of what a concierge said, in so many tokens; `None` where it answered.
+    pub(super) fn of(listed: &Listed, data: &Value, most: u64) -> Option<Self> {
+        let asked = data.get("clarification").filter(|_| listed.mode == Mode::Two)?;
+        let (question, spent) = words::cut(asked["question"].as_str()?.to_owned(), most);
+        // As many as there are tokens left for: four bytes are about one.
+        let mut left = most.saturating_sub(spent).saturating_mul(4);
+        let fits = |option: &&str| left.checked_sub(option.len() as u64).map(|rest| left = rest).is_some();
+        let options = asked["options"]
+            .as_array()
+            .map(|all| all.iter().filter_map(Value::as_str).take_while(fits).map(str::to_owned).collect::<Vec<_>>());
+        let spent = spent + options.iter().flatten().map(|option| option.len() as u64).sum::<u64>() / 4;
+        let free_form = asked["free_form"].as_bool().unwrap_or(true);
+        Some(Self { question, options, free_form, spent: Spent::Answer(spent) })
+    }
+
+    pub(super) fn said(&self, session: &str) -> Said {
+        let options: Option<Vec<&str>> = self.options.as_ref().map(|all| all.iter().map(String::as_str).collect());
+        Said::unclear(Some(session), &self.question, options.as_deref(), self.free_form)
+    }
+}
+
+/// An answer, in this protocol's parts.
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) spent: Spent,
+    kind: Chosen,
+    payload: Option<Value>,
+    pub(super) sources: Value,
+    follow_up: Value,
+    /// What was found in it.
+    flags: Vec<String>,
+    /// How much of the site it rests on, where that is not all.
+    coverage: Value,
+    /// How much an answer from the pages is to be trusted, from 0 to 1.
+    confidence: Value,
+}
+
+impl Answer {
+    /// In words only.
+    pub(super) fn words(text: &str) -> Self {
+        let kind = Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: None };
+        let (text, tokens) = words::cut(text.to_owned(), u64::MAX);
+        let spent = Spent::Answer(tokens);
+        let (sources, follow_up, coverage, confidence) = (Value::Null, Value::Null, Value::Null, Value::Null);
+        Self { text, spent, kind, payload: None, sources, follow_up, flags: Vec::new(), coverage, confidence }
+    }
+
+    /// Of what the desk did.
+    pub(super) fn of(
+        converse: &Converse,
+        (listed, prepared): (&Listed, &Prepared),
+        chosen: &Chosen,
+        (done, data): (&Done, &Value),
+        most: u64,
+    ) -> Self {
+        // A concierge's answer, ours or the operator's, has this protocol's parts already, perhaps in an envelope.
+        let (said, enveloped) = match data.get("response").filter(|r| r.is_object()) {
+            Some(response) => (response, true),
+            None => (data, false),
+        };
+        let theirs = said["answer"].as_str().filter(|_| listed.mode == Mode::Two);
+        let payload = match said.get("payload").filter(|_| enveloped && theirs.is_some()) {
+            Some(payload) if said["content_type"] == chosen.kind.as_str() => Some(payload.clone()),
+            // What is no JSON is told in words.
+            _ if (done.told.raw.is_some() || done.told.omitted) && prepared.payload.is_empty() && !listed.is_action => {
+                None
+            }
+            _ => types::payload(listed, &chosen.kind, &prepared.payload, &done.input, data),
+        };
+        let embeds = payload.as_ref().is_some_and(|payload| types::embeds(&chosen.kind, payload));
+        let payload = payload.filter(|_| !embeds);
+        let kind = match (&payload, chosen.kind.as_str()) {
+            (None, kind) if kind != super::listed::TEXT => chosen.in_words(),
+            _ => chosen.clone(),
+        };
+        let text = match theirs {
+            Some(text) => text.to_owned(),
+            None if embeds => format!("{}: the site sent it along, where an address is wanted.", listed.subject()),
+            None => converse.words.answer(listed, &done.input, &done.told, data, payload.is_some()),
+        };
+        let (text, mut tokens) = words::cut(text, most);
+        let (mut sources, mut follow_up) = (Value::Null, Value::Null);
+        if theirs.is_some() {
+            // What has another form than the protocol gives it (§6.2) nobody could read.
+            if let Some(all) = said["sources"].as_array() {
+                sources = all.iter().filter_map(source).collect();
+            }
+            follow_up = next(&said["follow_up"]).unwrap_or_default();
+        }
+        // What is told beside the words is read too; four bytes are about a token.
+        let beside = [payload.as_ref(), Some(&sources), Some(&follow_up)].into_iter().flatten();
+        tokens += beside.filter(|value| !value.is_null()).map(|value| value.to_string().len() as u64 / 4).sum::<u64>();
+        let flags = done.told.flags.told().to_vec();
+        let from_pages = listed.mode == Mode::Two && !listed.is_concierge;
+        let coverage = said.get("coverage").filter(|_| from_pages).cloned().unwrap_or_default();
+        let confidence = said.get("confidence").filter(|_| from_pages).cloned().unwrap_or_default();
+        // An operator's own concierge knows better what it took.
+        if let Some(own) = data["meta"]["tokens_used"].as_u64().filter(|_| theirs.is_some() && enveloped) {
+            let spent = Spent::All(own.min(MOST_TOLD));
+            return Self { text, spent, kind, payload, sources, follow_up, flags, coverage, confidence };
+        }
+        Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up, flags, coverage, confidence }
+    }
+
+    /// The same in a person's words.
+    pub(super) fn say(&mut self, text: &str, most: u64) {
+        (self.text, _) = words::cut(text.to_owned(), most);
+    }
+
+    /// Tokens beyond so many, where what takes them may be left out: what was done is told whatever it takes.
+    pub(super) fn over(&self, listed: &Listed, most: u64) -> u64 {
+        let may_be_left_out = self.payload.is_some() && !listed.is_action;
+        if may_be_left_out { self.spent.of(0).saturating_sub(most) } else { 0 }
+    }
+
+    /// The response of §6.2.
+    pub(super) fn success(&self, converse: &Converse, listed: &Listed, session: Option<&str>) -> Value {
+        let mut response = Map::new();
+        response.insert("content_type".into(), self.kind.kind.as_str().into());
+        response.insert("answer".into(), self.text.as_str().into());
+        if let Some(payload) = &self.payload {
+            response.insert("payload".into(), payload.clone());
+        }
+        for (name, value) in [("sources", &self.sources), ("follow_up", &self.follow_up)] {
+            if !value.is_null() {
+                response.insert(name.into(), value.clone());
+            }
+        }
+        let mut meta = json!({
+            "tokens_used": self.spent.of(0),
+            "capability_used": listed.name,
+            "mode": listed.mode.word(),
+            "cached": false,
+            "content_type": self.kind.kind,
+            "content_signals": converse.signals,
+        });
+        if let Some(from) = &self.kind.fallback_from {
+            meta["fallback_from"] = from.as_str().into();
+        }
+        if !self.flags.is_empty() {
+            meta["flags"] = json!(self.flags);
+        }
+        if !self.coverage.is_null() {
+            meta["coverage"] = self.coverage.clone();
+        }
+        if !self.confidence.is_null() {
+            meta["confidence"] = self.confidence.clone();
+        }
+        if listed.mode == Mode::Three {
+            meta["tools_used"] = json!([listed.name]);
+        }
+        json!({ "status": "success", "session_id": session, "response": response, "meta": meta })
+    }
+}
+
+/// A source with what of it has the form of one.
+fn source(said: &Value) -> Option<Value> {
+    let mut source = said.as_object().filter(|source| source.get("url").is_some_and(Value::is_string))?.clone();
+    source.retain(|name, value| match name.as_str() {
+        "title" => value.is_string(),
+        "relevance" => ["direct", "indirect", "background"].iter().any(|known| value == known),
+        _ => true,
+    });
+    Some(source.into())
+}
+
+/// What may be asked next, likewise.
+fn next(said: &Value) -> Option<Value> {
+    let mut next = said.as_object()?.clone();
+    if let Some(queries) = next.remove("suggested_queries").as_ref().and_then(Value::as_array) {
+        let queries = queries.iter().filter(|query| query.is_string()).cloned().collect();
+        next.insert("suggested_queries".into(), queries);
+    }
+    Some(next.into())
+}

@@ -1,0 +1,205 @@
+//! The one way a question is answered (AHP §6), whether it came to the conversation itself, as a tool's call or as an
+//! operation of an API: session, types, budget, the desk, and the answer in this protocol's words.
+
+use std::{collections::HashMap, sync::Arc};
+
+use regex::{Regex, RegexBuilder};
+use serde_json::{Map, Value};
+
+use super::{
+    super::Occupied,
+    listed::{self, ActionType, BESIDE, Listed},
+    manifest,
+    question::Question,
+    said::Said,
+    session::Session,
+    turn::{Asking, Turning, clarified},
+    types,
+    words::Words,
+};
+use frontdesk_caller::limits::{
+    budget::{LEAST, NotReserved},
+    store_away, tokens,
+};
+use frontdesk_config::Declaration;
+use frontdesk_desk::{
+    Incoming, {Authority, Desk, Pattern, Turned},
+};
+
+/// Bytes of a compiled pattern.
+const PATTERN: usize = 1 << 20;
+
+/// Everything that can be asked, prepared.
+#[derive(Debug)]
+pub struct Converse {
+    listed: Vec<Listed>,
+    prepared: Vec<Prepared>,
+    by_name: HashMap<String, usize>,
+    pub(super) words: Words,
+    /// What may be done with answers (§7).
+    pub(super) signals: Value,
+    /// Where answers are asked for that come later, up to the id.
+    pub(super) status: String,
+}
+
+/// What one capability is asked and told with.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// An input, and where it is in a question.
+    pub(super) extract: Vec<(String, Regex)>,
+    pub(super) payload: Vec<(String, Pattern)>,
+    /// Seconds.
+    pub(super) eta: Option<u64>,
+}
+
+impl Converse {
+    /// Prepares what was declared.
+    pub fn new(declaration: &Declaration, occupied: &Occupied) -> Self {
+        let settings = &declaration.settings;
+        let listed = listed::all(declaration);
+        let prepared = listed.iter().map(|listed| {
+            let ahp = settings.capability(listed.index).map(|capability| capability.ahp.clone()).unwrap_or_default();
+            let patterns = ahp.extract.iter().filter_map(|(name, text)| Some((name.clone(), pattern(text).ok()?)));
+            let payload = ahp.payload.as_ref().and_then(Value::as_object);
+            let members = payload.into_iter().flatten();
+            Prepared {
+                extract: patterns.collect(),
+                payload: members.map(|(name, value)| (name.clone(), Pattern::compile(value))).collect(),
+                eta: ahp.eta.map(|eta| eta.as_secs()),
+            }
+        });
+        Self {
+            prepared: prepared.collect(),
+            by_name: listed.iter().enumerate().map(|(at, listed)| (listed.name.clone(), at)).collect(),
+            words: Words::new(settings, &listed),
+            signals: manifest::signals(declaration),
+            status: format!("{}/", super::status_path(declaration, occupied)),
+            listed,
+        }
+    }
+
+    pub(super) fn named(&self, name: &str) -> Option<(&Listed, &Prepared)> {
+        let at = *self.by_name.get(name)?;
+        self.listed.get(at).zip(self.prepared.get(at))
+    }
+
+    /// Answers a question.
+    pub async fn converse(
+        self: &Arc<Self>,
+        desk: &Desk<'_>,
+        request: &Incoming<'_>,
+        question: Question,
+        dialect: &'static str,
+    ) -> Said {
+        let Some((listed, prepared)) = self.named(&question.capability) else {
+            return Said::unknown_capability(&question.capability, self.listed.iter().map(|l| l.name.as_str()));
+        };
+        let asking = Asking { converse: self, listed, prepared, desk, request, dialect };
+        let key = question.context.idempotency_key.clone();
+        let mut near = None;
+        let mut said = match asking.turned(&question).await {
+            Ok(mut turned) => {
+                near = turned.reserved.near;
+                let standing = std::mem::take(&mut turned.standing);
+                let mut said = asking.answered(question, turned).await;
+                said.headers.extend(standing);
+                said
+            }
+            Err(Turning::Said(said)) => *said,
+            Err(Turning::Refused(refusal)) => Said::refused(&refusal),
+        };
+        if said.account.is_none() {
+            // It came no further than to be refused or asked back: written down all the same.
+            let Incoming { caller, request_id, .. } = *request;
+            let idempotency_key = key.as_deref();
+            let turned = Turned { capability: listed.index.into(), caller, idempotency_key, request_id, dialect };
+            said.account = Some(desk.compiled.turned_away(&turned, said.reason.unwrap_or("asked_back"), desk.audit));
+        }
+        if let Some(account) = &mut said.account {
+            account.near = near;
+        }
+        said
+    }
+}
+
+/// Compiles what finds an input in a question.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn pattern(text: &str) -> Result<Regex, String> {
+    let pattern = RegexBuilder::new(text).case_insensitive(false).size_limit(PATTERN).build();
+    pattern.map_err(|e| e.to_string())
+}
+
+impl Asking<'_> {
+    /// Whether and how it may be asked: a credential, the rates, the type, the session, the budget.
+    async fn turned(&self, question: &Question) -> Result<super::turn::Turn, Turning> {
+        let Self { listed, desk, request, .. } = self;
+        let authority = self.authority();
+        desk.admit(listed.index, &authority)?;
+        self.idempotency_key(question)?;
+        let standing = self.within_rates(question).await?;
+        // What the pages answer is asked in words (§6.1): anything else would be answered with something else.
+        let asks = |input: &Map<String, Value>| input.get("query").and_then(Value::as_str).is_some();
+        let in_words = question.query.is_some() || question.clarification.is_some();
+        if self.is_built_in() && !in_words && !question.input.as_ref().is_some_and(asks) {
+            return Err(Turning::Said(Said::missing("query")));
+        }
+        let claims = |name: &&str| question.input.as_ref().is_some_and(|input| input.contains_key(*name));
+        if let Some(name) = BESIDE.into_iter().find(claims).filter(|_| listed.is_concierge) {
+            let what = format!("{name} goes beside input, and not into it; whoever answers is told it from there.");
+            return Err(Turning::Said(Said::wrong(&what)));
+        }
+        let context = &question.context;
+        let Some(chosen) = types::choose(listed, context.accept_types.as_deref()) else {
+            return Err(Turning::Said(Box::new(Said::unsupported_type(&listed.response_types))));
+        };
+        if let Some(url) = &context.callback_url {
+            let wrong = |why: String| Said::wrong(&format!("context.callback_url {why}"));
+            desk.outside.check(url).map_err(wrong)?;
+        }
+        let session = Session::turn(desk, question.session_id.as_deref(), request.caller).await?;
+        let words = [&question.query, &question.clarification].into_iter().flatten();
+        let words: u64 = words.map(|text| u64::from(tokens::count(text))).sum();
+        // Of an object, four bytes are about a token.
+        let asked =
+            words + question.input.as_ref().map_or(0, |input| Value::from(input.clone()).to_string().len() as u64 / 4);
+        let budgets = &desk.compiled.budgets;
+        let answer = budgets.ceiling(context.max_tokens);
+        let (counts, wanted) = ((desk.counters, desk.under_way), (asked, answer, LEAST.min(answer)));
+        match budgets.reserve(counts, request.caller, &session.id, wanted).await {
+            Ok(reserved) => {
+                Ok(super::turn::Turn { chosen, session, reserved, asked, standing, kept: Default::default() })
+            }
+            Err(NotReserved::Exhausted(refusal)) => Err(Turning::Refused(refusal)),
+            Err(NotReserved::Away) => Err(store_away().into()),
+        }
+    }
+
+    pub(super) fn authority(&self) -> Authority<'_> {
+        let demands_credential = self.listed.needs_auth;
+        Authority { demands_credential, ..Authority::of(self.request.caller) }
+    }
+
+    /// What an operator's own concierge is told besides, so that it can remember what was said; no part of the question.
+    pub(super) fn beside(&self, question: &Question, session: &Session) -> Map<String, Value> {
+        let mut beside = Map::new();
+        for (name, value) in BESIDE.into_iter().zip([Some(session.id.as_str()), clarified(question)]) {
+            if let Some(value) = value.filter(|_| self.listed.takes_beside(name)) {
+                beside.insert(name.to_owned(), value.into());
+            }
+        }
+        beside
+    }
+
+    /// Whether the pages answer it.
+    pub(super) fn is_built_in(&self) -> bool {
+        self.desk.compiled.settings.capability(self.listed.index).is_some_and(|c| c.built_in.is_some())
+    }
+
+    /// Whether it is answered later.
+    pub(super) fn is_later(&self) -> bool {
+        self.listed.action_type == ActionType::Async
+    }
+}

@@ -1,0 +1,154 @@
+//! The protocol's own addresses: where a question is asked, and where an answer is asked for that comes later.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use super::{Converse, DIALECT, later, question::Question, said::Said};
+use frontdesk_base::{
+    fault::{Fault, Refusal},
+    strict,
+};
+use frontdesk_config::Settings;
+use frontdesk_desk::{
+    {
+        Desk, not_kept,
+        ticket::{Ticket, Tickets},
+    },
+    {Incoming, Serve, Served},
+};
+
+/// `POST` of a question (§6.1).
+#[derive(Debug)]
+struct Asked {
+    converse: Arc<Converse>,
+}
+
+#[async_trait]
+impl Serve for Asked {
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        served(match body(request).and_then(|body| Question::read(body, None)) {
+            Ok(question) => self.converse.converse(desk, request, question, DIALECT.name).await,
+            Err(said) => *said,
+        })
+    }
+
+    fn most(&self, settings: &Settings) -> usize {
+        settings.sessions.max_body
+    }
+}
+
+/// The object that was sent.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn body(request: &Incoming<'_>) -> Result<Map<String, Value>, Box<Said>> {
+    request.takes_json().map_err(|unfit| {
+        let mut said = Said::wrong(&unfit.detail("application/json"));
+        said.status = http::StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        said
+    })?;
+    strict::object(&request.body).map_err(|why| Said::wrong(&why))
+}
+
+/// What was said, as a reply over HTTP.
+pub fn served(mut said: Said) -> Served {
+    let (reason, account) = (said.reason, said.account.take());
+    Served { reason, account, ..said.reply().into() }
+}
+
+/// `GET` of an answer that comes later (§9.1).
+#[derive(Debug)]
+struct Status {
+    converse: Arc<Converse>,
+}
+
+#[async_trait]
+impl Serve for Status {
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served {
+        let id = places.first().map(|(_, id)| id.as_str()).unwrap_or_default();
+        match look(desk, request, id).await {
+            Ok(ticket) => {
+                let polled = later::polled(&self.converse, &ticket);
+                let told: Vec<String> = serde_json::from_value(polled["meta"]["flags"].clone()).unwrap_or_default();
+                let mut served = served(Said::ok(polled));
+                served.reply.headers.extend(frontdesk_firewall::header(&told));
+                served
+            }
+            Err(refusal) => served(Said::refused(&refusal)),
+        }
+    }
+}
+
+async fn look(desk: &Desk<'_>, request: &Incoming<'_>, id: &str) -> Result<Ticket, Refusal> {
+    let found = Tickets::of(desk).look(id, request.caller).await;
+    // What is asked for may be under way, or done.
+    let away = |why| not_kept(why).saying("What was promised cannot be looked up at the moment. Try again later.");
+    let unknown = || Refusal::from(Fault::NotFound).saying("Nothing is known here under this id, or it is over.");
+    found.map_err(away)?.ok_or_else(unknown)
+}
+
+/// What is below an address of ours and nothing of ours.
+#[derive(Debug)]
+struct Nothing;
+
+#[async_trait]
+impl Serve for Nothing {
+    async fn serve(&self, _: &Desk<'_>, _: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        served(Said::refused(&Fault::NotFound.into()))
+    }
+}
+
+pub fn nothing() -> Arc<dyn Serve> {
+    Arc::new(Nothing)
+}
+
+/// As the table of endpoints takes them.
+pub(super) fn asked(converse: &Arc<Converse>) -> Arc<dyn Serve> {
+    Arc::new(Asked { converse: converse.clone() })
+}
+
+pub(super) fn status(converse: &Arc<Converse>) -> Arc<dyn Serve> {
+    Arc::new(Status { converse: converse.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use frontdesk_caller::Caller;
+    use http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+    #[test]
+    fn a_page_says_what_it_sends() {
+        let caller = Caller::at([192, 0, 2, 1].into());
+        let taken = |named: &[(&'static str, &'static [u8])]| {
+            let named = named
+                .iter()
+                .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_bytes(value).unwrap()));
+            let headers: HeaderMap = named.collect();
+            body(&Incoming {
+                method: &Method::POST,
+                target: "/agent/converse",
+                headers: &headers,
+                body: Bytes::from_static(b"{}"),
+                caller: &caller,
+                authority: "site.test",
+                request_id: "r",
+                framed: None,
+            })
+            .map_err(|said| said.status.as_u16())
+        };
+        let json: (&str, &[u8]) = ("content-type", b"application/json");
+        let foreign: (&str, &[u8]) = ("origin", b"https://evil.test");
+        assert!(taken(&[]).is_ok() && taken(&[json]).is_ok() && taken(&[json, foreign]).is_ok());
+        assert!(taken(&[("sec-fetch-site", b"same-origin")]).is_ok());
+        assert_eq!(taken(&[foreign]), Err(415));
+        assert_eq!(taken(&[("origin", b"null")]), Err(415));
+        assert_eq!(taken(&[("sec-fetch-site", b"cross-site")]), Err(415));
+        assert_eq!(taken(&[foreign, ("content-type", b"text/plain;x=\xff")]), Err(415));
+        assert_eq!(taken(&[("content-type", b"text/plain;x=\xff")]), Err(415));
+    }
+}

@@ -1,0 +1,226 @@
+//! What is asked (AHP §6.1), read strictly: a field that is there has the type it should have.
+
+use serde_json::{Map, Value, json};
+
+use super::said::Said;
+
+// Bounds of the published schema: characters, and tokens.
+const QUERY: usize = 4096;
+const CLARIFICATION: usize = 1024;
+const SESSION: usize = 128;
+const AGENT: usize = 128;
+const INTENT: usize = 256;
+const URL: usize = 2048;
+const LOCALE: usize = 64;
+const KEY: usize = 255;
+const TOKENS: u64 = 32_768;
+/// Types that somebody takes.
+const TYPES: usize = 64;
+
+/// The schema of a member of a question, as [`Question::read`] takes it; to be published.
+pub fn member(name: &str, description: &str) -> Value {
+    let mut schema = match name {
+        // Spaces alone say nothing.
+        "query" => json!({ "type": "string", "minLength": 1, "maxLength": QUERY, "pattern": "\\S" }),
+        "session_id" => json!({ "type": "string", "minLength": 1, "maxLength": SESSION }),
+        "clarification" | "confirmation" => json!({ "type": "string", "maxLength": CLARIFICATION }),
+        "idempotency_key" => json!({ "type": "string", "minLength": 1, "maxLength": KEY }),
+        _ => json!({ "type": "string" }),
+    };
+    if !description.is_empty() {
+        schema["description"] = description.into();
+    }
+    schema
+}
+
+/// The schema of `context`, as [`Context::read`] takes it; to be published.
+pub fn context() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "requesting_agent": { "type": "string", "maxLength": AGENT },
+            "user_intent": { "type": "string", "maxLength": INTENT },
+            "max_tokens": { "type": "integer", "minimum": 1, "maximum": TOKENS },
+            "accept_types": { "type": "array", "maxItems": TYPES, "items": { "type": "string" } },
+            "callback_url": { "type": "string", "format": "uri", "minLength": 1, "maxLength": URL },
+            "locale": { "type": "string", "maxLength": LOCALE },
+            "idempotency_key": member("idempotency_key", "Of your choice: a retry with it acts once."),
+        },
+    })
+}
+
+/// A question, in whatever dialect it came.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    pub capability: String,
+    pub query: Option<String>,
+    /// Structured, beside or instead of words.
+    pub input: Option<Map<String, Value>>,
+    pub session_id: Option<String>,
+    /// What was chosen of what was asked back.
+    pub clarification: Option<String>,
+    /// The token of a confirmation.
+    pub confirmation: Option<String>,
+    pub context: Context,
+}
+
+/// What an agent says of itself and of what it can use.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    pub requesting_agent: Option<String>,
+    pub user_intent: Option<String>,
+    pub max_tokens: Option<u64>,
+    pub accept_types: Option<Vec<String>>,
+    pub callback_url: Option<String>,
+    pub locale: Option<String>,
+    pub idempotency_key: Option<String>,
+}
+
+impl Question {
+    /// Reads a request. With a capability named elsewhere, in a path say, the body need not name it.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, or wrong, in words.
+    pub fn read(mut body: Map<String, Value>, capability: Option<&str>) -> Result<Self, Box<Said>> {
+        if let Some(version) = text(&mut body, "ahp", 16)?
+            && !is_version(&version)
+        {
+            // An unknown one is answered as this one (§12); what is no version at all is a mistake.
+            return Err(Said::wrong("ahp has to be a version such as \"0.1\"."));
+        }
+        let named = text(&mut body, "capability", QUERY)?;
+        let Some(capability) = capability.map(str::to_owned).or(named) else {
+            return Err(Said::missing("capability"));
+        };
+        let query = text(&mut body, "query", QUERY)?;
+        let input = match body.remove("input") {
+            None | Some(Value::Null) => None,
+            Some(Value::Object(input)) => Some(input),
+            Some(_) => return Err(Said::wrong("input has to be an object.")),
+        };
+        match &query {
+            None if input.is_none() => return Err(Said::missing("query")),
+            Some(query) if query.trim().is_empty() => return Err(Said::wrong("query has to say something.")),
+            _ => {}
+        }
+        Ok(Self {
+            capability,
+            query,
+            input,
+            session_id: text(&mut body, "session_id", SESSION)?,
+            clarification: text(&mut body, "clarification", CLARIFICATION)?,
+            confirmation: text(&mut body, "confirmation", CLARIFICATION)?,
+            context: match body.remove("context") {
+                None | Some(Value::Null) => Context::default(),
+                Some(Value::Object(context)) => Context::read(context)?,
+                Some(_) => return Err(Said::wrong("context has to be an object.")),
+            },
+        })
+    }
+}
+
+/// A whole number, be it written with a fraction of nothing: to JSON Schema `100.0` is one.
+fn whole(value: &Value) -> Option<u64> {
+    let fraction = || value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e9).contains(number));
+    value.as_u64().or_else(|| fraction().map(|number| number as u64))
+}
+
+impl Context {
+    /// Reads what is known of it; what is not is nobody's business.
+    pub fn read(mut members: Map<String, Value>) -> Result<Self, Box<Said>> {
+        let max_tokens = match members.remove("max_tokens") {
+            None | Some(Value::Null) => None,
+            Some(value) => match whole(&value).filter(|tokens| (1..=TOKENS).contains(tokens)) {
+                Some(tokens) => Some(tokens),
+                None => {
+                    return Err(Said::wrong(&format!("context.max_tokens has to be a number from 1 to {TOKENS}.")));
+                }
+            },
+        };
+        let accept_types = match members.remove("accept_types") {
+            None | Some(Value::Null) => None,
+            Some(Value::Array(types)) if types.len() <= TYPES => {
+                let types: Option<Vec<String>> = types.iter().map(|kind| kind.as_str().map(str::to_owned)).collect();
+                let wrong = || Said::wrong("context.accept_types has to be a list of types, such as \"text/answer\".");
+                Some(types.ok_or_else(wrong)?)
+            }
+            Some(_) => {
+                return Err(Said::wrong(&format!("context.accept_types has to be a list of at most {TYPES} types.")));
+            }
+        };
+        let mut text = |name, most| text_of(&mut members, "context.", name, most);
+        Ok(Self {
+            requesting_agent: text("requesting_agent", AGENT)?,
+            user_intent: text("user_intent", INTENT)?,
+            max_tokens,
+            accept_types: accept_types.filter(|types| !types.is_empty()),
+            callback_url: text("callback_url", URL)?,
+            locale: text("locale", LOCALE)?,
+            idempotency_key: text("idempotency_key", KEY)?,
+        })
+    }
+}
+
+/// A text of so many characters; null is as good as nothing.
+fn text(members: &mut Map<String, Value>, name: &str, most: usize) -> Result<Option<String>, Box<Said>> {
+    text_of(members, "", name, most)
+}
+
+fn text_of(members: &mut Map<String, Value>, of: &str, name: &str, most: usize) -> Result<Option<String>, Box<Said>> {
+    match members.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.chars().count() <= most => Ok(Some(text)),
+        Some(Value::String(_)) => Err(Said::wrong(&format!("{of}{name} has more than {most} characters."))),
+        Some(_) => Err(Said::wrong(&format!("{of}{name} has to be a string."))),
+    }
+}
+
+fn is_version(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    text.split_once('.').is_some_and(|(major, minor)| digits(major) && digits(minor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: Value) -> Result<Question, String> {
+        let Value::Object(body) = body else { panic!() };
+        Question::read(body, None).map_err(|said| said.body["code"].as_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn what_is_missing_and_what_is_wrong_are_told_apart() {
+        assert_eq!(read(json!({ "query": "x" })).unwrap_err(), "missing_field");
+        assert_eq!(read(json!({ "capability": "x" })).unwrap_err(), "missing_field");
+        assert_eq!(read(json!({ "capability": "x", "query": null })).unwrap_err(), "missing_field");
+        for wrong in [
+            json!({ "query": 5 }),
+            json!({ "query": " " }),
+            json!({ "query": "x", "ahp": "one" }),
+            json!({ "query": "x", "ahp": "0.1.0" }),
+            json!({ "query": "x", "session_id": 5 }),
+            json!({ "query": "x", "session_id": "y".repeat(129) }),
+            json!({ "query": "x", "input": [] }),
+            json!({ "query": "x", "context": "y" }),
+            json!({ "query": "x", "context": { "max_tokens": 0 } }),
+            json!({ "query": "x", "context": { "max_tokens": "many" } }),
+            json!({ "query": "x", "context": { "accept_types": "text/answer" } }),
+            json!({ "query": "x", "context": { "accept_types": [5] } }),
+            json!({ "query": "x".repeat(4097) }),
+        ] {
+            let mut body = wrong.clone();
+            body["capability"] = "x".into();
+            assert_eq!(read(body).unwrap_err(), "invalid_request", "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_later_version_is_answered_as_this_one() {
+        let question =
+            read(json!({ "ahp": "9.9", "capability": "c", "query": "ä".repeat(4096), "auth": "x" })).unwrap();
+        assert_eq!((question.capability.as_str(), question.session_id), ("c", None));
+        assert!(read(json!({ "capability": "c", "input": { "a": 1 } })).unwrap().input.is_some());
+    }
+}

@@ -1,0 +1,129 @@
+//! What was said before (AHP §6.5): so many turns, for so long, with whoever began it.
+
+use serde_json::{Value, json};
+
+use super::{inputs::Kept, said::Said};
+use frontdesk_ask::Turn;
+use frontdesk_base::text::hex;
+use frontdesk_caller::Caller;
+use frontdesk_desk::{Desk, not_kept, records};
+use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Record};
+
+/// Turns whose words are remembered; earlier ones only count.
+const REMEMBERED: usize = 10;
+/// How often a change is tried where others change the same session.
+const TRIES: usize = 6;
+
+/// A session that this question is a turn of.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) id: String,
+    /// It was there before.
+    known: bool,
+    /// Turns that it has had, this one among them.
+    turns: u64,
+    /// What was said in it, the latest last.
+    pub(super) before: Vec<Turn>,
+    /// What is known of the input that was last asked for.
+    pub(super) kept: Option<Kept>,
+}
+
+impl Session {
+    /// Takes the next turn of a session, or begins one. Nobody invents one, and nobody has another's.
+    pub(super) async fn turn(desk: &Desk<'_>, id: Option<&str>, caller: &Caller) -> Result<Self, Box<Said>> {
+        let Some(id) = id else {
+            let id = records::unguessable().map_err(|why| Box::new(refused(why)))?;
+            return Ok(Self { id, known: false, turns: 1, before: Vec::new(), kept: None });
+        };
+        let unknown = || Said::wrong("There is no such session, or it is over. Leave session_id out to begin one.");
+        if !records::is_id(id) {
+            return Err(unknown());
+        }
+        let max_turns = u64::from(desk.compiled.settings.sessions.max_turns);
+        for _ in 0..TRIES {
+            let record = desk.records.get(&key(id)).await.map_err(|why| Box::new(refused(why)))?;
+            let mut state = record.as_ref().and_then(read).ok_or_else(unknown)?;
+            if state["owner"].as_str() != Some(&owner(caller)) {
+                return Err(unknown());
+            }
+            let turns = state["turns"].as_u64().unwrap_or(0).saturating_add(1);
+            if turns > max_turns {
+                let message =
+                    format!("This session has had its {max_turns} turns. Leave session_id out to begin another.");
+                return Err(Said::wrong(&message));
+            }
+            state["turns"] = turns.into();
+            let (before, kept) = (said_before(&state), Kept::from_json(&state["inputs"]));
+            let expect = Expect::Version(record.map_or(0, |record| record.version));
+            if put(desk, id, &state, expect).await.map_err(|why| Box::new(refused(why)))? {
+                return Ok(Self { id: id.to_owned(), known: true, turns, before, kept });
+            }
+        }
+        Err(Said::wrong("Too many questions came in this session at once. Ask one after the other."))
+    }
+
+    /// What came later is asked for under a name that is a session's too (§9.1): the one just begun, or one that goes on
+    /// from here.
+    pub(super) fn name_for_later(&self) -> Result<String, NotKept> {
+        if self.known { records::unguessable() } else { Ok(self.id.clone()) }
+    }
+
+    /// The same under another name, which nobody has yet.
+    pub(super) fn going_on_as(self, id: &str) -> Self {
+        if self.id == id { self } else { Self { id: id.to_owned(), known: false, ..self } }
+    }
+
+    /// Remembers what was said. Where that cannot be, there is no session to go on with, and that is said.
+    pub(super) async fn keep(&self, desk: &Desk<'_>, caller: &Caller, turn: &Turn, kept: &Kept) -> bool {
+        if !self.known {
+            let said: Vec<Value> = self.before.iter().chain([turn]).map(Turn::to_json).collect();
+            let state = json!({
+                "owner": owner(caller), "turns": self.turns, "said": said, "inputs": kept.to_json(),
+            });
+            return put(desk, &self.id, &state, Expect::Absent).await.unwrap_or(false);
+        }
+        for _ in 0..TRIES {
+            let Ok(Some(record)) = desk.records.get(&key(&self.id)).await else { return true };
+            let Some(mut state) = read(&record) else { return true };
+            if let Some(said) = state["said"].as_array_mut() {
+                said.push(turn.to_json());
+                let extra = said.len().saturating_sub(REMEMBERED);
+                said.drain(..extra);
+            }
+            state["inputs"] = kept.to_json();
+            match put(desk, &self.id, &state, Expect::Version(record.version)).await {
+                Ok(false) => {}
+                // The turn was counted; that it is not remembered is no reason to withhold the answer.
+                Ok(true) | Err(_) => return true,
+            }
+        }
+        true
+    }
+}
+
+async fn put(desk: &Desk<'_>, id: &str, state: &Value, expect: Expect) -> Result<bool, NotKept> {
+    let idle = desk.compiled.settings.sessions.idle;
+    let change = Change { key: key(id), expect, put: Put::Value(state.to_string().into(), idle) };
+    Ok(matches!(desk.records.commit(&[change]).await?, Committed::Done(_)))
+}
+
+fn read(record: &Record) -> Option<Value> {
+    serde_json::from_slice::<Value>(&record.value).ok().filter(Value::is_object)
+}
+
+fn said_before(state: &Value) -> Vec<Turn> {
+    state["said"].as_array().into_iter().flatten().filter_map(Turn::from_json).collect()
+}
+
+fn owner(caller: &Caller) -> String {
+    hex(&caller.holder().bytes())
+}
+
+fn key(id: &str) -> String {
+    format!("s:{id}")
+}
+
+/// Sessions cannot be looked up.
+fn refused(why: NotKept) -> Said {
+    Said::refused(&not_kept(why).saying("Sessions cannot be kept at the moment. Try again later."))
+}

@@ -1,0 +1,285 @@
+//! /llms.txt (llmstxt.org): what a site has, in one short text, where the site has none of its own.
+//!
+//! Rendered from the pages that were read whenever they change, never for a request.
+
+use std::{collections::BTreeMap, fmt::Write, sync::Arc};
+
+use http::HeaderValue;
+
+use frontdesk_config::names::{SITE_DESCRIPTION, SITE_NAME};
+use frontdesk_page::content::Page;
+
+use crate::{Document, Occupied, Variant};
+use frontdesk_config::Settings;
+use frontdesk_firewall::{Firewall, Form};
+
+/// Where it is.
+pub const PATH: &str = "/llms.txt";
+/// The most pages that it lists.
+const MOST_LINKS: usize = 200;
+/// The most bytes of it.
+const MOST_BYTES: usize = 64 * 1024;
+/// The most characters of a page's title, and of its description.
+const LONGEST_TITLE: usize = 120;
+const LONGEST_DESCRIPTION: usize = 200;
+/// The section of pages that are in no directory.
+const TOP: &str = "Pages";
+
+/// What is listed of a site's pages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    listed: Vec<Listed>,
+    /// How many pages there are, listed or not.
+    pages: usize,
+}
+
+/// One page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Listed {
+    path: String,
+    title: String,
+    description: Option<String>,
+}
+
+/// Where agents find the rest.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Ways<'a> {
+    pub manifest: Option<&'a str>,
+    /// Where questions are asked.
+    pub converse: Option<&'a str>,
+}
+
+impl Contents {
+    /// The pages that say most about a site: the nearest to its root, and no pages of lists.
+    pub fn of(pages: &[Arc<Page>]) -> Self {
+        let mut nearest: Vec<&Page> = pages.iter().map(AsRef::as_ref).collect();
+        let segments = |path: &str| path.split('/').filter(|segment| !segment.is_empty()).count();
+        nearest.sort_by_cached_key(|page| (page.path.contains('?'), segments(&page.path), page.path.clone()));
+        nearest.truncate(MOST_LINKS);
+        let listed = nearest.into_iter().map(|page| Listed {
+            path: page.path.clone(),
+            title: line(&page.title, LONGEST_TITLE),
+            description: page.description.as_deref().map(|text| line(text, LONGEST_DESCRIPTION)),
+        });
+        Self { listed: listed.collect(), pages: pages.len() }
+    }
+}
+
+/// The path of an llms.txt, ours or the site's own; `None` where there is none.
+pub fn endpoint(settings: &Settings, occupied: &Occupied) -> Option<&'static str> {
+    (settings.content.llms_txt || occupied.contains(PATH)).then_some(PATH)
+}
+
+/// Ours, as it is served; `None` where the site has one, or the operator wants none. Without contents the site has not
+/// been read yet.
+pub fn document(
+    settings: &Settings,
+    occupied: &Occupied,
+    contents: Option<&Contents>,
+    ways: Ways<'_>,
+    firewall: &Firewall,
+) -> Option<Document> {
+    if !settings.content.llms_txt || occupied.contains(PATH) {
+        return None;
+    }
+    let nothing = Contents::default();
+    let mut passed = firewall.pass(render(settings, contents.unwrap_or(&nothing), ways).into(), Form::Text);
+    if passed.blocked {
+        // What the pages say must not leave; where agents are answered is the operator's to say.
+        passed = firewall.pass(render(settings, &nothing, ways).into(), Form::Text);
+    }
+    if passed.blocked {
+        return None;
+    }
+    let cache_control = if contents.is_some() { "public, max-age=300" } else { "no-cache" };
+    let variant = Variant::new("text/plain; charset=utf-8", passed.body, &HeaderValue::from_static(cache_control))
+        .telling(settings.signals.published().as_ref())
+        .flagged(&passed.flags);
+    Some(Document { path: PATH.into(), variants: vec![variant], negotiate: None, versions: Vec::new() })
+}
+
+/// The text, from what was declared and what was read.
+pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> String {
+    let site = &settings.site;
+    let origin = site.origin.as_deref().map(|origin| origin.trim_end_matches('/')).unwrap_or_default();
+    let start = contents.listed.iter().find(|listed| listed.path == "/");
+    let host = origin.split_once("://").map(|(_, host)| host);
+    let name = site.name.as_deref().or(start.map(|start| start.title.as_str())).or(host).unwrap_or("This site");
+    let mut out = format!("# {}\n", line(name, SITE_NAME));
+    if let Some(description) = site.description.as_deref().or(start.and_then(|start| start.description.as_deref())) {
+        let _ = write!(out, "\n> {}\n", line(description, SITE_DESCRIPTION));
+    }
+    let mut asked = String::new();
+    if let Some(converse) = ways.converse {
+        let _ = writeln!(asked, "- [Ask a question]({origin}{converse}): POST JSON, as the manifest says");
+    }
+    if let Some(manifest) = ways.manifest {
+        let _ = writeln!(asked, "- [Manifest]({origin}{manifest}): what agents can ask and call here");
+    }
+    if !asked.is_empty() {
+        let _ = write!(out, "\n## For agents\n\n{asked}");
+    }
+
+    let mut sections: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
+    for listed in &contents.listed {
+        let section = section(&listed.path);
+        let about = listed.description.as_deref().map(|about| format!(": {about}")).unwrap_or_default();
+        let address = listed.path.replace('(', "%28").replace(')', "%29");
+        let item = format!("- [{}]({origin}{address}){about}\n", listed.title);
+        sections.entry((section != TOP, section)).or_default().push(item);
+    }
+    if sections.is_empty() {
+        sections.insert((false, TOP.into()), vec![format!("- [Start page]({origin}/)\n")]);
+    }
+    let mut left_out = contents.pages - contents.listed.len();
+    for ((_, section), items) in sections {
+        let mut text = format!("\n## {section}\n\n");
+        let mut fitting = 0;
+        for item in &items {
+            // Room for a last line.
+            if out.len() + text.len() + item.len() + 100 > MOST_BYTES {
+                break;
+            }
+            text.push_str(item);
+            fitting += 1;
+        }
+        left_out += items.len() - fitting;
+        if fitting > 0 {
+            out.push_str(&text);
+        }
+    }
+    if left_out > 0 {
+        let _ = write!(out, "\nPages that are not listed here: {left_out}\n");
+    }
+    out
+}
+
+/// The section of a page: the first directory of its path, as words.
+fn section(path: &str) -> String {
+    let path = path.split('?').next().unwrap_or(path);
+    let Some((directory, _)) = path.trim_start_matches('/').split_once('/') else { return TOP.into() };
+    let words = percent_encoding::percent_decode_str(directory).decode_utf8_lossy().replace(['-', '_', '+'], " ");
+    let words = line(&words, 60);
+    let mut letters = words.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => TOP.into(),
+    }
+}
+
+/// One line, without what would end a link or begin something else.
+fn line(text: &str, characters: usize) -> String {
+    let mut out = String::new();
+    let mut count = 0;
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        let word: String = word
+            .chars()
+            .map(|c| {
+                if c == '[' {
+                    '('
+                } else if c == ']' {
+                    ')'
+                } else {
+                    c
+                }
+            })
+            .collect();
+        let length = word.chars().count() + usize::from(!out.is_empty());
+        if count + length > characters {
+            let room = characters.saturating_sub(count + 2);
+            if out.is_empty() {
+                out.extend(word.chars().take(room));
+            }
+            out.push('…');
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&word);
+        count += length;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use frontdesk_config::testing::{Nowhere, declare_text};
+    use frontdesk_page::content::testing::page;
+
+    fn settings(more: &str) -> Settings {
+        let text = format!("[upstream]\nurl = 'http://a'\n{more}");
+        declare_text(Path::new("/x.toml"), &text, &Nowhere).unwrap().settings
+    }
+
+    fn described(path: &str, title: &str, description: &str) -> Arc<Page> {
+        Arc::new(Page { description: Some(description.into()), ..page(path, title, "x") })
+    }
+
+    #[test]
+    fn it_has_the_shape_that_readers_expect() {
+        let site =
+            settings("[site]\nname = 'Acme'\norigin = 'https://acme.test'\ndescription = \"Anvils\\nand more.\"\n");
+        let pages = [
+            described("/docs/get-started", "Get [started]\n# now", "First\nsteps"),
+            Arc::new(page("/", "Acme", "x")),
+            Arc::new(page("/about(us)", "About", "x")),
+            Arc::new(page("/user-guide/a/b?x=1", "B", "x")),
+        ];
+        let ways = Ways { manifest: Some("/.well-known/agent.json"), converse: Some("/agent/converse") };
+        let expected = "# Acme\n\n> Anvils and more.\n\n## For agents\n\n\
+            - [Ask a question](https://acme.test/agent/converse): POST JSON, as the manifest says\n\
+            - [Manifest](https://acme.test/.well-known/agent.json): what agents can ask and call here\n\n\
+            ## Pages\n\n- [Acme](https://acme.test/)\n- [About](https://acme.test/about%28us%29)\n\n\
+            ## Docs\n\n- [Get (started) # now](https://acme.test/docs/get-started): First steps\n\n\
+            ## User guide\n\n- [B](https://acme.test/user-guide/a/b?x=1)\n";
+        assert_eq!(render(&site, &Contents::of(&pages), ways), expected);
+    }
+
+    #[test]
+    fn before_the_site_was_read_it_leads_to_its_start() {
+        assert_eq!(
+            render(&settings(""), &Contents::default(), Ways::default()),
+            "# This site\n\n## Pages\n\n- [Start page](/)\n"
+        );
+        let pages = [described("/", "Home of X", "All about X.")];
+        let text = render(&settings(""), &Contents::of(&pages), Ways::default());
+        assert!(text.starts_with("# Home of X\n\n> All about X.\n"), "{text}");
+    }
+
+    #[test]
+    fn it_stays_within_its_bounds() {
+        let many: Vec<_> = (0..1_000).map(|n| described(&format!("/d/{n}"), &format!("T{n}"), "x")).collect();
+        let text = render(&settings(""), &Contents::of(&many), Ways::default());
+        assert_eq!(text.matches("\n- [").count(), MOST_LINKS);
+        assert!(text.ends_with("\nPages that are not listed here: 800\n"), "{text}");
+        let long = "w".repeat(1_000);
+        let many: Vec<_> = (0..200).map(|n| described(&format!("/{long}/{n}"), &long, &long.repeat(9))).collect();
+        let text = render(&settings(""), &Contents::of(&many), Ways::default());
+        assert!(text.len() <= MOST_BYTES && text.len() > MOST_BYTES / 2, "{}", text.len());
+        assert!(text.contains("Pages that are not listed here: "));
+    }
+
+    #[test]
+    fn the_sites_own_wins_and_off_is_off() {
+        let mut own = Occupied::default();
+        own.insert(PATH.into());
+        let (auto, off) = (settings(""), settings("[content]\nllms_txt = 'off'\n"));
+        let is_ours = |settings: &Settings, occupied: &Occupied| {
+            document(settings, occupied, None, Ways::default(), &settings.firewall.compiled()).is_some()
+        };
+        assert!(is_ours(&auto, &Occupied::default()) && !is_ours(&auto, &own) && !is_ours(&off, &Occupied::default()));
+        assert_eq!(endpoint(&auto, &Occupied::default()), Some(PATH));
+        assert_eq!((endpoint(&off, &own), endpoint(&off, &Occupied::default())), (Some(PATH), None));
+    }
+
+    #[test]
+    fn a_line_is_one_line_of_so_many_characters() {
+        assert_eq!(line("a\n\n#  b\u{7}c", 10), "a # b c");
+        assert_eq!(line("äöü äöü äöü", 8), "äöü äöü…");
+        assert_eq!(line(&"ä".repeat(9), 8), "ääääää…");
+    }
+}

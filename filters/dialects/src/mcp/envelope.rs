@@ -1,0 +1,104 @@
+//! What goes back: results and errors of JSON-RPC 2.0, and how a refusal of the endpoint itself is put into one.
+
+use http::{StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::{era::Era, message::Request};
+use crate::ahp;
+use frontdesk_base::{fault::Refusal, reply::Reply};
+use frontdesk_desk::problem;
+use frontdesk_page::Insertion;
+
+pub(super) const PARSE: i32 = -32700;
+pub(super) const INVALID_REQUEST: i32 = -32600;
+pub(super) const NO_METHOD: i32 = -32601;
+pub(super) const INVALID_PARAMS: i32 = -32602;
+/// A resource that is not there, before 2026-07-28.
+pub(super) const NO_RESOURCE: i32 = -32002;
+/// What the headers say is not what the body says (2026-07-28).
+pub(super) const MISMATCH: i32 = -32020;
+/// A version that is not spoken here (2026-07-28).
+pub(super) const NO_VERSION: i32 = -32022;
+/// Anything else that this server refuses.
+pub(super) const INTERNAL: i32 = -32603;
+const REFUSED: i32 = -32000;
+
+/// An error of the protocol: not of what was called, which is a result.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) code: i32,
+    message: String,
+    data: Option<Value>,
+    /// Of the request that it answers, where that is known.
+    id: Option<Value>,
+    status: Option<StatusCode>,
+}
+
+impl Problem {
+    pub(super) fn new(code: i32, message: String) -> Self {
+        Self { code, message, data: None, id: None, status: None }
+    }
+
+    pub(super) fn with_data(self, data: Value) -> Self {
+        Self { data: Some(data), ..self }
+    }
+
+    pub(super) fn with_status(self, status: StatusCode) -> Self {
+        Self { status: Some(status), ..self }
+    }
+
+    pub(super) fn to(self, request: &Request) -> Self {
+        Self { id: Some(request.id.clone()), ..self }
+    }
+
+    /// With the handshake an error is an answer like any other; without it HTTP says so too.
+    pub(super) fn in_era(self, era: Era) -> Self {
+        let status = match (era, self.code) {
+            (Era::Handshake, _) => StatusCode::OK,
+            (Era::Stateless, NO_METHOD) => StatusCode::NOT_FOUND,
+            (Era::Stateless, _) => StatusCode::BAD_REQUEST,
+        };
+        Self { status: self.status.or(Some(status)), ..self }
+    }
+
+    pub(super) fn reply(self) -> Reply {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if let Some(data) = self.data {
+            error["data"] = data;
+        }
+        let body = json!({ "jsonrpc": "2.0", "id": self.id, "error": error });
+        Reply::new(self.status.unwrap_or(StatusCode::OK), "application/json", body.to_string())
+            .with(header::CACHE_CONTROL, "no-store")
+    }
+}
+
+/// A result, its members written already but for its braces.
+pub(super) fn result(id: &Value, members: &str) -> Reply {
+    let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{members}}}}}");
+    Reply::new(StatusCode::OK, "application/json", body).with(header::CACHE_CONTROL, "no-store")
+}
+
+/// The members of an object, without its braces.
+pub(super) fn members(object: Map<String, Value>) -> String {
+    let text = Value::Object(object).to_string();
+    text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
+}
+
+/// How a refusal of the endpoint is told, before anything of the message is known.
+pub(super) fn refused(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply {
+    // A person gets a page.
+    if accept.is_some_and(problem::prefers_html) {
+        return problem::reply(refusal, accept, insertion);
+    }
+    refused_to(None, refusal)
+}
+
+/// How the refusal of a message is told; `id`: the request's, where there is one.
+pub(super) fn refused_to(id: Option<&Value>, refusal: &Refusal) -> Reply {
+    let problem = Problem::new(REFUSED, refusal.detail.clone().into_owned())
+        .with_data(ahp::error::body(refusal))
+        .with_status(refusal.fault.status());
+    let mut reply = Problem { id: id.cloned(), ..problem }.reply();
+    reply.headers.retain(|(name, _)| *name != header::CACHE_CONTROL);
+    refusal.dress(reply.with(header::VARY, "Accept"))
+}

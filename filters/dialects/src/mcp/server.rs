@@ -1,0 +1,290 @@
+//! The endpoint: a message in, and what its method answers.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{
+        Publishing,
+        ahp::{self, Converse, Said},
+        arguments::Function,
+    },
+    HANDSHAKES, STATELESS, call,
+    envelope::{self, INVALID_PARAMS, NO_METHOD, Problem},
+    era::{self, Era, META_SERVER},
+    gate,
+    message::{self, Message, Request},
+    resources,
+    tools::Tools,
+};
+use frontdesk_base::{
+    fault::{Fault, Refusal},
+    reply::Reply,
+};
+use frontdesk_caller::{
+    limits::Counted,
+    {Disproved, proven},
+};
+use frontdesk_desk::{
+    {Account, Desk, Standing, Turned, count}, {Incoming, Serve, Served},
+};
+
+/// As the record names it.
+const DIALECT: &str = super::DIALECT.name;
+
+/// The endpoint, prepared.
+#[derive(Debug)]
+pub(super) struct Server {
+    tools: Tools,
+    converse: Arc<Converse>,
+    /// Who answers (AHP §D.6).
+    who: Value,
+    instructions: Option<String>,
+    /// For how many milliseconds lists and words may be kept.
+    ttl_ms: u64,
+}
+
+impl Server {
+    pub(super) fn new(tools: Tools, publishing: &Publishing<'_>) -> Self {
+        let Publishing { declaration, occupied, converse } = *publishing;
+        let settings = &declaration.settings;
+        let who = json!({
+            "name": settings.site.name.as_deref().unwrap_or("This site"),
+            "version": ahp::VERSION,
+            "ahp": ahp::VERSION,
+            "manifest": occupied.or_moved(ahp::MANIFEST, ahp::MOVED),
+        });
+        let ttl_ms = u64::try_from(settings.content.refresh.as_millis()).unwrap_or(u64::MAX);
+        Self { tools, converse: converse.clone(), who, instructions: settings.site.description.clone(), ttl_ms }
+    }
+
+    /// What is known before anything is asked.
+    fn about(&self) -> Map<String, Value> {
+        let mut about = serde_json::Map::new();
+        about.insert("capabilities".into(), json!({ "tools": {}, "resources": {} }));
+        if let Some(instructions) = &self.instructions {
+            about.insert("instructions".into(), instructions.as_str().into());
+        }
+        about
+    }
+
+    fn initialize(&self, request: &Request) -> String {
+        let asked = request.params.get("protocolVersion").and_then(Value::as_str);
+        let version = match asked {
+            // Those who name none are as old as the oldest.
+            None => HANDSHAKES[0],
+            Some(asked) => HANDSHAKES.into_iter().find(|known| *known == asked).unwrap_or(HANDSHAKES[3]),
+        };
+        let mut result = self.about();
+        result.insert("protocolVersion".into(), version.into());
+        result.insert("serverInfo".into(), self.who.clone());
+        envelope::members(result)
+    }
+
+    fn discover(&self) -> String {
+        let mut result = self.about();
+        result.insert("supportedVersions".into(), json!([STATELESS]));
+        result.insert("_meta".into(), json!({ META_SERVER: self.who }));
+        envelope::members(result)
+    }
+
+    /// Everything but calls.
+    async fn asked(&self, desk: &Desk<'_>, request: &Request, era: Era) -> Result<Reply, Problem> {
+        let cursor = request.params.get("cursor");
+        let (members, kept) = match (request.method.as_str(), era) {
+            ("initialize", Era::Handshake) => (self.initialize(request), false),
+            ("ping", Era::Handshake) => (String::new(), false),
+            ("server/discover", Era::Stateless) => (self.discover(), true),
+            ("tools/list", _) => (self.tools.page(cursor)?.to_owned(), true),
+            ("resources/list", _) => (resources::list(desk, cursor).await?, true),
+            ("resources/templates/list", _) => ("\"resourceTemplates\":[]".to_owned(), true),
+            ("resources/read", _) => (resources::read(desk, request.params.get("uri"), era).await?, true),
+            _ => return Err(Problem::new(NO_METHOD, "This method is not known here.".into())),
+        };
+        Ok(envelope::result(&request.id, &self.in_era(members, era, kept)))
+    }
+
+    /// What a result says of itself since 2026-07-28. Nothing here differs by who asks.
+    fn in_era(&self, members: String, era: Era, kept: bool) -> String {
+        match era {
+            Era::Handshake => members,
+            Era::Stateless if kept => {
+                format!("{members},\"resultType\":\"complete\",\"ttlMs\":{},\"cacheScope\":\"public\"", self.ttl_ms)
+            }
+            Era::Stateless => format!("{members},\"resultType\":\"complete\""),
+        }
+    }
+
+    /// A call of a tool: who calls, whether they may call now, and what the tool says.
+    async fn call(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, request: &Request, era: Era) -> Served {
+        let beside = call::Beside::of(request);
+        let presented = beside.as_ref().ok().and_then(|beside| beside.auth);
+        let named = match proven(desk.compiled.judge(), desk.counters, incoming.caller, presented).await {
+            Ok(named) => named,
+            Err(disproved) => {
+                let Disproved { refusal, standing, wants_keys } = *disproved;
+                let mut served = self.turned_away(desk, incoming, request, era, &refusal);
+                served.reply.headers.extend(standing);
+                return Served { wants_keys, ..served };
+            }
+        };
+        let caller = named.as_ref().unwrap_or(incoming.caller);
+        let standing = match count(desk, Counted::Call { action: false }, caller).await {
+            Ok(standing) => standing,
+            // A caller who is known by the head of the request is refused by HTTP, as at every other endpoint.
+            Err((refusal, standing)) if named.is_none() => {
+                return stand(over(Some(&request.id), &refusal), standing);
+            }
+            Err((refusal, standing)) => {
+                return stand(self.turned_away(desk, incoming, request, era, &refusal), standing);
+            }
+        };
+        let incoming = Incoming { caller, body: incoming.body.clone(), ..*incoming };
+        let called = match beside {
+            Ok(beside) => self.called(desk, &incoming, request, era, &beside).await,
+            Err(problem) => Err(problem),
+        };
+        stand(called.unwrap_or_else(|problem| refused(problem.to(request).in_era(era))), standing)
+    }
+
+    /// A call by somebody who may call.
+    async fn called(
+        &self,
+        desk: &Desk<'_>,
+        incoming: &Incoming<'_>,
+        request: &Request,
+        era: Era,
+        beside: &call::Beside<'_>,
+    ) -> Result<Served, Problem> {
+        let name = request.params.get("name").and_then(Value::as_str);
+        let name = name.ok_or_else(|| Problem::new(INVALID_PARAMS, "`name` has to be a string.".into()))?;
+        let function = self.tools.find(name);
+        let function =
+            function.ok_or_else(|| Problem::new(INVALID_PARAMS, "There is no such tool. See tools/list.".into()))?;
+        let most = &desk.compiled.settings.sessions.max_body;
+        if !function.is_structured() && incoming.body.len() > *most {
+            let what =
+                format!("A question may have {most} bytes here, with all that is sent around it. Say it shorter.");
+            let refusal = Refusal::from(Fault::TooLarge).saying(what);
+            return Ok(self.turned_away(desk, incoming, request, era, &refusal));
+        }
+        let question = match call::question(function, call::arguments(request)?, beside) {
+            Ok(question) => question,
+            Err(said) => {
+                let account = record(desk, incoming, function, said.reason.unwrap_or(WRONG));
+                return Ok(Served { account: Some(account), ..self.served(*said, function, request, era) });
+            }
+        };
+        let said = self.converse.converse(desk, incoming, question, DIALECT).await;
+        Ok(self.served(said, function, request, era))
+    }
+
+    /// The result of a call that was refused on the way to its tool; where there is such a tool, the record has it.
+    fn turned_away(
+        &self,
+        desk: &Desk<'_>,
+        incoming: &Incoming<'_>,
+        request: &Request,
+        era: Era,
+        refusal: &Refusal,
+    ) -> Served {
+        let function = request.params.get("name").and_then(Value::as_str).and_then(|name| self.tools.find(name));
+        let account = function.map(|function| record(desk, incoming, function, refusal.reason));
+        Served { reason: Some(refusal.reason), account, ..self.told(request, era, call::refused(refusal)).into() }
+    }
+
+    /// What was said, as a result. What HTTP would say with its status is left out: this answer is a success.
+    fn served(&self, said: Said, function: &Function, request: &Request, era: Era) -> Served {
+        let reply = self.told(request, era, call::answered(&said, function));
+        Served { reason: said.reason, account: said.account, ..reply.into() }
+    }
+
+    /// The result of a call.
+    fn told(&self, request: &Request, era: Era, members: Map<String, Value>) -> Reply {
+        envelope::result(&request.id, &self.in_era(envelope::members(members), era, false))
+    }
+}
+
+/// Why a call was refused that was not even a question.
+const WRONG: &str = "bad_request";
+
+#[async_trait]
+impl Serve for Server {
+    fn counts_messages(&self) -> bool {
+        true
+    }
+
+    async fn serve(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        let read = read(desk, incoming);
+        if let Ok(Some((request, era))) = &read
+            && request.method == "tools/call"
+        {
+            return self.call(desk, incoming, request, *era).await;
+        }
+        // Everything else is published words, or leads to them: a client says hello, lists and pings before it calls.
+        let standing = match count(desk, Counted::Content, incoming.caller).await {
+            Ok(standing) => standing,
+            Err((refusal, standing)) => {
+                let id = read.ok().flatten().map(|(request, _)| request.id);
+                return stand(over(id.as_ref(), &refusal), standing);
+            }
+        };
+        let served = match read {
+            Ok(Some((request, era))) => match self.asked(desk, &request, era).await {
+                Ok(reply) => reply.into(),
+                Err(problem) => refused(problem.to(&request).in_era(era)),
+            },
+            Ok(None) => Reply::empty(StatusCode::ACCEPTED).into(),
+            Err(served) => *served,
+        };
+        stand(served, standing)
+    }
+}
+
+/// Reads a message; `None`: nobody waits for an answer to it.
+///
+/// # Errors
+///
+/// What is told somebody who may not call from where they are, or sends what is no message.
+fn read(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Result<Option<(Request, Era)>, Box<Served>> {
+    if let Err(refusal) = gate::check(desk.compiled, incoming) {
+        let reply = envelope::refused(&refusal, None, None);
+        return Err(Box::new(Served { reason: Some(refusal.reason), ..reply.into() }));
+    }
+    let read = match message::read(incoming) {
+        Ok(Message::Request(request)) => Era::of(incoming.headers, &request).map(|era| Some((request, era))),
+        Ok(Message::Nothing) => era::is_spoken(incoming.headers).map(|()| None),
+        Err(problem) => Err(problem),
+    };
+    read.map_err(|problem| Box::new(refused(problem)))
+}
+
+/// Writes down a call that was refused before its tool was asked.
+fn record(desk: &Desk<'_>, incoming: &Incoming<'_>, function: &Function, reason: &'static str) -> Account {
+    let turned = Turned {
+        capability: function.index.into(),
+        caller: incoming.caller,
+        idempotency_key: None,
+        request_id: incoming.request_id,
+        dialect: DIALECT,
+    };
+    desk.compiled.turned_away(&turned, reason, desk.audit)
+}
+
+/// A message beyond a limit.
+fn over(id: Option<&Value>, refusal: &Refusal) -> Served {
+    Served { reason: Some(refusal.reason), ..envelope::refused_to(id, refusal).into() }
+}
+
+/// Adds where the limits stand that a message was counted against.
+fn stand(mut served: Served, standing: Standing) -> Served {
+    served.reply.headers.extend(standing.fields);
+    Served { near: standing.near, ..served }
+}
+
+fn refused(problem: Problem) -> Served {
+    Served { reason: Some(WRONG), ..problem.reply().into() }
+}

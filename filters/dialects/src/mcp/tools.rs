@@ -1,0 +1,149 @@
+//! The capabilities as tools, written once for each Snapshot (AHP §D.3).
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{ahp::listed::Listed, arguments::Function},
+    envelope::{INVALID_PARAMS, Problem},
+    is_tool,
+};
+use frontdesk_config::{CapabilityKind, Declaration};
+use frontdesk_desk::unnamed;
+
+/// Tools of one page.
+const PAGE: usize = 100;
+/// Bytes of a cursor that is looked at.
+const LONGEST_CURSOR: usize = 64;
+
+/// Every tool.
+#[derive(Debug)]
+pub(super) struct Tools {
+    functions: HashMap<String, Function>,
+    /// The members of each page's result.
+    pages: Vec<String>,
+    /// Tells pages of this declaration from those of another.
+    mark: String,
+}
+
+impl Tools {
+    pub(super) fn new(listed: &[Listed], declaration: &Declaration) -> Self {
+        let mark: String = declaration.hash.chars().take(8).collect();
+        let (mut functions, mut tools) = (HashMap::new(), Vec::new());
+        for listed in listed.iter().filter(|listed| is_tool(listed)) {
+            let (mut function, mut schema) = Function::new(listed);
+            let capability = declaration.settings.capability(listed.index);
+            if capability.is_some_and(|capability| capability.idempotency_required) {
+                function.take_key(&mut schema);
+            }
+            tools.push(tool(listed, declaration, schema).to_string());
+            functions.insert(listed.name.clone(), function);
+        }
+        let count = tools.len().div_ceil(PAGE).max(1);
+        let page = |number: usize| {
+            let tools = tools.iter().skip(number * PAGE).take(PAGE).map(String::as_str).collect::<Vec<_>>().join(",");
+            let next =
+                if number + 1 < count { format!(",\"nextCursor\":\"{}.{mark}\"", number + 1) } else { String::new() };
+            format!("\"tools\":[{tools}]{next}")
+        };
+        let pages = (0..count).map(page).collect();
+        Self { functions, pages, mark }
+    }
+
+    /// By its name.
+    pub(super) fn find(&self, name: &str) -> Option<&Function> {
+        self.functions.get(name)
+    }
+
+    /// The members of a page's result.
+    pub(super) fn page(&self, cursor: Option<&Value>) -> Result<&str, Problem> {
+        let number = match cursor {
+            None | Some(Value::Null) => 0,
+            Some(cursor) => numbered(cursor, &self.mark).ok_or_else(no_page)?,
+        };
+        self.pages.get(number).map(String::as_str).ok_or_else(no_page)
+    }
+
+    /// All of them, as `tools/list` would answer in one page.
+    pub(super) fn whole(&self) -> String {
+        let tools = |page: &String| {
+            let list = page.strip_prefix("\"tools\":[").unwrap_or_default();
+            list.rsplit_once(']').map_or_else(String::new, |(list, _)| list.to_owned())
+        };
+        let all: Vec<String> = self.pages.iter().map(tools).collect();
+        format!("{{\"tools\":[{}]}}\n", all.join(","))
+    }
+}
+
+/// The number in a cursor that was given out under this mark.
+fn numbered(cursor: &Value, mark: &str) -> Option<usize> {
+    let cursor = cursor.as_str().filter(|cursor| cursor.len() <= LONGEST_CURSOR)?;
+    let (number, of) = cursor.split_once('.')?;
+    (of == mark).then(|| number.parse().ok())?
+}
+
+pub(super) fn no_page() -> Problem {
+    Problem::new(INVALID_PARAMS, "There is no such page; begin again without a cursor.".into())
+}
+
+fn tool(listed: &Listed, declaration: &Declaration, mut schema: Value) -> Value {
+    // Without it a client reads the schema as 2020-12, whatever draft it was written in.
+    if let Some(draft) = listed.input_schema.as_ref().and_then(|own| own.get("$schema")).filter(|d| d.is_string()) {
+        schema["$schema"] = draft.clone();
+    }
+    let mut tool = json!({
+        "name": listed.name,
+        "description": listed.description,
+        "inputSchema": schema,
+        "annotations": hints(listed, declaration),
+    });
+    if let Some(output) = &listed.output_schema {
+        tool["outputSchema"] = answer(output);
+    }
+    tool
+}
+
+/// What a client may expect, by the declaration.
+fn hints(listed: &Listed, declaration: &Declaration) -> Value {
+    let capability = declaration.settings.capability(listed.index);
+    let kind = capability.map_or(CapabilityKind::Query, |capability| capability.kind);
+    if kind.is_read() && !listed.is_action {
+        return json!({ "readOnlyHint": true });
+    }
+    let repeatable = capability.and_then(|c| c.upstream.as_ref()).is_some_and(|call| call.idempotent);
+    let lasting = matches!(kind, CapabilityKind::CommitAction | CapabilityKind::DestructiveAction);
+    json!({ "readOnlyHint": false, "destructiveHint": lasting, "idempotentHint": repeatable })
+}
+
+/// The answer around what the site says. The site's part is described and not demanded: nobody checks it on the way, and
+/// a client that does would throw away what the site said, where the contract is the one that is behind.
+fn answer(output: &Value) -> Value {
+    let output = unnamed(output);
+    let said = json!({ "description": "What the site says.", "anyOf": [output, {}] });
+    // Of a type of the site's own it is whatever the site says, a list perhaps.
+    let payload = json!({ "properties": { "data": said, "result": said } });
+    json!({
+        "type": "object",
+        "required": ["status"],
+        "properties": {
+            "status": { "type": "string" },
+            "response": { "type": "object", "properties": { "answer": { "type": "string" }, "payload": payload } },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_the_site_says_is_as_the_schema_has_it() {
+        let schema = answer(&json!({ "type": "object", "required": ["a"] }));
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for payload in [json!([{ "a": 1 }]), json!({ "data": [] }), json!({ "items": [], "total": 0 }), json!("x")] {
+            let said = json!({ "status": "success", "response": { "answer": "x", "payload": payload } });
+            assert!(validator.is_valid(&said), "{said}");
+        }
+    }
+}

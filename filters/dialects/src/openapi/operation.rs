@@ -1,0 +1,98 @@
+//! An operation that is called: its body is a question about one capability (AHP §E.2), and its answer the handshake's.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::StatusCode;
+use serde_json::Value;
+
+use super::super::{
+    ahp::{self, Converse, Question, Said},
+    arguments::Function,
+};
+use frontdesk_config::Settings;
+use frontdesk_desk::{
+    {About, CONFIRMATION, Incoming, Serve, Served}, {Desk, Turned},
+};
+
+/// As the record names it.
+const DIALECT: &str = super::DIALECT.name;
+
+/// One capability's operation.
+#[derive(Debug)]
+pub(super) struct Operation {
+    pub(super) function: Function,
+    pub(super) converse: Arc<Converse>,
+}
+
+#[async_trait]
+impl Serve for Operation {
+    async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        let said = match self.question(request) {
+            Ok(question) => self.converse.converse(desk, request, question, DIALECT).await,
+            Err(said) => {
+                let Incoming { caller, request_id, .. } = *request;
+                let capability = self.function.index.into();
+                let turned = Turned { capability, caller, idempotency_key: None, request_id, dialect: DIALECT };
+                let reason = said.reason.unwrap_or("bad_request");
+                Said { account: Some(desk.compiled.turned_away(&turned, reason, desk.audit)), ..*said }
+            }
+        };
+        ahp::served(said)
+    }
+
+    /// A question in words is bounded as it is elsewhere (AHP §6.5); inputs of the site's own as all inputs are.
+    fn most(&self, settings: &Settings) -> usize {
+        if self.function.is_structured() { settings.protection.max_input } else { settings.sessions.max_body }
+    }
+
+    fn about(&self) -> Option<About> {
+        Some(About { capability: self.function.index, dialect: DIALECT })
+    }
+}
+
+impl Operation {
+    fn question(&self, request: &Incoming<'_>) -> Result<Question, Box<Said>> {
+        let mut given = ahp::body(request)?;
+        let around = if self.function.has_context() { None } else { given.remove("context") };
+        let mut asked = self.function.asked(given);
+        let mut around = around.unwrap_or_default();
+        if around.is_null() {
+            around = Value::Object(Default::default());
+        }
+        if let Some(around) = around.as_object_mut() {
+            around.entry("accept_types").or_insert_with(|| self.function.types());
+        }
+        asked.insert("context".into(), around);
+        if self.function.confirmed_as().is_none()
+            && let Some(token) = request.headers.get(CONFIRMATION).and_then(|value| value.to_str().ok())
+        {
+            asked.insert("confirmation".into(), token.into());
+        }
+        Question::read(asked, Some(&self.function.name))
+    }
+}
+
+/// Where an operation would be that there is none of. Nothing is carried out here: whoever hears 404 asks elsewhere.
+#[derive(Debug)]
+pub(super) struct Nothing {
+    /// Where operations are, up to their names.
+    pub(super) base: String,
+    /// Those that there are.
+    pub(super) names: Vec<String>,
+}
+
+#[async_trait]
+impl Serve for Nothing {
+    async fn serve(&self, _: &Desk<'_>, request: &Incoming<'_>, _: &[(String, String)]) -> Served {
+        let path = request.target.split(['?', '#']).next().unwrap_or_default();
+        let named = path.strip_prefix(self.base.as_str()).unwrap_or_default();
+        let said = Said::unknown_capability(named, self.names.iter().map(String::as_str));
+        // The handshake has it as a mistake of the body; here it is one of the address.
+        ahp::served(Said { status: StatusCode::NOT_FOUND, ..said })
+    }
+
+    fn most(&self, settings: &Settings) -> usize {
+        settings.sessions.max_body
+    }
+}
