@@ -71,7 +71,7 @@ async fn redis_ways_a_password_that_is_wrong_from_the_start_is_not_ready() {
     redis.command(&["CONFIG", "SET", "requirepass", "wr0ng-4711"]).await;
     eventually("it is ready", SOON, async || desk.admin_get("/readyz").await.status == 200).await;
     let checked = run_to_end(&["check", "--connect", "frontdesk.toml"], desk.dir.path());
-    assert!(checked.0 == 0 && checked.1.contains("store: it is reached"), "{checked:?}");
+    assert!(checked.0 == 0 && checked.1.contains("store: it is reachable"), "{checked:?}");
 }
 
 #[tokio::test]

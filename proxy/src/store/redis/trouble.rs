@@ -22,7 +22,7 @@ const REFUSALS: [(&str, &str); 7] = [
     ("NOPERM", "its user lacks permissions"),
 ];
 const ABSENCES: [(&str, &str); 7] = [
-    ("LOADING", "it has just started and is loading its data"),
+    ("LOADING", "it has just started and loads its data"),
     ("CLUSTERDOWN", "its cluster does not serve all slots"),
     ("MASTERDOWN", "it is a replica that has lost its primary"),
     ("TRYAGAIN", "its cluster moves our keys to another node"),
