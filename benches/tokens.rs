@@ -136,7 +136,7 @@ fn main() {
         let asked = serde_json::json!({ "capability": "content_search", "query": question });
         let converse = count(&demo.post("/agent/converse", &asked.to_string()));
         let aom = call.map(|(target, body)| count(&demo.post(target, body)).to_string());
-        // Whoever begins at llms.txt reads the page after it.
+        // A client that starts at llms.txt reads the page after it.
         let listed = contents + markdown;
         println!(
             "{question:52} {html:>6} {markdown:>9} {listed:>9} {converse:>9} {:>6}",

@@ -1,4 +1,4 @@
-//! Promise: who has proven nothing is counted by address, and no header, claim or spare address of one client gets around it.
+//! Promise: anonymous clients are counted by address, and no header, claim or spare address gets a client around that.
 
 use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, api_key, assert_limited, converse, converse_for, count, rate};

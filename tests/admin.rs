@@ -1,4 +1,4 @@
-//! Promise: the admin address tells an operator what runs and what happened, and tells no secret.
+//! Promise: the admin address shows an operator what runs and what happened, and reveals no secret.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Conn, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};

@@ -1,4 +1,4 @@
-//! Promise: what was answered is signed, and all of it is one chain: whoever asks at once, and across a restart.
+//! Promise: every answer is signed and part of one chain, also with concurrent requests and across a restart.
 
 use crate::support::lamps::{self, hosting};
 use crate::support::rates::at_once;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::process::Command;
 
-/// What the operator gives to whoever verifies: the last 32 bytes of the key's DER.
+/// The public key for verifiers: the last 32 bytes of the key's DER.
 fn public_key(desk: &Desk) -> Vec<u8> {
     let args = ["pkey", "-pubout", "-outform", "DER", "-in"];
     let made = Command::new("openssl").args(args).arg(desk.dir.join("signing-key.pem")).output();

@@ -1,4 +1,4 @@
-//! Promise: a contract is its agent's, holds as long as it was said to and as it was made, and ends when it should.
+//! Promise: a contract belongs to its agent, holds unchanged for its announced time, and ends when it should.
 
 use crate::support::market::{
     BUYER, CALLER, OTHER, RECIPE, RIVAL, STAFF, asked, bazaar, by, framed, http, id, open, origin, proposal, propose,

@@ -1,4 +1,4 @@
-//! Promise: the same dialect over HTTP, for agents that speak it, and not one request of anybody else's taken for it.
+//! Promise: AGTP also works over HTTP, and no request of another client is mistaken for it.
 
 use crate::support::calls::upstream_calls;
 use crate::support::lamps::{self, ENDPOINTS, FULL, hosting, lookup, negotiating, open, signing, with};

@@ -1,5 +1,5 @@
-//! Promise: an endpoint that an agent needs is put together from what there is, judged in the order of the draft, and never
-//! allows more than what it is made of.
+//! Promise: an endpoint that an agent proposes is built from declared ones, checked in the draft's order, and never
+//! permits more than its parts.
 
 use crate::support::Ask;
 use crate::support::market::{
@@ -37,7 +37,7 @@ async fn negotiation_gives_an_endpoint_for_a_session() {
     let other = by(OTHER, "QUERY", "/stock?lamp_id=L1").header("Session-ID", session);
     http(&desk, other.clone()).await.is(404, "another agent");
     http(&desk, other.header("Synthesis-Id", &id)).await.no_contract("contract-not-yours");
-    // The same agent, with somebody else behind it.
+    // The same agent name with another credential.
     http(&desk, of(session).bearer(BUYER).header("Contract-Synthesized", &id)).await.no_contract("contract-not-yours");
     let wrong = verb("QUERY", "/catalog").header("Session-ID", session).header("Contract-Synthesized", &id);
     http(&desk, wrong).await.is(400, "it is about another pair");
@@ -114,7 +114,7 @@ async fn negotiation_judges_in_the_order_of_the_draft() {
     body.says(463, "reason", "composition-impossible", "no material");
     let never = proposal("CREATE /wishes", lamp());
     http(&desk, propose(&never, json!({}))).await.says(463, "reason", "policy-refused", "material, and a policy");
-    // Whoever proposes says who they are, before anything of it is read.
+    // A proposal needs an identity before its content is read.
     let mut nobody = propose(&nothing, json!({}));
     nobody.headers.retain(|(name, _)| name != "Agent-ID");
     http(&desk, nobody).await.says(401, "reason", "agent-unauthenticated", "nobody");

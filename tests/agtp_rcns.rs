@@ -1,5 +1,5 @@
-//! Promise: nothing is negotiated unless four locks are open, and what is negotiated is shown before it is done, unless the
-//! operator wants it otherwise.
+//! Promise: negotiation needs four permissions, and the agent sees the result before it runs, unless the operator
+//! decided otherwise.
 
 use crate::support::market::{
     BUYER, CALLER, OTHER, asked, bazaar, by, framed, http, id, origin, staff, stall, unheard, verb, with,
@@ -43,7 +43,7 @@ async fn rcns_has_three_more_locks_and_each_says_what_it_may() {
     }
     let known = verb("FIND", "/catalog").header("Authority-Scope", "rcns:negotiate");
     framed(&desk, known).await.is(405, "a path that is known under another verb");
-    // Whoever negotiates says who they are, and that they want to.
+    // A negotiation needs an identity and an explicit request.
     let mut nobody = unheard(TARGET);
     nobody.headers.retain(|(name, _)| name != "Agent-ID");
     framed(&desk, nobody).await.says(401, "reason", "agent-unauthenticated", "nobody");

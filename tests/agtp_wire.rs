@@ -1,4 +1,4 @@
-//! Promise: requests over the socket of AGTP are answered one after the other, in their order, and what is none is refused.
+//! Promise: requests on the AGTP socket get their answers in order, and everything else is refused.
 
 use crate::support::calls::declare;
 use crate::support::{AgtpConn, Ask, Conn, Desk, Origin, Reply, Request, SOON, Setup, Tls, eventually, soon};
@@ -91,7 +91,7 @@ async fn agtp_wire_a_client_that_does_not_read_is_not_read_either() {
     let mut conn = desk.agtp().await;
     let all: Vec<u8> = (0..500).flat_map(|_| Ask::new("QUERY", "/lamps?big=1").frame()).collect();
     conn.conn.send(all).await;
-    // Every answer is a megabyte, and nobody takes them: the socket is full long before the last.
+    // Every answer has a megabyte, and the client reads none: the socket is full long before the last.
     tokio::time::sleep(Duration::from_secs(4)).await;
     let asked = calls(&origin).len();
     assert!((1..100).contains(&asked), "{asked} answers of a megabyte each were made for nobody");

@@ -1,4 +1,5 @@
-//! Promise: a connection to the socket of AGTP ends in time and in order: slow, idle, half-closed, too many, or shut down.
+//! Promise: a connection on the AGTP socket ends in time and in order: slow, idle, half-closed, one too many, or shut
+//! down.
 
 use crate::agtp_wire::{asking, assert_answers, calls, lamps, site};
 use crate::support::{Ask, Conn, Gate, Origin, Reply, Request, SOON, Setup, Tls, eventually};

@@ -1,4 +1,4 @@
-//! Promise: a question in words reaches what was declared for it, and comes back in words or in the shape that was asked for.
+//! Promise: a question in words reaches its capability, and the answer comes in words or in the requested form.
 
 use crate::support::calls::{FULL, action, last_upstream, query, site, upstream_calls};
 use crate::support::{Ask, Desk, Origin, Reply, Request};

@@ -1,4 +1,5 @@
-//! Promise: what an agent did is written down before it hears of it, a line a call, without a secret; what cannot be written down is not done.
+//! Promise: each call is in the audit log before the agent gets its answer, one line without secrets; if the line
+//! cannot be written, the call does not run.
 
 use crate::support::rates::at_once;
 use crate::support::shop::{ADA, assert_fault, call, carried_out, desk_before, item, open, order, token};

@@ -1,4 +1,4 @@
-//! Promise: what README says to type builds it, and where a tool is missing, one line says which and how to get it.
+//! Promise: the commands in README build Frontdesk, and one line names a missing tool and how to get it.
 
 use crate::support::Dir;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,5 +1,5 @@
-//! Promise: an answer that comes later is delivered where the agent said, and nobody can have the desk call what only the
-//! desk can reach (AHP §13, SSRF).
+//! Promise: a late answer is delivered to the agent's callback URL, and no client can make the desk call an address
+//! that only the desk can reach (AHP §13, SSRF).
 
 use crate::support::calls::{FULL, action, call, site};
 use crate::support::{Ask, Desk, Origin, Ports, Reply, Request, SOON, Via, eventually};

@@ -1,4 +1,5 @@
-//! Promise: Frontdesk knows its callers by what they prove, tells the site who was proven, and lets nobody pose as one.
+//! Promise: Frontdesk identifies callers by their proof, tells the site who was verified, and nobody can impersonate
+//! one.
 
 use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, api_key, assert_limited, assert_refused, converse, rate};

@@ -1,4 +1,5 @@
-//! Promise: a read's answer is kept as long as declared, for the same input and nobody else, and an action's never.
+//! Promise: a read's answer is cached as long as declared, for the same input and the same caller only; an action's
+//! never.
 
 use crate::support::calls::{BARE, FULL, action, assert_answer, call, declare, query, seconds, site, upstream_calls};
 use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, eventually};

@@ -1,4 +1,5 @@
-//! Promise: a capability is called over plain HTTP: its own method and endpoint, the type that was asked for, the right status.
+//! Promise: a capability is called over plain HTTP with its method and endpoint, and answers in the requested type with
+//! the right status.
 
 use crate::support::calls::{
     AOM, FULL, action, assert_answer, assert_fault, call, declare, last_upstream, query, site, upstream_calls,

@@ -1,4 +1,4 @@
-//! Promise: a refusal says what is wrong and what would help, in AOM, and nothing of the site's insides.
+//! Promise: a refusal states the mistake and its remedy, in AOM, and reveals nothing of the site's internals.
 
 use crate::support::calls::{
     AOM, BARE, FULL, action, action_ids, assert_fault, believing, call, confirmation_token, declare, query, site,

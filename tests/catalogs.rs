@@ -1,4 +1,4 @@
-//! Promise: `frontdesk catalog diff` says what another catalog of verbs brings, and what it would break.
+//! Promise: `frontdesk catalog diff` shows the changes of another verb catalog and what it would break.
 
 use crate::support::Dir;
 use crate::support::desk::run_to_end;

@@ -1,4 +1,4 @@
-//! Promise: `frontdesk check` finds every mistake in one run, says where each is, and what was probably meant.
+//! Promise: `frontdesk check` finds all mistakes in one run, with their places and the likely intention.
 
 use crate::support::Dir;
 use crate::support::desk::run_to_end;

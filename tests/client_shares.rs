@@ -1,4 +1,4 @@
-//! Promise: one client address cannot take all connections, nor all requests that the site is given at a time.
+//! Promise: one client address cannot take all connections, nor all concurrent upstream requests.
 
 use crate::support::calls::{self, call, query};
 use crate::support::frames_h2::{END, END_HEADERS, GOAWAY, HEADERS, PREFACE, SETTINGS, WINDOW_UPDATE, frame, get};

@@ -1,4 +1,4 @@
-//! Promise: what may be used once is used once, however far apart the clocks of replicas and of their store are.
+//! Promise: a one-time value is used once, however far the clocks of replicas and of their store differ.
 
 use crate::support::clocks::{age, ahead};
 use crate::support::rates::{LET_THROUGH, converse};

@@ -1,4 +1,4 @@
-//! Promise: one command puts Frontdesk in front of a site without a file, another shows it on a bundled one.
+//! Promise: one command puts Frontdesk in front of a site without a file, and another shows it on a bundled site.
 
 use crate::support::desk::{binary, run_to_end};
 use crate::support::page::{LINK, PAGE, assert_rewritten};
@@ -84,14 +84,14 @@ async fn command_demo_says_what_each_line_shows_and_each_line_shows_it() {
     }
     for (command, shows) in &tries {
         let part = parts.iter().find(|(title, _)| shows.contains(title)).map_or("", |(_, part)| part);
-        // The site is read for the first time; and whoever watches a file stops by themselves.
+        // The first crawl happens; the command that follows a file ends by itself.
         let watches = command.starts_with("tail -f");
         eventually(command, READ, async || {
             let (code, out) = typed(command, if watches { "1" } else { "10" }).await;
             let ended = if watches { code == Some(124) } else { code == Some(0) };
             let shown = ended && !out.trim().is_empty() && out.contains(part);
             if !shown {
-                // Whoever asks more often than the rates allow is told nothing else.
+                // A client above the rate gets only the refusal.
                 tokio::time::sleep(Duration::from_secs(2)).await;
             }
             shown

@@ -1,4 +1,4 @@
-//! Promise: what has to be confirmed is not done before a person has seen what it is, and only that is done, once.
+//! Promise: an action that needs confirmation runs only after a person has seen exactly this action, and only once.
 
 use crate::support::jwks::now;
 use crate::support::rates::at_once;
@@ -115,7 +115,7 @@ async fn confirmed_holds_for_the_same_caller_capability_and_input() {
         assert_fault(&desk.ask(Via::H1, other.confirmed(&anonymous)).await, 428, "confirmation_invalid", what);
     }
     assert!(carried_out(&origin).is_empty());
-    // Nobody else's attempt spends what a person has confirmed.
+    // Another caller's attempt does not use up a confirmation.
     order(&desk.ask(Via::H1, sell().confirmed(&confirmed)).await, "whose it is");
     order(&desk.ask(Via::H1, away.confirmed(&anonymous)).await, "and whose that is");
 }

@@ -1,4 +1,5 @@
-//! Promise: a copy of the contract can be trusted: it is signed, revalidated when it changed, and cut to who reads it.
+//! Promise: a copy of the contract can be trusted: it is signed, revalidated after a change, and reduced for its
+//! reader.
 
 use crate::support::calls::{AOM, BARE, FULL, action, query, site};
 use crate::support::contract::{GENERIC, TOML, as_json, ids, key_pem, parsed};

@@ -1,4 +1,4 @@
-//! Promise: the contract is published as it was declared, in TOML and JSON, and without what belongs to the house.
+//! Promise: the contract is published as declared, in TOML and JSON, without the operator's private parts.
 
 use crate::support::calls::{
     FULL, action, assert_answer, assert_fault, call, confirmation_token, declare, query, site,

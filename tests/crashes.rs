@@ -1,4 +1,4 @@
-//! Promise: however and whenever the desk dies, a purchase is never made twice; what was confirmed and answered before is still known after.
+//! Promise: a crash at any moment never makes a purchase twice, and earlier confirmations and answers are still known.
 
 use crate::support::redis::{Redis, connected};
 use crate::support::shop::{

@@ -1,4 +1,4 @@
-//! Promise: the site is read as a polite stranger would read it, and what was read makes its llms.txt.
+//! Promise: the site is crawled politely, as an anonymous client, and the result makes its llms.txt.
 
 mod follow;
 mod llms_txt;

@@ -1,4 +1,5 @@
-//! Promise: whatever the dashboard and the alerts ask for is there from the first scrape on, and no label grows without end.
+//! Promise: every metric of the dashboard and the alerts exists from the first scrape on, and no label grows without
+//! limit.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Desk, Origin, Reply, Request, Setup};

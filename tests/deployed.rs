@@ -1,5 +1,5 @@
-//! Promise: what deploy/ holds works as it stands: each ConfigMap starts a desk, a change of it is taken over, and the
-//! numbers beside it (ports, drain, memory, users) are those of the configuration.
+//! Promise: the files in deploy/ work unchanged: each ConfigMap starts a desk, a change of it is reloaded, and the
+//! numbers beside it (ports, drain, memory, users) match the configuration.
 
 use crate::support::desk::run_to_end;
 use crate::support::dir::Dir;

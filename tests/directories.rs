@@ -1,4 +1,5 @@
-//! Promise: an agent's keys are found in the directory that the operator named, over TLS, in the background, and nowhere else.
+//! Promise: an agent's keys are fetched only from the directory that the operator named, over TLS and in the
+//! background.
 
 use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, assert_refused, converse, rate};

@@ -1,5 +1,5 @@
-//! The documents say what is there: paths, links, configuration keys, errors, metrics and log messages that they name
-//! exist, and each is short enough to be read.
+//! The documents are true: the paths, links, configuration keys, errors, metrics and log messages that they name exist,
+//! and each document is short enough to read.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Promise: SIGTERM lets what is under way finish, takes no longer than it must, and never longer than shutdown_timeout.
+//! Promise: after SIGTERM requests in flight finish; the exit takes no longer than needed, and never longer than
+//! shutdown_timeout.
 
 use crate::support::page::{PAGE, assert_rewritten};
 use crate::support::{Ask, Conn, Desk, Gate, Origin, Reply, Request, SOON, Setup, SlowReaders, Tls, Via, eventually};

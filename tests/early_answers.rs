@@ -1,5 +1,5 @@
-//! Promise: a site may answer an upload before it has all of it. The rest never reaches the site, and no other client gets
-//! an answer that is not its own (RFC 9112 §9.3, §9.6; RFC 9113 §8.1).
+//! Promise: a site may answer an upload before its end. The rest never reaches the site, and no other client gets a
+//! wrong answer (RFC 9112 §9.3, §9.6; RFC 9113 §8.1).
 
 use crate::support::calls::{call, query};
 use crate::support::frames_h2::{DATA, END, END_HEADERS, FramesH2, HEADERS, RST_STREAM, block, frame};

@@ -1,4 +1,4 @@
-//! Promise: the site decides whether a page is compressed, as if nobody stood in front of it; whatever it chooses, the client can read it.
+//! Promise: the site decides whether a page is compressed, as without Frontdesk, and the client can always read it.
 
 use crate::support::page::{PAGE, assert_rewritten, assert_untouched, big, take_out};
 use crate::support::{Ask, Coding, Desk, Origin, Reply, Request, Response, SOON, Setup, Via};

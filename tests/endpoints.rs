@@ -1,4 +1,4 @@
-//! Promise: an agent endpoint is answered by us alone, says how often it may be called, and never reaches the site.
+//! Promise: an agent endpoint is answered by Frontdesk alone, with rate headers, and never reaches the site.
 
 use crate::support::page::PAGE;
 use crate::support::rates::{act, api_key, capability, is_let_through, rate};
@@ -273,6 +273,6 @@ async fn endpoints_are_not_passed_by_an_upgrade() {
             rate(&response, path);
         }
     }
-    // The desk may have called the site; nobody was let through to it.
+    // The desk may have called the site, but no client's request passed.
     assert!(origin.asked().iter().all(|r| !r.headers.has("upgrade")), "{:?}", origin.asked().len());
 }

@@ -1,4 +1,4 @@
-//! Promise: a site that is down, slow or broken is told apart, in JSON for machines and in HTML for who prefers it.
+//! Promise: a site that is down, slow or broken gives distinct errors, in JSON for machines and in HTML for browsers.
 
 use crate::support::page::PAGE;
 use crate::support::setup::dead_address;

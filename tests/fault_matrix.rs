@@ -1,6 +1,7 @@
-//! Promise: however the site fails, and whoever asked, the answer is the right one, in time, and the next asker's own.
+//! Promise: for every failure of the site and every kind of client, the answer is right and in time, and the next
+//! client gets its own.
 //!
-//! Each row is one way to fail, each test one way to ask; what is left behind is counted in descriptors.
+//! Each row is one failure, each test one kind of client. Open descriptors show leaks.
 
 use crate::support::calls::{AOM, call, declare};
 use crate::support::faulty::{FaultyOrigin, ILLS, Ill};

@@ -1,4 +1,4 @@
-//! Promise: a store in a file outlives the process that wrote it, however it ended, and two processes may have it open at once.
+//! Promise: a file store outlives its process, however that ended, and two processes may share it.
 
 use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, assert_limited, at_once, converse, count, rate};

@@ -1,4 +1,5 @@
-//! Promise: no secret leaves for an agent, in any dialect; what is suspect is told of; people's pages stay as they are; and what a repository keeps for its agents is served to nobody.
+//! Promise: no secret leaves for an agent in any dialect; suspicious content is reported; pages for people stay
+//! unchanged; and a repository's files for its own agents are never served.
 
 mod kept;
 mod large;

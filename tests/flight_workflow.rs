@@ -1,4 +1,5 @@
-//! Promise: the paper's flight workflow (§11) runs end to end over the example site, and nothing is bought twice.
+//! Promise: the flight workflow of the AICP paper (§11) runs end to end on the example site, and nothing is bought
+//! twice.
 
 use crate::support::calls::{action_ids, assert_answer, assert_fault, call, confirmation_token, token};
 use crate::support::contract::TOML;
@@ -79,7 +80,7 @@ impl Workflow {
         assert_answer(&held, 201, "a hold")
     }
 
-    /// To buy what is held, by somebody who signed in as these claims say.
+    /// Buys a held fare with a token with these claims.
     fn purchase(&self, held: &Value, key: &str, more: Value) -> Ask {
         let who = json!({ "payment_token": PAYMENT, "full_name": "Ana Ruiz", "email": "ana@example.org" });
         let ask = self.take(held, "bookings.purchase", who).bearer(&self.traveller(more));

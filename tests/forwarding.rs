@@ -1,4 +1,5 @@
-//! Promise: the site learns who is asking from us, never from what a stranger wrote, and hop-by-hop headers stay on their hop.
+//! Promise: the site learns the client from us and never from a stranger's headers, and hop-by-hop headers stay on
+//! their hop.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};

@@ -1,5 +1,5 @@
-//! Promise: a handoff is served in layers, read-only, to whoever has a credential, and each file with how far it can be
-//! believed.
+//! Promise: a handoff is served in layers, read-only, to clients with a credential, and each file shows how far it can
+//! be trusted.
 
 use crate::support::handoff::{AT, Handoff, KEY, checksum, get, marks, sha256};
 use crate::support::page::PAGE;

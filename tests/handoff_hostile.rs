@@ -1,5 +1,5 @@
-//! Promise: nothing leaves a handoff's directory but the files that its manifest lists, whatever is asked for and whatever
-//! lies in it.
+//! Promise: only the files that the manifest lists leave a handoff directory, whatever is requested and whatever lies
+//! in it.
 
 use crate::support::handoff::{AT, Handoff, KEY, checksum, get, marks, mkfifo};
 use crate::support::page::PAGE;

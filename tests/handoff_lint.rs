@@ -1,4 +1,4 @@
-//! Promise: `frontdesk handoff lint` finds what is wrong with a handoff, says where and what to do, and gives nothing away.
+//! Promise: `frontdesk handoff lint` finds mistakes in a handoff, names places and remedies, and reveals no secret.
 
 use crate::support::desk::run_to_end;
 use crate::support::handoff::{Handoff, checksum, mkfifo};

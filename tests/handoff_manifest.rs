@@ -1,5 +1,5 @@
-//! Promise: `frontdesk handoff manifest` makes a manifest anew from the files, keeps the tasks, and writes nothing where it
-//! must not.
+//! Promise: `frontdesk handoff manifest` rebuilds a manifest from the files, keeps its tasks, and writes nothing where
+//! it must not.
 
 use crate::support::desk::run_to_end;
 use crate::support::handoff::{Handoff, checksum};

@@ -1,4 +1,4 @@
-//! Promise: while somebody writes a handoff, nobody gets half of it; what was whole before is served meanwhile.
+//! Promise: while an agent writes a handoff, clients get the last complete state and never half of a new one.
 
 use crate::support::handoff::{Handoff, checksum, get, marks};
 use crate::support::page::PAGE;
@@ -124,7 +124,7 @@ fn state(handoff: &Handoff, number: usize) {
     handoff.write("MANIFEST.json", manifest.to_string());
 }
 
-/// Whoever reads while somebody writes: what is called verified is whole, and of the state that the manifest tells.
+/// Reads during a write: a file marked as verified is complete, and belongs to the state of the manifest.
 async fn read_while(writes: impl Fn(&Handoff, usize) + Send + 'static) -> (usize, usize) {
     let handoff = Arc::new(Handoff::genuine());
     state(&handoff, 0);

@@ -1,4 +1,4 @@
-//! Promise: an answer that comes later is promised at once, can be asked after by who asked, and ends in one of three ways (clause 27).
+//! Promise: a late answer is promised at once, can be polled by its caller, and ends in one of three ways.
 
 use crate::support::calls::{BARE, FULL, last_upstream, upstream_calls};
 use crate::support::handshake::{

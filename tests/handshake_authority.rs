@@ -1,4 +1,4 @@
-//! Promise: what changes something needs a credential that may, an input that fits and, where declared, a person's word (clauses 25, 26).
+//! Promise: an action needs a credential with permission, a valid input and, where declared, a person's confirmation.
 
 use crate::support::calls::{BARE, FULL, last_upstream, upstream_calls};
 use crate::support::handshake::{

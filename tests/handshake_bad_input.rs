@@ -1,4 +1,4 @@
-//! Promise: a question that is none is refused with the reason, costs little, and does nothing (section 6, JSON itself).
+//! Promise: an invalid question is refused with the reason, costs little, and does nothing.
 
 use crate::support::calls::{FULL, upstream_calls};
 use crate::support::handshake::{asking, assert_error, assert_reply, question, saying, with};

@@ -1,4 +1,4 @@
-//! Promise: an agent is told no more text than its budget, and a session that has used it up says so (clause 33).
+//! Promise: an agent gets no more text than its budget, and a session with a used-up budget says so.
 
 use crate::support::calls::FULL;
 use crate::support::handshake::{asking, assert_error, assert_reply, polling, question, session, with};

@@ -1,4 +1,4 @@
-//! Promise: who asks to be called back is called back, once, and can point at nothing but the public outside (clause 28).
+//! Promise: a requested callback comes once, and only to public addresses.
 
 use crate::support::calls::FULL;
 use crate::support::handshake::{OPERATOR, asking, assert_error, assert_reply, polling, question, saying, with};
@@ -10,7 +10,7 @@ fn calling(capability: &str, url: &str) -> Value {
     with(question(capability, "A report of everything"), json!({ "context": { "callback_url": url } }))
 }
 
-/// Somebody who is called back, and what came.
+/// A callback receiver, and its requests.
 async fn agent(reply: fn() -> Reply) -> Origin {
     Origin::start(move |_: &Request| reply()).await
 }

@@ -1,4 +1,4 @@
-//! Promise: a question is answered in one turn, in the form of section 6, and is never more than a question (clauses 14, 16 to 18, 24, 34).
+//! Promise: a question gets its answer in one turn, in the specified form, and never has a side effect.
 
 use crate::support::calls::{FULL, action, last_upstream, upstream_calls};
 use crate::support::handshake::{

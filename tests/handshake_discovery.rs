@@ -1,31 +1,30 @@
-//! Promise: a visiting agent finds the desk by every way the handshake has, and what it finds is true (clauses 1 to 13, 36).
+//! Promise: a visiting agent finds the desk by every way in the handshake, and everything it finds is true.
 //!
-//! Clauses of the handshake that other files hold, so that nothing is written twice:
+//! Other files test other parts of the handshake, so that nothing is written twice:
 //!
-//! | clause | test |
-//! |---|---|
-//! | 1 manifest | `manifests::manifests_ahp_is_valid`, and here by the whole schema |
-//! | 2 HEAD | `manifests::manifests_answer_head_like_get_without_a_body` |
-//! | 3 Link on every response | `link::link_is_on_…` (four tests); on every reply of the conversation: `handshake::assert_reply` |
-//! | 4 the site's own Link | `link::link_lines_of_the_site_survive` |
-//! | 5 the notice, once | `notice::notice_says_what_exists_and_is_hidden_from_people`, `notice::notice_of_the_sites_own_takes_the_place_of_ours` |
-//! | 6 where it is and is not | `notice::notice_is_on_error_pages_too`, `untouched::…` |
-//! | 7 raw, compressed, re-framed | `notice::notice_for_every_client_coding_and_framing_…`, `reframing::…`, `encodings::…` |
-//! | 8 hidden without a style | `notice::notice_says_what_exists_and_is_hidden_from_people` |
-//! | 9 Accept | `negotiation::…` |
-//! | 14, 16, 17, 18, 24, 34 | `handshake_converse` |
-//! | 15 | `handshake_sessions` |
-//! | 19 to 23 | `handshake_types` |
-//! | 25, 26 | `handshake_authority` |
-//! | 27 | `handshake_async`, `handshake_person` |
-//! | 28 | `handshake_callback` |
-//! | 29, 30, 31 | `handshake_errors`; 30 at the other endpoints: `endpoints::endpoints_say_the_rate_on_every_answer` |
-//! | 32 scopes of limits | `handshake_errors`, `addresses::…`, `limits::…` |
-//! | 33 | `handshake_budget` |
-//! | 35 | not yet: the firewall |
-//! | 37 | `mcp::…` |
-//! | 38, 39 | `handshake_openapi` |
-//! | 40 | `untouched::…`, `protocols::…`, `streaming::…` |
+//! - the manifest: `manifests::manifests_ahp_is_valid`, and here by the whole schema
+//! - HEAD: `manifests::manifests_answer_head_like_get_without_a_body`
+//! - Link on every response: `link::link_is_on_…` (four tests); on every reply of the conversation:
+//!   `handshake::assert_reply`
+//! - the site's own Link: `link::link_lines_of_the_site_survive`
+//! - the notice, once: `notice::notice_says_what_exists_and_is_hidden_from_people`,
+//!   `notice::notice_of_the_sites_own_takes_the_place_of_ours`
+//! - the places of the notice: `notice::notice_is_on_error_pages_too`, `untouched::…`
+//! - raw, compressed, re-framed pages: `notice::notice_for_every_client_coding_and_framing_…`, `reframing::…`,
+//!   `encodings::…`
+//! - hidden without a style: `notice::notice_says_what_exists_and_is_hidden_from_people`
+//! - Accept: `negotiation::…`
+//! - the conversation: `handshake_converse`, `handshake_sessions`
+//! - content types: `handshake_types`
+//! - credentials and confirmation: `handshake_authority`
+//! - late answers: `handshake_async`, `handshake_person`, `handshake_callback`
+//! - errors and rate headers: `handshake_errors`; at the other endpoints:
+//!   `endpoints::endpoints_say_the_rate_on_every_answer`
+//! - scopes of limits: `handshake_errors`, `addresses::…`, `limits::…`
+//! - budgets: `handshake_budget`
+//! - MCP: `mcp::…`
+//! - OpenAPI: `handshake_openapi`
+//! - everything else passes: `untouched::…`, `protocols::…`, `streaming::…`
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Origin, Reply, Request, Setup, Via, agency, eventually};

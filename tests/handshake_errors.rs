@@ -1,4 +1,4 @@
-//! Promise: whatever goes wrong, an agent is told in the form of section 10, how often it may ask, and when again (clauses 29 to 32).
+//! Promise: every failure reaches an agent in the specified form, with its rate and the time of the next attempt.
 
 use crate::support::calls::FULL;
 use crate::support::handshake::{CONVERSE, asking, assert_error, assert_reply, question, saying, with};

@@ -1,4 +1,5 @@
-//! Promise: every capability is an operation of a valid description, every operation works, and it is the same desk (clauses 38, 39, appendix E).
+//! Promise: every capability is an operation of a valid OpenAPI document, every operation works, and all of them reach
+//! the same desk (AHP appendix E).
 
 use crate::support::calls::{BARE, FULL, last_upstream, upstream_calls};
 use crate::support::handshake::{asking, assert_error, assert_reply, assert_success, polling, question, session, with};

@@ -1,4 +1,4 @@
-//! Promise: a question is answered from the site's own pages, with where it stands, and what is not there is not made up (clauses 14, 18, 34).
+//! Promise: a question is answered from the site's own pages, with its source, and nothing is made up.
 
 use crate::support::handshake::{asking, assert_asks_back, assert_error, assert_success, question, session, with};
 use crate::support::rpc;

@@ -1,4 +1,4 @@
-//! Promise: a question for a person waits until a person has answered it, once, at the operator's own address (clause 27).
+//! Promise: a question for a person waits until a person has answered it, once, at the admin address.
 
 use crate::support::calls::{BARE, FULL};
 use crate::support::handshake::{

@@ -1,4 +1,4 @@
-//! Promise: a conversation has a memory and an end, belongs to who began it, and is begun by the desk alone (clause 15).
+//! Promise: a conversation has a memory and an end, belongs to its caller, and is started by the desk alone.
 
 use crate::support::calls::{BARE, FULL, last_upstream, upstream_calls};
 use crate::support::handshake::{
@@ -118,7 +118,7 @@ async fn clause_15_a_session_belongs_to_who_began_it() {
         ("a key for an anonymous one", &of_nobody, asking(&in_session(&of_nobody)).bearer(FULL)),
     ] {
         let reply = assert_error(&desk.ask(Via::H1, ask).await, 400, "invalid_request", what);
-        // As unknown as an invented one: whether it exists is nobody's business.
+        // The same answer as for an invented id, so that its existence stays secret.
         assert_eq!(reply["message"], invented["message"], "{what}: {id}");
     }
     let elsewhere = desk.ask_from(2, &asking(&in_session(&of_nobody))).await;
@@ -141,7 +141,7 @@ async fn clause_15_sessions_survive_a_swap_and_with_a_file_store_a_restart() {
     assert_eq!(session(&desk.told(&in_session(&id)).await), id, "after a restart");
 }
 
-/// A concierge of the agency's own whose schema has what it is told of the conversation.
+/// A concierge of the agency's own, whose schema contains the conversation's fields.
 const GUIDE: &str = r#"
 [[capabilities]]
 id = "guide"

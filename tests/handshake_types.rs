@@ -1,4 +1,4 @@
-//! Promise: an answer comes as the type that both sides know, and says so (clauses 19 to 23, appendix C).
+//! Promise: an answer has the content type that both sides know, and names it (AHP appendix C).
 
 use crate::support::calls::{FULL, upstream_calls};
 use crate::support::handshake::{asking, assert_error, assert_success, question, saying, with};

@@ -1,4 +1,5 @@
-//! Promise: no input reaches another path, host, header or name of the site than its own place, and none costs the others the desk.
+//! Promise: no input reaches another path, host, header or name of the site than its declared place, and none blocks
+//! the desk for others.
 
 use crate::support::hostile::{Dice, assert_one_head, headers, pairs, parts};
 use crate::support::origin::MARK;

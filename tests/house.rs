@@ -1,4 +1,4 @@
-//! The house keeps its order: arrows, words, heads of modules.
+//! The conventions of this code base: layers of crates, forbidden words, head comments of modules.
 
 use std::{
     collections::BTreeSet,

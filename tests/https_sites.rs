@@ -1,5 +1,5 @@
-//! Promise: a site that speaks HTTP/1.1 over TLS is served by the fast path as it is by pingora: the same trust, the same
-//! bytes to the site, the same answers, and no connection that outlives the configuration it was made under.
+//! Promise: the fast path serves an HTTPS site over HTTP/1.1 as pingora does: the same trust, the same bytes to the
+//! site, the same answers, and no connection that outlives its configuration.
 
 use crate::support::calls::{call, query, site};
 use crate::support::{Answer, Ask, Desk, Origin, Reply, Request, SOON, Setup, Step, Tls, Via, eventually};

@@ -1,4 +1,4 @@
-//! Promise: `frontdesk import` turns a document that a site has anyway into a file that `frontdesk check` accepts.
+//! Promise: `frontdesk import` turns a site's existing API description into a file that `frontdesk check` accepts.
 
 use crate::support::desk::run_to_end;
 use crate::support::{Dir, Origin, Reply, Request};

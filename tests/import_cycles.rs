@@ -1,6 +1,6 @@
-//! In the lower crates no modules import each other in a circle, but for a module and what lies in it.
+//! In the lower crates no modules import each other in a cycle, except a module and its own submodules.
 //!
-//! Imports are read as text. What a parent hands on (`use super::Item`) counts as an import of the parent.
+//! Imports are read as text. A re-export of a parent (`use super::Item`) counts as an import of the parent.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

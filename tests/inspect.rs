@@ -1,4 +1,5 @@
-//! Promise: `frontdesk inspect` says what any site has for agents, follows nobody elsewhere, and calls nothing.
+//! Promise: `frontdesk inspect` shows what any site offers agents, follows no link to another site, and calls no
+//! action.
 
 use crate::support::desk::{binary, run_to_end};
 use crate::support::{Desk, Dir, Origin, Reply, Request, SOON, Setup, Tls, eventually, soon};

@@ -1,7 +1,7 @@
-//! Promise: a site that writes head and body in two pieces is not slower on a kept connection.
+//! Promise: a site that writes head and body in two pieces is not slower on a reused connection.
 //!
-//! Without `TCP_NODELAY` such a site's second piece waits until the first is acknowledged, which a system puts off for
-//! 40 ms on a connection that has been used before.
+//! Without `TCP_NODELAY` the second piece waits until the first is acknowledged, which a system delays by 40 ms on a
+//! connection that was used before.
 
 use crate::support::calls::{call, query};
 use crate::support::{Ask, Desk, Setup};

@@ -1,4 +1,4 @@
-//! Promise: the keys that tokens are checked with come from a file or a server, are kept fresh beside the traffic, and cost no request a wait.
+//! Promise: keys for tokens come from a file or a server, are refreshed in the background, and delay no request.
 
 use crate::support::gate::Gate;
 use crate::support::jwks::{AUDIENCE, ISSUER, TokenKey, claims, hmac_token, jwks};

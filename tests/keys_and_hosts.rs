@@ -1,5 +1,5 @@
-//! Promise: a key and a confirmation belong to a caller and a capability, whatever the client writes into Host; an answer
-//! that the site made for one Host is not told to another.
+//! Promise: a key and a confirmation belong to a caller and a capability, whatever the client writes into Host; an
+//! answer that the site made for one Host never goes to another.
 
 use crate::support::handshake::{question, saying, with};
 use crate::support::lamps;

@@ -1,4 +1,5 @@
-//! Promise: an agent gets exactly the calls that the headers and the manifest announce, whoever else calls at the same time.
+//! Promise: an agent gets exactly the number of calls that the headers and the manifest announce, also with concurrent
+//! callers.
 
 use crate::support::page::PAGE;
 use crate::support::rates::{

@@ -1,4 +1,4 @@
-//! Promise: nothing of a credential, a body or a site's answer is in a log, at any level, whatever goes wrong.
+//! Promise: no log at any level contains a credential, a body or a site's answer, whatever fails.
 
 use std::net::SocketAddr;
 

@@ -1,7 +1,7 @@
-//! The promises of Frontdesk, each tested from outside: the real binary between a scripted origin and real clients.
+//! The promises of Frontdesk, tested from outside: the real binary between a scripted origin and real clients.
 //!
-//! One binary, a file per promise. Run with `cargo nextest run -p frontdesk -p frontdesk-tests`, or `cargo test`.
-//! `FRONTDESK_BIN` points the tests at another build.
+//! One binary with a file for each promise. Run it with `cargo nextest run -p frontdesk -p frontdesk-tests`, or `cargo
+//! test`. `FRONTDESK_BIN` selects another build.
 
 mod support;
 

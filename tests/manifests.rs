@@ -1,4 +1,4 @@
-//! Promise: agents find valid manifests at the well-known addresses, cacheable and cheap to revalidate.
+//! Promise: agents find valid manifests at the well-known paths, which are cacheable and cheap to revalidate.
 
 use crate::support::{Ask, Desk, Origin, Reply, Request, Response, Setup, Via};
 use serde_json::Value;

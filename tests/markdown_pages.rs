@@ -1,4 +1,5 @@
-//! Promise: any page of the site can be had as Markdown, by `Accept` or at PATH.md, and everybody else gets the page.
+//! Promise: every page of the site is available as Markdown, by `Accept` or at PATH.md, and all other clients get the
+//! page.
 
 mod left;
 mod memory;

@@ -1,5 +1,5 @@
-//! Promise: whoever speaks the Model Context Protocol, in any of its generations, finds the site's capabilities as tools
-//! and its words as resources, under the same rules as everybody else (AHP §4.4, appendix D).
+//! Promise: an MCP client of any protocol generation finds the site's capabilities as tools and its texts as resources,
+//! under the same rules as every other client (AHP §4.4, appendix D).
 
 mod credentials;
 mod generations;

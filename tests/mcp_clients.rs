@@ -1,8 +1,8 @@
-//! Promise: clients that others wrote list, call and read here, whichever generation of the protocol they speak.
+//! Promise: MCP clients of other projects can list, call and read here, with every generation of the protocol.
 //!
-//! The Rust SDK's client runs here. The Python and TypeScript SDKs', fastmcp's, the inspector's command line, the official
-//! conformance suite, Schemathesis and a validator of OpenAPI documents are packages of other registries: `make clients`
-//! gets them into target/ and runs them.
+//! The Rust SDK's client runs here. The Python and TypeScript SDKs, fastmcp, the inspector's command line, the official
+//! conformance suite, Schemathesis and an OpenAPI validator are packages of other registries: `make clients` installs
+//! them into target/ and runs them.
 
 use crate::support::calls::FULL;
 use crate::support::rpc::travel;

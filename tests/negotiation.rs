@@ -1,4 +1,5 @@
-//! Promise: whoever explicitly prefers `application/agent+json` gets the manifest at any page's address, and nobody else does.
+//! Promise: a client that explicitly prefers `application/agent+json` gets the manifest at any page's URL, and no other
+//! client does.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Desk, Origin, Reply, Request, Setup, Via};

@@ -1,5 +1,5 @@
-//! Promise: a page equals the site's own but for one notice at the end of its body and the links at the end of its head,
-//! however it is coded, framed, cut into pieces and carried.
+//! Promise: a page equals the site's own except for one notice at the end of its body and the links at the end of its
+//! head, with any coding, framing, chunking and protocol.
 
 #[path = "notice/cut_off.rs"]
 mod cut_off;

@@ -1,4 +1,5 @@
-//! Promise: a call with an idempotency key is carried out once for its caller, capability and input; whoever repeats it gets the first answer.
+//! Promise: a call with an idempotency key runs once for its caller, capability and input, and a retry gets the first
+//! answer.
 
 use crate::support::rates::at_once;
 use crate::support::setup::dead_address;

@@ -1,4 +1,4 @@
-//! Promise: every document for agents says the same of the site and of a capability; none cuts a text without a sign.
+//! Promise: all documents for agents describe the site and a capability in the same words, and mark a shortened text.
 
 use crate::support::calls::{declare, site};
 use crate::support::{Ask, Desk, Origin, Reply, Request, Via};

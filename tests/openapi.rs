@@ -1,5 +1,5 @@
-//! Promise: whoever reads OpenAPI documents finds one that is true: every operation in it works, under the same rules as
-//! every other way in (AHP §4.4.2, appendix E).
+//! Promise: the OpenAPI document is true: every operation in it works, under the same rules as every other dialect (AHP
+//! §4.4.2, appendix E).
 
 use crate::support::calls::{FULL, declare, query, site, upstream_calls};
 use crate::support::desk::run_to_end;

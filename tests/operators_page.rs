@@ -1,4 +1,4 @@
-//! Promise: the operator's page shows what agents do and lets a person answer them, and nobody else.
+//! Promise: the operator's page shows what agents do and lets an operator, and only an operator, answer them.
 
 mod deciding;
 mod shown;
@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// What browsers send.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-/// Somebody who has logged in, as a browser would: where their page is, and their cookie.
+/// A logged-in operator, as in a browser: the path of their page, and their cookie.
 struct Tab {
     base: String,
     cookie: String,

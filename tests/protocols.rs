@@ -1,4 +1,5 @@
-//! Promise: what else goes over HTTP goes on working: WebSocket, Expect, trailers, HTTP/1.0, odd methods, keep-alive, both versions on both sides.
+//! Promise: other uses of HTTP keep working: WebSocket, Expect, trailers, HTTP/1.0, unusual methods, keep-alive, both
+//! versions on both sides.
 
 mod pipelines;
 mod upgrades;

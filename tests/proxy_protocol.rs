@@ -1,4 +1,4 @@
-//! Promise: the PROXY protocol is believed from trusted proxies, and nobody else may speak it.
+//! Promise: the PROXY protocol is accepted from trusted proxies only.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup};

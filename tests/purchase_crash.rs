@@ -1,4 +1,5 @@
-//! Promise: a purchase that a crash left in the dark is not made again by a retry, unless the site says that it may be.
+//! Promise: after a crash with an unknown outcome, a retry does not repeat a purchase, unless the site declares that it
+//! may.
 
 use crate::support::calls::{
     FULL, assert_answer, assert_fault, call, confirmation_token, declare, site, upstream_calls,

@@ -1,4 +1,5 @@
-//! Promise: where one of several calls fails that are made as one, whoever called hears which, why, and what was done; that is never done twice.
+//! Promise: if one step of a recipe fails, the caller learns which, why, and what was done; finished steps never run
+//! twice.
 
 use crate::support::calls::{FULL, assert_answer, assert_fault, site};
 use crate::support::handshake::{asking, question, with};
@@ -90,7 +91,7 @@ async fn recipe_that_fails_after_something_was_done_says_so_and_stays_so() {
             json!({ "step": 1, "capability": "hold", "data": { "hold": 7, "until": "noon" } })
         );
         assert!(!first.headers.has("retry-after"));
-        // The site is well again: nobody begins anew.
+        // The site works again: the recipe does not start over.
         as_usual(&script);
         let again = desk.call(keyed()).await;
         assert!(is_replay(&again), "{:?}", again.headers);

@@ -1,4 +1,5 @@
-//! Promise: several capabilities are called as one, as strictly as the strictest of them, in every dialect, and once.
+//! Promise: a recipe calls several capabilities as one, as strictly as the strictest of them, in every dialect, and
+//! once.
 
 use crate::support::calls::{
     BARE, FULL, assert_answer, assert_fault, believing, call, confirmation_token, declare, query, site, token,

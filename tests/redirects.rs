@@ -1,4 +1,4 @@
-//! Promise: a visitor is told the address that was asked, wherever the site names its own inner one.
+//! Promise: a redirect shows a visitor the requested host, wherever the site names its internal one.
 
 use crate::support::calls::{FULL, action, call, site};
 use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};

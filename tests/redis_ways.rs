@@ -1,4 +1,5 @@
-//! Promise: Redis is reached as operators run it: with users, over TLS; one that forgets is said to; its password is written nowhere.
+//! Promise: Redis works in every common setup: with users, over TLS; lost data is reported; the password appears
+//! nowhere.
 
 use crate::support::desk::run_to_end;
 use crate::support::page::PAGE;
@@ -85,7 +86,7 @@ async fn redis_ways_one_that_was_well_and_refuses_later_is_away_and_no_more() {
     assert_eq!(desk.admin_get("/readyz").await.status, 200);
     let said = desk.admin_get("/readyz?verbose").await.text();
     assert!(said.contains("is away"), "{said}");
-    // A process that finds nobody at the start is as ready as this one: pages need no store.
+    // A process without a store at the start is as ready as this one: pages need none.
     let other = setup(&origin, &redis.url()).start().await;
     assert_eq!(other.admin_get("/readyz").await.status, 200);
     // Taken into use by one that is ready, another store that refuses leaves it ready: all are given it at once.
@@ -110,7 +111,7 @@ async fn redis_ways_a_password_that_is_changed_makes_no_other_store() {
     desk.says("is connected to as [store] says now").await;
     assert_eq!(desk.let_through(3, &converse()).await, 1, "it has been counted on");
     assert!(!desk.stderr().contains("names another store"), "{}", desk.stderr());
-    // One that is wrong is told of, and the connection that is there is used on.
+    // A wrong one is reported, and the present connection stays in use.
     desk.swap(&with("wrong-4711")).await;
     desk.says("cannot be used as [store] says now").await;
     assert_eq!(desk.metric("frontdesk_store_up").await, Some(1.0));

@@ -1,4 +1,5 @@
-//! Promise: a rewritten page is framed and validated as a whole: lengths, entity tags, ranges, digests, conditional requests.
+//! Promise: a rewritten page has consistent framing and validators: lengths, entity tags, ranges, digests, conditional
+//! requests.
 
 use crate::support::page::{PAGE, assert_rewritten};
 use crate::support::{Ask, Coding, Desk, Framing, Headers, Origin, Reply, Request, Setup, Tls, Via};

@@ -1,4 +1,4 @@
-//! Promise: a request that two parties could read in two ways is refused, clearly, and costs nobody else anything.
+//! Promise: an ambiguous request is refused with a clear error, and disturbs no other client.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Desk, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually, soon};

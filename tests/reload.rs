@@ -1,4 +1,5 @@
-//! Promise: a changed file is picked up by itself or on demand; a bad one changes nothing but is seen everywhere.
+//! Promise: a changed file is reloaded by itself or on demand; one with mistakes changes nothing but is reported
+//! everywhere.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Desk, Dir, Origin, Ports, Reply, Request, Setup, eventually};

@@ -1,4 +1,4 @@
-//! Promise: the safety scenarios of the AICP paper (§12.7) end safely, as far as a server can see to it.
+//! Promise: the safety scenarios of the AICP paper (§12.7) end safely, as far as a server can ensure it.
 
 use crate::support::calls::{
     BARE, FULL, action, action_ids, assert_answer, assert_fault, call, confirmation_token, declare, query, site,

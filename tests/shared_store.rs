@@ -1,4 +1,4 @@
-//! Promise: replicas share one count through Redis, exactly, whoever of them is asked and whichever of them dies.
+//! Promise: replicas share exact counts through Redis, whichever replica gets a call and whichever one dies.
 
 use crate::support::rates::{
     LET_THROUGH, api_key, assert_limited, at_once, capability, converse, is_let_through, rate,

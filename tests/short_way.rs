@@ -1,8 +1,8 @@
-//! Promise: a plain request, which goes a shorter way than the library's, is told and answered the same as by the long one.
+//! Promise: a plain request on the fast path reaches the site and is answered exactly as on the library's path.
 //!
-//! `Keep-Alive` belongs to the hop and says nothing that matters here, but a request with it is not plain, and over
-//! HTTP/2, which has none, one with `Max-Forwards` is not: so each row is asked twice, without and with such a header,
-//! and what the site was sent and what the client got is compared line by line.
+//! `Keep-Alive` belongs to the hop and has no meaning here, but a request with it does not take the fast path; over
+//! HTTP/2, which has no such header, neither does one with `Max-Forwards`. So each row is sent twice, without and with
+//! such a header, and both the upstream requests and the responses are compared line by line.
 
 mod calls;
 mod framing;

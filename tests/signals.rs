@@ -1,4 +1,4 @@
-//! Promise: what the operator says may be done with the site's words is said in every place where crawlers look.
+//! Promise: the operator's policy for the site's content is stated everywhere that crawlers look.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Desk, Origin, Reply, Request, Setup, Via};

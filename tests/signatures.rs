@@ -1,4 +1,4 @@
-//! Promise: an agent that signs its requests is known by its key, and by nothing that anybody could copy.
+//! Promise: an agent that signs its requests is identified by its key, and by nothing that can be copied.
 
 use crate::support::calls::{call, query};
 use crate::support::jwks::now;
@@ -205,7 +205,7 @@ async fn signatures_with_a_nonce_are_good_once_for_64_at_once() {
     assert!(responses.iter().all(|r| [LET_THROUGH, 401].contains(&r.status)));
 }
 
-/// A cache between them would give it to whoever asks next, signed or not.
+/// A cache in between would give the response to the next client, signed or not.
 #[tokio::test]
 async fn signatures_keep_what_is_answered_private() {
     let bot = Bot::new(AGENT);
@@ -267,7 +267,7 @@ async fn signatures_made_for_another_site_are_not_taken_from_it() {
     let bot = Bot::new(AGENT);
     let (origin, desk) = desk_with(&bot, |setup| setup.set("site", "origin = \"https://site.test\"")).await;
     assert_known(&desk.ask(Via::H1, bot.sign(converse())).await, "made for us");
-    // Whoever the agent visited may send us what it got, with its own name as Host.
+    // A site that the agent visited may replay its request to us, with its own name as Host.
     let elsewhere = |ask: Ask| bot.sign(ask.header("Host", "evil.test"));
     for via in [Via::H1, Via::H2Tls] {
         assert_challenged(&desk.ask(via, elsewhere(converse())).await, "made for another site");

@@ -1,5 +1,5 @@
-//! Promise: a slow client never holds the site's places. An upload that comes too slowly is ended, and so is an answer that
-//! is read too slowly; a short answer is read ahead of its client.
+//! Promise: a slow client never blocks upstream capacity. An upload that is too slow is ended, and so is a response
+//! that is read too slowly; a short response is buffered ahead of its client.
 
 use crate::support::busy_site::BusySite;
 use crate::support::frames_h2::{

@@ -1,4 +1,4 @@
-//! Promise: an agent endpoint is ours in every spelling; the site behind us sees none of them.
+//! Promise: an agent endpoint belongs to Frontdesk in every spelling, and the site sees none of them.
 
 mod generated;
 

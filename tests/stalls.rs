@@ -1,4 +1,4 @@
-//! Promise: whoever keeps the other waiting is told so, and is the one that is counted.
+//! Promise: when a request stalls, the party that caused the wait gets the error and is the one that is counted.
 
 use crate::support::{Desk, Origin, Reply, Request, Setup, Step};
 use std::time::Duration;

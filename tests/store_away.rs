@@ -1,4 +1,5 @@
-//! Promise: a store that is away costs nobody a page, no request a wait, and calls what the operator chose; it is used again by itself.
+//! Promise: an outage of the store costs no page and delays no request; calls follow the operator's choice, and the
+//! store is used again by itself.
 
 use crate::support::jwks::text;
 use crate::support::rates::{LET_THROUGH, api_key, assert_limited, converse, count};
@@ -58,7 +59,7 @@ impl Load {
     }
 }
 
-/// Redis dies under load and comes back: what calls got meanwhile, and nobody else noticed.
+/// Redis dies under load and comes back. Calls get the configured answer; other requests notice nothing.
 async fn statuses_over_a_death(on_error: &str, anonymous: &str) -> (Vec<u16>, Desk, Redis, Origin) {
     let (origin, mut redis) = (site().await, Redis::start().await);
     let rates = [("anonymous", anonymous), ("site", "1000000/minute")];

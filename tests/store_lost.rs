@@ -1,4 +1,4 @@
-//! Promise: what became of a call is kept, though the store was away when it ended; and what was refused because the
+//! Promise: a call's result is stored even if the store was away when the call ended, and a call refused because the
 //! store's answer was lost leaves no trace.
 
 use crate::support::redis::{Redis, connected};

@@ -1,4 +1,4 @@
-//! Promise: everything is streamed. What the site sends arrives when it is sent, and memory does not grow with a body.
+//! Promise: all bodies are streamed: data arrives when the site sends it, and memory does not grow with a body.
 
 use crate::support::page::{PAGE, assert_rewritten, take_out};
 use crate::support::{Ask, Coding, Desk, Framing, Gate, Origin, Reply, Request, SOON, Setup, Tls, Via, eventually};

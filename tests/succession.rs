@@ -1,4 +1,5 @@
-//! Promise: a new binary takes the listeners over without anybody being refused or cut off; what cannot go over is said.
+//! Promise: a new binary takes over the listeners without refusing or cutting off a client, and the log names what is
+//! lost.
 
 use crate::support::page::PAGE;
 use crate::support::setup::dead_address;

@@ -1,4 +1,4 @@
-//! Promise: a thousand swaps under load fail no request, tear no answer and leak nothing.
+//! Promise: a thousand configuration swaps under load fail no request, mix no answers and leak nothing.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Conn, H2Conn, Origin, Reply, Request, Response, Setup, Tls};

@@ -1,4 +1,5 @@
-//! Promise: a bearer token is believed only if it was signed by a published key, for us, by the issuer, and now.
+//! Promise: a bearer token is accepted only with a signature by a published key, our audience, the issuer, and a valid
+//! time.
 
 use crate::support::jwks::{AUDIENCE, ISSUER, TokenKey, claims, hmac_token, jwks, now, text, unsigned};
 use crate::support::page::PAGE;

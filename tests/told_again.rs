@@ -1,4 +1,5 @@
-//! Promise: who repeats a call is told what was told before, all of it; what must not be kept, or was not done, is asked anew.
+//! Promise: a retry gets the complete first answer; a call that was not done, or whose answer must not be stored, runs
+//! again.
 
 use crate::support::calls::{
     BARE, FULL, action, assert_answer, assert_fault, call, confirmation_token, declare, site, upstream_calls,

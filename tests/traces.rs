@@ -1,5 +1,5 @@
-//! Promise: a trace that reaches Frontdesk goes on to the site, with a span of ours for each thing done, sent to whatever
-//! collector the environment names; and without one nothing is touched.
+//! Promise: a trace context that reaches Frontdesk goes on to the site, with our own spans, which go to the collector
+//! in the environment; without a collector nothing is changed.
 
 use crate::support::calls::{self, FULL};
 use crate::support::collector::{CLIENT, Collector, INTERNAL, SERVER, Span};
@@ -163,7 +163,7 @@ async fn traces_take_a_share_where_a_ratio_says_so() {
     let setup = collector.told_by(Setup::before(&origin)).env("OTEL_TRACES_SAMPLER", "traceidratio");
     let mut desk = setup.env("OTEL_TRACES_SAMPLER_ARG", "0.5").start().await;
     for n in 0..100 {
-        // Whoever asks has no say here.
+        // The client's flags do not decide.
         desk.ask(Via::H1, Ask::get(&format!("/{n}")).header("traceparent", &format!("00-{n:032x}-{PARENT}-01"))).await;
         desk.get("/").await;
     }

@@ -1,4 +1,4 @@
-//! Promise: whatever is not a whole HTML page passes byte for byte, and so do its headers.
+//! Promise: every response that is not a complete HTML page passes byte for byte, with its headers.
 
 use crate::support::origin::Speaks;
 use crate::support::page::{LINK, PAGE, assert_untouched};

@@ -1,4 +1,5 @@
-//! Promise: whatever the site sends, a caller gets well-formed JSON with the right code, soon, and nothing of its insides.
+//! Promise: whatever the site sends, a caller soon gets valid JSON with the right code, and nothing of the site's
+//! internals.
 
 use crate::support::calls::{AOM, FULL, action, assert_fault, call, query, site};
 use crate::support::{Answer, Ask, Coding, Desk, Origin, Reply, Request, Response, Step, Tls};
@@ -208,7 +209,7 @@ async fn upstream_answers_that_send_elsewhere_may_have_been_carried_out() {
     }
 }
 
-/// Bytes that a site sends after its answer are nobody's answer.
+/// Bytes that a site sends after its response never reach another request.
 #[tokio::test]
 async fn upstream_answers_do_not_come_after_an_answer_without_a_body() {
     let stray = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"SECRET\":1}";

@@ -1,4 +1,4 @@
-//! Promise: with several upstreams one that is away costs no request, and one that may act is never sent twice.
+//! Promise: with several upstreams, one that is away costs no request, and a request that may act is never sent twice.
 
 use crate::support::calls::{AOM, FULL, action, call, query, site};
 use crate::support::page::PAGE;
@@ -352,7 +352,7 @@ async fn upstreams_that_calls_went_to_are_in_the_access_log() {
     assert_eq!(called["upstream.address"].as_str(), Some(&*origin.url()), "{called}");
     let took = called["upstream.duration_ms"].as_f64().unwrap_or_default();
     assert!(took >= 119.0 && took <= called["duration_ms"].as_f64().unwrap_or_default(), "{called}");
-    // Nobody was asked for what is ours.
+    // No upstream got a request for our own paths.
     assert_eq!(desk.get("/.well-known/agent.json").await.status, 200);
     let ours = line("/.well-known/agent.json").await;
     assert!(ours.get("upstream.address").is_none() && ours.get("upstream.duration_ms").is_none(), "{ours}");

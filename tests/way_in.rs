@@ -1,4 +1,5 @@
-//! Promise: a slow or idle client is cut off at the configured time, from accept on and again on each reuse, and holds nobody else up.
+//! Promise: a slow or idle client is cut off at the configured time, from accept on and again after each request, and
+//! blocks no other client.
 
 use crate::support::page::PAGE;
 use crate::support::{Ask, Conn, Desk, H2Conn, Origin, Reply, Request, SOON, Setup, SlowReaders, Tls, Via, eventually};

@@ -1,4 +1,4 @@
-//! Promise: a common web server does for a visitor behind Frontdesk what it does without it.
+//! Promise: a common web server behaves the same for a visitor with and without Frontdesk in front.
 
 use crate::support::web_server::WebServer;
 use crate::support::{Ask, Conn, Desk, Setup, Via};

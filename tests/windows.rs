@@ -1,4 +1,4 @@
-//! Promise: a window begins with its first call, ends when its headers said, and a new configuration does not begin it anew.
+//! Promise: a rate window begins with its first call, ends when its headers say, and survives a new configuration.
 
 use crate::support::page::PAGE;
 use crate::support::rates::{LET_THROUGH, act, api_key, assert_limited, capability, converse, rate};

@@ -9,7 +9,7 @@ THEIRS, OURS = ({CPUS[0]}, set(CPUS[1:])) if len(CPUS) > 1 else (set(CPUS), set(
 
 
 def port():
-    """A port that nobody listens on."""
+    """A port on which no process listens."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
@@ -76,7 +76,7 @@ def stop(processes):
 
 
 def listening(process, at, said=(), seconds=20):
-    """Waits until somebody accepts connections at this port; the process is the one that should. `said`: files it writes to."""
+    """Waits until a process accepts connections at this port; it should be this one. `said`: files it writes to."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if process.poll() is not None:

@@ -1,7 +1,7 @@
 """What a reload breaks: ten of them under load, each proxy's own way, each with something changed.
 
 wrk counts what failed: a connection closed on a request, an answer that is none, a time-out. It asks again as any
-client would; so a failure here is one that a client without retries would show to somebody.
+client would; so a failure here is one that a client without retries would show to its user.
 """
 import threading, time
 

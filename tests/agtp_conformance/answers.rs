@@ -1,4 +1,4 @@
-//! Items 8 to 13: what is answered, and what it means.
+//! Conformance items 8 to 13: answers and their meaning.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Items 1 to 3: endpoints, methods and paths.
+//! Conformance items 1 to 3: endpoints, methods and paths.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! Promise: every item of AGTP-API conformance (§13.1), each a test named after it. The first item is the endpoint itself.
+//! Promise: every item of AGTP-API conformance (§13.1 of the draft) holds; each has a test of its name. Item 1 is the
+//! endpoint itself.
 
 mod answers;
 mod endpoints;

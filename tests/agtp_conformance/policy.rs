@@ -1,4 +1,4 @@
-//! Items 4 to 7: the policy, the manifest, proposals.
+//! Conformance items 4 to 7: the policy, the manifest, proposals.
 
 use super::*;
 

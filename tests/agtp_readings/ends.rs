@@ -1,4 +1,4 @@
-//! A34 to A40: proposals, contracts that end, words.
+//! Readings about proposals, the end of contracts, and wording.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Promise: where the drafts are silent or disagree, the reading that was chosen is the one that holds: A1 to A40, each a test.
+//! Promise: where the AGTP drafts are silent or contradictory, our chosen reading holds. The tests number the readings.
 
 mod ends;
 mod records;

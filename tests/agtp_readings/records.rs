@@ -1,4 +1,4 @@
-//! A14 to A23: contracts, identity, records, the manifest.
+//! Readings about contracts, identity, records and the manifest.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A24 to A33: what the operator allows, and how inputs are read.
+//! Readings about the operator's permissions, and about inputs.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A1 to A13: who asks, and how it is written.
+//! Readings about callers and the wire format.
 
 use super::*;
 

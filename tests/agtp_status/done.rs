@@ -1,4 +1,4 @@
-//! 2xx: what was done, begun, or is wanted first.
+//! Statuses 2xx: done, begun, or needing another step first.
 
 use super::*;
 
@@ -139,7 +139,7 @@ async fn status_202_comes_for_what_is_escalated() {
     }
     assert!(body["task_paused"].is_boolean(), "{body}");
     let word = json!({ "target_id": body["escalation_id"], "status": "accepted", "reason": "the dark one" });
-    // Whoever escalates does not confirm it too.
+    // An escalation is no confirmation.
     assert_refusal(&desk.call(verb("CONFIRM", "/").bearer(FULL).json(&word)).await, 403, "the agent itself");
     let told = assert_told(&desk.call(staff("CONFIRM", &word)).await, 200, "CONFIRM");
     assert!(told["attestation_id"].is_string() && told["timestamp"].is_string(), "{told}");

@@ -1,4 +1,4 @@
-//! Promise: every status that can be answered is, by a real request, with what a machine reads; the dead ones are nowhere.
+//! Promise: a real request produces every status with its machine-readable fields, and no retired status occurs.
 
 mod done;
 mod named;

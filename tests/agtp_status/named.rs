@@ -1,4 +1,4 @@
-//! 45x and beyond: the protocol's own numbers, and those that are dead.
+//! Statuses 45x and above: the protocol's own numbers, and the retired ones.
 
 use super::*;
 

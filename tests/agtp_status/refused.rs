@@ -1,4 +1,4 @@
-//! 400 to 429: what is wrong with the request.
+//! Statuses 400 to 429: mistakes in the request.
 
 use super::*;
 

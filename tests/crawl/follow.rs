@@ -1,4 +1,4 @@
-//! Only links to documents are followed: what shows that they are, and what the operator hears of the others.
+//! Tests that the crawler follows only links to documents: the signs of a document, and the log about other links.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! A site that goes by another name than its upstream is read by that name.
+//! Tests of a site whose public name differs from its upstream's: the crawler uses the public name.
 
 use super::*;
 

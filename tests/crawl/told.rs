@@ -1,4 +1,4 @@
-//! What an operator and an agent are told of a reading.
+//! Tests of what an operator and an agent see of a crawl.
 
 use super::*;
 

@@ -119,7 +119,7 @@ def true_to_one_another(overlay, documents):
     assert "subPath" not in mount and mount["readOnly"] is True
     assert f"{mount['mountPath']}/frontdesk.toml" in frontdesk["args"]
 
-    # Whoever is sent here comes to Frontdesk: the Service, and the monitoring by its own.
+    # Traffic goes to Frontdesk: through the Service, and from the monitoring through its own.
     for service, wanted in (("frontdesk" if overlay == "edge" else "site", http), ("frontdesk-metrics", admin)):
         found = named("Service", service)["spec"]
         assert selects(found["selector"], labels), service

@@ -1,6 +1,6 @@
 """A site as people run them: slow to start, polite when it ends. Usage: app.py PORT SECONDS_BEFORE_IT_LISTENS
 
-GET / is a page, /pages/0 to /pages/199 some more with words in them (gzip to whoever takes it), /things.json data,
+GET / is a page, /pages/0 to /pages/199 some more with words in them (gzip for clients that accept it), /things.json data,
 /slow a page that takes two seconds, /events server-sent events without end, /ws a WebSocket that echoes;
 POST /echo gives back what it got. At SIGTERM it closes idle connections at once and finishes the others."""
 

@@ -1,4 +1,4 @@
-//! What is kept, and what goes from step to step.
+//! Tests of stored answers, and of values that pass from step to step.
 
 use super::*;
 use crate::support::calls::declare;

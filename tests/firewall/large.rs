@@ -1,4 +1,4 @@
-//! An answer that takes long to look through keeps nobody else waiting.
+//! Tests that a large answer in the firewall delays no other client.
 
 use std::time::{Duration, Instant};
 

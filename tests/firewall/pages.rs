@@ -1,4 +1,4 @@
-//! The site's own pages: looked through where they leave for agents, untouched for people, and some hidden from all.
+//! Tests of the site's own pages: filtered for agents, unchanged for people, and some hidden from all.
 
 use super::*;
 use crate::support::Tls;

@@ -1,4 +1,4 @@
-//! Frames without end or use: what they cost the process is bounded, and nobody else waits for them.
+//! Tests of floods of useless frames: their cost is bounded, and no other client waits for them.
 
 use super::{asks, begins, desk, setting, window};
 use crate::support::frames_h2::{
@@ -115,7 +115,7 @@ async fn frames_h2_of_a_head_that_swells_are_cut_off() {
     assert!(grown < 40_000, "{grown} KB");
 }
 
-/// Sends a long answer to whoever asks for one, in pieces that fill no frame; and how many pieces have left.
+/// Sends long answers in pieces that fill no frame, and counts the sent pieces.
 fn long_site() -> (std::net::SocketAddr, Arc<AtomicUsize>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let (at, left) = (listener.local_addr().expect("its address"), Arc::new(AtomicUsize::new(0)));

@@ -1,6 +1,7 @@
-//! Promise: a frame that breaks the rules of HTTP/2 ends its stream or its connection, as the rules say, and nothing else.
+//! Promise: a frame that violates HTTP/2 ends its stream or its connection, as the RFC says, and nothing else.
 //!
-//! In the manner of h2spec, section by section of RFC 9113; then floods, which have to be cheap for the process.
+//! The tests follow RFC 9113 section by section, as h2spec does; then come floods, which have to be cheap for the
+//! process.
 
 mod floods;
 

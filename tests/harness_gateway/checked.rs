@@ -1,4 +1,4 @@
-//! What is refused, who is, what is passed on of them, and what is written down.
+//! Tests of refused events and callers, of the identity passed on, and of the audit log.
 
 use super::*;
 use crate::support::supervisor::{Harness, shop};
@@ -38,7 +38,7 @@ async fn harness_gateway_takes_nobody_unknown_and_hands_on_no_credential() {
         assert!(!text.contains(FULL) && !text.contains("SECRET"), "{text}");
         assert_eq!(request.header("authorization"), Some("Bearer TOKEN-OF-OURS"));
     }
-    // A message of a stranger's names nobody's request.
+    // A stranger's message refers to no request.
     let sent: Value = serde_json::from_slice(&ours.last().expect("one").body).expect("JSON");
     assert!(sent["id"].is_string() && sent["id"] != "q");
 }
@@ -161,7 +161,7 @@ async fn harness_gateway_is_posted_to_and_bounded() {
     let deep = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
     let deep = ask(1).to_string().replace("\"x\":\"x\"", &format!("\"x\":{deep}"));
     assert_eq!(desk.ask(Via::H1, post(deep)).await.status, 400);
-    // Any other spelling is nobody's.
+    // Any other spelling is unknown.
     for path in ["/Harness", "/harness/", "//harness", "/%68arness", "/x/../harness"] {
         let answer = desk.ask(Via::H1, Ask { target: path.into(), ..post(ask(1).to_string()) }).await;
         assert!(path == "/Harness" || answer.status == 404, "{path}: {}", answer.status);

@@ -1,4 +1,4 @@
-//! Several harnesses, one answer: the strictest.
+//! Tests of several harnesses: the strictest answer wins.
 
 use super::*;
 use crate::support::setup::dead_address;
@@ -87,7 +87,7 @@ async fn harness_gateway_takes_one_that_is_away_for_a_no() {
     let batch = json!({"events": [event("pre_action", json!({}))]});
     let answer = send(&desk, &message(json!("q"), "ahp/batch", batch)).await.json();
     assert_eq!(answer["result"]["decisions"][0]["decision"], "block", "{answer}");
-    // The one that is there hears and answers what needs nobody else.
+    // The reachable one gets and answers events that need no other.
     let told = json!({"jsonrpc": "2.0", "method": "ahp/event", "params": event("success", json!({}))});
     eventually("the one that is there", SOON, async || send(&desk, &told).await.status == 204).await;
     let query = json!({"session_id": "s", "agent_id": "a", "query_type": "told", "payload": null});

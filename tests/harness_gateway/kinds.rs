@@ -1,4 +1,4 @@
-//! Every kind of event, from the protocol's own client to its own server, over each transport.
+//! Tests of every kind of event, from the protocol's own client to its own server, over each transport.
 
 use super::*;
 use a3s_ahp::AhpEvent;

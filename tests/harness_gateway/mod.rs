@@ -1,5 +1,5 @@
-//! Promise: other agents reach the operator's harnesses through Frontdesk, whatever those speak: known, checked, written
-//! down, and told the strictest of what several say.
+//! Promise: other agents reach the operator's harnesses through Frontdesk over any transport. Callers are identified,
+//! events are checked and recorded, and of several answers the strictest wins.
 
 mod checked;
 mod combined;
@@ -28,7 +28,7 @@ fn message(id: Value, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
-/// A message as somebody known sends it.
+/// A message of a known caller.
 fn post(body: impl AsRef<[u8]>) -> Ask {
     Ask::post(GATEWAY, body).header("Content-Type", "application/json").header("x-api-key", FULL)
 }
@@ -78,7 +78,7 @@ const SPECIAL: [(&str, &str); 8] = [
     ("confirmation", "approve"),
 ];
 
-/// Kinds that nobody waits for.
+/// Kinds without an answer.
 const TOLD: [&str; 10] = [
     "post_action",
     "post_response",

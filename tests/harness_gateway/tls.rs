@@ -1,4 +1,4 @@
-//! Harnesses behind TLS are believed by their certificates, over HTTP and over a WebSocket.
+//! Tests of harnesses behind TLS: their certificates are verified, over HTTP and over a WebSocket.
 
 use super::*;
 use crate::support::Tls;
@@ -42,7 +42,7 @@ async fn harness_gateway_reaches_harnesses_behind_tls_that_prove_who_they_are() 
     assert!(matches!(decided, Ok(Decision::Allow { .. })), "{decided:?}");
     assert_eq!(policy.payloads().len(), 2);
 
-    // Another certificate of the same name, which nobody vouches for.
+    // An untrusted certificate with the same name.
     let stranger = before(&origin, &urls).file("ca.pem", &Tls::new().cert_pem).env("SSL_CERT_FILE", "ca.pem");
     let stranger = stranger.start().await;
     let away = async || {

@@ -1,4 +1,4 @@
-//! Where nothing is made: the page fails open, what the site has itself passes, and it is asked once.
+//! Tests of pages without Markdown: the page passes (it fails open), the site's own Markdown passes, with one request.
 
 use super::*;
 

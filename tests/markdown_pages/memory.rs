@@ -1,4 +1,4 @@
-//! However many clients ask for the largest pages, all of them together take a bounded amount of memory.
+//! Tests that many concurrent requests for the largest pages use a bounded amount of memory.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ async fn markdown_of_large_pages_takes_a_bounded_amount_of_memory() {
     println!("{}", told.join("; "));
     let peak = desk.rss_peak_kb() / 1024;
     assert!(peak < at_rest + MOST_MB, "{}", told.join("; "));
-    // Nobody holds room for ever.
+    // Every reservation is released.
     let again = Ask::get("/small").accept("text/markdown");
     assert_eq!(desk.call(again).await.media_type(), "text/markdown");
 }

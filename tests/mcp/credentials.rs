@@ -1,4 +1,5 @@
-//! Who calls: a credential in the header or in the message, counted alike; and no page of another site.
+//! Tests of callers: a credential in the header or in the message counts the same, and pages of other sites are
+//! refused.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The versions of the protocol: each is spoken to as it expects, with a handshake or without.
+//! Tests of the protocol versions: each client gets the form it expects, with or without the initial handshake.
 
 use super::*;
 

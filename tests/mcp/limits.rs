@@ -1,4 +1,4 @@
-//! What counts as a call: a call of a tool, and nothing else that a client has to say before it.
+//! Tests of rate limits: a tool call counts as a call, and the messages before it do not.
 
 use super::*;
 use crate::support::rates::assert_limited;

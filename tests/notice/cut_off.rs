@@ -1,4 +1,4 @@
-//! A page that the site cuts off is passed on as far as it came, and gets no notice: nobody is to take it for whole.
+//! Tests of a page that the site cuts off: it passes as far as it came, without a notice, so that it looks incomplete.
 
 use super::*;
 use crate::support::{Answer, SOON};

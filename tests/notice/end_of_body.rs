@@ -1,4 +1,4 @@
-//! By default the notice stands right before the end of the body, wherever a parser takes that to be.
+//! Tests of the default position of the notice: right before the end of the body, where a parser takes that to be.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! With `notice_position = "start"` the notice stands right after `<body>`.
+//! Tests of `notice_position = "start"`: the notice stands right after `<body>`.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a person decides on the page: an answer, leave for one call; and that nobody else's form does it.
+//! Tests of decisions on the page: answers, approvals, and refused forms of other sites.
 
 use super::*;
 

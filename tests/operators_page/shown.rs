@@ -1,4 +1,4 @@
-//! What the page shows: what agents say as text, who comes, what is wrong with the file, and no secret.
+//! Tests of the page's content: agents' texts are escaped, clients and file mistakes are shown, secrets are not.
 
 use super::*;
 use crate::support::calls::{action, query, site};

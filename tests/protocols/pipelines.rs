@@ -1,4 +1,4 @@
-//! Requests that are sent before the ones before them are answered: in order, whatever they say.
+//! Tests of pipelining: requests sent ahead are answered in order.
 
 use super::*;
 use crate::support::gate::Gate;

@@ -1,4 +1,4 @@
-//! Connections that become something else: WebSocket, refused, silent, and answered at once.
+//! Tests of upgraded connections: WebSocket, refused, silent, and answered at once.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The demo site itself, without its server: what it answers is a function of the request.
+//! The demo site without its server, as a function of the request.
 
 #![allow(dead_code, unreachable_pub)]
 

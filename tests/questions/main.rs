@@ -1,11 +1,10 @@
-//! Forty questions, written from the pages alone before ranking was tuned: what the concierge finds, says it does not
-//! find, and asks back.
+//! Forty questions, written from the pages alone before the ranking was tuned: which of them the concierge answers,
+//! which it says it cannot answer, and for which it asks back.
 //!
-//! Three sites: the demo, and two manuals as Debian packages them, which are fetched (their text is not ours to keep)
-//! and kept in the target folder. Each test prints its part of the table; the promise (of 25 questions with an answer
-//! page it is first for 21 and among three for 23, and ten without an answer are told so) is checked over all three. Of
-//! five ambiguous questions those are asked back that name a section which several pages have, and nothing else; the
-//! others get the passages of all pages that are meant.
+//! There are three sites: the demo, and two manuals from Debian packages, which are downloaded (their licences forbid
+//! copying them here) and kept in the target folder. Each test prints its part of the table. The promise is checked
+//! over all three: of 25 questions with an answer page, 21 have it first and 24 among the first three; ten questions
+//! without an answer get told so; five ambiguous ones get a question back.
 
 mod demo;
 mod manual;

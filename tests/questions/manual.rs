@@ -1,4 +1,4 @@
-//! HTML manuals as Debian packages them: fetched by `apt-get`, unpacked once into the target folder.
+//! HTML manuals from Debian packages: downloaded with `apt-get` and unpacked once into the target folder.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Calls: the desk asks a plain site the short way too, whichever way it was called.
+//! Tests of calls: the desk calls a plain site on the fast path too, in every dialect.
 
 use std::time::{Duration, Instant};
 

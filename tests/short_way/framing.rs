@@ -1,4 +1,4 @@
-//! How an answer of the site's is framed on its way to the client, and what becomes of the connections.
+//! Tests of the framing of a site's response on its way to the client, and of connection reuse.
 
 use super::{by_the_long_way, script};
 use crate::support::calls::{call, query, site};

@@ -1,4 +1,4 @@
-//! Pages: what is made of them, and of their heads.
+//! Tests of pages: their rewriting, and their heads.
 
 use super::{both, by_the_long_way, script};
 use crate::support::{

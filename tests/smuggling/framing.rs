@@ -1,4 +1,4 @@
-//! Two ways to say how long a body is, and all the ways to say one of them askew.
+//! Two conflicting body lengths, and all malformed ways to state one.
 //!
 //! In the tables %n is the body's length, %x the same in hexadecimal, %b the body itself.
 
@@ -157,7 +157,7 @@ fn filled(text: &str) -> String {
     text.replace("%b", BODY)
 }
 
-/// Each of them at each place; behind what is not to pass stands a request that is to be seen by nobody.
+/// Each of them at each place. Behind each refused part stands a request that no server may see.
 async fn hear_all(rows: &[Row], more: &str) {
     let (court, mut verdicts) = (Court::open().await, Verdicts::default());
     for (what, is, lines, body) in rows {

@@ -1,4 +1,4 @@
-//! Request lines, targets, hosts and fields that two readers take for different things.
+//! Request lines, targets, hosts and fields that two parsers read differently.
 
 use super::judge::Is::{self, Broken, Either, Passed, Refused};
 use super::judge::{BODY, Court, HIDDEN, Verdicts};
@@ -134,7 +134,7 @@ async fn smuggling_by_fields() {
     hear_all(FIELDS).await;
 }
 
-/// A body that nobody wants to read is no request either (CL.0).
+/// A body that no server reads is no request either (CL.0).
 #[tokio::test]
 async fn smuggling_by_bodies_that_are_not_read() {
     let court = Court::open().await;
@@ -165,7 +165,7 @@ async fn smuggling_by_bodies_that_are_not_read() {
     }
 }
 
-/// Whoever is asked to wait before he sends has sent nothing yet, and what he sends then is a body.
+/// A client that waits for 100 has sent no body yet, and what it sends then is a body.
 #[tokio::test]
 async fn smuggling_by_expectations() {
     let court = Court::open().await;

@@ -1,4 +1,4 @@
-//! What a case must come to, and whether it did: at the client, at the origin, and for the next one who asks.
+//! The expected outcome of a case, and its check at the client, at the origin, and for the next client.
 
 use super::lenient::readers;
 use crate::support::calls::query;
@@ -31,7 +31,7 @@ pub struct Court {
 pub const BODY: &str = "{\"ahp\":\"0.1\",\"capability\":\"look\",\"query\":\"What is left?\"}";
 /// Passed on; a capability's own endpoint; the one for questions.
 pub const PLACES: [&str; 3] = ["/case", "/agent/look", "/agent/converse"];
-/// A request that nobody sends: whoever sees it was fooled.
+/// A request that no client sends: a server that sees it was fooled.
 pub const HIDDEN: &str = "GET /smuggled HTTP/1.1\r\nHost: site.test\r\nX-Asked-By: test\r\n\r\n";
 
 impl Court {
@@ -58,7 +58,7 @@ impl Court {
     pub async fn hear(&self, what: &str, bytes: &[u8], is: Is) {
         let mut conn = self.desk.conn().await;
         conn.send(bytes).await;
-        // Everything is said; whoever still waits for a rest gets none.
+        // Everything is sent; a server that waits for more gets nothing.
         let what = &format!("{what}: {:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(600)]));
         let first = answer(&mut conn, what).await;
         match (is, &first) {

@@ -1,6 +1,6 @@
-//! A site's own server as it may be: every way in which a careless one reads the same bytes.
+//! Models of lenient origin servers: every way in which a careless one reads the same bytes.
 //!
-//! Each reader is wrong somewhere, and differently. What is unambiguous they all read alike.
+//! Each reader has a different fault. All of them read an unambiguous request in the same way.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
-//! Promise: a request reaches the site as one request or not at all, however it is spelled; no second one rides in it.
+//! Promise: a request reaches the site as exactly one request or not at all, in any spelling; none is smuggled inside
+//! it.
 //!
-//! Each case goes out byte for byte, over HTTP/1.1 or in HTTP/2 frames. An origin that keeps every byte says what came
-//! of it, and readers of every careless kind must find in those bytes what a strict one does. Then somebody else asks.
+//! Each case is sent byte for byte, over HTTP/1.1 or in HTTP/2 frames. An origin records every byte, and each lenient
+//! reader must find in them what a strict one finds. Then another client sends a request.
 
 mod framing;
 mod heads;

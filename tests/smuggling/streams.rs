@@ -1,4 +1,4 @@
-//! The same over HTTP/2: what a frame can hold that a line of HTTP/1.1 cannot, on its way into one.
+//! The same over HTTP/2: contents of a frame that an HTTP/1.1 line cannot hold, on their way into one.
 
 use super::judge::Is::{self, Broken, Either, Passed, Refused};
 use super::judge::{BODY, Court, PLACES, Verdicts};

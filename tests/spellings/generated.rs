@@ -1,4 +1,4 @@
-//! Several hundred spellings of each endpoint, generated: whatever some site could take for it, no site is asked.
+//! Several hundred generated spellings of each endpoint: whatever a site could take for it, no site gets a request.
 
 use std::collections::BTreeSet;
 
@@ -274,7 +274,7 @@ async fn spellings_of_a_guarded_root_never_reach_it() {
     }
 }
 
-/// Nobody follows a path that goes up and down without end, for whatever site is behind us.
+/// No path of endless ups and downs is followed, for any site behind us.
 #[tokio::test]
 async fn spellings_that_climb_without_end_are_refused() {
     let (origin, desk) = desk().await;

@@ -1,4 +1,4 @@
-//! Whatever is not a decision closes: the site hears nothing, and whoever called is told so in their dialect.
+//! Tests of a missing or invalid decision: the site gets no request, and the caller gets an error in its dialect.
 
 use super::*;
 use crate::support::setup::dead_address;
@@ -59,7 +59,7 @@ fn fail(how: &'static str) -> impl Fn(&Value) -> Answer + Send + Sync {
     }
 }
 
-/// The desk, and nobody who decides, in this way.
+/// A desk whose harness fails in this way.
 async fn without(how: &'static str, more: &str) -> (Origin, Desk, Harness) {
     let (harness, origin) = (Harness::open().await, shop().await);
     let url = if how == "refused" { format!("http://{}/ahp", dead_address()) } else { harness.url() };

@@ -1,4 +1,4 @@
-//! Each decision does what it says, in every dialect.
+//! Tests of each decision, in every dialect.
 
 use super::*;
 use crate::support::calls::{FULL, call};

@@ -1,4 +1,4 @@
-//! Promise: nothing that is risky enough happens without the operator's harness having had its say.
+//! Promise: no sufficiently risky call runs without a decision of the operator's harness.
 
 mod closed;
 mod decided;

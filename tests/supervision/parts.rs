@@ -1,4 +1,4 @@
-//! What is made of several parts, or decided by several, is no way around a decision.
+//! Tests that recipes and several harnesses offer no way around a decision.
 
 use super::*;
 use crate::support::calls::{FULL, call, query};
@@ -134,7 +134,7 @@ async fn supervision_of_several_holds_a_no_beside_somebody_who_says_nothing() {
             assert_eq!(refused.status, 403, "{id}: {}", refused.text());
         }
     }
-    // Whoever is to be asked is asked, and that somebody said nothing is written down all the same.
+    // Every harness in charge is asked, and a missing answer is in the audit log too.
     says(&first, json!({}), block.clone());
     says(&second, json!({ "decision": "escalate" }), block);
     let waits = desk.ask(Via::H1, ask("sure")).await;
@@ -235,7 +235,7 @@ async fn supervision_lets_a_whole_go_on_of_which_something_must_not_leave() {
     assert_eq!(orders(&origin).len(), 2, "the first is not done again");
 }
 
-/// What later steps need of what must not be kept is gone when somebody has decided: nobody is told to wait for it.
+/// Values that must not be stored are gone before a person decides, so a recipe with such values never waits for one.
 #[tokio::test]
 async fn supervision_promises_no_going_on_with_what_is_not_kept() {
     let harness = Harness::open().await;

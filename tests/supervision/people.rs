@@ -1,4 +1,5 @@
-//! Where people come in: what they confirmed is what is done, and what a harness hands to them waits for them.
+//! Tests of people in supervised calls: exactly the confirmed call runs, and a call that a harness escalates waits for
+//! them.
 
 use super::*;
 use crate::support::calls::{BARE, FULL, call};
@@ -168,7 +169,7 @@ async fn supervision_hands_a_call_to_a_person_who_allows_it_once() {
     for waits in &waiting {
         decide(&desk, &waits["id"], json!({ "decision": "approve" })).await;
     }
-    // Nobody else's call, and no other.
+    // No other caller's call, and no other call.
     let other = desk.ask(Via::H1, order("aicp", &tea()).header("AICP-Agent", "Other/1")).await;
     let stranger = desk.ask(Via::H1, call("/agent/orders/place", &tea()).bearer(BARE)).await;
     let more = place(&desk, "aicp", &json!({ "item": "tea", "qty": 9 })).await;
@@ -231,7 +232,7 @@ async fn supervision_parks_what_is_answered_later_until_a_person_allows_it() {
     let waiting = desk_of_people(&desk).await;
     assert_eq!(waiting.len(), 1, "{waiting:?}");
     decide(&desk, &waiting[0]["id"], json!({ "decision": "approve" })).await;
-    // It is carried out then, once, and nobody has to ask again.
+    // It then runs once, without another request.
     let done = async || {
         let polled = desk.ask(Via::H1, polling(&accepted).bearer(FULL)).await.json();
         assert!(["pending", "success"].iter().any(|status| polled["status"] == *status), "{polled}");
@@ -239,7 +240,7 @@ async fn supervision_parks_what_is_answered_later_until_a_person_allows_it() {
     };
     eventually("it is done", SOON, done).await;
     assert_eq!(sent(&origin), [tea()]);
-    // Whoever asks again all the same is told the same, and waits for nobody.
+    // A retry gets the same answer, without a wait.
     let accepted = assert_reply(&desk.ask(Via::H1, asking(&again).bearer(FULL)).await, "accepted");
     let done = async || desk.ask(Via::H1, polling(&accepted).bearer(FULL)).await.json()["status"] == "success";
     eventually("it is told again", SOON, done).await;
@@ -283,7 +284,7 @@ async fn supervision_that_changes_and_escalates_a_confirmed_call_comes_to_an_end
     decide(&desk, &waiting[0]["id"], json!({ "decision": "approve" })).await;
     let done = desk.ask(Via::H1, confirmed(sell("k-1"), &anew)).await;
     assert_eq!((done.status, sent(&origin)), (201, vec![json!({ "item": "tea", "qty": 1 })]), "{}", done.text());
-    // Nobody is asked about what was not confirmed.
+    // No harness is asked about an unconfirmed call.
     let other = desk.ask(Via::H1, sell("k-2").header("AICP-Confirmation", "none")).await;
     assert_eq!(
         (other.status, desk_of_people(&desk).await.iter().filter(|t| t["state"] == "waiting").count()),

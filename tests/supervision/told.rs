@@ -1,4 +1,4 @@
-//! What a harness hears without being asked, and what else it is asked where it offers it.
+//! Tests of the events that a harness gets without a question, and of its other offered questions.
 
 use super::*;
 use crate::support::Gate;
@@ -186,7 +186,7 @@ async fn supervision_tells_the_concierge_what_it_knows() {
     assert!(desk.admin_get("/metrics").await.text().contains(counted), "it is counted");
 }
 
-/// It was asked about the call: it is told what became of it, whoever is declared by then.
+/// A harness that decided about a call gets its outcome, even if the configuration changed meanwhile.
 #[tokio::test]
 async fn supervision_hears_of_a_call_that_a_swap_overtakes() {
     let (harness, other, gate) = (Harness::offering(&ALL).await, Harness::offering(&ALL).await, Gate::closed());

@@ -1,4 +1,4 @@
-//! The same over every transport, with harnesses that others made: the protocol's public crate, and a Python program.
+//! The same over every transport, with harnesses of other projects: the protocol's public crate, and a Python program.
 
 use super::*;
 use crate::support::Dir;

@@ -1,6 +1,6 @@
 //! What holds of a question that comes as a body, whatever is in it: it is read if and only if it is JSON that means one
 //! thing and every field has the type and the length that the published schema gives it; and neither spaces, nor the
-//! order of members, nor what nobody knows makes another question of it. One list, for the fuzzer and for the tests.
+//! order of members, nor unknown members make another question of it. One list, for the fuzzer and for the tests.
 
 use serde_json::{Map, Value, json};
 

@@ -246,7 +246,7 @@ fn written(dice: &mut Dice) {
     if !good {
         return;
     }
-    // Somebody else's signature beside it changes nothing.
+    // Another agent's signature beside it changes nothing.
     let mut beside = sent.clone();
     beside.lines.insert(0, ("signature-input", "other=(\"absent\");tag=\"other\"".to_owned()));
     assert_eq!(beside.is_agents(), Some(!covered.contains(&"\"signature-input\"")));
@@ -273,7 +273,7 @@ fn written(dice: &mut Dice) {
     assert_eq!(other.is_agents(), Some(same), "{wire} of {:?}", other.lines);
 }
 
-/// Header fields of any kind, a line each: they are nobody's, and beside a good signature they make nobody else of it.
+/// Arbitrary header fields, one line each. Beside a valid signature they never change the agent.
 fn any(bytes: &[u8]) {
     let plain = |lines| Sent { method: Method::GET, target: "/a?a=1", authority: "example.com", tls: true, lines };
     let names = ["signature-input", "signature", "signature-agent", "x-a"];
