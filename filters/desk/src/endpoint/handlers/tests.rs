@@ -1,3 +1,5 @@
+//! Addresses at which a handler is found, and those that are the site's own.
+
 use super::*;
 
 fn reach(declared: &str, path: &str, reads: bool) -> Option<Reach> {

@@ -1,3 +1,5 @@
+//! Which endpoint a path leads to, in whatever spelling, and which it does not.
+
 use super::*;
 
 fn endpoints(paths: &[&str]) -> Endpoints {
