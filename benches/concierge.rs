@@ -1,7 +1,7 @@
-//! What reading a site and answering from it costs: time, memory, tokens. Figures are printed, never asserted.
+//! Measures crawling a site and answering from it: time, memory, tokens. It prints figures and asserts none.
 //!
-//! The sites are made up: pages of eight sections of prose from a vocabulary of 20,000 words, as unevenly used as words
-//! are, and some 15 KB each, as in the manuals that the questions in tests/ are about.
+//! The sites are generated: pages of about 15 KB with eight sections of prose, from a vocabulary of 20,000 words with a
+//! natural frequency distribution, like the manuals of the questions in tests/.
 
 use std::{fs, hint::black_box, sync::Arc, time::Instant};
 
@@ -12,7 +12,7 @@ use frontdesk_page::content::Page;
 
 const WORDS: u64 = 20_000;
 
-/// A small generator of numbers: the same sites on every run.
+/// A small random number generator with a fixed sequence, for the same sites in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -23,7 +23,7 @@ impl Dice {
         self.0
     }
 
-    /// Small numbers are frequent, large ones rare, as words are.
+    /// Small numbers are frequent and large ones rare, like words.
     fn word(&mut self) -> String {
         let share = (self.roll() % 1_000_000) as f64 / 1_000_000.0;
         let number = ((WORDS as f64).powf(share)) as u64;
@@ -135,7 +135,7 @@ fn concierge(criterion: &mut Criterion) {
                 black_box(library.answer(&Question { query: &questions[at], max_tokens: 300, ..Question::default() }))
             });
         });
-        // The worst a visitor can do: as many words as are read, all of them frequent.
+        // The worst case: as many words as are read, all of them frequent.
         let worst: String = library_words(4_000);
         criterion.bench_function(&format!("the longest question to {pages} pages"), |bench| {
             bench.iter(|| {

@@ -1,9 +1,9 @@
-//! What looking through a page costs beside writing its Markdown: 100 KB of HTML, as a client gets it.
+//! Measures the firewall on a page beside its conversion to Markdown: 100 KB of HTML, as a client gets it.
 //!
-//! The promise is less than a tenth on top. `markdown` is the work without the firewall, `firewall` the firewall alone on
-//! the Markdown that came of it; the second over the first is what is added. `manual_…` is the same for a page full of
-//! names with underscores, as in a technical manual: Markdown has a backslash in nearly every line of it. `html` is the
-//! firewall on the page itself, and `json` on an answer of 100 KB with and without escapes.
+//! The firewall should add less than a tenth. `markdown` is the conversion alone, `firewall` the firewall alone on the
+//! resulting Markdown; their ratio is the overhead. `manual_…` is the same for a page full of names with underscores,
+//! as in a technical manual, whose Markdown has a backslash in nearly every line. `html` is the firewall on the page
+//! itself, and `json` on an answer of 100 KB with and without escapes.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ use frontdesk_filters::{
     firewall::{Firewall, Form, Mode, Modes},
 };
 
-/// A page of 100 KB whose paragraphs are these.
+/// A page of 100 KB with these paragraphs.
 fn page(paragraph: impl Fn(usize) -> String) -> String {
     let mut page = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><title>A page</title></head><body><main><h1>A page</h1>\n",

@@ -1,4 +1,4 @@
-//! What holding a caller to limits costs: counts in an empty slab and in one with a million addresses, and tokens.
+//! Measures rate limits for a caller: counts in an empty slab and in one with a million addresses, and tokens.
 
 use std::{
     hint::black_box,
@@ -16,7 +16,7 @@ const MILLION: u32 = 1_000_000;
 const NOW: Duration = Duration::from_secs(1);
 const MINUTE: Window = Window::Fixed(Duration::from_secs(60));
 
-/// An address that stands for a client of its own.
+/// An address for each client.
 fn address(n: u32) -> Subject {
     Subject::address(IpAddr::V4(Ipv4Addr::from_bits(n)))
 }
@@ -25,24 +25,24 @@ fn limit(class: Class, n: u32) -> Limit {
     Limit { key: Key::new(class, address(n)), most: u64::MAX, window: MINUTE }
 }
 
-/// As a request has them: the address's, the site's, and a session's tokens.
+/// The limits of a request: of the address, of the site, and a session's tokens.
 fn three(n: u32) -> [Limit; 3] {
     [limit(Class::Anonymous, n), limit(Class::Site, u32::MAX), limit(Class::Session, n)]
 }
 
-/// The next of numbers below a million in no order.
+/// The next number below a million, in pseudo-random order.
 fn any(state: &mut u64) -> u32 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     ((*state >> 33) % u64::from(MILLION)) as u32
 }
 
-/// Memory of this process that is really there, in bytes.
+/// The resident memory of this process in bytes.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
 }
 
-/// A slab that counts a request of each of a million addresses; says what that took.
+/// A slab with a count for each of a million addresses. Prints its time and memory.
 fn million() -> Slab {
     let before = resident();
     let slab = Slab::new(MILLION as usize);
@@ -93,7 +93,7 @@ fn slab(c: &mut Criterion) {
     c.bench_function("slab/million/take_1_limit_any_address", |b| {
         b.iter(|| slab.take(&[limit(Class::Anonymous, any(&mut state))], Amount::ONE, NOW));
     });
-    // Sessions are new at first: this fills their table up and goes on with evictions.
+    // Sessions are new at first: this fills the table and continues with evictions.
     c.bench_function("slab/million/take_3_limits_any_address", |b| {
         b.iter(|| slab.take(&three(any(&mut state)), Amount::ONE, NOW));
     });
@@ -114,7 +114,7 @@ const PROSE: &str = "The museum is open from ten to six every day except Monday,
     collection covers painting, photography and design since 1850, whereas the annex shows what's new. Wheelchairs \
     may be borrowed at the information desk, and guided tours in five languages start at 11:00, 14:00 and 16:30.\n\n";
 
-/// What is often taken for a count of tokens: four for three words.
+/// A common estimate of tokens: four for three words.
 fn estimate(text: &str) -> u32 {
     (text.split_whitespace().count() * 4 / 3) as u32
 }

@@ -1,4 +1,4 @@
-//! What a configuration swap costs, from the file's bytes to the stored pointer, by the number of capabilities.
+//! Measures a configuration swap, from the file's bytes to the stored pointer, by the number of capabilities.
 
 use std::{fmt::Write, hint::black_box, io, path::Path, sync::Arc};
 
@@ -25,7 +25,7 @@ impl Outside for Disk {
     }
 }
 
-/// A declaration with as many capabilities as a site may have, each with a schema of its own.
+/// A declaration with the most capabilities of a site, each with its own schema.
 fn declaration(capabilities: usize) -> String {
     let mut text = String::from("[upstream]\nurl = \"http://127.0.0.1:3000\"\n[site]\nname = \"Bench\"\n");
     for n in 0..capabilities {

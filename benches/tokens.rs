@@ -1,7 +1,7 @@
-//! What an agent has to read to learn one thing from the demo site, in tokens, by each way there is.
+//! Measures how many tokens an agent has to read to learn one fact from the demo site, by each way.
 //!
-//! `cargo bench -p frontdesk --bench tokens`. The last column is a call of the capability that does it, where there is
-//! one. Figures, not claims: nothing is asserted.
+//! `cargo bench -p frontdesk --bench tokens`. The last column is the matching capability call, if there is one. It
+//! prints figures and asserts nothing.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -12,7 +12,7 @@ use std::{
 
 use frontdesk_filters::limits::tokens::count;
 
-/// A thing to learn: the question, the page that says it, and the call that does it.
+/// A fact to learn: the question, the page with the answer, and the call with the answer.
 type Task = (&'static str, &'static str, Option<(&'static str, &'static str)>);
 
 const TASKS: [Task; 10] = [
@@ -65,7 +65,7 @@ impl Demo {
             .expect("the demo");
         let demo = Self { child, address };
         let began = Instant::now();
-        // It has read the site when its list of pages is there in full.
+        // The crawl has ended when the list of pages is complete.
         while began.elapsed() < Duration::from_secs(60) {
             std::thread::sleep(Duration::from_millis(500));
             if TcpStream::connect(address).is_ok() && demo.get("/llms.txt", "").contains("/terms") {
@@ -87,7 +87,7 @@ impl Demo {
         ))
     }
 
-    /// The body of an answer that ends with its connection or says how long it is.
+    /// The body of a response that ends with its connection or has a length.
     fn ask(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).expect("a connection");
         stream.write_all(request.as_bytes()).expect("sent");
@@ -119,7 +119,7 @@ impl Demo {
 }
 
 fn main() {
-    // As a test, cargo asks for nothing to be run.
+    // When cargo runs this as a test, it must do nothing.
     if std::env::args().any(|argument| argument == "--test" || argument == "--list") {
         return;
     }

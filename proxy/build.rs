@@ -1,14 +1,14 @@
-//! Tells the program which revision it is built from: `frontdesk --version` shows it, and so does a metric.
+//! Records the revision of this build, which `frontdesk --version` and a metric show.
 //!
-//! Git's own files are read, so that neither git nor a network is needed. Where there are none (an archive, a container
-//! that is built without them) the environment's FRONTDESK_REVISION says it; without both it is left out.
+//! It reads Git's own files, so it needs neither git nor a network. Without them (in an archive or a container build)
+//! it takes the environment variable FRONTDESK_REVISION; without both the revision stays empty.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
 };
 
-/// As many digits of a commit's name are shown.
+/// The number of shown digits of a commit's name.
 const SHOWN: usize = 12;
 
 fn main() {
@@ -22,17 +22,17 @@ fn main() {
     println!("cargo:rustc-env=FRONTDESK_VERSION={whole}");
 }
 
-/// The commit that is checked out, and a look at it again when another one is.
+/// The checked-out commit. The build script runs again when another commit is checked out.
 fn checked_out() -> Option<String> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?).join("..");
     let dot = root.join(".git");
-    // A worktree's is a file that says where its own directory is, and that one where the repository's is.
+    // In a worktree .git is a file with the path of its own directory, which names the repository's directory.
     let git = match read(&dot) {
         Some(text) => root.join(text.strip_prefix("gitdir:")?.trim()),
         None => dot,
     };
     let common = read(&git.join("commondir")).map_or_else(|| git.clone(), |common| git.join(common.trim()));
-    // HEAD itself stays when its branch moves on; its log grows with each move.
+    // HEAD stays the same when its branch moves, but its log grows with each move.
     watch(&git.join("logs/HEAD"));
     let head = watched(&git.join("HEAD"))?;
     let Some(reference) = head.trim().strip_prefix("ref:").map(str::trim) else { return commit(&head) };
@@ -43,7 +43,7 @@ fn checked_out() -> Option<String> {
     packed.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix(' ').and_then(commit))
 }
 
-/// The first digits of a commit's name; `None` where the text is none.
+/// The first digits of a commit's name; `None` for any other text.
 fn commit(text: &str) -> Option<String> {
     let text = text.trim();
     let is_one = text.len() >= 7 && text.len() <= 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
@@ -59,7 +59,7 @@ fn watched(file: &Path) -> Option<String> {
     read(file)
 }
 
-/// What is not there is not watched: that would mean to look again at each build.
+/// Watches a file if it exists. Cargo would run the build script each time for a missing one.
 fn watch(file: &Path) {
     if file.is_file() {
         println!("cargo:rerun-if-changed={}", file.display());

@@ -1,5 +1,5 @@
-//! Heads as pingora keeps them, for the rules of HTTP/1 in `frontdesk_http1`: pingora keeps the case of names beside the
-//! headers, so that each change has to go through it.
+//! Adapts pingora's heads to the HTTP/1 rules in `frontdesk_http1`. Pingora keeps the case of names beside the headers,
+//! so each change has to go through its methods.
 
 use frontdesk_http1::{Line, Malformed, ResponseHead, hop::EditHead};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -8,10 +8,10 @@ use pingora::{
     http::{RequestHeader, ResponseHeader, header_value_from_raw},
 };
 
-/// The head of a request that is to be changed.
+/// A request's head that the rules may change.
 pub struct RequestEdit<'a>(pub &'a mut RequestHeader);
 
-/// The head of a response that is to be changed.
+/// A response's head that the rules may change.
 pub struct ResponseEdit<'a>(pub &'a mut ResponseHeader);
 
 impl EditHead for RequestEdit<'_> {
@@ -54,7 +54,7 @@ impl EditHead for ResponseEdit<'_> {
     }
 }
 
-/// What is wrong with a message, as an error of pingora's.
+/// The pingora error for a malformed message.
 pub fn invalid(why: Malformed) -> Box<Error> {
     match why {
         Malformed::Head(e) => Error::because(ErrorType::InvalidHTTPHeader, "the answer's head is not HTTP", e),
@@ -62,7 +62,7 @@ pub fn invalid(why: Malformed) -> Box<Error> {
     }
 }
 
-/// A head as pingora has it. `cased`: its names are to be seen as they were written.
+/// A pingora head. `cased`: keeps the case of names.
 pub fn response_header(head: &ResponseHead, cased: bool) -> Result<ResponseHeader> {
     let room = Some(head.len() + 4);
     let mut whole = match cased {
@@ -78,7 +78,7 @@ pub fn response_header(head: &ResponseHead, cased: bool) -> Result<ResponseHeade
     Ok(whole)
 }
 
-/// A map of those lines that are to be kept, and room for some more.
+/// A map of the lines that `keep` selects, with room for more.
 pub fn header_map(head: &ResponseHead, room: usize, mut keep: impl FnMut(&Line<'_>) -> bool) -> Result<HeaderMap> {
     let mut map = HeaderMap::with_capacity(head.len() + room);
     for Line { name, value, .. } in head.lines().filter(|line| keep(line)) {

@@ -14,7 +14,7 @@ async fn crawl_can_be_seen() {
     round(&desk).await;
     let log = desk.stderr();
     let lines = |what: &str| log.lines().filter(|line| line.contains(what)).map(str::to_owned).collect::<Vec<_>>();
-    let requests = lines("the reader asked the site for an address");
+    let requests = lines("the crawler requested an address");
     assert_eq!(requests.len(), crawled(&origin).len(), "a line a request: {log}");
     let start = requests.iter().find(|line| line.contains("address=\"/\" ")).expect("the start page");
     assert!(start.contains("status=302") && start.contains("result=\"off_site\""), "{start}");

@@ -63,7 +63,7 @@ impl Report {
         let (result, status) = (outcome.label(), status.map(tracing::field::display));
         let (location, error) = (location.as_deref(), error.as_deref());
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        tracing::debug!(address, status, result, location, error, took_ms, "the reader asked the site for an address");
+        tracing::debug!(address, status, result, location, error, took_ms, "the crawler requested an address");
         if matches!(outcome, Outcome::OffSite | Outcome::Moved) && self.elsewhere.is_none() {
             self.elsewhere = location.and_then(origin);
         }
