@@ -1,5 +1,5 @@
-# What a newcomer needs: `make demo` to see it, `make build` to use it, `make test` to trust it. All three install what is
-# missing and say so.
+# For a first look: `make demo` shows it, `make build` builds it, `make test` tests it. All three install missing tools and
+# print their names.
 CARGO ?= cargo
 
 .PHONY: demo build test test-without-fast-path clients deploy-check drill promises browser apps setup keys check bench compare
@@ -8,7 +8,7 @@ demo: setup keys
 	$(CARGO) build --release --locked --bin frontdesk
 	./target/release/frontdesk demo $(if $(LISTEN),--listen $(LISTEN)) $(if $(ADMIN),--admin $(ADMIN))
 
-# What runs in front of a site: target/release/frontdesk.
+# Builds the binary target/release/frontdesk.
 build:
 	@deploy/setup cc cmake
 	$(CARGO) build --release --locked --bin frontdesk
@@ -30,36 +30,36 @@ clients: setup keys
 	$(CARGO) build --locked --bin frontdesk
 	tests/clients/run ./target/debug/frontdesk
 
-# deploy/ by others' tools: the Kubernetes schemas, promtool, systemd-analyze, a linter of container files.
+# Checks deploy/ with the Kubernetes schemas, promtool, systemd-analyze, and a linter of container files.
 deploy-check: setup keys
 	$(CARGO) build --locked --bin frontdesk
 	tests/deploy/run ./target/debug/frontdesk
 
-# Started, reconfigured, drained beside a site that restarts and dies, with real processes under load.
+# Starts, reconfigures and drains real processes under load, beside a site that restarts and dies.
 drill: setup
 	$(CARGO) build --locked --bin frontdesk
 	tests/drill/run ./target/debug/frontdesk
 
-# Replicas, a store that fails in every way, clocks that differ: nothing is bought twice. More of it by hand: see its head.
+# Checks that nothing is bought twice, with replicas, a failing store and wrong clocks. More options: see the script's head.
 promises: setup
 	@deploy/setup redis-server faketime
 	$(CARGO) build --locked --bin frontdesk
 	tests/drill/promises ./target/debug/frontdesk --keys 1000 --seconds 30
 	tests/drill/promises ./target/debug/frontdesk --keys 1000 --seconds 30 --store sentinel
 
-# Pages of React, Vue and Svelte, and the operator's page, in a headless Chromium; leaves pictures in target/browser.
+# Tests pages of React, Vue and Svelte, and the operator's page, in a headless Chromium; leaves pictures in target/browser.
 browser: setup keys
 	@deploy/setup chromium
 	$(CARGO) build --locked --bin frontdesk
 	tests/browser/run ./target/debug/frontdesk
 
-# Real applications without any configuration, directly and through Frontdesk in a headless Chromium: nothing differs.
+# Compares real applications directly and through Frontdesk, in a headless Chromium: nothing may differ.
 apps: setup
 	@deploy/setup chromium node npm nginx php
 	$(CARGO) build --release --locked --bin frontdesk
 	tests/apps/run ./target/release/frontdesk $(APPS)
 
-# fmt, lints, docs, and every file in conf/.
+# Checks the format, lints, docs, and every file in conf/.
 check: setup keys
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
@@ -70,7 +70,7 @@ check: setup keys
 bench: setup
 	$(CARGO) bench --workspace --locked
 
-# Beside nginx, HAProxy, Envoy, Caddy and Traefik, some twenty minutes on a quiet machine; writes benches/RESULTS.md.
+# Compares with nginx, HAProxy, Envoy, Caddy and Traefik: twenty minutes on a quiet machine; writes benches/RESULTS.md.
 compare: setup
 	$(CARGO) build --profile dist --locked --bin frontdesk
 	benches/compare target/dist/frontdesk

@@ -205,3 +205,78 @@ fn house_nothing_in_conf_is_a_key() {
     let ignored = std::fs::read_to_string(Path::new(ROOT).join(".gitignore")).expect(".gitignore");
     assert!(ignored.lines().any(|l| l == "/conf/keys/"), "keys are made, not committed");
 }
+
+/// Words that hide who acts, or make a riddle of a fact. docs/GLOSSARY.md says what to write instead.
+const RIDDLES: [&str; 5] = ["whoever", "whence", "nobody knows", "what is told", "is told of"];
+
+/// The folders and files without such words. Add a folder as soon as it has none.
+const PLAIN: [&str; 21] = [
+    ".github",
+    "Makefile",
+    "README.md",
+    "benches",
+    "deploy",
+    "docs",
+    "proxy/src/accept",
+    "proxy/src/access",
+    "proxy/src/admin",
+    "proxy/src/audit",
+    "proxy/src/boot",
+    "proxy/src/cli",
+    "proxy/src/demo",
+    "proxy/src/handoff",
+    "proxy/src/live",
+    "proxy/src/outbound",
+    "proxy/src/reader",
+    "proxy/src/rewrite",
+    "proxy/src/store",
+    "proxy/src/traces",
+    "tests/support",
+];
+
+/// The first of these words in a line, as a word of its own: `whoever_asks` is a name.
+fn riddle(line: &str) -> Option<&'static str> {
+    let line = line.to_lowercase();
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    RIDDLES.into_iter().find(|words| {
+        line.match_indices(words)
+            .any(|(at, _)| !line[..at].ends_with(is_word) && !line[at + words.len()..].starts_with(is_word))
+    })
+}
+
+/// Every text file of a folder, or the file itself.
+fn texts(path: &Path, found: &mut Vec<(PathBuf, String)>) {
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).expect("a folder") {
+            texts(&entry.expect("an entry").path(), found);
+        }
+    } else if let Ok(text) = String::from_utf8(std::fs::read(path).expect("a file")) {
+        found.push((path.to_owned(), text));
+    }
+}
+
+#[test]
+fn house_prose_has_no_word_of_the_list() {
+    let mut found = Vec::new();
+    for place in PLAIN {
+        texts(&Path::new(ROOT).join(place), &mut found);
+    }
+    assert!(found.len() > 200, "{} files", found.len());
+    let mut riddles = Vec::new();
+    for (path, text) in found {
+        if path.ends_with("docs/GLOSSARY.md") {
+            continue;
+        }
+        // The list itself stands in this file, and a file's name in the docs is no prose.
+        let lines = text.lines().filter(|line| !line.starts_with("const RIDDLES") && !line.contains("whence.rs"));
+        riddles.extend(lines.filter_map(|line| Some(format!("{}: {}: {line}", path.display(), riddle(line)?))));
+    }
+    assert!(riddles.is_empty(), "say who does what: {riddles:#?}");
+}
+
+#[test]
+fn house_a_word_of_the_list_is_found_as_a_word_only() {
+    assert_eq!(riddle("// Whoever asks is answered."), Some("whoever"));
+    assert_eq!(riddle("of which nobody knows."), Some("nobody knows"));
+    assert_eq!(riddle("fn whoever_asks() { whenceforth() }"), None);
+}

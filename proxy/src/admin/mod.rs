@@ -71,7 +71,7 @@ impl ServeHttp for Admin {
                 let tries = tries(request);
                 let answer = self.route(session).await;
                 if tries && answer.status() == StatusCode::UNAUTHORIZED {
-                    let from = whoever();
+                    let from = peer_address();
                     self.attempts.failed(from, Instant::now());
                     if self.attempts.may_try(from, Instant::now()).is_err() {
                         tracing::warn!(address = %from, "too many wrong tokens from this address; it has to wait");
@@ -95,7 +95,7 @@ fn tries(request: &RequestHeader) -> bool {
 }
 
 /// The address of the peer.
-fn whoever() -> IpAddr {
+fn peer_address() -> IpAddr {
     accept::connection().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |connection| connection.client.ip())
 }
 
@@ -106,7 +106,7 @@ impl Admin {
         if !tries(request) {
             return Ok(());
         }
-        self.attempts.may_try(whoever(), Instant::now()).map_err(|left| {
+        self.attempts.may_try(peer_address(), Instant::now()).map_err(|left| {
             let detail = "Too many wrong tokens came from this address. Retry after the time in Retry-After.";
             let mut refusal = problem(StatusCode::TOO_MANY_REQUESTS, detail);
             refusal.headers_mut().insert(header::RETRY_AFTER, (left.as_secs() + 1).into());

@@ -159,7 +159,7 @@ mod tests {
         let mut second = waiting.expect("a").unwrap();
         drop(first);
         waiting.hand(answer("\"a\"")).unwrap();
-        assert!(second.answer().await.is_ok(), "whoever is gone takes nobody along");
+        assert!(second.answer().await.is_ok(), "a caller that gave up does not end the others");
         drop(second);
         let many: Vec<_> = (0..MOST_WAITING).map(|i| waiting.expect(&i.to_string()).unwrap()).collect();
         assert!(waiting.expect("one more").is_err());
