@@ -1,6 +1,6 @@
-//! Reading `Accept`: which media type a client prefers, and whether it said so itself.
+//! Parses `Accept`: the media type that a client prefers, and whether it names the type itself.
 //!
-//! Works on the bytes of a line without allocating; it runs on every page request.
+//! It works on the bytes of a line without allocating, because it runs for every page request.
 
 use std::borrow::Cow;
 
@@ -8,9 +8,9 @@ use http::{HeaderMap, header};
 
 use crate::text::{joined, parts, unquoted};
 
-/// What a client takes: the value of `Accept`, of all its lines where there are several.
+/// The client's `Accept`, all lines joined.
 pub fn of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
-    // One that is empty names nothing, and so rules out nothing (RFC 9110 §12.5.1).
+    // An empty value names nothing and so rules out nothing (RFC 9110 §12.5.1).
     joined(headers, header::ACCEPT).filter(|accept| accept.contains(|c: char| c != ',' && !c.is_whitespace()))
 }
 
@@ -19,9 +19,9 @@ pub fn of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
 pub struct Member<'a> {
     /// `type/subtype` as written, trimmed.
     pub media: &'a str,
-    /// The parameters as written, from the first `;` on (the weight among them).
+    /// The parameters as written, from the first `;` on, weight included.
     pub parameters: &'a str,
-    /// Weight in thousandths, 0 to 1000. A weight that cannot be read counts as 1000.
+    /// Weight in thousandths, 0 to 1000. An unreadable weight counts as 1000.
     pub weight: u16,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Whether this member admits a media type, by name or by wildcard.
+    /// Whether this member accepts a media type, by name or by wildcard.
     pub fn admits(&self, media: &str) -> bool {
         if self.media.eq_ignore_ascii_case(media) || self.media == "*/*" {
             return true;
@@ -72,8 +72,7 @@ fn weight(text: &str) -> u16 {
     }
 }
 
-/// The media type or range of the most preferred member (RFC 9110 §12.5.1). Among members of equal weight the first
-/// written wins.
+/// The media type or range of the most preferred member (RFC 9110 §12.5.1). Of equal weights the first wins.
 pub fn preferred(accept: &str) -> Option<&str> {
     let mut best: Option<Member<'_>> = None;
     for member in members(accept) {
@@ -84,22 +83,22 @@ pub fn preferred(accept: &str) -> Option<&str> {
     best.map(|best| best.media)
 }
 
-/// Whether the most preferred member names exactly this media type: a wildcard is not a wish.
+/// Whether the most preferred member names exactly this media type; a wildcard does not count.
 pub fn prefers_explicitly(accept: &str, media: &str) -> bool {
     preferred(accept).is_some_and(|preferred| preferred.eq_ignore_ascii_case(media))
 }
 
-/// Whether a media type is named with a weight above zero, wildcards apart.
+/// Whether a media type is named with a weight above zero; wildcards do not count.
 pub fn names(accept: &str, media: &str) -> bool {
     members(accept).any(|m| m.weight > 0 && m.media.eq_ignore_ascii_case(media))
 }
 
-/// Whether a media type is named as not wanted.
+/// Whether a media type is named with weight zero.
 pub fn rules_out(accept: &str, media: &str) -> bool {
     members(accept).any(|m| m.weight == 0 && m.media.eq_ignore_ascii_case(media))
 }
 
-/// The weight of a media type by its most specific member, 0 when nothing admits it.
+/// The weight of a media type by its most specific member; 0 where none accepts it.
 pub fn weight_of(accept: &str, media: &str) -> u16 {
     let mut best = (0u8, 0u16);
     for member in members(accept).filter(|m| m.admits(media)) {

@@ -1,4 +1,4 @@
-//! From the bytes of a page to text: which encoding a page is in, as browsers find it out.
+//! Decodes a page: detects its encoding as browsers do.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 use crate::page_type;
 
-/// How far into a page a `<meta>` may name its encoding (the HTML standard's prescan).
+/// How many bytes of a page are searched for a `<meta>` with the encoding (the HTML standard's prescan).
 const PRESCAN_BYTES: usize = 1024;
 
 /// The text of a page with this Content-Type: by its byte order mark, else by what the header says, else by its
@@ -26,7 +26,7 @@ pub fn text<'a>(body: &'a [u8], content_type: &str) -> Option<Cow<'a, str>> {
     Some(encoding.decode_without_bom_handling(body).0)
 }
 
-/// What a `<meta charset>` or `<meta http-equiv>` near the top says.
+/// The encoding in a `<meta charset>` or `<meta http-equiv>` near the top.
 fn prescan(body: &[u8]) -> Option<String> {
     let top = String::from_utf8_lossy(&body[..body.len().min(PRESCAN_BYTES)]).to_ascii_lowercase();
     let mut rest = top.as_str();
@@ -39,7 +39,7 @@ fn prescan(body: &[u8]) -> Option<String> {
             let end = value.find(|c: char| matches!(c, '"' | '\'' | ';' | '/') || c.is_whitespace());
             let name = &value[..end.unwrap_or(value.len())];
             if !name.is_empty() {
-                // A page whose ASCII could be read is not in UTF-16, whatever it says.
+                // A page whose `<meta>` is readable as ASCII is not in UTF-16, whatever it says.
                 return Some(if name.starts_with("utf-16") { "utf-8" } else { name }.to_owned());
             }
         }

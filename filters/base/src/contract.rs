@@ -1,16 +1,16 @@
-//! Somebody's contract, read leniently: it may have anything in it, and may lack anything.
+//! Reads another site's contract leniently: any part may be missing or wrong.
 //!
-//! What is missing has the safe interpretation of AICP §8.12, and what is of the wrong kind counts as missing; `judge`
-//! says so. All text in here has been through [`plain`].
+//! A missing value has the safe interpretation of AICP §8.12, and a value of the wrong kind counts as missing; `judge`
+//! reports both. All text in here has passed [`plain`].
 
 use serde_json::{Map, Value};
 
 use crate::printable::plain;
 
-/// A contract as far as an agent would act on it.
+/// The parts of a contract that an agent would act on.
 #[derive(Debug, Default)]
 pub struct Contract {
-    /// Everything as it was sent, not made plain: only for looking up.
+    /// Everything as it was sent and not made printable; only for lookups.
     pub raw: Map<String, Value>,
     /// `aicp_version`, plain.
     pub version: Option<String>,
@@ -18,12 +18,12 @@ pub struct Contract {
     pub capabilities: Vec<Capability>,
 }
 
-/// A capability, with what it says itself and what holds.
+/// A capability, with its declared and its effective values.
 #[derive(Debug)]
 pub struct Capability {
-    /// Plain; `None` where there is none.
+    /// Printable; `None` where it is missing.
     pub id: Option<String>,
-    /// Plain, known or not.
+    /// Printable, known or not.
     pub kind: Option<String>,
     /// `risk_level`; `None` where it is missing or unknown, see [`Capability::effective_risk`].
     pub risk: Option<Risk>,
@@ -31,7 +31,7 @@ pub struct Capability {
     pub auth: Option<String>,
     /// `requires_user_confirmation`, see [`Capability::confirmed`].
     pub confirmation: Option<bool>,
-    /// Everything as it was sent, not made plain: only for looking up.
+    /// Everything as it was sent and not made printable; only for lookups.
     pub raw: Map<String, Value>,
 }
 
@@ -45,7 +45,7 @@ pub enum Risk {
 }
 
 impl Risk {
-    /// As a contract writes it.
+    /// The word in a contract.
     pub fn word(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -56,16 +56,16 @@ impl Risk {
     }
 }
 
-/// What only reads; anything else, known or not, is treated as an action.
+/// The kinds that only read. Any other, known or not, counts as an action.
 const READS: [&str; 6] = ["resource", "query", "compare", "monitor", "event", "policy"];
 const ACTIONS: [&str; 3] = ["prepare_action", "commit_action", "destructive_action"];
 
 impl Contract {
-    /// Reads the bytes of an answer, as JSON or as TOML.
+    /// Parses the bytes of an answer, as JSON or TOML.
     ///
     /// # Errors
     ///
-    /// What the bytes are not, as the rest of a sentence, plain.
+    /// What is wrong with the bytes, as the rest of a sentence, printable.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -85,40 +85,40 @@ impl Contract {
         }
     }
 
-    /// Whether a capability names a schema of the contract's that is not there.
+    /// Whether a capability names a schema that the contract lacks.
     pub fn loses(&self, capability: &Capability, key: &str) -> bool {
         let name = capability.raw.get(key).and_then(Value::as_str).and_then(|text| text.strip_prefix("#/schemas/"));
         name.is_some_and(|name| self.at("schemas", name).is_none())
     }
 
-    /// The contract in a tree that was read already.
+    /// The contract in a parsed tree.
     pub fn of(raw: Map<String, Value>) -> Self {
         let listed = raw.get("capabilities").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let capabilities = listed.iter().map(|value| Capability::of(value.as_object().cloned().unwrap_or_default()));
         Self { version: text(&raw, "aicp_version"), capabilities: capabilities.collect(), raw }
     }
 
-    /// Whether there is anything of a contract in it, so that a site's own TOML at that address is not taken for one.
+    /// Whether it contains any part of a contract; a site's unrelated TOML at that address does not.
     pub fn is_one(&self) -> bool {
         ["aicp_version", "capabilities", "site"].iter().any(|key| self.raw.contains_key(*key))
     }
 
-    /// Text some tables down, plain.
+    /// A printable text in a table.
     pub fn text(&self, table: &str, key: &str) -> Option<String> {
         text(self.raw.get(table)?.as_object()?, key)
     }
 
-    /// A value of a table, as it was sent.
+    /// A value in a table, as sent.
     pub fn at(&self, table: &str, key: &str) -> Option<&Value> {
         self.raw.get(table)?.get(key)
     }
 
-    /// Whether a table is there and has something in it.
+    /// Whether a table exists and is not empty.
     pub fn has(&self, table: &str) -> bool {
         self.raw.get(table).and_then(Value::as_object).is_some_and(|table| !table.is_empty())
     }
 
-    /// The lines that `check` prints of each capability.
+    /// The lines that `check` prints for each capability.
     pub fn capability_lines(&self) -> impl Iterator<Item = String> {
         self.capabilities.iter().map(|capability| {
             let confirmed = if capability.confirmed() { ", confirmation required" } else { "" };
@@ -147,37 +147,37 @@ impl Capability {
         }
     }
 
-    /// What to call it in a sentence.
+    /// Its name for a sentence.
     pub fn name(&self) -> &str {
         self.id.as_deref().unwrap_or("(no id)")
     }
 
-    /// Whether its type is one that AICP knows.
+    /// Whether AICP knows its type.
     pub fn known_kind(&self) -> bool {
         self.kind.as_deref().is_some_and(|kind| READS.contains(&kind) || ACTIONS.contains(&kind))
     }
 
-    /// Whether it may change something, as far as anybody can tell.
+    /// Whether it may change something, as far as can be told.
     pub fn is_action(&self) -> bool {
         !self.kind.as_deref().is_some_and(|kind| READS.contains(&kind))
     }
 
-    /// Missing is high.
+    /// Its risk; high where it is missing.
     pub fn effective_risk(&self) -> Risk {
         self.risk.unwrap_or(Risk::High)
     }
 
-    /// Whether a person has to confirm it; missing on an action is yes.
+    /// Whether a person has to confirm it; yes for an action where it is missing.
     pub fn confirmed(&self) -> bool {
         self.confirmation.unwrap_or(self.is_action())
     }
 
-    /// Whether a key is there and `true`.
+    /// Whether a key is `true`.
     pub fn flag(&self, key: &str) -> bool {
         self.raw.get(key).and_then(Value::as_bool) == Some(true)
     }
 
-    /// `required_scopes`, plain.
+    /// `required_scopes`, printable.
     pub fn scopes(&self) -> Vec<String> {
         let listed = self.raw.get("required_scopes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         listed.iter().filter_map(Value::as_str).map(plain).collect()

@@ -1,11 +1,11 @@
-//! The fuzzers' corpora, for the tests: every input goes through the list of invariants that it was found with.
+//! Runs the fuzzers' corpora in unit tests: every input is checked against the invariants of its fuzzer.
 
 use std::path::Path;
 
 #[path = "../../../tests/fuzz/invariants/dice.rs"]
 pub mod dice;
 
-/// Runs a list of invariants on each file of the corpus of this name, and panics where one does not hold.
+/// Runs the invariants on each file of a corpus, and panics where one fails.
 pub fn holds(name: &str, hold: impl Fn(&[u8])) {
     let corpus = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fuzz/corpus")).join(name);
     let mut files: Vec<_> =

@@ -1,11 +1,11 @@
-//! Times as RFC 3339 has them.
+//! Formats times by RFC 3339.
 
 use std::{
     cell::Cell,
     time::{Duration, SystemTime},
 };
 
-/// A time as RFC 3339 has it, to the second, in UTC.
+/// A time in RFC 3339 form, to the second, in UTC.
 pub fn rfc3339(time: SystemTime) -> String {
     let date = date(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
     let mut text = String::with_capacity(date.len() + 1);
@@ -14,7 +14,7 @@ pub fn rfc3339(time: SystemTime) -> String {
     text
 }
 
-/// The same as digits, without the zone. Most of those that are asked for in turn are of the same second.
+/// The same as digits, without the zone. Caches the last second, since consecutive calls mostly share it.
 pub fn date(since_1970: Duration) -> [u8; 19] {
     thread_local!(static LAST: Cell<(u64, [u8; 19])> = const { Cell::new((0, *b"1970-01-01T00:00:00")) });
     let (last, written) = LAST.get();
@@ -28,7 +28,7 @@ pub fn date(since_1970: Duration) -> [u8; 19] {
 
 fn written_out(since_1970: Duration) -> [u8; 19] {
     let (days, seconds) = (since_1970.as_secs() / 86_400, since_1970.as_secs() % 86_400);
-    // Civil date from days, by the usual arithmetic on 400-year eras that begin in March.
+    // The civil date from days, by the usual arithmetic on 400-year eras that begin in March.
     let z = days + 719_468;
     let (era, day_of_era) = (z / 146_097, z % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -40,7 +40,7 @@ fn written_out(since_1970: Duration) -> [u8; 19] {
     let mut text = *b"0000-00-00T00:00:00";
     let parts = [(0, year / 100), (2, year), (5, month), (8, day), (11, seconds / 3600), (14, seconds / 60 % 60)];
     for (at, part) in parts.into_iter().chain([(17, seconds % 60)]) {
-        // Two digits are less than 100.
+        // A two-digit number is less than 100.
         let part = (part % 100) as u8;
         text[at] = b'0' + part / 10;
         text[at + 1] = b'0' + part % 10;

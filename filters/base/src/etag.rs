@@ -1,4 +1,4 @@
-//! Entity tags of what Frontdesk itself makes (RFC 9110 §8.8.3).
+//! Entity tags of Frontdesk's own documents (RFC 9110 §8.8.3).
 
 use http::{HeaderMap, HeaderValue, header};
 use ring::digest;
@@ -12,14 +12,14 @@ pub fn strong(body: &[u8]) -> HeaderValue {
         .unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
 }
 
-/// Whether `If-Match` is there and names another than this strong tag, by strong comparison (RFC 9110 §13.1.1).
+/// Whether `If-Match` is present and names only other tags, by strong comparison (RFC 9110 §13.1.1).
 pub fn fails(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let mut wanted =
         headers.get_all(header::IF_MATCH).iter().flat_map(|v| v.as_bytes().split(|b| *b == b',')).peekable();
     wanted.peek().is_some() && !wanted.any(|tag| [b"*", etag.as_bytes()].contains(&tag.trim_ascii()))
 }
 
-/// `If-None-Match` against one strong tag, by weak comparison (RFC 9110 §13.1.2).
+/// Whether `If-None-Match` names this tag, by weak comparison (RFC 9110 §13.1.2).
 pub fn matches(headers: &HeaderMap, etag: &HeaderValue) -> bool {
     let Ok(etag) = etag.to_str() else { return false };
     headers

@@ -1,24 +1,23 @@
-//! Numbers of a JSON text that are passed on as they were written. Those with more digits than a number holds would
-//! silently become others: another amount, or the id of something else.
+//! Finds numbers in JSON text that parsing would change. A number with more digits than the type holds would silently
+//! become another: another amount, or another object's id.
 
 use std::{borrow::Cow, ops::Range};
 
 use serde::de::IgnoredAny;
 
-/// What is told of one that is not, where it was sent to us.
+/// The message for such a number in a request.
 pub const ROUNDED: &str =
     "A number is too large, or has too many digits, to be passed on as it is. Send it as a string.";
 
-/// Characters of a number that is always kept, unless it has an exponent.
+/// Numbers of up to this many characters are always exact, unless they have an exponent.
 const ALWAYS_KEPT: usize = 15;
 
-/// Whether every number of a JSON text is kept: a whole one as it is written, any other as the same value.
+/// Whether every number of a JSON text keeps its value: an integer its digits, any other its value.
 pub fn is_exact(json: &[u8]) -> bool {
     numbers(json).all(|at| is_kept(&json[at]))
 }
 
-/// A JSON text with those whole numbers in quotes that are too large to be kept: what may be an id must not become
-/// another. What is no JSON stays as it is.
+/// A JSON text with its inexact integers in quotes, because an id must not change. Other text stays as it is.
 pub fn quoted(json: &[u8]) -> Cow<'_, [u8]> {
     let (mut quoted, mut from) = (Vec::new(), 0);
     for at in numbers(json) {
@@ -38,7 +37,7 @@ pub fn quoted(json: &[u8]) -> Cow<'_, [u8]> {
     quoted.into()
 }
 
-/// Where something stands outside of strings that looks like a number.
+/// The ranges outside strings that look like numbers.
 fn numbers(json: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let (mut in_string, mut escaped, mut at) = (false, false, 0);
     std::iter::from_fn(move || {
@@ -81,19 +80,19 @@ fn is_kept(number: &[u8]) -> bool {
     if is_whole(number) {
         return text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok();
     }
-    // What is no number is for whoever reads it to say.
+    // Malformed numbers are for the parser to report.
     let Some(float) = read(number) else { return true };
     let digits = Digits::of(text);
-    // Some write all the digits that can matter, and not only those that do (`0.10000000000000001`).
+    // Some writers print all significant digits, and not only the necessary ones (`0.10000000000000001`).
     float.is_finite() && (digits == Digits::of(&format!("{float:e}")) || digits == Digits::of(&format!("{float:.16e}")))
 }
 
-/// A number, however it is spelled.
+/// A number in any spelling.
 #[derive(PartialEq, Eq)]
 struct Digits {
-    /// From the first to the last that is not zero.
+    /// From the first to the last digit that is not zero.
     digits: String,
-    /// The power of ten of the last.
+    /// The power of ten of the last digit.
     exponent: i64,
 }
 

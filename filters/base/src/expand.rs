@@ -1,9 +1,9 @@
-//! A schema without references: each is replaced by what it leads to, as far as there is room.
+//! Expands the references of a schema within a size limit.
 //!
-//! The library that judges copies what is referred to at each place, and judges alternatives one after another. Schemas
-//! that refer to each other round and round would so take any amount of memory when they are compiled, and any amount of
-//! time over a small input that is nested in the right way. What is put in here is counted first: references are followed
-//! as many steps deep as fit into a bound, and what lies deeper is not judged; the site itself still is there to do so.
+//! The validator copies the target of each reference and tries alternatives one after another. Schemas that refer to
+//! each other in cycles could take any amount of memory to compile, and any amount of time for a small nested input.
+//! So the size of the expansion is computed first. References are followed only as many steps as fit into the limit.
+//! Deeper parts are not validated here; the site still validates them.
 
 #[cfg(test)]
 mod tests;
@@ -12,24 +12,24 @@ use std::{cell::RefCell, collections::HashMap};
 
 use serde_json::{Map, Value, json};
 
-/// Parts of a schema beyond its own, at most, where it is judged by.
+/// Maximum added parts of a schema that validates.
 pub(super) const TO_JUDGE: usize = 1000;
-/// The same where it is published: a declaration may have thousands, and somebody has to read them.
+/// The same for a published schema. A declaration may have thousands, and agents have to read them.
 pub(super) const TO_READ: usize = 120;
-/// Steps from reference to reference, at most.
+/// The depths to try, in steps from reference to reference.
 const DEPTHS: [usize; 10] = [64, 24, 12, 8, 6, 5, 4, 3, 2, 1];
 
-/// What a schema or a part of it is called, and the dialect that a document is in.
+/// Keywords that name a schema or a part, and the one for a document's dialect.
 const NAMES: [&str; 4] = ["$id", "$anchor", "$dynamicAnchor", "$schema"];
 
-/// What a member of a schema holds.
+/// The contents of a schema's member.
 enum Part<'v> {
     Reference(&'v str),
-    /// What references within the schema lead to.
+    /// Definitions that references within the schema lead to.
     Definitions,
-    /// Values and no schemas: whatever is in them is no reference.
+    /// Values, not schemas; they contain no references.
     Values,
-    /// Schemas under names of the declaration's own, which may be any.
+    /// Schemas under arbitrary names.
     Named(&'v Map<String, Value>),
     Schema,
 }
@@ -46,17 +46,17 @@ impl<'v> Part<'v> {
     }
 }
 
-/// Where references lead.
+/// Resolves references.
 pub(super) trait Named {
-    /// A schema by the reference to it, and the document that references within it are to.
+    /// The schema of a reference, and the document for the references in it.
     fn find(&self, reference: &str) -> Option<&Value>;
 }
 
-/// The schema without references, and with at most `room` parts more than its own.
+/// The schema without references, with at most `room` more parts than its own.
 ///
 /// # Errors
 ///
-/// A reference that leads nowhere.
+/// A reference has no target.
 pub(super) fn expanded(schema: &Value, named: &impl Named, counted: &Counted, room: usize) -> Result<Value, String> {
     let mut sizes = Sizes { named, counted, own: HashMap::new() };
     let own = sizes.of(schema, (schema, None), 0)?;
@@ -68,16 +68,16 @@ pub(super) fn expanded(schema: &Value, named: &impl Named, counted: &Counted, ro
     put_in(schema, schema, named, 0)
 }
 
-/// How many parts named schemas have with so many steps put in. A declaration has thousands of schemas that refer to the
-/// same names, which are counted once.
+/// The sizes of named schemas, by depth of expansion. A declaration has thousands of schemas that refer to the same
+/// names, which are counted once.
 #[derive(Debug, Default)]
 pub(super) struct Counted(RefCell<HashMap<(String, usize), usize>>);
 
-/// Counts the parts of one schema.
+/// Computes the size of one schema.
 struct Sizes<'n, N> {
     named: &'n N,
     counted: &'n Counted,
-    /// Of references within the schema itself.
+    /// The sizes of references within the schema itself.
     own: HashMap<(String, usize), usize>,
 }
 
@@ -113,7 +113,7 @@ impl<N: Named> Sizes<'_, N> {
         let (next, document) = lead(reference, root, self.named)?;
         let Some(depth) = depth.checked_sub(1) else { return Ok(0) };
         let is_own = std::ptr::eq(document, root);
-        // Within a named document a reference means what it means there.
+        // Within a named document a reference is relative to that document.
         let key = match name {
             Some(name) if is_own => (format!("{name} {reference}"), depth),
             _ => (reference.to_owned(), depth),
@@ -146,7 +146,7 @@ fn put_in(schema: &Value, root: &Value, named: &impl Named, depth: usize) -> Res
                         let (next, document) = lead(reference, root, named)?;
                         referred = Some(put_in(next, document, named, depth - 1)?);
                     }
-                    // What was put in from elsewhere has its own.
+                    // An inserted schema brings its own definitions.
                     Part::Definitions => {}
                     Part::Values => drop(whole.insert(key.clone(), value.clone())),
                     Part::Named(schemas) => {
@@ -159,11 +159,11 @@ fn put_in(schema: &Value, root: &Value, named: &impl Named, depth: usize) -> Res
             }
             match referred {
                 None => Value::Object(whole),
-                // As it is, down to the draft that it is written in.
+                // Unchanged, with the draft that it names.
                 Some(next) if whole.is_empty() && std::ptr::eq(schema, root) => next,
                 Some(mut next) => {
                     if let Some(next) = next.as_object_mut() {
-                        // It is a part now, and no document of its own.
+                        // It is now a part and no longer a document.
                         next.remove("$schema");
                         next.remove("$id");
                     }
@@ -186,9 +186,9 @@ fn put_in(schema: &Value, root: &Value, named: &impl Named, depth: usize) -> Res
     })
 }
 
-/// A schema without the names that it gives itself and its parts, for where it stands more than once: a name may stand
-/// once in a document (JSON Schema core, §8.2). No reference may be left in it. It names no draft then, so the tuples of
-/// the one before are written as they are today (2020-12 core, §10.3.1).
+/// A schema without the names of itself and its parts, so that it can occur more than once in a document: a name may
+/// occur once (JSON Schema core, §8.2). It must contain no reference. As it then names no draft, tuples of the older
+/// draft are rewritten in today's form (2020-12 core, §10.3.1).
 pub fn unnamed(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -220,7 +220,7 @@ pub fn unnamed(schema: &Value) -> Value {
     }
 }
 
-/// What a reference leads to, and the document that it is in.
+/// The target of a reference, and its document.
 fn lead<'v>(reference: &str, root: &'v Value, named: &'v impl Named) -> Result<(&'v Value, &'v Value), String> {
     if let Some(pointer) = reference.strip_prefix('#') {
         if pointer.is_empty() {
@@ -230,7 +230,7 @@ fn lead<'v>(reference: &str, root: &'v Value, named: &'v impl Named) -> Result<(
             return Ok((found, root));
         }
         if let Some(found) = named.find(reference) {
-            // The references of an OpenAPI document are found by name as well; those within a schema are to itself.
+            // References in an OpenAPI document are resolved by name; those within a schema are relative to it.
             return Ok((found, found));
         }
     }

@@ -1,4 +1,4 @@
-//! Names of requests and responses: nobody else has the same.
+//! Unique ids of requests and responses.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
@@ -7,9 +7,9 @@ use std::{
 
 use uuid::{Builder, Uuid};
 
-/// A UUIDv7 that nobody else has; it is no secret, so that the system is not asked for each.
+/// A unique UUIDv7. It is no secret, so it needs no system call.
 pub fn fresh_id() -> Uuid {
-    // Keyed anew by each state, from a start that the system gave to this thread.
+    // Each `RandomState` has new keys, derived from this thread's random seed.
     let random = || RandomState::new().build_hasher().finish().to_be_bytes();
     let (first, second) = (random(), random());
     let mut bytes = [0; 10];

@@ -1,8 +1,7 @@
-//! What every other part of Frontdesk reads and writes in the same way: paths, header fields, JSON, schemas, faults and
-//! replies.
+//! Formats that every other crate reads and writes alike: paths, header fields, JSON, schemas, faults and replies.
 //!
-//! It is the lowest crate, so that a rule about one of these stands once. It knows no configuration, no caller, no
-//! dialect and no site; every function works on the values that it is given.
+//! It is the lowest crate, so that each of these rules exists once. It knows no configuration, caller, dialect or
+//! site; every function depends only on its arguments.
 
 #![forbid(unsafe_code)]
 

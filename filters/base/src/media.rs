@@ -1,10 +1,10 @@
-//! What a body is said to be: media types, and whether its headers call it JSON.
+//! Media types, and whether a body's headers declare it as JSON.
 
 use http::{HeaderMap, header};
 
 use crate::text::{NotOnce, once};
 
-/// The contract as TOML (AICP §6.1), as JSON, and an answer as the Agent Object Model (AICP §7).
+/// The contract as TOML (AICP §6.1) and as JSON, and the Agent Object Model (AICP §7).
 pub const AICP_TOML: &str = "application/aicp+toml";
 pub const AICP_JSON: &str = "application/aicp+json";
 pub const AOM: &str = "application/aom+json";
@@ -14,7 +14,7 @@ pub fn essence(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// Whether a `Content-Type` is that of JSON: by its name or by its suffix (RFC 6839 §3.1).
+/// Whether a `Content-Type` is JSON, by its name or by its suffix (RFC 6839 §3.1).
 pub fn is_json(content_type: &str) -> bool {
     let last = essence(content_type).as_bytes().last_chunk();
     last.is_some_and(|last: &[u8; 5]| matches!(last[0], b'/' | b'+') && last[1..].eq_ignore_ascii_case(b"json"))
@@ -29,7 +29,7 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// What to do about it. `media`: the type to send.
+    /// Advice for the client. `media`: the type to send.
     pub fn detail(self, media: &str) -> String {
         match self {
             Self::Compressed => "A compressed body is not taken here. Send it as it is.".to_owned(),
@@ -39,11 +39,11 @@ impl Unfit {
     }
 }
 
-/// Whether a body is said to be JSON; `false` where nothing is said of it.
+/// Whether a body is declared as JSON; `false` without a declaration.
 ///
 /// # Errors
 ///
-/// It is said to be something else, or compressed.
+/// It is declared as another type, or compressed.
 pub fn said_json(headers: &HeaderMap) -> Result<bool, Unfit> {
     let coding = once(headers, &header::CONTENT_ENCODING).map_err(Unfit::Unclear)?;
     if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {

@@ -1,8 +1,7 @@
-//! The schemas of OpenAPI 3.0 as JSON Schema 2020-12, which OpenAPI 3.1 speaks by itself.
+//! Converts the schemas of OpenAPI 3.0 to JSON Schema 2020-12, which OpenAPI 3.1 uses already.
 //!
-//! 3.0 took an early JSON Schema and changed it: a flag says that a value may be null, another that a bound is not
-//! part of its range, and beside a reference nothing counts. What only describes documents (`xml`, `discriminator`,
-//! examples) is not needed by anybody who calls.
+//! OpenAPI 3.0 changed an early JSON Schema: a flag makes a value nullable, another makes a bound exclusive, and
+//! siblings of a reference are ignored. Keywords that only document (`xml`, `discriminator`, examples) are dropped.
 
 use std::borrow::Cow;
 
@@ -26,12 +25,12 @@ pub const ONE: &[&str] = &[
 pub const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
 /// Keywords that hold schemas by name.
 pub const NAMED: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
-/// Those of them that take part in nothing by themselves.
+/// Those among them that only hold definitions.
 pub const DEFINED: &[&str] = &["$defs", "definitions"];
-/// Keywords that nobody who calls needs.
+/// Keywords that callers do not need.
 const IDLE: &[&str] = &["example", "examples", "discriminator", "xml", "externalDocs", "$schema", "$comment"];
 
-/// A document's `components.schemas` in JSON Schema 2020-12, each under its name. References are as they were.
+/// A document's `components.schemas` in JSON Schema 2020-12, by name. References are unchanged.
 pub fn normalised(document: &Value) -> Value {
     let old = is_3_0(document);
     let schemas = document.pointer("/components/schemas").and_then(Value::as_object);
@@ -39,7 +38,7 @@ pub fn normalised(document: &Value) -> Value {
     Value::Object(each.map(|(name, schema)| (name.clone(), whole(schema, old, DEEPEST))).collect())
 }
 
-/// Deeper than any document that was read.
+/// Maximum depth, more than any known document has.
 const DEEPEST: usize = 256;
 
 /// Whether a document's schemas are those of OpenAPI 3.0.
@@ -48,7 +47,7 @@ pub fn is_3_0(document: &Value) -> bool {
         || document["openapi"].as_f64() == Some(3.0)
 }
 
-/// A schema and every schema in it.
+/// A schema and all schemas in it.
 fn whole(schema: &Value, old: bool, depth: usize) -> Value {
     let Value::Object(map) = schema else { return schema.clone() };
     if depth == 0 {
@@ -73,7 +72,7 @@ fn whole(schema: &Value, old: bool, depth: usize) -> Value {
     Value::Object(each.collect())
 }
 
-/// One schema, what is in it left as it is. Hardly any has to be changed, and those are borrowed.
+/// One schema without its sub-schemas. Most need no change and are borrowed.
 pub fn node(schema: &Map<String, Value>, old: bool) -> Cow<'_, Map<String, Value>> {
     if let (true, Some(reference)) = (old && schema.len() > 1, schema.get("$ref")) {
         return Cow::Owned(Map::from_iter([("$ref".into(), reference.clone())]));
@@ -96,7 +95,7 @@ pub fn node(schema: &Map<String, Value>, old: bool) -> Cow<'_, Map<String, Value
     map
 }
 
-/// `exclusiveMinimum: true` says that `minimum` itself is not allowed.
+/// `exclusiveMinimum: true` excludes `minimum` itself.
 fn bound(map: &mut Map<String, Value>, inclusive: &str, exclusive: &str) {
     match map.get(exclusive) {
         Some(Value::Bool(true)) => {
@@ -110,8 +109,8 @@ fn bound(map: &mut Map<String, Value>, inclusive: &str, exclusive: &str) {
     }
 }
 
-/// What is only ever answered is not required of a caller, nor what is only ever sent of an answer: what is left, if
-/// that is less.
+/// The required members without read-only ones, which a caller does not send, and write-only ones, which an answer
+/// lacks; `None` if nothing changes.
 fn required_both_ways(map: &Map<String, Value>) -> Option<Vec<Value>> {
     let (properties, required) = (map.get("properties")?.as_object()?, map.get("required")?.as_array()?);
     let one_way = |name: &Value| {
@@ -131,7 +130,7 @@ fn nullable(mut map: Map<String, Value>) -> Map<String, Value> {
     if map.is_empty() {
         return map;
     }
-    // What is said about the value stays outside, where people look for it.
+    // Descriptions of the value stay at the top level, where people look for them.
     let mut outside = Map::new();
     for key in ["title", "description", "default", "deprecated", "readOnly", "writeOnly"] {
         outside.extend(map.remove_entry(key));

@@ -1,8 +1,8 @@
-//! Which responses are pages that may be touched, decided from header values alone.
+//! Decides from header values whether a response is a page that may be rewritten.
 
 use crate::media::essence;
 
-/// Charsets, or beginnings of their names, in which every byte of markup is the ASCII one.
+/// Charsets, or prefixes of their names, in which markup has its ASCII bytes.
 const ASCII_COMPATIBLE: [&str; 25] = [
     "utf-8",
     "utf8",
@@ -31,16 +31,16 @@ const ASCII_COMPATIBLE: [&str; 25] = [
     "tis-620",
 ];
 
-/// Is a response of this Content-Type a page that may be touched?
+/// Whether a response of this Content-Type is a page that may be rewritten.
 ///
-/// XHTML is XML, which has rules of its own and no forgiveness, so it is left alone; so is a charset that is not known
-/// to keep ASCII in its place.
+/// XHTML is left alone, because it is XML and any error breaks it. So is a charset that is not known to keep ASCII
+/// bytes.
 pub fn is_page(content_type: &str) -> bool {
     essence(content_type).eq_ignore_ascii_case("text/html")
         && charset(content_type).is_none_or(|charset| charset.is_empty() || ascii_compatible(charset))
 }
 
-/// What a Content-Type says of the charset. Of a parameter given twice the first counts.
+/// The charset of a Content-Type. Of a repeated parameter the first counts.
 pub fn charset(content_type: &str) -> Option<&str> {
     content_type
         .split(';')
@@ -50,7 +50,7 @@ pub fn charset(content_type: &str) -> Option<&str> {
         .map(|(_, value)| value.trim().trim_matches(['"', '\'']).trim())
 }
 
-/// Is this charset one in which every byte of markup is the ASCII one? An unknown one is not.
+/// Whether markup has its ASCII bytes in this charset; no for an unknown one.
 pub fn ascii_compatible(charset: &str) -> bool {
     let charset = charset.to_ascii_lowercase();
     ASCII_COMPATIBLE.iter().any(|known| match known.strip_suffix('-') {
@@ -60,7 +60,7 @@ pub fn ascii_compatible(charset: &str) -> bool {
     })
 }
 
-/// Does one of these Cache-Control values forbid a proxy to change the body?
+/// Whether one of these Cache-Control values forbids a proxy to change the body.
 pub fn no_transform<'a>(cache_control: impl IntoIterator<Item = &'a str>) -> bool {
     cache_control
         .into_iter()

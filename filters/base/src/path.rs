@@ -1,8 +1,8 @@
-//! The one path function: every decision about a path is made on its canonical form (decision 16).
+//! Canonical paths: every decision about a path uses its canonical form (docs/decisions/0016-path-spellings.md).
 //!
-//! A site behind us may fold `//`, `%2e` or a backslash in its own way; whatever spelling reaches one of our
-//! endpoints there must be recognised as that endpoint here, or it would slip past us to the site. For that a path has a
-//! second form, which goes as far as any site might (`folded`).
+//! A site may fold `//`, `%2e` or a backslash in its own way. Every spelling that reaches one of our paths there must
+//! be recognised here, or it would bypass us. For that a path has a second form, folded as far as any site might
+//! (`folded`).
 
 mod folded;
 mod unfold;
@@ -16,29 +16,29 @@ pub use folded::{Folded, folded_segment, is_short_for};
 /// A request's path in its forms.
 #[derive(Debug, Clone)]
 pub struct Path<'t> {
-    /// As it was sent, query included.
+    /// As sent, query included.
     pub target: &'t str,
-    /// As [`canonical`] has it.
+    /// The result of [`canonical`].
     pub canonical: Cow<'t, str>,
-    /// `None`: the canonical form is the folded one too.
+    /// `None`: the same as the canonical form.
     pub folded: Option<Folded>,
 }
 
 impl<'t> Path<'t> {
-    /// Of a request's target.
+    /// The forms of a request's target.
     pub fn of(target: &'t str) -> Self {
         let path = without_query(target);
         let folded = is_folded_differently(path).then(|| Folded::of(path));
         Self { target, canonical: canonical(path), folded }
     }
 
-    /// Whether it takes segments away (`..`) in a way that nobody can follow for every site.
+    /// Whether its `..` segments could resolve differently at different sites.
     pub fn is_tangled(&self) -> bool {
         self.folded.as_ref().is_some_and(Folded::is_tangled)
     }
 }
 
-/// Whether the folded form of a path may be another than its canonical one. One pass over the bytes, no allocation.
+/// Whether the folded form may differ from the canonical one. One pass over the bytes, no allocation.
 fn is_folded_differently(path: &str) -> bool {
     let bytes = path.as_bytes();
     bytes.iter().enumerate().any(|(at, byte)| match byte {
@@ -49,7 +49,8 @@ fn is_folded_differently(path: &str) -> bool {
 }
 
 /// The canonical form of a request path: percent-decoded once, backslashes as slashes, `;parameters` cut from each
-/// segment and blanks from its end, empty, `.` and `..` segments collapsed, no trailing slash (but for the root), query and fragment cut.
+/// segment and blanks from its end, empty, `.` and `..` segments collapsed, no trailing slash except for the root,
+/// query and fragment cut.
 ///
 /// Borrows when the path is already canonical, which is the common case.
 pub fn canonical(path: &str) -> Cow<'_, str> {
@@ -57,9 +58,9 @@ pub fn canonical(path: &str) -> Cow<'_, str> {
     if is_canonical(path) {
         return Cow::Borrowed(path);
     }
-    // Once; what is not valid UTF-8 afterwards is replaced, which no endpoint of ours contains.
+    // Decoded once. Invalid UTF-8 is replaced, which none of our paths contains.
     let decoded = percent_decode_str(path).decode_utf8_lossy();
-    // A site that is written in C may read no further.
+    // A site written in C may stop reading at a NUL.
     let decoded = decoded.split('\0').next().unwrap_or_default();
     let mut kept: Vec<&str> = Vec::new();
     for segment in decoded.split(['/', '\\']) {
@@ -84,13 +85,13 @@ pub fn canonical(path: &str) -> Cow<'_, str> {
     Cow::Owned(canonical)
 }
 
-/// A request's target up to its query, or to a fragment that does not belong there.
+/// A request's target up to its query, or to a misplaced fragment.
 fn without_query(target: &str) -> &str {
     &target[..memchr::memchr2(b'?', b'#', target.as_bytes()).unwrap_or(target.len())]
 }
 
-/// The ways in which a site may take a path apart that is not spelled canonically: a slash that is encoded, a backslash
-/// and what follows a semicolon may each be a part of a segment. Nothing where there is only one way.
+/// The ways in which a site may split a path that is not canonical: an encoded slash, a backslash, and the part after
+/// a semicolon may each belong to a segment. Empty where there is only one way.
 pub fn readings(target: &str) -> Vec<Vec<Cow<'_, str>>> {
     let path = without_query(target);
     if memchr::memchr3(b'%', b'\\', b';', path.as_bytes()).is_none() {
@@ -114,8 +115,7 @@ fn segments(path: &str, backslash: bool, semicolon: bool) -> Vec<Cow<'_, str>> {
     kept
 }
 
-/// The value that stands in a place of a path, decoded; `None` where it is spelled in a way that a site might read
-/// otherwise.
+/// The decoded value of a placeholder; `None` where a site might read its spelling differently.
 pub fn value(sent: &str) -> Option<String> {
     let decoded = percent_decode_str(sent).decode_utf8().ok()?;
     let escapes = sent.match_indices('%').all(|(at, _)| {
@@ -125,7 +125,7 @@ pub fn value(sent: &str) -> Option<String> {
     (escapes && plain && !matches!(&*decoded, "" | "." | "..")).then(|| decoded.into_owned())
 }
 
-/// Whether nothing would change. One pass over the bytes, no allocation.
+/// Whether the path is canonical already. One pass over the bytes, no allocation.
 fn is_canonical(path: &str) -> bool {
     let bytes = path.as_bytes();
     if bytes.first() != Some(&b'/') {

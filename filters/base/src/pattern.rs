@@ -1,17 +1,17 @@
-//! A value with references in it, such as `{data.results.0.id}`: what an action's input is made from.
+//! Values with references such as `{data.results.0.id}`, from which the inputs of actions are built.
 //!
-//! A string that is one reference becomes what it refers to, with its type; one among other text becomes text.
-//! Everything else in braces stays as it was written.
+//! A string that is a single reference becomes its target, with its type. A reference within other text becomes text.
+//! Other text in braces stays as written.
 
 use serde_json::{Map, Value};
 
-/// Finds what a reference leads to.
+/// Resolves a reference.
 type Find<'f> = &'f dyn Fn(&Reference) -> Option<Value>;
 
-/// What a reference may begin with.
+/// The possible roots of a reference.
 const ROOTS: [&str; 3] = ["data", "input", "steps"];
 
-/// Whether a reference may begin so.
+/// Whether a word is a root.
 pub fn is_root(word: &str) -> bool {
     ROOTS.contains(&word)
 }
@@ -33,7 +33,7 @@ pub enum Piece {
     Reference(Reference),
 }
 
-/// The way to a value: a root, then members and places.
+/// The path to a value: a root, then members and indices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reference(Vec<String>);
 
@@ -83,17 +83,18 @@ impl Pattern {
         }
     }
 
-    /// Whether any reference in it begins with this root.
+    /// Whether any of its references has this root.
     pub fn begins_with(&self, root: &str) -> bool {
         self.references().into_iter().any(|reference| reference.root() == root)
     }
 
-    /// The value, where everything it refers to is there and not null.
+    /// The value; `None` where a target is missing or null.
     pub fn resolve(&self, roots: &[(&str, &Value)]) -> Option<Value> {
         self.made(&|reference| reference.find(roots).cloned(), false)
     }
 
-    /// The value without the members whose references lead nowhere; nothing where all of it is such a reference.
+    /// The value without the members whose references have no target; `None` where the value itself is such a
+    /// reference.
     pub fn fill(&self, find: Find<'_>) -> Option<Value> {
         self.made(find, true)
     }
@@ -116,7 +117,7 @@ impl Pattern {
                 }
                 Value::String(text)
             }
-            // Items are told apart by their places: a list is whole, or not there.
+            // List items are identified by position, so a list is complete or absent.
             Self::List(items) => items.iter().map(|item| item.made(find, leaves_out)).collect::<Option<_>>()?,
             Self::Table(members) => {
                 let mut made = Map::new();
@@ -132,7 +133,7 @@ impl Pattern {
         })
     }
 
-    /// Every reference in it.
+    /// All references in it.
     pub fn references(&self) -> Vec<&Reference> {
         match self {
             Self::Value(_) => Vec::new(),
@@ -160,12 +161,12 @@ impl Reference {
         (begins && steps.iter().all(|step| !step.is_empty())).then_some(Self(steps))
     }
 
-    /// What it begins with.
+    /// Its root.
     pub fn root(&self) -> &str {
         self.0.first().map_or("", String::as_str)
     }
 
-    /// The members and places after that.
+    /// The members and indices after the root.
     pub fn way(&self) -> &[String] {
         self.0.get(1..).unwrap_or_default()
     }
@@ -177,7 +178,7 @@ impl Reference {
     }
 }
 
-/// The value that a way of members and places leads to; nothing where it is null.
+/// The value at a path of members and indices; `None` where it is null.
 pub fn follow<'v, 's>(value: &'v Value, steps: impl Iterator<Item = &'s str>) -> Option<&'v Value> {
     let mut value = value;
     for step in steps {

@@ -1,31 +1,31 @@
-//! What a stranger wrote, as it may be shown on a terminal.
+//! Makes untrusted text safe to print on a terminal.
 //!
-//! Everything that a foreign site says goes through here once, when it is read: a name must not move the cursor, ring
-//! the bell, turn a line around or fill the screen.
+//! All text from a foreign site passes through here once, when it is read: it must not move the cursor, ring the bell,
+//! change the text direction or fill the screen.
 
 use crate::text::shortened;
 
-/// As many characters of one value are shown.
+/// Maximum characters of one value.
 const SHOWN: usize = 200;
 
-/// The text without what steers a terminal, clipped.
+/// The text without terminal controls, clipped.
 pub fn plain(text: &str) -> String {
     unsteered(&shortened(text, SHOWN))
 }
 
-/// The same of what is shown whole.
+/// The same without clipping.
 pub fn unsteered(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Control characters, and what is not seen but turns around or hides what is.
+/// Control characters, and invisible ones that change the direction or hide text.
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Up to five of them for a sentence, and how many more there are.
+/// Up to five names for a sentence, and how many more there are.
 pub fn some(names: &[&str]) -> String {
     const NAMED: usize = 5;
     let (first, rest) = names.split_at(names.len().min(NAMED));

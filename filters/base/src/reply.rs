@@ -1,24 +1,24 @@
-//! What Frontdesk itself says: a status, headers and a body, ready to be written by the proxy's one answer function.
+//! Frontdesk's own replies: status, headers and body, which the proxy writes with one function.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
-/// A whole reply. Cloning counts references; nothing is copied.
+/// A whole reply. Cloning is cheap: the body is reference-counted.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub status: StatusCode,
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// Sent for every method but HEAD; its length is announced for HEAD as well.
+    /// Not sent for HEAD, but its length is announced.
     pub body: Bytes,
 }
 
 impl Reply {
-    /// A reply with a body of the given type.
+    /// A reply with a body of this type.
     pub fn new(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self::of(status, HeaderValue::from_static(content_type), body)
     }
 
-    /// The same with a type that is a value already.
+    /// The same with a dynamic type.
     pub fn of(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Self {
         let mut headers = Vec::with_capacity(12);
         headers.push((header::CONTENT_TYPE, content_type));
@@ -30,7 +30,7 @@ impl Reply {
         Self { status, headers: Vec::new(), body: Bytes::new() }
     }
 
-    /// Adds a header with a value known at compile time.
+    /// Adds a header with a static value.
     pub fn with(mut self, name: HeaderName, value: &'static str) -> Self {
         self.headers.push((name, HeaderValue::from_static(value)));
         self

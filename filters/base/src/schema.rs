@@ -1,7 +1,8 @@
-//! What an input has to be: a JSON Schema, compiled once and asked at every call.
+//! JSON Schemas that validate inputs, compiled once.
 //!
-//! A library does the judging (2020-12 and draft-07, by `$schema`). Ours is what surrounds it: references lead to what
-//! was declared and never to the network, patterns take linear time, and what is said of a wrong input does not repeat it.
+//! A library validates (2020-12 and draft-07, by `$schema`). This module adds three things: references resolve only
+//! within the declaration and never over the network, patterns run in linear time, and messages do not repeat the
+//! input.
 
 #[cfg(test)]
 mod tests;
@@ -18,18 +19,18 @@ use crate::{
     strict,
 };
 
-/// The most that is said of one input.
+/// Maximum violations that are reported for one input.
 pub const MOST_VIOLATIONS: usize = 20;
 
 /// A compiled schema.
 #[derive(Debug)]
 pub struct Schema {
     validator: Validator,
-    /// How the members are read that come as text, in a path or a query.
+    /// The types of members that arrive as text, in a path or a query.
     texts: BTreeMap<String, Text>,
 }
 
-/// What a text is read as.
+/// The type that a text is converted to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum Text {
     #[default]
@@ -42,7 +43,7 @@ enum Text {
     Object,
 }
 
-/// Everything that schemas may refer to.
+/// The schemas that references can resolve to.
 pub struct Referred {
     named: Map<String, Value>,
     document: Option<Value>,
@@ -64,8 +65,8 @@ impl Referred {
         Self { named, document, counted: Counted::default() }
     }
 
-    /// A schema that says what it means by itself, for a document that the others are not in. Where references go round
-    /// or far, what lies beyond is left open; one that leads nowhere leaves all of it open.
+    /// A self-contained form of a schema. Where references are cyclic or deep, the deeper parts accept anything; a
+    /// schema with an unresolved reference accepts anything as a whole.
     pub fn alone(&self, schema: Value) -> Value {
         if !refers(&schema) {
             return schema;
@@ -73,7 +74,7 @@ impl Referred {
         expanded(&schema, self, &self.counted, TO_READ).unwrap_or_else(|_| Value::Object(Map::new()))
     }
 
-    /// The types of all members, by way of references and of what a schema is put together from.
+    /// The types of all members, across references and composed schemas.
     fn texts(&self, schema: &Value, texts: &mut BTreeMap<String, Text>, depth: usize) {
         if depth > 8 {
             return;
@@ -89,13 +90,13 @@ impl Referred {
         }
     }
 
-    /// The type of a member, by way of references, a few deep: a schema may refer to itself.
+    /// The type of a member, across a bounded number of references, since a schema may refer to itself.
     fn text(&self, schema: &Value, depth: usize) -> Text {
         self.known_text(schema, depth).unwrap_or_default()
     }
 
-    /// The same, where there is one. Where none is written it is that of the first part that has one (generators write an
-    /// optional number as `anyOf` a number and null), or of the first value that it may have.
+    /// The type, where one can be found. Without `type`, it is that of the first alternative with one (generators
+    /// write an optional number as `anyOf` a number and null), or of the first enumerated value.
     fn known_text(&self, schema: &Value, depth: usize) -> Option<Text> {
         if depth > 2 {
             return None;
@@ -131,7 +132,7 @@ impl Referred {
     }
 }
 
-/// What a value has come as.
+/// The type of a value.
 fn of_value(value: &Value) -> Option<Text> {
     match value {
         Value::Null | Value::Array(_) => None,
@@ -165,11 +166,11 @@ impl Schema {
         Ok(Self { validator, texts })
     }
 
-    /// Judges an input.
+    /// Validates an input.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, with a bound.
+    /// The violations, up to the maximum.
     pub fn check(&self, input: &Value) -> Result<(), Vec<Violation>> {
         if self.validator.is_valid(input) {
             return Ok(());
@@ -180,13 +181,14 @@ impl Schema {
         Err(self.validator.iter_errors(input).take(MOST_VIOLATIONS).map(violation).collect())
     }
 
-    /// A member that came as text, once or several times. What cannot be read as what is due stays text, and is judged.
+    /// Converts a member that came as text, once or several times. Text that does not convert stays text, and fails
+    /// validation.
     pub fn read(&self, name: &str, values: Vec<String>) -> Value {
         read(self.texts.get(name).unwrap_or(&Text::String), values)
     }
 }
 
-/// Whether there is a reference anywhere in it, or a member that is called like one.
+/// Whether it contains a reference, or a member of that name.
 fn refers(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => members.contains_key("$ref") || members.values().any(refers),
@@ -195,12 +197,12 @@ fn refers(schema: &Value) -> bool {
     }
 }
 
-/// A member of no known type.
+/// Converts a member of unknown type.
 pub fn read_untyped(values: Vec<String>) -> Value {
     read(&Text::String, values)
 }
 
-/// A number as an integer is written, where it is one: sites read `100`, and not `1e2` or `100.0`.
+/// An integral number in integer form: sites accept `100`, and not `1e2` or `100.0`.
 fn whole(number: Value) -> Option<Value> {
     let spelled = match number.as_f64().filter(|_| number.is_f64()) {
         #[expect(clippy::cast_possible_truncation, reason = "whole, and within what a float holds exactly")]

@@ -1,6 +1,6 @@
-//! JSON as whoever sends it meant it: nothing twice, nothing rounded, nothing without end.
+//! Parses JSON strictly: no duplicate names, no rounded numbers, bounded depth.
 //!
-//! Readers differ in which of two equal names they believe; what was checked and what is acted on must not.
+//! Parsers differ in which of two equal names they use. The parsed and the checked document must be the same.
 
 use std::fmt;
 
@@ -8,11 +8,11 @@ use serde_json::{Map, Number, Value};
 
 use crate::exact;
 
-/// Reads an object.
+/// Parses an object.
 ///
 /// # Errors
 ///
-/// What is wrong, for whoever sent it, without repeating what they sent.
+/// What is wrong, for the sender, without repeating their input.
 pub fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
     match value(text)? {
         Value::Object(members) => Ok(members),
@@ -20,20 +20,20 @@ pub fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Reads any value.
+/// Parses any value.
 ///
 /// # Errors
 ///
-/// What is wrong, for whoever sent it, without repeating what they sent.
+/// What is wrong, for the sender, without repeating their input.
 pub fn value(text: &[u8]) -> Result<Value, String> {
     read(text).map_err(|e| {
-        // Larger than any number that can be read.
+        // A number beyond the representable range.
         if e.line() == 0 || e.to_string().starts_with("number out of range") {
             return exact::ROUNDED.into();
         }
         let place = format!("line {}, column {}", e.line(), e.column());
         match e.classify() {
-            // Ours, and fixed words.
+            // Our own errors, which have fixed texts.
             serde_json::error::Category::Data => {
                 format!("{} (at {place})", e.to_string().split(" at line").next().unwrap_or("wrong"))
             }
@@ -46,7 +46,7 @@ pub fn value(text: &[u8]) -> Result<Value, String> {
 ///
 /// # Errors
 ///
-/// The text is no JSON, holds a name twice in one object, or a number that cannot be kept exactly.
+/// The text is not JSON, has a duplicate name in an object, or a number that cannot be represented exactly.
 pub fn read(text: &[u8]) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let Strict(value) = serde::Deserialize::deserialize(&mut deserializer)?;

@@ -1,7 +1,7 @@
-//! Where the site is called: a path with places in it, filled from an input.
+//! Request targets with placeholders, filled from an input.
 //!
-//! A value stays in its place (AICP §8.1, action confusion): whatever it holds, it is one segment of a path or one value
-//! of a query, encoded; a value that a site might still read as more than one segment is refused.
+//! A value stays in its place (AICP §8.1, action confusion): it is encoded, and is always one path segment or one
+//! query value. A value that a site might still read as several segments is refused.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::violation::Violation;
 pub use crate::violation::escaped;
 
-/// What stands for itself in a path or a query (RFC 3986 §2.3).
+/// All characters but those that are unreserved in a path or query (RFC 3986 §2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A path, or a URL, with places in it.
+/// A path or a URL with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     pieces: Vec<Piece>,
@@ -27,11 +27,11 @@ enum Piece {
 }
 
 impl Target {
-    /// Reads a path such as `/bookings/{id}/cancel?by=agent`, or a URL that begins with a scheme and a host.
+    /// Parses a path such as `/bookings/{id}/cancel?by=agent`, or a URL with scheme and host.
     ///
     /// # Errors
     ///
-    /// A sentence about a brace without its other half, a place without a name, or one in a host.
+    /// A sentence about an unmatched brace, an empty name, or a placeholder in the host.
     pub fn parse(text: &str) -> Result<Self, String> {
         let path = match text.split_once("://") {
             Some((scheme, rest)) => scheme.len() + 3 + rest.find(['/', '?']).unwrap_or(rest.len()),
@@ -64,7 +64,7 @@ impl Target {
         }
     }
 
-    /// The names of its places.
+    /// The names of its placeholders.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::InPath(name) | Piece::InQuery(name) => Some(name.as_str()),
@@ -72,13 +72,13 @@ impl Target {
         })
     }
 
-    /// The path with every place filled. `value_of` finds the value by a place's name.
+    /// The path with all placeholders filled. `value_of` finds a value by name.
     ///
     /// # Errors
     ///
-    /// What is wrong with the value of which input.
+    /// The input with an unusable value, and why.
     pub fn fill<'v>(&self, value_of: impl Fn(&str) -> Option<&'v Value>) -> Result<String, Violation> {
-        // Nearly always all that is needed, the query too.
+        // Enough for nearly all paths with their queries.
         let mut filled = String::with_capacity(128);
         for piece in &self.pieces {
             match piece {
@@ -99,7 +99,7 @@ impl Target {
     }
 }
 
-/// Whether a text can stand in a path without becoming more than its place.
+/// Checks that a text stays one segment of a path.
 fn segment(text: &str) -> Result<(), String> {
     if text.is_empty() {
         return Err("A value is needed here: it becomes a part of an address.".into());
@@ -112,7 +112,7 @@ fn segment(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A value as text, where it is one.
+/// A scalar value as text.
 pub fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -121,10 +121,10 @@ pub fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// A value as JSON, a whole number without a fraction: to JSON Schema `1.0` is an integer, to a site that reads the text
-/// "1.0" it is none.
+/// A value as JSON, with integers without a fraction: for JSON Schema `1.0` is an integer, but a site that parses the
+/// text "1.0" disagrees.
 fn plain(value: &Value) -> String {
-    /// Whole numbers below it are exact as fractions too.
+    /// Integers below this are exact in a float.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value.as_f64().filter(|number| value.is_f64() && number.fract() == 0.0 && number.abs() < EXACT) {
         Some(number) => (number as i64).to_string(),
@@ -132,19 +132,19 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// A text as it can stand in a query or a path.
+/// A text encoded for a query or a path.
 pub fn encoded(text: &str) -> impl Iterator<Item = &str> {
     utf8_percent_encode(text, RESERVED)
 }
 
-/// Members as a query or a form has them: lists repeat their name, what is deeper is JSON.
+/// Members as a query or a form: lists repeat their name, and nested values are JSON.
 pub fn pairs<'v>(members: impl IntoIterator<Item = (&'v str, &'v Value)>) -> String {
     let mut out = String::new();
     write_pairs(&mut out, members);
     out
 }
 
-/// Adds the same to what is there.
+/// Appends the same.
 pub fn write_pairs<'v>(out: &mut String, members: impl IntoIterator<Item = (&'v str, &'v Value)>) {
     let begun = out.len();
     let mut pair = |name: &str, value: &str| {

@@ -1,9 +1,9 @@
-//! The operator's templates: without files, without includes, and with a bound on what they do.
+//! The environment of the operator's templates: no files, no includes, bounded execution.
 
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, context};
 
-/// Templates that take at most so many steps. What is not there can be asked for (`{% if input.note %}`); a template that
-/// shows it fails.
+/// A template environment with this many steps. A template may test a missing value (`{% if input.note %}`); printing
+/// one is an error.
 pub fn environment(fuel: u64) -> Environment<'static> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(UndefinedBehavior::SemiStrict);
@@ -13,14 +13,15 @@ pub fn environment(fuel: u64) -> Environment<'static> {
     templates
 }
 
-/// Steps of the rendering that looks for what is unknown.
+/// Maximum steps of the trial rendering.
 const FUEL: u64 = 20_000;
 
-/// Whether a template can be used: that it can be read, and that there is what it calls, as far as a rendering comes by
-/// it that knows no values.
+/// Checks that a template parses, and that a trial rendering without values finds all functions and filters that it
+/// reaches.
 ///
 /// # Errors
 ///
+/// What is wrong with it.
 /// What is wrong with it.
 pub fn check(template: &str) -> Result<(), String> {
     let mut templates = environment(FUEL);
@@ -29,7 +30,7 @@ pub fn check(template: &str) -> Result<(), String> {
     let unknown = [ErrorKind::UnknownFilter, ErrorKind::UnknownTest, ErrorKind::UnknownFunction];
     match template.render(context! {}) {
         Err(e) if unknown.contains(&e.kind()) => Err(e.to_string()),
-        // The rest is the values' doing.
+        // Other errors depend on the values.
         _ => Ok(()),
     }
 }

@@ -1,11 +1,11 @@
-//! How bytes and texts are shown, and header fields taken apart: what many places need in the same way.
+//! Shared helpers: display of bytes and text, and parsing of header fields.
 
 use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderName};
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
-/// All lines of a list field as one (RFC 9110 §5.3). A line that is not text says nothing.
+/// All lines of a list field as one (RFC 9110 §5.3). Lines that are not text are skipped.
 pub fn joined(headers: &HeaderMap, name: HeaderName) -> Option<Cow<'_, str>> {
     let mut lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
     let first = lines.next()?;
@@ -13,8 +13,7 @@ pub fn joined(headers: &HeaderMap, name: HeaderName) -> Option<Cow<'_, str>> {
     Some([first, second].into_iter().chain(lines).collect::<Vec<_>>().join(", ").into())
 }
 
-/// Letters without their accents, as people write them who have none on their keyboard: `cerrar-sesion`. Of an accent
-/// that is a character of its own nothing is left either.
+/// Letters without accents, as in `cerrar-sesion`. Combining accents are dropped as well.
 pub fn without_accents(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
@@ -35,15 +34,15 @@ pub fn without_accents(text: &str) -> Cow<'_, str> {
         }
         on_latin = c.is_ascii_alphabetic();
     }
-    // What belongs together in other scripts is one character again.
+    // Recompose the characters of other scripts.
     Cow::Owned(ComposingNormalizerBorrowed::new_nfc().normalize_iter(plain.chars()).collect())
 }
 
-/// The value of a field that may be there once, trimmed.
+/// The trimmed value of a field that may occur once.
 ///
 /// # Errors
 ///
-/// It is there more than once, or is no text.
+/// The field occurs more than once, or is not text.
 pub fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, NotOnce> {
     let mut lines = headers.get_all(name).iter();
     match (lines.next().map(|line| line.to_str()), lines.next()) {
@@ -53,7 +52,7 @@ pub fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h 
     }
 }
 
-/// A field that has to be there once, as text, and is not.
+/// A field that should occur once as text does not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotOnce(pub(crate) HeaderName);
 
@@ -63,33 +62,33 @@ impl std::fmt::Display for NotOnce {
     }
 }
 
-/// In small hex digits.
+/// In lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-    // They are ASCII.
+    // Hex digits are ASCII.
     String::from_utf8(digits.collect()).unwrap_or_default()
 }
 
-/// What `hex` has written, or the same in capitals.
+/// Decodes hex digits of either case.
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let pairs = text.as_bytes().chunks(2);
     pairs.map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(*pair.get(1)?)?).ok()).collect()
 }
 
-/// The first so many characters.
+/// The first characters of a text.
 pub fn clip(text: &str, characters: usize) -> &str {
     text.char_indices().nth(characters).map_or(text, |(end, _)| &text[..end])
 }
 
-/// The same; where there are more, a sign says so.
+/// The same, with an ellipsis where text was cut.
 pub fn shortened(text: &str, characters: usize) -> String {
     let begin = clip(text, characters);
     if begin.len() < text.len() { format!("{begin}…") } else { begin.to_owned() }
 }
 
-/// The same within so many characters: where there are more, the last one is that sign.
+/// The same within the limit, ellipsis included.
 pub fn fitted(text: &str, characters: usize) -> String {
     if text.chars().nth(characters).is_none() {
         return text.to_owned();
@@ -98,7 +97,7 @@ pub fn fitted(text: &str, characters: usize) -> String {
     if characters == 0 { String::new() } else { format!("{begin}…") }
 }
 
-/// Made safe to stand in HTML, between tags or in a quoted attribute.
+/// Escapes text for HTML, between tags or in a quoted attribute.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -114,9 +113,9 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Where this byte is first, quoted strings (RFC 9110 §5.6.4) apart; the length where it is nowhere.
+/// The first position of this byte outside quoted strings (RFC 9110 §5.6.4), or the length.
 pub fn outside_quotes(text: &str, wanted: u8) -> usize {
-    // Most fields have no quotes at all.
+    // Most fields contain no quotes.
     let Some(first) = memchr::memchr2(wanted, b'"', text.as_bytes()) else { return text.len() };
     let (mut quoted, mut escaped) = (false, false);
     let found = text.bytes().skip(first).position(|byte| {
@@ -132,7 +131,7 @@ pub fn outside_quotes(text: &str, wanted: u8) -> usize {
     found.map_or(text.len(), |found| first + found)
 }
 
-/// The parts of a list, quoted strings being whole.
+/// The parts of a list; quoted strings are not split.
 pub fn parts(list: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(list);
     std::iter::from_fn(move || {
@@ -143,7 +142,7 @@ pub fn parts(list: &str, separator: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands in the quotes, if there are any; escapes stay as they are.
+/// The text inside the quotes, if there are any. Escapes are kept.
 pub fn unquoted(text: &str) -> &str {
     let text = text.strip_prefix('"').unwrap_or(text);
     text.strip_suffix('"').unwrap_or(text)

@@ -1,6 +1,6 @@
-//! What is said of an input that is not what it has to be, and where.
+//! A violation of a schema: the place in an input, and the message.
 
-/// Bytes of what is said of where and what.
+/// Maximum bytes of the place, and of the message.
 const LONGEST: usize = 300;
 
 /// What is wrong with an input.
@@ -12,12 +12,12 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// About one member of an input.
+    /// A violation of one member of an input.
     pub fn of(name: &str, message: &str) -> Self {
         Self::new(&format!("/{}", escaped(name)), message)
     }
 
-    /// What is said has a bound: names in an input may be as long as it.
+    /// Both texts are cut, because names in an input can be as long as the input.
     pub fn new(pointer: &str, message: &str) -> Self {
         let cut = |text: &str| match text.char_indices().map(|(at, _)| at).find(|at| *at >= LONGEST) {
             Some(end) => format!("{}…", &text[..end]),

@@ -1,4 +1,4 @@
-//! References of every kind, and those that lead in circles.
+//! References of every kind, cyclic ones included.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn references_are_replaced_by_what_they_lead_to() {
         json!({ "type": "string" })
     );
     assert_eq!(of(json!({ "$ref": "#/schemas/A" }))["$schema"], "x");
-    // A member may be called so.
+    // A member may have this name.
     for name in ["definitions", "$defs", "enum", "const", "default", "properties"] {
         let schema = json!({ "properties": { name: { "$ref": "#/schemas/A" } }, "additionalProperties": false });
         assert_eq!(of(schema)["properties"][name]["type"], "string", "{name}");

@@ -1,6 +1,6 @@
-//! Why a request is refused: a closed set of faults; what is known of one that came is its [`Refusal`].
+//! Faults: the closed set of reasons why a request is refused. A [`Refusal`] adds the details of one case.
 //!
-//! Every dialect maps the same refusal to its own envelope; status and headers are the same for all.
+//! Every dialect maps the same refusal to its own envelope. Status and headers are the same for all.
 
 mod refusal;
 
@@ -9,61 +9,61 @@ use http::StatusCode;
 pub use refusal::{CHALLENGE, REALM};
 pub use refusal::{Refusal, Scope};
 
-/// Why a request cannot be carried out, before any dialect is involved.
+/// Why a request is refused, independent of the dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Framing or authority is ambiguous or malformed.
     BadRequest,
-    /// The path is one of ours under a spelling that is not the declared one.
+    /// The path is an endpoint of ours in another spelling than the declared one.
     NotFound,
     MethodNotAllowed,
     /// Raw head above `protection.max_header`.
     HeaderTooLarge,
-    /// A credential that was presented is not valid, or one is needed and there is none.
+    /// A presented credential is invalid, or a required one is missing.
     Unauthenticated,
-    /// More than a limit allows.
+    /// Over a limit.
     RateLimited,
-    /// An endpoint of ours that nothing is behind.
+    /// An endpoint of ours without an implementation.
     NotImplemented,
-    /// The caller takes nothing that could be given.
+    /// The client accepts no available media type.
     NotAcceptable,
     /// A body above `protection.max_input`.
     TooLarge,
-    /// The operator does not want it at all.
+    /// The operator forbids it.
     Forbidden,
-    /// The credential does not grant it.
+    /// The credential lacks a scope.
     MissingScope,
-    /// The credential would do, had its subject been authenticated more strongly (RFC 9470).
+    /// The credential's subject must be authenticated more strongly (RFC 9470).
     WeakAuthentication,
-    /// The input is not what the schema says.
+    /// The input violates the schema.
     InvalidInput,
-    /// The input holds what is not wanted.
+    /// The input contains a forbidden field.
     ForbiddenField,
     /// A person has to confirm the call.
     ConfirmationRequired,
-    /// What was presented confirms nothing, or something else.
+    /// The presented token is invalid, or belongs to another call.
     ConfirmationInvalid,
     /// The call needs an idempotency key.
     KeyRequired,
-    /// A call with this key is under way.
+    /// A call with this key is running.
     InFlight,
-    /// The key stands for another input.
+    /// The key was used with another input.
     KeyReused,
     /// A call was begun, and its outcome is unknown.
     OutcomeUnknown,
-    /// The site answered with something that is not what was declared.
+    /// The site's answer does not match the declaration.
     Malformed,
-    /// The site answered with a failure that has no name.
+    /// The site failed, and the failure has no declared name.
     SiteFailed,
-    /// The site answered with a failure that the operator named.
+    /// The site failed, and the operator named this failure.
     Named(StatusCode),
-    /// A step of several that were called as one failed.
+    /// A step of a composition failed.
     CompositionFailed,
-    /// The upstream answered with something that is not HTTP, or hung up.
+    /// The upstream's answer is not HTTP, or it closed the connection.
     BadGateway,
     /// The upstream cannot be reached.
     Unreachable,
-    /// Frontdesk cannot take more at the moment.
+    /// Frontdesk is overloaded or cannot reach what it needs.
     Unavailable,
     /// The upstream did not answer in time.
     GatewayTimeout,
@@ -88,12 +88,12 @@ impl Fault {
             Self::Forbidden | Self::MissingScope => StatusCode::FORBIDDEN,
             Self::WeakAuthentication => StatusCode::UNAUTHORIZED,
             Self::InvalidInput | Self::ForbiddenField | Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-            // None that a client tries again by itself: something may have been carried out.
+            // A status that clients do not retry by themselves, because some steps may have been carried out.
             Self::CompositionFailed => StatusCode::UNPROCESSABLE_ENTITY,
             Self::ConfirmationRequired | Self::ConfirmationInvalid => StatusCode::PRECONDITION_REQUIRED,
             Self::KeyRequired => StatusCode::BAD_REQUEST,
             Self::InFlight | Self::OutcomeUnknown => StatusCode::CONFLICT,
-            // They have no body, or a header that is the site's alone.
+            // These statuses have no body, or a header that only the site can set.
             Self::Named(
                 StatusCode::NOT_MODIFIED
                 | StatusCode::METHOD_NOT_ALLOWED
@@ -109,7 +109,7 @@ impl Fault {
         }
     }
 
-    /// The label of `frontdesk_rejections_total{reason}` unless more is known, and what the access line says.
+    /// The default label of `frontdesk_rejections_total{reason}`, also in the access log.
     pub fn reason(self) -> &'static str {
         match self {
             Self::BadRequest => "bad_request",
@@ -145,7 +145,7 @@ impl Fault {
         }
     }
 
-    /// What the reader can do about it; nothing that tells an attacker about the inside.
+    /// Advice for the client, without details that would help an attacker.
     pub fn detail(self) -> &'static str {
         match self {
             Self::BadRequest => "The request is ambiguous or malformed. Send one Host and one kind of body framing.",

@@ -1,4 +1,4 @@
-//! One failure: what is known about it besides its kind, in no dialect's words.
+//! A refusal: one fault with its details, independent of the dialect.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::Fault;
 use crate::{reply::Reply, violation::Violation};
 
-/// What every challenge begins with (RFC 6750 §3).
+/// The start of every challenge (RFC 6750 §3).
 pub const REALM: &str = "Bearer realm=\"agents\"";
-/// How to prove who one is, where no more is known.
+/// The default challenge.
 pub const CHALLENGE: HeaderValue = HeaderValue::from_static(REALM);
 
-/// Whose limit was reached (AHP §11.3, §11.4).
+/// The subject of the limit that was reached (AHP §11.3, §11.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The client's address.
@@ -25,7 +25,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// As it is written in a reply.
+    /// The word in a reply.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ip => "ip",
@@ -35,34 +35,34 @@ impl Scope {
     }
 }
 
-/// A fault, and what is known about this one.
+/// A fault with its details.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     pub fault: Fault,
     /// The label of `frontdesk_rejections_total{reason}`.
     pub reason: &'static str,
-    /// One sentence about what to do.
+    /// One sentence of advice.
     pub detail: Cow<'static, str>,
     pub scope: Option<Scope>,
-    /// Seconds after which it is worth trying again: `Retry-After`.
+    /// Seconds until a retry: `Retry-After`.
     pub retry_after: Option<u64>,
-    /// What `RateLimit-Policy` calls the limit that was reached.
+    /// The name of the exceeded limit in `RateLimit-Policy`.
     pub violated: Option<&'static str>,
-    /// Waiting does not help: a session's budget is used up. Told as `retry_after: null` (AHP §11.4).
+    /// Waiting does not help: a session's budget is exhausted. Sent as `retry_after: null` (AHP §11.4).
     pub never: bool,
-    /// What `Allow` says.
+    /// The value of `Allow`.
     pub allow: Option<HeaderValue>,
-    /// What `WWW-Authenticate` says.
+    /// The value of `WWW-Authenticate`.
     pub challenge: Option<HeaderValue>,
-    /// What the operator calls this failure of the site's.
+    /// The operator's name for this failure of the site.
     pub name: Option<Arc<str>>,
-    /// What is wrong with an input.
+    /// The violations of an input.
     pub violations: Vec<Violation>,
-    /// What a credential has to grant.
+    /// The scopes that the credential needs.
     pub required_scopes: Vec<String>,
-    /// What else there is to say of this one: an object, with a bound.
+    /// Further details: an object of bounded size.
     pub details: Option<Value>,
-    /// Where the limit stands that was reached, in the fields of a reply, where nobody else tells it.
+    /// The headers of the exceeded limit, unless the reply gets them elsewhere.
     pub standing: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -88,49 +88,49 @@ impl From<Fault> for Refusal {
 }
 
 impl Refusal {
-    /// The site has as many requests as it is given at a time. One more would make those wait who came before.
+    /// The limit of concurrent requests to the site is reached. One more would delay the earlier ones.
     pub fn busy() -> Self {
         let detail = "The site behind this address has all the requests it can take at the moment. Try again soon.";
         Self { reason: "site_busy", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
     }
 
-    /// Pages take all the memory that there is for them.
+    /// Pages use up the memory reserved for them.
     pub fn crowded() -> Self {
         let detail = "More pages are on their way at the moment than there is memory for. Try again soon.";
         Self { reason: "pages_full", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
     }
 
-    /// There is no room to look a large answer through at the moment, and nothing leaves without that.
+    /// No thread is free to scan a large answer, and nothing leaves unscanned.
     pub fn unread() -> Self {
         let detail = "The site's answer could not be looked through in time, and is not passed on. Try again later.";
         Self { reason: "firewall_busy", retry_after: Some(5), ..Self::from(Fault::Unavailable).saying(detail) }
     }
 
-    /// One client address has as many requests under way to the site as it may have.
+    /// The client address has reached its limit of concurrent requests to the site.
     pub fn client_busy() -> Self {
         let detail =
             "Your address has as many requests under way to this site as one address may have. Try again soon.";
         Self { reason: "client_share", retry_after: Some(1), ..Self::from(Fault::Unavailable).saying(detail) }
     }
 
-    /// The same with a sentence of its own.
+    /// The same with a message of its own.
     pub fn saying(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
         self.detail = detail.into();
         self
     }
 
-    /// What a body says of when to try again.
+    /// `retry_after` for a body.
     pub fn told_retry_after(&self) -> Option<u64> {
         self.retry_after.filter(|_| !self.never)
     }
 
-    /// Adds to a dialect's reply the headers that HTTP asks for with such a status.
+    /// Adds to a dialect's reply the headers that HTTP requires with its status.
     pub fn dress(&self, mut reply: Reply) -> Reply {
         reply = reply.with(header::CACHE_CONTROL, "no-store");
         if let Some(seconds) = self.retry_after {
             reply = reply.with_value(header::RETRY_AFTER, seconds.max(1).into());
         }
-        // A 401 has one (RFC 9110 §15.5.2), also where it is the site's.
+        // A 401 requires a challenge (RFC 9110 §15.5.2), also where it is the site's.
         let named = || (self.fault == Fault::Named(StatusCode::UNAUTHORIZED)).then_some(CHALLENGE);
         let challenge = self.challenge.clone().or_else(named);
         let optional = [(header::ALLOW, &self.allow), (header::WWW_AUTHENTICATE, &challenge)];

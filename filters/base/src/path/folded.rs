@@ -1,6 +1,6 @@
-//! How the most lenient site would read a path. An endpoint, and a file that is hidden, is found by this form.
+//! The path as the most lenient site would read it. Endpoints and hidden files are looked up by this form.
 //!
-//! The folded form decides only whom a path belongs to. What is answered has to be spelled exactly.
+//! The folded form only decides whom a path belongs to. To be answered, a path has to be spelled exactly.
 
 use super::unfold::unfold;
 
@@ -8,32 +8,32 @@ use super::unfold::unfold;
 #[derive(Debug, Clone)]
 pub struct Folded(String);
 
-/// What `..` takes away depends on the site; with more segments than these nobody works it out, and it is refused.
+/// The effect of `..` depends on the site. A path with more segments than this is refused and not worked out.
 const MOST_WITH_CLIMBING: usize = 64;
 
 impl Folded {
-    /// Of a path without its query.
+    /// Folds a path without its query.
     pub(super) fn of(path: &str) -> Self {
         Self(unfold(path))
     }
 
-    /// The segments, up to whatever some site takes for the end of the path.
+    /// The segments, up to the first character that some site takes for the end of the path.
     pub fn segments(&self) -> impl Iterator<Item = &str> + Clone {
         let end = self.0.find(['?', '#', '\0']).unwrap_or(self.0.len());
         segments(&self.0[..end])
     }
 
-    /// All that some site could take for a segment.
+    /// Every string that some site could take for a segment.
     pub fn pieces(&self) -> impl Iterator<Item = &str> + Clone {
         segments(&self.0)
     }
 
-    /// Whether a segment takes another away: `..` in any spelling.
+    /// Whether a segment is `..`, in any spelling.
     pub fn climbs(&self) -> bool {
         self.0.contains("..") && self.pieces().any(|piece| piece == "..")
     }
 
-    /// Whether it takes segments away among so many that it is refused.
+    /// Whether it has `..` among too many segments, so that it is refused.
     pub(crate) fn is_tangled(&self) -> bool {
         self.climbs() && self.pieces().nth(MOST_WITH_CLIMBING).is_some()
     }
@@ -43,8 +43,8 @@ fn segments(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split(['/', '\\', '?', '#', '\0']).map(tidy).filter(|segment| !matches!(*segment, "" | "."))
 }
 
-/// A segment without what some file systems and servers leave away: `;parameters`, a stream of NTFS, blanks, and dots at
-/// its end.
+/// A segment without the parts that some file systems and servers ignore: `;parameters`, NTFS streams, and trailing
+/// blanks and dots.
 fn tidy(segment: &str) -> &str {
     let segment = segment.split(';').next().unwrap_or_default();
     let segment = segment.split(":$").next().unwrap_or_default();
@@ -52,12 +52,12 @@ fn tidy(segment: &str) -> &str {
     if matches!(segment, "." | "..") { segment } else { segment.trim_end_matches(['.', ' ']) }
 }
 
-/// One declared segment, as [`Folded`] has it.
+/// A declared segment in folded form.
 pub fn folded_segment(segment: &str) -> String {
     tidy(&unfold(segment)).to_owned()
 }
 
-/// Whether a segment is what NTFS may call a file of this name for short: `aiigno~1` for `.aiignore`. Both folded.
+/// Whether a segment is the NTFS short name of a file: `aiigno~1` for `.aiignore`. Both folded.
 pub fn is_short_for(segment: &str, name: &str) -> bool {
     const LONGEST_STEM: usize = 8;
     let Some((stem, rest)) = segment.split_once('~') else { return false };
@@ -74,7 +74,7 @@ pub fn is_short_for(segment: &str, name: &str) -> bool {
     let (base, ending) = (allowed(base), allowed(ending));
     let begins = |length: usize| base.iter().take(length).eq(stem.as_bytes());
     let room = LONGEST_STEM - 1 - number.len();
-    // After a few files with the same beginning four digits of a hash stand in its place.
+    // After a few files with the same prefix, NTFS uses four digits of a hash.
     let hashed = || {
         let (begin, hash) = stem.as_bytes().split_at(stem.len().saturating_sub(4));
         hash.len() == 4 && hash.iter().all(u8::is_ascii_hexdigit) && base.iter().take(2).eq(begin)

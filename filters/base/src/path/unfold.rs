@@ -1,15 +1,14 @@
-//! Undoes the encodings of a path until nothing changes, and maps each character to the plain one that a site could take
-//! it for.
+//! Decodes a path repeatedly until nothing changes, and maps each character to the plain one that a site could read.
 //!
-//! Covers percent-encoding (repeated, nested, `%uXXXX`), UTF-8 that is longer than needed, letters in other cases,
-//! compatibility forms (fullwidth, Kelvin sign, ligatures) and characters that nobody sees.
+//! It covers percent-encoding (repeated, nested, `%uXXXX`), overlong UTF-8, letter case, compatibility forms
+//! (fullwidth, Kelvin sign, ligatures) and invisible characters.
 
 use icu_normalizer::{ComposingNormalizerBorrowed, uts46::Uts46MapperBorrowed};
 
-/// A mapped character can complete a new escape (a fullwidth percent sign), so all of it runs again, at most so often.
+/// Maximum rounds. A mapped character (a fullwidth percent sign) can complete a new escape.
 const ROUNDS: usize = 8;
 
-/// The plainest text that a path can stand for. NUL stays in it: for sites written in C it ends a path.
+/// The plainest text that a path can stand for. NUL stays, because it ends a path for sites written in C.
 pub(super) fn unfold(path: &str) -> String {
     if path.is_ascii() && !path.contains('%') {
         return plain_ascii(path);
@@ -28,7 +27,7 @@ pub(super) fn unfold(path: &str) -> String {
     text
 }
 
-/// Replaces every escape, and every escape that appears by that. One pass: only what was written last can complete one.
+/// Replaces all escapes, including those that a replacement creates. One pass: only the last output can complete one.
 fn decode(path: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(path.len());
     for byte in path {
@@ -38,14 +37,14 @@ fn decode(path: &[u8]) -> Vec<u8> {
     decoded
 }
 
-/// Whether the bytes ended with an escape, which is replaced then.
+/// Replaces an escape at the end of the bytes; returns whether there was one.
 fn replace_last_escape(bytes: &mut Vec<u8>) -> bool {
     if let Some(code) = code_after(bytes, b"%", 2) {
         bytes.truncate(bytes.len() - 3);
         bytes.extend(u8::try_from(code));
         return true;
     }
-    // What Microsoft's servers read.
+    // The form that Microsoft's servers accept.
     let Some(code) = code_after(bytes, b"%u", 4).or_else(|| code_after(bytes, b"%U", 4)) else { return false };
     bytes.truncate(bytes.len() - 6);
     if let Some(character) = char::from_u32(code) {
@@ -54,7 +53,7 @@ fn replace_last_escape(bytes: &mut Vec<u8>) -> bool {
     true
 }
 
-/// The number in so many hex digits at the end of `bytes`, where `mark` stands before them.
+/// The number in this many hex digits at the end of `bytes`, preceded by `mark`.
 fn code_after(bytes: &[u8], mark: &[u8], digits: usize) -> Option<u32> {
     let (rest, number) = bytes.split_at_checked(bytes.len().checked_sub(digits)?)?;
     if !rest.ends_with(mark) {
@@ -78,17 +77,17 @@ fn plain_characters(bytes: &[u8]) -> String {
     let (compatible, mapper) = (ComposingNormalizerBorrowed::new_nfkc(), Uts46MapperBorrowed::new());
     let folded = characters(bytes).filter(|c| !is_dropped(*c)).flat_map(|c| {
         let (first, second) = match c {
-            // In capitals they are I and SS.
+            // Their capitals are I and SS.
             'ı' | 'İ' => ('i', None),
             'ß' | 'ẞ' => ('s', Some('s')),
-            // As Windows has them for programs that know no Unicode.
+            // As Windows maps them for programs without Unicode.
             '\u{2215}' | '\u{2044}' | '\u{29f8}' => ('/', None),
             '\u{2216}' | '\u{29f5}' | '\u{29f9}' => ('\\', None),
             other => (other, None),
         };
         [Some(first), second].into_iter().flatten()
     });
-    // Compatibility forms first: some of them (two dots in one character) the mapping replaces with U+FFFD.
+    // Compatibility forms first: the mapping would replace some of them (two dots in one character) with U+FFFD.
     let compatible = compatible.normalize_iter(folded).collect::<Vec<char>>();
     mapper
         .map_normalize(compatible.into_iter())
@@ -96,12 +95,12 @@ fn plain_characters(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Nobody sees it, and some site leaves it out: control characters but NUL, and what joins letters or keeps them apart.
+/// Characters that some sites drop: control characters except NUL, and invisible joiners and separators.
 fn is_dropped(c: char) -> bool {
     c != '\0' && (c.is_control() || matches!(c, '\u{200c}' | '\u{200d}'))
 }
 
-/// Characters, read as a careless decoder would: those that are longer than needed count, other bytes are left out.
+/// Decodes as a careless decoder would: accepts overlong forms and skips invalid bytes.
 fn characters(bytes: &[u8]) -> impl Iterator<Item = char> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -189,7 +188,7 @@ mod tests {
         }
     }
 
-    /// The work grows with the length of a path and not with its square.
+    /// The work grows with a path's length and not with its square.
     #[test]
     fn a_long_path_of_nested_escapes_is_read_at_once() {
         let nested = format!("/%{}68", "25".repeat(400_000));

@@ -1,4 +1,4 @@
-//! What is judged, what is read from text, what is published, and what is refused at load.
+//! Validation, conversion of text, self-contained forms, and schemas that are refused at load.
 
 use super::*;
 use serde_json::json;
@@ -68,7 +68,7 @@ fn text_is_read_as_what_is_due() {
     assert_eq!(read("ids", &["1"]), json!([1]));
     assert_eq!(read("s", &["12"]), json!("12"));
     assert_eq!(read("o", &["{\"a\":1}"]), json!({ "a": 1 }));
-    // What would be rounded, or is there twice, stays text, and is judged.
+    // A number that would be rounded, and a duplicate, stay text and fail validation.
     for text in ["12345678901234567.89", "-9223372036854775809", "1e-400"] {
         assert_eq!((read("n", &[text]), read("x", &[text])), (json!(text), json!(text)));
     }
@@ -131,7 +131,7 @@ fn a_text_is_what_its_parts_or_its_values_say() {
         "limit": { "anyOf": [{ "type": "null" }, { "type": "integer" }] },
         "page": { "allOf": [{ "minimum": 1 }, { "$ref": "#/schemas/Count" }] },
         "size": { "enum": [null, 10, 20] }, "on": { "const": true },
-        // The first that is written wins, as in a list of types.
+        // The first one written counts, as in a list of types.
         "name": { "oneOf": [{ "type": "string" }, { "type": "integer" }] }, "mode": { "enum": ["5", 5] },
         "open": {}, "nested": { "anyOf": [{ "oneOf": [{ "type": "boolean" }] }] },
     } });

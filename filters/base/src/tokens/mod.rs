@@ -1,12 +1,12 @@
-//! What a text costs a language model: its tokens, by the o200k vocabulary of today's GPT models.
+//! Counts the tokens of a text, by the o200k vocabulary of current GPT models.
 //!
-//! Other models cut differently, so for them it is an estimate, but one made the way a model reads: a number of words
-//! is a fair guess for English prose only, and several times too low for JSON or Chinese.
+//! For other models this is an estimate. It is still better than a count of words, which is fair for English prose
+//! only, and several times too low for JSON or Chinese.
 //!
-//! The vocabulary is that of the `tiktoken` crate; counting is done here, with the same result. The crate finds words
-//! by a regular expression over whole Unicode classes, and a caller can make that cost what he likes: half a second for
-//! 16 KB of rare letters, eight for a megabyte. Here every character is looked up in a table, and what no class breaks
-//! up is merged in bounded pieces: no text costs more than a fraction of a microsecond a byte.
+//! The vocabulary comes from the `tiktoken` crate; the counting is ours, with the same result. The crate splits words
+//! with a regular expression over whole Unicode classes, whose cost a caller can drive up: half a second for 16 KB of
+//! rare letters, eight seconds for a megabyte. Here each character is looked up in a table, and text without
+//! boundaries is merged in bounded pieces, so no text costs more than a fraction of a microsecond per byte.
 
 #[cfg(test)]
 mod tests;
@@ -18,8 +18,8 @@ use std::{sync::LazyLock, thread};
 use vocabulary::Vocabulary;
 use words::Words;
 
-/// A word longer than this many bytes is cut there, which makes it a token longer for each cut, seldom two. Words as
-/// people write them are far below; a line of Thai or Chinese may not be.
+/// Maximum bytes of a word; longer ones are cut, which adds one token per cut, seldom two. Ordinary words are far
+/// shorter; a line of Thai or Chinese may not be.
 const LONGEST: usize = 256;
 
 struct Tokenizer {
@@ -30,8 +30,8 @@ struct Tokenizer {
 static TOKENIZER: LazyLock<Tokenizer> =
     LazyLock::new(|| Tokenizer { vocabulary: Vocabulary::load(), words: Words::load() });
 
-/// The tokens of a text; names of special tokens are text like any other. The first call takes some 200 ms, see
-/// [`warm`]; a megabyte may take 0.2 s, so large texts are counted where blocking is allowed.
+/// The tokens of a text. Names of special tokens count as text. The first call takes some 200 ms, see [`warm`]. A
+/// megabyte may take 0.2 s, so count large texts where blocking is allowed.
 pub fn count(text: &str) -> u32 {
     let Tokenizer { vocabulary, words } = &*TOKENIZER;
     let mut count = 0usize;
@@ -48,9 +48,9 @@ pub fn count(text: &str) -> u32 {
     count.try_into().unwrap_or(u32::MAX)
 }
 
-/// Loads the vocabulary on a thread of its own, so that no request has to wait for it, and then calls `loaded` there.
+/// Loads the vocabulary on a thread of its own, so that no request waits for it, then calls `loaded` there.
 pub fn warm(loaded: impl FnOnce() + Send + 'static) {
-    // Without a thread, the first to count loads it.
+    // Without a thread the first count loads it.
     _ = thread::Builder::new().name("tokens".into()).spawn(|| {
         LazyLock::force(&TOKENIZER);
         loaded();

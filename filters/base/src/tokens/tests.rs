@@ -1,4 +1,4 @@
-//! The same counts as OpenAI's own, by way of the crate whose vocabulary this is.
+//! The counts equal OpenAI's own, by way of the crate with the same vocabulary.
 
 use std::time::Instant;
 
@@ -47,7 +47,7 @@ fn every_rule_of_the_original() {
     }
 }
 
-/// Every class of characters, and what the rules name, mixed more often than chance would.
+/// Characters of every class and of the rules, mixed densely.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         6 => "[a-z]{1,6}|[A-Z]{1,4}|[0-9]{1,5}| {1,4}|[\r\n\t]{1,3}|[!-/:-@]{1,4}",
@@ -83,7 +83,7 @@ fn a_long_word_is_off_by_its_cuts_at_most() {
 fn no_text_is_dear() {
     warm(|| {});
     count("");
-    // Every character there is; and the worst of the merges, letters that make no word.
+    // Every character; and the worst case for merging, letters that form no word.
     let mut seed = 1u32;
     let mut next = || {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -94,7 +94,7 @@ fn no_text_is_dear() {
     for text in [rare, letters, " ".repeat(30_000), "A".repeat(30_000), "カA".repeat(10_000)] {
         let start = Instant::now();
         assert!(count(&text) > 0);
-        // Generous: no optimisation, and perhaps a busy machine.
+        // Generous: unoptimised code on a possibly busy machine.
         let taken = start.elapsed();
         assert!(taken.as_secs() < 10, "{taken:?} for {} bytes", text.len());
     }

@@ -1,5 +1,5 @@
-//! Byte-pair encoding: a word is its bytes, and the two neighbours that make the lowest token are joined, again and
-//! again.
+//! Byte-pair encoding: starts from the bytes of a word, and repeatedly joins the neighbours that form the lowest
+//! token.
 
 use std::hash::BuildHasher;
 
@@ -8,21 +8,21 @@ use hashbrown::HashTable;
 
 use super::LONGEST;
 
-/// No two neighbours make a token.
+/// No two neighbours form a token.
 const NONE: u32 = u32::MAX;
 
-/// Every token and its number, which is also its rank: in 3.5 MB, where a map with a slice for each would take eight.
+/// Every token and its number, which is its rank. Takes 3.5 MB; a map with one slice per token would take eight.
 pub(super) struct Vocabulary {
     tokens: Tokens,
-    /// Ranks, found by their tokens' hash. Only looked up, never added to, so a hash without a secret will do.
+    /// Ranks by their tokens' hash. It is read-only, so the hash needs no secret.
     ranks: HashTable<u32>,
     hasher: FixedState,
 }
 
-/// All tokens, one after the other, by rank.
+/// All tokens concatenated, by rank.
 struct Tokens {
     bytes: Box<[u8]>,
-    /// Where each of them ends.
+    /// The end of each.
     ends: Box<[u32]>,
 }
 
@@ -63,7 +63,7 @@ impl Vocabulary {
         if word.len() < 2 || self.rank(word) != NONE {
             return word.len().min(1);
         }
-        // Where each part begins, and the rank of it joined with the next.
+        // The start of each part, and the rank of it joined with the next.
         let mut starts = [0u16; LONGEST + 1];
         let mut ranks = [NONE; LONGEST];
         for (n, start) in starts[..=word.len()].iter_mut().enumerate() {
@@ -90,7 +90,7 @@ impl Vocabulary {
     }
 }
 
-/// The leftmost of the lowest ranks, and where it is.
+/// The leftmost of the lowest ranks, and its position.
 fn lowest(ranks: &[u32]) -> (usize, u32) {
     let lowest = ranks.iter().copied().min().unwrap_or(NONE);
     (ranks.iter().position(|rank| *rank == lowest).unwrap_or(0), lowest)

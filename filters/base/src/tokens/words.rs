@@ -31,7 +31,7 @@ const SPACE: u8 = 32;
 const LINE_END: u8 = 64;
 
 const LETTER: u8 = UPPER | LOWER | CASELESS;
-/// The first part of a word, and its second.
+/// The characters of the first part of a word, and of the second.
 const HEAD: u8 = UPPER | CASELESS | MARK;
 const TAIL: u8 = LOWER | CASELESS | MARK;
 
@@ -86,7 +86,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// The class of the character that begins here, and its length; `None` at the end.
+    /// The class of the character here, and its length; `None` at the end.
     fn class(&self, at: usize) -> Option<(u8, usize)> {
         match *self.text.as_bytes().get(at)? {
             ascii @ 0..0x80 => Some((self.classes[usize::from(ascii)], 1)),
@@ -97,7 +97,7 @@ impl Text<'_> {
         }
     }
 
-    /// The end of the characters of these classes from here on.
+    /// The end of a run of characters of these classes.
     fn run(&self, mut at: usize, classes: u8) -> usize {
         while let Some((class, len)) = self.class(at)
             && class & classes != 0
@@ -107,7 +107,7 @@ impl Text<'_> {
         at
     }
 
-    /// `HEAD*TAIL+`: as much as possible is head, but what follows it must be tail.
+    /// `HEAD*TAIL+`: as many as possible match HEAD, but a TAIL must follow.
     fn small_word(&self, start: usize) -> Option<usize> {
         let mut at = start;
         let mut both = None;
@@ -132,7 +132,7 @@ impl Text<'_> {
         (end > start).then_some(end)
     }
 
-    /// Two more digits at most.
+    /// Up to two more digits.
     fn number(&self, mut at: usize) -> usize {
         for _ in 0..2 {
             match self.class(at) {
@@ -157,7 +157,7 @@ impl Text<'_> {
         (at > begin).then_some(at + tail)
     }
 
-    /// Space up to its last line end, or to before its last character if a word follows, which takes that.
+    /// Space up to its last line end, or without its last character if a word follows, which takes that one.
     fn space(&self) -> usize {
         let (mut at, mut last, mut line) = (0, 0, None);
         while let Some((class, len)) = self.class(at)
@@ -177,7 +177,7 @@ impl Text<'_> {
     }
 }
 
-/// The length of an `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` right here, in any case.
+/// The length of an `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` here, in any case.
 fn contraction(rest: &[u8]) -> usize {
     let Some((b'\'', rest)) = rest.split_first() else { return 0 };
     match rest {
