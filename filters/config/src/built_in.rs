@@ -1,4 +1,4 @@
-//! What can be asked without being declared: the site's own pages, and what the site is.
+//! The built-in capabilities, which need no declaration: the site's own pages, and facts about the site.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use super::{
     settings::{AgtpCapability, AhpCapability, Aom, BuiltIn, Capability, CapabilityKind, Confirmation, Privacy},
 };
 
-/// Those that no declared capability takes the place of, by its id or by its name.
+/// The built-in capabilities that no declared one replaces, by its id or by its name.
 pub(super) fn of(concierge: bool, declared: &[Item]) -> Arc<[Capability]> {
     let taken = |id: &str| {
         let named = |item: &Item| {
@@ -35,14 +35,14 @@ pub(super) fn of(concierge: bool, declared: &[Item]) -> Arc<[Capability]> {
 }
 
 impl Capability {
-    /// The operator has somebody of their own answer what is otherwise answered from the pages.
+    /// Whether this is the operator's own concierge, in place of the built-in answers from the pages.
     pub fn is_own_concierge(&self) -> bool {
         let name = names::name(&self.id, self.ahp.name.as_deref());
         self.built_in.is_none() && NAMES.contains(&name.as_str())
     }
 }
 
-/// What answers in words.
+/// The ids of the capabilities that answer in words.
 const NAMES: [&str; 2] = ["site_info", "content_search"];
 
 fn capability(built_in: BuiltIn, id: &str, description: &str, types: &[&str]) -> Capability {
@@ -79,5 +79,6 @@ fn capability(built_in: BuiltIn, id: &str, description: &str, types: &[&str]) ->
     }
 }
 
-/// Pages change no sooner than they are read again; what they said is asked for under the number of the reading.
+/// How long answers are cached. Pages change only when they are read again, and the cache key contains the number of
+/// the reading.
 const CACHED: Duration = Duration::from_secs(15 * 60);

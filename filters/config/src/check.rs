@@ -1,7 +1,7 @@
-//! Walks the declaration against the table of keys and reports everything that does not fit, in one run.
+//! Checks the declaration against the table of keys and reports all mistakes in one run.
 //!
-//! On the way it reads the files that are referenced (they must exist, and they are part of the declaration's hash) and
-//! turns `"${PORT}"` into a number where a number is due. What two keys say about each other is judged in `rules`.
+//! It also reads the referenced files, which must exist and are part of the declaration's hash, and converts
+//! `"${PORT}"` to a number where the key needs one. `rules` checks keys against each other.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use super::{
     trail::Trail,
 };
 
-/// Checks the whole tree; `base` is what relative references are read against.
+/// Checks the whole tree; `base` is the directory for relative references.
 pub(super) fn check(root: &mut Item, keys: Keys, base: &Path, outside: &dyn Outside, found: &mut Findings) -> Files {
     let mut walk = Walk { keys, base, outside, found, files: Files::new() };
     walk.table(&ROOT, root, &Trail::Top);
@@ -59,7 +59,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A text that one of the documents has no room for is shortened here, once, so that all of them say the same.
+    /// Shortens a text that is too long for one of the documents, here and once, so that all documents agree.
     fn shorten(&mut self, longest: usize, item: &mut Item, trail: &Trail) {
         let Value::String(text) = &mut item.value else { return };
         let count = text.chars().count();
@@ -76,7 +76,7 @@ impl Walk<'_> {
         if table.open {
             let near = near.filter(|near| slips(near, &entry.key) <= 2);
             if let Some(near) = near.filter(|near| self.keys.key(table, near).is_some_and(|key| key.private)) {
-                // Published as written, it would tell what was meant to stay here.
+                // Publishing it as written would reveal a value that was meant to stay private.
                 let finding = self.found.mistake(entry.line, trail, "looks like a key that is never published");
                 finding.hint(format!("did you mean \"{near}\"?"));
             } else if let Some(near) = near {
@@ -89,7 +89,7 @@ impl Walk<'_> {
         match (near, the_other_way_round(self.keys, trail)) {
             (Some(near), _) => finding.hint(format!("did you mean \"{near}\"?")),
             (None, Some(other)) => finding.hint(format!("did you mean {other}?")),
-            // A key that slipped below another table's header is the usual reason.
+            // The usual reason is a key below the header of another table.
             (None, None) => match homes(self.keys, &entry.key).as_slice() {
                 [] => {}
                 homes => finding.hint(format!("it belongs to {}", homes.join(" or "))),
@@ -186,7 +186,8 @@ impl Walk<'_> {
         }
     }
 
-    /// `schemas.file` and `schemas.openapi` are references where they are strings; everything else there is a schema.
+    /// `schemas.file` and `schemas.openapi` are references where they are strings; everything else in the table is a
+    /// schema.
     fn schema_files(&mut self, root: &Item) {
         for entry in root.get("schemas").map(Item::entries).unwrap_or_default() {
             let schemas = Trail::Top.key("schemas");
@@ -206,7 +207,7 @@ impl Walk<'_> {
     }
 }
 
-/// A string that came from outside the file is read as what is due; one the operator typed is not.
+/// Converts a string from outside the file to the type of its key. A string that the operator typed stays a string.
 fn coerce(kind: &Kind, item: &mut Item) {
     let Value::String(text) = &item.value else { return };
     let parsed = match kind {
@@ -220,12 +221,12 @@ fn coerce(kind: &Kind, item: &mut Item) {
     }
 }
 
-/// A key's path as TOML writes it: `a[1].b` is `a.b`.
+/// A key's path as TOML writes it: `a[1].b` becomes `a.b`.
 fn without_counts(path: &str) -> String {
     path.split('[').map(|part| part.split_once(']').map_or(part, |(_, rest)| rest)).collect()
 }
 
-/// `listen.admin` where somebody wrote `admin.listen`: a table of the second name that knows the first as a key.
+/// Suggests `listen.admin` for `admin.listen`: a table of the second name that has the first as a key.
 fn the_other_way_round(keys: Keys, trail: &Trail) -> Option<String> {
     let Trail::Key(Trail::Key(Trail::Top, table), key) = *trail else { return None };
     match keys.key(&ROOT, key)?.kind {
@@ -234,7 +235,7 @@ fn the_other_way_round(keys: Keys, trail: &Trail) -> Option<String> {
     }
 }
 
-/// The tables at the top of the file that know this key.
+/// The top-level tables that have this key.
 fn homes(keys: Keys, name: &str) -> Vec<String> {
     let mut homes = Vec::new();
     for key in keys.of(&ROOT) {
@@ -251,8 +252,8 @@ fn homes(keys: Keys, name: &str) -> Vec<String> {
 }
 
 impl Item<'_> {
-    /// The value as a message may show it: what came from outside the file stays there, and
-    /// what is secret (a token pasted where its digest belongs) is not repeated.
+    /// The value in a form that a message may show. It hides values from outside the file, and secrets (such as a
+    /// token pasted in place of its digest).
     pub fn shown(&self) -> String {
         match &self.value {
             _ if self.replaced => "the value put in for ${…}".into(),

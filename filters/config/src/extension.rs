@@ -1,7 +1,7 @@
-//! What other parts of Frontdesk add to the declaration: keys, paths and rules of their own.
+//! Extensions: the keys, paths and checks that other modules add to the declaration.
 //!
-//! The configuration knows none of these parts. It reads, publishes and checks with the list that it is handed, so a
-//! part that is not in the list has no keys: they are unknown.
+//! This crate knows none of those modules. It reads, publishes and checks with the list of extensions that it is
+//! given. The keys of a module that is not in the list are unknown.
 
 use super::{
     mistake::Findings,
@@ -11,39 +11,39 @@ use super::{
     settings::Settings,
 };
 
-/// What one part adds.
+/// The additions of one module.
 pub struct Extension {
-    /// Its keys, each with the table that it is in.
+    /// Its keys, each with its table.
     pub keys: &'static [(Place, Key)],
-    /// Paths where its documents are, or may be. Nothing else can be declared there.
+    /// The possible paths of its documents, which no other key may use.
     pub documents: &'static [&'static str],
-    /// Judges what is declared. It may run on a declaration with mistakes, so that one run finds them all.
+    /// Checks the declaration. It may run on a declaration with mistakes, so that one run finds them all.
     pub check: fn(&Declared<'_>, &mut Findings),
 }
 
-/// The parts that add something.
+/// All extensions.
 pub type Extensions = &'static [&'static Extension];
 
-/// What a check is handed.
+/// The input of a check.
 pub struct Declared<'a> {
     pub root: &'a Item<'a>,
-    /// The same with types; what is wrong has its default.
+    /// The typed settings. A value that is wrong has its default.
     pub settings: &'a Settings,
     pub schemas: &'a Schemas,
     pub(super) keys: Keys,
 }
 
 impl Declared<'_> {
-    /// Where documents of any part are, or may be.
+    /// The possible paths of all modules' documents.
     pub fn documents(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.keys.documents()
     }
 }
 
-/// For a part that has no rules.
+/// For a module without checks.
 pub fn unchecked(_: &Declared<'_>, _: &mut Findings) {}
 
-/// The table of keys, with those that other parts add.
+/// The table of keys, extensions included.
 #[derive(Clone, Copy)]
 pub(super) struct Keys(pub(super) Extensions);
 
@@ -60,7 +60,7 @@ impl Keys {
         self.of(table).find(|key| key.name == name)
     }
 
-    /// Where documents are, or may be.
+    /// The possible paths of documents.
     pub(super) fn documents(self) -> impl Iterator<Item = &'static str> + use<> {
         self.0.iter().flat_map(|extension| extension.documents).copied()
     }

@@ -1,6 +1,6 @@
-//! What a string may say: one function for each form a key of the declaration can have.
+//! The forms of string values: one function for each.
 //!
-//! A form answers `Err` with the rest of a sentence that begins with the value ("\"5 sec\" is not a duration; …").
+//! A form returns `Err` with the rest of a sentence that begins with the value ("\"5 sec\" is not a duration; …").
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -15,7 +15,7 @@ use super::{
     units::{self, Span},
 };
 
-/// Judges a string.
+/// Checks a string.
 pub type Form = fn(&str) -> Result<(), String>;
 
 pub fn any(_: &str) -> Result<(), String> {
@@ -26,12 +26,12 @@ pub fn filled(text: &str) -> Result<(), String> {
     if text.trim().is_empty() { Err("is empty".into()) } else { Ok(()) }
 }
 
-/// A duration that may be nothing at all.
+/// A duration, which may be zero.
 pub(super) fn delay(text: &str) -> Result<(), String> {
     units::duration(text).map(drop)
 }
 
-/// A duration in which something can happen.
+/// A duration above zero.
 pub fn duration(text: &str) -> Result<(), String> {
     if units::duration(text)?.is_zero() { Err("must be longer than nothing".into()) } else { Ok(()) }
 }
@@ -40,7 +40,7 @@ pub(super) fn size(text: &str) -> Result<(), String> {
     if units::size(text)? == 0 { Err("must be more than nothing".into()) } else { Ok(()) }
 }
 
-/// Bytes a second that every client has to reach: more than this many would cut off ordinary ones.
+/// Maximum of the required minimum rate, in bytes per second. A higher one would cut off ordinary clients.
 const HIGHEST_LOWEST_RATE: u64 = 1 << 20;
 
 pub(super) fn lowest_rate(text: &str) -> Result<(), String> {
@@ -61,7 +61,7 @@ pub(super) fn daily(text: &str) -> Result<(), String> {
     if per_day { Ok(()) } else { Err("is not for a day; write \"100000/day\"".into()) }
 }
 
-/// A name as a URL has it between `//` and a port.
+/// A host name or address as it stands in a URL.
 pub(super) fn host(text: &str) -> Result<(), String> {
     let odd = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'.' | b'_');
     match text.is_empty() || text.bytes().any(odd) {
@@ -74,11 +74,11 @@ pub fn address(text: &str) -> Result<(), String> {
     read_address(text).map(drop)
 }
 
-/// `127.0.0.1:8080`, `[::1]:8080`; `localhost:8080` is the IPv4 loopback, `:8080` every IPv4 address.
+/// Parses `127.0.0.1:8080` or `[::1]:8080`. `localhost:8080` is the IPv4 loopback, `:8080` every IPv4 address.
 ///
 /// # Errors
 ///
-/// It is none; what to write instead.
+/// It is no address; the error says what to write instead.
 pub fn read_address(text: &str) -> Result<SocketAddr, String> {
     let wrong = || "is not an address to listen on; write \"127.0.0.1:8080\", \"[::1]:8080\" or \":8080\"".to_owned();
     if let Ok(address) = text.parse() {
@@ -97,14 +97,14 @@ pub(super) fn network(text: &str) -> Result<(), String> {
     read_network(text).map(drop)
 }
 
-/// A CIDR; a bare address is the network of just that address.
+/// A CIDR; a bare address is a network of one address.
 pub(super) fn read_network(text: &str) -> Result<IpNet, String> {
     text.parse::<IpNet>()
         .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
         .map_err(|_| "is not a network; write \"10.0.0.0/8\", \"fd00::/8\" or one address".into())
 }
 
-/// A path as requests are compared with it: spelled in the one canonical way, or it would never be met.
+/// A path in canonical form, since requests are compared with that form.
 pub fn path(text: &str) -> Result<(), String> {
     path_and_query(text)?;
     let plain = !text.contains(['?', '\\', ';']) && !text.contains("//");
@@ -115,14 +115,14 @@ pub fn path(text: &str) -> Result<(), String> {
     }
 }
 
-/// The same for one of our own, which are met however a request spells them.
+/// A path of our own, which requests match in any spelling.
 pub fn own_path(text: &str) -> Result<(), String> {
     path(text)?;
     let plain = text.is_ascii() && !text.contains('%');
     if plain { Ok(()) } else { Err("must be in plain ASCII, without \"%\": else it would never be met".into()) }
 }
 
-/// What is asked of the site: a path as the site spells it, and perhaps a query.
+/// A request target on the site: a path as the site spells it, and an optional query.
 pub(super) fn path_and_query(text: &str) -> Result<(), String> {
     if !text.starts_with('/') {
         Err("must begin with \"/\"".into())
@@ -133,18 +133,18 @@ pub(super) fn path_and_query(text: &str) -> Result<(), String> {
     }
 }
 
-/// What an HTTP method or an AGTP verb looks like.
+/// The form of an HTTP method or an AGTP verb.
 pub fn method(text: &str) -> Result<(), String> {
     let fits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-' || byte == b'_');
     if fits { Ok(()) } else { Err("is not a method; write it in capitals, as in \"POST\"".into()) }
 }
 
-/// 64 hex digits, of something.
+/// 64 hex digits of a hash.
 pub(super) fn sha256(text: &str) -> Result<(), String> {
     let fits = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match fits {
         false => Err("is not a SHA-256: 64 hex digits, as `sha256sum` prints them".into()),
-        // What a shell makes of a variable that is not set.
+        // The hash of an unset shell variable.
         true if text.eq_ignore_ascii_case(OF_NOTHING) => {
             Err("is the SHA-256 of nothing: what it was made of was empty; make it of the secret".into())
         }
@@ -152,7 +152,7 @@ pub(super) fn sha256(text: &str) -> Result<(), String> {
     }
 }
 
-/// The SHA-256 of no bytes at all.
+/// The SHA-256 of the empty input.
 const OF_NOTHING: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 pub(super) fn sha256_or_nothing(text: &str) -> Result<(), String> {
@@ -177,12 +177,12 @@ fn scheme(text: &str, schemes: &[&str]) -> Result<(), String> {
     }
 }
 
-/// An origin of the site: scheme, host and port.
+/// An origin of the site: scheme, host and port only.
 pub(super) fn origin(text: &str) -> Result<(), String> {
     read_origin(text).map(drop)
 }
 
-/// `upstream.url`: where, and nothing else.
+/// `upstream.url`: an origin only.
 pub(super) fn read_origin(text: &str) -> Result<UpstreamUrl, String> {
     let wrong = || "is not where a site can be reached; write \"http://host:port\" or \"https://host\"".to_owned();
     let url = Url::parse(text).map_err(|_| wrong())?;
@@ -223,13 +223,13 @@ pub(super) fn store(text: &str) -> Result<(), String> {
     if fits { Ok(()) } else { Err(accepted.into()) }
 }
 
-/// `store.patience`: long enough for a server that is well, and no longer than somebody waits for a page.
+/// `store.patience`: long enough for a healthy server, and short enough for a client that waits for a page.
 pub(super) fn store_patience(text: &str) -> Result<(), String> {
     let bounds = Duration::from_millis(10)..=Duration::from_secs(10);
     if bounds.contains(&units::duration(text)?) { Ok(()) } else { Err("must be from 10ms to 10s".into()) }
 }
 
-/// `store.prefix`: what a key of Redis may begin with, and no braces, which mean something to a cluster.
+/// `store.prefix`: the start of every key in Redis. No braces, because a cluster hashes by them.
 pub(super) fn store_prefix(text: &str) -> Result<(), String> {
     let fits = !text.is_empty()
         && text.len() <= 64

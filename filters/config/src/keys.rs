@@ -1,7 +1,7 @@
-//! Every table and key of the declaration, but for those of a capability and those that other parts add.
+//! The tables and keys of the declaration, except those of a capability and of extensions.
 //!
-//! The order is that of `conf/frontdesk.toml`, where each key is explained. `.private()` at the top level marks what
-//! steers Frontdesk and is never part of the published contract.
+//! The order is that of `conf/frontdesk.toml`, which explains each key. `.private()` at the top level marks tables
+//! that configure Frontdesk and are never part of the published contract.
 
 use frontdesk_base::media::{AICP_JSON, AICP_TOML, AOM};
 
@@ -13,7 +13,7 @@ use super::{
 };
 
 pub(super) const RISK: &[&str] = &["low", "medium", "high", "critical"];
-/// Numbers that end up in a `usize` or a count of seconds.
+/// The bound of numbers that become a `usize` or a count of seconds.
 pub const BOUNDED: i64 = 1 << 40;
 
 /// The whole file.
@@ -47,7 +47,7 @@ pub(super) static ROOT: Table = closed(&[
     key("privacy", Sub(&PRIVACY)),
     key("personalization", Sub(&PERSONALIZATION)),
     key("integrity", Sub(&INTEGRITY)),
-    // Any name is a schema's; only as strings are `file` and `openapi` references.
+    // Any other name is a schema's; `file` and `openapi` are references only as strings.
     key("schemas", Map(&Any)),
     key("capabilities", Subs(&CAPABILITY)),
     key("harness", Sub(&HARNESS)).private(),
@@ -187,7 +187,7 @@ static RATE_LIMITS: Table = closed(&[
     key("content", Text(rate)),
     key("per_agent", Text(rate)),
     key("site", Text(rate)),
-    // AICP's own example has it; it is published and nothing else.
+    // AICP's own example has it. It is published and has no effect here.
     key("commercial", Text(any)),
 ]);
 
@@ -269,7 +269,7 @@ static PERSONALIZATION: Table =
 static INTEGRITY: Table = closed(&[
     key("key", File).private(),
     key("key_id", Text(filled)),
-    // Written by us when we sign; a contract that is pasted in has them.
+    // Frontdesk writes these when it signs; a pasted contract contains them.
     key("signed", Bool),
     key("signature_url", Text(any)),
     key("algorithm", Text(filled)),

@@ -1,4 +1,4 @@
-//! The keys of a capability: AICP's own, and the sub-tables that say how it is carried out and named elsewhere.
+//! The keys of a capability: AICP's own, and the sub-tables for the call to the site and for other protocols.
 
 use super::{
     forms::*,
@@ -6,7 +6,7 @@ use super::{
     schema::{Kind::*, Place, Table, closed, key, open},
 };
 
-/// `type` of a capability (AICP §5.5); one we do not know is refused, never guessed (§8.12).
+/// The values of a capability's `type` (AICP §5.5). An unknown one is refused, never guessed (§8.12).
 pub(super) const TYPES: &[&str] = &[
     "resource",
     "query",
@@ -83,7 +83,7 @@ static CONFIRMATION: Table = closed(&[
     key("expires", Text(duration)),
     key("summary", Text(any)),
     key("consequence", Text(any)),
-    // AICP §5.10 spells a confirmation out so; accepted where a contract is pasted in.
+    // AICP §5.10 describes a confirmation with these keys; accepted for pasted contracts.
     key("required", Bool),
     key("reason", Text(any)),
     key("confirmation_text", Text(any)),

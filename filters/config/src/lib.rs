@@ -1,8 +1,9 @@
-//! What the operator declared, from the text of a file to typed settings.
+//! The configuration: from the text of a file to typed settings.
 //!
-//! raw (spanned TOML, `${…}` replaced) → check and rules (every mistake at once) → settings (typed). The table of keys
-//! (`keys` and its like) is the whole contract with the operator: what is accepted, what is published and what is secret
-//! all follow from it. Other parts add keys and rules of their own (`extension`); which parts there are is not known here.
+//! Three stages: `raw` parses TOML with line numbers and replaces `${…}`; `check` and `rules` report all mistakes at
+//! once; `lower` builds the typed `settings`. The table of keys (`keys` and its siblings) is the single source for
+//! what is accepted, published and secret. Other modules add keys and checks through `extension`; this crate does not
+//! know which modules there are.
 
 #![forbid(unsafe_code)]
 
@@ -79,9 +80,9 @@ pub use settings::*;
 pub use settings_handoff::PATH as HANDOFF_PATH;
 pub use strictest::raise;
 
-/// What this crate needs from outside to read a declaration.
+/// The I/O that this crate needs in order to read a declaration.
 pub trait Outside {
-    /// A variable of the environment.
+    /// An environment variable.
     fn var(&self, name: &str) -> Option<String>;
     /// The bytes of a file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
@@ -89,7 +90,7 @@ pub trait Outside {
     fn is_dir(&self, path: &Path) -> bool;
 }
 
-/// Neither variables nor files.
+/// Has neither variables nor files.
 pub struct Nowhere;
 
 impl Outside for Nowhere {
@@ -110,37 +111,37 @@ impl Outside for Nowhere {
 #[derive(Debug, Clone)]
 pub struct Declaration {
     pub settings: Settings,
-    /// Everything declared that is published, in the order it was written and after `${…}`; always a table. Defaults
-    /// are not filled in.
+    /// The published part of the declaration, in written order and after replacement; always a table. Defaults are not
+    /// filled in.
     pub contract: Arc<Node>,
-    /// The whole document for `/config`, after `${…}`, with secrets and everything that came from outside redacted.
-    /// JSON, as text: a tree of it would take ten times as much for as long as the declaration is in use.
+    /// The whole document for `/config`, after replacement, without secrets and values from outside the file. It is
+    /// JSON text, because a tree would take ten times the memory for as long as the declaration is in use.
     pub tables: Arc<str>,
     pub warnings: Vec<Mistake>,
-    /// Every file that was read, absolute and sorted; the declaration's own file is not among them.
+    /// Every referenced file that was read, absolute and sorted, without the declaration's own file.
     pub references: Vec<PathBuf>,
-    /// SHA-256 in hex of the text, every replaced value and every referenced file: changes when anything of it does.
+    /// SHA-256, in hex, of the text, every replaced value and every referenced file.
     pub hash: String,
 }
 
-/// Why there is no declaration. Each holds at least one mistake.
+/// Why there is no declaration. Each variant holds at least one mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// The file cannot be read, is not UTF-8 or not TOML.
     Unreadable(Vec<Mistake>),
-    /// It can be read and is wrong; warnings are among the findings.
+    /// The file was parsed and has mistakes; the findings include warnings.
     Mistakes(Vec<Mistake>),
 }
 
 impl Refused {
-    /// Everything there is to say, from the first line to the last.
+    /// All findings, in line order.
     pub fn mistakes(&self) -> &[Mistake] {
         match self {
             Self::Unreadable(mistakes) | Self::Mistakes(mistakes) => mistakes,
         }
     }
 
-    /// What a command that refuses it exits with.
+    /// The exit code of a command that refuses the declaration.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Mistakes(_) => 1,
@@ -161,13 +162,13 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// A declaration as somebody sees it who checks it and does not run it.
+/// A declaration for a command that checks it and does not run it.
 #[derive(Debug, Clone)]
 pub struct Review {
     pub declaration: Declaration,
-    /// It is a contract and nothing else: it can be published, but nobody can stand in front of a site with it.
+    /// It is a contract only: it can be published, but not run, because it names no site.
     pub contract_alone: bool,
-    /// What the contract promises that cannot be kept here, and where it disagrees with itself.
+    /// Promises in the contract that Frontdesk does not enforce, and contradictions within it.
     pub remarks: Vec<Mistake>,
 }
 
@@ -176,7 +177,7 @@ pub fn declare(path: &Path, outside: &dyn Outside, extensions: Extensions) -> Re
     declare_text(path, &text_of(path, outside)?, outside, extensions)
 }
 
-/// The same for somebody who does not run it: a contract that says nothing of a site is no mistake then.
+/// The same without running it, so that a contract without a site is no mistake.
 pub fn review(path: &Path, outside: &dyn Outside, extensions: Extensions) -> Result<Review, Refused> {
     judge(path, &text_of(path, outside)?, outside, Keys(extensions), true)
 }
@@ -191,8 +192,8 @@ fn text_of(path: &Path, outside: &dyn Outside) -> Result<String, Refused> {
     String::from_utf8(bytes).map_err(|_| unreadable("is not UTF-8 text".into()))
 }
 
-/// Checks the text of a declaration; `path` is what it is called in messages, and relative references are read against
-/// its directory.
+/// Checks the text of a declaration. `path` is its name in messages, and its directory is the base of relative
+/// references.
 pub fn declare_text(
     path: &Path,
     text: &str,
@@ -205,7 +206,7 @@ pub fn declare_text(
 fn judge(path: &Path, text: &str, outside: &dyn Outside, keys: Keys, review: bool) -> Result<Review, Refused> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let base = absolute.parent().unwrap_or(Path::new("/"));
-    // An editor's byte order mark is no part of the first key.
+    // An editor's byte order mark is not part of the first key.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
 
     let mut syntax = mistake::Findings::new(path.into());
@@ -224,7 +225,7 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, keys: Keys, review: boo
         rules::site(&raw.root, contract_alone, &mut found);
     }
     rules_capability::rules(&raw.root, keys, &schemas, &mut found);
-    // What is too wrong to be read has been told of, and is not there to be judged.
+    // Values that were wrong have been reported, and are absent from here on.
     let mut settings = lower::lower(&raw.root, base, &files, &schemas);
     let raised = recipes::rules(&raw.root, &mut settings, &mut found);
     rules::locked(&raw.root, &settings, &mut found);
@@ -257,7 +258,7 @@ fn judge(path: &Path, text: &str, outside: &dyn Outside, keys: Keys, review: boo
     Ok(Review { declaration, contract_alone, remarks: remarks.into_sorted_without(&raw.replaced) })
 }
 
-/// Each part goes in with its length before it, so that no two declarations run into each other.
+/// Prefixes each part with its length, so that different declarations never hash the same input.
 fn hash(text: &str, replaced: &[String], files: &raw::Files) -> String {
     let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
     let names = files.iter().flat_map(|(path, bytes)| [path.as_os_str().as_encoded_bytes(), bytes]);

@@ -1,7 +1,7 @@
-//! From the checked tree to typed settings, with the defaults of the declaration.
+//! Builds typed settings from the checked tree, with defaults.
 //!
-//! This is the one home of the defaults; `conf/frontdesk.toml` shows them, and a test compares. Nothing fails here: the
-//! tree was checked, and a value that is missing has its default.
+//! The defaults are defined here; `conf/frontdesk.toml` shows them, and a test compares the two. Nothing fails here,
+//! because the tree was checked and a missing value has its default.
 
 use std::{path::Path, time::Duration};
 
@@ -18,16 +18,16 @@ use super::{
 };
 use frontdesk_page::Position;
 
-/// Where people's requests come in, unless the operator says otherwise.
+/// The default address for people's requests.
 pub(super) const HTTP: &str = "127.0.0.1:8080";
-/// Where the operator's requests come in.
+/// The default address for the operator's requests.
 pub(super) const ADMIN: &str = "127.0.0.1:9901";
 
-/// Where the agent endpoints are.
+/// The default paths of the agent endpoints.
 pub const PATHS: [(&str, &str); 4] =
     [("converse", "/agent/converse"), ("mcp", "/mcp"), ("openapi", "/openapi.json"), ("capabilities", "/capabilities")];
 
-/// The settings of a tree without mistakes.
+/// The settings of a checked tree.
 pub(super) fn lower(root: &Item, base: &Path, files: &Files, schemas: &Schemas) -> Settings {
     let table = |name| View { item: root.get(name), base };
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();

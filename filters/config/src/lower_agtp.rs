@@ -1,4 +1,4 @@
-//! From the checked tree to typed settings: how verbs are spoken.
+//! Builds the typed settings of AGTP.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{
     view::View,
 };
 
-/// Whether anything here is called by verbs.
+/// Whether the declaration uses AGTP.
 pub fn is_spoken(root: &Item) -> bool {
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     root.get("agtp").is_some()
@@ -16,7 +16,7 @@ pub fn is_spoken(root: &Item) -> bool {
         || capabilities.iter().any(|capability| capability.get("agtp").is_some())
 }
 
-/// `[agtp]`; `spoken` says whether anything wants it.
+/// `[agtp]`; `spoken`: whether AGTP is on.
 pub(super) fn agtp(view: View, spoken: bool, files: &Files) -> Agtp {
     let file = |key| files.get(&view.file(key)?).map(|bytes| bytes.as_slice().into());
     Agtp {

@@ -1,4 +1,4 @@
-//! From the checked tree to typed settings: who callers are, how much they may, and where that is kept.
+//! Builds the typed settings of callers, limits and the store.
 
 use super::{
     raw::{Files, Item},
@@ -41,7 +41,7 @@ pub(super) fn auth(view: View, files: &Files) -> Auth {
             Some("api_key") => AuthKind::ApiKey,
             Some("oauth2") => AuthKind::Oauth2,
             Some(_) => AuthKind::None,
-            // Unsaid, it is what can be verified; a key is taken as a bearer token too.
+            // The default follows from what can be verified. An API key is accepted as a bearer token too.
             None if view.get("jwks").is_some() => AuthKind::Bearer,
             None if view.tables("api_keys").next().is_some() => AuthKind::ApiKey,
             None => AuthKind::None,
@@ -74,11 +74,11 @@ fn api_key(view: View) -> Option<ApiKey> {
 fn signed_agents(view: View) -> SignedAgents {
     let keys = view.tables("keys").filter_map(|view| {
         let agent = view.text("agent")?;
-        // A private one has been refused.
+        // A private key was refused before.
         let public = |jwk: &&Item| jwk.get("d").is_none() && jwk.get("k").is_none();
         let jwk = view.get("jwk").filter(public).map(Item::json);
         let directory = view.text("directory").or_else(|| {
-            // Where Web Bot Auth has an agent publish them.
+            // The path at which Web Bot Auth agents publish their keys.
             let well_known = format!("{}/.well-known/http-message-signatures-directory", agent.trim_end_matches('/'));
             jwk.is_none().then_some(well_known)
         });

@@ -1,4 +1,4 @@
-//! From the checked tree to typed settings: a capability, and how the site is called for it.
+//! Builds the typed settings of a capability and of its call to the site.
 
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub(super) fn capability(view: View, schemas: &Schemas) -> Option<Capability> {
     })
 }
 
-/// Every `type`, and the kind that it names.
+/// Every `type` and its kind.
 pub(super) const KINDS: [(&str, CapabilityKind); 9] = [
     ("resource", CapabilityKind::Resource),
     ("query", CapabilityKind::Query),
@@ -59,12 +59,12 @@ pub(super) const KINDS: [(&str, CapabilityKind); 9] = [
     ("policy", CapabilityKind::Policy),
 ];
 
-/// The kind a `type` names; `None` for a word we do not know.
+/// The kind of a `type`; `None` for an unknown word.
 pub fn capability_kind(word: &str) -> Option<CapabilityKind> {
     KINDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
 }
 
-/// A table of texts.
+/// A table of strings.
 fn names(view: View, key: &str) -> Vec<(String, String)> {
     let entries = view.get(key).map(Item::entries).unwrap_or_default();
     entries.iter().filter_map(|entry| Some((entry.key.to_string(), entry.item.str()?.to_owned()))).collect()
@@ -112,15 +112,15 @@ fn aom(view: View) -> Aom {
     }
 }
 
-/// Whether a person confirms it, as far as that is written: in one word, or as AICP §5.10 spells it out. Where both are
-/// there the stricter one holds (§6.10), and consent is a confirmation too (§9.4).
+/// Whether a person confirms each call, where that is declared, in one word or as in AICP §5.10. If both are declared
+/// the stricter one counts (§6.10). Consent is a confirmation too (§9.4).
 pub(super) fn confirmed(capability: &Item) -> Option<bool> {
     let word = |path: &[&str]| capability.at(path).and_then(Item::bool);
     let consents = wants_consent(capability).then_some(true);
     word(&["requires_user_confirmation"]).max(word(&["confirmation", "required"])).max(consents)
 }
 
-/// AICP §5.10 spells a confirmation out with a reason and a text; they stand in where ours are not written.
+/// The confirmation's texts. Those of AICP §5.10 stand in where ours are missing.
 fn confirmation(view: View) -> Confirmation {
     Confirmation {
         expires: view.duration("expires", "5m"),
@@ -129,10 +129,10 @@ fn confirmation(view: View) -> Confirmation {
     }
 }
 
-/// A capability's own, unless what is said of its privacy is stricter (AICP §6.10).
+/// The capability's own sensitivity, unless that of its privacy table is stricter (AICP §6.10).
 fn sensitivity(own: Option<String>, of_privacy: Option<String>) -> Option<String> {
     let rank = |word: &String| sensitivity_rank(word);
-    // What says nothing at all is stricter than what says that it is about nobody.
+    // No statement is stricter than `public`.
     let least = own.as_ref().map_or(1, rank);
     of_privacy.filter(|word| rank(word) > least).or(own)
 }
@@ -154,17 +154,17 @@ fn privacy(view: View) -> Privacy {
     }
 }
 
-/// Whether a person is to be asked for consent.
+/// Whether a person must give consent.
 pub(super) fn wants_consent(capability: &Item) -> bool {
     capability.at(&["privacy", "requires_explicit_consent"]).is_some_and(is_wish)
 }
 
-/// Whatever is written but `false` is one.
+/// Any value but `false` asks for consent.
 fn is_wish(item: &Item) -> bool {
     !matches!(item.value, Raw::Boolean(false))
 }
 
-/// Whatever is written but `false` and an empty list says that something is shared.
+/// Any value but `false` and an empty list says that data is shared.
 pub(super) fn shares(written: Option<&Item>) -> bool {
     written.is_some_and(|item| match &item.value {
         Raw::Boolean(shares) => *shares,

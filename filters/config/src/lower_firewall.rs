@@ -1,9 +1,9 @@
-//! From the checked tree to typed settings: what is looked for in what leaves.
+//! Builds the typed settings of the firewall.
 
 use super::{raw::Files, settings::*, view::View};
 use frontdesk_firewall::{Mode, Modes, patterns};
 
-/// `[firewall]`, with the defaults of the table also where there is none. `contact` is the site's own.
+/// `[firewall]`, with its defaults even where there is no table. `contact` is the site's own.
 pub(super) fn firewall(view: View, contact: Option<String>, files: &Files) -> FirewallSettings {
     let mode = |key: &str, default: Mode| match view.text(key).as_deref() {
         Some("off") => Mode::Off,
@@ -22,7 +22,7 @@ pub(super) fn firewall(view: View, contact: Option<String>, files: &Files) -> Fi
             injection: mode("injection", Mode::Report),
         },
         exempt: view.texts("allow").into_iter().chain(contact).chain(address).collect(),
-        // What cannot be read has been told of.
+        // Unreadable patterns were reported before.
         patterns: file.and_then(|bytes| patterns(&String::from_utf8_lossy(bytes)).ok()).unwrap_or_default(),
     }
 }

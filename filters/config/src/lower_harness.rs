@@ -1,4 +1,4 @@
-//! From the checked tree to typed settings: who is asked before something risky happens.
+//! Builds the typed settings of supervision.
 
 use super::{
     settings::{Harness, risk_rank},

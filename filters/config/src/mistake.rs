@@ -1,7 +1,7 @@
-//! What is said to an operator about a line of the declaration.
+//! Findings: messages to the operator about a line of the declaration.
 //!
-//! A mistake always says where (file, line, key), what is wrong, and where possible what to write instead, so that a
-//! whole file can be put right in one pass.
+//! A finding says where (file, line, key), what is wrong, and where possible what to write instead, so that the
+//! operator can correct a whole file in one pass.
 
 use std::{fmt, path::PathBuf};
 
@@ -13,27 +13,27 @@ pub struct Mistake {
     pub severity: Severity,
     /// The file as the operator named it.
     pub file: PathBuf,
-    /// 1-based; 0 where no line is to blame (a table that is missing, a file that cannot be read).
+    /// 1-based; 0 where there is no line (a missing table, an unreadable file).
     pub line: usize,
     /// Dotted path such as `capabilities[2].upstream.method` (counted from 0); empty for the whole file.
     pub key: String,
-    /// What is wrong, in words; never a value that came from the environment or a file.
+    /// What is wrong; never contains a value from the environment or from another file.
     pub what: String,
-    /// What to do about it.
+    /// Advice.
     pub hint: Option<String>,
 }
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Obeyed, but worth a look.
+    /// The declaration is accepted, but should be reviewed.
     Warning,
     /// The declaration is refused.
     Mistake,
 }
 
 impl Mistake {
-    /// Whether the declaration is refused because of it.
+    /// Whether it makes the declaration invalid.
     pub fn is_fatal(&self) -> bool {
         self.severity == Severity::Mistake
     }
@@ -49,7 +49,7 @@ impl fmt::Display for Mistake {
         if self.severity == Severity::Warning {
             out.write_str("warning: ")?;
         }
-        // A key may have any character, and what is pasted in may have been written by anybody.
+        // A key may contain any character, and the file may be pasted from an untrusted source.
         if !self.key.is_empty() {
             write!(out, "{}: ", unsteered(&self.key))?;
         }
@@ -61,7 +61,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Collects findings about one file.
+/// Collects the findings about one file.
 #[derive(Debug)]
 pub struct Findings {
     file: PathBuf,
@@ -81,15 +81,15 @@ impl Findings {
         self.add(Severity::Warning, line, key, what.into())
     }
 
-    /// Everything found, from the first line to the last; a file's own order is the easiest to work through.
+    /// All findings, sorted by line.
     pub fn into_sorted(mut self) -> Vec<Mistake> {
         self.found.sort_by_key(|mistake| mistake.line);
         self.found
     }
 
-    /// The same without a word of what came from outside the file, wherever it got into a sentence.
+    /// The same with every value from outside the file removed from the messages.
     pub(super) fn into_sorted_without(mut self, outside: &[String]) -> Vec<Mistake> {
-        // What is shorter could be any word.
+        // A shorter value could be part of any word.
         for value in outside.iter().filter(|value| value.len() >= 6) {
             let texts = self.found.iter_mut().flat_map(|found| [Some(&mut found.what), found.hint.as_mut()]).flatten();
             texts.filter(|text| text.contains(value.as_str())).for_each(|text| *text = text.replace(value, "${…}"));
@@ -110,14 +110,13 @@ impl Mistake {
         self.hint = Some(hint.into());
     }
 
-    /// "did you mean", where one of the known words is near.
+    /// Adds "did you mean" where a known word is similar.
     pub fn did_you_mean<'a>(&mut self, word: &str, known: impl IntoIterator<Item = &'a str>) {
         self.hint = nearest(word, known).map(|near| format!("did you mean \"{near}\"?"));
     }
 }
 
-/// The known word that was probably meant: a slip of the fingers, or a close variant. Capitals make no difference, nor
-/// what stands between its parts.
+/// The known word that was probably meant: a typo, or a close variant. Ignores case and separators.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = folded(word);
     known
@@ -132,7 +131,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(candidate, ..)| candidate)
 }
 
-/// How many slips of the fingers lie between two words.
+/// The edit distance of two words.
 pub(super) fn slips(word: &str, other: &str) -> usize {
     strsim::damerau_levenshtein(&folded(word), &folded(other))
 }

@@ -1,17 +1,17 @@
-//! What a capability is called by agents, and how long the words are that every document has room for.
+//! The names of capabilities for agents, and the maximum lengths of texts in all documents.
 
-/// Bounds of the published schema, in characters. What is declared is held to them when it is read.
+/// Bounds of the published schema, in characters. Declared texts are cut to them when they are read.
 const NAME: usize = 64;
 pub const DESCRIPTION: usize = 256;
 pub const SITE_NAME: usize = 128;
 pub const SITE_DESCRIPTION: usize = 512;
 
-/// What agents call a capability: by its own name, or by its id.
+/// The agents' name of a capability: its own name, or one derived from its id.
 pub fn name(id: &str, own: Option<&str>) -> String {
     own.map_or_else(|| name_from_id(id), str::to_owned)
 }
 
-/// Whether a name can stand in an address, and be a tool's.
+/// Whether a name can stand in a URL and be a tool's name.
 ///
 /// # Errors
 ///
@@ -25,7 +25,7 @@ pub fn can_be_named(name: &str) -> Result<(), String> {
     Err(format!("is no name that agents can call; write at most {NAME} {how}, as in \"flights_search\""))
 }
 
-/// `flights.search` → `flights_search`: lower case, no dots or hyphens, begins with a letter.
+/// `flights.search` becomes `flights_search`: lower case, no dots or hyphens, begins with a letter.
 fn name_from_id(id: &str) -> String {
     let name: String =
         id.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();

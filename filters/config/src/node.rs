@@ -1,9 +1,10 @@
-//! A value as it was declared, in the order it was written.
+//! A declared value, in the order it was written.
 //!
-//! `serde_json::Map` sorts its keys here; what is published keeps the operator's order, so it has a tree of its own.
+//! `serde_json::Map` sorts its keys in this build. Published documents keep the operator's order, so they have a tree
+//! of their own.
 
-/// A declared value. A table keeps its order. With `&str` for its text it is a view, to which entries can be added
-/// without a copy of the rest.
+/// A declared value; a table keeps its order. With `&str` for its text it is a view, to which entries can be added
+/// without copying the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node<Text = String> {
     String(Text),
@@ -17,7 +18,7 @@ pub enum Node<Text = String> {
 }
 
 impl Node {
-    /// The same value, its text borrowed.
+    /// The same value with borrowed text.
     pub fn view(&self) -> Node<&str> {
         match self {
             Self::String(text) => Node::String(text),
@@ -30,7 +31,7 @@ impl Node {
         }
     }
 
-    /// The same value as JSON; dates become strings, and so do the numbers JSON has no name for (`inf`, `nan`).
+    /// The same value as JSON. Dates become strings, and so do `inf` and `nan`, which JSON lacks.
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value;
         match self {
@@ -47,7 +48,7 @@ impl Node {
         }
     }
 
-    /// JSON as a declared value. TOML has no null: a null member is left out.
+    /// JSON as a declared value. TOML has no null, so null members are left out.
     pub fn from_json(value: &serde_json::Value) -> Option<Self> {
         use serde_json::Value;
         Some(match value {
@@ -65,7 +66,7 @@ impl Node {
         })
     }
 
-    /// The member of a table with this key.
+    /// The member with this key, in a table.
     pub fn get(&self, key: &str) -> Option<&Node> {
         match self {
             Self::Table(entries) => entries.iter().find(|(name, _)| name == key).map(|(_, value)| value),

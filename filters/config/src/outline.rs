@@ -1,7 +1,7 @@
-//! What a file says, key by key, however wrong it is: to tell the operator how it differs from what is running.
+//! The keys and values of a file, valid or not, to show the operator how it differs from the running configuration.
 //!
-//! Compared are keys and values, not lines: the order of tables and the words in comments change nothing. What is secret is
-//! as hidden as everywhere, so a change of it is not seen here; the hash tells of it.
+//! The comparison is by keys and values, not by lines, so the order of tables and comments do not matter. Secrets are
+//! hidden, so a changed secret shows only in the hash.
 
 use std::{collections::BTreeMap, io, path::Path};
 
@@ -11,21 +11,21 @@ use frontdesk_base::text::shortened;
 
 use super::{Extensions, Outside, extension::Keys, mistake::Findings, publish, raw};
 
-/// Bytes of a value that are shown of it.
+/// Maximum bytes of a shown value.
 const LONGEST: usize = 200;
 
-/// A table with nothing in it: there is nothing to tell of it.
+/// An empty table, which is not shown.
 const EMPTY: &str = "{}";
 
 /// Every key of a document with its value, both as text: `rate_limits.anonymous` and `"30/minute"`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outline {
     keys: BTreeMap<String, String>,
-    /// What is there is not all that the file says: some of it cannot be read.
+    /// Parts of the file could not be read.
     pub partial: bool,
 }
 
-/// One key that differs; at least one of the values is there.
+/// A key that differs; at least one of the values is present.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     pub key: String,
@@ -33,11 +33,11 @@ pub struct Difference {
     pub after: Option<String>,
 }
 
-/// Reads a file without asking whether what it says makes sense.
+/// Reads a file without checking its contents.
 ///
 /// # Errors
 ///
-/// It cannot be read at all.
+/// The file cannot be read.
 pub fn outline(path: &Path, outside: &dyn Outside, extensions: Extensions) -> io::Result<Outline> {
     let bytes = outside.read(path)?;
     let text = String::from_utf8_lossy(&bytes);
@@ -52,7 +52,7 @@ pub fn outline(path: &Path, outside: &dyn Outside, extensions: Extensions) -> io
 }
 
 impl Outline {
-    /// Of [`super::Declaration::tables`].
+    /// The outline of [`super::Declaration::tables`].
     pub fn of(tables: &str) -> Self {
         let mut outline = Self::default();
         outline.add("", &serde_json::from_str(tables).unwrap_or_default());
@@ -70,7 +70,7 @@ impl Outline {
             }
             Json::Array(items) if items.iter().any(Json::is_object) => {
                 for (index, item) in items.iter().enumerate() {
-                    // By its name, so that one that is added does not make all behind it look changed.
+                    // By name, so that an inserted item does not shift all later ones.
                     let name = ["id", "name", "agent"].iter().find_map(|key| item[*key].as_str());
                     let name = name.map_or_else(|| index.to_string(), str::to_owned);
                     self.add(&format!("{key}[{name}]"), item);
@@ -80,8 +80,8 @@ impl Outline {
         }
     }
 
-    /// What is otherwise in `other`, in the order of the keys. What is hidden there for want of knowing its key is taken
-    /// for the same as the value, or the table, that is here.
+    /// The differences to `other`, in the order of keys. A value that is hidden there because its key is unknown
+    /// counts as equal.
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let hidden = format!("{:?}", publish::HIDDEN);
         let keys = self.keys.keys().chain(other.keys.keys().filter(|key| !self.keys.contains_key(*key)));
@@ -90,7 +90,7 @@ impl Outline {
                 let of = |outline: &Self| outline.keys.get(key).filter(|value| *value != EMPTY).cloned();
                 let (before, after) = (of(self), of(other));
                 let same = before == after || after.as_ref() == Some(&hidden) && self.has(key);
-                // The keys below one that is not known there are hidden with it.
+                // The keys below an unknown key are hidden with it.
                 let above = || self.is_hidden_in(other, key, &hidden);
                 let told = !same && (after.is_some() || !above());
                 told.then(|| Difference { key: key.clone(), before, after })
@@ -100,7 +100,7 @@ impl Outline {
         differences
     }
 
-    /// Whether there is this key, or one below it.
+    /// Whether this key, or one below it, exists.
     fn has(&self, key: &str) -> bool {
         let is =
             |other: &str| other.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
@@ -142,7 +142,7 @@ token = "hush-1"
             ["log.level: nothing → \"loud\"", "upstream.url: \"http://a:1\" → \"http://b:2\""]
         );
         assert_eq!(differences(BEFORE, &format!("# a comment\n{BEFORE}")), [""; 0]);
-        // Nor does what is published as written and not known here.
+        // Nor does an unknown key, which is published as written.
         for free in ["x = 1", "x = {}", "x = []", "[site.x]\ny = 1", "[[site.x]]\ny = 1", "[[site.x]]", "[log]"] {
             let free = format!("{BEFORE}[site]\n{free}\n");
             assert_eq!(differences(&free, &free), [""; 0], "{free}");

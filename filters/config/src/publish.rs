@@ -1,4 +1,4 @@
-//! What the outside may see of the declaration: agents the contract, the operator all of it but the secrets.
+//! What leaves of the declaration: the contract for agents, and the redacted document for the operator.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -15,16 +15,16 @@ use super::{
     strictest::put,
 };
 
-/// Stands where a secret was.
+/// Replaces a secret.
 const REDACTED: &str = "[redacted]";
-/// Stands where there may be one: under a key that nobody knows, in a file that was never checked.
+/// Replaces a possible secret: a value under an unknown key in an unchecked file.
 pub(super) const HIDDEN: &str = "[hidden]";
 
-/// Everything declared that is published, in the order it was written.
+/// The published part of the declaration, in written order.
 pub(super) fn contract(root: &Item, keys: Keys, schemas: &Schemas) -> Node {
     let mut entries = published(keys, &ROOT, root);
     if let Some(Node::Table(named)) = entries.iter_mut().find(|(key, _)| key == "schemas").map(|(_, node)| node) {
-        // References to files are ours; what is in them is published.
+        // References to files are private; the schemas in the files are published.
         named.retain(|(_, node)| matches!(node, Node::Table(_)));
         let inline: HashSet<String> = named.iter().map(|(name, _)| name.clone()).collect();
         for (name, schema) in schemas.named.iter().filter(|(name, _)| !inline.contains(*name)) {
@@ -56,7 +56,8 @@ fn published(keys: Keys, table: &Table, item: &Item) -> Vec<(String, Node)> {
     entries
 }
 
-/// A table of a list. What a capability says in a table of ours that others have to know too is told in one word.
+/// A table of an array. Where one of a capability's private tables affects agents, the published table says so in one
+/// word.
 fn one_of_many(keys: Keys, table: &Table, item: &Item) -> Node {
     let mut node = Node::Table(published(keys, table, item));
     if let Some(confirmed) = confirmed(item) {
@@ -68,20 +69,21 @@ fn one_of_many(keys: Keys, table: &Table, item: &Item) -> Node {
     node
 }
 
-/// Whether a capability is said to be open and asks for what only a credential has: it is told as it is held.
+/// Whether a capability is declared open but needs what only a credential provides. The contract then says `required`,
+/// as is enforced.
 fn needs_more_than_it_says(item: &Item) -> bool {
     let open = matches!(item.get("auth").and_then(Item::str), Some("none" | "optional"));
     let scopes = item.get("required_scopes").is_some_and(|scopes| !scopes.items().is_empty());
     open && (scopes || item.get("requires_strong_authentication").and_then(Item::bool) == Some(true))
 }
 
-/// The whole document for the operator: secrets, and whatever came from outside the file, are not in it.
+/// The whole document for the operator, without secrets and values from outside the file.
 pub(super) fn redacted(root: &Item, keys: Keys) -> Arc<str> {
     shown(keys, root, Some(&ROOT), false).to_string().into()
 }
 
-/// The same of a document that may be wrong: a secret may stand under a key that was misspelled, or in a table whose name
-/// was, so nothing is shown that is under a key that is not known.
+/// The same for a document that may be wrong. A secret may stand under a misspelled key or table, so no value under an
+/// unknown key is shown.
 pub(super) fn outlined(root: &Item, keys: Keys) -> Json {
     known(keys, root, &ROOT)
 }
@@ -116,7 +118,7 @@ fn shown(keys: Keys, item: &Item, table: Option<&Table>, secret: bool) -> Json {
                     Some(Kind::Sub(table) | Kind::Subs(table)) => Some(*table),
                     _ => None,
                 };
-                // A free table whose name sounds secret (a schema's "token") is none; a string in it may be.
+                // A free table with a secret-sounding name (a schema's "token") is no secret; a string in it may be.
                 let secret = secret && (key.is_some() || !matches!(entry.item.value, Value::Table(_)));
                 map.insert(entry.key.to_string(), shown(keys, &entry.item, below, secret));
             }
@@ -124,14 +126,13 @@ fn shown(keys: Keys, item: &Item, table: Option<&Table>, secret: bool) -> Json {
         }
         Value::Array(items) => items.iter().map(|item| shown(keys, item, table, secret)).collect(),
         _ if secret || item.replaced => REDACTED.into(),
-        // Without a colon it is no URL.
+        // Text without a colon is no URL.
         Value::String(text) if text.contains(':') => without_password(text).into(),
         _ => item.json(),
     }
 }
 
-/// Whether a key that the table of keys does not describe is likely to hold a secret; the short ones are the private
-/// members of a JWK.
+/// Whether a key outside the table of keys probably holds a secret. The short names are the private members of a JWK.
 fn sounds_secret(key: &str) -> bool {
     ["d", "p", "q", "dp", "dq", "qi", "k"].iter().any(|name| key.eq_ignore_ascii_case(name)) || ends_like_a_secret(key)
 }
@@ -144,13 +145,13 @@ fn ends_like_a_secret(key: &str) -> bool {
     ["token", "secret", "password", "passwd", "api_key", "private_key"].iter().any(ends_with)
 }
 
-/// A URL without the user and password in it, and without what its query calls a secret; of a command its program.
+/// A URL without user, password and the secrets in its query; of a command only its program.
 pub fn without_password(text: &str) -> String {
     if let Some((program, _)) = text.strip_prefix("stdio:").and_then(|command| command.trim_start().split_once(' ')) {
         return format!("stdio:{program} {REDACTED}");
     }
     let Some((scheme, rest)) = text.split_once("://") else {
-        // A socket has no authority, and its user and password in the query.
+        // The URL of a socket has no authority; its user and password are in the query.
         return if text.contains("unix:/") { without_secrets_in_query(text) } else { text.into() };
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -1,8 +1,7 @@
-//! The text of the declaration as a tree with lines, before anything is known about its keys.
+//! Parses the text of the declaration into a tree with line numbers, before anything is known about its keys.
 //!
-//! Parsed once, with every syntax error reported rather than the first. Tables keep the order they were written in,
-//! and each value remembers its line and whether it came from outside the file. What stands in the text as it is meant
-//! is borrowed from there.
+//! The text is parsed once, and all syntax errors are reported. Tables keep their order, and each value records its
+//! line and whether it came from outside the file. Text without escapes is borrowed.
 
 use std::{
     borrow::Cow,
@@ -15,16 +14,17 @@ use toml::de::{DeTable, DeValue};
 
 use super::{Outside, mistake::Findings, node::Node, replace::replace, trail::Trail};
 
-/// The files the declaration refers to, with what is in them.
+/// The files that the declaration refers to, with their contents.
 pub(super) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// A value with its line.
 #[derive(Debug)]
 pub struct Item<'t> {
     pub line: usize,
-    /// Whether a `${…}` was replaced in it: never shown, and read as a number or a boolean where one is due.
+    /// Whether a `${…}` in it was replaced. Such a value is never shown, and is converted to a number or a boolean
+    /// where needed.
     pub replaced: bool,
-    /// Whether its key holds secrets: never shown.
+    /// Whether its key holds secrets, so that it is never shown.
     pub(super) secret: bool,
     pub value: Value<'t>,
 }
@@ -38,7 +38,7 @@ pub enum Value<'t> {
     Datetime(String),
     Array(Vec<Item<'t>>),
     Table(Vec<Entry<'t>>),
-    /// Already complained about; nothing more is said of it.
+    /// Already reported; no further findings about it.
     Broken,
 }
 
@@ -50,17 +50,17 @@ pub struct Entry<'t> {
     pub item: Item<'t>,
 }
 
-/// What reading the text gave besides the tree.
+/// The result of parsing besides the tree.
 pub struct Raw<'t> {
     pub root: Item<'t>,
-    /// Every value that was replaced, in order: part of the declaration's hash.
+    /// Every replaced value, in order, for the declaration's hash.
     pub(super) replaced: Vec<String>,
     /// Every `${file:…}` that was read.
     pub(super) files: Vec<PathBuf>,
 }
 
-/// Reads the text. Syntax errors land in the first findings (then there is no tree to trust), references that lead
-/// nowhere in the second.
+/// Parses the text. Syntax errors go into the first findings (the tree is then unusable), unresolved references into
+/// the second.
 pub fn parse<'t>(
     text: &'t str,
     base: &Path,
@@ -72,7 +72,7 @@ pub fn parse<'t>(
     let mut reader =
         Reader { starts: line_starts(text), base, outside, found, replaced: Vec::new(), files: Vec::new() };
     let mut said = HashSet::new();
-    // One that has no place is said where the next is that has one: reading ends there.
+    // An error without a position gets that of the next one, since parsing stops there.
     let mut place = text.len();
     for error in errors.iter().rev() {
         place = error.span().map_or(place, |span| span.start);
@@ -81,7 +81,7 @@ pub fn parse<'t>(
             "recursion limit" => "tables, lists or dotted keys are nested too deep",
             what => what,
         };
-        // The same mistake many times in a line is one to whoever mends it.
+        // Report the same error once per line.
         if said.insert((line, what.to_owned())) {
             syntax.mistake(line, "", what);
         }
@@ -181,7 +181,7 @@ impl<'t> Item<'t> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.item)
     }
 
-    /// A value some tables down.
+    /// A value at a path of nested tables.
     pub fn at(&self, path: &[&str]) -> Option<&Item<'t>> {
         path.iter().try_fold(self, |item, key| item.get(key))
     }
@@ -213,7 +213,7 @@ impl<'t> Item<'t> {
         }
     }
 
-    /// What `node` would be as JSON.
+    /// A value as JSON.
     pub fn json(&self) -> Json {
         match &self.value {
             Value::String(text) => Json::String(text.to_string()),

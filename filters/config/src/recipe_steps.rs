@@ -1,7 +1,7 @@
-//! What can be a step of a recipe, and how much a recipe comes to.
+//! Decides which capabilities can be steps of a recipe, and how large a recipe is.
 //!
-//! A step is a capability that answers at once and in JSON, and may itself be carried out by a recipe; that must not
-//! lead round and round, nor on for ever. What a declaration says and what is put together while we run is judged alike.
+//! A step is a capability that answers at once and in JSON. It may be carried out by a recipe itself, without cycles
+//! and within a maximum depth. The same rules apply to recipes in the declaration and to those made at run time.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use super::{Capability, CapabilityKind, Recipe, ResponseKind, Settings};
 use frontdesk_base::pattern::{Pattern, is_root};
 
-/// Recipes within each other, at most: each is a call within a call.
+/// Maximum depth of nested recipes; each is a call within a call.
 pub const DEEPEST: usize = 16;
 
-/// The capabilities of a recipe that no declaration names.
+/// The capabilities of a recipe outside the declaration.
 ///
 /// # Errors
 ///
@@ -36,10 +36,10 @@ pub fn steps<'s>(recipe: &Recipe, settings: &'s Settings) -> Result<Vec<&'s Capa
     if wrong.is_empty() { Ok(steps) } else { Err(wrong) }
 }
 
-/// Something about a recipe that does not do.
+/// A mistake in a recipe.
 pub(super) struct Wrong {
     pub(super) step: Option<usize>,
-    /// Of the step.
+    /// The key of the step.
     pub(super) key: &'static str,
     pub(super) what: String,
     pub(super) hint: &'static str,
@@ -52,7 +52,7 @@ impl Wrong {
     }
 }
 
-/// What is wrong with a recipe by itself. A step that is not there is told of elsewhere.
+/// The mistakes in a recipe by itself. A missing step is reported elsewhere.
 pub(super) fn wrong(recipe: &Recipe, settings: &Settings) -> Vec<Wrong> {
     let mut all = Vec::new();
     if recipe.steps.is_empty() {
@@ -86,7 +86,7 @@ pub(super) fn wrong(recipe: &Recipe, settings: &Settings) -> Vec<Wrong> {
     all
 }
 
-/// Why a capability cannot be a step, and what would do.
+/// Why a capability cannot be a step, and what can.
 fn unfit(capability: &Capability) -> Option<(&'static str, &'static str)> {
     let call = capability.upstream.as_ref();
     let is_called = call.is_some_and(|call| call.path.is_some() || call.url.is_some() || call.recipe.is_some());
@@ -107,27 +107,27 @@ fn unfit(capability: &Capability) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// How much a recipe comes to.
+/// The size of a recipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
-    /// Steps, those of a recipe within it in its place.
+    /// The number of steps, nested ones counted individually.
     pub(super) steps: usize,
-    /// Recipes within each other.
+    /// The depth of nested recipes.
     deep: usize,
 }
 
-/// Why it has no size.
+/// Why a recipe has no size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Endless {
-    /// This step leads round and round.
+    /// This step leads to a cycle.
     Round(usize),
     Deep,
 }
 
-/// Counts recipes, each once.
+/// Computes sizes, of each recipe once.
 pub(super) struct Sizes<'s> {
     settings: &'s Settings,
-    /// `None`: it is being counted.
+    /// `None`: being computed.
     known: HashMap<&'s str, Option<Size>>,
 }
 
@@ -136,10 +136,10 @@ impl<'s> Sizes<'s> {
         Self { settings, known: HashMap::new() }
     }
 
-    /// The size of a recipe of the declaration.
+    /// The size of a declared recipe.
     pub(super) fn of(&mut self, recipe: &'s Recipe) -> Result<Size, Endless> {
         let size = self.counted(recipe, 0);
-        // What led nowhere may be counted again, from somewhere else.
+        // A recipe in a cycle may have to be counted again from another start.
         self.known.retain(|_, size| size.is_some());
         size
     }
@@ -154,7 +154,7 @@ impl<'s> Sizes<'s> {
         Ok(size)
     }
 
-    /// The size of a recipe within so many others.
+    /// The size of a recipe at this depth.
     fn sum(&mut self, recipe: &Recipe, deep: usize) -> Result<Size, Endless> {
         let mut size = Size { steps: 0, deep: 1 };
         for (at, step) in recipe.steps.iter().enumerate() {
@@ -185,7 +185,7 @@ pub(super) fn capability<'s>(id: &str, settings: &'s Settings) -> Option<&'s Cap
     settings.capabilities.iter().find(|capability| capability.id == id)
 }
 
-/// The recipe that carries a capability out.
+/// The recipe that carries out a capability.
 pub(super) fn carried_out_by<'s>(capability: &Capability, settings: &'s Settings) -> Option<&'s Recipe> {
     let name = capability.upstream.as_ref()?.recipe.as_ref()?;
     settings.agtp.recipes.iter().find(|recipe| recipe.name == *name)
@@ -197,7 +197,7 @@ pub(super) fn too_many(Size { steps, .. }: Size, settings: &Settings) -> Option<
     (steps > most).then(what)
 }
 
-/// Texts in braces that look like references and are none.
+/// Texts in braces that resemble references and are none.
 pub(super) fn misspelt(input: &Value) -> Vec<String> {
     match input {
         Value::String(text) => {

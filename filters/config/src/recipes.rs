@@ -1,4 +1,4 @@
-//! What a declaration says of recipes: whether each can be carried out, and what a capability takes from its steps.
+//! Checks declared recipes, and applies the restrictions of their steps to the capabilities that use them.
 
 use super::{
     Capability, CapabilityKind, Node, Recipe, Settings,
@@ -8,10 +8,10 @@ use super::{
     strictest::{self, Raised, acting, raise},
 };
 
-/// What steps made stricter, of the capability at each place.
+/// What steps made stricter, by the capability's index.
 pub(super) type AllRaised = Vec<(usize, Vec<Raised>)>;
 
-/// Judges every recipe and makes the capabilities that are carried out by one as strict as its steps.
+/// Checks every recipe, and makes the capabilities with recipes as strict as their steps.
 pub(super) fn rules(root: &Item, settings: &mut Settings, found: &mut Findings) -> AllRaised {
     let fatal = judge(root, settings, found);
     if fatal {
@@ -30,7 +30,7 @@ pub(super) fn rules(root: &Item, settings: &mut Settings, found: &mut Findings) 
     raised
 }
 
-/// Puts what was raised into what is published.
+/// Adds the raised values to the published contract.
 pub(super) fn publish(contract: &mut Node, settings: &Settings, all: &AllRaised) {
     for (at, raised) in all {
         if let Some(capability) = settings.capabilities.get(*at) {
@@ -39,7 +39,7 @@ pub(super) fn publish(contract: &mut Node, settings: &Settings, all: &AllRaised)
     }
 }
 
-/// Says what is wrong with which recipe; whether anything is.
+/// Reports the mistakes in recipes; returns whether there are any.
 fn judge(root: &Item, settings: &Settings, found: &mut Findings) -> bool {
     let written = root.at(&["agtp", "recipes"]).map(Item::items).unwrap_or_default();
     let mut fatal = false;
@@ -65,7 +65,7 @@ fn judge(root: &Item, settings: &Settings, found: &mut Findings) -> bool {
                 found.warning(line, key, what).hint("references begin with input or steps");
             }
         }
-        // What lies beyond a step that is not there is not known; it has been told of.
+        // The steps behind a missing one are unknown. The missing one was reported.
         if recipe.steps.iter().any(|step| capability(&step.capability, settings).is_none()) {
             fatal = true;
             continue;
@@ -92,7 +92,7 @@ fn judge(root: &Item, settings: &Settings, found: &mut Findings) -> bool {
     fatal | unraisable(root, settings, found)
 }
 
-/// What is read by its address alone, or is no call at all, does not become an action.
+/// Reports capabilities that cannot become actions, because they are read by address or are no calls.
 fn unraisable(root: &Item, settings: &Settings, found: &mut Findings) -> bool {
     use CapabilityKind::{Event, Monitor, Policy, Resource};
     let mut any = false;
@@ -111,7 +111,7 @@ fn unraisable(root: &Item, settings: &Settings, found: &mut Findings) -> bool {
     any
 }
 
-/// The step that does most, however deep; `None`: none does anything.
+/// The step with the strongest effect, at any depth; `None`: no step has effects.
 fn most_acting<'s>(recipe: &'s Recipe, settings: &'s Settings) -> Option<&'s Capability> {
     let (mut pending, mut seen, mut most) = (vec![recipe], Vec::new(), None);
     while let Some(recipe) = pending.pop() {
@@ -135,7 +135,7 @@ fn written<'r>(root: &'r Item, id: &str) -> Option<(usize, &'r Item<'r>)> {
     all.iter().enumerate().find(|(_, item)| item.get("id").and_then(Item::str) == Some(id))
 }
 
-/// Makes capabilities stricter, those that are steps first.
+/// Makes capabilities stricter, steps first.
 struct Raising<'s> {
     settings: &'s Settings,
     done: Vec<bool>,
@@ -164,7 +164,7 @@ impl Raising<'_> {
     }
 }
 
-/// Says where the operator wrote something that is less than a step needs.
+/// Reports a declared value that is weaker than a step requires.
 fn remark(root: &Item, settings: &Settings, capability: &Capability, all: &[Raised], found: &mut Findings) {
     let Some((index, item)) = written(root, &capability.id) else { return };
     let Some(recipe) = carried_out_by(capability, settings) else { return };

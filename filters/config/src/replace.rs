@@ -1,7 +1,7 @@
-//! `${VAR}`, `${VAR:-default}` and `${file:/run/secrets/x}` inside a string that was already parsed.
+//! Replaces `${VAR}`, `${VAR:-default}` and `${file:/run/secrets/x}` in parsed strings.
 //!
-//! Replacement works on values after parsing, so what stands in the environment can change a value and nothing else:
-//! it cannot add a key. A replacement is not looked at again. `${{` is left alone: answer templates write amounts so.
+//! Replacement works on values after parsing, so the environment can change a value but cannot add a key. A
+//! replacement is not scanned again. `${{` is left alone, because answer templates write amounts that way.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,7 @@ pub(super) struct Replaced {
     pub(super) files: Vec<PathBuf>,
 }
 
-/// The text with every reference replaced; `None` when there is none in it. `base` is what relative files are read
-/// against.
+/// The text with every reference replaced; `None` where it has none. `base` is the directory for relative files.
 pub(super) fn replace(text: &str, base: &Path, outside: &dyn Outside) -> Result<Option<Replaced>, String> {
     if memchr::memchr(b'$', text.as_bytes()).is_none() {
         return Ok(None);
@@ -57,7 +56,7 @@ fn lookup(inner: &str, base: &Path, outside: &dyn Outside, files: &mut Vec<PathB
     if name.is_empty() || !valid || name.as_bytes()[0].is_ascii_digit() {
         return Err(format!("${{{inner}}} is no reference; write ${{VAR}}, ${{VAR:-default}} or ${{file:/path}}"));
     }
-    // As in a shell, ":-" also stands in for a variable that is set but empty.
+    // As in a shell, ":-" also applies to a variable that is set but empty.
     match (outside.var(name), default) {
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
         (Some(value), _) => Ok(value),

@@ -1,7 +1,7 @@
-//! What two keys of the declaration say about each other, and what the operator should know before it runs.
+//! Checks keys of the declaration against each other, and warns of surprising consequences.
 //!
-//! Runs on a tree that may still have mistakes, so that one run finds them all: what is missing or of the wrong kind is
-//! passed over here, the walk against the table of keys has said so.
+//! The checks run on a tree that may still have mistakes, so that one run finds them all. They skip values that are
+//! missing or of the wrong kind, which the check against the table of keys has reported.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use super::{
     settings_handoff, units,
 };
 
-/// The rules of everything but the capabilities.
+/// The checks of everything but capabilities.
 pub(super) fn rules(root: &Item, keys: Keys, found: &mut Findings) {
     rules_network::listen(root, found);
     rules_network::admin(root, found);
@@ -31,7 +31,7 @@ pub(super) fn rules(root: &Item, keys: Keys, found: &mut Findings) {
     audit(root, found);
 }
 
-/// A credential that is asked of everybody, and that nobody can have.
+/// Reports a required credential that no caller can have.
 pub(super) fn locked(root: &Item, settings: &Settings, found: &mut Findings) {
     let auth = &settings.auth;
     let signs = !auth.signed_agents.keys.is_empty();
@@ -49,7 +49,7 @@ pub(super) fn locked(root: &Item, settings: &Settings, found: &mut Findings) {
     }
 }
 
-/// The rules of what a contract on its own does not have: a site, and a memory.
+/// The checks of what a contract alone does not have: a site and a store.
 pub(super) fn site(root: &Item, contract_alone: bool, found: &mut Findings) {
     rules_network::upstream(root, contract_alone, found);
     store(root, found);
@@ -58,7 +58,7 @@ pub(super) fn site(root: &Item, contract_alone: bool, found: &mut Findings) {
     }
 }
 
-/// What is in a URL gets into logs and metrics; and no user and password of one is ever sent.
+/// Reports URLs with a user and password: URLs get into logs and metrics, and Frontdesk never sends such credentials.
 fn credentials_in_urls(root: &Item, found: &mut Findings) {
     let urls = one_or_list(root.at(&["harness", "urls"])).into_iter().enumerate();
     let urls =
@@ -75,7 +75,8 @@ fn credentials_in_urls(root: &Item, found: &mut Findings) {
     }
 }
 
-/// A capability that needs a credential has to be callable by somebody, and the manifests have to say with what.
+/// Checks that a capability which needs a credential can be called, and that the manifests can say with which
+/// credential.
 fn credentials(root: &Item, found: &mut Findings) {
     let known = ["api_keys", "jwks"].iter().any(|key| root.at(&["auth", key]).is_some());
     let unsaid = root.at(&["auth", "type"]).filter(|item| item.str() == Some("none"));
@@ -110,7 +111,7 @@ fn credentials(root: &Item, found: &mut Findings) {
     }
 }
 
-/// Names that must be there once only.
+/// Checks that names are unique.
 fn names(root: &Item, found: &mut Findings) {
     let keys = root.at(&["auth", "api_keys"]).map(Item::items).unwrap_or_default();
     unique(keys, "name", "auth.api_keys", found);
@@ -119,7 +120,7 @@ fn names(root: &Item, found: &mut Findings) {
     unique(recipes, "name", "agtp.recipes", found);
 }
 
-/// A path of the site is answered by one of us at most.
+/// Checks that no two endpoints of ours have the same path.
 fn paths(root: &Item, keys: Keys, found: &mut Findings) {
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     let ours = lower::PATHS.iter().map(|(key, default)| (format!("paths.{key}"), root.at(&["paths", key]), *default));
@@ -136,7 +137,7 @@ fn paths(root: &Item, keys: Keys, found: &mut Findings) {
                 found.mistake(line, name, "\"/\" is all of the site").hint("choose another path");
             }
             _ if path.is_empty() => {}
-            // The handoff's own rules say so.
+            // The handoff's own check reports this.
             _ if name != "handoff.path" && keys.documents().any(|ours| ours == path) => {
                 let what = format!("{path} is where a document for agents is");
                 found.mistake(line, name, what).hint("choose another path");
@@ -148,7 +149,7 @@ fn paths(root: &Item, keys: Keys, found: &mut Findings) {
             None => drop(taken.insert(path, (name, line))),
         }
     }
-    // Two capabilities may share a path and differ in method; that is judged with the capabilities.
+    // Two capabilities may share a path with different methods; the capability checks cover that.
     for (index, item) in capabilities.iter().enumerate() {
         let Some((endpoint, path)) = item.get("endpoint").and_then(|item| Some((item, item.str()?))) else { continue };
         if let Some((other, _)) = taken.get(path.trim_end_matches('/')) {
@@ -158,7 +159,7 @@ fn paths(root: &Item, keys: Keys, found: &mut Findings) {
     }
 }
 
-/// A token that says neither who issued it nor for whom could be one for somebody else.
+/// Warns of tokens without issuer and audience, which could be meant for another site.
 fn tokens(root: &Item, found: &mut Findings) {
     let Some(jwks) = root.at(&["auth", "jwks"]) else { return };
     for (key, what) in [("issuer", "issued it"), ("audience", "it is for")] {
@@ -169,7 +170,7 @@ fn tokens(root: &Item, found: &mut Findings) {
     }
 }
 
-/// What an action promised is forgotten with the process that promised it; and certificates are for TLS.
+/// Warns of idempotency records that a restart would lose, and of certificates without TLS.
 fn store(root: &Item, found: &mut Findings) {
     let url = root.at(&["store", "url"]);
     if let Some(store) = root.get("store") {
@@ -195,7 +196,8 @@ fn store(root: &Item, found: &mut Findings) {
     }
 }
 
-/// The contract may say anything about retention; files are deleted after what is a length of time.
+/// Checks that the audit log's retention is a duration. The contract may contain any text, but files are deleted by
+/// it.
 fn audit(root: &Item, found: &mut Findings) {
     let off = root.at(&["audit", "enabled"]).and_then(Item::bool) == Some(false);
     let Some(item) = root.at(&["audit", "retention"]).filter(|_| !off) else { return };
@@ -205,7 +207,7 @@ fn audit(root: &Item, found: &mut Findings) {
     }
 }
 
-/// An agent's key is there to verify with; a private one has no business here.
+/// Refuses private keys for agents: Frontdesk only verifies with them.
 fn agent_keys(root: &Item, found: &mut Findings) {
     let keys = root.at(&["auth", "signed_agents", "keys"]).map(Item::items).unwrap_or_default();
     for (index, jwk) in keys.iter().enumerate().filter_map(|(index, key)| Some((index, key.get("jwk")?))) {

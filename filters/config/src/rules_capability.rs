@@ -1,4 +1,4 @@
-//! What a capability refers to, and where the operator wrote something out against the safe default.
+//! Checks the references of capabilities, and warns where a declaration overrides a safe default.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,7 +19,7 @@ use super::{
     trail::Trail,
 };
 
-/// The rules of `[[capabilities]]` and of whatever names one.
+/// The checks of `[[capabilities]]` and of all keys that name one.
 pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Findings) {
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     unique(capabilities, "id", "capabilities", found);
@@ -46,7 +46,7 @@ pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Find
                     _ => "declare it in [schemas], inline or in a file",
                 });
             } else if key == "output_schema" {
-                // It is published, and nothing is held to it.
+                // It is published but not enforced.
             } else if let Err(why) = schemas.compiled(item) {
                 found.mistake(item.line, trail.key(key), format!("is no JSON Schema that can be used: {why}"));
             }
@@ -71,7 +71,7 @@ pub(super) fn rules(root: &Item, keys: Keys, schemas: &Schemas, found: &mut Find
 struct Names<'a> {
     in_order: Vec<&'a str>,
     set: HashSet<&'a str>,
-    /// In words, for "… is not".
+    /// The kind of table, in words, for "… is not".
     what: &'static str,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Names<'a> {
         Self { set: in_order.iter().copied().collect(), in_order, what }
     }
 
-    /// A reference has to lead to one of them.
+    /// Checks that a reference names one of them.
     fn check(&self, item: &Item, key: impl fmt::Display, found: &mut Findings) {
         if let Some(name) = item.str().filter(|name| !self.set.contains(name)) {
             let finding = found.mistake(item.line, key, format!("{} is not {}", item.shown(), self.what));
@@ -90,7 +90,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Missing is not permission, and what is written out is obeyed; either way the operator hears of it.
+/// Warns where a missing value is read as a restriction, and where a declared value lifts one.
 fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
     if capability.get("risk_level").is_none() {
         let finding = found.warning(capability.line, trail.key("risk_level"), "missing; it is published as high");
@@ -131,7 +131,7 @@ fn safe_defaults(capability: &Item, trail: &Trail, found: &mut Findings) {
     }
 }
 
-/// How the site is called: in one way, and in some way.
+/// Checks that there is exactly one way to call the site.
 fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
     let upstream = capability.get("upstream");
     let given = |key: &str| upstream.and_then(|upstream| upstream.get(key)).filter(|item| item.bool() != Some(false));
@@ -167,7 +167,7 @@ fn way(capability: &Item, trail: &Trail, found: &mut Findings) {
     }
 }
 
-/// What has places to be filled.
+/// Checks the templates.
 fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
     let targets =
         [capability.get("endpoint"), capability.at(&["upstream", "path"]), capability.at(&["upstream", "url"])];
@@ -212,7 +212,7 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
     }
 }
 
-/// Agents call capabilities by a name; one that two have would call one of them only.
+/// Checks that agent names are unique; of two capabilities with one name only one could be called.
 fn one_name_each(capabilities: &[Item], found: &mut Findings) {
     let mut taken: HashMap<String, usize> = HashMap::new();
     for (index, capability) in capabilities.iter().enumerate() {
@@ -229,7 +229,7 @@ fn one_name_each(capabilities: &[Item], found: &mut Findings) {
                 .hint("shorten it, or write a name in ahp.name");
         }
         match taken.get(&name) {
-            // The same id twice has been said.
+            // Duplicate ids were reported before.
             Some(first) if text(&capabilities[*first], "id") != Some(id) => {
                 let line = given.unwrap_or(capability).line;
                 let what = format!("\"{name}\" is the AHP name of capabilities[{first}] already");
@@ -241,7 +241,7 @@ fn one_name_each(capabilities: &[Item], found: &mut Findings) {
     }
 }
 
-/// Two capabilities at one method and endpoint could not be told apart, however they are spelled.
+/// Checks that no two capabilities share a method and endpoint, in any spelling.
 fn one_address_each(capabilities: &[Item], keys: Keys, found: &mut Findings) {
     let mut taken: HashMap<(String, String), usize> = HashMap::new();
     for (index, capability) in capabilities.iter().enumerate() {
@@ -263,7 +263,7 @@ fn one_address_each(capabilities: &[Item], keys: Keys, found: &mut Findings) {
     }
 }
 
-/// A path without the names of its places.
+/// A path without the names of its placeholders.
 fn nameless(path: &str) -> String {
     let mut parts = path.split('{');
     let mut nameless = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! Whether the operator's own patterns can be read, and what a table says that has no effect.
+//! Checks the operator's firewall patterns, and warns of settings without effect.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use frontdesk_firewall::patterns;
 
-/// The rules of `[firewall]`.
+/// The checks of `[firewall]`.
 pub(super) fn rules(root: &Item, base: &Path, files: &Files, found: &mut Findings) {
     let Some(item) = root.at(&["firewall", "patterns"]) else { return };
     let Some(name) = item.str() else { return };

@@ -1,4 +1,4 @@
-//! Where Frontdesk listens and where the site is: addresses that exclude each other, and what has no effect there.
+//! Checks the listeners and the upstream: conflicting addresses, and settings without effect.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -52,7 +52,7 @@ pub(super) fn listen(root: &Item, found: &mut Findings) {
         for address in addresses(root, key, default) {
             if let Some((other, _)) = taken.iter().find(|(_, taken)| clash(*taken, address)) {
                 let what = format!("{address} is already taken by listen.{other}");
-                // The line to blame is one that was written; the other may be a default.
+                // Report the line of a written address; the other may be a default.
                 let line = if line(key) > 0 { line(key) } else { line(other) };
                 found.mistake(line, format_args!("listen.{key}"), what);
             }
@@ -61,7 +61,7 @@ pub(super) fn listen(root: &Item, found: &mut Findings) {
     }
 }
 
-/// Whether the second cannot be bound beside the first. Port 0 is a port of the system's choice.
+/// Whether the second address cannot be bound beside the first. Port 0 lets the system choose.
 fn clash(first: SocketAddr, second: SocketAddr) -> bool {
     let same_family = first.is_ipv4() == second.is_ipv4();
     let overlap = first.ip() == second.ip() || first.ip().is_unspecified() || second.ip().is_unspecified();
@@ -69,10 +69,10 @@ fn clash(first: SocketAddr, second: SocketAddr) -> bool {
 }
 
 impl Declaration {
-    /// Warns of a site that is this very process. To be asked once it is settled where it listens: the command line has
-    /// the last word there. `path` is what the file is called.
+    /// Warns of an upstream that is this process itself. Called once the listeners are final, since the command line
+    /// can override them. `path` is the file's name in the message.
     ///
-    /// Addresses alone are compared: what a name stands for is another thing tomorrow.
+    /// Only literal addresses are compared, because the address of a name can change.
     pub fn warn_of_loops(&mut self, path: &Path) {
         let mut found = Findings::new(path.into());
         let listening: Vec<_> = self.settings.listen.addresses().collect();
@@ -86,7 +86,7 @@ impl Declaration {
     }
 }
 
-/// Whether a connection to the site arrives at this listener.
+/// Whether a connection to the site reaches this listener.
 fn is_at(url: &UpstreamUrl, own: SocketAddr) -> bool {
     let ip = match url.host.parse::<IpAddr>() {
         Ok(ip) => ip.to_canonical(),
@@ -135,7 +135,7 @@ pub(super) fn upstream(root: &Item, contract_alone: bool, found: &mut Findings) 
     }
 }
 
-/// Who identifies itself by a certificate needs the key as well.
+/// Checks that a client certificate comes with its key, and the other way round.
 pub(super) fn both_of_a_client_certificate(table: &Item, name: &str, found: &mut Findings) {
     for (key, other) in [("client_cert", "client_key"), ("client_key", "client_cert")] {
         if let Some(item) = table.get(key).filter(|_| table.get(other).is_none()) {

@@ -1,7 +1,7 @@
-//! What a contract promises that nobody here can keep, and where two of its promises disagree.
+//! Remarks about promises in the contract that Frontdesk does not enforce, and about contradictions.
 //!
-//! None of it stops Frontdesk, and at every start and reload it would only be noise: `frontdesk check` says it. Of two
-//! policies that disagree the most restrictive holds (AICP §6.10), and the remark says which one that is.
+//! They do not prevent the start and would be noise at every start and reload, so only `frontdesk check` prints them.
+//! Of two contradicting policies the more restrictive counts (AICP §6.10), and the remark says which one that is.
 
 use std::collections::HashSet;
 
@@ -14,14 +14,14 @@ use super::{
     raw::{Item, Value},
 };
 
-/// Words in `[policies]` that leave it to whoever reads them; the others are enforced.
+/// The enforced keys of `[policies]`. The others are left to the agents that read them.
 const ENFORCED: [&str; 3] = ["anonymous_access", "automated_monitoring", "cache"];
-/// Of two things that are published as they are written, and said to agents alone.
+/// The advice where two published values disagree that only agents apply.
 const BOTH: &str = "agents are told both, and are to keep to the stricter one; say the same in both";
-/// From here on data is about somebody.
+/// The sensitivities of personal data and above.
 const PERSONAL: [&str; 4] = ["personal", "confidential", "special_category", "regulated"];
 
-/// Whether this is a contract and nothing else: what a site publishes, without a word about where the site is.
+/// Whether the file is a contract only: a site's publication that does not say where the site is.
 pub(super) fn is_contract_alone(root: &Item, keys: Keys) -> bool {
     let private = |name: &str| keys.key(&ROOT, name).is_some_and(|key| key.private);
     let called = |item: &Item| item.get("upstream").is_some();
@@ -30,7 +30,7 @@ pub(super) fn is_contract_alone(root: &Item, keys: Keys) -> bool {
         && !root.get("capabilities").map(Item::items).unwrap_or_default().iter().any(called)
 }
 
-/// Everything there is to remark. `settings`: as they hold, with what recipes take from their steps.
+/// All remarks. `settings`: the effective ones, with the restrictions from recipes.
 pub(super) fn remarks(root: &Item, settings: &Settings, alone: bool, found: &mut Findings) {
     let every = root.get("capabilities").map(Item::items).unwrap_or_default();
     let published: Vec<Published> = every.iter().filter_map(Published::of).collect();
@@ -53,7 +53,7 @@ pub(super) fn remarks(root: &Item, settings: &Settings, alone: bool, found: &mut
     freshness(&published, found);
 }
 
-/// A capability that agents can see, with the safe defaults where it says nothing.
+/// A capability that agents can see, with its safe defaults.
 struct Published<'a> {
     item: &'a Item<'a>,
     id: &'a str,
@@ -72,7 +72,7 @@ impl<'a> Published<'a> {
         self.item.get(key).and_then(Item::str)
     }
 
-    /// Whether it says that it answers to whoever asks.
+    /// Whether it says that every caller may call it.
     fn open(&self) -> bool {
         matches!(self.text("auth"), Some("none" | "optional"))
     }
@@ -82,13 +82,13 @@ impl<'a> Published<'a> {
     }
 }
 
-/// A version of the protocol as it is compared (AICP §6.5), `MAJOR.MINOR`; what is none compares with nothing.
+/// A protocol version in comparable form (AICP §6.5), `MAJOR.MINOR`; `None` for other texts.
 pub fn version(text: &str) -> Option<(u32, u32)> {
     let (major, minor) = text.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Whoever reads a contract compares its versions.
+/// Remarks on protocol versions, which readers of a contract compare.
 fn versions(root: &Item, found: &mut Findings) {
     let is_version = |text: &str| {
         let (major, minor) = text.split_once('.').unwrap_or(("", ""));
@@ -121,7 +121,7 @@ fn versions(root: &Item, found: &mut Findings) {
     }
 }
 
-/// One line for all of it: a contract may well say thirty such things.
+/// One remark for all of them, since a contract may contain many.
 fn not_enforced(root: &Item, published: &[Published], found: &mut Findings) {
     let policies = root.get("policies").map(Item::entries).unwrap_or_default();
     let mut said: Vec<String> = policies
@@ -205,7 +205,7 @@ fn caching(root: &Item, published: &[Published], found: &mut Findings) {
     }
 }
 
-/// The same question answered in `[policies]` and in `[content_signals]`, whose defaults are published too.
+/// The same question answered in `[policies]` and `[content_signals]`, whose defaults are published too.
 fn signals(root: &Item, found: &mut Findings) {
     let policy = |key| root.at(&["policies", key]);
     let said = |key, default| root.at(&["content_signals", key]).and_then(Item::bool).unwrap_or(default);
@@ -241,7 +241,7 @@ fn scopes(capability: &Published, found: &mut Findings) {
     }
 }
 
-/// The stricter one holds, but for one that takes back what was not said.
+/// Remarks on two sensitivities that disagree; the stricter one counts.
 fn sensitivity(capability: &Published, found: &mut Findings) {
     let (own, of_privacy) = (capability.text("data_sensitivity"), capability.item.at(&["privacy", "data_sensitivity"]));
     if let (Some(own), Some(item)) = (own, of_privacy)
@@ -258,7 +258,7 @@ fn personal_data(root: &Item, capability: &Published, found: &mut Findings) {
     if capability.item.at(&["privacy", "purpose"]).is_none() {
         missing.push("privacy.purpose");
     }
-    // A site may say once for all of it how long it keeps what it is told.
+    // A site may declare one retention for all capabilities.
     if capability.item.at(&["privacy", "retention"]).is_none() && root.at(&["data_processing", "retention"]).is_none() {
         missing.push("privacy.retention");
     }
@@ -268,7 +268,7 @@ fn personal_data(root: &Item, capability: &Published, found: &mut Findings) {
     }
 }
 
-/// An answer that is to be kept for a while, and never is.
+/// A declared cache time that can never apply.
 fn never_cached(capability: &Published, settings: &Settings, found: &mut Findings) {
     let written = capability.item.get("cache_ttl_seconds").filter(|item| whole(item).is_some_and(|ttl| ttl > 0));
     let holds = settings.capabilities.iter().find(|holds| holds.id == capability.id);
@@ -291,7 +291,7 @@ fn never_cached(capability: &Published, settings: &Settings, found: &mut Finding
     found.warning(item.line, "cache_ttl_seconds", what).hint(hint);
 }
 
-/// What holds and is published counts, and not what was written: a recipe is as strict as its steps.
+/// Uses the effective, published values and not the written ones: a recipe is as strict as its steps.
 fn idempotency(capability: &Published, settings: &Settings, found: &mut Findings) {
     let Some(holds) = settings.capabilities.iter().find(|holds| holds.id == capability.id) else { return };
     let risk = holds.risk();
@@ -302,11 +302,11 @@ fn idempotency(capability: &Published, settings: &Settings, found: &mut Findings
     }
 }
 
-/// What an answer offers next has to be there, and to be somewhere.
+/// Checks that the next actions of an answer exist and have an endpoint.
 fn next_actions(every: &[Item], capability: &Published, found: &mut Findings) {
     for item in capability.item.at(&["aom", "actions"]).map(Item::items).unwrap_or_default() {
         let Some((item, id)) = item.get("id").and_then(|item| Some((item, item.str()?))) else { continue };
-        // One that is nowhere is a mistake, and has been told of.
+        // An action that does not exist is a mistake and was reported.
         let Some(target) = every.iter().find(|other| other.get("id").and_then(Item::str) == Some(id)) else { continue };
         let why = if target.get("exposed").and_then(Item::bool) == Some(false) {
             "is not exposed"
@@ -320,7 +320,7 @@ fn next_actions(every: &[Item], capability: &Published, found: &mut Findings) {
     }
 }
 
-/// Whoever commits to something should know that what they saw still holds (AICP §8.12, Appendix E).
+/// An agent that commits to something should know whether what it saw is still valid (AICP §8.12, Appendix E).
 fn freshness(published: &[Published], found: &mut Findings) {
     let rule = |capability: &&Published| {
         let path = ["aom", "freshness", "revalidation_required_before_commit"];
@@ -332,7 +332,7 @@ fn freshness(published: &[Published], found: &mut Findings) {
         ruled.extend(actions.iter().filter_map(|action| action.get("id")?.str()));
         ruled.insert(capability.id);
     }
-    // Where a person answers, nothing that was seen goes stale.
+    // A person's answer involves no data that could be stale.
     let desk = |capability: &Published| capability.item.at(&["upstream", "desk"]).and_then(Item::bool) == Some(true);
     for capability in published.iter().filter(|capability| !ruled.contains(capability.id) && !desk(capability)) {
         if matches!(capability.kind, CapabilityKind::CommitAction | CapabilityKind::DestructiveAction) {

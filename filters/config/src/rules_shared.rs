@@ -1,4 +1,4 @@
-//! What the rules of several tables ask alike.
+//! Helpers for the checks of several tables.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::{
     raw::{Item, Value},
 };
 
-/// Exactly one of `url` and `urls` in a table that is there.
+/// Exactly one of `url` and `urls`, in a table that is present.
 pub(super) fn one_of_url_and_urls(root: &Item, table: &str, asked: &str, found: &mut Findings) {
     let Some(item) = root.get(table) else { return };
     match (item.get("url"), item.get("urls")) {
@@ -40,12 +40,12 @@ pub(super) fn unique(tables: &[Item], key: &str, path: &str, found: &mut Finding
     }
 }
 
-/// Whether a flag is set.
+/// Whether a flag is `true`.
 pub(super) fn is_true(root: &Item, path: &[&str]) -> bool {
     root.at(path).and_then(Item::bool) == Some(true)
 }
 
-/// The items of a list, or the one that is there instead of a list.
+/// The items of a list, or the single value in its place.
 pub(super) fn one_or_list<'a>(item: Option<&'a Item<'a>>) -> Vec<&'a Item<'a>> {
     match item {
         Some(Item { value: Value::Array(items), .. }) => items.iter().collect(),

@@ -1,20 +1,20 @@
-//! The words in which the table of keys is written: what a key may hold, and what becomes of it.
+//! The types of the table of keys: what a key may hold, and how it is published.
 //!
-//! `keys.rs` and `keys_capability.rs` are the table itself. Adding a key is one line there, and one in
+//! `keys.rs` and `keys_capability.rs` are the table itself. A new key needs one line there and one in
 //! `conf/frontdesk.toml` (a test compares the two).
 
 use super::forms::Form;
 
 /// A table of the declaration.
 pub struct Table {
-    /// Open: keys we do not know are published as written. Closed: they are mistakes.
+    /// Open: unknown keys are published as written. Closed: they are mistakes.
     pub(super) open: bool,
     pub(super) keys: &'static [Key],
-    /// Other parts may add keys to it.
+    /// Extensions may add keys to it.
     pub(super) place: Option<Place>,
 }
 
-/// A table that takes keys of other parts.
+/// A table to which extensions can add keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The file itself.
@@ -32,29 +32,29 @@ pub struct Key {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) required: bool,
-    /// Never published, even where its table is.
+    /// Never published, even if its table is.
     pub(super) private: bool,
     /// Never shown, not even to the operator.
     pub(super) secret: bool,
-    /// The most characters of a text that every document has room for.
+    /// Maximum characters of a text, so that it fits every document.
     pub(super) longest: Option<usize>,
 }
 
-/// What a key may hold.
+/// The kind of value that a key holds.
 pub enum Kind {
-    /// Whatever TOML can say.
+    /// Any TOML value.
     Any,
     Text(Form),
     Bool,
     /// From, to, both included.
     Int(i64, i64),
-    /// One of a few numbers.
+    /// One of these numbers.
     OneOf(&'static [i64]),
     /// 0 to 1.
     Fraction,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// One of these words; another is published all the same, with a warning.
+    /// One of these words. Any other is published too, with a warning.
     Usually(&'static [&'static str]),
     /// A file that must exist.
     File,
@@ -63,18 +63,18 @@ pub enum Kind {
     /// A directory that must exist.
     Dir,
     List(&'static Kind),
-    /// One, or a list of them.
+    /// One value, or a list of them.
     OneOrList(&'static Kind),
-    /// Names of the operator's own, each with such a value.
+    /// A table with names of the operator's choice and values of this kind.
     Map(&'static Kind),
     Sub(&'static Table),
-    /// A list of tables.
+    /// An array of tables.
     Subs(&'static Table),
-    /// A string of this form, or else a value of that kind.
+    /// A string of this form, or a value of that kind.
     TextOr(Form, &'static Kind),
 }
 
-/// A table that takes these keys and no others.
+/// A table that accepts only these keys.
 pub const fn closed(keys: &'static [Key]) -> Table {
     Table { open: false, keys, place: None }
 }
@@ -83,18 +83,18 @@ pub(super) const fn open(keys: &'static [Key]) -> Table {
     Table { open: true, keys, place: None }
 }
 
-/// A key that may be left out, is published and no secret.
+/// An optional key that is published and not secret.
 pub const fn key(name: &'static str, kind: Kind) -> Key {
     Key { name, kind, required: false, private: false, secret: false, longest: None }
 }
 
 impl Key {
-    /// The same, without which the table is wrong.
+    /// The same, but required.
     pub const fn required(self) -> Self {
         Self { required: true, ..self }
     }
 
-    /// The same, never published.
+    /// The same, but never published.
     pub const fn private(self) -> Self {
         Self { private: true, ..self }
     }
@@ -103,21 +103,21 @@ impl Key {
         Self { secret: true, ..self }
     }
 
-    /// The same, cut to so many characters.
+    /// The same, cut to this many characters.
     pub const fn at_most(self, characters: usize) -> Self {
         Self { longest: Some(characters), ..self }
     }
 }
 
 impl Table {
-    /// The same, to which other parts add keys of this place.
+    /// The same, open to extensions at this place.
     pub(super) const fn extended(self, place: Place) -> Self {
         Self { place: Some(place), ..self }
     }
 }
 
 impl Kind {
-    /// In words, for "expected …".
+    /// The kind in words, for "expected …".
     pub(super) fn words(&self) -> String {
         match self {
             Self::Any => "a value".into(),

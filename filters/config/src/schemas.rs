@@ -1,4 +1,4 @@
-//! The JSON Schemas the declaration knows by name: inline, from a file, or from an OpenAPI document.
+//! The named JSON Schemas of the declaration: inline, from a file, or from an OpenAPI document.
 
 use std::{cell::RefCell, collections::HashMap, path::Path, sync::Arc};
 
@@ -16,14 +16,14 @@ use super::{
 /// Every named schema.
 pub struct Schemas {
     pub(super) named: Map<String, Json>,
-    /// An OpenAPI document, its components as JSON Schemas.
+    /// An OpenAPI document whose components are converted to JSON Schemas.
     openapi: Option<Json>,
     referred: Referred,
-    /// Those that were compiled, by reference.
+    /// The compiled schemas, by reference.
     compiled: RefCell<HashMap<String, Result<Arc<Schema>, String>>>,
 }
 
-/// What a capability says about one of its schemas.
+/// The target of a capability's schema.
 pub enum Pointed<'a> {
     Inline(&'a Item<'a>),
     Named(&'a Json),
@@ -31,21 +31,21 @@ pub enum Pointed<'a> {
 }
 
 impl Schemas {
-    /// Collects them; a file that is not an object of schemas is a mistake.
+    /// Collects the schemas. A file that is not an object of schemas is a mistake.
     pub(super) fn collect(root: &Item, base: &Path, files: &Files, found: &mut Findings) -> Self {
         let (mut named, mut openapi) = (Map::new(), None);
         for entry in root.get("schemas").map(Item::entries).unwrap_or_default() {
             match (&entry.item.value, &*entry.key) {
                 (Value::Table(_), name) => drop(named.insert(name.into(), entry.item.json())),
                 (Value::String(name), key @ ("file" | "openapi")) => {
-                    // A file that could not be read has been complained about.
+                    // An unreadable file was reported before.
                     let Some(bytes) = files.get(&base.join(&**name)) else { continue };
                     let trail = format!("schemas.{key}");
                     match serde_json::from_slice(bytes) {
                         Ok(document @ Json::Object(_)) if key == "openapi" => {
                             openapi = Some(json!({ "components": { "schemas": normalised(&document) } }));
                         }
-                        // What is written inline wins over the file.
+                        // Inline schemas take precedence over the file.
                         Ok(Json::Object(map)) => {
                             for (name, schema) in map {
                                 named.entry(name).or_insert(schema);
@@ -60,7 +60,7 @@ impl Schemas {
         }
         let mut referred = Referred::new(named.clone(), openapi.clone());
         if let Some(openapi) = &openapi {
-            // Published by that name, it has to stand on its own: the document that it is from is not.
+            // Published under that name, it must be self-contained, because its document is not published.
             let told = of_openapi(root, openapi).map(|(name, schema)| (name, referred.alone(schema)));
             let told: Vec<_> = told.filter(|(name, _)| !named.contains_key(name)).collect();
             if !told.is_empty() {
@@ -71,8 +71,8 @@ impl Schemas {
         Self { named, openapi, referred, compiled: RefCell::default() }
     }
 
-    /// Where `input_schema` or `output_schema` leads. A URL with a fragment leads into the OpenAPI document, if there is
-    /// one: the schemas of a contract are published by URL, and read from the file.
+    /// The target of `input_schema` or `output_schema`. A URL with a fragment refers to the OpenAPI document, if there
+    /// is one: contracts publish schemas by URL, and Frontdesk reads them from the file.
     pub fn pointed<'a>(&'a self, item: &'a Item<'a>) -> Pointed<'a> {
         let Some(reference) = item.str() else { return Pointed::Inline(item) };
         let fragment = reference.split_once('#').map_or("", |(_, fragment)| fragment);
@@ -81,18 +81,18 @@ impl Schemas {
         found.map_or(Pointed::Nowhere, Pointed::Named)
     }
 
-    /// A schema as it is published where the others are not.
+    /// A schema in self-contained form.
     pub fn alone(&self, schema: Json) -> Json {
         self.referred.alone(schema)
     }
 
-    /// The schema, ready to be asked; `None` where it leads nowhere.
+    /// The compiled schema; `None` where the reference has no target.
     pub(super) fn compiled(&self, item: &Item) -> Result<Option<Arc<Schema>>, String> {
         let referred = &self.referred;
         let mut compiled = self.compiled.borrow_mut();
         match (self.pointed(item), item.str()) {
             (Pointed::Inline(item), _) => {
-                // It has no name; it is where it is as long as it is looked at.
+                // An inline schema has no name; its address identifies it while the tree exists.
                 let place = format!("{:p}", std::ptr::from_ref(item));
                 let compile = || Schema::compile(&item.json(), referred).map(Arc::new);
                 compiled.entry(place).or_insert_with(compile).clone().map(Some)
@@ -106,7 +106,7 @@ impl Schemas {
     }
 }
 
-/// What capabilities name as `#/schemas/NAME` that the OpenAPI document has.
+/// The OpenAPI schemas that capabilities name as `#/schemas/NAME`.
 fn of_openapi<'a>(root: &'a Item, openapi: &'a Json) -> impl Iterator<Item = (String, Json)> + 'a {
     let capabilities = root.get("capabilities").map(Item::items).unwrap_or_default();
     let named = capabilities.iter().flat_map(|capability| {

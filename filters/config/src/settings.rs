@@ -1,7 +1,7 @@
-//! The declaration with types and defaults: what `compile` and the proxy read instead of TOML.
+//! The typed declaration with defaults, which the compiler and the proxy read.
 //!
-//! Only tables that something reads have a type here; the others are checked against the table of keys and stay in
-//! the document until the work that brings them to life gives them one.
+//! Only tables that are used have a type here. The others are checked against the table of keys and stay in the
+//! document.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -22,14 +22,14 @@ pub use super::{
     units::{Budget, Rate, Span},
 };
 
-/// A whole configuration file, resolved: defaults filled in, references replaced, paths absolute.
+/// A complete configuration: defaults filled in, references replaced, paths absolute.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub listen: Listen,
     pub admin: Admin,
-    /// Worker threads; 0 means as many as the cgroup's CPU quota (`runtime.threads`).
+    /// Worker threads; 0 means the cgroup's CPU quota (`runtime.threads`).
     pub threads: usize,
-    /// Plain requests go past the proxy library (`runtime.fast_path`).
+    /// Plain requests take the fast path instead of pingora (`runtime.fast_path`).
     pub fast_path: bool,
     pub log: Log,
     pub tls: Option<Tls>,
@@ -47,35 +47,35 @@ pub struct Settings {
     pub policies: Policies,
     /// `provenance.license`.
     pub license: Option<String>,
-    /// `data_processing.sharing.third_parties`: who gets personal data, where a capability does not say.
+    /// `data_processing.sharing.third_parties`: the recipients of personal data, where a capability names none.
     pub third_parties: Vec<String>,
-    /// Whether any is shared, whether or not it is said with whom (`privacy.roles.third_party_sharing` too).
+    /// Whether personal data is shared, with named recipients or not (`privacy.roles.third_party_sharing` too).
     pub shares: bool,
     pub integrity: Option<Integrity>,
     /// `None`: the contract has no `[cache]`.
     pub contract_cache: Option<ContractCache>,
-    /// `None`: nothing is recorded.
+    /// `None`: there is no audit log.
     pub audit: Option<Audit>,
-    /// Shared: they are the bulk of a declaration, and a Snapshot keeps them too.
+    /// Shared, because they are the bulk of a declaration and a snapshot keeps them too.
     pub capabilities: Arc<[Capability]>,
-    /// What is there without being declared. Their places come after those of the declared.
+    /// The built-in capabilities. Their indices follow those of the declared.
     pub built_in: Arc<[Capability]>,
     pub agtp: Agtp,
-    /// `None`: nobody is asked.
+    /// `None`: there is no harness.
     pub harness: Option<Harness>,
     pub firewall: FirewallSettings,
-    /// `None`: there is none.
+    /// `None`: there is no handoff.
     pub handoff: Option<Handoff>,
     pub protection: Protection,
 }
 
 impl Settings {
-    /// Whether anything needs the site to be read.
+    /// Whether any feature needs the site's pages.
     pub fn reads_site(&self) -> bool {
         self.content.concierge || self.content.llms_txt
     }
 
-    /// How the site is read.
+    /// How the site is crawled.
     pub fn crawl(&self) -> CrawlSettings {
         CrawlSettings {
             origin: self.site.origin.clone(),
@@ -89,17 +89,17 @@ impl Settings {
         }
     }
 
-    /// What can be called, with its place: what is declared, then what is built in.
+    /// Everything that can be called, with its index: the declared capabilities, then the built-in ones.
     pub fn offered(&self) -> impl Iterator<Item = (usize, &Capability)> {
         self.capabilities.iter().chain(self.built_in.iter()).enumerate().filter(|(_, c)| c.exposed)
     }
 
-    /// The capability at a place.
+    /// The capability with this index.
     pub fn capability(&self, index: usize) -> Option<&Capability> {
         self.capabilities.get(index).or_else(|| self.built_in.get(index.checked_sub(self.capabilities.len())?))
     }
 
-    /// Where keys are fetched, each once: the set of token keys and the agents' directories.
+    /// The URLs to fetch keys from, each once: the token key set and the agents' directories.
     pub fn key_urls(&self) -> Vec<&str> {
         let jwks = match &self.auth.jwks {
             Some(Jwks::Url(url)) => Some(url.as_str()),
@@ -134,10 +134,10 @@ pub struct Discovery {
     pub link_header: bool,
     pub legacy_link_rel: bool,
     pub notice: bool,
-    /// Where in the body of a page the notice stands.
+    /// Where in a page's body the notice stands.
     pub notice_position: Position,
     pub accept: AcceptAnswer,
-    /// `on_conflict = "frontdesk"`: ours is served even where the site has a document of its own.
+    /// `on_conflict = "frontdesk"`: Frontdesk's documents are served even where the site has its own.
     pub ours_wins: bool,
     pub manifest_max_age: Duration,
     pub stale_while_revalidate: Duration,
@@ -160,54 +160,54 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Each of them.
+    /// All four.
     pub fn all(&self) -> [&AgentPath; 4] {
         [&self.converse, &self.mcp, &self.openapi, &self.capabilities]
     }
 }
 
-/// Where an agent endpoint is.
+/// The path of an agent endpoint.
 #[derive(Debug, Clone)]
 pub struct AgentPath {
     /// Begins with a slash.
     pub path: String,
-    /// The operator wrote it; a default gives way to something of the site's own.
+    /// The operator chose it. A default path gives way where the site uses it.
     pub chosen: bool,
 }
 
-/// `[content]`, as far as it is read.
+/// The parts of `[content]` that are used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Content {
-    /// `llms_txt = "auto"`: one is generated where the site has none.
+    /// `llms_txt = "auto"`: generate one where the site has none.
     pub llms_txt: bool,
-    /// Questions are answered from the site's own pages.
+    /// Answer questions from the site's pages.
     pub concierge: bool,
-    /// Pages are had as Markdown too.
+    /// Serve pages as Markdown too.
     pub markdown: bool,
-    /// Where reading the site begins: paths, perhaps with queries.
+    /// Where the crawl begins: paths, with optional queries.
     pub start: Vec<String>,
-    /// What is never read: paths, with `*` for anything.
+    /// Paths that are never crawled, with `*` for anything.
     pub exclude: Vec<String>,
-    /// Links to these paths are followed whatever page they stand on: paths, with `*` for anything.
+    /// Paths to which links are always followed, with `*` for anything.
     pub follow: Vec<String>,
-    /// Links with a query are followed, unless they act.
+    /// Follow links with a query, unless they have side effects.
     pub follow_queries: bool,
-    /// How many pages are kept.
+    /// Maximum pages that are kept.
     pub max_pages: usize,
     /// How much of the site an answer to a question quotes, in tokens.
     pub answer_tokens: u64,
     /// How fast the site is read.
     pub rate: Rate,
-    /// How often the site is read anew, and the well-known paths are probed for documents of the site's own.
+    /// How often the site is crawled again, and the well-known paths probed for the site's own documents.
     pub refresh: Duration,
-    /// The operator wrote `refresh`; else the site is read less often where that costs it much.
+    /// The operator set `refresh`. Otherwise a crawl that costs the site much is repeated less often.
     pub refresh_is_chosen: bool,
 }
 
 /// `[content_signals]`.
 #[derive(Debug, Clone, Copy)]
 pub struct ContentSignals {
-    /// The operator wrote the table: what it says is told outside the manifest too.
+    /// The operator wrote the table, so it is announced outside the manifest too.
     pub told: bool,
     pub ai_train: bool,
     pub ai_input: bool,
@@ -216,7 +216,7 @@ pub struct ContentSignals {
 }
 
 impl ContentSignals {
-    /// What is told to crawlers; `None` where the operator did not write the table.
+    /// The signals for crawlers; `None` where the operator did not write the table.
     pub fn published(&self) -> Option<Signals> {
         let Self { told, ai_train, ai_input, search, .. } = *self;
         if told { Signals::new(SignalPolicy { ai_train, ai_input, search }) } else { None }
@@ -226,12 +226,12 @@ impl ContentSignals {
 /// `[policies]`.
 #[derive(Debug, Clone)]
 pub struct Policies {
-    /// Whether an agent endpoint may be called by nobody in particular.
+    /// Whether agent endpoints accept anonymous callers.
     pub anonymous_access: bool,
     pub automated_monitoring: Monitoring,
-    /// `policies.cache`: the longest time that answers are kept; `None`: no bound is declared.
+    /// `policies.cache`: maximum cache time of answers; `None`: no maximum.
     pub max_ttl: Option<Duration>,
-    /// All that was written.
+    /// The whole table.
     pub declared: Option<serde_json::Value>,
 }
 
@@ -243,10 +243,10 @@ pub enum Monitoring {
     Disallowed,
 }
 
-/// `[integrity]`: what the contract is signed with.
+/// `[integrity]`: the key that signs the contract.
 #[derive(Clone)]
 pub struct Integrity {
-    /// The bytes of the file.
+    /// The bytes of the key file.
     pub key: Arc<[u8]>,
     pub key_id: Option<String>,
 }
@@ -257,7 +257,7 @@ impl std::fmt::Debug for Integrity {
     }
 }
 
-/// `[site]`; `None` where the operator wrote nothing.
+/// `[site]`; its fields are `None` where the operator wrote nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Site {
     pub name: Option<String>,
@@ -274,15 +274,15 @@ pub struct ContractCache {
     pub stale_while_revalidate_seconds: u64,
 }
 
-/// `[audit]`, where it is there and enabled.
+/// `[audit]`, where it is present and enabled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// Absolute.
     pub path: PathBuf,
-    /// How long a file that was put aside is kept; `None`: for ever.
+    /// How long a rotated file is kept; `None`: for ever.
     pub retention: Option<Duration>,
-    /// `rotate_size`: a file is put aside before it grows beyond so many bytes.
+    /// `rotate_size`: rotate a file before it exceeds this many bytes.
     pub max_size: usize,
-    /// `rotate_age`: a file is put aside when its first line is older than this.
+    /// `rotate_age`: rotate a file when its first line is older than this.
     pub max_age: Duration,
 }

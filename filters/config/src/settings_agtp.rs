@@ -1,4 +1,4 @@
-//! The declaration with types, as far as it says how verbs are spoken: `[agtp]`, and `agtp` of a capability.
+//! The typed settings of AGTP: `[agtp]`, and `agtp` of a capability.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,27 +7,27 @@ use serde_json::Value;
 /// `[agtp]`.
 #[derive(Debug, Clone)]
 pub struct Agtp {
-    /// The table is there, or an address of its own, or a capability says how it is called so: it is spoken.
+    /// AGTP is on: the table is present, or it has a listener, or a capability declares how AGTP calls it.
     pub spoken: bool,
     pub server_id: Option<String>,
     /// The bytes of the hosted agent's Genesis.
     pub agent: Option<Arc<[u8]>>,
-    /// The bytes of a catalog; `None`: the one built in.
+    /// The bytes of a catalog; `None`: the built-in one.
     pub catalog: Option<Arc<[u8]>>,
     pub inspect: Inspectable,
-    /// What is answered where scopes do not suffice: 455 or 262.
+    /// The status for insufficient scopes: 455 or 262.
     pub scope_violation: u16,
     pub policies: AgtpPolicies,
     pub recipes: Vec<Recipe>,
 }
 
-/// `agtp.inspect`: who may read the chain of what was done.
+/// `agtp.inspect`: who may read the record chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inspectable {
     Public,
-    /// Whoever says which agent it is.
+    /// Any request with an Agent-ID.
     AgentOnly,
-    /// Whoever operates this.
+    /// The operator.
     OperatorOnly,
 }
 
@@ -37,7 +37,7 @@ pub struct AgtpPolicies {
     pub anonymous_discovery: bool,
     pub scope_required_for_invocation: bool,
     pub synthesis_enabled: bool,
-    /// Steps of what is synthesised.
+    /// Maximum steps of a synthesised endpoint.
     pub max_synthesis_depth: usize,
     pub wildcards_accepted: bool,
     pub methods: MethodPolicy,
@@ -51,12 +51,12 @@ pub struct MethodPolicy {
     pub allow: Option<Vec<String>>,
     pub disallow: Vec<String>,
     pub legacy: Vec<String>,
-    /// `None`: the five that are seeded.
+    /// `None`: the five default aliases.
     pub aliases: Option<Vec<(String, String)>>,
     pub redirects: Vec<Redirect>,
 }
 
-/// An entry of `[[agtp.policies.methods.redirects]]`; a path that is missing is whatever was asked for.
+/// An entry of `[[agtp.policies.methods.redirects]]`; a missing path means the requested one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
     pub from_method: String,
@@ -69,12 +69,12 @@ pub struct Redirect {
 #[derive(Debug, Clone)]
 pub struct Rcns {
     pub enabled: bool,
-    /// It is carried out at once; else it is shown first.
+    /// A call is carried out at once; otherwise the contract is shown first.
     pub optimistic: bool,
     pub min_trust_tier: u8,
     pub rate_limit_per_minute: u64,
     pub contract_ttl: Duration,
-    /// What drifted is ended by a sweep; else it is only reported.
+    /// A sweep ends drifted contracts; otherwise it only reports them.
     pub invalidate: bool,
 }
 
@@ -94,7 +94,7 @@ pub struct Recipe {
 pub struct RecipeStep {
     /// The id of a capability.
     pub capability: String,
-    /// With references into the input and into what earlier steps said: `{input.x}`, `{steps.0.data.y}`.
+    /// With references to the input and to the results of earlier steps: `{input.x}`, `{steps.0.data.y}`.
     pub input: Value,
 }
 

@@ -1,4 +1,4 @@
-//! The declaration with types, as far as it says who callers are, how much they may, and where that is kept.
+//! The typed settings of callers, limits and the store.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -12,30 +12,30 @@ pub struct Store {
     pub home: StoreHome,
     pub tls: StoreTls,
     pub on_error: OnError,
-    /// How long a request waits for an answer of a shared store.
+    /// How long a request waits for a shared store.
     pub patience: Duration,
-    /// How many replicas of a shared store must have a promise before it counts; `None`: one, where there are some.
+    /// How many replicas of a shared store must confirm a record; `None`: one, where there are any.
     pub wait_replicas: Option<usize>,
-    /// Begins every key of a shared store, so that two sites can share one.
+    /// The prefix of every key in a shared store, so that several sites can share it.
     pub prefix: String,
-    /// Counts kept in memory.
+    /// Maximum counters in memory.
     pub max_keys: usize,
-    /// Bytes of records kept in memory or in the file.
+    /// Maximum bytes of records, in memory or in the file.
     pub max_records: usize,
 }
 
 impl Store {
-    /// Whether what is kept in the one is found in the other: who asks for it there, and how, makes no difference.
+    /// Whether both settings name the same store, with whatever credentials and timeouts.
     pub fn is_same_place(&self, other: &Self) -> bool {
         let shared = matches!(self.home, StoreHome::Redis(_));
         self.home.place() == other.home.place() && (!shared || self.prefix == other.prefix)
     }
 }
 
-/// Whom a connection to the store trusts, and how it identifies itself, where its URL wants TLS.
+/// The TLS settings of a connection to the store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreTls {
-    /// Who signs the store's certificate; `None`: whom the system trusts.
+    /// The CA of the store's certificate; `None`: the system's CAs.
     pub ca: Option<PathBuf>,
     /// Both, or neither.
     pub client_cert: Option<PathBuf>,
@@ -48,12 +48,12 @@ pub enum StoreHome {
     Memory,
     /// A directory.
     File(PathBuf),
-    /// Redis or Valkey, as written: over TCP, TLS or a socket of this host. It may hold a password.
+    /// Redis or Valkey, as written: over TCP, TLS or a Unix socket. It may contain a password.
     Redis(String),
 }
 
 impl StoreHome {
-    /// Where it is, and nothing else of what its URL says.
+    /// Host, port and database of the URL, without its other parts.
     fn place(&self) -> (String, u16, String) {
         let url = match self {
             Self::Memory => return (String::new(), 0, String::new()),
@@ -82,27 +82,27 @@ impl std::fmt::Debug for StoreHome {
     }
 }
 
-/// `store.on_error`: what becomes of counters when a shared store is away.
+/// `store.on_error`: what happens to counters while a shared store is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnError {
     /// Each process counts for itself.
     Local,
     /// Nothing is counted.
     Allow,
-    /// Whatever is limited is refused.
+    /// Limited requests are refused.
     Deny,
 }
 
-/// `[auth]`, as far as callers are identified by it.
+/// The parts of `[auth]` that identify callers.
 #[derive(Debug, Clone)]
 pub struct Auth {
     pub kind: AuthKind,
     pub issuer: Option<String>,
     pub audience: Option<String>,
     pub jwks: Option<Jwks>,
-    /// Values of a token's `acr` and `amr` that are strong enough where that is required.
+    /// The values of a token's `acr` and `amr` that count as strong authentication.
     pub strong_acr: Vec<String>,
-    /// Where somebody is asked to grant more.
+    /// Where a person can grant further permissions.
     pub authorization_url: Option<String>,
     pub api_keys: Vec<ApiKey>,
     pub signed_agents: SignedAgents,
@@ -120,7 +120,7 @@ pub enum AuthKind {
 /// `auth.jwks`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Jwks {
-    /// The text of a file; a change of it is a change of the declaration.
+    /// The text of a file. A changed file is a changed declaration.
     Text(String),
     /// An https URL, fetched in the background.
     Url(String),
@@ -132,19 +132,19 @@ pub struct ApiKey {
     pub name: String,
     pub sha256: [u8; 32],
     pub scopes: Vec<String>,
-    /// Instead of `rate_limits.authenticated`.
+    /// Replaces `rate_limits.authenticated` for this key.
     pub rate_limit: Option<Rate>,
 }
 
 /// `[auth.signed_agents]`.
 #[derive(Debug, Clone)]
 pub struct SignedAgents {
-    /// An unsigned caller is refused at agent endpoints.
+    /// Agent endpoints refuse unsigned callers.
     pub require: bool,
     pub keys: Vec<AgentKey>,
 }
 
-/// `[[auth.signed_agents.keys]]`: a key known beforehand, or where the agent publishes its keys.
+/// `[[auth.signed_agents.keys]]`: a known key, or the URL at which the agent publishes its keys.
 #[derive(Debug, Clone)]
 pub struct AgentKey {
     /// The agent's origin, as a Signature-Agent header names it.
@@ -172,22 +172,22 @@ pub struct TokenBudget {
     pub authenticated: Budget,
     /// Per client address.
     pub daily: Budget,
-    /// Tokens of one answer.
+    /// Maximum tokens of one answer.
     pub max_response: u64,
 }
 
 /// `[sessions]`.
 #[derive(Debug, Clone)]
 pub struct Sessions {
-    /// Questions of one session.
+    /// Maximum questions of one session.
     pub max_turns: u32,
-    /// How long a session lives without being used.
+    /// How long an unused session lives.
     pub idle: Duration,
-    /// Bytes of one question.
+    /// Maximum bytes of one question.
     pub max_body: usize,
-    /// How long an answer is kept that came later; a question to a person waits as long.
+    /// How long a later answer is kept, and how long a question waits for a person.
     pub results: Duration,
-    /// Answers may be delivered over http to this machine too: for tests.
+    /// Callbacks may go to this machine over http too. For tests.
     pub allow_http_callbacks: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The declaration with types, as far as it says what can be done: a capability, and how the site is called for it.
+//! The typed settings of a capability and of its call to the site.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use super::Settings;
 use super::{AgtpCapability, Recipe};
 use frontdesk_base::schema::Schema;
 
-/// A `[[capabilities]]` entry. Everything written is in `Declaration::contract`.
+/// A `[[capabilities]]` entry. The complete table is in `Declaration::contract`.
 #[derive(Debug, Clone)]
 pub struct Capability {
     pub id: String,
@@ -16,7 +16,7 @@ pub struct Capability {
     pub description: Option<String>,
     pub method: Option<String>,
     pub endpoint: Option<String>,
-    /// `None`: not written (treated, and published, as high).
+    /// `None`: not written (treated and published as high).
     pub risk_level: Option<String>,
     pub data_sensitivity: Option<String>,
     /// `None`: not written.
@@ -27,26 +27,26 @@ pub struct Capability {
     pub idempotency_required: bool,
     pub cache_ttl: Duration,
     pub exposed: bool,
-    /// The resolved schema where it is an inline table or a name that is known, else `None`. It stands alone.
+    /// The resolved schema, self-contained, where it is inline or has a known name; else `None`.
     pub input_schema: Option<Value>,
     pub output_schema: Option<Value>,
-    /// What inputs are checked with: the same, compiled.
+    /// The same schema, compiled, to validate inputs.
     pub input: Option<Arc<Schema>>,
-    /// `[capabilities.upstream]`; `None`: called on the site at its own endpoint.
+    /// `[capabilities.upstream]`; `None`: the site is called at the capability's own endpoint.
     pub upstream: Option<Call>,
     pub aom: Aom,
     pub confirmation: Confirmation,
     pub privacy: Privacy,
     pub ahp: AhpCapability,
     pub agtp: AgtpCapability,
-    /// It is answered from the site's own pages, and was not declared.
+    /// Set for a built-in capability, which the site's own pages answer.
     pub built_in: Option<BuiltIn>,
 }
 
-/// What is there without being declared (AHP §4.1 has both names).
+/// The built-in capabilities (AHP §4.1 has both names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BuiltIn {
-    /// What the site is, and who is behind it.
+    /// What the site is, and who runs it.
     SiteInfo,
     /// What its pages say.
     ContentSearch,
@@ -75,7 +75,7 @@ pub enum AuthNeed {
 }
 
 impl AuthNeed {
-    /// As a declaration has it.
+    /// The word in a declaration.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -91,18 +91,18 @@ impl CapabilityKind {
         matches!(self, Self::PrepareAction | Self::CommitAction | Self::DestructiveAction)
     }
 
-    /// Whether it leaves everything as it was; a watch that is set is something.
+    /// Whether it changes nothing; setting up a watch counts as a change.
     pub fn is_read(self) -> bool {
         matches!(self, Self::Resource | Self::Query | Self::Compare | Self::Policy)
     }
 
-    /// As it is written.
+    /// The word in a declaration.
     pub fn word(self) -> &'static str {
         let known = super::lower_capability::KINDS.iter().find(|(_, kind)| *kind == self);
         known.map_or("", |(word, _)| word)
     }
 
-    /// How it is called where no method is written.
+    /// The default HTTP method.
     pub fn usual_method(self) -> &'static str {
         match self {
             Self::Resource | Self::Policy => "GET",
@@ -112,8 +112,8 @@ impl CapabilityKind {
 }
 
 impl Capability {
-    /// What a recipe does where no declaration names it, and before its steps are looked at: they make it as strict as
-    /// they are. Its id is to be like no other's.
+    /// A capability for a recipe outside the declaration, before the restrictions of its steps apply. Its id must be
+    /// unique.
     pub fn of_recipe(id: String, recipe: &Recipe) -> Self {
         Self {
             id,
@@ -147,7 +147,7 @@ impl Capability {
         }
     }
 
-    /// How an agent calls it.
+    /// The HTTP method with which an agent calls it.
     pub fn method(&self) -> &str {
         self.method.as_deref().unwrap_or(self.kind.usual_method())
     }
@@ -157,7 +157,7 @@ impl Capability {
         self.risk_level.as_deref().unwrap_or("high")
     }
 
-    /// Who may call it, with the safe default (AICP §8.12).
+    /// The required authentication, with the safe default (AICP §8.12).
     pub fn auth_need(&self) -> AuthNeed {
         match self.auth.as_deref() {
             Some("none") => AuthNeed::None,
@@ -168,30 +168,30 @@ impl Capability {
         }
     }
 
-    /// Whether a person confirms each call, with the safe default (AICP §8.12); consent is a confirmation too (§9.4).
+    /// Whether a person confirms each call, with the safe default (AICP §8.12). Consent is a confirmation too (§9.4).
     pub fn is_confirmed(&self) -> bool {
         self.requires_user_confirmation.unwrap_or(self.kind.is_action()) || self.privacy.explicit_consent
     }
 
-    /// Whether its answers are about nobody.
+    /// Whether its answers are declared public.
     pub fn is_public(&self) -> bool {
         self.data_sensitivity.as_deref() == Some("public")
     }
 
-    /// Whether its answers are said to be about somebody or something that is not for everyone. Where the sensitivity is
-    /// left out, what is said of personal data is taken strictly (AICP §8.12).
+    /// Whether its answers are declared personal or confidential. Without a declared sensitivity, any statement on
+    /// personal data counts (AICP §8.12).
     pub fn is_sensitive(&self) -> bool {
         if self.data_sensitivity.is_some() { !self.is_public() } else { self.privacy.is_personal }
     }
 
-    /// Whether nobody may keep what its answers say of somebody: it is not said what for, or for how long (AICP §12.7).
+    /// Whether its answers must not be stored: they are personal, and purpose or retention is not declared (AICP
+    /// §12.7).
     pub fn is_unkept(&self) -> bool {
         self.is_sensitive() && (self.privacy.purpose.is_none() || self.privacy.retention.is_none())
     }
 
-    /// For how long an answer may be kept: what was declared, within what the policies allow and for as long as the
-    /// answer is said to hold. What is about somebody is kept only where the declaration says what for and for how long
-    /// (AICP §12.7).
+    /// How long an answer may be cached: the declared time, within the policies' maximum and the declared freshness. A
+    /// personal answer is cached only if purpose and retention are declared (AICP §12.7).
     pub fn kept_for(&self, settings: &Settings) -> Duration {
         if !self.kind.is_read() || self.is_confirmed() || self.is_unkept() {
             return Duration::ZERO;
@@ -201,7 +201,7 @@ impl Capability {
     }
 }
 
-/// `[capabilities.upstream]`: how the unmodified site is called.
+/// `[capabilities.upstream]`: the call to the unmodified site.
 #[derive(Debug, Clone, Default)]
 pub struct Call {
     pub method: Option<String>,
@@ -210,29 +210,29 @@ pub struct Call {
     /// Another service: https, with `{placeholders}` after its host.
     pub url: Option<String>,
     pub recipe: Option<String>,
-    /// A person answers.
+    /// A person answers, at the human desk.
     pub desk: bool,
-    /// Ours, and the site's name for it.
+    /// The declared name, and the site's name for it.
     pub rename_input: Vec<(String, String)>,
     pub rename_output: Vec<(String, String)>,
-    /// A status of the site's, and what it means.
+    /// A status of the site, and the name of the failure.
     pub errors: Vec<(u16, String)>,
     pub timeout: Option<Duration>,
     pub form: bool,
     pub headers: Vec<(String, String)>,
-    /// It may safely be called again.
+    /// The site tolerates repeated calls.
     pub idempotent: bool,
     pub response: ResponseKind,
 }
 
-/// What a 2xx of the site has to be.
+/// The form of a 2xx answer from the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ResponseKind {
     #[default]
     Json,
-    /// Anything, as `{content_type, status, body}`.
+    /// Any body, as `{content_type, status, body}`.
     Wrap,
-    /// Anything, as it is.
+    /// Any body, unchanged.
     Raw,
 }
 
@@ -248,13 +248,13 @@ pub struct Aom {
     pub actions: Vec<NextAction>,
 }
 
-/// What an agent may do next.
+/// A next action for agents.
 #[derive(Debug, Clone)]
 pub struct NextAction {
-    /// Of a capability.
+    /// The id of a capability.
     pub id: String,
     pub label: Option<String>,
-    /// With references into the data.
+    /// With references to the data.
     pub input: Value,
 }
 
@@ -267,19 +267,19 @@ pub struct Confirmation {
     pub consequence: Option<String>,
 }
 
-/// `[capabilities.privacy]`, as far as it is enforced or told.
+/// The parts of `[capabilities.privacy]` that are enforced or shown.
 #[derive(Debug, Clone, Default)]
 pub struct Privacy {
-    /// All that was written.
+    /// The whole table.
     pub declared: Option<Value>,
     pub purpose: Option<String>,
     pub retention: Option<String>,
     pub personal_data: Vec<String>,
     pub recipients: Vec<String>,
-    /// It is shared, whether or not it is said with whom.
+    /// Data is shared, with named recipients or not.
     pub shares: bool,
     pub explicit_consent: bool,
-    /// Something that is written says that it is about somebody.
+    /// Any of the keys declares personal data.
     pub is_personal: bool,
     pub forbidden_fields: Vec<String>,
 }
@@ -292,12 +292,12 @@ pub struct AhpCapability {
     pub action_type: Option<String>,
     pub response_types: Vec<String>,
     pub accept_fallback: Option<bool>,
-    /// An input, and the pattern that finds it in a question.
+    /// An input, and the pattern that extracts it from a question.
     pub extract: Vec<(String, String)>,
-    /// The members of a payload, with references into the data.
+    /// The members of a payload, with references to the data.
     pub payload: Option<Value>,
     /// A template over `input` and `data`.
     pub answer: Option<String>,
-    /// How long an answer is likely to take.
+    /// The estimated time until an answer.
     pub eta: Option<Duration>,
 }

@@ -1,21 +1,21 @@
-//! `[firewall]`, typed.
+//! The typed settings of the firewall.
 
 use frontdesk_firewall::{Firewall, Modes, Pattern};
 
-/// `[firewall]`: what is looked for in what leaves for an agent, and what is never served.
+/// `[firewall]`: what to search for in everything that leaves for an agent, and what is never served.
 #[derive(Debug, Clone)]
 pub struct FirewallSettings {
-    /// Files that a repository keeps for its agents are answered 404.
+    /// Answer 404 for files that a repository keeps for its own agents.
     pub hide: bool,
     pub modes: Modes,
-    /// Exact values that are about nobody in particular: `firewall.allow` and `site.contact`.
+    /// Exact values that are no personal data: `firewall.allow` and `site.contact`.
     pub exempt: Vec<String>,
-    /// Of the file that `firewall.patterns` names.
+    /// The patterns in the file that `firewall.patterns` names.
     pub patterns: Vec<Pattern>,
 }
 
 impl FirewallSettings {
-    /// What looks through every answer.
+    /// The firewall with these settings.
     pub fn compiled(&self) -> Firewall {
         Firewall::new(self.modes, self.exempt.iter().cloned(), self.patterns.clone())
     }

@@ -1,28 +1,28 @@
-//! `[handoff]` with types and defaults.
+//! The typed settings of the handoff.
 
 use std::path::PathBuf;
 
 use super::view::View;
 
-/// Where a handoff is, unless the operator says otherwise.
+/// The default path of a handoff.
 pub const PATH: &str = "/.well-known/aahp";
 
-/// `[handoff]`: a directory that is published.
+/// `[handoff]`: a published directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handoff {
     /// Absolute.
     pub dir: PathBuf,
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     pub path: String,
     /// `auth = "required"`.
     pub needs_credential: bool,
     /// `on_mismatch = "refuse"`.
     pub refuses_mismatch: bool,
-    /// A directory without a manifest is served too.
+    /// Serve a directory without a manifest too.
     pub allow_v1: bool,
 }
 
-/// The table, where it is there.
+/// The table, if present.
 pub(super) fn lower(view: View) -> Option<Handoff> {
     Some(Handoff {
         dir: view.file("dir")?,

@@ -1,25 +1,25 @@
-//! Whom the operator has asked before something risky happens.
+//! The typed settings of supervision.
 
 use std::time::Duration;
 
 /// `[harness]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Harness {
-    /// Where they are: `http(s)://`, `ws(s)://`, `unix:` or `stdio:`, at least one.
+    /// The addresses: `http(s)://`, `ws(s)://`, `unix:` or `stdio:`, at least one.
     pub urls: Vec<String>,
-    /// Sent to each that takes one; empty: none.
+    /// Sent over transports that carry a token; empty: none.
     pub token: String,
-    /// What is at least this risky is asked about ([`risk_rank`]).
+    /// The minimum risk of calls that need a decision ([`risk_rank`]).
     pub min_risk: usize,
-    /// For an answer of one of them.
+    /// The time limit for an answer of one harness.
     pub timeout: Duration,
-    /// What nobody decides goes on all the same (`on_error = "allow"`).
+    /// Calls without a decision go ahead (`on_error = "allow"`).
     pub goes_on: bool,
-    /// Where other agents reach them; `None`: nowhere.
+    /// The path of the gateway for other agents; `None`: no gateway.
     pub gateway_path: Option<String>,
 }
 
-/// How great a risk is, from 0; what is no known word is the greatest.
+/// The rank of a risk, from 0; an unknown word has the highest.
 pub fn risk_rank(risk: &str) -> usize {
     let known = super::keys::RISK;
     known.iter().position(|word| *word == risk).unwrap_or(known.len())

@@ -1,4 +1,4 @@
-//! Where Frontdesk stands: what it listens on, within which bounds, and the upstream behind it.
+//! The typed settings of the listeners, their bounds, and the upstream.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -19,17 +19,17 @@ pub struct Listen {
 }
 
 impl Listen {
-    /// Everywhere that this process listens.
+    /// All addresses on which this process listens.
     pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.http.iter().chain(&self.https).chain(&self.agtp).copied().chain([self.admin])
     }
 
-    /// As an operator is shown where a process does listen, whatever its configuration says by now.
+    /// The present listeners, for the operator, whatever the configuration file says by now.
     pub fn shown(&self) -> Value {
         json!({ "http": self.http, "https": self.https, "agtp": self.agtp, "admin": self.admin })
     }
 
-    /// The keys whose values differ and that a running process cannot follow: sockets are bound once.
+    /// The keys that differ and that need a restart, because sockets are bound once.
     pub fn bound_differently(&self, other: &Self) -> Vec<&'static str> {
         let differing = [
             ("http", self.http != other.http),
@@ -44,24 +44,25 @@ impl Listen {
     }
 }
 
-/// `[protection]`: the bounds of the way in.
+/// `[protection]`: the bounds on incoming requests.
 #[derive(Debug, Clone)]
 pub struct Protection {
     pub max_connections: usize,
-    /// Percent of all connections, and of all requests under way, that one client address may have where others want some.
+    /// Maximum percentage of all connections, and of all requests in progress, for one client address while others
+    /// need some.
     pub client_share: usize,
     pub header_timeout: Duration,
     pub idle_timeout: Duration,
-    /// Bytes.
+    /// Maximum bytes.
     pub max_header: usize,
     pub max_recoding: usize,
-    /// Bytes of one call's input.
+    /// Maximum bytes of one call's input.
     pub max_input: usize,
-    /// Bytes of the site's answer to one call.
+    /// Maximum bytes of the site's answer to one call.
     pub max_answer: usize,
-    /// Bytes a second that a client sends or takes at least while it is waited for; 0: no bound.
+    /// Minimum bytes per second of a client in a transfer; 0: no minimum.
     pub min_rate: u64,
-    /// How long a request's body is waited for in all; zero: no bound.
+    /// Maximum time for a request's whole body; zero: no maximum.
     pub transfer_timeout: Duration,
     pub shutdown_delay: Duration,
     pub shutdown_timeout: Duration,
@@ -80,9 +81,9 @@ pub struct Upstream {
     /// At least one, from `url` or `urls`.
     pub urls: Vec<UpstreamUrl>,
     pub preserve_host: bool,
-    /// Whether requests go up with a `Via` line of ours (RFC 9110 §7.6.3).
+    /// Whether upstream requests get a `Via` line (RFC 9110 §7.6.3).
     pub via: bool,
-    /// What in an answer names an upstream becomes the address that was asked.
+    /// URLs in an answer that name an upstream are rewritten to the requested address.
     pub rewrite_redirects: bool,
     pub http2: UpstreamHttp2,
     pub ca: Option<PathBuf>,
@@ -91,7 +92,7 @@ pub struct Upstream {
     pub client_key: Option<PathBuf>,
     pub connect_timeout: Duration,
     pub read_timeout: Duration,
-    /// Requests under way to the site at a time, pages and calls; 0: no bound.
+    /// Maximum concurrent requests to the site, pages and calls; 0: no maximum.
     pub max_requests: usize,
     pub health_path: Option<String>,
     pub health_interval: Duration,

@@ -1,26 +1,26 @@
-//! What is put together is as strict as the strictest of its parts.
+//! Makes a composition as strict as the strictest of its steps.
 //!
-//! Whatever a recipe's capability says of itself, each step keeps what was declared of it: the whole takes the highest
-//! risk, every scope, one confirmation where any step is confirmed. What is enforced is also what is published.
+//! Whatever the recipe's capability says, each step keeps its declared restrictions: the whole takes the highest risk,
+//! all scopes, and a confirmation if any step needs one. The enforced values are also the published ones.
 
 use serde_json::{Value, json};
 
 use super::{Capability, CapabilityKind, Node, Settings, keys::RISK, lower_capability::KINDS};
 
-/// What something is that is said to hold personal data, and no more.
+/// The sensitivity that is implied where only personal data is mentioned.
 const PERSONAL: &str = "personal";
-/// From the least to the most; what is said of nobody comes before what says nothing.
+/// From the least to the most strict. No statement ranks above `public`.
 const SENSITIVITIES: [&str; 5] = ["public", PERSONAL, "confidential", "special_category", "regulated"];
 
-/// How strict it is where nothing is said.
+/// The rank of no statement.
 const UNSAID: usize = 1;
 
-/// What became stricter than it was written.
+/// A value that became stricter than written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raised {
-    /// With a dot where it is in a table of its own.
+    /// The key, with a dot where it is in a sub-table.
     pub(super) key: &'static str,
-    /// The first step that needs it so.
+    /// The first step that requires it.
     pub(super) step: usize,
 }
 
@@ -32,7 +32,7 @@ pub fn raise(own: &mut Capability, steps: &[&Capability], settings: &Settings) -
             all.push(Raised { key, step });
         }
     };
-    // First, since the safe defaults follow from it.
+    // First, because the safe defaults depend on it.
     for (at, step) in steps.iter().enumerate() {
         if acting(step.kind) > acting(own.kind) {
             own.kind = step.kind;
@@ -44,7 +44,7 @@ pub fn raise(own: &mut Capability, steps: &[&Capability], settings: &Settings) -
         let unsaid = of.privacy.recipients.is_empty() && is_personal;
         if unsaid { settings.third_parties.clone() } else { of.privacy.recipients.clone() }
     };
-    // Where nobody says more, the site's own list is what a person is told.
+    // Where no step names recipients, a person sees the site's own list.
     let some = steps.iter().copied().chain([&*own]).any(|of| !of.privacy.recipients.is_empty());
     if some {
         own.privacy.recipients = shared(own);
@@ -115,7 +115,7 @@ pub fn raise(own: &mut Capability, steps: &[&Capability], settings: &Settings) -
     all
 }
 
-/// Puts what was raised into what is published.
+/// Adds the raised values to the published contract.
 pub(super) fn publish(contract: &mut Node, capability: &Capability, all: &[Raised]) {
     let Some(Node::Array(published)) = member(contract, "capabilities") else { return };
     let is_it = |node: &&mut Node| node.get("id").and_then(Node::as_str) == Some(&capability.id);
@@ -134,7 +134,7 @@ pub(super) fn publish(contract: &mut Node, capability: &Capability, all: &[Raise
     }
 }
 
-/// The value that holds for a key; `None`: there is nothing to say.
+/// The effective value of a key; `None`: nothing to publish.
 pub(super) fn node(capability: &Capability, key: &str) -> Option<Node> {
     let text = |text: &str| Some(Node::String(text.to_owned()));
     let list = |list: &[String]| Some(Node::Array(list.iter().cloned().map(Node::String).collect()));
@@ -157,12 +157,12 @@ pub(super) fn node(capability: &Capability, key: &str) -> Option<Node> {
     }
 }
 
-/// As a declaration has it.
+/// The word in a declaration.
 pub(super) fn word(kind: CapabilityKind) -> &'static str {
     KINDS.iter().find(|(_, of)| *of == kind).map_or("", |(word, _)| word)
 }
 
-/// How much it does.
+/// The strength of its effect.
 pub(super) fn acting(kind: CapabilityKind) -> u8 {
     match kind {
         CapabilityKind::DestructiveAction => 3,
@@ -176,7 +176,7 @@ fn place(words: &[&str], word: &str) -> Option<usize> {
     words.iter().position(|known| *known == word)
 }
 
-/// What is said to be about nobody is less than what is not said.
+/// `public` ranks below no statement.
 fn sensitivity(capability: &Capability) -> usize {
     match capability.data_sensitivity.as_deref() {
         None if capability.is_sensitive() => sensitivity_rank(PERSONAL),
@@ -185,7 +185,7 @@ fn sensitivity(capability: &Capability) -> usize {
     }
 }
 
-/// How strict a `data_sensitivity` is; a word that nobody knows is about somebody.
+/// The rank of a `data_sensitivity`; an unknown word counts as personal.
 pub(super) fn sensitivity_rank(word: &str) -> usize {
     match word {
         "public" => 0,
@@ -193,7 +193,7 @@ pub(super) fn sensitivity_rank(word: &str) -> usize {
     }
 }
 
-/// Adds what is not there yet; whether there was any.
+/// Adds the missing items; returns whether there were any.
 fn add(own: &mut Vec<String>, more: &[String]) -> bool {
     let before = own.len();
     for name in more {
@@ -211,7 +211,7 @@ fn member<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
     }
 }
 
-/// Gives a member a value, or takes it away.
+/// Sets or removes a member.
 pub(super) fn put(node: &mut Node, key: &str, value: Option<Node>) {
     let Node::Table(entries) = node else { return };
     let at = entries.iter().position(|(name, _)| name == key);

@@ -1,4 +1,4 @@
-//! Worlds outside with next to nothing in them, for tests of what a declaration leads to.
+//! Minimal implementations of `Outside`, for tests.
 
 use std::{collections::BTreeSet, io, path::Path};
 
@@ -12,7 +12,7 @@ use super::{
     trail::Trail,
 };
 
-/// One file, whatever it is called.
+/// One file, under any name.
 pub struct Only<'a>(pub &'a [u8]);
 
 impl Outside for Only<'_> {
@@ -70,7 +70,7 @@ fn known(all: Keys, table: &Table, trail: &Trail, found: &mut BTreeSet<String>) 
     }
 }
 
-/// Every key that is in a text, likewise. The text has to be TOML.
+/// All keys in a text, in the same form. The text must be TOML.
 pub fn written_keys(text: &str, outside: &dyn Outside, extensions: Extensions) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     written(Keys(extensions), &ROOT, &tree(text, outside), &Trail::Top, &mut keys);
@@ -90,7 +90,7 @@ fn written(all: Keys, table: &Table, item: &Item, trail: &Trail, found: &mut BTr
     }
 }
 
-/// What a text says, in the order in which it says it. The text has to be TOML.
+/// The values in a text, in written order. The text must be TOML.
 pub fn node(text: &str, outside: &dyn Outside) -> Node {
     tree(text, outside).node()
 }

@@ -1,11 +1,10 @@
-//! Where in the declaration something stands: the way down to it, put into words only when there is something to say.
+//! A position in the declaration, formatted only when a message needs it.
 //!
-//! Every value of a declaration is visited, and hardly any has a mistake in it. A step is therefore two references on
-//! the stack of whoever visits.
+//! Every value is visited and hardly any has a mistake. A step is therefore two references on the visitor's stack.
 
 use std::fmt;
 
-/// A dotted path such as `capabilities[2].upstream.method` (counted from 0); nothing for the whole file.
+/// A dotted path such as `capabilities[2].upstream.method` (counted from 0); empty for the whole file.
 #[derive(Clone, Copy)]
 pub(super) enum Trail<'a> {
     Top,
@@ -14,12 +13,12 @@ pub(super) enum Trail<'a> {
 }
 
 impl<'a> Trail<'a> {
-    /// One step down, to the key of a table.
+    /// The position of a key in this table.
     pub(super) fn key(&'a self, key: &'a str) -> Self {
         Self::Key(self, key)
     }
 
-    /// One step down, to an item of a list.
+    /// The position of an item in this list.
     pub(super) fn index(&'a self, index: usize) -> Self {
         Self::Index(self, index)
     }

@@ -1,10 +1,10 @@
-//! Durations, sizes, rates and budgets as the operator writes them.
+//! Parses durations, sizes, rates and budgets as the operator writes them.
 //!
-//! Each reader answers with what it does accept, so that the message beside the line is enough to put it right.
+//! Each error says what is accepted, so that the message suffices to correct the line.
 
 use std::{fmt, time::Duration};
 
-/// Longer is surely a slip; it also keeps sums of durations far from overflow.
+/// Longer durations are surely mistakes. The bound also keeps sums of durations from overflowing.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// "250ms", "5s", "15m", "24h" or "7d".
@@ -24,8 +24,8 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     duration.filter(|long| *long <= LONGEST).ok_or_else(|| "is longer than a year".into())
 }
 
-/// "90_days", "90 days", "90d", "12_months" or "1_year", in any case: contracts are written freely. A month is the
-/// twelfth part of a year of 365 days. Nothing is `None`, as is all that cannot be read.
+/// "90_days", "90 days", "90d", "12_months" or "1_year", in any case, because contracts are written freely. A month is
+/// a twelfth of 365 days. Zero and unreadable texts are `None`.
 pub(super) fn retention(text: &str) -> Option<Duration> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -42,7 +42,7 @@ pub(super) fn retention(text: &str) -> Option<Duration> {
     (1..=1000 * 365 * 86_400).contains(&long).then(|| Duration::from_secs(long))
 }
 
-/// "8KB", "1MiB" or "512": in bytes. K is 1024 with or without the i, as in the 8 KB of AHP.
+/// "8KB", "1MiB" or "512", in bytes. K is 1024 with or without the i, as in the 8 KB of AHP.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let wrong = || "is not a size; write a whole number and a unit, as in \"512B\", \"8KB\", \"1MiB\" (K is 1024)";
     let (number, unit) = split(text).ok_or_else(wrong)?;
@@ -56,28 +56,28 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).filter(|bytes| *bytes <= 1 << 40).ok_or_else(|| "is more than 1024 GB".into())
 }
 
-/// So many in a second, minute, hour or day. Shown in its canonical spelling, as manifests announce it.
+/// A number per second, minute, hour or day. Displayed in canonical form, as manifests announce it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     pub count: u32,
     pub span: Span,
 }
 
-/// So many tokens in a session or a day.
+/// A number of tokens per session or day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     pub count: u32,
     pub span: Span,
 }
 
-/// What a rate or a budget is for.
+/// The period of a rate or a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
     Second,
     Minute,
     Hour,
     Day,
-    /// As long as a session lives: see `sessions.idle`.
+    /// The life of a session: see `sessions.idle`.
     Session,
 }
 
@@ -123,7 +123,7 @@ pub(super) fn rate(text: &str) -> Result<Rate, String> {
         .ok_or_else(|| "is not a rate; write N/second, N/minute, N/hour or N/day, as in \"30/minute\"".into())
 }
 
-/// "5000/session": so many tokens in a session or a day.
+/// "5000/session": a number of tokens per session or day.
 pub(super) fn budget(text: &str) -> Result<Budget, String> {
     per(text, &[Span::Session, Span::Day])
         .map(|(count, span)| Budget { count, span })
@@ -141,7 +141,7 @@ fn per(text: &str, spans: &[Span]) -> Option<(u32, Span)> {
     (number > 0).then_some((number, *span))
 }
 
-/// A whole number, then its unit.
+/// Splits an integer from its unit.
 fn split(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);

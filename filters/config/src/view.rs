@@ -1,4 +1,4 @@
-//! A table of the checked tree, read with defaults: every key is there, or what stands for it is.
+//! Reads a table of the checked tree with defaults for missing keys.
 
 use std::{
     path::{Path, PathBuf},
@@ -40,7 +40,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The tables of a list.
+    /// The tables of an array.
     pub(super) fn tables(&self, key: &str) -> impl Iterator<Item = View<'a>> + use<'a> {
         let base = self.base;
         let items = self.get(key).map(Item::items).unwrap_or_default();
@@ -71,7 +71,7 @@ impl<'a> View<'a> {
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    /// A file, absolute.
+    /// A file's absolute path.
     pub(super) fn file(&self, key: &str) -> Option<PathBuf> {
         self.text(key).map(|name| self.base.join(name))
     }
