@@ -1,24 +1,24 @@
-//! Addresses: of people (an e-mail address is about somebody), and of places with a password in them.
+//! Finds e-mail addresses, which are personal data, and URLs with a password in them.
 
 use super::{
     finding::{Findings, Sure},
     random::stands_in,
 };
 
-/// Bytes of a local part and of a host (RFC 5321 §4.5.3.1).
+/// Maximum bytes of a local part and of a host (RFC 5321 §4.5.3.1).
 const LOCAL: usize = 64;
 const HOST: usize = 253;
 
-/// An `@` at `at`: is there an e-mail address around it?
+/// Checks for an e-mail address around the `@` at `at`.
 pub(super) fn email(text: &[u8], at: usize, found: &mut Findings) {
     let local = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'%' | b'+' | b'-' | b'\'');
     let mut start = at - text[..at].iter().rev().take(LOCAL + 1).take_while(local).count();
-    // A quotation mark or the end of a sentence before it is not part of it.
+    // A quotation mark or a sentence's end before it does not belong to it.
     start += text[start..at].iter().take_while(|byte| matches!(byte, b'.' | b'\'' | b'-' | b'%')).count();
     if start == at || at - start > LOCAL || text[at - 1] == b'.' {
         return;
     }
-    // `//user@host` is an address of a place, `@user@host` a name in a network, `git@host:` a repository.
+    // `//user@host` is a URL, `@user@host` a social network name, `git@host:` a repository.
     let before = start.checked_sub(1).map(|at| text[at]);
     if matches!(before, Some(b'/' | b'@')) || text[start..at].eq_ignore_ascii_case(b"git") {
         return;
@@ -34,7 +34,7 @@ pub(super) fn email(text: &[u8], at: usize, found: &mut Findings) {
     }
 }
 
-/// Ends of names that look like a host and are none: files (`logo@2x.png`), units of systemd (`getty@tty1.service`).
+/// Names that resemble a host: files (`logo@2x.png`), systemd units (`getty@tty1.service`).
 const FILES: [&[u8]; 23] = [
     b"png", b"jpg", b"jpeg", b"gif", b"svg", b"webp", b"avif", b"css", b"js", b"json", b"html", b"map", b"service",
     b"socket", b"timer", b"target", b"mount", b"swap", b"slice", b"scope", b"device", b"conf", b"txt",
@@ -57,7 +57,7 @@ fn is_host(host: &[u8]) -> bool {
         && count > 0
 }
 
-/// An address that is nobody's: one that only sends, or one in a domain that exists for examples (RFC 2606).
+/// Whether an address belongs to no person: a no-reply sender, or a domain reserved for examples (RFC 2606).
 fn is_nobodys(local: &[u8], host: &[u8]) -> bool {
     let sends = [&b"noreply"[..], b"no-reply", b"no_reply", b"donotreply", b"do-not-reply"];
     let ends = |name: &[u8]| {
@@ -69,7 +69,7 @@ fn is_nobodys(local: &[u8], host: &[u8]) -> bool {
         || reserved.iter().any(|name| ends(name))
 }
 
-/// A `://` that ends at `end`: is there a password in front of the host?
+/// Checks for a password before the host of a URL whose `://` ends at `end`.
 pub(super) fn password(text: &[u8], end: usize, found: &mut Findings) {
     let stop = |byte: &u8| {
         byte.is_ascii_whitespace() || matches!(byte, b'/' | b'?' | b'"' | b'\'' | b'<' | b'>' | b'`' | b'\\')

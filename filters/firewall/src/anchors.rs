@@ -1,15 +1,15 @@
-//! Where something could be: one pass over a text, for everything that anything found here begins with.
+//! Finds candidates in one pass over a text: every place where the beginning (anchor) of some pattern stands.
 //!
-//! Most of a text is nothing. Each byte has a row of bits for each of three places, one bit for each group of anchors; three
-//! rows in turn tell in which groups one may begin there. All rows together have 6 KB and stay at hand, where an automaton
-//! for as many anchors takes half a megabyte and waits for memory at every byte. What is left is compared. Letters are the
-//! same in either case.
+//! Most of a text contains none. Each byte has three 64-bit rows, one for each of an anchor's first three bytes, with
+//! one bit per group of anchors. The rows of three consecutive bytes, combined, give the groups that may match there.
+//! All rows take 6 KB and stay in the cache, whereas an automaton for as many anchors takes half a megabyte and waits
+//! for memory at every byte. The candidates are then compared in full, ignoring case.
 
 use std::sync::LazyLock;
 
 use super::{assigned, jwt, pem, phrases, token::TOKENS, words};
 
-/// What an anchor says could be there.
+/// The possible finding at an anchor.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Anchor {
     Token(usize),
@@ -19,36 +19,36 @@ pub(super) enum Anchor {
     /// The last word of a name that holds a secret.
     Word,
     Url,
-    /// A file in the middle of a text.
+    /// A data URL.
     Data,
     Phrase(usize),
     Odd,
     Mark(usize),
 }
 
-/// As many as a row has bits.
+/// The bits of a row.
 const GROUPS: usize = u64::BITS as usize;
 
-/// For each byte: the groups in which an anchor has it in this place.
+/// For each byte: the groups with an anchor that has it at this position.
 type Row = [u64; 256];
 
 struct Anchors {
-    /// For the first, the second and the third byte.
+    /// For the first, second and third byte.
     rows: Box<[Row; 3]>,
-    /// Those that have an anchor of no more than two bytes.
+    /// The groups with an anchor of only two bytes.
     short: u64,
-    /// What begins with the same two bytes is in one group, the shorter first.
+    /// Anchors with the same first two bytes are in one group, shorter ones first.
     groups: Box<[Vec<(Wanted, Anchor)>; GROUPS]>,
 }
 
-/// The groups in which an anchor may have begun with the last byte, and with the last two.
+/// The groups whose anchors may have begun with the last byte, and with the last two.
 #[derive(Clone, Copy, Default)]
 struct Begun {
     one: u64,
     two: u64,
 }
 
-/// Gives each anchor in a text: where it stands, and where it ends. What comes back is where to go on, if that is later.
+/// Calls `hit` for each anchor with its start and end. Its result is where to continue, if that is later.
 pub(super) fn each(text: &[u8], mut hit: impl FnMut(Anchor, usize, usize) -> usize) {
     let anchors = &*ANCHORS;
     let mut past = 0;
@@ -65,14 +65,14 @@ pub(super) fn each(text: &[u8], mut hit: impl FnMut(Anchor, usize, usize) -> usi
     });
 }
 
-/// An anchor as it is compared: its first eight bytes at once.
+/// An anchor, prepared to compare its first eight bytes at once.
 struct Wanted {
     text: &'static [u8],
-    /// In small letters; nothing where the anchor is shorter.
+    /// In lower case; zero beyond a short anchor.
     first: u64,
-    /// The bit in which capitals differ, where there is a letter.
+    /// The case bit of each letter.
     letters: u64,
-    /// Every bit, where there is a byte.
+    /// All bits of each byte that is present.
     bytes: u64,
 }
 
@@ -108,7 +108,7 @@ impl Wanted {
 }
 
 impl Anchors {
-    /// Where an anchor may begin, and in which groups.
+    /// The possible starts of anchors, with their groups.
     fn candidates(&self, text: &[u8], mut each: impl FnMut(usize, u64)) {
         let (fours, rest) = text.as_chunks();
         let (mut begun, mut from) = (Begun::default(), 0);
@@ -128,15 +128,15 @@ impl Anchors {
             }
             begun = Begun { one: first[byte], two: begun.one & second[byte] };
         }
-        // The last two bytes of a text begin something too, without a third.
+        // The last two bytes of a text have no third byte.
         let groups = begun.two & self.short;
         if groups != 0 {
             each(text.len() - 2, groups);
         }
     }
 
-    /// The next four bytes of which one is the third that an anchor may begin with, and for each of them the groups. By
-    /// itself, and four at a time: it is all that is done for most bytes.
+    /// Skips to the next four bytes one of which may be the third of an anchor, and gives the groups of each. A
+    /// function of its own that handles four bytes at a time, because it does all the work for most bytes.
     #[inline(never)]
     fn next(&self, text: &[[u8; 4]], begun: &mut Begun) -> Option<(usize, [u64; 4])> {
         let [first, second, third] = &*self.rows;
@@ -158,7 +158,7 @@ impl Anchors {
     }
 }
 
-/// The same for every firewall, made when the first one looks at something.
+/// Shared by all firewalls, built on first use.
 static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
     let mut written: Vec<(&str, Anchor)> = vec![
         (pem::ANCHOR, Anchor::Pem),
@@ -174,7 +174,7 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
     written.extend(words::ODD.iter().map(|odd| (*odd, Anchor::Odd)));
     written.extend(phrases::MARKS.iter().enumerate().map(|(index, (mark, _))| (*mark, Anchor::Mark(index))));
     let start = |anchor: &str| anchor.bytes().take(2).map(|byte| byte.to_ascii_lowercase()).collect::<Vec<_>>();
-    // In this order those that begin alike stand together.
+    // Sorted so that equal beginnings are adjacent.
     written.sort_by_cached_key(|(anchor, _)| (start(anchor), anchor.len()));
     let mut rows = Box::new([[0; 256]; 3]);
     let (mut short, mut groups) = (0, Box::new([const { Vec::new() }; GROUPS]));
@@ -187,7 +187,7 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
         }
         for (row, place) in rows.iter_mut().zip(0..) {
             for byte in 0..=u8::MAX {
-                // Of two bytes: whatever comes after them.
+                // An anchor of two bytes matches any third byte.
                 if bytes.get(place).is_none_or(|wanted| wanted.eq_ignore_ascii_case(&byte)) {
                     row[usize::from(byte)] |= 1 << group;
                 }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn nothing_else_is_found_and_nothing_twice() {
         let all: Vec<&[u8]> = ANCHORS.groups.iter().flatten().map(|(wanted, _)| wanted.text).collect();
-        // Beginnings of anchors one after another, of every length.
+        // Beginnings of anchors in a row, of every length.
         let text: Vec<u8> = (0..3000)
             .flat_map(|n| {
                 let anchor = all[n * 7 % all.len()];

@@ -1,7 +1,7 @@
-//! Secrets that are known by the name beside them: `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …`.
+//! Finds secrets by the name beside them: `API_KEY=…`, `"password": "…"`, `Authorization: Bearer …`.
 //!
-//! The name says how much the value has to look like a secret: after `DB_PASSWORD=` nearly anything is one, after
-//! `"key":` only what nobody writes by hand. Names of what is public (a page token, a sort key) are no names of secrets.
+//! The name decides how much the value has to look like a secret: after `DB_PASSWORD=` nearly any value is one, after
+//! `"key":` only a value that no person would write. Names of public values (a page token, a sort key) do not count.
 
 mod promise;
 
@@ -14,24 +14,24 @@ use super::{
 };
 use promise::{Beside, Promise, is_password, keeps, promised};
 
-/// The words that a name ends in.
+/// The last words of names.
 pub(super) const WORDS: [&str; 10] =
     ["key", "secret", "token", "password", "passwd", "passwort", "pwd", "passphrase", "credential", "credentials"];
 
-/// Bytes of a value, and of a name.
+/// Maximum bytes of a value, and of a name.
 const LONGEST: usize = 512;
 const LONGEST_NAME: usize = 64;
 
-/// How much looking beside the words of one text may cost.
+/// The bound on the work beside the names of one text.
 pub(super) struct Reading {
     /// Bytes of values that may still be read.
     left: usize,
-    /// The end of the last secret: a word before it is a part of it.
+    /// The end of the last secret: a name before it is a part of it.
     within: usize,
 }
 
-/// Bytes of values that are read in a text of this length, and what a name costs beside its value. Only a text in which
-/// names stand within values, and none of those is a secret, has more: nobody writes such a text but to keep us busy.
+/// Maximum bytes of values that are read in a text of this length, and the cost of a name itself. Only a text with
+/// names nested in values, none of them secrets, exceeds it, and such a text is written only to cause work.
 pub(super) const fn most_read(length: usize) -> usize {
     4 * length + 256 * 1024
 }
@@ -42,13 +42,13 @@ impl Reading {
         Self { left: most_read(text.len()), within: 0 }
     }
 
-    /// Bytes that were read.
+    /// The number of bytes read.
     pub(super) fn read(&self, text: &[u8]) -> usize {
         most_read(text.len()) - self.left
     }
 
-    /// Looks beside a word of [`WORDS`] that stands at `start..end`. What is behind the last word that could be looked
-    /// beside is taken for a secret.
+    /// Examines the value beside the name that ends in the word at `start..end`. When the bound is reached, the rest
+    /// of the text counts as a secret.
     pub(super) fn beside(&mut self, text: &[u8], start: usize, end: usize, found: &mut Findings) {
         if start < self.within {
             return;
@@ -64,20 +64,20 @@ impl Reading {
             }
         }
         if judge(text, (start, end), &assigned, found) {
-            // What was cut at the longest value goes on behind it.
+            // A value cut at the maximum length continues behind it.
             let rest = if length + 8 > LONGEST { LONGEST / 8 } else { 0 };
             self.within = assigned.end - rest;
         }
     }
 }
 
-/// Whether the value beside a word is a secret, which is added then.
+/// Adds the value beside a name as a finding if it is a secret.
 fn judge(text: &[u8], (start, end): (usize, usize), assigned: &Assigned, found: &mut Findings) -> bool {
     let first = name_start(text, start);
     let name = &text[first..end];
     let Some(promise) = promised(name, &text[start..end], word_before(text, first)) else { return false };
     let value = &text[assigned.start..assigned.end];
-    // A name in capitals before an equals sign is the name of a variable of an environment.
+    // An upper-case name before an equals sign is an environment variable.
     let shouted = assigned.tight && name.len() > 3 && !name.iter().any(u8::is_ascii_lowercase);
     let member = assigned.member && first.checked_sub(1).is_none_or(|at| text[at] == b'"') && is_password(name);
     let is_one = keeps(promise, value, Beside { shouted, loose: assigned.loose, member });
@@ -95,11 +95,11 @@ fn judge(text: &[u8], (start, end): (usize, usize), assigned: &Assigned, found: 
 struct Assigned {
     start: usize,
     end: usize,
-    /// `NAME=value`, with nothing between.
+    /// `NAME=value`, without blanks.
     tight: bool,
     /// In a sentence: `the password is …`.
     loose: bool,
-    /// As JSON has it: `name": "value"`.
+    /// A JSON member: `name": "value"`.
     member: bool,
 }
 
@@ -114,16 +114,16 @@ fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
             tight = close && !matches!(text.get(at + 1), Some(b' ' | b'>'));
             at += 1 + usize::from(text.get(at + 1) == Some(&b'>'));
         }
-        // An element of XML: what follows is its text.
+        // An XML element: its text follows.
         b'>' if close && start > 0 && matches!(text[start - 1], b'<' | b':' | b'-' | b'_') => at += 1,
-        // A member of a list: {"name": "API_KEY", "value": "…"}.
+        // A list of pairs: {"name": "API_KEY", "value": "…"}.
         b',' if !close => at = member_value(text, at)?,
         b':' if matches!(text.get(at + 1), Some(b':')) => return None,
         b':' => {
             member = text[end..at].trim_ascii_end() == b"\"";
             at += 1 + usize::from(text.get(at + 1) == Some(&b'='));
         }
-        // The option of a command.
+        // A command-line option.
         _ if !close && start >= 2 && has_dashes(text, start) && text.get(end) == Some(&b' ') => at = end,
         b'i' | b'w' if text[at..].starts_with(b"is ") || text[at..].starts_with(b"was ") => {
             loose = true;
@@ -146,12 +146,12 @@ fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
         b',' | b';' | b'&' | b')' | b']' | b'}' | b'|' => !loose || matches!(byte, b'<' | b'>'),
         byte => byte.is_ascii_whitespace(),
     };
-    // What is quoted as a text is printed: “password: …”, password: “…”.
+    // A value in typographic quotes: “password: …”, password: “…”.
     at += printed_quote(&text[at..]);
     let rest = &text[at..(at + LONGEST).min(text.len())];
     let len = rest.iter().position(stops).unwrap_or(rest.len());
     let len = (0..len).find(|at| printed_quote(&rest[*at..]) > 0).unwrap_or(len);
-    // A call, not a value.
+    // A function call, not a value.
     if matches!(rest.get(len), Some(b'(')) {
         return None;
     }
@@ -160,7 +160,7 @@ fn value_after(text: &[u8], start: usize, end: usize) -> Option<Assigned> {
     Some(Assigned { start: at, end: at + trimmed, tight, loose, member: false })
 }
 
-/// The length of the quotation mark, as texts are printed with, that stands at the beginning.
+/// The length of a typographic quotation mark at the start.
 fn printed_quote(text: &[u8]) -> usize {
     match text {
         [0xe2, 0x80, 0x98..=0x9f | 0xb9 | 0xba, ..] => 3,
@@ -169,7 +169,7 @@ fn printed_quote(text: &[u8]) -> usize {
     }
 }
 
-/// After the comma of a member `, "value": ` at `at`: where its value is.
+/// The start of the value after the comma of `, "value": ` at `at`.
 fn member_value(text: &[u8], at: usize) -> Option<usize> {
     let rest = &text[at + 1..(at + 64).min(text.len())];
     let named = rest.trim_ascii_start();
@@ -183,7 +183,7 @@ fn has_dashes(text: &[u8], start: usize) -> bool {
     text[name_start(text, start)..].starts_with(b"--")
 }
 
-/// Where the name begins whose last word is at `start`.
+/// The start of the name whose last word is at `start`.
 fn name_start(text: &[u8], start: usize) -> usize {
     let name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     start - text[..start].iter().rev().take(LONGEST_NAME).take_while(name).count()
@@ -196,7 +196,7 @@ fn word_before(text: &[u8], start: usize) -> &[u8] {
     &text[end - len..end]
 }
 
-/// Looks behind `Bearer ` or `Basic `, which ends at `end`.
+/// Examines what follows `Bearer ` or `Basic `, which ends at `end`.
 pub(super) fn authorization(text: &[u8], start: usize, end: usize, found: &mut Findings) {
     if start.checked_sub(1).is_some_and(|at| text[at].is_ascii_alphanumeric()) {
         return;
@@ -216,7 +216,7 @@ pub(super) fn authorization(text: &[u8], start: usize, end: usize, found: &mut F
         }
         false => {
             let pair = STANDARD.decode(value).ok().filter(|pair| value.len() >= 8 && pair.contains(&b':'));
-            // What every text about it shows (RFC 7617) is nobody's.
+            // The documentation example (RFC 7617) is no secret.
             let shown = |pair: &[u8]| stands_in(pair) || pair == b"Aladdin:open sesame";
             let printable = |pair: Vec<u8>| pair.iter().all(|byte| (0x20..0x7f).contains(byte)) && !shown(&pair);
             ("basic-credentials", pair.is_some_and(printable))

@@ -1,23 +1,23 @@
-//! Backslashes: Markdown puts one before signs that would mean something, also in the middle of a token (`ghp\_16C7…`).
+//! Removes Markdown's backslash escapes, which can stand in the middle of a token (`ghp\_16C7…`).
 //!
-//! What is searched is the text as it reads, without them; what is found is told by where it is spelled.
+//! The search runs on the text without them, and findings are mapped back to the original.
 
 use std::borrow::Cow;
 
-/// A text as it reads, and where each of its bytes is spelled.
+/// A text without escapes, with the positions of its bytes in the original.
 pub(super) struct Plain<'a> {
     pub(super) read: Cow<'a, [u8]>,
-    /// The places in `read` before which a backslash was left out, ascending.
+    /// The positions in `read` before which a backslash was removed, ascending.
     left_out: Vec<usize>,
 }
 
 impl<'a> Plain<'a> {
-    /// Leaves out each backslash before a sign. A text without any is not copied.
+    /// Removes each backslash before a punctuation character. A text without any is not copied.
     pub(super) fn of(text: &'a [u8]) -> Self {
         let is_escape = |at: usize| text.get(at + 1).is_some_and(u8::is_ascii_punctuation);
         let mut read = Vec::new();
         let mut left_out = Vec::new();
-        // What is spelled before `next` has been read; the sign after a backslash is never a backslash of its own.
+        // The original before `next` has been read. A backslash after a backslash is literal.
         let (mut next, mut past) = (0, 0);
         for at in memchr::memchr_iter(b'\\', text) {
             if at < past || !is_escape(at) {
@@ -38,7 +38,7 @@ impl<'a> Plain<'a> {
         Self { read: Cow::Owned(read), left_out }
     }
 
-    /// Where `at` in `read` is spelled; with its backslash, if it has one.
+    /// The original position of `at` in `read`, its backslash included.
     pub(super) fn place(&self, at: usize) -> usize {
         at + self.left_out.partition_point(|out| *out < at)
     }

@@ -1,19 +1,19 @@
-//! What was found in a text: which rule says so, what it is a matter of, and where. Never what it says.
+//! Findings: rule, kind and place, never the text itself.
 
 use std::{cmp::Reverse, fmt, sync::Arc};
 
-/// What a finding is a matter of; each has a mode of its own.
+/// The kind of a finding; each has a mode of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Something that opens a door: a token, a password, a private key.
+    /// A token, a password or a private key.
     Secret,
-    /// Something about a person: an address, a number of an account.
+    /// Personal data: an address or an account number.
     Pii,
-    /// Words that speak to the reading model rather than to a reader.
+    /// Text aimed at the model that reads it, and not at a person.
     Injection,
 }
 
-/// A rule by its name, such as `github-token`; an operator's own is called by its line, `aiignore-12`.
+/// A rule's name, such as `github-token`; an operator's own is named by its line, `aiignore-12`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
     BuiltIn(&'static str),
@@ -45,18 +45,18 @@ pub struct Finding {
     pub end: usize,
 }
 
-/// How much a rule knows of what it found: of two that overlap, the one that knows more names it.
+/// The certainty of a rule. Of two overlapping findings the more certain one names the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sure {
-    /// The shape is nobody else's.
+    /// The format is unique to it.
     Shape,
-    /// The operator says so.
+    /// The operator's pattern.
     Said,
-    /// It stands beside a word that says so.
+    /// A name beside it says so.
     Beside,
 }
 
-/// Collects findings of one text.
+/// Collects the findings of one text.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     found: Vec<(Finding, Sure)>,
@@ -81,7 +81,7 @@ impl Findings {
         }
     }
 
-    /// Leaves those aside that are not kept.
+    /// Removes those that fail the predicate.
     pub(super) fn retain(&mut self, keep: impl Fn(&Finding) -> bool) {
         self.found.retain(|(finding, _)| keep(finding));
     }
@@ -90,7 +90,7 @@ impl Findings {
         self.found
     }
 
-    /// In the order of the text. Secrets that overlap are one; what else overlaps a secret is none.
+    /// Sorted by position. Overlapping secrets are merged; another finding that overlaps a secret is dropped.
     pub(super) fn settled(mut self) -> Vec<Finding> {
         self.found.sort_by_key(|(finding, sure)| (finding.start, Reverse(finding.end), *sure));
         let mut settled: Vec<(Finding, Sure)> = Vec::with_capacity(self.found.len());
@@ -123,7 +123,7 @@ fn join(last: &mut Finding, known: &mut Sure, next: Finding, sure: Sure) {
                 (last.rule, *known) = (next.rule, sure);
             }
         }
-        // The secret is the graver matter, and knows its own ends: `user:password@host` is no e-mail address.
+        // The secret is graver and has exact ends: `user:password@host` is no e-mail address.
         (_, Kind::Secret) => (*last, *known) = (next, sure),
         (Kind::Secret, _) => {}
         _ => last.end = last.end.max(next.end),

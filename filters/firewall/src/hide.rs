@@ -1,23 +1,23 @@
-//! What a checked-out project keeps for its agents, and no site means to serve: `.ai/`, `.aiignore` and their like.
+//! Hides files that a repository keeps for its own agents: `.ai/`, `.aiignore` and similar.
 //!
-//! The origin's document root is often a repository. Whatever way a path is spelled in which a site could find such a
-//! file, it is not passed on.
+//! The origin's document root is often a repository. A path that a site could resolve to such a file is not passed on,
+//! in any spelling.
 
 use frontdesk_base::{
     path::{Path, is_short_for},
     text::without_accents,
 };
 
-/// Names of files and folders, in small letters.
+/// Names of files and folders, in lower case.
 const NAMES: [&str; 4] = [".ai", ".aiignore", "handoff.lock", "pii-allowlist.json"];
 
-/// Whether a request's target names something that is kept hidden, in any spelling.
+/// Whether a request's target names a hidden file, in any spelling.
 pub fn is_hidden(target: &str) -> bool {
     is_hidden_path(&Path::of(target))
 }
 
-/// The same, of a path that was read already. It is hidden wherever the name stands in it: what `..` takes away depends
-/// on the site.
+/// The same for a parsed path. It is hidden if the name is any of its segments, because the effect of `..` depends on
+/// the site.
 pub fn is_hidden_path(path: &Path<'_>) -> bool {
     match &path.folded {
         // Nearly every path.
@@ -26,16 +26,16 @@ pub fn is_hidden_path(path: &Path<'_>) -> bool {
     }
 }
 
-/// One of the names, also without the ending that a server with content negotiation finds by itself. It knows no type for
-/// `.lock`, and `/handoff` may be a page.
+/// One of the names, or one without the extension that content negotiation adds. It has no type for `.lock`, and
+/// `/handoff` may be a page.
 fn is_name_as_written(segment: &str) -> bool {
     NAMES.contains(&segment) || segment == "pii-allowlist"
 }
 
-/// Whether a folded segment is one of the names, or what NTFS calls one for short; without a stream of its file.
+/// Whether a folded segment is one of the names or its NTFS short name, without an NTFS stream.
 fn is_name(segment: &str) -> bool {
     let name = segment.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
-    // Programs for Windows that know no Unicode have letters with accents as plain ones.
+    // Windows programs without Unicode see accented letters as plain ones.
     let name = without_accents(name);
     is_name_as_written(&name) || NAMES.iter().any(|hidden| is_short_for(&name, hidden))
 }

@@ -1,11 +1,11 @@
-//! An operator's own patterns, one to a line, in the manner of AAHP's `.aiignore` (§2.6).
+//! The operator's own patterns, one per line, in the format of AAHP's `.aiignore` (§2.6).
 //!
-//! Nobody has ever said what a line means, so this is said here. A line is found anywhere in a text. `*` is anything up to
-//! the end of the line, at either end of a pattern the rest of the word. Words in small letters are found in any case, all
-//! else as it is written. What is found is a secret: somebody who writes a line wants it kept in. It is about a person
-//! where the line has an `@`, and injection, of which content is never rid, only where the words begin a phrase that is
-//! known as that. A line that begins with `re:` or has a backslash in it is a regular expression. `#` begins a comment
-//! at the start of a line or after a blank.
+//! AAHP does not define the lines, so this does. A line matches anywhere in a text. `*` matches anything up to the end
+//! of the line; at either end of a pattern it matches the rest of the word. Lower-case words match in any case, other
+//! text exactly. A match is a secret, because the operator wants it kept in. It is personal data if the line has an
+//! `@`, and an injection (which is never redacted) only if the words begin a known phrase. A line that begins with
+//! `re:` or contains a backslash is a regular expression. `#` starts a comment at the start of a line or after a
+//! blank.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use super::{
     phrases,
 };
 
-/// Lines that are patterns, at most.
+/// Maximum patterns.
 const MOST: usize = 256;
-/// Bytes of a line.
+/// Maximum bytes of a line.
 const LONGEST: usize = 512;
-/// Memory of one compiled pattern.
+/// Maximum memory of a compiled pattern.
 const SIZE: usize = 1 << 20;
-/// Findings of one pattern in one text; the rest of a text that has more is one more.
+/// Maximum findings of one pattern in one text. Beyond it the rest of the text is one more finding.
 const FOUND: usize = 1024;
-/// How far one search looks ahead, so that many short matches do not each read the rest of a text; what is longer is
+/// How far one search reads ahead, so that many short matches do not each read the rest of a text. A longer match is
 /// found in parts.
 const AHEAD: usize = 16 * 1024;
 
-/// One line.
+/// One pattern.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     regex: Regex,
@@ -36,20 +36,20 @@ pub struct Pattern {
     kind: Kind,
 }
 
-/// What is wrong with a line.
+/// A mistake in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
-    /// Counted from 1.
+    /// The line number, from 1.
     pub line: usize,
     pub what: String,
     pub hint: &'static str,
 }
 
-/// Reads a file of patterns.
+/// Parses a file of patterns.
 ///
 /// # Errors
 ///
-/// Every line that cannot be read.
+/// Every invalid line.
 pub fn patterns(file: &str) -> Result<Vec<Pattern>, Vec<Wrong>> {
     let (mut read, mut wrong) = (Vec::new(), Vec::new());
     for (number, line) in file.lines().enumerate().map(|(at, line)| (at + 1, line)) {
@@ -107,7 +107,7 @@ fn pattern(line: &str, number: usize) -> Result<Pattern, (String, &'static str)>
     Ok(Pattern { regex, rule: Rule::Own(Arc::from(format!("aiignore-{number}"))), kind })
 }
 
-/// Two words and more in small letters, and nothing else: they may begin a sentence.
+/// Whether a line consists of two or more lower-case words, so that it may begin a sentence.
 fn is_words(line: &str) -> bool {
     let words: Vec<&str> =
         line.split_whitespace().map(|word| word.trim_matches('*')).filter(|w| !w.is_empty()).collect();
@@ -115,14 +115,14 @@ fn is_words(line: &str) -> bool {
     words.len() > 1 && words.iter().all(|word| word.chars().all(written))
 }
 
-/// A pattern with `*` as a regular expression.
+/// Converts a pattern with `*` to a regular expression.
 fn glob(line: &str) -> Option<String> {
     let inner = line.trim_matches('*');
     if inner.is_empty() {
         return None;
     }
     let mut regex = String::from("(?-u)");
-    // What is quoted, or in JSON, ends where its quotation does.
+    // In quotes or JSON, a match ends with the quotation.
     let word = "[^\\s\"'`<>]*";
     if line.starts_with('*') {
         regex.push_str(word);
@@ -158,7 +158,7 @@ impl Pattern {
                 if limit == text.len() {
                     return;
                 }
-                // What begins near the end may end behind it.
+                // A match that begins near the limit may end behind it.
                 at = (limit - AHEAD / 4).max(at + 1);
                 continue;
             };

@@ -1,36 +1,36 @@
-//! The strings of a JSON text that are spelled with escapes.
+//! Decodes JSON strings that contain escapes.
 //!
-//! A search of the text itself sees through none of them, and what it finds beside one may begin in its middle. So such
-//! strings are searched as they read, and each place is brought back to where it is spelled.
+//! A search of the raw text does not see through escapes, and a finding beside one may begin in its middle. So these
+//! strings are searched in decoded form, and each finding is mapped back to the raw text.
 
-/// A string with an escape in it, as it reads.
+/// A decoded string that contained an escape.
 pub(super) struct Escaped {
-    /// Where it stands in the text, without its quotation marks.
+    /// Its start in the text, after the quotation mark.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// The name before it (`"name": `) as it reads, a colon and a [`QUOTE`]; then the string, and another.
+    /// The decoded name before it (`"name": `), a colon and a [`QUOTE`]; then the decoded string and another `QUOTE`.
     pub(super) read: Vec<u8>,
     /// Bytes of the name in `read`.
     pub(super) name: usize,
-    /// Where each byte of the string is spelled, and where the last one ends.
+    /// The raw position of each byte of the string, and of its end.
     places: Vec<usize>,
 }
 
 impl Escaped {
-    /// Where `at` in `read` is spelled; what is in the name is the start of the string.
+    /// The raw position of `at` in `read`; a position in the name maps to the string's start.
     pub(super) fn place(&self, at: usize) -> usize {
         at.checked_sub(self.name).and_then(|at| self.places.get(at)).copied().unwrap_or(self.start)
     }
 }
 
-/// Stands for the quotation marks of a string that is read without its escapes: it may have some of its own.
+/// Replaces the quotation marks of a decoded string, which may itself contain quotation marks.
 pub(super) const QUOTE: u8 = 1;
 
-/// Names are as long as this where they say something.
+/// Maximum bytes of a name that matters.
 const NAME: usize = 64;
 
-/// Each string of a JSON text that has an escape in it, or in the name before it; one at a time, since as they are read
-/// they take many times the text.
+/// Calls `each` for each string of a JSON text that has an escape in it or in its name. One at a time, because decoded
+/// strings with their positions take many times the text's memory.
 pub(super) fn escaped(text: &[u8], mut each: impl FnMut(Escaped)) {
     if memchr::memchr(b'\\', text).is_none() {
         return;
@@ -72,7 +72,7 @@ fn read(text: &[u8], start: usize, end: usize, name: Option<(usize, usize)>) -> 
     Escaped { start, end, read, name, places }
 }
 
-/// Reads a string, or the end of one, and says where each byte is spelled.
+/// Decodes a string, or the end of one, with the raw position of each byte.
 fn unescape(text: &[u8], start: usize, end: usize, read: &mut Vec<u8>, places: &mut Vec<usize>) {
     let mut at = start;
     while at < end {
@@ -93,7 +93,7 @@ fn unescape(text: &[u8], start: usize, end: usize, read: &mut Vec<u8>, places: &
     }
 }
 
-/// The bytes of an escape and what it reads as.
+/// The length of an escape, and its character.
 fn escape(text: &[u8]) -> (usize, Option<char>) {
     let plain = |character| (2, Some(character));
     match text.get(1) {
@@ -121,24 +121,24 @@ fn escape(text: &[u8]) -> (usize, Option<char>) {
     }
 }
 
-/// Where something may be put in the place of a finding so that the text stays JSON.
+/// A place where a replacement keeps the text valid JSON.
 pub(super) struct Place {
     pub(super) start: usize,
     pub(super) end: usize,
-    /// It is a number, and what takes its place needs quotation marks.
+    /// It is a number, so its replacement needs quotation marks.
     pub(super) is_bare: bool,
 }
 
-/// A walk over the strings of a text. Findings come in its order, so that all of them take one walk: nothing that was
-/// looked at is looked at again, neither a string with many of them nor a text without any string.
+/// A walk over the strings of a text. Findings come in text order, so one walk serves them all, and no byte is read
+/// twice: neither a string with many findings nor a text without strings.
 #[derive(Default)]
 pub(super) struct Walk {
     at: usize,
-    /// Where the next string begins and ends.
+    /// The start and end of the next string.
     string: Option<(usize, usize)>,
     /// The end of the last number.
     number: usize,
-    /// Bytes that were looked at.
+    /// Bytes that were read.
     #[cfg(test)]
     looked: usize,
 }
@@ -158,7 +158,7 @@ impl Walk {
         self.string
     }
 
-    /// The parts of `start..end` that are within strings, or the number that it is, appended to `places`.
+    /// Appends the parts of `start..end` that are within strings, or the number that it is, to `places`.
     pub(super) fn places(&mut self, text: &[u8], (start, end): (usize, usize), places: &mut Vec<Place>) {
         let before = places.len();
         while let Some((open, close)) = self.string(text)
@@ -175,7 +175,7 @@ impl Walk {
             }
             self.string = None;
         }
-        // Of a number that is given already there is no other part.
+        // A number is appended only once.
         if places.len() > before || start < self.number {
             return;
         }
@@ -191,7 +191,7 @@ impl Walk {
     }
 }
 
-/// Where the string that begins at `open` ends: at its quotation mark.
+/// The closing quotation mark of the string that begins at `open`.
 fn closing(text: &[u8], open: usize) -> usize {
     let mut at = open;
     while let Some(len) = memchr::memchr2(b'"', b'\\', &text[at..]) {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(&text[last.place(value + 2)..last.place(value + 6)], br"\ud83d\ude00");
         assert_eq!(last.place(last.read.len()), last.end);
         assert!(collected(b"{\"a\":\"b\"}").is_empty());
-        // What is no JSON does no harm.
+        // Text that is not JSON is handled without harm.
         for broken in [&b"\"\\"[..], b"\"\\u00", b"\\\"\\\"", b"\"a\\"] {
             collected(broken);
         }

@@ -1,16 +1,16 @@
-//! JSON Web Tokens (RFC 7519): three parts, the first of which really is a header.
+//! Finds JSON Web Tokens (RFC 7519): three parts, the first of which is a valid header.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-/// `{"` in base64url: every header begins with it.
+/// `{"` in base64url, with which every header begins.
 pub(super) const ANCHOR: &str = "eyJ";
 
-/// Bytes of a header; more is none.
+/// Maximum bytes of a header.
 const HEADER: usize = 2048;
-/// Bytes of a whole token; what is longer is taken up to here and on to its end by whoever reads streams.
+/// Maximum bytes of a token. The stream scanner takes a longer one up to here and on to its end.
 pub(super) const LONGEST: usize = 16 * 1024;
 
-/// Where a token ends that begins at `start`.
+/// The end of a token that begins at `start`.
 pub(super) fn confirm(text: &[u8], start: usize) -> Option<usize> {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     if start.checked_sub(1).is_some_and(|at| letter(text[at]) || text[at] == b'.') || !text[start..].starts_with(b"eyJ")
@@ -35,7 +35,7 @@ pub(super) fn confirm(text: &[u8], start: usize) -> Option<usize> {
     }
     is_header()?;
     let mut end = third + 1 + part(third + 1, LONGEST);
-    // Five parts: it is encrypted.
+    // An encrypted token has five parts.
     for _ in 0..2 {
         let more = if text.get(end) == Some(&b'.') { part(end + 1, LONGEST) } else { 0 };
         end += if more >= 8 { more + 1 } else { 0 };
@@ -52,7 +52,7 @@ mod tests {
         let token = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P";
         assert_eq!(confirm(format!("{token}.").as_bytes(), 0), Some(token.len()));
         assert_eq!(confirm(format!("x {token} y").as_bytes(), 2), Some(token.len() + 2));
-        // {"foo":"bar"} is none, nor are two parts, nor is what stands within another word.
+        // {"foo":"bar"} is no header, two parts are no token, nor is a part of another word.
         assert_eq!(confirm(b"eyJmb28iOiJiYXIifQ.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", 0), None);
         assert_eq!(confirm(b"eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0", 0), None);
         assert_eq!(confirm(format!("a{token}").as_bytes(), 1), None);

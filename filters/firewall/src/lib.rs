@@ -1,14 +1,13 @@
-//! What leaves for an agent, looked through on its way out: secrets, what is about persons, and words that speak to the
-//! model that reads them.
+//! The firewall scans everything that leaves for an agent: for secrets, personal data, and text aimed at the model
+//! that reads it.
 //!
-//! Anchors find the places where something could be (one pass for all of them), and what stands there is confirmed by its
-//! shape, its checksum or the name beside it. Every confirmation looks a bounded way ahead and back, so that the time is
-//! linear in the text whatever it says. Looking beside names could read each byte many times: it reads a few times the
-//! text's length, and takes what is left of a text that would need more for a secret (`unread`). What is found is told by
-//! rule and place, never by value.
+//! Anchors find candidates in one pass. Each candidate is then confirmed by its format, its checksum or the name
+//! beside it. Every confirmation reads a bounded distance ahead and back, so the time is linear in the text. Values
+//! beside names could be read many times; a bound of a few times the text's length applies, and the rest of a text
+//! beyond it counts as a secret (`unread`). A finding says rule and place, never the value.
 //!
-//! A crate of its own, so that its rules can be judged and tested by themselves. It gets bytes and says what is in them;
-//! it knows no caller, no dialect and no configuration but the modes and patterns that it is made with.
+//! This is a crate of its own, so that its rules can be reviewed and tested alone. It gets bytes and returns findings;
+//! it knows no caller, dialect or configuration except its modes and patterns.
 
 #![forbid(unsafe_code)]
 
@@ -52,29 +51,29 @@ pub use stream::Stream;
 use token::TOKENS;
 pub use utf16::Utf16;
 
-/// What whoever asked is told of an answer that is blocked: nothing of what is in it.
+/// The message for a blocked answer, without any of its content.
 pub const MUST_NOT_LEAVE: &str = "The site's answer holds something that must not leave, and is not passed on.";
 
-/// The refusal that says so.
+/// The refusal with that message.
 pub fn blocked() -> Refusal {
     Refusal { reason: "firewall_blocked", ..Fault::Malformed.into() }.saying(MUST_NOT_LEAVE)
 }
 
-/// What becomes of what is found.
+/// What happens to a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// Nobody looks.
+    /// No search.
     Off,
-    /// It is told, and stays.
+    /// Reported, and left in place.
     Report,
-    /// `[redacted:rule]` takes its place.
+    /// Replaced by `[redacted:rule]`.
     Redact,
     /// The whole answer is refused.
     Block,
 }
 
 impl Mode {
-    /// As the operator writes it.
+    /// The word in the configuration.
     pub fn word(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -85,7 +84,7 @@ impl Mode {
     }
 }
 
-/// A mode for each kind of finding. Injection is never redacted: its content stays as it is.
+/// A mode for each kind of finding. Injections are never redacted, because content stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
     pub secrets: Mode,
@@ -94,7 +93,7 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// Everything is told and nothing changed: for whoever checks files rather than answers.
+    /// Report everything and change nothing, for checks of files.
     pub const REPORT: Self = Self { secrets: Mode::Report, pii: Mode::Report, injection: Mode::Report };
 
     fn of(self, kind: Kind) -> Mode {
@@ -106,11 +105,11 @@ impl Modes {
     }
 }
 
-/// The firewall: made once at load, used by every answer.
+/// The firewall, built at load and used for every answer.
 #[derive(Debug, Clone)]
 pub struct Firewall {
     modes: Modes,
-    /// Values that are about nobody in particular; compared without the case of letters.
+    /// Values that are no personal data; compared case-insensitively.
     exempt: Box<[Box<[u8]>]>,
     own: Box<[Pattern]>,
 }
@@ -123,12 +122,12 @@ impl Firewall {
         Self { modes, exempt, own }
     }
 
-    /// Whether nothing is ever looked for.
+    /// Whether all modes are `off`.
     pub fn is_off(&self) -> bool {
         self.modes == Modes { secrets: Mode::Off, pii: Mode::Off, injection: Mode::Off }
     }
 
-    /// What is found in a text, in its order; of the kinds whose mode is not `off`. Secrets and personal data do not
+    /// The findings in a text, in order, of the kinds whose mode is not `off`. Secrets and personal data do not
     /// overlap.
     pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
         let mut found = Findings::default();
@@ -136,7 +135,7 @@ impl Firewall {
         found.settled()
     }
 
-    /// The same in a JSON text, where strings may be spelled with escapes. Places are those of the spelling.
+    /// The same in a JSON text with escapes in strings. Places refer to the raw text.
     pub fn scan_json(&self, text: &[u8]) -> Vec<Finding> {
         let mut found = Findings::default();
         self.look_at(text, &mut found);
@@ -154,7 +153,7 @@ impl Firewall {
             }
         });
         found.retain(|finding| {
-            // All the rest of the text is meant.
+            // It covers the rest of the text.
             if finding.end == text.len() {
                 return true;
             }
@@ -165,7 +164,7 @@ impl Firewall {
         found.settled()
     }
 
-    /// Everything there is in one text, as it reads without its backslashes.
+    /// Scans one text without its backslash escapes.
     fn look(&self, text: &[u8], found: &mut Findings) {
         let plain = Plain::of(text);
         if matches!(plain.read, Cow::Borrowed(_)) {
@@ -180,7 +179,7 @@ impl Firewall {
         }
     }
 
-    /// Everything there is in one text, as it reads; how many bytes were read beside names.
+    /// Scans one text as it is; returns the bytes read beside names.
     fn look_at(&self, text: &[u8], found: &mut Findings) -> usize {
         if self.is_off() || text.is_empty() {
             return 0;
@@ -189,7 +188,7 @@ impl Firewall {
         let on = |kind| self.modes.of(kind) != Mode::Off;
         let (secrets, pii, injection) = (on(Kind::Secret), on(Kind::Pii), on(Kind::Injection));
         let mut phrases = Phrases::default();
-        // What lies within a picture or a key is not looked into.
+        // The inside of a data URL or a key is not scanned.
         let mut passed_over: Vec<(usize, usize)> = Vec::new();
         anchors::each(text, |anchor, start, end| {
             let mut past = 0;
@@ -258,7 +257,7 @@ impl Firewall {
     }
 }
 
-/// Whether letters stand for themselves rather than within a longer word.
+/// Whether letters form a whole word.
 fn is_word(text: &[u8], start: usize, end: usize) -> bool {
     let letter = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
     !start.checked_sub(1).is_some_and(letter) && !letter(end)

@@ -1,12 +1,12 @@
-//! Numbers about people: cards with their check digit, accounts with their checksum, social security numbers with
-//! their rules. One pass over the digits of a text; what has neither a checksum nor a rule is no finding.
+//! Finds card numbers by check digit, bank accounts by checksum, and social security numbers by their rules, in one
+//! pass over the digits of a text. Numbers without a checksum or a rule are no findings.
 
 #[cfg(test)]
 mod tests;
 
 use super::{finding::Findings, random::contains_any_case};
 
-/// Looks through every run of digits.
+/// Scans every run of digits.
 pub(super) fn numbers(text: &[u8], found: &mut Findings) {
     let mut at = 0;
     while at < text.len() {
@@ -26,8 +26,7 @@ pub(super) fn numbers(text: &[u8], found: &mut Findings) {
     }
 }
 
-/// Where the next digit is. Most of a text has none, so eight bytes are looked at together: of a digit, with the bits of
-/// `0` taken away, less than ten is left.
+/// The next digit. Most text has none, so eight bytes are examined at once: a digit minus `0` is below ten.
 fn next_digit(text: &[u8]) -> Option<usize> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let (eights, rest) = text.as_chunks::<8>();
@@ -48,8 +47,8 @@ fn before(text: &[u8], at: usize) -> u8 {
     at.checked_sub(1).map_or(b' ', |at| text[at])
 }
 
-/// Whether a number goes on after `end`: with letters, or with a joint and more of them. What has passed its checksum is
-/// whole before a comma, a slash or a colon: those stand between the fields of a list and before a date.
+/// Whether a number continues after `end`: with letters, or with a separator and more digits. A number with a valid
+/// checksum may end before a comma, a slash or a colon, which separate list fields and precede dates.
 fn goes_on(text: &[u8], end: usize) -> bool {
     match text.get(end) {
         None => false,
@@ -58,8 +57,8 @@ fn goes_on(text: &[u8], end: usize) -> bool {
     }
 }
 
-/// `AAA-GG-SSSS`, with the areas and groups that were never given out left aside. With blanks, or with nothing
-/// between, only beside a word that says what it is.
+/// `AAA-GG-SSSS`, without the areas and groups that were never issued. With blanks or without separators only beside a
+/// word that names it.
 fn social(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     let joint = match len {
         3 => text.get(at + 3).copied().filter(|byte| matches!(byte, b'-' | b' ')),
@@ -85,7 +84,7 @@ fn social(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     let (area, rest) = digits.split_at(3);
     let (group, serial) = rest.split_at(2);
     let given = area != b"000" && area != b"666" && area[0] != b'9' && group != b"00" && serial != b"0000";
-    // Numbers that stood in advertisements.
+    // Numbers that appeared in advertisements.
     let shown = digits == b"078051120" || digits == b"219099999";
     let named = joint == Some(b'-') || {
         let context = &text[at.saturating_sub(32)..at];
@@ -94,7 +93,7 @@ fn social(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     (given && !shown && named && !goes_on(text, end)).then_some(("ssn", at, end))
 }
 
-/// Countries and the length of their account numbers (ISO 13616).
+/// Countries and the lengths of their IBANs (ISO 13616).
 const COUNTRIES: &[(&[u8; 2], usize)] = &[
     (b"AD", 24),
     (b"AE", 23),
@@ -180,7 +179,7 @@ const COUNTRIES: &[(&[u8; 2], usize)] = &[
 fn account(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     let start = at.checked_sub(2)?;
     let country = &text[start..at];
-    // Most numbers have no country before them: nothing to look up.
+    // Most numbers have no country code before them.
     let named = country.iter().all(u8::is_ascii_alphabetic);
     if len < 2 || !named || before(text, start).is_ascii_alphanumeric() {
         return None;
@@ -211,9 +210,9 @@ fn account(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     (rest == 1).then_some(("iban", start, end))
 }
 
-/// A card: a prefix that is given out, a length that goes with it, groups as they are printed, and Luhn's digit.
+/// A card number: an issued prefix, a matching length, groups as printed, and the Luhn digit.
 fn card(text: &[u8], at: usize, len: usize) -> Option<Taken> {
-    // Its first group, or all of it.
+    // The first group, or the whole number.
     if !matches!(len, 4 | 14..=19) {
         return None;
     }
@@ -221,7 +220,7 @@ fn card(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     if before.is_ascii_alphanumeric() || matches!(before, b'.' | b'-' | b'_' | b'+' | b'#' | b'/' | b'$') {
         return None;
     }
-    // A group of something longer: an account, a number of a part.
+    // A group of a longer number, such as an account or a part number.
     if at > 0 && before == b' ' && is_group(&text[..at - 1]) {
         return None;
     }
@@ -258,7 +257,7 @@ fn card(text: &[u8], at: usize, len: usize) -> Option<Taken> {
     (known && !goes_on(text, end)).then_some(("card", at, end))
 }
 
-/// Whether a text ends in four digits, or in the country and the check digits of an account.
+/// Whether a text ends in four digits, or in an IBAN's country and check digits.
 fn is_group(text: &[u8]) -> bool {
     let run = text.iter().rev().take(5).take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let run = &text[text.len() - run..];
@@ -267,7 +266,7 @@ fn is_group(text: &[u8]) -> bool {
         && (run[..2].iter().all(u8::is_ascii_digit) || run[..2].iter().all(u8::is_ascii_uppercase))
 }
 
-/// Whether three digits follow, and no fourth.
+/// Whether exactly three digits follow.
 fn is_three(text: &[u8]) -> bool {
     text.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count() == 3
 }

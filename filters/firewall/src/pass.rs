@@ -1,4 +1,4 @@
-//! A whole answer on its way out: looked through, what has to go replaced, and what is to be told about it.
+//! Scans a whole answer on its way out, applies replacements, and reports the findings.
 
 use bytes::Bytes;
 use frontdesk_base::media;
@@ -6,16 +6,16 @@ use http::{HeaderName, HeaderValue};
 
 use super::{Finding, Firewall, Kind, Mode, Rule, json};
 
-/// How a text is read, and what may stand in the place of something in it.
+/// The form of a text, which decides how it is read and replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// It stays JSON: only what is within strings is replaced, and a number by a string.
+    /// It stays JSON: only text within strings is replaced, and a number becomes a string.
     Json,
     Text,
 }
 
 impl Form {
-    /// The form of what has this media type; `None` for what is no text, which nobody looks into.
+    /// The form of a media type; `None` for types that are no text, which are not scanned.
     pub fn of(content_type: &str) -> Option<Self> {
         let media = media::essence(content_type).to_ascii_lowercase();
         match media.as_str() {
@@ -35,17 +35,17 @@ impl Form {
     }
 }
 
-/// Whether a type is that of something to be seen or heard rather than read.
+/// Whether a type is for media to be seen or heard, and not read.
 pub(super) fn is_opaque(content_type: &str) -> bool {
     let media = media::essence(content_type).to_ascii_lowercase();
     let seen = ["image/", "audio/", "video/", "font/"].iter().any(|start| media.starts_with(start));
     seen && Form::of(&media).is_none()
 }
 
-/// What was found in an answer, for whoever reads it: a list as [`Flags::told`] has it.
+/// The findings in an answer, for its reader, in the form of [`Flags::told`].
 const FLAGS: HeaderName = HeaderName::from_static("x-frontdesk-flags");
 
-/// The header field of a reply that tells this, `X-Frontdesk-Flags`; `None` where nothing was found.
+/// The header `X-Frontdesk-Flags` of a reply; `None` without findings.
 pub fn header(told: &[String]) -> Option<(HeaderName, HeaderValue)> {
     if told.is_empty() {
         return None;
@@ -53,18 +53,18 @@ pub fn header(told: &[String]) -> Option<(HeaderName, HeaderValue)> {
     HeaderValue::try_from(told.join(", ")).ok().map(|value| (FLAGS, value))
 }
 
-/// What an answer has become.
+/// An answer after the scan.
 #[derive(Debug)]
 pub struct Passed {
-    /// As it came, where nothing had to go.
+    /// Unchanged where nothing had to be replaced.
     pub body: Bytes,
     pub flags: Flags,
-    /// It must not leave, whatever `body` says.
+    /// It must not leave, whatever `body` contains.
     pub blocked: bool,
 }
 
 impl Firewall {
-    /// Looks an answer through.
+    /// Scans an answer.
     pub fn pass(&self, body: Bytes, form: Form) -> Passed {
         if self.is_off() {
             return Passed { body, flags: Flags::default(), blocked: false };
@@ -121,14 +121,14 @@ fn replaced<'f>(body: &[u8], found: impl Iterator<Item = &'f Finding>, form: For
     out
 }
 
-/// What stands in the place of what is gone.
+/// Writes the replacement of a finding.
 pub(super) fn write_marker(out: &mut Vec<u8>, rule: &Rule) {
     out.extend_from_slice(b"[redacted:");
     out.extend_from_slice(rule.as_str().as_bytes());
     out.push(b']');
 }
 
-/// What was found, by rule: for the record, for numbers and for whoever reads the answer.
+/// The findings by rule, for the audit log, the metrics and the reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flags {
     /// Sorted, each rule once.
@@ -148,24 +148,24 @@ impl Flags {
         self.seen.is_empty()
     }
 
-    /// Each rule with what became of what it found, and how often it found something.
+    /// Each rule with its mode and its number of findings.
     pub fn counts(&self) -> impl Iterator<Item = (&Rule, Mode, usize)> {
         self.seen.iter().map(|seen| (&seen.rule, seen.mode, seen.count))
     }
 
-    /// The same as a field of a reply.
+    /// The findings as a reply's header.
     pub fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         header(&self.told())
     }
 
-    /// Those of another part of the same answer too.
+    /// Adds the findings of another part of the same answer.
     pub fn merge(&mut self, other: &Self) {
         for seen in &other.seen {
             self.add(&seen.rule, seen.kind, seen.mode, seen.count);
         }
     }
 
-    /// These and those, where nothing comes of either.
+    /// Both, without changing either.
     pub fn merged(&self, other: &Self) -> Self {
         let mut all = self.clone();
         all.merge(other);
@@ -179,7 +179,7 @@ impl Flags {
         }
     }
 
-    /// As the reader is told: `injection-suspect;rules=ignore-instructions`, `secret-redacted;rules=jwt+openai-key`.
+    /// The reader's form: `injection-suspect;rules=ignore-instructions`, `secret-redacted;rules=jwt+openai-key`.
     pub fn told(&self) -> Vec<String> {
         let mut told: Vec<String> = Vec::new();
         let mut last = None;

@@ -1,19 +1,19 @@
-//! Private keys in PEM armour (RFC 7468), taken as a whole block.
+//! Finds private keys in PEM armour (RFC 7468), as whole blocks.
 //!
-//! Read line by line and never twice: a block without an end goes as far as its base64 does. The line breaks may be
-//! spelled `\n`, as environment files and configuration have them.
+//! Each line is read once. A block without an end extends as far as its base64. Line breaks may be written as ` `, as
+//! in environment files and configuration.
 
-/// The beginning of every block.
+/// The start of every block.
 pub(super) const ANCHOR: &str = "-----BEGIN ";
 
-/// Letters of base64 that make a block worth hiding.
+/// Minimum base64 characters of a block.
 const LEAST: usize = 32;
-/// A line of base64; the last may be shorter.
+/// Minimum characters of a base64 line, except the last.
 const LINE: usize = 16;
-/// Header lines of an encrypted key.
+/// Maximum header lines of an encrypted key.
 const HEADERS: usize = 8;
 
-/// Where the block of a private key ends that begins at `start`; `None` where there is none.
+/// The end of a private key's block that begins at `start`; `None` where there is none.
 pub(super) fn confirm(text: &[u8], start: usize) -> Option<usize> {
     let label = start + ANCHOR.len();
     let line = &text[label.min(text.len())..(label + 64).min(text.len())];
@@ -36,7 +36,7 @@ pub(super) fn confirm(text: &[u8], start: usize) -> Option<usize> {
         }
         at += run;
         (letters, end) = (letters + run, at);
-        // After a short line nothing comes but the checksum and the end.
+        // After a short line only the checksum and the end can follow.
         if run < LINE
             && !text[blanks(text, at)..].starts_with(b"-----END ")
             && text.get(blanks(text, at)) != Some(&b'=')
@@ -53,7 +53,7 @@ fn is_private(label: &[u8]) -> bool {
     plain && memchr::memmem::find(label, b"PRIVATE KEY").is_some()
 }
 
-/// Past lines such as `Proc-Type: 4,ENCRYPTED`.
+/// Skips lines such as `Proc-Type: 4,ENCRYPTED`.
 fn headers(text: &[u8], mut at: usize) -> usize {
     for _ in 0..HEADERS {
         let line = blanks(text, at);
@@ -68,7 +68,7 @@ fn headers(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Past blanks, and what a quotation or a configuration puts at the ends of lines.
+/// Skips blanks, and the characters that quotations or configuration files put at line ends.
 fn blanks(text: &[u8], mut at: usize) -> usize {
     while let Some(byte) = text.get(at) {
         match byte {

@@ -1,8 +1,8 @@
-//! Words that speak to the model that reads a page rather than to a reader: "ignore all previous instructions".
+//! Finds prompt injections: phrases aimed at the model that reads a page, such as "ignore all previous instructions".
 //!
-//! A heuristic, and told as one: content stays as it is. Some phrases are never said to people and count wherever they
-//! stand; others are said to people too ("you are now subscribed"), and count only where no reader sees them (a comment,
-//! an attribute, an element that is not displayed) or where two different ones stand close together.
+//! This is a heuristic and reported as one; the content stays as it is. Some phrases are never addressed to people and
+//! count anywhere. Others are ("you are now subscribed"); they count only where no reader sees them (a comment, an
+//! attribute, a hidden element), or where two different ones are close together.
 
 mod table;
 
@@ -18,12 +18,12 @@ use table::{
     Slot::{self, Any, One, Some as Several},
 };
 
-/// How close two weak ones stand, in bytes.
+/// Maximum distance of two weak phrases, in bytes.
 const CLOSE: usize = 400;
-/// Findings of one text. Whoever says it more often is not more suspect.
+/// Maximum findings per text. More of them do not make it more suspect.
 const MOST: usize = 64;
 
-/// The words that phrases begin with, each once and sorted, with those phrases.
+/// The first words of phrases, each once and sorted, with their phrases.
 static FIRST: LazyLock<Vec<(&'static str, Vec<&'static Phrase>)>> = LazyLock::new(|| {
     let mut words: Vec<&str> = PHRASES.iter().flat_map(|phrase| phrase.first).copied().collect();
     words.sort_unstable();
@@ -32,12 +32,12 @@ static FIRST: LazyLock<Vec<(&'static str, Vec<&'static Phrase>)>> = LazyLock::ne
     words.into_iter().map(|word| (word, of(word))).collect()
 });
 
-/// The words that phrases begin with: which one it is, and the word.
+/// The first words of phrases, with their indices.
 pub(super) fn first_words() -> impl Iterator<Item = (usize, &'static str)> {
     FIRST.iter().enumerate().map(|(index, (word, _))| (index, *word))
 }
 
-/// Whether words begin one of the phrases that are known here, or are one.
+/// Whether words are a known phrase, or the start of one.
 pub(super) fn begin_one(words: &str) -> bool {
     let mut known = [Word::NONE; MOST_WORDS];
     let mut read = Read { words: Words::from(words.as_bytes(), 0), known: &mut known, count: 0 };
@@ -46,11 +46,11 @@ pub(super) fn begin_one(words: &str) -> bool {
     FIRST[which].1.iter().any(|phrase| read.begins(phrase.rest, 1))
 }
 
-/// Collects phrases of one text.
+/// Collects the phrases of one text.
 pub(super) struct Phrases {
     count: usize,
     weak: Vec<(&'static str, usize, usize)>,
-    /// Room for the words that are read, which costs more to make than most places take.
+    /// A reused buffer for words, since creating it costs more than most candidates.
     known: [Word; MOST_WORDS],
 }
 
@@ -61,7 +61,7 @@ impl Default for Phrases {
 }
 
 impl Phrases {
-    /// Looks for phrases whose first word begins at `start`; `likely`: which of [`first_words`] it most probably is.
+    /// Looks for phrases whose first word begins at `start`; `likely`: the probable index in [`first_words`].
     pub(super) fn at(&mut self, text: &[u8], start: usize, likely: Option<usize>, found: &mut Findings) {
         if self.count >= MOST {
             return;
@@ -86,7 +86,7 @@ impl Phrases {
         }
     }
 
-    /// What is suspect in company.
+    /// Adds the weak phrases that are close to another.
     pub(super) fn finish(mut self, found: &mut Findings) {
         self.weak.sort_unstable_by_key(|(_, start, _)| *start);
         for pair in self.weak.windows(2) {
@@ -103,18 +103,18 @@ impl Phrases {
     }
 }
 
-/// Words that were read so far.
+/// The words read so far.
 struct Read<'t, 'k> {
     words: Words<'t>,
     known: &'k mut [Word; MOST_WORDS],
     count: usize,
 }
 
-/// Words of a phrase, with what may stand between them.
+/// Maximum words of a phrase, those between included.
 const MOST_WORDS: usize = 16;
 
 impl Read<'_, '_> {
-    /// The word at a place; none after the last that is read.
+    /// The word at an index; `None` after the last.
     fn word(&mut self, at: usize) -> Option<Word> {
         while self.count <= at && self.count < MOST_WORDS {
             self.known[self.count] = self.words.next()?;
@@ -123,7 +123,7 @@ impl Read<'_, '_> {
         self.known[..self.count].get(at).copied()
     }
 
-    /// Whether the words from `at` on go like this: the place after the last of them.
+    /// Whether the words from `at` on match; returns the index after them.
     fn matches(&mut self, slots: &[Slot], at: usize) -> Option<usize> {
         let Some((slot, rest)) = slots.split_first() else { return Some(at) };
         match slot {
@@ -142,7 +142,7 @@ impl Read<'_, '_> {
         }
     }
 
-    /// Whether the words from `at` on go like this, as far as there are any.
+    /// Whether the words from `at` on match as far as they go.
     fn begins(&mut self, slots: &[Slot], at: usize) -> bool {
         let (Some((slot, rest)), Some(word)) = (slots.split_first(), self.word(at)) else { return true };
         match slot {
@@ -161,8 +161,8 @@ fn is_in(word: &Word, words: &[&str]) -> bool {
     })
 }
 
-/// Whether no reader sees what stands here: a comment, an attribute, the text in place of a picture, something that is
-/// not displayed. A heuristic that looks back a little.
+/// Whether no reader sees this text: a comment, an attribute, an image's alternative text, a hidden element. A
+/// heuristic that looks back a little.
 fn is_hidden(text: &[u8], at: usize) -> bool {
     let before = &text[at.saturating_sub(512)..at];
     let after = |open: &[u8], close: &[u8]| {

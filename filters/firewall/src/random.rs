@@ -1,4 +1,4 @@
-//! Whether a value could be a secret at all: how much chance is in it, and whether it only stands in for one.
+//! Judges whether a value can be a secret: how random it is, and whether it is a placeholder.
 
 use std::sync::LazyLock;
 
@@ -14,17 +14,17 @@ pub(super) fn entropy(value: &[u8]) -> f32 {
     counts.iter().filter(|count| **count > 0).map(|count| f32::from(*count) / len).map(|p| -p * p.log2()).sum()
 }
 
-/// What a value is made of.
+/// The composition of a value.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Mix {
     pub(super) lower: usize,
     pub(super) upper: usize,
     pub(super) digits: usize,
-    /// Signs that people put into passwords and not into words.
+    /// Characters that occur in passwords and not in words.
     pub(super) signs: usize,
-    /// Signs that stand between words.
+    /// Characters that join words.
     pub(super) joints: usize,
-    /// How often it goes from small letters to capitals to digits and back.
+    /// The number of changes between lower case, upper case and digits.
     pub(super) turns: usize,
     pub(super) blanks: usize,
 }
@@ -74,7 +74,7 @@ impl Mix {
         self.letters() + self.digits + self.signs + self.joints + self.blanks
     }
 
-    /// Whether it is rather thrown with dice than written: words and dates turn seldom.
+    /// Whether it looks generated and not written: words and dates change character classes seldom.
     pub(super) fn is_thrown(&self) -> bool {
         let turns = self.turns * 100;
         let len = self.len().max(1);
@@ -86,7 +86,7 @@ impl Mix {
     }
 }
 
-/// A value that says itself that it is none.
+/// Parts of values that mark a placeholder.
 const STAND_INS: [&[u8]; 26] = [
     b"your",
     b"example",
@@ -121,8 +121,8 @@ static STANDING_IN: LazyLock<AhoCorasick> = LazyLock::new(|| {
     built.expect("the words are written above, and are few")
 });
 
-/// Whether a value only stands in for a secret: `<your-token>`, `xxxx`, `${TOKEN}`, `YOUR_API_KEY`. AWS's documented
-/// key, which ends in `EXAMPLE`, says so of itself and is one of them.
+/// Whether a value is a placeholder: `<your-token>`, `xxxx`, `${TOKEN}`, `YOUR_API_KEY`. AWS's documented key, which
+/// ends in `EXAMPLE`, is one too.
 pub(super) fn stands_in(value: &[u8]) -> bool {
     let value = &value[..value.len().min(256)];
     let mut seen = [false; 256];
@@ -133,12 +133,12 @@ pub(super) fn stands_in(value: &[u8]) -> bool {
     STANDING_IN.is_match(value)
 }
 
-/// Whether `text` has `word` in it, the case of ASCII letters aside. `word` is in lower case.
+/// Whether `text` contains `word`, ignoring ASCII case. `word` is in lower case.
 pub(super) fn contains_any_case(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
 }
 
-/// `8-4-4-4-12` hexadecimal digits: a name far more often than a secret.
+/// `8-4-4-4-12` hexadecimal digits: an identifier far more often than a secret.
 pub(super) fn is_uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(at, byte)| match at {

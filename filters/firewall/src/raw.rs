@@ -1,7 +1,7 @@
-//! A body that is passed on as it came, with the type that the site gives it: looked through wherever it can be read.
+//! Scans bodies that are passed on unchanged with the site's media type, wherever they contain text.
 //!
-//! A type is somebody's word, and there are more of them than anybody lists. Pictures, sound, films and fonts are taken
-//! at it; of everything else the bytes say whether it is text.
+//! Declared types are unreliable and too many to list. Images, audio, video and fonts are trusted; for all other types
+//! the bytes decide whether it is text.
 
 use bytes::Bytes;
 use frontdesk_base::media::essence;
@@ -9,10 +9,10 @@ use serde::de::IgnoredAny;
 
 use super::{Firewall, Flags, Form, Passed, pass::is_opaque, utf16::Utf16};
 
-/// What a type becomes that must not be told itself.
+/// Replaces a type that must not leave.
 const UNNAMED: &str = "application/octet-stream";
 
-/// JSON, a value in each line.
+/// JSON, one value per line.
 const LINES: [&str; 6] = [
     "application/x-ndjson",
     "application/ndjson",
@@ -22,23 +22,23 @@ const LINES: [&str; 6] = [
     "application/x-jsonlines",
 ];
 
-/// A body and its type as they may leave.
+/// A body and its type after the scan.
 #[derive(Debug)]
 pub struct PassedRaw {
-    /// As the site gave it, without parameters that must not leave.
+    /// The site's type, without parameters that must not leave.
     pub content_type: String,
     pub body: Bytes,
     pub flags: Flags,
-    /// Something of them is gone.
+    /// Something was removed.
     pub is_changed: bool,
 }
 
 impl Firewall {
-    /// Looks a body through, and the type that the site gives it.
+    /// Scans a body and its declared type.
     ///
     /// # Errors
     ///
-    /// They must not leave, for what was found.
+    /// The findings, where they forbid that it leaves.
     pub fn pass_raw(&self, content_type: &str, body: &Bytes) -> Result<PassedRaw, Flags> {
         let (kept, mut flags) = self.pass_type(content_type)?;
         let passed = self.pass_body(content_type, body);
@@ -50,7 +50,7 @@ impl Firewall {
         Ok(PassedRaw { content_type: kept, body: passed.body, flags, is_changed })
     }
 
-    /// A type without the parameters, where something in them must not leave.
+    /// A type without its parameters, where these must not leave.
     fn pass_type(&self, content_type: &str) -> Result<(String, Flags), Flags> {
         let look = |text: &str| self.pass(Bytes::copy_from_slice(text.as_bytes()), Form::Text);
         let passed = look(content_type);
@@ -70,7 +70,7 @@ impl Firewall {
             let text = Bytes::from(spelled.read(body));
             let form = form(content_type, &text).unwrap_or(Form::Text);
             let passed = self.pass(text.clone(), form);
-            // What nothing was taken out of goes as it came.
+            // Unchanged bodies are passed on as they came.
             let body = match passed.body.as_ptr() == text.as_ptr() {
                 true => body.clone(),
                 false => spelled.write(&String::from_utf8_lossy(&passed.body)).into(),
@@ -88,23 +88,23 @@ fn media(content_type: &str) -> String {
     essence(content_type).to_ascii_lowercase()
 }
 
-/// How a body is read; `None`: it cannot be.
+/// How to read a body; `None`: it is not text.
 fn form(content_type: &str, body: &[u8]) -> Option<Form> {
     let media = media(content_type);
     let is_lines = LINES.contains(&media.as_str());
     match Form::of(&media) {
         _ if is_opaque(&media) => None,
-        // Of what only says so nothing could be taken out that is in no string.
+        // In a body that is not valid JSON, the JSON form could replace nothing outside strings.
         Some(Form::Json) => Some(if is_json(body) { Form::Json } else { Form::Text }),
         _ if is_lines => Some(if is_json(body) { Form::Json } else { Form::Text }),
         Some(Form::Text) => Some(Form::Text),
-        // Whatever other parts there are.
+        // Whatever its parts are.
         None if media.starts_with("multipart/") => Some(Form::Text),
         None => (std::str::from_utf8(body).is_ok() && !body.contains(&0)).then_some(Form::Text),
     }
 }
 
-/// One value of JSON, or several after another.
+/// Whether it is one or more JSON values.
 fn is_json(body: &[u8]) -> bool {
     serde_json::Deserializer::from_slice(body).into_iter::<IgnoredAny>().all(|value| value.is_ok())
 }

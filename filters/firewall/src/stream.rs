@@ -1,30 +1,30 @@
-//! A text that comes in pieces: what is split over two of them is found all the same.
+//! Scans a text that arrives in pieces, and finds matches that are split across them.
 //!
-//! The end of what has come is held back until enough has come after it: a window of 8 KB, more where something that has
-//! begun (a word without a blank, a private key) is not at its end, up to 64 KB. A private key that is longer still is
-//! replaced where it began, and what follows of it swallowed until its end or until something comes that no key has in
-//! it. A word that is longer passes: no token is.
+//! The end of the input is held back until enough has followed: a window of 8 KB, or up to 64 KB while something that
+//! has begun (a word without blanks, a private key) is incomplete. A longer private key is replaced at its start, and
+//! its rest dropped until its end, or until characters that no key contains. A longer word passes, because no token is
+//! that long.
 
 use std::sync::Arc;
 
 use super::{Finding, Firewall, Flags, Kind, Mode, pass, pem};
 
-/// What is held back.
+/// Bytes that are held back.
 const WINDOW: usize = 8 * 1024;
-/// The most that is ever held back.
+/// Maximum bytes that are held back.
 const HELD: usize = 64 * 1024;
-/// What is kept of the past, for names before values and words before phrases.
+/// Bytes of passed text that are kept, for names before values and words before phrases.
 const PAST: usize = 1024;
 
-/// Looks through a text in pieces.
+/// Scans a text in pieces.
 #[derive(Debug)]
 pub struct Stream {
     firewall: Arc<Firewall>,
-    /// The past, and then what is held back.
+    /// The passed text, then the held text.
     held: Vec<u8>,
-    /// Bytes of the past.
+    /// Bytes of passed text.
     past: usize,
-    /// Looked at again when so much is held back.
+    /// Scan again when this much is held.
     due: usize,
     /// Within a private key that is too long to hold.
     swallowing: bool,
@@ -45,7 +45,7 @@ impl Stream {
         }
     }
 
-    /// Takes a piece; what may leave by now. Nothing more leaves once something must not.
+    /// Adds a piece; returns the text that may leave now. Nothing leaves after a blocking finding.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         for piece in piece.chunks(HELD) {
@@ -57,19 +57,19 @@ impl Stream {
         out
     }
 
-    /// The rest, once there is no more to come.
+    /// Returns the rest at the end of the input.
     pub fn finish(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         self.advance(true, &mut out);
         out
     }
 
-    /// What was found so far.
+    /// The findings so far.
     pub fn flags(&self) -> &Flags {
         &self.flags
     }
 
-    /// Whether it must not go on.
+    /// Whether the text is blocked.
     pub fn is_blocked(&self) -> bool {
         self.blocked
     }
@@ -105,7 +105,7 @@ impl Stream {
                 pass::write_marker(out, &finding.rule);
                 at = finding.end;
                 if at > cut {
-                    // Longer than may be held: the rest of it goes the same way.
+                    // It is longer than the maximum, so its rest is dropped.
                     self.swallowing = true;
                     cut = at;
                 }
@@ -122,17 +122,17 @@ impl Stream {
         let keep = cut.saturating_sub(PAST);
         self.held.drain(..keep);
         self.past = cut - keep;
-        // What is held is looked at again when it has grown by a window.
+        // Scan again when another window has arrived.
         self.due = self.held.len() - self.past + WINDOW;
     }
 
-    /// How far it may leave.
+    /// How far the text may leave.
     fn cut(&self, found: &[Finding]) -> usize {
         let len = self.held.len();
         let window = len.saturating_sub(WINDOW).max(self.past);
         let floor = len.saturating_sub(HELD).max(self.past);
         let word = self.held[floor..window].iter().rev().take_while(|byte| !byte.is_ascii_whitespace()).count();
-        // A word that is longer than what may be held is no token.
+        // A word longer than the maximum is no token.
         let may_wait = window - word > floor || len - self.past < HELD;
         let mut cut = if may_wait { window - word } else { window };
         for finding in found.iter().rev() {
@@ -143,7 +143,7 @@ impl Stream {
         cut
     }
 
-    /// Drops what belongs to a key that has begun.
+    /// Drops the rest of a long key.
     fn swallow(&mut self, last: bool) {
         let text = &self.held[self.past..];
         let inner = |byte: &u8| pem::is_base64(*byte) || byte.is_ascii_whitespace() || matches!(byte, b'\\' | b'-');
@@ -159,7 +159,7 @@ impl Stream {
                 }
                 self.swallowing = text[end..].len() < 89 && !last && len == end;
             }
-            // Its end may be at the edge of what has come.
+            // Its end may be split across pieces.
             None if len == text.len() && !last => len = len.saturating_sub(16),
             None => self.swallowing = false,
         }

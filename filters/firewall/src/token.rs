@@ -1,22 +1,22 @@
-//! Tokens that say what they are: a prefix that their maker gives them, and a body of known letters and length.
+//! Finds tokens with a recognisable format: a vendor's prefix, and a body of known characters and length.
 //!
-//! A prefix finds the place, the body confirms it. Lengths are a little wider than today's, since makers lengthen
-//! their tokens; what cannot be a token for its letters is none, however long.
+//! The prefix gives the place and the body confirms it. Length ranges are wider than today's formats, because vendors
+//! lengthen their tokens. A body with impossible characters is no token, whatever its length.
 
 use super::random::{Mix, stands_in};
 
-/// Which letters a body has.
+/// The characters of a body.
 #[derive(Debug, Clone, Copy)]
 enum Body {
     /// Letters and digits.
     Alnum,
-    /// The same, `-` and `_`.
+    /// Letters, digits, `-` and `_`.
     Url,
-    /// The same as `Url` and the rest of base64.
+    /// The characters of `Url` and the rest of base64.
     Base64,
-    /// Small hexadecimal digits.
+    /// Lower-case hexadecimal digits.
     Hex,
-    /// Capitals and digits.
+    /// Upper-case letters and digits.
     Upper,
     /// `Url` and dots.
     Dotted,
@@ -35,16 +35,16 @@ impl Body {
     }
 }
 
-/// The most bytes of any token here. A longer run is none.
+/// Maximum bytes of a token.
 pub(super) const LONGEST: usize = 1024;
 
-/// One shape.
+/// One format.
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) prefix: &'static str,
     pub(super) rule: &'static str,
     body: Body,
-    /// Bytes of the body.
+    /// Minimum bytes of the body.
     least: usize,
     most: usize,
 }
@@ -53,7 +53,7 @@ const fn token(prefix: &'static str, rule: &'static str, body: Body, least: usiz
     Token { prefix, rule, body, least, most }
 }
 
-/// Every shape. A prefix that begins another (`sk-`, `sk-ant-`) does no harm: of two findings at one place the longer stays.
+/// All formats. A prefix may begin another one (`sk-`, `sk-ant-`): of two findings at one place the longer counts.
 pub(super) const TOKENS: &[Token] = &[
     token("ghp_", "github-token", Body::Alnum, 30, 255),
     token("gho_", "github-token", Body::Alnum, 30, 255),
@@ -118,19 +118,19 @@ pub(super) const TOKENS: &[Token] = &[
 ];
 
 impl Token {
-    /// Where a token ends whose prefix begins at `start`; `None` where it is none.
+    /// The end of a token whose prefix begins at `start`; `None` where it is none.
     pub(super) fn confirm(&self, text: &[u8], start: usize) -> Option<usize> {
         let body = start + self.prefix.len();
         if &text[start..body] != self.prefix.as_bytes() {
-            // The anchors are found in any case, a token has its own.
+            // Anchors match in any case, but a token's case is fixed.
             return None;
         }
-        // A prefix within a longer word is part of that word. Signs that a body may have stand before a token too: the
-        // equals sign of a variable, the slash of a path, a dash of a list, the underscore of an emphasis.
+        // A prefix within a longer word belongs to that word. Body characters may also precede a token: the equals
+        // sign of a variable, the slash of a path, a list's dash, the underscore of an emphasis.
         if start.checked_sub(1).is_some_and(|at| text[at].is_ascii_alphanumeric() || text[at] == b'+') {
             return None;
         }
-        // No further than what could still be one, with the signs that may follow it.
+        // Only as far as a token can extend, with the characters that may follow.
         let reach = (self.most + 64).min(LONGEST);
         let run = text[body..].iter().take(reach).take_while(|byte| self.body.has(**byte)).count();
         let mut end = body + run;
@@ -150,14 +150,14 @@ impl Token {
     fn is_plausible(&self, body: &[u8]) -> bool {
         let mix = Mix::of(body);
         let own = match self.rule {
-            // Two parts of known length.
+            // Two parts of known lengths.
             "sendgrid-key" => {
                 let dot = body.iter().position(|byte| *byte == b'.').unwrap_or(0);
                 (16..=32).contains(&dot) && body.len() - dot > 30 && !body[dot + 1..].contains(&b'.')
             }
             "slack-webhook" => body.iter().filter(|byte| **byte == b'/').count() >= 2,
             "pypi-token" => mix.upper > 2 && mix.digits > 0,
-            // Names of variables and files look like one; names have no capitals and digits mixed.
+            // Names of variables and files resemble tokens, but do not mix upper case and digits.
             _ if matches!(self.body, Body::Url | Body::Dotted) => mix.digits > 0 && mix.letters() > 0,
             _ => mix.digits > 0 || mix.lower > 0 && mix.upper > 0,
         };
@@ -165,7 +165,7 @@ impl Token {
     }
 }
 
-/// Whether a word goes on after what is not part of a token any more.
+/// Whether a word continues after the end of a token.
 fn continued(text: &[u8], at: usize) -> bool {
     text.get(at).is_some_and(u8::is_ascii_alphanumeric)
         || text.get(at) == Some(&b'_') && text.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)

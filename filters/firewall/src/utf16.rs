@@ -1,18 +1,18 @@
-//! Text of two bytes for each letter, which a search for letters of one does not see through.
+//! Decodes UTF-16 bodies, which a search for single-byte text does not see through.
 
 use frontdesk_base::page_type::charset;
 
 use crate::pass::is_opaque;
 
-/// How a text of two bytes is spelled.
+/// The byte order of UTF-16 text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Utf16 {
-    /// The greater byte comes first.
+    /// Big-endian.
     is_big: bool,
 }
 
 impl Utf16 {
-    /// Whether a body of this type is such a text: the type says so, or the body begins as one and is one to its end.
+    /// Whether a body is UTF-16: its type says so, or it begins as UTF-16 and is valid throughout.
     pub fn of(content_type: &str, body: &[u8]) -> Option<Self> {
         if is_opaque(content_type) {
             return None;
@@ -36,7 +36,7 @@ impl Utf16 {
         }
     }
 
-    /// Of letters that are mostly of this part of the world the greater byte is nothing.
+    /// In mostly Latin text the high bytes are zero.
     fn guessed(body: &[u8]) -> Self {
         let (pairs, _) = body.as_chunks::<2>();
         let (first, second) = pairs.iter().take(1024).fold((0, 0), |(first, second), [one, another]| {
@@ -50,12 +50,12 @@ impl Utf16 {
         pairs.iter().map(move |pair| if self.is_big { u16::from_be_bytes(*pair) } else { u16::from_le_bytes(*pair) })
     }
 
-    /// The text; what is no letter is one that says so.
+    /// Decodes the text; invalid units become replacement characters.
     pub fn read(self, body: &[u8]) -> String {
         char::decode_utf16(self.units(body)).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
     }
 
-    /// The same spelled as before.
+    /// Encodes the text in the same order.
     pub(super) fn write(self, text: &str) -> Vec<u8> {
         text.encode_utf16().flat_map(|unit| if self.is_big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
     }

@@ -1,16 +1,16 @@
-//! A text as a model reads it: words in small letters, whatever was put between and into them.
+//! Reads a text as a model does: normalised lower-case words, whatever was inserted between and into them.
 //!
-//! Blanks of any kind, marks of emphasis and tags separate words; what has no width or is put onto a letter, and
-//! apostrophes, are not there at all; entities, accents, letters of full width, look-alikes of other alphabets and the tag
-//! characters of Unicode (which nobody sees and models read) are the letters that they stand for.
+//! Blanks of any kind, emphasis marks and tags separate words. Invisible characters, combining marks and apostrophes
+//! are skipped. Entities, accented and fullwidth letters, look-alikes from other alphabets and Unicode's tag
+//! characters (invisible to people, readable for models) are mapped to plain letters.
 
-/// Bytes that are looked at from where a phrase begins: nothing can be made to run long.
+/// Maximum bytes that are read from the start of a phrase.
 const REACH: usize = 480;
-/// Letters of a word that are compared.
+/// Compared letters of a word.
 const LETTERS: usize = 16;
 
-/// Where the first word of a phrase has something in it that hides it from a search for its letters.
-/// Those of which there are too many to list are found by [`marked`].
+/// Characters within a first word that hide it from a plain search. Those too numerous to list are found by
+/// [`marked`].
 pub(super) const ODD: [&str; 58] = [
     "\u{200b}",
     "\u{200c}",
@@ -72,7 +72,7 @@ pub(super) const ODD: [&str; 58] = [
     "\u{fe0f}",
 ];
 
-/// Where the words begin that have marks on their letters, or selectors of variants that nobody sees; each once.
+/// The starts of words with combining marks or variation selectors, each once.
 pub(super) fn marked(text: &[u8]) -> impl Iterator<Item = usize> {
     let mut past = None;
     memchr::memchr3_iter(0xcc, 0xcd, 0xf3, text).filter_map(move |at| {
@@ -84,15 +84,15 @@ pub(super) fn marked(text: &[u8]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where the letters before a place begin.
+/// The start of the letters before a position.
 pub(super) fn letters_before(text: &[u8], at: usize) -> usize {
     at - text[..at].iter().rev().take(24).take_while(|byte| byte.is_ascii_alphabetic()).count()
 }
 
-/// What stands at a place of a text.
+/// A character of the normalised text.
 enum Glyph {
     Letter(u8),
-    /// A letter of no phrase.
+    /// A letter that occurs in no phrase.
     Other,
     Nothing,
     Gap,
@@ -116,14 +116,14 @@ impl Word {
     }
 }
 
-/// The words from a place on, up to the end of a sentence.
+/// The words from a position to the end of the sentence.
 pub(super) struct Words<'t> {
     text: &'t [u8],
     at: usize,
 }
 
 impl<'t> Words<'t> {
-    /// `start`: where a word begins.
+    /// `start`: the start of a word.
     pub(super) fn from(text: &'t [u8], start: usize) -> Self {
         Self { text: &text[..text.len().min(start + REACH)], at: start }
     }
@@ -141,7 +141,7 @@ impl<'t> Words<'t> {
                     word.end = self.at + len;
                 }
                 Glyph::Other => {
-                    // A word of letters that no phrase has.
+                    // Marks a word with letters that no phrase has.
                     word.len = (word.len + 1).max(LETTERS);
                     word.end = self.at + len;
                 }
@@ -156,7 +156,7 @@ impl<'t> Words<'t> {
     }
 }
 
-/// What stands at `at`, and its bytes. `within`: letters of a word are before it.
+/// The character at `at`, and its bytes. `within`: letters of a word precede it.
 fn glyph(text: &[u8], at: usize, within: bool) -> (Glyph, usize) {
     let rest = &text[at..];
     let second = rest.get(1).copied().unwrap_or(0);
@@ -213,7 +213,7 @@ fn glyph(text: &[u8], at: usize, within: bool) -> (Glyph, usize) {
     }
 }
 
-/// A letter of Latin-1 without its accent.
+/// A Latin-1 letter without its accent.
 fn accent(second: u8) -> Glyph {
     Glyph::Letter(match second | 0x20 {
         0xa0..=0xa5 => b'a',
@@ -227,7 +227,7 @@ fn accent(second: u8) -> Glyph {
     })
 }
 
-/// A letter of Greek or Cyrillic that looks like a Latin one.
+/// A Greek or Cyrillic letter that looks like a Latin one.
 fn look_alike(first: u8, second: u8) -> Glyph {
     Glyph::Letter(match (first, second) {
         (0xd0, 0xb0 | 0x90) | (0xce, 0xb1 | 0x91) => b'a',
@@ -244,7 +244,7 @@ fn look_alike(first: u8, second: u8) -> Glyph {
     })
 }
 
-/// `&#105;`, `&#x69;`, `&nbsp;` and the few others that matter here.
+/// `&#105;`, `&#x69;`, `&nbsp;` and a few others.
 fn entity(rest: &[u8]) -> (Glyph, usize) {
     let short = &rest[..rest.len().min(12)];
     let Some(end) = memchr::memchr(b';', short) else { return (Glyph::Gap, 1) };
@@ -259,7 +259,7 @@ fn entity(rest: &[u8]) -> (Glyph, usize) {
     let Some(character) = code.and_then(char::from_u32) else { return (Glyph::Gap, end + 1) };
     let mut bytes = [0; 4];
     let encoded = character.encode_utf8(&mut bytes).as_bytes();
-    // A `&` that is spelled as an entity begins no other one.
+    // An encoded `&` begins no other entity.
     let said = if character == '&' { Glyph::Gap } else { glyph(encoded, 0, true).0 };
     (said, end + 1)
 }

@@ -1,13 +1,13 @@
-//! Chains of records: each holds the hash of the one before it, so that none can be taken out or changed later without
-//! it being seen.
+//! Hash chains of records: each record contains the hash of the one before it, so that no record can be removed or
+//! changed unnoticed.
 //!
-//! A chain belongs to a name. It grows in the memory of this process, under a lock for as long as the next record takes
-//! to be made, and is stored in that order by a job, many records at a time. Whoever is about to do something that has
-//! to be recorded asks for room first: when records cannot be stored and no more may wait, there is none, and nothing is
-//! done. With room a record can always be added.
+//! A chain has a name. It grows in this process's memory, under a lock that is held while the next record is made. A
+//! background task stores the records in order, many at a time. Before an action that has to be recorded, the caller
+//! reserves room. While records cannot be stored and the queue is full, there is no room, and the action is not
+//! carried out. With room a record can always be added.
 //!
-//! A process goes on from the head that was stored last, and looks after what is stored behind it: it takes away the
-//! oldest records when there are more than are kept.
+//! A process continues a chain from its stored head. It also removes the oldest stored records beyond the maximum,
+//! including those of earlier processes.
 
 mod queue;
 
@@ -28,17 +28,17 @@ use ring::digest::{SHA256, digest};
 use crate::{NotKept, Records};
 use queue::{Queue, Waiting, head_key, link};
 
-/// Records that wait to be stored, those among them that have room and are not there yet.
+/// Maximum records in the queue, reserved room included.
 pub const MOST_WAITING: usize = 4096;
-/// Records that are looked at in one turn, on the way back along what was stored before this process began.
+/// Records per round that are read while tracing the chain back to those of earlier processes.
 const LOOKED_AT: usize = 64;
 
-/// What a record is known by: SHA-256 of it.
+/// A record's id: its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Id([u8; 32]);
 
 impl Id {
-    /// Before the first record.
+    /// The predecessor of the first record.
     const NONE: Self = Self([0; 32]);
 
     fn of(record: &[u8]) -> Self {
@@ -60,15 +60,15 @@ impl fmt::Display for Id {
     }
 }
 
-/// The chains of this process, and what of them waits to be stored. It outlives every configuration.
+/// The chains of this process and the queue of unstored records. Outlives every configuration.
 #[derive(Default)]
 pub struct Chains {
-    /// Names are the operator's: there is one for each that was ever configured.
+    /// One entry for each name that was ever configured; names come from the operator only.
     chains: Mutex<HashMap<Box<str>, Arc<Chain>>>,
     queue: Mutex<Queue>,
-    /// Places of the queue that are taken, by records or by room for them.
+    /// Occupied places of the queue: records and reserved room.
     taken: AtomicUsize,
-    /// Somebody is storing.
+    /// A task is storing.
     storing: AtomicBool,
     told: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
@@ -76,23 +76,23 @@ pub struct Chains {
 /// One chain.
 struct Chain {
     name: Box<str>,
-    /// The record that comes next links to it. Locked while that one is made.
+    /// The predecessor of the next record. Locked while that one is made.
     head: Mutex<Id>,
-    /// The last one that this process has stored.
+    /// The last record that this process stored.
     stored: Mutex<Option<Id>>,
-    /// Of the records that were stored before this process began, the next to be looked at.
+    /// The next record to trace among those of earlier processes.
     behind: Mutex<Option<Id>>,
 }
 
-/// A record that was added.
+/// An added record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
     pub record: Bytes,
-    /// SHA-256 of it: 64 lower-case hex digits.
+    /// Its SHA-256: 64 lower-case hex digits.
     pub id: String,
 }
 
-/// Room for one record. Dropped unused, it is given back.
+/// Room for one record. Dropping it unused gives the room back.
 pub struct Room<'a> {
     chains: &'a Chains,
     chain: Arc<Chain>,
@@ -100,17 +100,17 @@ pub struct Room<'a> {
 }
 
 impl Chains {
-    /// Asks to be told when there is something to be stored and there was nothing before. Only the first who asks is.
+    /// Sets the callback that runs when the queue becomes non-empty. Only the first call has an effect.
     pub fn on_append(&self, told: impl Fn() + Send + Sync + 'static) {
         let _ = self.told.set(Box::new(told));
     }
 
-    /// Makes sure that a record can be added later, to the chain of a name of at most 128 bytes of printable ASCII. The
-    /// first time, what was stored last is looked up.
+    /// Reserves room for a record in the chain of this name (at most 128 bytes of printable ASCII). The first call
+    /// reads the stored head.
     ///
     /// # Errors
     ///
-    /// It cannot be looked up, or too many records wait already: nothing must be done that would need one.
+    /// The head cannot be read, or the queue is full. An action that needs a record must not be carried out.
     pub async fn room(&self, records: &dyn Records, name: &str) -> Result<Room<'_>, NotKept> {
         let known = self.chains.lock().get(name).cloned();
         let chain = match known {
@@ -132,22 +132,22 @@ impl Chains {
             stored: Mutex::new(None),
             behind: Mutex::new(stored),
         };
-        // Whoever came first in the meantime may have added to it.
+        // A concurrent caller may have created it and added records.
         Ok(self.chains.lock().entry(name.into()).or_insert_with(|| Arc::new(chain)).clone())
     }
 
-    /// Stores what waits, the oldest first, and as much of it as one commit takes; how many records that was. `most` is
-    /// what all of them together may take of the store, in bytes. If somebody is storing already, none are.
+    /// Stores queued records, oldest first, as many as fit into one commit; returns their number. `most`: maximum
+    /// bytes of all stored records. Returns 0 while another task is storing.
     ///
     /// # Errors
     ///
-    /// Nothing is lost: it waits for the next time.
+    /// Nothing is lost: the records stay in the queue.
     pub async fn store(&self, records: &dyn Records, most: usize) -> Result<usize, NotKept> {
         let Some(_alone) = Alone::with(&self.storing) else { return Ok(0) };
         let batch = self.queue.lock().batch(most);
         let changes = batch.changes();
         if !changes.is_empty() {
-            // Nothing is expected of what is there; if the answer was lost, the same is written once more.
+            // The changes expect nothing, so if the reply is lost they are written again.
             records.commit(&changes).await?;
         }
         self.queue.lock().done(&batch);
@@ -155,13 +155,13 @@ impl Chains {
             *chain.stored.lock() = Some(id);
         }
         self.taken.fetch_sub(batch.waiting.len(), Ordering::Relaxed);
-        // It goes on from where it was next time.
+        // On failure it continues from the same place next time.
         let _ = self.look_behind(records).await;
         Ok(batch.waiting.len())
     }
 
-    /// Goes back some way along what was stored before this process began, so that it is taken away in time too: whoever
-    /// stored it may be gone. What waits to be stored comes first.
+    /// Traces the chain back to the records of earlier processes, so that they are removed in time too. Queued records
+    /// come first.
     async fn look_behind(&self, records: &dyn Records) -> Result<(), NotKept> {
         let chains: Vec<_> = self.chains.lock().values().cloned().collect();
         for chain in chains {
@@ -178,16 +178,16 @@ impl Chains {
         Ok(())
     }
 
-    /// How many records wait to be stored.
+    /// The number of queued records.
     pub fn waiting(&self) -> usize {
         self.queue.lock().waiting.len()
     }
 
-    /// The last record of a name's chain that is stored: of this process, or else of whoever stored one before.
+    /// The last stored record of a chain, by this process or an earlier one.
     ///
     /// # Errors
     ///
-    /// It cannot be looked up.
+    /// The store is unavailable.
     pub async fn head(&self, records: &dyn Records, name: &str) -> Result<Option<String>, NotKept> {
         let own = self.chains.lock().get(name).and_then(|chain| *chain.stored.lock());
         let head = match own {
@@ -197,11 +197,11 @@ impl Chains {
         Ok(head.map(|id| id.to_string()))
     }
 
-    /// A record, by its id: one that is still kept, or waits to be stored.
+    /// A record by its id, stored or queued.
     ///
     /// # Errors
     ///
-    /// It cannot be looked up.
+    /// The store is unavailable.
     pub async fn find(&self, records: &dyn Records, id: &str) -> Result<Option<String>, NotKept> {
         let Some(id) = Id::read(id.as_bytes()) else { return Ok(None) };
         let waiting = self.queue.lock().find(id);
@@ -217,18 +217,18 @@ impl Chains {
 }
 
 impl Room<'_> {
-    /// Adds a record. `make` is given the id of the one before it, in hex, and nobody else adds one to this chain in the
-    /// meantime: it has to be quick.
+    /// Adds a record. `make` gets the id of its predecessor in hex. The chain is locked meanwhile, so `make` has to be
+    /// fast.
     pub fn append(mut self, make: impl FnOnce(&str) -> String) -> Appended {
         let mut head = self.chain.head.lock();
         let record = Bytes::from(make(&head.to_string()));
         let id = Id::of(&record);
         let waiting = Waiting { chain: self.chain.clone(), before: *head, id, record: record.clone() };
         *head = id;
-        // Before the next one can be: their order is that of the chain.
+        // Queued before the next record can be made, so that the queue has the chain's order.
         let is_first = self.chains.queue.lock().add(waiting);
         drop(head);
-        // The place is the record's from now on.
+        // The record now occupies the place.
         self.used = true;
         if let Some(told) = self.chains.told.get().filter(|_| is_first) {
             told();
@@ -257,12 +257,12 @@ impl fmt::Debug for Chains {
     }
 }
 
-/// Nobody else stores as long as this lives.
+/// Held by the one task that stores.
 struct Alone<'a>(&'a AtomicBool);
 
 impl<'a> Alone<'a> {
     fn with(taken: &'a AtomicBool) -> Option<Self> {
-        // Made only where it was free: what is dropped gives it back.
+        // Created only if the flag was free; dropping it frees the flag.
         (!taken.swap(true, Ordering::Acquire)).then(|| Self(taken))
     }
 }

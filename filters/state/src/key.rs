@@ -1,6 +1,6 @@
-//! What a count is kept under: what is counted, and for whom, in 128 bits.
+//! Keys of counters: a class and a subject in 128 bits.
 //!
-//! Fixed in size, so that nobody can make a key long; without a name in it, so that a store shows no secrets.
+//! The size is fixed, so that no client can make a key long. It contains no name, so a store reveals no secrets.
 
 use std::net::IpAddr;
 
@@ -28,32 +28,32 @@ pub enum Class {
     Daily,
     /// A signature's nonce: once.
     Nonce,
-    /// What is negotiated while we run: attempts, and proposals that were turned down.
+    /// Negotiation at run time: attempts, and refused proposals.
     Negotiation,
-    /// Credentials that are not valid.
+    /// Invalid credentials.
     Guesses,
 }
 
-/// What is lost with a count, when there are too many.
+/// What the loss of a counter means when there are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Somebody's rate begins anew.
+    /// A rate limit starts anew.
     Rate,
-    /// What was spent may be spent again.
+    /// A spent budget can be spent again.
     Budget,
-    /// What was had once may be had twice.
+    /// A single-use value can be used twice.
     Once,
 }
 
-/// For whom something is counted.
+/// The subject of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subject(u128);
 
-/// Room for the class above a subject.
+/// The bits of a subject, below those of the class.
 const SUBJECT_BITS: u32 = 112;
 
 impl Subject {
-    /// A client's address; of IPv6 the /64, which is what one client has.
+    /// A client address; for IPv6 its /64, which is what one client has.
     pub fn address(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V4(v4) => 4 << 96 | u128::from(v4.to_bits()),
@@ -61,18 +61,18 @@ impl Subject {
         })
     }
 
-    /// What it is told apart by, in the keys of records.
+    /// Its bytes for the keys of records.
     pub fn bytes(self) -> [u8; 16] {
         self.0.to_be_bytes()
     }
 
-    /// The same under a name that is only claimed.
+    /// The same subject with a claimed name.
     pub fn claiming(self, name: &str) -> Self {
         Self::named(&[b"claim", &self.0.to_be_bytes(), name.as_bytes()])
     }
 
-    /// Somebody or something with a name; the parts are kept apart. Digests leave no room for a collision with an
-    /// address: their top bit is set.
+    /// A named subject, from length-separated parts. A digest has its top bit set, so it cannot collide with an
+    /// address.
     pub fn named(parts: &[&[u8]]) -> Self {
         let mut context = digest::Context::new(&digest::SHA256);
         for part in parts {
@@ -85,20 +85,20 @@ impl Subject {
     }
 }
 
-/// What is counted, and for whom.
+/// A class and a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key(u128);
 
 impl Key {
-    /// Nobody's.
+    /// No subject.
     pub const NONE: Self = Self(0);
 
-    /// Whether it may be taken once ever, whatever else becomes of counts: a nonce.
+    /// Whether it is single-use (a nonce), so that its loss is the gravest.
     pub fn is_once(self) -> bool {
         self.0 >> SUBJECT_BITS == Class::Nonce as u128
     }
 
-    /// What would be lost with this count.
+    /// What its loss would mean.
     pub(super) fn kind(self) -> Kind {
         const BUDGETS: [u128; 2] = [Class::Session as u128, Class::Daily as u128];
         match self.0 >> SUBJECT_BITS {
@@ -108,12 +108,12 @@ impl Key {
         }
     }
 
-    /// The count of a class for somebody.
+    /// The counter of a class for a subject.
     pub fn new(class: Class, subject: Subject) -> Self {
         Self((class as u128) << SUBJECT_BITS | subject.0)
     }
 
-    /// The same in every process, for stores that are shared.
+    /// The same bits in every process, for shared stores.
     pub fn bits(self) -> u128 {
         self.0
     }

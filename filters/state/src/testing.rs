@@ -1,4 +1,4 @@
-//! Homes for tests of what decides: the slab for counts, and a shelf for records, which can be taken away.
+//! In-memory stores for tests, which can be made unavailable.
 
 use std::{
     collections::BTreeMap,
@@ -14,16 +14,16 @@ use super::{
     wall_seconds,
 };
 
-/// Counts in memory, unless they are away.
+/// Counters in memory, with a switch.
 pub struct Home {
     pub slab: Slab,
     began: Instant,
-    /// Whether it answers every question with [`Away`].
+    /// Whether every call fails with [`Away`].
     pub away: AtomicBool,
 }
 
 impl Home {
-    /// One without counts, that is there.
+    /// An empty one that is available.
     pub fn new() -> Self {
         Self { slab: Slab::new(1024), began: Instant::now(), away: AtomicBool::new(false) }
     }
@@ -55,26 +55,26 @@ impl Counters for Home {
 pub struct Shelf {
     /// The records by their keys.
     pub kept: Mutex<BTreeMap<String, Record>>,
-    /// What it does with the next question.
+    /// How the next call behaves.
     pub state: Mutex<Shelving>,
-    /// How many commits it was asked for; the version of what the last one stored.
+    /// The number of commits; also the version of the last stored records.
     pub commits: AtomicUsize,
-    /// How often whoever asks would have waited for a home that is far away.
+    /// The number of round trips that a remote store would have needed.
     pub trips: AtomicUsize,
-    /// How many seconds its clock is ahead.
+    /// Seconds by which its clock is ahead.
     pub ahead: AtomicUsize,
 }
 
-/// How a shelf is.
+/// The behaviour of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Shelving {
     #[default]
     Well,
     Away,
     Full,
-    /// What is asked for is done, and nobody hears of it.
+    /// Calls are carried out, and their replies are lost.
     Mute,
-    /// The same of commits; what is there can be read.
+    /// The same for commits; reads work.
     MuteToCommits,
 }
 
@@ -97,7 +97,7 @@ impl Records for Shelf {
         Ok(found)
     }
 
-    /// What is there is remembered.
+    /// Caches the record.
     async fn get_lasting(&self, key: &str) -> Result<Option<Record>, NotKept> {
         let found = self.get(key).await?;
         self.trips.fetch_sub(usize::from(found.is_some()), Ordering::Relaxed);
@@ -141,7 +141,7 @@ impl Records for Shelf {
     }
 }
 
-/// Runs what only waits for counts in memory.
+/// Runs a future that waits for in-memory stores only.
 pub fn run<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -1,20 +1,20 @@
-//! What the name beside a value promises, and whether the value keeps it.
+//! Classifies the name beside a value, and decides whether the value is a secret of that class.
 
 use crate::random::{Mix, contains_any_case, entropy, is_uuid, stands_in};
 
-/// What a name promises.
+/// The class of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Promise {
     Password,
-    /// `api_key`, `client_secret`, whatever is shouted in capitals.
+    /// `api_key`, `client_secret`, and any upper-case name.
     Secret,
-    /// `token` and its like: some are secret, many only tell pages apart.
+    /// `token` and similar: some are secret, many are page tokens.
     Token,
-    /// A key to anything.
+    /// A key of any kind.
     Key,
 }
 
-/// What comes before `key` or `token` when that is a secret.
+/// Words before `key` or `token` that make it a secret.
 const SECRETIVE: [&str; 27] = [
     "api",
     "auth",
@@ -45,7 +45,7 @@ const SECRETIVE: [&str; 27] = [
     "jwt",
 ];
 
-/// Names that end in one of the words and hold nothing secret, separators left out.
+/// Names that end in one of the words and hold nothing secret, without separators.
 const PUBLIC: [&str; 33] = [
     "publickey",
     "cachekey",
@@ -82,7 +82,7 @@ const PUBLIC: [&str; 33] = [
     "s3key",
 ];
 
-/// What a name that ends in `word` promises; `before_it` is the word before a name of one word.
+/// The class of a name that ends in `word`; `before_it` is the word before a one-word name.
 pub(super) fn promised(name: &[u8], word: &[u8], before_it: &[u8]) -> Option<Promise> {
     let before = &name[..name.len() - word.len()];
     let plain: Vec<u8> = name.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect();
@@ -92,7 +92,7 @@ pub(super) fn promised(name: &[u8], word: &[u8], before_it: &[u8]) -> Option<Pro
     let prefix = &plain[..plain.len() - word.len()];
     let alone = prefix.is_empty() && SECRETIVE.iter().any(|word| before_it.eq_ignore_ascii_case(word.as_bytes()));
     let secretive = alone || SECRETIVE.iter().any(|word| prefix.ends_with(word.as_bytes()));
-    // A monkey is no key: the word begins anew, or what is before it is known.
+    // `monkey` is no key: the word must start anew, or follow a known word.
     let anew = match before.last() {
         None | Some(b'_' | b'-' | b'.') => true,
         Some(last) => word[0].is_ascii_uppercase() && last.is_ascii_lowercase(),
@@ -107,23 +107,23 @@ pub(super) fn promised(name: &[u8], word: &[u8], before_it: &[u8]) -> Option<Pro
     }
 }
 
-/// How the name and the value stand beside each other.
+/// How name and value are related in the text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Beside {
-    /// The name of a variable of an environment.
+    /// An environment variable.
     pub(super) shouted: bool,
     /// In a sentence.
     pub(super) loose: bool,
-    /// A member of JSON whose name [`is_password`].
+    /// A JSON member whose name [`is_password`].
     pub(super) member: bool,
 }
 
-/// Whether a name says that a value is a password, and nothing else.
+/// Whether a name certainly names a password.
 pub(super) fn is_password(name: &[u8]) -> bool {
     ["password", "passwd", "pwd"].iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// What a word of a rule about passwords is: `at-least-8-characters`, `required|min:8`.
+/// Words of password rules: `at-least-8-characters`, `required|min:8`.
 const RULES: [&str; 15] = [
     "least",
     "minimum",
@@ -142,7 +142,7 @@ const RULES: [&str; 15] = [
     "short",
 ];
 
-/// What stands where a password would, alone.
+/// Values that describe a state in place of a password.
 const STATES: [&str; 10] = [
     "disabled",
     "enabled",
@@ -162,8 +162,8 @@ fn is_rule(value: &[u8]) -> bool {
         .any(|word| RULES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
 }
 
-/// Whether a member's value is one, weak ones too: people choose those. A label of a form, the word of a state, a code
-/// of an error and what points elsewhere are none.
+/// Whether a member's value is a password, weak ones included, since people choose those. Form labels, state words,
+/// error codes and references are none.
 fn is_chosen(value: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(value) else { return false };
     if text.chars().count() < 8 || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
@@ -180,7 +180,7 @@ fn is_chosen(value: &[u8]) -> bool {
     !(label || state || code || variable || elsewhere)
 }
 
-/// Whether the value is what its name promises.
+/// Whether a value is a secret of this class.
 pub(super) fn keeps(promise: Promise, value: &[u8], how: Beside) -> bool {
     let mix = Mix::of(value);
     match promise {
@@ -224,7 +224,7 @@ fn looks_like(promise: Promise, value: &[u8], mix: &Mix, Beside { shouted, loose
     }
 }
 
-/// One word with digits in it, rather than several with joints.
+/// A single word with digits, and not several joined ones.
 fn is_solid(mix: &Mix) -> bool {
     mix.joints == 0 && mix.letters() > 0
 }

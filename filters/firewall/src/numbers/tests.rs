@@ -1,4 +1,4 @@
-//! Which digits are found, and which are other numbers.
+//! Digits that are findings, and other numbers that are none.
 
 use super::*;
 

@@ -1,22 +1,23 @@
-//! The phrases themselves: a table, and the words that it is made of.
+//! The table of phrases, and the words that they are made of.
 //!
-//! Words are in small letters and without accents, as they are read. A phrase that people say to each other too is `weak`.
+//! Words are in lower case and without accents, as they are read. A phrase that people also say to each other is
+//! `weak`.
 
 use Slot::{Any, One, Some as Several};
 
-/// How a phrase goes on.
+/// A position in a phrase.
 pub(super) enum Slot {
-    /// One of these words; a `*` at the end is any end.
+    /// One of these words; a final `*` matches any ending.
     One(&'static [&'static str]),
-    /// Any number of these, up to four.
+    /// Up to four of these words.
     Some(&'static [&'static str]),
-    /// Up to so many words of any kind.
+    /// Up to this many words of any kind.
     Any(usize),
 }
 
 pub(super) struct Phrase {
     pub(super) rule: &'static str,
-    /// Never said to people.
+    /// Never addressed to people.
     pub(super) alone: bool,
     pub(super) first: &'static [&'static str],
     pub(super) rest: &'static [Slot],
@@ -327,7 +328,7 @@ pub(super) static PHRASES: &[Phrase] = &[
     ),
 ];
 
-/// What no phrase of words is: the marks of chat formats, and a word of AAHP's own list.
+/// Marks that are no phrases of words: those of chat formats, and one from AAHP's own list.
 pub(crate) const MARKS: [(&str, &str); 9] = [
     ("<|im_start|>", "chat-template"),
     ("<|im_end|>", "chat-template"),

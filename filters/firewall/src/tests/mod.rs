@@ -1,4 +1,4 @@
-//! The firewall as a whole: what goes, what stays, what is told; in JSON, in pieces, in bad faith.
+//! The firewall as a whole: replacements and reports, in JSON, in pieces, and on hostile input.
 
 mod truth;
 
@@ -162,7 +162,7 @@ fn a_stream_that_must_not_leave_ends() {
     assert!(out.is_empty() && stream.is_blocked());
 }
 
-/// Whatever is sent, nobody falls over it, JSON stays JSON, and pieces say what the whole says.
+/// On any input there is no panic, JSON stays JSON, and scanning in pieces gives the result of the whole.
 #[test]
 fn no_text_is_too_strange() {
     const PARTS: [&str; 44] = [
@@ -232,8 +232,8 @@ fn no_text_is_too_strange() {
     });
 }
 
-/// A megabyte of whatever could make a search look at the same bytes again and again. It takes seconds at most where
-/// the time is linear, and hours where it is not.
+/// A megabyte of text that could make a search read the same bytes repeatedly. In linear time this takes seconds,
+/// otherwise hours.
 #[test]
 fn nothing_makes_it_run_long() {
     let wall = wall();
@@ -298,7 +298,7 @@ fn nothing_makes_it_run_long() {
     }
 }
 
-/// What the words of a text cost to look beside is bounded by its length, whatever it says.
+/// The work beside the words of a text is bounded by its length, on any input.
 #[test]
 fn a_text_of_names_alone_is_read_no_more_than_a_few_times() {
     let wall = wall_of(Mode::Redact);
@@ -308,7 +308,7 @@ fn a_text_of_names_alone_is_read_no_more_than_a_few_times() {
         let read = wall.look_at(text.as_bytes(), &mut found);
         assert!(read <= assigned::most_read(text.len()), "{name}: {read} bytes of values in {}", text.len());
     }
-    // Half a kilobyte each, and none within another.
+    // Half a kilobyte each, and none nested.
     let apart = format!("token={} ", "a".repeat(500)).repeat(400);
     assert!(wall.look_at(apart.as_bytes(), &mut Findings::default()) < 2 * apart.len());
 }
@@ -341,7 +341,7 @@ fn a_password_among_names_is_found_as_before() {
         passed("a password=S3cr3t!Pass and token: ABCdef123456GHIjkl789"),
         "a password=[redacted:password] and token: [redacted:assigned-secret]"
     );
-    // Longer than any value that is looked at: nothing of it is left at its end.
+    // Longer than the maximum value: nothing of it is left at its end.
     let long = format!("password={} end", "S3cr3t!Pass=password=".repeat(100));
     assert!(passed(&long).ends_with("] end") && !passed(&long).contains("S3cr3t"), "{}", passed(&long));
 }

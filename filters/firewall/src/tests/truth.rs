@@ -1,7 +1,7 @@
-//! The truth table of `tests/data/firewall`, written by somebody who had not seen the rules.
+//! The truth table of `tests/data/firewall`, whose author had not seen the rules.
 //!
-//! A positive is found when any rule says anything of it, a negative when none does. How much is found of what is there,
-//! and how much of what is found is there, are printed; what fails is named by its name, never by its value.
+//! A positive is found when any rule matches, a negative when none does. Recall and precision are printed. A failure
+//! is reported by its name, never by its value.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ fn the_truth_table_is_met() {
     assert!(recall >= 0.9 && precision >= 0.9, "precision {precision:.3}, recall {recall:.3}: {missed:?} {wrong:?}");
 }
 
-/// What goes has to go whole: nothing of a secret is left, in one piece or in two, plain or compressed on the way here.
+/// A secret is removed completely: nothing of it is left, in one piece or in two, plain or compressed.
 #[test]
 fn what_is_found_goes_whole() {
     let modes = Modes { secrets: Mode::Redact, pii: Mode::Redact, injection: Mode::Report };

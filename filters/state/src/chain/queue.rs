@@ -1,4 +1,4 @@
-//! What waits to be stored, what is stored, and the commits that bring the one to the other.
+//! The queue of unstored records, the list of stored ones, and the commits between the two.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -7,25 +7,25 @@ use bytes::Bytes;
 use super::{Chain, Id};
 use crate::{Change, Expect, Put};
 
-/// Records of one commit.
+/// Records per commit.
 const BATCH: usize = 128;
-/// Records that are taken away in one commit: more than are added, so that there come to be fewer.
+/// Maximum removed records per commit: more than are added, so that the number shrinks.
 const MOST_GONE: usize = 2 * BATCH;
-/// Records of this process, and those before it that it found, that are kept.
+/// Maximum kept records of this process and of earlier ones that it traced.
 const MOST_KEPT: usize = 10_000;
-/// How long a record is kept that nobody takes away.
+/// How long a record is kept that no process removes.
 const KEPT: Duration = Duration::from_secs(24 * 3600);
-/// How long it is known where a chain goes on.
+/// How long a chain's head is kept.
 const HEAD_KEPT: Duration = Duration::from_secs(365 * 24 * 3600);
-/// What a record takes of a store besides its value: its key, and its places in the store's indexes.
+/// Bytes that a record takes in a store besides its value: its key and index entries.
 const OVERHEAD: usize = 270;
 
-/// Where it is kept which record of a chain was stored last.
+/// The key of a chain's stored head.
 pub(super) fn head_key(name: &str) -> String {
     format!("j:head:{name}")
 }
 
-/// A record as it is stored: after the id of the one before it.
+/// The stored form of a record, with its predecessor's id.
 pub(super) mod link {
     use super::*;
 
@@ -42,13 +42,13 @@ pub(super) mod link {
         value.into()
     }
 
-    /// The id of the one before it, and the record.
+    /// The predecessor's id and the record.
     pub(in super::super) fn read(value: &Bytes) -> Option<(Id, Bytes)> {
         let before = Id::read(value.get(..HEX)?)?;
         Some((before, value.slice(HEX..)))
     }
 
-    /// What it takes of a store.
+    /// The bytes that it takes in a store.
     pub(super) fn weight(record: &[u8]) -> usize {
         HEX + record.len() + OVERHEAD
     }
@@ -63,30 +63,30 @@ pub(super) struct Waiting {
     pub(super) record: Bytes,
 }
 
-/// A record that is.
+/// A stored record.
 #[derive(Clone, Copy)]
 struct Stored {
     id: Id,
     weight: usize,
 }
 
-/// In the order in which records were added.
+/// Records in the order they were added.
 #[derive(Default)]
 pub(super) struct Queue {
     pub(super) waiting: VecDeque<Waiting>,
     stored: VecDeque<Stored>,
-    /// What is stored takes.
+    /// Bytes of the stored records.
     held: usize,
 }
 
-/// What goes into one commit.
+/// The contents of a commit.
 pub(super) struct Batch {
     pub(super) waiting: Vec<Waiting>,
     gone: Vec<Stored>,
 }
 
 impl Queue {
-    /// Whether there was nothing before it.
+    /// Whether the queue was empty before.
     pub(super) fn add(&mut self, waiting: Waiting) -> bool {
         self.waiting.push_back(waiting);
         self.waiting.len() == 1
@@ -96,7 +96,7 @@ impl Queue {
         self.waiting.iter().find(|waiting| waiting.id == id).map(|waiting| waiting.record.clone())
     }
 
-    /// What comes first, and of what is stored the oldest that is too much with it. All of it stays where it is.
+    /// The next records to store, and the stored ones to remove for them. Changes nothing.
     pub(super) fn batch(&self, most: usize) -> Batch {
         let waiting: Vec<_> = self.waiting.iter().take(BATCH).cloned().collect();
         let mut count = self.stored.len() + waiting.len();
@@ -111,9 +111,9 @@ impl Queue {
         Batch { waiting, gone }
     }
 
-    /// Takes note of a commit that was made.
+    /// Applies a successful commit.
     pub(super) fn done(&mut self, batch: &Batch) {
-        // Nobody else takes anything away, and what is new comes at the other end.
+        // Only this removes records, and new ones are added at the other end.
         for gone in self.stored.drain(..batch.gone.len()) {
             self.held -= gone.weight;
         }
@@ -124,7 +124,7 @@ impl Queue {
         }
     }
 
-    /// Takes note of a record from before this process, older than all that are known.
+    /// Adds a record of an earlier process, older than all known ones.
     pub(super) fn is_there(&mut self, id: Id, length: usize) {
         let weight = length + OVERHEAD;
         self.held += weight;
@@ -133,7 +133,7 @@ impl Queue {
 }
 
 impl Batch {
-    /// The records, where their chains go on, and what goes.
+    /// The changes: records, heads and removals.
     pub(super) fn changes(&self) -> Vec<Change> {
         let change = |key: String, put: Put| Change { key, expect: Expect::Anything, put };
         let records = self.waiting.iter().map(|waiting| {

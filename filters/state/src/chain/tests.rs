@@ -1,5 +1,5 @@
-//! What chains promise: nothing stands between two records, nothing is announced that is not stored, nothing grows
-//! without end.
+//! The guarantees of chains: no record is missing between two others, no head is announced before it is stored, and
+//! nothing grows without bound.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -15,7 +15,7 @@ use crate::{
 const PLENTY: usize = 64 * 1024 * 1024;
 const NONE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Adds a record that says what it links to.
+/// Adds a record that contains its predecessor's id.
 fn add(chains: &Chains, shelf: &Shelf, name: &str, what: usize) -> Appended {
     run(chains.room(shelf, name)).unwrap().append(|before| format!("{before} {what}"))
 }
@@ -24,7 +24,7 @@ fn store(chains: &Chains, shelf: &Shelf) -> Result<usize, NotKept> {
     run(chains.store(shelf, PLENTY))
 }
 
-/// Until nothing waits, and nothing is looked for any more.
+/// Until the queue is empty and nothing is left to trace.
 fn settle(chains: &Chains, shelf: &Shelf, most: usize) {
     for _ in 0..1_000 {
         run(chains.store(shelf, most)).unwrap();
@@ -32,7 +32,7 @@ fn settle(chains: &Chains, shelf: &Shelf, most: usize) {
     assert_eq!(chains.waiting(), 0);
 }
 
-/// The ids from the head that is announced back to the beginning, or to where nothing is kept any more; newest first.
+/// The ids from the announced head back to the beginning, or to the oldest stored record; newest first.
 fn walk(chains: &Chains, shelf: &Shelf, name: &str) -> Vec<String> {
     let mut ids = Vec::new();
     let mut next = run(chains.head(shelf, name)).unwrap();
@@ -61,7 +61,7 @@ fn what_fifty_add_at_once_is_one_chain() {
                         .map(|k| {
                             let added = add(chains, shelf, "agent", n * 20 + k);
                             if k % 5 == 0 {
-                                // Somebody stores while others add.
+                                // One task stores while others add.
                                 let _ = store(chains, shelf);
                             }
                             added
@@ -104,7 +104,7 @@ fn a_process_goes_on_from_what_was_stored_last() {
     let stored = add(&before, &shelf, "agent", 1);
     store(&before, &shelf).unwrap();
     let lost = add(&before, &shelf, "agent", 2);
-    // It ends here, and what waited is gone.
+    // The process ends here, and its queue is lost.
     let after = Chains::default();
     assert_eq!(run(after.head(&shelf, "agent")), Ok(Some(stored.id.clone())));
     let next = add(&after, &shelf, "agent", 3);
@@ -178,7 +178,7 @@ fn only_so_many_are_kept_and_only_so_many_bytes() {
     settle(&chains, &shelf, PLENTY);
     assert_eq!(records(&shelf), 10_000);
     assert_eq!(walk(&chains, &shelf, "agent").len(), 10_000, "the oldest went");
-    // Less of the store may be taken from now on.
+    // The maximum is lowered from now on.
     let most = 400_000;
     settle(&chains, &shelf, most);
     let bytes = |shelf: &Shelf| {
@@ -232,7 +232,7 @@ fn many_go_into_one_commit_and_chains_do_not_mix() {
     assert_eq!((walk(&chains, &shelf, "one").len(), walk(&chains, &shelf, "other").len()), (34, 66));
 }
 
-/// A home that never answers.
+/// A store that never answers.
 struct Silent;
 
 #[async_trait::async_trait]

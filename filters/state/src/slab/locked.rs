@@ -1,11 +1,10 @@
-//! The tables of a few keys, locked.
+//! Locks the shards of a few keys.
 
 use parking_lot::MutexGuard;
 
 use super::{SHARD_SHIFT, Slab, TOGETHER, table::Table};
 
-/// The shards of a few keys of any kinds, locked: always in ascending order, so that no two threads wait for each
-/// other.
+/// The locked shards of a few keys of any kind. Locks are always taken in ascending order, so no two threads deadlock.
 pub(super) struct Locked<'a> {
     order: [usize; TOGETHER],
     /// At a shard's first place in `order`.
@@ -30,7 +29,7 @@ impl<'a> Locked<'a> {
         locked
     }
 
-    /// The table of one of the hashes it was made with.
+    /// The table of one of these hashes.
     pub(super) fn table(&mut self, hash: u64) -> &mut Table {
         let shard = shard(hash);
         let place = self.order.iter().position(|other| *other == shard);
@@ -38,7 +37,7 @@ impl<'a> Locked<'a> {
     }
 }
 
-/// Those of a kind are side by side.
+/// The shards of one kind are adjacent.
 fn shard(hash: u64) -> usize {
     (hash >> SHARD_SHIFT) as usize
 }

@@ -1,13 +1,12 @@
-//! The slab: counts in memory, bounded, for any number of threads.
+//! The slab: counters in memory, bounded, for any number of threads.
 //!
-//! Rates, budgets and nonces live apart, so that a flood of addresses, each with a rate of its own, drives out neither
-//! what was spent nor a nonce; nor do addresses that spend something drive out a nonce. What is taken together is of
-//! one kind today, but need not be.
+//! Rates, budgets and nonces are stored apart. So a flood of addresses, each with a rate of its own, evicts neither
+//! budgets nor nonces, and spending evicts no nonce. The limits of one request are of one kind today, but need not be.
 //!
-//! Attackers choose addresses, so everything here is fixed when it is made: no key makes it grow, none is stored (a
-//! hash of it under a secret of this process is, so nobody can aim at a row), and nothing is allocated or freed later.
-//! A count takes 24 bytes. Two keys of a kind share a count if all 62 bits of their hashes agree: with a million keys
-//! there is one such pair in nine million processes.
+//! Attackers choose addresses, so all sizes are fixed at creation. No key makes the slab grow, and nothing is
+//! allocated or freed later. Only a hash of each key under a secret of this process is stored, so no one can aim at a
+//! row. A counter takes 24 bytes. Two keys of a kind share a counter if all 62 bits of their hashes agree: with a
+//! million keys, one process in nine million has such a pair.
 
 mod locked;
 mod table;
@@ -26,13 +25,13 @@ use super::{Amount, Key, Level, Limit, Settlement, TOGETHER, Taken, Window, key:
 use locked::Locked;
 use table::{LATEST, Slot, Table, WAYS};
 
-/// Locks for each kind of count; a request takes those of its keys.
+/// Locks per kind of counter; a request takes those of its keys.
 const SHARDS: usize = 64;
-/// All kinds, each at the number that the top bits of its hashes are.
+/// All kinds, each at the index in the top bits of its hashes.
 const KINDS: [Kind; 3] = [Kind::Rate, Kind::Budget, Kind::Once];
 /// The bits of a hash below its kind.
 const KIND_SHIFT: u32 = u64::BITS - 2;
-/// The bits below those that choose the shard: the kind, and which of its shards.
+/// The bits below kind and shard.
 const SHARD_SHIFT: u32 = KIND_SHIFT - SHARDS.ilog2();
 
 /// A shard's lock on cache lines of its own.
@@ -40,7 +39,7 @@ const SHARD_SHIFT: u32 = KIND_SHIFT - SHARDS.ilog2();
 #[repr(align(128))]
 struct Shard(Mutex<Table>);
 
-/// The home of counts within a process.
+/// The counters of a process.
 #[derive(Debug)]
 pub struct Slab {
     shards: Box<[Shard]>,
@@ -49,13 +48,13 @@ pub struct Slab {
 }
 
 impl Slab {
-    /// Room for the rates of `capacity` keys, for a quarter as many budgets and for a quarter as many nonces; of each,
-    /// half as many again so that hardly any is lost before that many are counted. 54 bytes a key are reserved; memory
-    /// is used as keys come.
+    /// Room for the rates of `capacity` keys, a quarter as many budgets and a quarter as many nonces, each with half
+    /// as much again, so that hardly any is evicted before that. Reserves 54 bytes per key of address space; memory is
+    /// used as keys come.
     pub fn new(capacity: usize) -> Self {
         let of = |kind: Kind| {
             let keys = if kind == Kind::Rate { capacity } else { capacity.div_ceil(4) };
-            // Two rows more: a shard's share of a few keys varies much.
+            // Two extra rows, because a shard's share of few keys varies much.
             let rows = keys.saturating_mul(3).div_ceil(2 * SHARDS * WAYS) + 2;
             (0..SHARDS).map(move |_| Shard(Mutex::new(Table::new(rows))))
         };
@@ -66,12 +65,12 @@ impl Slab {
         }
     }
 
-    /// Takes the same amount from at most [`TOGETHER`] limits with different keys, from all or from none, in one step.
-    /// More limits are a mistake of the caller and refused.
+    /// Atomically takes the same amount from at most [`TOGETHER`] limits with different keys, from all or none. More
+    /// limits are a bug of the caller and are refused.
     ///
     /// `now` is the time since any fixed moment. Where nothing is taken (refused, or nothing left and `least` 0, or
-    /// nothing wanted), no window begins or is renewed; what a new configuration shortens is shortened. A limit above
-    /// `u32::MAX` is held to that.
+    /// nothing wanted), no window begins or is renewed, but shortened windows are applied. A limit above `u32::MAX` is
+    /// treated as that.
     pub fn take(&self, limits: &[Limit], amount: Amount, now: Duration) -> Taken {
         debug_assert!(limits.len() <= TOGETHER, "{} limits at a time", limits.len());
         let mut taken = Taken { granted: None, levels: [Level::default(); TOGETHER] };
@@ -102,8 +101,8 @@ impl Slab {
         let charge = taken.granted.unwrap_or(0);
         for (n, (limit, hash)) in limits.iter().zip(hashes).enumerate() {
             let table = locked.table(*hash);
-            // Who keeps asking in vain must not become the stalest, or it would be rid of its count; and a shortened
-            // window must not slide.
+            // A refused caller must not become the least recently used, or its counter would be evicted; and a
+            // shortened window must not slide.
             if charge == 0 {
                 if let Some((at, slot)) = found[n] {
                     table.put(at, slot);
@@ -129,8 +128,8 @@ impl Slab {
         taken
     }
 
-    /// Corrects what was taken, in one step for each [`TOGETHER`] of them. A count never falls below zero, a
-    /// window that has ended is left alone, and a session that has not is renewed.
+    /// Applies corrections, atomically for each [`TOGETHER`] of them. A count never falls below zero, an ended window
+    /// is left alone, and a live session is renewed.
     pub fn settle(&self, settlements: &[Settlement], now: Duration) {
         let tick = ticks(now);
         for settlements in settlements.chunks(TOGETHER) {
@@ -153,12 +152,12 @@ impl Slab {
         }
     }
 
-    /// Counts held, those whose windows have ended and whose place nobody has taken yet among them.
+    /// The number of counters, including ended ones whose slots are not reused yet.
     pub fn tracked(&self) -> usize {
         self.tracked.load(Ordering::Relaxed)
     }
 
-    /// With the kind above them. Never 0, which is an empty slot's.
+    /// Hashes with their kinds in the top bits. Never 0, which marks an empty slot.
     fn hashes(&self, keys: impl Iterator<Item = Key>) -> [u64; TOGETHER] {
         let mut hashes = [0; TOGETHER];
         for (hash, key) in hashes.iter_mut().zip(keys) {
@@ -169,12 +168,12 @@ impl Slab {
     }
 }
 
-/// Whole milliseconds, 34 years of them: as fine as the other homes count time, and it leaves room in a slot.
+/// Whole milliseconds, up to 34 years: as precise as the other stores, and it fits a slot.
 fn ticks(time: Duration) -> u64 {
     time.as_secs().saturating_mul(1000).saturating_add(time.subsec_millis().into()).min(LATEST)
 }
 
-/// When a window ends that begins, or is renewed, now: not before its length is over.
+/// The end of a window that begins or is renewed now; never earlier than its full length.
 fn ends(now: Duration, window: Window) -> u64 {
     const NEXT: Duration = Duration::from_nanos(999_999);
     ticks(now.saturating_add(window.length()).saturating_add(NEXT))

@@ -1,4 +1,4 @@
-//! No flood of one kind drives out another.
+//! No flood of one kind evicts another.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn every_class_is_of_the_kind_that_its_loss_is() {
     }
 }
 
-/// Whether what was used up stays so, nobody touching it while many others come.
+/// Whether an exhausted counter that no one touches survives while many others come.
 fn stays(class: Class, flood: &[Class]) -> bool {
     const CAPACITY: u32 = 1000;
     let slab = Slab::new(CAPACITY as usize);

@@ -1,4 +1,4 @@
-//! The slab's promises, one by one.
+//! The slab's guarantees, one by one.
 
 mod kinds;
 mod model;
@@ -25,7 +25,7 @@ fn key_of(class: Class, n: u32) -> Key {
     Key::new(class, Subject::address(IpAddr::V4(Ipv4Addr::from_bits(n))))
 }
 
-/// Slots for counts of this kind.
+/// Slots for counters of this kind.
 fn slots(slab: &Slab, kind: Kind) -> usize {
     let first = kind as usize * SHARDS;
     slab.shards[first..first + SHARDS].iter().map(|shard| shard.0.lock().size()).sum()
@@ -74,7 +74,7 @@ fn a_session_ends_a_length_after_its_last_use() {
         assert_eq!((taken.levels[0].used, taken.levels[0].resets_in), (n, SECOND));
         now += SECOND - MILLI;
     }
-    // Neither a refusal nor a look renews it.
+    // Neither a refusal nor a read renews it.
     assert_eq!(slab.take(&[limit], Amount::ONE, now).granted, None);
     assert_eq!(slab.take(&[limit], Amount::NOTHING, now).levels[0].resets_in, MILLI);
     assert_eq!(used(&slab, limit, now + MILLI), 0);
@@ -207,7 +207,7 @@ fn ended_windows_make_room_before_live_ones() {
     let slab = Slab::new(1);
     let slots = slots(&slab, Kind::Rate) as u32;
     let stay = |n| Limit { window: Window::Fixed(60 * SECOND), ..fixed(n, 1) };
-    // An eighth of the room, first and so the stalest; then many windows that end.
+    // An eighth of the capacity, first and so the least recently used; then many windows that end.
     let kept: Vec<u32> =
         (0..slots / 8).filter(|n| slab.take(&[stay(*n)], Amount::ONE, SECOND).granted.is_some()).collect();
     let held = |now| kept.iter().filter(|n| used(&slab, stay(**n), now) == 1).count();

@@ -1,4 +1,4 @@
-//! The slab against the plainest thing that keeps the same semantics: a map, and each rule written out once.
+//! The slab against a simple model with the same semantics: a map, with each rule written out once.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,7 +13,7 @@ const STEP: Duration = Duration::from_millis(250);
 struct Count {
     end: Duration,
     used: u64,
-    /// Which of all windows that ever began it is.
+    /// The number of the window among all that ever began.
     window: usize,
 }
 
@@ -70,13 +70,13 @@ impl Model {
 #[derive(Debug, Clone)]
 enum Step {
     Take(Vec<Limit>, Amount),
-    /// Settles what this take before the last ones took, each limit by so much.
+    /// Settles the take that came this many takes ago, each limit by this amount.
     Settle(usize, i64),
     Wait(u32),
 }
 
-/// Limits of all kinds, taken together. A key is a session's or not for good, as a class of limits is; `most` and length
-/// are of the configuration just then.
+/// Limits of all kinds, taken together. A key is a session's or not for good, as a class of limits is; `most` and the
+/// length follow the present configuration.
 fn limit() -> impl Strategy<Value = Limit> {
     (0..6u32, 0..30u64, 0..5u32).prop_map(|(n, most, length)| Limit {
         key: key_of([Class::Actions, Class::Session, Class::Nonce][n as usize % 3], n),
@@ -115,7 +115,7 @@ proptest! {
                     let mut settlements = Vec::new();
                     for (limit, level) in limits.iter().zip(taken.levels) {
                         let live = model.live(limit.key, now);
-                        // A window of no length is over at once, but its taker is told what it took.
+                        // A window of zero length is over at once, but its taker learns what it took.
                         if live.is_some() || limit.window.length() > Duration::ZERO {
                             prop_assert_eq!(level.used, live.map_or(0, |count| count.used));
                         }

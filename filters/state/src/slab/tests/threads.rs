@@ -1,4 +1,4 @@
-//! What many threads take at a time is never more than there is, and they never wait for each other in a circle.
+//! Concurrent threads never take more than the limit, and never deadlock.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::SeqCst},
@@ -42,7 +42,7 @@ fn a_budget_is_never_overrun() {
                         thread::yield_now();
                         continue;
                     };
-                    // What is out at the moment and what is gone for good, of all threads.
+                    // What all threads hold at present, and what they spent for good.
                     assert!(reserved.fetch_add(granted, SeqCst) + granted <= BUDGET);
                     if granted % 3 == 0 {
                         thread::yield_now();

@@ -1,4 +1,4 @@
-//! Which window a count is of, whatever a new configuration or a renewal makes of its end.
+//! A count belongs to its window, however a new configuration or a renewal changes the window's end.
 
 use super::*;
 
