@@ -1,6 +1,6 @@
-//! What a site already says about its interface, turned into a declaration to start from.
+//! Imports a site's interface description as a first declaration.
 //!
-//! Each format that can be read is one entry of a table, so the command line needs to know none of them by name.
+//! Each readable format is an entry of a table, so that the command line knows no format by name.
 
 use std::fmt;
 
@@ -8,54 +8,54 @@ use crate::openapi;
 
 /// A format that can be imported.
 pub struct Format {
-    /// What the command line calls it.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// Turns a document into a declaration.
+    /// Converts a document to a declaration.
     pub import: Import,
 }
 
-/// Reads a document; `progress` is told each time how many of how many operations are done.
+/// Converts a document; `progress` gets the number of finished operations and the total.
 pub type Import =
     fn(document: &[u8], asked: &Asked, progress: &mut dyn FnMut(usize, usize)) -> Result<Imported, Unusable>;
 
-/// Every format there is.
+/// All formats.
 pub const FORMATS: &[Format] = &[Format { name: "openapi", import: openapi::import }];
 
-/// What is asked of an import.
+/// The parameters of an import.
 pub struct Asked<'a> {
-    /// Where the document is from: a file, or a URL.
+    /// The source of the document: a file or a URL.
     pub from: &'a str,
-    /// Operations that the document calls deprecated are wanted too.
+    /// Import deprecated operations too.
     pub deprecated: bool,
 }
 
-/// A declaration that was made from a document.
+/// The declaration made from a document.
 #[derive(Debug)]
 pub struct Imported {
     /// The whole file, in TOML.
     pub text: String,
-    /// How many capabilities it declares.
+    /// The number of capabilities.
     pub capabilities: usize,
-    /// How many operations of the document are not in it.
+    /// The number of operations left out.
     pub left_out: usize,
-    /// How many things in it were guessed and want a look.
+    /// The number of guesses to review.
     pub reviews: usize,
 }
 
 /// Why there is no declaration.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// It is not a document of this format.
+    /// The input is not a document of this format.
     Unreadable(String),
-    /// It is one, with mistakes in it: one sentence each.
+    /// The document has mistakes, one sentence each.
     Mistakes(Vec<String>),
 }
 
-/// The most mistakes that are told of at once.
+/// Maximum mistakes that are reported at once.
 const TOLD: usize = 20;
 
 impl Unusable {
-    /// What a command that cannot use it exits with.
+    /// The exit code of a command that cannot use it.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Mistakes(_) => 1,

@@ -1,7 +1,6 @@
-//! What is run beside the server: looking at a site from outside, and a declaration from a document that a site has.
+//! Command-line tools: inspecting a site from outside, and importing a declaration from an OpenAPI document.
 //!
-//! A crate of its own on top of the others, because no request ever enters it: only the command line uses it. It opens
-//! no socket and reads no file.
+//! This is a crate of its own above the others, because no request ever uses it. It opens no socket and reads no file.
 
 #![forbid(unsafe_code)]
 

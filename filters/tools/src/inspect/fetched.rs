@@ -1,4 +1,4 @@
-//! An answer to a question of ours: what is a redirect, what is a document, what is a contract.
+//! Classifies a fetched answer: a redirect, a document or a contract.
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
@@ -7,34 +7,35 @@ use url::Url;
 use super::contract::Contract;
 use frontdesk_base::media::essence;
 
-/// What a site answered.
+/// The answer of a site.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// There is more of the body than [`super::BOUND`].
+    /// The body is longer than [`super::BOUND`].
     pub cut: bool,
 }
 
-/// A contract, and where it was.
+/// A contract and its address.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) url: Url,
-    /// The exact bytes of it as TOML; a signature is over these.
+    /// The exact bytes of the TOML, which a signature covers.
     pub(super) toml: Option<Bytes>,
     pub(super) contract: Contract,
 }
 
-/// Where an answer leads instead.
+/// The target of a redirect.
 pub(super) enum Leads {
-    /// Somewhere of the same site.
+    /// On the same site.
     Here(Url),
     Elsewhere(String),
 }
 
 impl Answer {
-    /// Where it redirects to, if it does: within the origin, or from http to https of the same host, it is this site.
+    /// The target, if it is a redirect. The same origin counts as this site, as does https instead of http on the same
+    /// host.
     pub(super) fn leads(&self, from: &Url) -> Option<Leads> {
         if !matches!(self.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
             return None;
@@ -47,7 +48,7 @@ impl Answer {
         Some(if clean && (upgraded || from.origin() == to.origin()) { Leads::Here(to) } else { Leads::Elsewhere(text) })
     }
 
-    /// Something that is not a page: a site that answers every path with its start page has no document there.
+    /// Whether it is a document and not a page: a site that answers every path with its start page has none there.
     pub(super) fn is_document(&self) -> bool {
         let kind = self.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let media = essence(kind).to_ascii_lowercase();
@@ -55,7 +56,7 @@ impl Answer {
         self.status == StatusCode::OK && !page
     }
 
-    /// The contract in it: `None` where there is none, a sentence where it cannot be read.
+    /// The contract in it: `None` where there is none, an error where it is unreadable.
     pub(super) fn contract(&self, url: &Url) -> Option<Result<Fetched, String>> {
         if !self.is_document() {
             return None;

@@ -1,4 +1,4 @@
-//! What is wrong with somebody's contract, and what an agent should know before it believes it.
+//! Judges another site's contract: mistakes, and warnings for an agent that relies on it.
 
 use std::collections::HashSet;
 
@@ -11,13 +11,13 @@ use super::{
     plain::{plain, some},
 };
 
-/// The version that is understood here.
+/// The supported version.
 const VERSION: &str = "0.1";
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// It is not a valid contract because of these.
+    /// Mistakes that make the contract invalid.
     pub(super) mistakes: Vec<String>,
     pub(super) warnings: Vec<String>,
 }
@@ -48,7 +48,7 @@ fn top(contract: &Contract, found: &mut Findings) {
             let also = contract.raw.get("supported_versions").and_then(Value::as_array);
             let understood = version == VERSION
                 || also.is_some_and(|versions| versions.iter().any(|version| version.as_str() == Some(VERSION)));
-            // What its own site says is too old is not read as if it held (AICP §6.10).
+            // A contract whose own minimum version excludes this reader is not interpreted further (AICP §6.10).
             let least = contract.raw.get("min_supported_version").and_then(Value::as_str);
             match least.filter(|least| site::version(least) > site::version(VERSION)) {
                 Some(least) => {
@@ -73,7 +73,7 @@ fn top(contract: &Contract, found: &mut Findings) {
     }
 }
 
-/// A contract speaks for its own origin (AICP §8.11).
+/// A contract is valid for its own origin only (AICP §8.11).
 fn origin(contract: &Contract, base: &Url, found: &mut Findings) {
     let here = base.origin().ascii_serialization();
     match contract.at("site", "origin").and_then(Value::as_str) {
@@ -130,7 +130,7 @@ fn shape(index: usize, capability: &Capability, base: &Url, found: &mut Findings
     }
 }
 
-/// What is not said, and how it is taken.
+/// Missing values, and how they are interpreted.
 fn defaults(contract: &Contract, found: &mut Findings) {
     let mut taken = |lacks: &dyn Fn(&Capability) -> bool, what: &str| {
         let names: Vec<&str> = contract.capabilities.iter().filter(|c| lacks(c)).map(Capability::name).collect();
@@ -147,7 +147,7 @@ fn defaults(contract: &Contract, found: &mut Findings) {
     taken(&|c| open(c) && !c.scopes().is_empty(), "it needs scopes, so a credential is needed, whatever auth says");
 }
 
-/// A schema by name that is not there.
+/// Named schemas that do not exist.
 fn schemas(contract: &Contract, found: &mut Findings) {
     let lost =
         |capability: &&Capability| ["input_schema", "output_schema"].iter().any(|key| contract.loses(capability, key));

@@ -1,6 +1,6 @@
-//! How far a contract goes (AICP §14.7): the level it reaches, and what the next one asks for.
+//! Determines a contract's conformance level (AICP §14.7), and what the next level requires.
 //!
-//! Judged from what the contract says. Nothing is called to see whether it is true.
+//! It relies on the contract's statements and calls nothing to verify them.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::{
     plain::some,
 };
 
-/// What each level is called.
+/// The names of the levels.
 const LEVELS: [&str; 6] = [
     "a static public manifest",
     "valid capabilities with schemas",
@@ -21,12 +21,12 @@ const LEVELS: [&str; 6] = [
     "auditability, idempotency and dynamic contracts",
 ];
 
-/// The level that is reached.
+/// The level of a contract.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Level {
     /// 0 to 5.
     pub(super) reached: usize,
-    /// What the next level asks for and is not there; empty at the last.
+    /// What the next level requires and the contract lacks; empty at the last.
     pub(super) missing: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Level {
     }
 }
 
-/// Each level asks for the ones before it too. `dynamic` is whether there is a contract for whoever signs in.
+/// Each level includes the ones before. `dynamic`: there is a contract for authenticated callers.
 pub(super) fn level(contract: &Contract, valid: bool, dynamic: bool) -> Level {
     let asked: [fn(&Contract) -> Vec<String>; 4] = [schemas, terms, auth, gating];
     for (reached, asks) in asked.iter().enumerate() {
@@ -125,7 +125,7 @@ fn trail(contract: &Contract, dynamic: bool) -> Vec<String> {
     missing
 }
 
-/// A line for all capabilities that lack something.
+/// One line for all capabilities that lack something.
 fn lacking(contract: &Contract, what: &str, lacks: impl Fn(&Capability) -> bool) -> Option<String> {
     let names: Vec<&str> = contract.capabilities.iter().filter(|c| lacks(c)).map(Capability::name).collect();
     (!names.is_empty()).then(|| format!("{what}: {}", some(&names)))

@@ -1,6 +1,6 @@
-//! Where a page or a `Link` header says that there is something else: links by their relation.
+//! Extracts links by relation from a page or a `Link` header.
 //!
-//! Read from strangers, so nothing here needs them to be right: what cannot be read is passed over.
+//! The input is untrusted; unreadable parts are skipped.
 
 use frontdesk_base::text::{outside_quotes, parts, unquoted};
 
@@ -19,9 +19,9 @@ impl Link {
     }
 }
 
-/// As many links of one page or answer are kept …
+/// Maximum links of a page or answer.
 const LINKS: usize = 100;
-/// … and so many tags are looked at to find them.
+/// Maximum tags that are examined.
 const TAGS: usize = 1000;
 
 /// The link-values of a `Link` header (RFC 8288 §3).
@@ -42,7 +42,7 @@ pub(super) fn of_header(value: &str) -> Vec<Link> {
     links
 }
 
-/// The value of a parameter, without its quotes; before the first `;` there is none.
+/// The value of a parameter, without quotes. The text before the first `;` is no parameter.
 fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
     parts(parameters, b';').skip(1).find_map(|one| {
         let (key, value) = one.split_once('=').unwrap_or((one, ""));
@@ -50,8 +50,8 @@ fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
-/// The `<link>` elements of a page. Good enough to find what a site wants found; a tag in a comment or a script may be
-/// taken for one.
+/// The `<link>` elements of a page. Good enough for links that a site wants to be found; a tag in a comment or script
+/// may be included.
 pub(super) fn of_page(page: &[u8]) -> Vec<Link> {
     let mut links = Vec::new();
     let (mut at, mut tags) = (0, 0);
@@ -74,10 +74,10 @@ pub(super) fn of_page(page: &[u8]) -> Vec<Link> {
     links
 }
 
-/// As many bytes of a tag are looked at.
+/// Maximum bytes of a tag that are examined.
 const TAG: usize = 4096;
 
-/// `rel` and `href` of the tag that goes on here.
+/// `rel` and `href` of the tag here.
 fn attributes(mut text: &str) -> (Option<String>, Option<String>) {
     let (mut rel, mut href) = (None, None);
     loop {

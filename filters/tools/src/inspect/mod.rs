@@ -1,8 +1,8 @@
-//! What a site has for agents, seen from outside: which questions to ask it, and what its answers come to.
+//! Inspects from outside what a site offers to agents: which questions to ask it, and what its answers mean.
 //!
-//! Nothing here opens a socket. An [`Inspection`] hands out one [`Question`] after the other and takes the [`Answer`];
-//! whoever fetches follows no redirect, because which ones may be followed is decided here. A site's own capabilities
-//! are never called: an inspection reads documents and nothing else.
+//! Nothing here opens a socket. An [`Inspection`] returns one [`Question`] after the other and takes each [`Answer`].
+//! The fetching code follows no redirects, because this module decides which may be followed. An inspection only reads
+//! documents and never calls a capability.
 
 mod fetched;
 mod judge;
@@ -35,25 +35,25 @@ use readiness::Seen;
 use report::{Found, Offer, Outcome};
 use signed::Signed;
 
-/// As many bytes of an answer are read.
+/// Maximum bytes of an answer.
 pub const BOUND: usize = 4 << 20;
-/// As many redirects of one question are followed.
+/// Maximum redirects of one question.
 const REDIRECTS: usize = 3;
-/// After so many questions without an answer no more are asked.
+/// Unanswered questions after which the inspection stops.
 const PATIENCE: usize = 3;
-/// Where a contract for whoever signs in would be (AICP §6.7).
+/// The path of a contract for authenticated callers (AICP §6.7).
 const DYNAMIC: &str = "/agent/interface";
 
 const TOML_OR_JSON: &str = "application/aicp+toml, application/aicp+json;q=0.9";
 
-/// Something to GET.
+/// A URL to GET.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     pub url: String,
     pub accept: &'static str,
 }
 
-/// What a question is about.
+/// The subject of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum About {
     WellKnown,
@@ -63,7 +63,7 @@ enum About {
     Signature,
     Dynamic,
     Place(usize),
-    /// The page again, as Markdown: by what is accepted, or at a path of its own.
+    /// The page as Markdown, by `Accept` or at a path of its own.
     Markdown,
     MarkdownPath,
 }
@@ -71,7 +71,7 @@ enum About {
 /// One inspection, from its first question to its report.
 #[derive(Debug)]
 pub struct Inspection {
-    /// Who is inspected; http becomes https where the site says so.
+    /// The inspected origin; http becomes https where the site redirects so.
     base: Url,
     todo: VecDeque<(About, String)>,
     asking: Option<(About, Url, usize)>,
@@ -92,7 +92,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Of the site with this URL; without a scheme https is meant.
+    /// An inspection of this URL; https is the default scheme.
     pub fn new(url: &str) -> Result<Self, String> {
         let whole = if url.contains("://") { url.to_owned() } else { format!("https://{url}") };
         let base = Url::parse(&whole).map_err(|e| format!("{} is no URL: {e}", plain(url)))?;
@@ -127,7 +127,7 @@ impl Inspection {
         })
     }
 
-    /// What to ask next; `None` when there is nothing left to ask.
+    /// The next question; `None` at the end.
     pub fn next_question(&mut self) -> Option<Question> {
         if self.asking.is_none() {
             let patience = if self.answered { PATIENCE } else { 1 };
@@ -150,7 +150,7 @@ impl Inspection {
         Some(Question { url: url.to_string(), accept })
     }
 
-    /// Takes the answer to the last question, or why there is none.
+    /// Takes the answer to the last question, or the reason why there is none.
     pub fn answer(&mut self, answer: Result<Answer, String>) {
         let Some((about, url, redirects)) = self.asking.take() else { return };
         let answer = match answer {
@@ -226,7 +226,7 @@ impl Inspection {
         }
     }
 
-    /// Without an answer, or with one that is no contract.
+    /// Handles a missing answer, or one that is no contract.
     fn nothing(&mut self, about: About) {
         match about {
             About::WellKnown => self.todo.push_front((About::Negotiated, NEGOTIATED.into())),
@@ -257,7 +257,7 @@ impl Inspection {
         }
     }
 
-    /// Told once, however often it happens.
+    /// Reported once, however often it happens.
     fn note(&mut self, what: String) {
         let what = plain(&what);
         if !self.notes.contains(&what) {
@@ -265,7 +265,7 @@ impl Inspection {
         }
     }
 
-    /// What it came to.
+    /// The report.
     pub fn report(mut self) -> Report {
         if self.answered {
             let (place, detail) = self.mcp.take().map_or(("/mcp".into(), None), |at| (at, Some(String::new())));
@@ -274,7 +274,7 @@ impl Inspection {
         let outcome = match (self.found, self.malformed) {
             (Some(fetched), malformed) => {
                 let mut findings = judge::judge(&fetched.contract, &self.base);
-                // Whoever looks there first, and nowhere else, finds no contract.
+                // An agent that looks only there finds no contract.
                 findings.warnings.extend(malformed.map(|(url, why)| format!("{} {why}", plain(url.path()))));
                 if let Signed::Broken(why) = &self.signed {
                     findings.mistakes.push(format!("signature: {why}"));

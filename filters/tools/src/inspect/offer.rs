@@ -1,15 +1,15 @@
-//! What else a site has for agents besides a contract: where it would be, and how to tell that it is there.
+//! Other things that a site may offer to agents: their paths, and how to recognise them.
 
 use serde_json::Value;
 
 use super::{Answer, links::Link, plain::plain};
 
-/// Something a site may have at a place of its own.
+/// Something at a path of its own.
 pub(super) struct Place {
     pub(super) name: &'static str,
     pub(super) path: &'static str,
     pub(super) accept: &'static str,
-    /// What to say of it; `None` where the answer is not one of these.
+    /// Describes the answer; `None` where it is something else.
     pub(super) look: fn(&Answer) -> Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub(super) const AGTP: &str = "AGTP";
 pub(super) const CATALOG: &str = "API catalog";
 pub(super) const CARD: &str = "MCP server card";
 
-/// Where to look, in the order it is shown.
+/// The paths in display order.
 pub(super) const PLACES: [Place; 8] = [
     Place { name: HANDSHAKE, path: "/.well-known/agent.json", accept: JSON, look: handshake },
     Place { name: OPENAPI, path: "/openapi.json", accept: JSON, look: openapi },
@@ -38,7 +38,7 @@ pub(super) const PLACES: [Place; 8] = [
     Place { name: CARD, path: "/.well-known/mcp/server-card.json", accept: JSON, look: card },
 ];
 
-/// What robots.txt says when nobody may come.
+/// The description of a robots.txt that excludes all.
 pub(super) const NOBODY: &str = "turns everybody away";
 
 fn handshake(answer: &Answer) -> Option<String> {
@@ -70,11 +70,11 @@ fn card(answer: &Answer) -> Option<String> {
     Some(plain(named))
 }
 
-/// What is wrong where one of these was looked for and not found: it is kept from strangers, or fails.
+/// Why something was not found, where it is not simply absent: access is denied, or the request fails.
 pub(super) fn trouble(answer: &Answer) -> Option<String> {
     match answer.status.as_u16() {
         200 if answer.is_document() => Some("something else is there".into()),
-        // A page for whatever is asked, a redirect elsewhere, or nothing.
+        // A page for every path, a redirect elsewhere, or not found.
         ..=399 | 404 | 405 | 406 | 410 => None,
         status => Some(format!("answers {status}")),
     }
@@ -89,7 +89,7 @@ fn robots(answer: &Answer) -> Option<String> {
     Some(if turns_everybody_away(&String::from_utf8_lossy(&answer.body)) { NOBODY.into() } else { String::new() })
 }
 
-/// Whether the group of everybody (RFC 9309) disallows the whole site and allows nothing of it.
+/// Whether the `*` group (RFC 9309) disallows the whole site without exceptions.
 fn turns_everybody_away(robots: &str) -> bool {
     let (mut everybody, mut agents_before, mut away) = (false, false, false);
     for line in robots.lines() {
@@ -115,7 +115,7 @@ fn sitemap(answer: &Answer) -> Option<String> {
     (answer.status == 200 && map).then(String::new)
 }
 
-/// Where links or the handshake's manifest say that an MCP server is.
+/// The MCP server that links or the AHP manifest name.
 pub(super) fn mcp_linked(links: &[Link]) -> Option<String> {
     let link = links.iter().find(|link| {
         let target = link.target.split(['?', '#']).next().unwrap_or_default();
@@ -124,7 +124,7 @@ pub(super) fn mcp_linked(links: &[Link]) -> Option<String> {
     Some(plain(&link.target))
 }
 
-/// The same, for what was found at [`HANDSHAKE`].
+/// The same for the manifest at [`HANDSHAKE`].
 pub(super) fn mcp_in_manifest(answer: &Answer) -> Option<String> {
     fn named(value: &Value, key: &str) -> Option<String> {
         match value {
@@ -139,7 +139,7 @@ pub(super) fn mcp_in_manifest(answer: &Answer) -> Option<String> {
     named(&object(answer)?, "")
 }
 
-/// Whether a page describes what is on it in terms of schema.org.
+/// Whether a page contains schema.org data.
 pub(super) fn structured(page: &[u8]) -> bool {
     [&b"application/ld+json"[..], b"://schema.org"].iter().any(|word| memchr::memmem::find(page, word).is_some())
 }

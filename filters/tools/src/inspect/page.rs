@@ -1,15 +1,15 @@
-//! What the page of a site says of the rest of it: where its links lead.
+//! Evaluates the links of a page.
 
 use http::header;
 use url::Url;
 
 use super::{About, Answer, CONTRACT, Inspection, NEGOTIATED, links, offer};
 
-/// As many links to a contract are tried.
+/// Maximum linked contracts that are tried.
 const LINKED: usize = 3;
 
 impl Inspection {
-    /// What a page says of the rest of the site (AICP §6.3, §6.4).
+    /// Follows the page's links to contracts and offers (AICP §6.3, §6.4).
     pub(super) fn page(&mut self, url: &Url, answer: &Answer) {
         let headers = answer.headers.get_all(header::LINK).iter().filter_map(|value| value.to_str().ok());
         let mut links: Vec<links::Link> = headers.flat_map(links::of_header).collect();

@@ -1,7 +1,7 @@
-//! What an agent finds at a site, sign by sign: as it is now, and what Frontdesk in front of it would change.
+//! The readiness table: what an agent finds at a site, sign by sign, and what Frontdesk would change.
 //!
-//! The second column is what Frontdesk does by itself, or with a declaration where it says so; what it leaves to the
-//! site it says too.
+//! The second column is what Frontdesk does by itself, or with a declaration where stated; it also names what is left
+//! to the site.
 
 use std::{fmt, panic};
 
@@ -22,7 +22,7 @@ use super::{
     report::{Offer, Outcome},
 };
 
-/// Who reads for people, answers or trains, by the names that their operators give for robots.txt.
+/// Agents that read for people, answer questions or train models, by their robots.txt names.
 const AGENTS: [&str; 14] = [
     "ChatGPT-User",
     "OAI-SearchBot",
@@ -39,7 +39,7 @@ const AGENTS: [&str; 14] = [
     "Bytespider",
     "CCBot",
 ];
-/// Relations of a `Link` header that lead an agent on.
+/// `Link` relations that help an agent.
 const LEADING: [&str; 9] = [
     "ahp-manifest",
     "agent-interface",
@@ -51,17 +51,17 @@ const LEADING: [&str; 9] = [
     "llms-txt",
     "describedby",
 ];
-/// The largest page whose tokens are counted, in bytes: more would take its time.
+/// Maximum bytes of a page whose tokens are counted, since counting takes time.
 const COUNTED: usize = 1 << 20;
-/// What a column of the table holds, in characters.
+/// Maximum characters of a table column.
 const WIDE: usize = 56;
 
-/// How it stands with a sign.
+/// The state of a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Yes,
     No,
-    /// It is there, or asked for, and does not do what it should.
+    /// Present or requested, but not working.
     Wrong,
 }
 
@@ -75,7 +75,7 @@ impl State {
     }
 }
 
-/// One of them.
+/// One sign.
 #[derive(Debug)]
 struct Sign {
     key: &'static str,
@@ -85,7 +85,7 @@ struct Sign {
     with: &'static str,
 }
 
-/// What each is called, for a program and for a person, and what becomes of it: where it is missing, where it is there.
+/// The signs: key, label, and Frontdesk's effect where the sign is missing and where it is present.
 const SIGNS: [(&str, &str, &str, &str); 17] = [
     ("link", "Link header", "on every response", "the site's own stays, ours is added"),
     ("notice", "Notice for agents", "in every page, not seen by people", "stays"),
@@ -111,7 +111,7 @@ const SIGNS: [(&str, &str, &str, &str); 17] = [
 pub(super) struct Seen {
     found: Vec<(&'static str, State, String)>,
     page_tokens: Option<u32>,
-    /// Of the site's own Markdown, else of what would be made of the page.
+    /// Tokens of the site's own Markdown, else of the page converted.
     markdown_tokens: Option<u32>,
 }
 
@@ -124,7 +124,7 @@ impl Seen {
         self.see(key, if there { State::Yes } else { State::No }, "");
     }
 
-    /// The page that was asked for as a person's browser would.
+    /// Evaluates the page as requested like a browser.
     pub(super) fn page(&mut self, url: &Url, answer: &Answer, linked: &[Link], structured: bool) {
         if !answer.status.is_success() {
             let said = format!("the page answers {}", answer.status.as_u16());
@@ -150,7 +150,7 @@ impl Seen {
         self.signals(&answer.headers);
     }
 
-    /// What it costs a language model to read the page as it is, and as the Markdown that would be made of it.
+    /// Counts the tokens of the page as it is and as Markdown.
     fn count(&mut self, url: &Url, answer: &Answer) {
         let kind = answer.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if answer.body.len() > COUNTED || !kind.to_ascii_lowercase().starts_with("text/html") {
@@ -158,7 +158,7 @@ impl Seen {
         }
         let Some(html) = content::text(&answer.body, kind) else { return };
         self.page_tokens = Some(tokens::count(&html));
-        // It reads what a stranger wrote, deep into a library.
+        // The parser processes untrusted input, deep within a library.
         let read = panic::catch_unwind(|| content::read(&html, url));
         self.markdown_tokens = read.ok().flatten().map(|page| tokens::count(&page.markdown));
     }
@@ -170,7 +170,7 @@ impl Seen {
         }
     }
 
-    /// The same page, asked for as Markdown: by `Accept`, or at a path of its own.
+    /// Evaluates the page requested as Markdown, by `Accept` or at a path of its own.
     pub(super) fn markdown(&mut self, key: &'static str, answer: &Answer) {
         let kind = answer.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_markdown = kind.to_ascii_lowercase().starts_with("text/markdown");
@@ -181,7 +181,7 @@ impl Seen {
                 self.see(key, State::Wrong, "without Vary: Accept a cache mixes it up with the page");
             }
             (true, _) => self.see(key, State::Yes, ""),
-            // A plain text at a path that ends so is Markdown to whoever reads it.
+            // A plain text at a `.md` path is Markdown for its readers.
             (false, true) if key != "markdown" => self.see(key, State::Wrong, "there, but not as text/markdown"),
             (false, _) => self.see(key, State::No, ""),
         }
@@ -190,7 +190,7 @@ impl Seen {
         }
     }
 
-    /// Whom robots.txt lets read the page at this path, and what it wishes to be done with it.
+    /// Evaluates robots.txt: which agents may read this page, and the declared uses.
     pub(super) fn robots(&mut self, answer: &Answer, target: &str) {
         let written = answer.is_document();
         let body: &[u8] = if written { &answer.body } else { b"" };
@@ -214,7 +214,7 @@ impl Seen {
         }
     }
 
-    /// All of it, once everything was asked.
+    /// The complete table, after all questions.
     pub(super) fn readiness(self, outcome: &Outcome, offers: &[Offer]) -> Readiness {
         let contract = match outcome {
             Outcome::Found(found) if found.findings.mistakes.is_empty() => (State::Yes, String::new()),
@@ -242,7 +242,7 @@ impl Seen {
     }
 }
 
-/// The whole table.
+/// The complete table.
 #[derive(Debug)]
 pub(super) struct Readiness {
     signs: Vec<Sign>,
@@ -251,7 +251,7 @@ pub(super) struct Readiness {
 }
 
 impl Readiness {
-    /// For a program.
+    /// The JSON form.
     pub(super) fn to_json(&self) -> Value {
         let signs = self.signs.iter().map(|sign| {
             let Sign { key, name, state, detail, with } = sign;

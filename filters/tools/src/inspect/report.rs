@@ -1,4 +1,4 @@
-//! What an inspection came to, for a person and as JSON. Everything in it is plain text already.
+//! The report of an inspection, as text and as JSON. All its text is printable already.
 
 use std::fmt;
 
@@ -15,35 +15,35 @@ use super::{
     signed::Signed,
 };
 
-/// What there is at a site for agents.
+/// What a site offers to agents.
 #[derive(Debug)]
 pub struct Report {
     pub(super) url: String,
     pub(super) outcome: Outcome,
-    /// Redirects and links that were not followed, and the like.
+    /// Redirects and links that were not followed, and similar notes.
     pub(super) notes: Vec<String>,
-    /// What else the site has.
+    /// The site's other offers.
     pub(super) offers: Vec<Offer>,
     pub(super) structured_data: bool,
-    /// `None`: nobody answers.
+    /// `None`: the site does not answer.
     pub(super) readiness: Option<Readiness>,
 }
 
-/// What became of the search for a contract.
+/// The result of the search for a contract.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Found(Box<Found>),
-    /// Something is there that cannot be read; an agent treats it as unavailable.
+    /// Something unreadable is there; an agent treats it as unavailable.
     Malformed {
         url: String,
         why: String,
     },
-    /// Each place that was tried, and what it said.
+    /// Each path that was tried, and the result.
     Nothing(Vec<(String, String)>),
     Unreachable(String),
 }
 
-/// A contract that could be read.
+/// A readable contract.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) fetched: Fetched,
@@ -56,19 +56,19 @@ pub(super) struct Found {
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) name: &'static str,
-    /// Where it was looked for, or where it is said to be.
+    /// Its path, or where it is announced.
     pub(super) place: String,
     /// `None`: not found.
     pub(super) detail: Option<String>,
-    /// What is wrong there, if it is not found for another reason than that it is not there.
+    /// What is wrong, where it is not simply absent.
     pub(super) trouble: Option<String>,
 }
 
-/// No list is longer than this on a terminal.
+/// Maximum lines of a list on a terminal.
 const LISTED: usize = 30;
 
 impl Report {
-    /// 0: a contract was found and is valid; 1: it has mistakes; 2: there is none, or nobody answers.
+    /// 0: a valid contract; 1: a contract with mistakes; 2: no contract, or no answer.
     pub fn exit_code(&self) -> u8 {
         match &self.outcome {
             Outcome::Found(found) if found.findings.mistakes.is_empty() => 0,
@@ -77,7 +77,7 @@ impl Report {
         }
     }
 
-    /// The same for a program.
+    /// The JSON form.
     pub fn to_json(&self) -> Value {
         let mut out = json!({
             "url": self.url,
@@ -128,7 +128,7 @@ impl Report {
         Ok(())
     }
 
-    /// What an agent does without a contract, first to last (AICP §6.8).
+    /// What an agent does without a contract, in order (AICP §6.8).
     fn fallback(&self) -> String {
         let found = |name: &str| self.offers.iter().any(|offer| offer.name == name && offer.detail.is_some());
         if self.offers.iter().any(|offer| offer.name == ROBOTS && offer.detail.as_deref() == Some(NOBODY)) {
@@ -143,7 +143,7 @@ impl Report {
 }
 
 impl Found {
-    /// What is shown first: in words, as a key, and the value.
+    /// The first lines: label, key and value.
     fn facts(&self) -> [(&'static str, &'static str, Value); 6] {
         let contract = &self.fetched.contract;
         let actions = |risk: Risk| {

@@ -1,7 +1,7 @@
-//! Whether a contract is signed, and whether the signature holds (AICP §8.11).
+//! Verifies a contract's signature (AICP §8.11).
 //!
-//! The signature is Ed25519 over the exact bytes of the TOML, in base64. A key that stands in the contract itself shows
-//! that nothing was changed on the way by somebody without the key; whose key it is, it does not show.
+//! The signature is Ed25519 over the exact bytes of the TOML, in base64. A key within the contract itself shows only
+//! that no one without that key changed the contract on the way; it does not show whose key it is.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ring::signature::{ED25519, UnparsedPublicKey};
@@ -10,20 +10,20 @@ use url::Url;
 
 use super::{contract::Contract, plain::plain};
 
-/// What there is to say of the signature.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Signed {
-    /// The contract does not say that it is.
+    /// The contract names no signature.
     No,
-    /// It says so, and that is all that can be said; a sentence why.
+    /// It names one that could not be verified, and why.
     Unverified(String),
-    /// It holds, with the key of this name.
+    /// Valid, with the key of this name.
     Verified(String),
-    /// It is not the signature of this contract.
+    /// Not a signature of this contract.
     Broken(String),
 }
 
-/// Where the signature is: only where the contract is from.
+/// The URL of the signature, which must be on the contract's origin.
 pub(super) fn signature_at(contract: &Contract, base: &Url) -> Result<Option<Url>, String> {
     if !is_signed(contract) {
         return Ok(None);
@@ -46,7 +46,7 @@ fn is_signed(contract: &Contract) -> bool {
     }
 }
 
-/// Verifies what was fetched from there.
+/// Verifies the fetched signature.
 pub(super) fn verify(contract: &Contract, toml: Option<&[u8]>, signature: &[u8]) -> Signed {
     let name = contract.text("integrity", "key_id").unwrap_or_else(|| "without a name".into());
     let Some(key) = contract.at("integrity", "public_key").and_then(Value::as_str) else {

@@ -1,7 +1,7 @@
-//! Which schemas refer to which, and where a cycle of them has to be cut so that none is left.
+//! Finds the references that have to be cut so that the schemas contain no cycle.
 //!
-//! Only needed for schemas that are written once under a name: there the cut cannot depend on who asks. An edge back
-//! to a schema that is being visited is one; without those edges no cycle is left.
+//! Needed only for schemas that are written once under a name, where the cut must not depend on the entry point. A
+//! reference back to a schema that is being visited is cut; without those no cycle remains.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::{
     pointer,
 };
 
-/// What was visited so far.
+/// The visited schemas.
 #[derive(Default)]
 pub(super) struct Graph {
     seen: HashSet<String>,
@@ -20,12 +20,13 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// Whether a reference from one schema to another has to go.
+    /// Whether a reference from one schema to another is cut.
     pub(super) fn is_cut(&self, from: &str, to: &str) -> bool {
         from == to || self.cuts.contains(&(from.to_owned(), to.to_owned()))
     }
 
-    /// Visits everything that a schema leads to. A stack of its own: documents decide how long the way is.
+    /// Visits all schemas that are reachable from this one. It uses an explicit stack, because the document decides
+    /// the depth.
     pub(super) fn visit(&mut self, document: &Value, old: bool, root: &str) {
         if self.seen.contains(root) {
             return;
@@ -41,7 +42,7 @@ impl Graph {
                 }
                 leads.sort_unstable();
                 leads.dedup();
-                // Taken from the end.
+                // Popped from the end.
                 leads.reverse();
                 self.seen.insert(pointer.clone());
                 on_way.insert(pointer.clone());
@@ -61,7 +62,7 @@ impl Graph {
     }
 }
 
-/// Where the references of a schema lead, as far as they lead somewhere.
+/// The resolvable references of a schema.
 fn references(document: &Value, old: bool, schema: &Value, leads: &mut Vec<String>) {
     let Value::Object(map) = schema else { return };
     let there = map.get("$ref").and_then(Value::as_str).and_then(|to| pointer::follow(document, to).ok());
@@ -88,7 +89,7 @@ fn each(document: &Value, old: bool, named: &Map<String, Value>, leads: &mut Vec
 }
 
 fn is(key: &str, keywords: &[&str]) -> bool {
-    // What a schema only defines is reached through references.
+    // Mere definitions are reached through references.
     keywords.contains(&key) && !dialect::DEFINED.contains(&key)
 }
 

@@ -1,8 +1,8 @@
-//! What an operation does, as far as its method and its name tell: the type and the risk of a capability.
+//! Guesses a capability's type and risk from an operation's method and name.
 //!
-//! A guess, and marked as one. Where two readings are possible the more careful one is taken.
+//! It is marked as a guess. Where two readings are possible the more careful one is taken.
 
-/// A guess, and what it was made from.
+/// A guess and its basis.
 #[derive(Debug, PartialEq)]
 pub(super) struct Guess {
     pub(super) kind: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Guess {
 const DESTROYS: &[&str] = &["delete", "purge", "erase", "destroy", "wipe"];
 const ENDS: &[&str] = &["cancel", "remove", "revoke", "terminate"];
 const PAYS: &[&str] = &["pay", "payment", "purchase", "buy", "charge", "refund", "withdraw"];
-/// Words that are as often what something is about.
+/// Words that are as often nouns as verbs.
 const BINDS: &[&str] = &["order", "orders", "checkout", "transfer", "transfers"];
 const ASKS: &[&str] = &["search", "query", "find", "list", "lookup", "filter"];
 const COMPARES: &[&str] = &["compare", "comparison", "diff"];
@@ -34,7 +34,7 @@ pub(super) fn guess(method: &str, id: &str, path: &str) -> Guess {
     let plain = |kind, risk| Guess { kind, risk, why: method.to_owned() };
 
     if matches!(method, "GET" | "HEAD") {
-        // A link that changes something is a mistake of the site's, and known to happen.
+        // A GET that changes something is a mistake of the site, but it happens.
         let first = |list: &[&str]| words.first().or(of_path.first()).filter(|word| list.contains(word)).copied();
         if let Some(word) = first(DESTROYS).or(first(ENDS)) {
             return named("destructive_action", "high", word);
@@ -76,7 +76,7 @@ pub(super) fn guess(method: &str, id: &str, path: &str) -> Guess {
     }
 }
 
-/// Whether something is done that cannot be taken back by forgetting it.
+/// Whether it has effects that cannot simply be forgotten.
 pub(super) fn is_action(kind: &str) -> bool {
     kind.ends_with("_action")
 }

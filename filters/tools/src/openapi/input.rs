@@ -1,6 +1,6 @@
-//! What goes into an operation, as one object: its parameters and the fields of its body side by side.
+//! The input of an operation as one object: its parameters and the fields of its body side by side.
 //!
-//! That is how an agent gives it; what of it belongs into the path, the query or the body is settled when the site is
+//! Agents give it in this form. Which parts go into the path, the query or the body is decided when the site is
 //! called.
 
 use serde_json::{Map, Value, json};
@@ -12,17 +12,17 @@ use super::{
     schemas::Schemas,
 };
 
-/// What goes into an operation.
+/// The input of an operation.
 #[derive(Default)]
 pub(super) struct Input {
     properties: Map<String, Value>,
     required: Vec<Value>,
-    /// What the body's schema says besides.
+    /// Other keywords of the body's schema.
     more: Map<String, Value>,
-    /// Names that are in the path.
+    /// The names in the path.
     in_path: Vec<String>,
     in_query: Vec<String>,
-    /// Names that are parameters.
+    /// The names of parameters.
     parameters: Vec<String>,
     /// The body is a form.
     pub(super) form: bool,
@@ -31,9 +31,9 @@ pub(super) struct Input {
     pub(super) notes: Vec<String>,
 }
 
-/// Headers that are not the caller's to give.
+/// Headers that a caller may not set.
 const OURS: [&str; 3] = ["accept", "content-type", "authorization"];
-/// Keywords of a body's schema that say nothing about its fields.
+/// Keywords of a body's schema that do not concern its fields.
 const TOLD: [&str; 7] = ["type", "title", "description", "default", "deprecated", "readOnly", "writeOnly"];
 
 impl Input {
@@ -58,7 +58,7 @@ impl Input {
         input
     }
 
-    /// The whole as a schema.
+    /// The input as a schema.
     pub(super) fn schema(mut self) -> Value {
         let mut schema = std::mem::take(&mut self.more);
         schema.insert("type".into(), "object".into());
@@ -105,7 +105,7 @@ impl Input {
             self.in_path.push(name.clone());
         }
         if self.properties.contains_key(&name) {
-            // A path's parameter wins over one of the query; both sorts come in the document's order.
+            // A path parameter takes precedence over a query parameter. Both come in the document's order.
             let what = format!("{} is in the path and in the query; the document means two things by it", shown(&name));
             self.notes.push(what);
             if place != "path" {
@@ -131,7 +131,7 @@ impl Input {
         }
     }
 
-    /// Every placeholder of the path is an input, and every input of the path a placeholder.
+    /// Makes every placeholder of the path an input, and every path input a placeholder.
     fn path(&mut self, path: &str) {
         let wanted: Vec<String> =
             name::pieces(path).into_iter().filter_map(Result::err).map(name::of_placeholder).collect();
@@ -173,7 +173,7 @@ impl Input {
         let (at, schema_key) = (at.key("content"), "schema");
         let at = at.key(key);
         let at = at.key(schema_key);
-        // The fields themselves are wanted, not a name for all of them.
+        // The fields are needed, not a name for all of them.
         let only_reference =
             schema.as_object().is_some_and(|map| map.contains_key("$ref") && (schemas.old || map.len() == 1));
         let (schema, place) = if only_reference { schemas.resolved(schema, &at) } else { (schema, at.to_string()) };
@@ -181,7 +181,7 @@ impl Input {
         self.fields(value);
     }
 
-    /// The fields of an object that was written out.
+    /// Adds the fields of an object schema.
     fn fields(&mut self, value: Value) {
         let mut map = match value {
             Value::Object(map) => map,
@@ -224,7 +224,7 @@ impl Input {
     }
 }
 
-/// An operation's parameters and those of its whole path, the operation's own first.
+/// The parameters of an operation and of its path, the operation's own first.
 fn parameters<'d>(operation: &Operation<'d>, schemas: &mut Schemas<'d>) -> Vec<(&'d Value, String)> {
     let mut found: Vec<(&Value, String)> = Vec::new();
     for (table, place) in [(operation.own, &operation.place), (operation.item, &operation.item_place)] {
@@ -242,7 +242,7 @@ fn parameters<'d>(operation: &Operation<'d>, schemas: &mut Schemas<'d>) -> Vec<(
     found
 }
 
-/// What a choice between something and null is, if it is not null.
+/// The other alternative of a choice with null.
 fn not_null(map: &mut Map<String, Value>) -> Option<Value> {
     let Some(Value::Array(choices)) = map.get_mut("anyOf") else { return None };
     let null = choices.iter().position(|choice| *choice == json!({"type": "null"}))?;
@@ -257,7 +257,7 @@ fn is_object(map: &Map<String, Value>) -> bool {
     }
 }
 
-/// The parts of an object that is described part by part, if they can be laid together.
+/// The parts of an object described by `allOf`, if they can be merged.
 fn parts(map: &mut Map<String, Value>) -> Option<Vec<Value>> {
     let known = |part: &Value| {
         let plain = |key: &String| TOLD.contains(&key.as_str()) || matches!(key.as_str(), "properties" | "required");

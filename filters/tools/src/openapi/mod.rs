@@ -1,8 +1,8 @@
-//! OpenAPI 3.0 and 3.1: a document that a site has anyway, as a declaration to start from.
+//! Converts an OpenAPI 3.0 or 3.1 document to a first declaration.
 //!
-//! read (JSON or YAML) → operations → for each its type, its input, its output → TOML with a comment at every guess.
-//! A document is somebody else's text: nothing in it may leave the string it stands in, be looked up in the
-//! environment, or make the file larger than what it says.
+//! read (JSON or YAML) → operations → for each its type, its input, its output → TOML with a comment at every guess. A
+//! document is untrusted: its text must not leave its string, be replaced from the environment, or make the file
+//! larger than its content.
 
 mod graph;
 mod guess;
@@ -34,14 +34,14 @@ use self::{
 };
 use crate::import::{Asked, Imported, Unusable};
 
-/// Turns a document, in JSON or YAML, into a declaration.
+/// Converts a document, in JSON or YAML, to a declaration.
 pub(crate) fn import(
     bytes: &[u8],
     asked: &Asked,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Imported, Unusable> {
     let document = read(bytes).map_err(Unusable::Unreadable)?;
-    // All schemas written out may be too many; those that are large go by their names then.
+    // If the inlined schemas are too large in total, the larger ones are written once by name.
     match declare(&document, asked, schemas::LARGE, progress) {
         Err(Given::Up) => declare(&document, asked, schemas::LESS, progress),
         declared => declared,
@@ -55,11 +55,11 @@ pub(crate) fn import(
 /// Why there is no declaration.
 enum Given {
     Mistakes(Vec<String>),
-    /// The schemas come to too much.
+    /// The schemas are too large in total.
     Up,
 }
 
-/// The declaration, with each schema where it is used if it is no larger than `limit`.
+/// The declaration; schemas of at most `limit` bytes are inlined.
 fn declare(
     document: &Value,
     asked: &Asked,
@@ -101,7 +101,7 @@ fn declare(
     Ok(Imported { text: page.text, capabilities: capabilities.len(), left_out, reviews: page.reviews })
 }
 
-/// Reads a document of OpenAPI 3, in JSON or in YAML. What is refused is a sentence.
+/// Parses an OpenAPI 3 document in JSON or YAML. An error is a sentence.
 fn read(bytes: &[u8]) -> Result<Value, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -109,7 +109,7 @@ fn read(bytes: &[u8]) -> Result<Value, String> {
         return Err("is a page of HTML or XML, not an OpenAPI document in JSON or YAML".into());
     }
     let document: Value = match text.trim_start().starts_with('{') {
-        // YAML may begin so too, but hardly anybody means that.
+        // YAML may begin so too, but hardly ever does.
         true => serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?,
         false => yaml::read(text).map_err(|error| format!("is neither JSON nor YAML: {error}"))?,
     };

@@ -1,27 +1,26 @@
-//! What the parts of a document are called in a declaration: identifiers, addresses, names of schemas, and texts that
-//! fit on a line.
+//! Names for the parts of a document in a declaration: ids, paths, schema names, and one-line texts.
 
 use std::collections::HashSet;
 
-/// The longest identifier.
+/// Maximum length of an id.
 const LONGEST: usize = 120;
 
-/// Names that are there, each once.
+/// The used names, each once.
 #[derive(Default)]
 pub(super) struct Taken(HashSet<String>);
 
 impl Taken {
-    /// With some that are somebody else's.
+    /// With some names that are taken already.
     pub(super) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Self(names.into_iter().map(str::to_owned).collect())
     }
 
-    /// Whether a name was free; it is taken now.
+    /// Takes a name; whether it was free.
     pub(super) fn take(&mut self, name: impl Into<String>) -> bool {
         self.0.insert(name.into())
     }
 
-    /// The name, or the same with a number behind it.
+    /// The name, or the same with a number appended.
     pub(super) fn unique(&mut self, name: String, between: &str) -> String {
         if self.take(name.as_str()) {
             return name;
@@ -31,14 +30,14 @@ impl Taken {
     }
 }
 
-/// An operation's own identifier in lower snake case, with dots where it has dots, slashes or colons; empty where it
-/// has no letter of ASCII.
+/// An operation's identifier in lower snake case, with dots for its dots, slashes and colons; empty where it has no
+/// ASCII letter.
 pub(super) fn of_operation(operation: &str) -> String {
     let parts = operation.split(['.', '/', ':']).map(snake).filter(|part| !part.is_empty());
     bounded(parts.collect::<Vec<_>>().join("."), LONGEST)
 }
 
-/// An identifier from where an operation is: the segments of its path, then its method.
+/// An id from an operation's path and method.
 pub(super) fn of_place(path: &str, method: &str) -> String {
     let segment = |segment: &str| match segment.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
         Some(name) => format!("by_{}", snake(name)),
@@ -50,7 +49,7 @@ pub(super) fn of_place(path: &str, method: &str) -> String {
     format!("{joined}{between}{}", method.to_ascii_lowercase())
 }
 
-/// `listPetsByURL` is `list_pets_by_url`.
+/// `listPetsByURL` becomes `list_pets_by_url`.
 pub(super) fn snake(text: &str) -> String {
     let mut out = String::new();
     let chars: Vec<char> = text.chars().collect();
@@ -77,20 +76,20 @@ pub(super) fn snake(text: &str) -> String {
     out
 }
 
-/// The name of a schema as it can stand behind `#/schemas/`.
+/// A schema's name as it can stand after `#/schemas/`.
 pub(super) fn of_schema(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
     let name = bounded(name.chars().map(fit).collect(), LONGEST);
     if name.is_empty() { "Schema".into() } else { name }
 }
 
-/// The name of a parameter in a path, as it can stand between braces.
+/// A path parameter's name as it can stand in braces.
 pub(super) fn of_placeholder(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
     if name.is_empty() { "_".into() } else { name.chars().map(fit).collect() }
 }
 
-/// A path of the document as literal texts and the names of parameters, each as it is written there.
+/// A path of the document, split into literal texts and parameter names.
 pub(super) fn pieces(path: &str) -> Vec<Result<&str, &str>> {
     let mut pieces = Vec::new();
     let (mut rest, mut from) = (path, 0);
@@ -101,7 +100,7 @@ pub(super) fn pieces(path: &str) -> Vec<Result<&str, &str>> {
                 pieces.extend([Ok(&rest[..open]), Err(name)]);
                 (rest, from) = (&rest[open + name.len() + 2..], 0);
             }
-            // A brace like any other character.
+            // An unmatched brace is an ordinary character.
             None => from = open + 1,
         }
     }
@@ -109,8 +108,8 @@ pub(super) fn pieces(path: &str) -> Vec<Result<&str, &str>> {
     pieces
 }
 
-/// The path at which the site is called. What cannot stand in a path is written in percent; a fragment, which some
-/// documents tell operations apart by, is never sent.
+/// The site's path. Other characters are percent-encoded. A fragment, which some documents use to distinguish
+/// operations, is never sent.
 pub(super) fn site_path(base: &str, path: &str) -> String {
     let path = path.split('#').next().unwrap_or_default();
     let mut out = String::new();
@@ -121,7 +120,7 @@ pub(super) fn site_path(base: &str, path: &str) -> String {
                 _ => out.extend(c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02X}"))),
             }),
             Err(name) => {
-                // "${" would be looked up in the environment.
+                // "${" would be replaced from the environment.
                 if out.ends_with('$') {
                     out.truncate(out.len() - 1);
                     out.push_str("%24");
@@ -135,7 +134,7 @@ pub(super) fn site_path(base: &str, path: &str) -> String {
     if out.starts_with('/') { out } else { format!("/{out}") }
 }
 
-/// Where an agent calls it: below `/agent`, in the one spelling that every path of ours has.
+/// The agent's path: below `/agent`, in the canonical spelling of our paths.
 pub(super) fn endpoint(path: &str) -> String {
     let mut out = String::new();
     for piece in pieces(path) {
@@ -150,18 +149,18 @@ pub(super) fn endpoint(path: &str) -> String {
     let segments = out.split('/').filter(|segment| !segment.is_empty() && !segment.bytes().all(|byte| byte == b'.'));
     segments.fold("/agent".to_owned(), |path, segment| match segment.matches('{').count() {
         0 | 1 => path + "/" + segment,
-        // Two values in one segment could not be told apart; they are given with the rest of the input.
+        // Two values in one segment would be ambiguous, so they are given with the rest of the input.
         _ => path + "/" + &segment.replace(['{', '}'], ""),
     })
 }
 
-/// The endpoint with every placeholder the same: two of one shape could not be told apart.
+/// The endpoint with uniform placeholders: two with the same shape would be ambiguous.
 pub(super) fn shape(endpoint: &str) -> String {
     pieces(endpoint).into_iter().map(|piece| piece.unwrap_or("{}")).collect()
 }
 
-/// A text on one line of at most so many characters, without anything that cannot be seen or turns the line around,
-/// and without references to the environment.
+/// A text on one line of at most this many characters, without invisible or direction-changing characters and without
+/// references to the environment.
 pub(super) fn one_line(text: &str, most: usize) -> String {
     let seen = text.chars().map(|c| if is_unseen(c) { ' ' } else { c });
     let mut line = String::new();
@@ -182,7 +181,7 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
     line.replace("${", "$ {")
 }
 
-/// What is to be said, each thing once, and no more than a person reads.
+/// The distinct notes, and no more than a person reads.
 pub(super) fn few(notes: Vec<String>) -> Vec<String> {
     const FEW: usize = 6;
     let mut said = HashSet::new();
@@ -195,7 +194,7 @@ pub(super) fn few(notes: Vec<String>) -> Vec<String> {
     few
 }
 
-/// Controls, line separators, and what changes the direction of what is around it.
+/// Control characters, line separators, and characters that change the text direction.
 pub(crate) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

@@ -1,4 +1,4 @@
-//! The operations of a document, and what each of them is as a capability.
+//! The operations of a document, and the capability made from each.
 
 use serde_json::{Map, Value};
 
@@ -14,11 +14,11 @@ use super::{
 use frontdesk_base::media::essence;
 use frontdesk_filters::site::{PATHS, names::DESCRIPTION};
 
-/// The methods that a path may have, in the order in which people think of them.
+/// The methods of a path, in the usual order.
 const METHODS: [(&str, &str); 6] =
     [("get", "GET"), ("head", "HEAD"), ("post", "POST"), ("put", "PUT"), ("patch", "PATCH"), ("delete", "DELETE")];
 
-/// An operation, and where it is.
+/// An operation and its place.
 pub(super) struct Operation<'d> {
     pub(super) method: &'static str,
     pub(super) path: &'d str,
@@ -29,7 +29,7 @@ pub(super) struct Operation<'d> {
     pub(super) item_place: String,
 }
 
-/// A capability as it will be written.
+/// A capability to be written.
 pub(super) struct Capability {
     pub(super) id: String,
     pub(super) guess: Guess,
@@ -41,18 +41,18 @@ pub(super) struct Capability {
     pub(super) site_path: String,
     pub(super) spoken: Spoken,
     pub(super) form: bool,
-    /// An answer of the site is not JSON.
+    /// The site's answer is not JSON.
     pub(super) wrap: bool,
     /// Why it cannot be called as it is.
     pub(super) unfit: Option<String>,
     pub(super) input: Value,
     pub(super) output: Option<Value>,
     pub(super) notes: Vec<String>,
-    /// What it is in the document.
+    /// Its name in the document.
     pub(super) from: String,
 }
 
-/// The operations of a document, and how many are left out.
+/// The operations of a document, and the number left out.
 pub(super) fn all<'d>(schemas: &mut Schemas<'d>, deprecated: bool) -> (Vec<Operation<'d>>, usize) {
     let (mut operations, mut left_out) = (Vec::new(), 0);
     let paths = schemas.document.get("paths").and_then(Value::as_object);
@@ -69,7 +69,7 @@ pub(super) fn all<'d>(schemas: &mut Schemas<'d>, deprecated: bool) -> (Vec<Opera
                 continue;
             };
             let old = own.get("deprecated") == Some(&Value::Bool(true)) && !deprecated;
-            // A GET answers a HEAD too.
+            // A GET answers HEAD as well.
             if old || method == "HEAD" && item.contains_key("get") {
                 left_out += 1;
                 continue;
@@ -80,7 +80,7 @@ pub(super) fn all<'d>(schemas: &mut Schemas<'d>, deprecated: bool) -> (Vec<Opera
     (operations, left_out)
 }
 
-/// Turns operations into capabilities; knows what is taken.
+/// Converts operations to capabilities, with unique names.
 pub(super) struct Maker<'s> {
     ids: name::Taken,
     addresses: name::Taken,
@@ -89,7 +89,7 @@ pub(super) struct Maker<'s> {
 }
 
 impl<'s> Maker<'s> {
-    /// `base` is the path below which the site's are.
+    /// `base`: the path prefix of the site's operations.
     pub(super) fn new(base: &'s str) -> Self {
         let methods = METHODS.iter().flat_map(|(_, method)| PATHS.map(|(_, path)| format!("{method} {path}")));
         let taken: Vec<String> = methods.collect();
@@ -128,7 +128,7 @@ impl<'s> Maker<'s> {
         }
     }
 
-    /// AHP writes underscores for the dots: no two may be the same so.
+    /// AHP replaces dots by underscores, so ids must differ after that.
     fn id(&mut self, operation: &Operation) -> String {
         let own = operation.own.get("operationId").and_then(Value::as_str).map(name::of_operation);
         let id = own.filter(|id| !id.is_empty()).unwrap_or_else(|| name::of_place(operation.path, operation.method));
@@ -151,7 +151,7 @@ fn description(operation: &Operation) -> String {
     lines.next().unwrap_or_default()
 }
 
-/// What the first good answer has in it, and whether it is something else than JSON.
+/// The schema of the first successful answer, and whether it is other than JSON.
 fn output<'d>(operation: &Operation<'d>, schemas: &mut Schemas<'d>, notes: &mut Vec<String>) -> (Option<Value>, bool) {
     let Some(responses) = operation.own.get("responses").and_then(Value::as_object) else { return (None, false) };
     let place = At::Pointer(&operation.place);
@@ -173,7 +173,7 @@ fn output<'d>(operation: &Operation<'d>, schemas: &mut Schemas<'d>, notes: &mut 
     (None, other)
 }
 
-/// An operation may be on another server than the rest.
+/// Notes an operation that is on another server.
 fn elsewhere(operation: &Operation, notes: &mut Vec<String>) {
     let servers = operation.own.get("servers").or(operation.item.get("servers"));
     if let Some(url) = servers.and_then(|servers| servers[0]["url"].as_str()) {
@@ -181,14 +181,14 @@ fn elsewhere(operation: &Operation, notes: &mut Vec<String>) {
     }
 }
 
-/// Of the representations of a body or an answer, the one in JSON.
+/// The JSON representation of a body or an answer.
 pub(super) fn in_json(content: &Map<String, Value>) -> Option<(&str, &Value)> {
     media(content, |kind| kind == "application/json")
         .or_else(|| media(content, |kind| kind.ends_with("+json") || kind == "text/json"))
         .or_else(|| media(content, |kind| kind == "*/*" || kind == "application/*"))
 }
 
-/// The one as a form of the simple kind.
+/// The representation as a simple form.
 pub(super) fn in_form(content: &Map<String, Value>) -> Option<(&str, &Value)> {
     media(content, |kind| kind == "application/x-www-form-urlencoded")
 }

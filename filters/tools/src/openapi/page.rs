@@ -1,18 +1,18 @@
-//! The file that is written: TOML with comments, in the order in which a person reads it.
+//! Writes the TOML file with comments, in the order in which a person reads it.
 
 use serde_json::{Map, Value};
 
 use super::{dialect, name};
 use frontdesk_filters::{dialect::aicp::toml, site::Node};
 
-/// A schema that is no longer than this stays on one line.
+/// Maximum length of a schema on one line.
 const SHORT: usize = 100;
 
-/// A file in the making.
+/// A file being written.
 #[derive(Default)]
 pub(super) struct Page {
     pub(super) text: String,
-    /// How many things want a look.
+    /// The number of places to review.
     pub(super) reviews: usize,
 }
 
@@ -23,7 +23,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// A comment about something that wants a look.
+    /// Adds a comment that asks for a review.
     pub(super) fn review(&mut self, text: &str) {
         self.reviews += 1;
         self.comment(&format!("review: {text}"));
@@ -33,7 +33,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// `[a.b]`, each part quoted if it has to be.
+    /// `[a.b]`, with quotes where needed.
     pub(super) fn table(&mut self, path: &[&str]) {
         self.heading("[", path, "]\n");
     }
@@ -57,7 +57,7 @@ impl Page {
         self.text.push('\n');
     }
 
-    /// An entry that wants a look.
+    /// Adds an entry that asks for a review.
     pub(super) fn guess(&mut self, key: &str, value: impl Into<Value>, why: &str) {
         self.line(key, &value.into());
         self.reviews += 1;
@@ -72,7 +72,7 @@ impl Page {
         inline(&mut self.text, value);
     }
 
-    /// A schema on one line, if it is short or nothing but a reference.
+    /// Writes a schema on one line, if it is short or a mere reference.
     pub(super) fn short_schema(&mut self, key: &str, schema: &Value) -> bool {
         if let Some(reference) = only_reference(schema) {
             self.entry(key, reference);
@@ -87,7 +87,7 @@ impl Page {
         short
     }
 
-    /// A schema as a table of its own, with a line for each property.
+    /// Writes a schema as a table, one line per property.
     pub(super) fn long_schema(&mut self, path: &[&str], schema: &Value) {
         let empty = Map::new();
         let map = schema.as_object().unwrap_or(&empty);
@@ -107,7 +107,7 @@ impl Page {
         }
     }
 
-    /// TOML has no null.
+    /// Writes a value without nulls, which TOML lacks.
     fn present(&mut self, key: &str, value: &Value) {
         if !value.is_null() {
             self.line(key, value);
@@ -116,7 +116,7 @@ impl Page {
     }
 }
 
-/// The name that a schema refers to, if it does nothing else.
+/// The name that a schema refers to, if it is a mere reference.
 fn only_reference(schema: &Value) -> Option<&str> {
     let map = schema.as_object().filter(|map| map.len() == 1)?;
     map.get("$ref")?.as_str()
@@ -129,10 +129,10 @@ fn inline(out: &mut String, value: &Value) {
     }
 }
 
-/// Keys that people look for first.
+/// Keywords that come first.
 const FIRST: [&str; 4] = ["type", "title", "description", "required"];
 
-/// Every schema in the order in which people write them: its kind first, its properties last. Names stay in theirs.
+/// Orders a schema as people write it: its type first, its properties last. Property names keep their order.
 fn in_order(node: &mut Node) {
     match node {
         Node::Array(items) => items.iter_mut().for_each(in_order),

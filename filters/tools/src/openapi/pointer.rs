@@ -1,26 +1,26 @@
-//! Places in a document: where we are, to be told when something is wrong, and where a reference leads (RFC 6901).
+//! Places in a document: the present one, for messages, and the targets of references (RFC 6901).
 
 use std::{borrow::Cow, fmt};
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-/// A place, one step at a time on the stack of whoever visits.
+/// A place, one step per stack frame of the visitor.
 #[derive(Clone, Copy)]
 pub(super) enum At<'a> {
-    /// The place that a pointer names; the whole document is "".
+    /// The place of a pointer; "" is the whole document.
     Pointer(&'a str),
     Key(&'a At<'a>, &'a str),
     Index(&'a At<'a>, usize),
 }
 
 impl<'a> At<'a> {
-    /// One step down, to a member.
+    /// The place of a member.
     pub(super) fn key(&'a self, key: &'a str) -> Self {
         Self::Key(self, key)
     }
 
-    /// One step down, to an item.
+    /// The place of an item.
     pub(super) fn index(&'a self, index: usize) -> Self {
         Self::Index(self, index)
     }
@@ -40,7 +40,7 @@ fn escaped(key: &str) -> Cow<'_, str> {
     if key.contains(['~', '/']) { key.replace('~', "~0").replace('/', "~1").into() } else { key.into() }
 }
 
-/// Where a reference leads: the pointer in its one spelling, and what is there.
+/// The target of a reference: its canonical pointer and its value.
 pub(super) fn follow<'d>(document: &'d Value, reference: &str) -> Result<(String, &'d Value), String> {
     let shown = shown(reference);
     let Some(fragment) = reference.strip_prefix('#') else {
@@ -62,12 +62,12 @@ pub(super) fn follow<'d>(document: &'d Value, reference: &str) -> Result<(String
     }
 }
 
-/// The last step of a pointer, as it was written in the document.
+/// The last step of a pointer, as written in the document.
 pub(super) fn last(pointer: &str) -> String {
     pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~")
 }
 
-/// What the document says, fit for a message.
+/// Text of the document, made safe for a message.
 pub(super) fn shown(text: &str) -> String {
     let short: String = text.chars().take(200).collect();
     format!("\"{}\"", short.escape_debug())

@@ -1,8 +1,8 @@
-//! The schemas of a document without its references: what is small is written out where it is used, what is large
-//! becomes a name of `[schemas]`, written once.
+//! The schemas of a document without its references: small ones are inlined where they are used, large ones are
+//! written once in `[schemas]`.
 //!
-//! Written out, a schema may come to 64 KB (`Schemas::limit`); a thousand operations that share a large schema
-//! therefore do not write it a thousand times. A cycle is cut short with `{}`, which takes everything.
+//! An inlined schema may take 64 KB (`Schemas::limit`), so a thousand operations that share a large schema do not
+//! repeat it. A cycle is cut with `{}`, which accepts everything.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -15,29 +15,29 @@ use super::{
     walk::{Mode, Stop, Walk},
 };
 
-/// The most that one schema may come to where it is used.
+/// Maximum bytes of an inlined schema.
 pub(super) const LARGE: usize = 64 << 10;
-/// The same, once all of them together are more than `MANY`.
+/// The same, once all of them together exceed `MANY`.
 pub(super) const LESS: usize = 4 << 10;
-/// What all schemas together may come to before they are written out more sparingly.
+/// Total bytes of all schemas above which the smaller limit applies.
 pub(super) const MANY: usize = 8 << 20;
-/// What all schemas together may come to at all.
+/// Maximum bytes of all schemas.
 const ALL: usize = 64 << 20;
-/// A large schema has everything but this much in a name of its own.
+/// In a large schema, parts above this size get a name of their own.
 const TINY: usize = 256;
 
-/// Everything known about the schemas of a document.
+/// The schemas of a document.
 pub(super) struct Schemas<'d> {
     pub(super) document: &'d Value,
-    /// They are those of OpenAPI 3.0.
+    /// The document is OpenAPI 3.0.
     pub(super) old: bool,
-    /// What is wrong with the document.
+    /// Mistakes in the document.
     pub(super) mistakes: Vec<String>,
-    /// What all schemas come to so far.
+    /// Total bytes of all schemas so far.
     pub(super) total: usize,
     limit: usize,
     told: HashSet<String>,
-    /// Pointers to what is known to be too large.
+    /// Pointers to schemas that are known to be too large.
     large: HashSet<String>,
     names: HashMap<String, String>,
     taken: name::Taken,
@@ -69,7 +69,7 @@ impl<'d> Schemas<'d> {
         }
     }
 
-    /// Notes a mistake of the document, once.
+    /// Records a mistake of the document, once.
     pub(super) fn mistake(&mut self, at: &At, what: impl AsRef<str>) {
         let mistake = format!("{at}: {}", what.as_ref());
         if self.told.insert(mistake.clone()) {
@@ -77,7 +77,7 @@ impl<'d> Schemas<'d> {
         }
     }
 
-    /// What a reference object (of a parameter, a body, an answer) stands for, after any number of hops.
+    /// The target of a reference object (a parameter, body or answer), across any number of references.
     pub(super) fn resolved(&mut self, value: &'d Value, at: &At) -> (&'d Value, String) {
         let (mut value, mut place) = (value, at.to_string());
         for _ in 0..16 {
@@ -95,7 +95,7 @@ impl<'d> Schemas<'d> {
         (&Value::Null, place)
     }
 
-    /// A schema without references, or with those to names of `[schemas]` only.
+    /// A schema without references, except those to `[schemas]`.
     pub(super) fn expand(&mut self, schema: &'d Value, at: &At, notes: &mut Vec<String>) -> Value {
         let reference = schema.as_object().filter(|map| map.len() == 1).and_then(|map| map.get("$ref")?.as_str());
         let whole = reference.and_then(|reference| pointer::follow(self.document, reference).ok());
@@ -112,7 +112,7 @@ impl<'d> Schemas<'d> {
         self.whole(walked, at)
     }
 
-    /// What a reference becomes in a schema that is too large to be written out with all that is in it.
+    /// The replacement of a reference in a schema that is too large to inline.
     pub(super) fn by_name(
         &mut self,
         (pointer, there): (String, &'d Value),
@@ -143,7 +143,7 @@ impl<'d> Schemas<'d> {
         json!({"$ref": format!("{PREFIX}{name}")})
     }
 
-    /// Every schema that has become a name.
+    /// All named schemas.
     pub(super) fn named(&mut self) -> Vec<Named> {
         let mut named = Vec::new();
         while let Some(pointer) = self.waiting.pop_front() {
@@ -181,10 +181,10 @@ impl<'d> Schemas<'d> {
     }
 }
 
-/// What a schema's name begins with where it is referred to.
+/// The prefix of a reference to a named schema.
 pub(super) const PREFIX: &str = "#/schemas/";
 
-/// What is said where a cycle is cut short.
+/// The note where a cycle is cut.
 pub(super) fn cut(pointer: &str) -> String {
     format!("{} contains itself; it is cut short with {{}} there", name::one_line(&pointer::last(pointer), 80))
 }

@@ -1,4 +1,4 @@
-//! Who may call: what a document says of its keys and tokens, as `[auth]` and as what each capability needs.
+//! Converts a document's security schemes to `[auth]` and to the needs of each capability.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use url::Url;
 
 use super::{name, operation::Operation, walk::looks_up};
 
-/// What a capability needs of its caller.
+/// The authentication that a capability needs.
 #[derive(Default)]
 pub(super) struct Needs {
     /// none | optional | required.
     pub(super) auth: &'static str,
     pub(super) scopes: Vec<String>,
-    /// The document said nothing about it.
+    /// The document does not say.
     pub(super) guessed: bool,
 }
 
@@ -32,7 +32,7 @@ fn schemes(document: &Value) -> impl Iterator<Item = (&String, &Value)> {
     document.pointer("/components/securitySchemes").and_then(Value::as_object).into_iter().flatten()
 }
 
-/// What the document says about everybody. `base` is what its relative URLs are relative to.
+/// The document's global settings. `base` resolves its relative URLs.
 pub(super) fn auth(document: &Value, base: Option<&Url>) -> Auth {
     let mut auth = Auth { kind: "none", ..Auth::default() };
     let mut best = 0;
@@ -74,7 +74,7 @@ fn oauth2(auth: &mut Auth, flows: &Value, base: Option<&Url>) {
     }
 }
 
-/// A URL of the web, if it is one and means the same in a declaration.
+/// An absolute web URL that means the same in a declaration.
 fn absolute(text: &str, base: Option<&Url>) -> Option<String> {
     let url = match base {
         Some(base) => base.join(text).ok()?,
@@ -88,7 +88,7 @@ fn is_scope(scope: &str) -> bool {
     !scope.trim().is_empty() && !scope.contains("${") && !scope.chars().any(name::is_unseen)
 }
 
-/// What an operation needs. Missing is not permission: an action of which nothing is said needs somebody known.
+/// The needs of an operation. A missing statement is no permission: an action then needs an authenticated caller.
 pub(super) fn needs(operation: &Operation, document: &Value, action: bool, notes: &mut Vec<String>) -> Needs {
     let declared = operation.own.get("security").or(document.get("security")).and_then(Value::as_array);
     let Some(ways) = declared else {
@@ -108,11 +108,11 @@ pub(super) fn needs(operation: &Operation, document: &Value, action: bool, notes
         notes.push("the document has several ways of being let in; these scopes are those of the first".into());
     }
     let scopes = with_scopes.into_iter().next().unwrap_or_default();
-    // Whoever may be nobody needs no scope.
+    // An optional credential implies no scopes.
     Needs { auth, scopes: if auth == "required" { scopes } else { Vec::new() }, guessed: false }
 }
 
-/// The scopes of one way in; only some kinds have any.
+/// The scopes of one scheme; only some kinds have any.
 fn scopes_of(way: &Map<String, Value>, document: &Value) -> Vec<String> {
     let scoped = |name: &str| {
         let kind = schemes(document).find(|(other, _)| *other == name).and_then(|(_, scheme)| scheme["type"].as_str());

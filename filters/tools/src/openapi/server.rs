@@ -1,26 +1,26 @@
-//! Where the site is: the first server of a document.
+//! The address of the site: the first server of a document.
 
 use serde_json::Value;
 use url::Url;
 
 use super::{name, pointer::shown};
 
-/// Stands where the document does not say where the site is.
+/// The default where the document names no server.
 const SOMEWHERE: &str = "http://127.0.0.1:3000";
 
-/// The site, as `[upstream]` and its paths have it.
+/// The site's address for `[upstream]`, and its path prefix.
 pub(super) struct Server {
     /// Scheme, host and port.
     pub(super) origin: String,
-    /// The path below which everything is, without a slash behind it.
+    /// The prefix of all paths, without a trailing slash.
     pub(super) path: String,
-    /// The whole of it, where the document says it.
+    /// The full URL, where the document has one.
     pub(super) url: Option<Url>,
     pub(super) note: Option<String>,
 }
 
 impl Server {
-    /// The first server of a document. What is relative is relative to where the document is from.
+    /// The first server of a document. A relative URL is resolved against the document's source.
     pub(super) fn of(document: &Value, from: &str) -> Self {
         let server = &document["servers"][0];
         let text = filled(server["url"].as_str().unwrap_or("/"), &server["variables"]);
@@ -57,7 +57,7 @@ fn filled(url: &str, variables: &Value) -> String {
     pieces.collect()
 }
 
-/// Where a document is from, fit for a comment: nothing of a URL that may be secret.
+/// The document's source for a comment, without parts of a URL that may be secret.
 pub(super) fn from(from: &str) -> String {
     match Url::parse(from) {
         Ok(url) if url.has_host() => {

@@ -1,7 +1,7 @@
-//! How an operation is called in verbs: one for what is done, and a path without any.
+//! Suggests an AGTP verb and a path without verbs for each operation.
 //!
-//! A guess like the type, from the method and the names; what an operation intends and whether it can be taken back is
-//! for a person to say. Paths of the web are full of verbs (search, order, cancel): each is told of where it was met.
+//! Like the type it is a guess from the method and the names. What an operation intends, and whether it can be undone,
+//! a person has to say. Many common path words are verbs (search, order, cancel); a note marks each.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use serde_json::Value;
 use super::name;
 use frontdesk_filters::dialect::verbs::{Catalog, Suggested, Taken, Template, path_of, suggest};
 
-/// What is written for an operation.
+/// The suggestion for an operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Spoken {
     pub(super) method: String,
     pub(super) path: String,
-    /// Why the path is another than the document's.
+    /// Why the path differs from the document's.
     pub(super) note: Option<String>,
 }
 
-/// Words at the edge of a name, and what is meant by them where something is posted.
+/// Words at the start or end of a name, and the verb for a POST.
 const MEANT: &[(&str, &str)] = &[
     ("accept", "ACCEPT"),
     ("approve", "APPROVE"),
@@ -69,7 +69,7 @@ const MEANT: &[(&str, &str)] = &[
     ("verify", "VERIFY"),
 ];
 
-/// Names endpoints; knows what is taken.
+/// Names endpoints uniquely.
 pub(super) struct Verbs {
     catalog: Arc<Catalog>,
     taken: Taken<()>,
@@ -80,7 +80,7 @@ impl Verbs {
         Self { catalog: Catalog::built_in(), taken: Taken::default() }
     }
 
-    /// The verb and the path of an operation; `input` is its schema, `acts` whether it changes something.
+    /// The verb and path of an operation. `input` is its schema; `acts`: it changes something.
     pub(super) fn name(&mut self, method: &str, id: &str, path: &str, input: &Value, acts: bool) -> Spoken {
         let plain = plain(path);
         let fits = Template::parse(&plain, &self.catalog).is_ok();
@@ -93,7 +93,7 @@ impl Verbs {
         };
         let proposed = match self.take(&verb, &proposed, input) {
             true => proposed,
-            // Two operations at one path, or a path that cannot be kept: the id is nobody else's.
+            // Two operations at one path, or an unusable path: the id is unique.
             false => self.by_id(&verb, id),
         };
         let mut words = plain.split('/').filter_map(|word| Some((word, self.catalog.leaked_by(word)?)));
@@ -109,7 +109,7 @@ impl Verbs {
         Spoken { method: verb, path: proposed, note }
     }
 
-    /// Whether a path is free and can be filled from the input; it is taken now.
+    /// Takes a path, if it is free and the input fills its placeholders.
     fn take(&mut self, verb: &str, path: &str, input: &Value) -> bool {
         let Ok(template) = Template::parse(path, &self.catalog) else { return false };
         let given = template.names().all(|name| input["properties"].get(name).is_some());
@@ -124,7 +124,7 @@ impl Verbs {
     }
 }
 
-/// Some verbs of the floor mean something of their own on some paths.
+/// Avoids floor verbs that have a special meaning on some paths.
 fn free(verb: String) -> String {
     if matches!(verb.as_str(), "DISCOVER" | "QUERY") { "SEARCH".to_owned() } else { verb }
 }
@@ -144,7 +144,7 @@ fn usual(method: &str, id: &str) -> &'static str {
     }
 }
 
-/// The path of the document without what no path of ours has: a place is a segment of its own, and called by a word.
+/// The document's path in AGTP's form: a placeholder is a whole segment with a simple name.
 fn plain(path: &str) -> String {
     let endpoint = name::endpoint(path);
     let path = endpoint.strip_prefix("/agent").unwrap_or(&endpoint);
@@ -229,7 +229,7 @@ mod tests {
         ] {
             assert_eq!(spoken(&mut verbs, method, id, path), (verb.to_owned(), to.to_owned(), id != "a"), "{id}");
         }
-        // A place is a segment of its own; two values in one segment are given with the rest.
+        // A placeholder is a whole segment; two values in one segment are given with the rest.
         for (path, to, told) in [
             ("/files/{id}.json", "/files/{id}", false),
             ("/files/{id}-{n}", "/files/id-n", false),

@@ -1,8 +1,8 @@
-//! One schema, copied keyword by keyword: only what JSON Schema knows, only in the shape it has there, and only what
-//! TOML can say.
+//! Copies one schema keyword by keyword: only the keywords of JSON Schema, only in their valid form, and only values
+//! that TOML can express.
 //!
-//! TOML has no null, nests 80 levels at most, and a `${` in it would be looked up in the environment: whatever a
-//! document says, none of it may lead there.
+//! TOML has no null and nests at most 80 levels, and a `${` in it would be replaced from the environment. No document
+//! must lead to any of these.
 
 use std::collections::HashSet;
 
@@ -16,23 +16,23 @@ use super::{
 };
 use frontdesk_base::schema::{Referred, Schema};
 
-/// How deep a schema nests when it is written down. The tables around it come on top; TOML has 80.
+/// Maximum depth of a schema. The tables around it add to that; TOML allows 80.
 const DEEPEST: usize = 56;
-/// How many references may lead to one another.
+/// Maximum chained references.
 const HOPS: usize = 64;
-/// How long a description is.
+/// Maximum length of a description.
 const DESCRIPTION: usize = 500;
 
-/// It is larger or deeper than what there is room for.
+/// The schema is larger or deeper than allowed.
 #[derive(Debug)]
 pub(super) struct Stop;
 
-/// What becomes of a reference.
+/// The treatment of references.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Mode {
-    /// What it leads to takes its place.
+    /// Replaced by their targets.
     Inline,
-    /// It leads to a name of `[schemas]`.
+    /// Written as names of `[schemas]`.
     Named,
 }
 
@@ -57,7 +57,7 @@ impl<'w, 'd> Walk<'w, 'd> {
         Self { schemas, mode, left, stack, notes }
     }
 
-    /// The schema that a reference leads to.
+    /// The target of a reference.
     pub(super) fn follow(&mut self, pointer: &str, there: &'d Value, depth: usize) -> Result<Value, Stop> {
         if self.stack.iter().any(|above| above == pointer) {
             self.notes.push(cut(pointer));
@@ -72,7 +72,7 @@ impl<'w, 'd> Walk<'w, 'd> {
         walked
     }
 
-    /// A schema, and everything in it.
+    /// A schema with all sub-schemas.
     pub(super) fn schema(&mut self, schema: &Value, at: &At, depth: usize) -> Result<Value, Stop> {
         self.spend(8, depth)?;
         let map = match schema {
@@ -135,16 +135,16 @@ impl<'w, 'd> Walk<'w, 'd> {
         Ok(Some(Value::Object(out)))
     }
 
-    /// The same where the names are patterns.
+    /// The same for names that are patterns.
     fn named_by_pattern(&mut self, value: &Value, at: &At, depth: usize) -> Result<Option<Value>, Stop> {
         let Some(Value::Object(map)) = self.named(value, at, depth)? else { return Ok(None) };
         let known = map.into_iter().filter_map(|(name, schema)| Some((self.pattern(&name)?, schema)));
         Ok(Some(Value::Object(known.collect())))
     }
 
-    /// A pattern that can be checked, as it may stand in a declaration.
+    /// A pattern that can be checked, in a form for a declaration.
     fn pattern(&mut self, text: &str) -> Option<String> {
-        // The same to a regular expression, and nothing to be looked up in the environment.
+        // Equivalent for a regular expression, but not replaced from the environment.
         let pattern = text.replace("${", "$\\{");
         let schema = json!({ "pattern": pattern });
         if Schema::compile(&schema, &Referred::new(Map::new(), None)).is_err() {
@@ -158,19 +158,19 @@ impl<'w, 'd> Walk<'w, 'd> {
         let Value::Array(items) = value else { return Ok(self.misshapen(at)) };
         let each = items.iter().enumerate().map(|(n, item)| self.schema(item, &at.index(n), depth + 2));
         let items = each.collect::<Result<Vec<_>, _>>()?;
-        // Nothing to choose from is a mistake in JSON Schema.
+        // An empty choice is invalid in JSON Schema.
         Ok((!items.is_empty()).then_some(Value::Array(items)))
     }
 
     fn one(&mut self, value: &Value, at: &At, depth: usize) -> Result<Value, Stop> {
         match value {
-            // `items` of an early JSON Schema was a list; what fits any of them is close enough.
+            // `items` of an early JSON Schema was a list; any of its schemas is close enough.
             Value::Array(_) => Ok(self.list(value, at, depth + 1)?.map_or(json!({}), |list| json!({"anyOf": list}))),
             value => self.schema(value, at, depth + 1),
         }
     }
 
-    /// A keyword without a schema in it.
+    /// A keyword without sub-schemas.
     fn plain(&mut self, key: &str, value: &Value, at: &At, depth: usize) -> Result<Option<Value>, Stop> {
         let names = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
         let fits = match key {
@@ -256,7 +256,7 @@ fn is_type(kind: &Value) -> bool {
     kind.as_str().is_some_and(|kind| known.contains(&kind))
 }
 
-/// The same, with each name in a list once: documents repeat themselves, and JSON Schema does not take that.
+/// The same without duplicates, which documents contain and JSON Schema forbids.
 fn each_once(value: &Value) -> Value {
     match value {
         Value::Array(names) => {
@@ -268,7 +268,7 @@ fn each_once(value: &Value) -> Value {
     }
 }
 
-/// Whether a string in it would be looked up in the environment.
+/// Whether a string in it would be replaced from the environment.
 pub(super) fn looks_up(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("${"),
@@ -278,7 +278,7 @@ pub(super) fn looks_up(value: &Value) -> bool {
     }
 }
 
-/// TOML has no null: where one is allowed by name, it is allowed by type.
+/// Replaces null in an enumeration by the null type, since TOML has no null.
 fn without_null(map: &mut Map<String, Value>) {
     if map.get("const").is_some_and(Value::is_null) {
         map.remove("const");
@@ -308,7 +308,7 @@ fn without_null(map: &mut Map<String, Value>) {
     }
 }
 
-/// What a reference leads to, and what was written beside it.
+/// The target of a reference, merged with its sibling keywords.
 fn beside(there: Value, beside: Map<String, Value>) -> Value {
     const TOLD: [&str; 5] = ["title", "description", "default", "deprecated", "readOnly"];
     match there {

@@ -1,4 +1,4 @@
-//! A declaration out of what a document said: the site, who may call, the schemas, the capabilities.
+//! Writes the declaration: the site, the authentication, the schemas, the capabilities.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::import::Asked;
 
-/// The head of the file: what it is, and what of it wants a look.
+/// The head of the file: its origin, and what to review.
 pub(super) fn head(page: &mut Page, document: &Value, asked: &Asked, left_out: usize) {
     let info = &document["info"];
     let of = |key: &str| name::one_line(info[key].as_str().unwrap_or_default(), 120);

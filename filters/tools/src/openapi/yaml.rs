@@ -1,19 +1,19 @@
-//! YAML as JSON: most OpenAPI documents are written in it.
+//! Parses YAML, the usual format of OpenAPI documents, into JSON.
 //!
-//! The parser gives events; what a plain scalar means (YAML 1.2, core schema), what an alias stands for and how much
-//! of it there may be is settled here, so that a few lines of aliases cannot become gigabytes.
+//! The parser gives events. This module resolves plain scalars (YAML 1.2, core schema) and aliases, and bounds their
+//! total size, so that a few lines of aliases cannot become gigabytes.
 
 use std::{borrow::Cow, collections::HashMap};
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Value};
 
-/// How deep a document may nest, as serde_json holds it.
+/// Maximum depth of a document, as in serde_json.
 const DEEPEST: usize = 127;
-/// The most that all aliases may come to, in about bytes.
+/// Maximum size of all expanded aliases, in approximate bytes.
 const LARGEST: usize = 64 << 20;
 
-/// Reads the first document of a text.
+/// Parses the first document of a text.
 pub(super) fn read(text: &str) -> Result<Value, String> {
     let mut reader = Reader { open: Vec::new(), anchors: HashMap::new(), size: 0, read: None };
     for event in Parser::new_from_str(text) {
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Value, String> {
 }
 
 struct Reader {
-    /// What has begun and not ended, from outside to inside.
+    /// The open collections, outermost first.
     open: Vec<Open>,
     anchors: HashMap<usize, Anchored>,
     size: usize,
@@ -54,7 +54,7 @@ enum Collection {
     Table { map: Map<String, Value>, key: Option<String>, merged: Vec<Value> },
 }
 
-/// The key that takes over another table's members.
+/// The key that merges another mapping's members.
 const MERGE: &str = "<<";
 
 impl Reader {
@@ -109,7 +109,7 @@ impl Reader {
 
     fn end(&mut self, value: Value, anchor: usize, before: usize) -> Result<(), String> {
         if anchor > 0 {
-            // The copy that is kept counts too.
+            // The stored copy counts too.
             let size = self.size - before;
             self.grow(size)?;
             self.anchors.insert(anchor, Anchored { value: value.clone(), size });
@@ -139,7 +139,7 @@ impl Reader {
     }
 }
 
-/// What is written wins over what is taken over.
+/// Explicit members take precedence over merged ones.
 fn merge(mut map: Map<String, Value>, merged: Vec<Value>) -> Map<String, Value> {
     for value in merged {
         let tables = if let Value::Array(items) = value { items } else { vec![value] };
@@ -153,7 +153,7 @@ fn merge(mut map: Map<String, Value>, merged: Vec<Value>) -> Map<String, Value> 
     map
 }
 
-/// What a scalar without quotes is.
+/// The value of a plain scalar.
 fn plain(text: Cow<str>) -> Value {
     match &*text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,

@@ -1,4 +1,5 @@
-//! The fuzzer's list for header fields, on its corpus. Here, because the reader of `Link` is this module's own.
+//! The fuzzer's invariants for header fields, on its corpus. It is here because the parser of `Link` is private to
+//! this module.
 
 use frontdesk_base::{
     accept,

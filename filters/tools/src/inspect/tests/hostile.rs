@@ -1,4 +1,4 @@
-//! Sites that are wrong, torn, slow, or out to harm whoever inspects them.
+//! Sites that are wrong, broken, slow or hostile.
 
 use super::*;
 
@@ -27,13 +27,13 @@ fn redirects_within_the_site_are_followed_three_times() {
     let report = site.inspected("http://a.example");
     assert_eq!(report.exit_code(), 0, "{report}");
     assert!(report.to_string().contains("https://a.example/3\n"), "{report}");
-    // What follows is asked where http led to.
+    // The next questions go to the target of the http redirect.
     assert!(site.asked.contains(&at("/llms.txt")), "{:?}", site.asked);
 
     let mut circle = hop(Site::default(), &at(CONTRACT), CONTRACT);
     let report = circle.report();
     assert!(report.exit_code() == 2 && report.to_string().contains("more than 3 times"), "{report}");
-    // Never from https to http, nor to somebody else's port.
+    // Never from https to http, nor to another port.
     for to in ["http://a.example/x", "https://a.example:444/x", "https://u:p@a.example/x", "https://"] {
         let mut down = hop(Site::default(), &at(CONTRACT), to).has(to, 200, &[], GOOD);
         assert_eq!(down.report().exit_code(), 2, "{to}");

@@ -1,4 +1,4 @@
-//! Inspections of sites that a test makes up: what is found there, and how it is told.
+//! Inspections of simulated sites: what is found, and how it is reported.
 
 mod headers;
 mod hostile;
@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use super::*;
 
-/// What a made-up site answers, by URL; 404 for the rest.
+/// The answers of a simulated site, by URL; 404 for the rest.
 #[derive(Default)]
 struct Site {
     answers: HashMap<String, Answer>,
@@ -205,7 +205,7 @@ fn a_site_without_a_contract_is_told_what_is_left() {
     assert!(said.contains(fallback) && said.contains("found: version 3.1.0, paths: 1"), "{said}");
     println!("{said}");
 
-    // A site that answers everything with its start page has nothing but pages.
+    // A site that answers every path with its start page has only pages.
     let mut every = Site::default();
     for path in
         [CONTRACT, NEGOTIATED, "/", "/llms.txt", "/robots.txt", "/sitemap.xml", "/openapi.json", "/.well-known/agtp"]

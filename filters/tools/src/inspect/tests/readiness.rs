@@ -1,4 +1,4 @@
-//! What is said of each sign that an agent looks for.
+//! The report on each readiness sign.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A document is somebody else's text: none of it leaves the string it stands in.
+//! A document is untrusted: none of its text leaves its string.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -127,7 +127,7 @@ fn whatever_is_in_the_wrong_place_is_survived() {
     }
 }
 
-/// Words that mean something in a document, and texts that should not.
+/// Words with a meaning in a document, and texts that must have none.
 const WORDS: &[&str] = &[
     "$ref",
     "patternProperties",

@@ -1,4 +1,4 @@
-//! Large documents: what is shared is written once, and a thousand operations take no time to speak of.
+//! Large documents: shared schemas are written once, and a thousand operations take little time.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Components of which each refers to several others, round and round.
+/// Components that refer to several others, in cycles.
 fn entangled(count: usize) -> Value {
     let to = |n: usize| json!({"$ref": format!("#/components/schemas/S{}", n % count)});
     let schema = |n: usize| {
@@ -28,7 +28,7 @@ fn what_is_large_is_written_once_under_a_name() {
     let schemas = contract["schemas"].as_object().unwrap();
     assert_eq!(schemas.len(), 40);
     assert!(text.contains("contains itself"));
-    // Every name is there, and no way along them ends where it began.
+    // Every name exists, and no path along the references is a cycle.
     fn follow<'a>(schemas: &'a serde_json::Map<String, Value>, value: &'a Value, way: &mut Vec<&'a str>) {
         if let Some(name) = value["$ref"].as_str().and_then(|name| name.strip_prefix("#/schemas/")) {
             assert!(!way.contains(&name), "{way:?} {name}");

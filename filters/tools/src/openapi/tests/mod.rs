@@ -1,4 +1,4 @@
-//! Promises of the import as a whole: whatever a document says, what is written is a declaration without a mistake.
+//! Guarantees of the import as a whole: for any document, the result is a valid declaration.
 
 mod hostile;
 mod many;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::import::{Asked, Imported, Unusable};
 
-/// An outside where everything is found: nothing of it may ever be asked for.
+/// An `Outside` that has everything; the import must never ask it.
 struct Leaking;
 
 impl Outside for Leaking {
@@ -40,7 +40,7 @@ fn import_text(text: &str) -> Result<Imported, Unusable> {
     super::import(text.as_bytes(), &Asked { from: "api.json", deprecated: false }, &mut |_, _| {})
 }
 
-/// What `frontdesk check` makes of the file; it has no mistake, and nothing in it came from outside.
+/// The result of `frontdesk check` on the file: no mistake, and no value from outside.
 #[track_caller]
 fn declared(imported: &Imported) -> Declaration {
     let declaration = declare_text(Path::new("/conf/imported.toml"), &imported.text, &Leaking)
@@ -74,7 +74,7 @@ fn document(version: &str, paths: Value, schemas: Value) -> Value {
     json!({"openapi": version, "info": info, "paths": paths, "components": {"schemas": schemas}})
 }
 
-/// An operation that takes a body and answers the same.
+/// An operation that takes a body and returns the same.
 fn with_body(schema: Value) -> Value {
     let content = json!({"application/json": {"schema": schema}});
     json!({"requestBody": {"content": content}, "responses": {"200": {"description": "", "content": content}}})

@@ -1,4 +1,4 @@
-//! What each operation becomes, and the file around them.
+//! The capability made from each operation, and the file around them.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What goes in and comes out, whatever a document refers to.
+//! Inputs and outputs, for all kinds of references.
 
 use serde_json::json;
 
