@@ -63,7 +63,7 @@ async fn recipe_that_fails_after_something_was_done_says_so_and_stays_so() {
         (
             || vec![Step::Stall].into(),
             "Step 2 pay failed: The site gave no answer that says whether this was carried out. Find out before trying \
-             again. Step 1 hold was carried out. Nobody knows whether step 2 pay was.",
+             again. Step 1 hold was carried out. It is unknown whether step 2 pay was.",
             504,
             "upstream_timeout",
         ),
@@ -173,7 +173,10 @@ async fn recipe_that_a_crash_interrupted_goes_on_without_doing_anything_twice() 
         } else {
             let failed = assert_fault(&again, 422, "composition_failed", "the payment is in the dark");
             let message = failed["error"]["message"].as_str().unwrap_or_default();
-            assert!(message.contains("Step 1 hold was carried out. Nobody knows whether step 2 pay was."), "{message}");
+            assert!(
+                message.contains("Step 1 hold was carried out. It is unknown whether step 2 pay was."),
+                "{message}"
+            );
             assert_eq!(failed["error"]["details"]["outcome"], Value::Null, "something is known: {failed}");
             let third = desk.call(book_call(&trip()).header("Idempotency-Key", "k1")).await;
             assert!(is_replay(&third), "{}", third.text());

@@ -1,4 +1,4 @@
-//! The parts that add keys, paths and rules to the declaration: the one list of them.
+//! The list of all modules that add keys, paths and checks to the declaration.
 
 use std::{io, path::Path};
 
@@ -15,7 +15,7 @@ use crate::{
     harness::gateway,
 };
 
-/// Every part that adds something.
+/// All extensions.
 pub const EXTENSIONS: Extensions = &[
     &caller::EXTENSION,
     &desk::EXTENSION,
@@ -27,7 +27,7 @@ pub const EXTENSIONS: Extensions = &[
     &handoff::EXTENSION,
 ];
 
-/// Documents of no dialect.
+/// The documents that belong to no dialect.
 static DISCOVERY: Extension = Extension { keys: &[], documents: &[api_catalog::PATH, llms::PATH], check: unchecked };
 
 /// Reads and checks the declaration at a path.
@@ -35,22 +35,22 @@ pub fn declare(path: &Path, outside: &dyn Outside) -> Result<Declaration, Refuse
     config::declare(path, outside, EXTENSIONS)
 }
 
-/// The same for somebody who does not run it: a contract that says nothing of a site is no mistake then.
+/// The same without running it, so that a contract without a site is no mistake.
 pub fn review(path: &Path, outside: &dyn Outside) -> Result<Review, Refused> {
     config::review(path, outside, EXTENSIONS)
 }
 
-/// Checks the text of a declaration; `path` is what it is called in messages, and relative references are read against
-/// its directory.
+/// Checks the text of a declaration. `path` is its name in messages, and its directory is the base of relative
+/// references.
 pub fn declare_text(path: &Path, text: &str, outside: &dyn Outside) -> Result<Declaration, Refused> {
     config::declare_text(path, text, outside, EXTENSIONS)
 }
 
-/// Reads a file without asking whether what it says makes sense.
+/// Reads a file without checking its contents.
 ///
 /// # Errors
 ///
-/// It cannot be read at all.
+/// The file cannot be read.
 pub fn outline(path: &Path, outside: &dyn Outside) -> io::Result<Outline> {
     config::outline(path, outside, EXTENSIONS)
 }

@@ -1,3 +1,3 @@
-//! The protocol that is spoken on a socket of its own, under a name that whoever moves its bytes may say.
+//! The wire format of AGTP, re-exported under a name that does not mention the protocol.
 
 pub use frontdesk_agtp::wire::{Bounds, Frame, PROTOCOL, Reader, Refused, TOKEN, VERSION, Wants, write};

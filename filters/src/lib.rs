@@ -1,7 +1,7 @@
-//! What Frontdesk decides: everything that can be settled from a declaration and a request's head.
+//! All decisions that follow from the declaration and a request.
 //!
-//! This crate knows no proxy library and opens no socket. What it needs from outside (the environment, files)
-//! comes in through small traits; what it decides goes out as values that the `frontdesk` crate carries out.
+//! This crate does not know pingora and opens no socket. Its I/O (environment, files, store, site) comes in through
+//! traits, and its decisions go out as values that the `frontdesk` crate carries out.
 
 #![forbid(unsafe_code)]
 
@@ -14,7 +14,7 @@ pub mod frames;
 pub mod redirects;
 mod snapshot;
 
-/// The declaration, with the keys and rules of every part.
+/// The declaration, with the keys and checks of every module.
 pub mod site {
     pub use frontdesk_config::*;
 
@@ -24,14 +24,14 @@ pub mod site {
     };
 }
 
-/// Reading pages, and what is made of those that were read.
+/// Crawling pages, and the documents made from them.
 pub mod content {
     pub use frontdesk_page::content::*;
 
     pub use frontdesk_dialects::llms;
 }
 
-/// Pages on their way out, and the Markdown that is given in their place.
+/// Rewriting pages, and serving them as Markdown.
 pub mod page {
     pub use frontdesk_page::*;
 

@@ -1,30 +1,31 @@
-//! Where an answer names the upstream, a visitor is told the address that was asked instead.
+//! Rewrites upstream addresses in responses to the requested address.
 //!
-//! A site behind a proxy often knows only its own address: `Location: http://127.0.0.1:3000/login`, or the visitor's host
-//! with its own port. Such an address leads visitors past the proxy or nowhere. `upstream.rewrite_redirects`.
+//! A site behind a proxy often knows only its own address. It sends `Location: http://127.0.0.1:3000/login`, or the
+//! visitor's host with its own port, which leads visitors past the proxy or nowhere. Configured by
+//! `upstream.rewrite_redirects`.
 
 use http::{HeaderName, header};
 use memchr::memchr3_iter;
 
 use crate::site::UpstreamUrl;
 
-/// The headers that may name an address of the site.
+/// The headers that may contain an address of the site.
 pub const NAMING: [HeaderName; 5] =
     [header::LOCATION, header::CONTENT_LOCATION, header::REFRESH, header::LINK, header::SET_COOKIE];
 
-/// The addresses of the site: the one that visitors ask, and those of the upstreams.
+/// The addresses of the site: the requested one, and those of the upstreams.
 #[derive(Debug, Clone)]
 pub struct Addresses<'a> {
     upstreams: &'a [UpstreamUrl],
-    /// As visitors have it: `shop.example.com`, `127.0.0.1:8080`.
+    /// The requested authority: `shop.example.com`, `127.0.0.1:8080`.
     asked: &'a str,
-    /// Visitors ask over TLS.
+    /// The visitor uses TLS.
     tls: bool,
 }
 
-/// A URL of http or https, taken apart as far as it matters.
+/// The relevant parts of an http or https URL.
 struct Absolute<'v> {
-    /// `None`: that of whoever reads it.
+    /// `None`: the scheme of the page that contains it.
     tls: Option<bool>,
     authority: &'v str,
     /// Path, query and fragment.
@@ -32,13 +33,13 @@ struct Absolute<'v> {
 }
 
 impl<'a> Addresses<'a> {
-    /// `asked`: the host, perhaps with a port, that a visitor asked; `None` where it is none.
+    /// `asked`: the requested host with an optional port; `None` where it is invalid.
     pub fn new(upstreams: &'a [UpstreamUrl], asked: &'a str, tls: bool) -> Option<Self> {
         let is_host = !asked.is_empty() && asked.bytes().all(|b| b.is_ascii_graphic() && !b"/\\@?#\"<>,;".contains(&b));
         is_host.then_some(Self { upstreams, asked, tls })
     }
 
-    /// What a header says in place of this value; `None`: it stays as it is.
+    /// The rewritten value of a header; `None`: unchanged.
     pub fn instead(&self, name: &HeaderName, value: &str) -> Option<String> {
         match *name {
             header::LOCATION | header::CONTENT_LOCATION => self.url(value.trim()),
@@ -49,7 +50,7 @@ impl<'a> Addresses<'a> {
         }
     }
 
-    /// The other host that a redirect leads to, with its scheme; `None` where it stays at the address that was asked.
+    /// The other host of a redirect, with its scheme; `None` where it stays at the requested address.
     pub fn elsewhere<'v>(&self, location: &'v str) -> Option<&'v str> {
         let location = location.trim();
         let to = Absolute::of(location)?;
@@ -59,7 +60,7 @@ impl<'a> Addresses<'a> {
         (!own).then(|| &location[..location.len() - to.rest.len()])
     }
 
-    /// The path, with its query, of a redirect that stays at the site; `None` where it leads elsewhere, or is relative.
+    /// The path and query of a redirect within the site; `None` where it leads elsewhere, or is relative.
     pub fn path<'v>(&self, location: &'v str) -> Option<&'v str> {
         let to = Absolute::of(location.trim())?;
         let own = self.is_upstream(&to) || self.elsewhere(location).is_none();
@@ -76,13 +77,13 @@ impl<'a> Addresses<'a> {
         (told != value).then_some(told)
     }
 
-    /// Whether a URL names an upstream, or the host that was asked with an upstream's own port.
+    /// Whether a URL names an upstream, or the requested host with an upstream's port.
     fn is_upstream(&self, to: &Absolute<'_>) -> bool {
         let (host, port) = host_and_port(to.authority);
         let (asked, _) = host_and_port(self.asked);
         let is_asked = host.eq_ignore_ascii_case(asked);
         if is_asked && port.is_none() && to.tls == Some(true) && !self.tls {
-            // The site wants its visitors to come over TLS: undone, that would lead in a circle.
+            // The site redirects to TLS; rewriting that would cause a loop.
             return false;
         }
         self.upstreams.iter().any(|upstream| {
@@ -108,7 +109,7 @@ impl<'a> Addresses<'a> {
         Some(format!("{before}{quote}{}{after}", self.url(bare.trim())?))
     }
 
-    /// `<http://…>; rel=next, <…>; title="…"`: what stands in angle brackets, outside of quotes.
+    /// `<http://…>; rel=next, <…>; title="…"`: rewrites the parts in angle brackets outside quotes.
     fn links(&self, value: &str) -> Option<String> {
         let mut told = String::with_capacity(value.len());
         let mut changed = false;
@@ -136,7 +137,7 @@ impl<'a> Addresses<'a> {
         changed.then_some(told)
     }
 
-    /// `id=1; Domain=…`: a browser takes no cookie for a host that it did not ask.
+    /// `id=1; Domain=…`: a browser rejects a cookie for a host other than the requested one.
     fn cookie(&self, value: &str) -> Option<String> {
         let (asked, _) = host_and_port(self.asked);
         let mut changed = false;
@@ -160,7 +161,7 @@ impl<'a> Addresses<'a> {
     }
 }
 
-/// Whether a value may name an upstream at all; a quick look that may say yes too often.
+/// Whether a value may name an upstream; a fast check with false positives.
 pub fn may_name(upstreams: &[UpstreamUrl], value: &[u8]) -> bool {
     let begins =
         |at: usize, what: &[u8]| value[at..].get(..what.len()).is_some_and(|part| part.eq_ignore_ascii_case(what));
@@ -174,7 +175,7 @@ pub fn may_name(upstreams: &[UpstreamUrl], value: &[u8]) -> bool {
 }
 
 impl<'v> Absolute<'v> {
-    /// `None`: a relative reference, another scheme, or an authority that names somebody.
+    /// `None`: a relative reference, another scheme, or an authority with a user.
     fn of(value: &'v str) -> Option<Self> {
         let begins = |with: &str| value.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with));
         let (tls, from) = match value {
@@ -189,7 +190,7 @@ impl<'v> Absolute<'v> {
     }
 }
 
-/// A host without brackets, and its port where one is written.
+/// A host without brackets, and its port if present.
 fn host_and_port(authority: &str) -> (&str, Option<u16>) {
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port.parse().ok()),
@@ -202,7 +203,7 @@ fn find_ignoring_case(text: &str, what: &str) -> Option<usize> {
     text.as_bytes().windows(what.len()).position(|part| part.eq_ignore_ascii_case(what.as_bytes()))
 }
 
-/// The length of a quoted string at the beginning of a text.
+/// The length of a quoted string at the start of a text.
 fn end_of_quoted(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -223,7 +224,7 @@ mod tests {
         UpstreamUrl { tls, host: host.into(), port }
     }
 
-    /// What a visitor is told who asked `asked` of a site at `http://127.0.0.1:3000` and `http://app`.
+    /// The header for a visitor who requested `asked`, from a site at `http://127.0.0.1:3000` and `http://app`.
     fn told(asked: &str, name: HeaderName, value: &str) -> Option<String> {
         let upstreams = [upstream(false, "127.0.0.1", 3000), upstream(false, "app", 80)];
         let (tls, asked) = asked.strip_prefix("https://").map_or((false, asked), |asked| (true, asked));
@@ -273,7 +274,7 @@ mod tests {
         assert_eq!(told("docs.test", header::VIA, "http://127.0.0.1:3000/"), None);
     }
 
-    /// The site wants its visitors to come over TLS, and is itself at the same name: undone, they would go round for ever.
+    /// The site redirects to TLS on its own name; rewriting that would cause an endless loop.
     #[test]
     fn a_way_to_tls_stays() {
         let upstreams = [upstream(true, "docs.test", 443)];

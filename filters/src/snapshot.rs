@@ -1,6 +1,6 @@
-//! The Snapshot: a declaration compiled to the immutable thing that every request reads.
+//! The snapshot: a declaration, compiled into the immutable value that every request reads.
 //!
-//! Whatever a request would have to parse, serialise or allocate again and again is prepared here, once.
+//! Everything that a request would otherwise parse, serialise or allocate each time is prepared here once.
 
 use std::{collections::HashMap, ops::Deref, sync::Arc};
 
@@ -23,29 +23,29 @@ use crate::{
     site::Declaration,
 };
 
-/// One configuration, compiled: what the desk needs of it, and what decides about a request before the desk is asked. A
-/// request takes one at its start and keeps it to its last byte.
+/// One compiled configuration: the desk's part, and what `decide` needs before the desk. A request takes one snapshot
+/// at its start and keeps it to its end.
 #[derive(Debug)]
 pub struct Snapshot {
     compiled: Compiled,
     /// The added `Link` header; `None` when `discovery.link_header` is off.
     pub link: Option<HeaderValue>,
-    /// What may be done with the site's words; `None` when the operator wrote nothing about it.
+    /// The permitted uses of the site's content; `None` when the operator declared none.
     pub signals: Option<Signals>,
-    /// What nobody is to read in another form.
+    /// Paths that are not served in another form.
     excluded: Paths,
-    /// The handshake's manifest, for a page whose client prefers it, and where it is.
+    /// The AHP manifest and its path, for clients that prefer it to a page.
     pub(crate) manifest: Bytes,
     pub(crate) manifest_path: HeaderValue,
-    /// How it is refused.
+    /// How its refusals are worded.
     pub(crate) manifest_explain: Explain,
-    /// What can be asked in words.
+    /// The conversation.
     converse: Arc<ahp::Converse>,
-    /// What is called by verbs, whatever the path; `None` where none are spoken.
+    /// AGTP, which answers every path; `None` where it is off.
     pub(crate) spoken: Option<Arc<Spoken>>,
 }
 
-/// A Snapshot is what the desk reads, and more.
+/// A snapshot gives access to the desk's part.
 impl Deref for Snapshot {
     type Target = Compiled;
 
@@ -54,18 +54,18 @@ impl Deref for Snapshot {
     }
 }
 
-/// What was learned about the world outside since the declaration was read.
+/// What was learned from outside since the declaration was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Learned {
     pub occupied: Occupied,
-    /// What was fetched from each of [`Settings::key_urls`].
+    /// The key set fetched from each of [`Settings::key_urls`].
     pub keys: HashMap<String, Bytes>,
-    /// What the site has, where it was read.
+    /// The site's pages, where they were crawled.
     pub contents: Option<Arc<Contents>>,
 }
 
 impl Snapshot {
-    /// Compiles a declaration that has passed every check.
+    /// Compiles a checked declaration.
     pub fn compile(declaration: &Declaration, learned: &Learned) -> Self {
         let elsewhere = declaration.settings.discovery.ours_wins.then(|| learned.occupied.but_for_documents());
         let occupied = elsewhere.as_ref().unwrap_or(&learned.occupied);
@@ -131,60 +131,61 @@ impl Snapshot {
 }
 
 impl Snapshot {
-    /// What the endpoint that a request would reach is called: its path as it was declared, with its places unfilled.
+    /// The declared path of the endpoint that a request reaches, with its placeholders.
     pub fn place(&self, method: &Method, target: &str) -> Option<&str> {
         self.endpoints.find(&Path::of(target), method).map(Endpoint::declared)
     }
 
-    /// How the endpoint that a request would reach says that it is refused.
+    /// How the endpoint that a request reaches words a refusal.
     pub fn explain(&self, method: &Method, target: &str) -> Explain {
         let endpoint = self.endpoints.find(&Path::of(target), method);
         endpoint.map_or(problem::reply, |endpoint| endpoint.explain(method))
     }
 
-    /// Whether a target is one of those that nobody is served, whoever asks.
+    /// Whether a target is hidden from every client.
     pub(crate) fn hides(&self, target: &str) -> bool {
         self.hides_path(&Path::of(target))
     }
 
-    /// The same, of a path that was read already.
+    /// The same for a parsed path.
     pub(crate) fn hides_path(&self, path: &Path<'_>) -> bool {
         self.settings.firewall.hide && firewall::is_hidden_path(path)
     }
 
-    /// Whether a target is one of those that nobody is to read in another form (`content.exclude`).
+    /// Whether a target is excluded from other forms (`content.exclude`).
     pub fn excludes(&self, target: &str) -> bool {
         self.excluded.covers(target)
     }
 
-    /// Whether a GET of a target is answered here, and not by the site.
+    /// Whether Frontdesk answers a GET of a target, and not the site.
     pub fn answers(&self, target: &str) -> bool {
         self.hides(target) || self.endpoints.find(&Path::of(target), &Method::GET).is_some()
     }
 
-    /// Whether somebody may ask something whose answer is counted in tokens.
+    /// Whether any answer is counted in tokens.
     pub fn counts_tokens(&self) -> bool {
         self.settings.offered().next().is_some()
     }
 
-    /// What is wrong with keys that were fetched or declared, a sentence each.
+    /// Problems with fetched or declared keys, one sentence each.
     pub fn problems(&self) -> &[String] {
         &self.callers.problems
     }
 
-    /// What is delivered of an answer that came later, and where to; `None` where nobody asked for it.
+    /// The callback's URL and body for a later answer; `None` where there is no callback.
     pub fn delivery<'t>(&self, ticket: &'t Ticket) -> Option<(&'t str, Bytes)> {
-        // Whatever dialect a question came in, this one answered it.
+        // AHP answers the questions of all dialects.
         ahp::delivery(&self.converse, ticket)
     }
 
-    /// The media type that a client asks a page for to get the handshake's manifest instead.
+    /// The media type with which a client requests the AHP manifest in place of a page.
     pub fn instead_of_page(&self) -> &'static str {
         ahp::MEDIA_TYPE
     }
 }
 
-/// One header line, a link-value for each announcement (RFC 8288). One line, because some clients read only the first.
+/// One header line with a link-value for each announcement (RFC 8288). One line, because some clients read only the
+/// first.
 fn link_header(announcements: &[Announcement], legacy: bool) -> Option<HeaderValue> {
     let value = |rel: &str, a: &Announcement| format!("<{}>; rel=\"{rel}\"; type=\"{}\"", a.path, a.media_type);
     let mut values = Vec::new();

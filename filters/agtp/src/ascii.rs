@@ -1,6 +1,6 @@
-//! JSON as Python's `json.dumps(…, sort_keys=True, separators=(",", ":"))` writes it: nothing but ASCII.
+//! Writes JSON as Python's `json.dumps(…, sort_keys=True, separators=(",", ":"))` does: in ASCII only.
 //!
-//! A public implementation hashes and signs this form; it differs from RFC 8785 wherever text is not ASCII.
+//! A public implementation of AGTP hashes and signs this form. It differs from RFC 8785 for text that is not ASCII.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use serde_json::{
     ser::{CompactFormatter, Formatter},
 };
 
-/// Writes an object, its keys sorted.
+/// Writes an object with sorted keys.
 pub(super) fn written(members: &Map<String, Value>) -> Vec<u8> {
     let mut out = Vec::new();
     // Writing to memory does not fail.

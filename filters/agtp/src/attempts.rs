@@ -1,6 +1,6 @@
-//! Attempts that came to nothing, each with a name that it can be asked after by (AGTP-API §10.1, `RCNS-Attempt-Id`).
+//! Records of failed attempts, each with an id to look it up by (AGTP-API §10.1, `RCNS-Attempt-Id`).
 //!
-//! Anybody can make attempts, so they share so many places and no more: a new one takes the place of an old one.
+//! Anyone can make attempts, so all share a fixed number of slots, and a new attempt overwrites an old one.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -18,14 +18,14 @@ use frontdesk_state::{Change, Expect, NotKept, Put};
 /// On every 464.
 pub(super) const ATTEMPT: HeaderName = HeaderName::from_static("rcns-attempt-id");
 
-/// How long one is kept, unless its place is taken.
+/// How long an attempt is kept, unless its slot is overwritten.
 const KEPT: Duration = Duration::from_secs(3600);
-/// Digits of its name that say its place: there are 4,096.
+/// Hex digits of the id that name its slot: 4,096 slots.
 const PLACE: usize = 3;
-/// Bytes of a path that are kept.
+/// Maximum bytes of a stored path.
 const LONGEST_PATH: usize = 256;
 
-/// Writes an attempt down, as far as that can be. `None`: there is no name to be had.
+/// Records an attempt, if possible. `None`: no id could be generated.
 pub(super) async fn noted(desk: &Desk<'_>, calling: &Calling<'_>, reason: NoContract) -> Option<String> {
     let id = records::unguessable().ok()?;
     let at = rfc3339(UNIX_EPOCH + Duration::from_secs(seconds()));
@@ -35,12 +35,12 @@ pub(super) async fn noted(desk: &Desk<'_>, calling: &Calling<'_>, reason: NoCont
         "status": 464, "reason": reason.word(), "at": at,
     });
     let put = Put::Value(kept.to_string().into(), KEPT);
-    // That it cannot be asked after is no reason to say anything else.
+    // If it cannot be stored, the response is the same without a lookup.
     let _ = desk.records.commit(&[Change { key: key(&id), expect: Expect::Anything, put }]).await;
     Some(id)
 }
 
-/// An attempt, for whoever made it or may see everybody's.
+/// An attempt, for the caller who made it or one who may see all.
 pub(super) async fn find(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
@@ -52,7 +52,7 @@ pub(super) async fn find(
     }
     let Some(record) = desk.records.get(&key(id)).await? else { return Ok(None) };
     let Ok(kept) = serde_json::from_slice::<Value>(&record.value) else { return Ok(None) };
-    // Its name is nothing that anybody could guess.
+    // The id itself is unguessable.
     let theirs = kept["agent_id"].as_str() == calling.head.agent;
     Ok((kept["attempt_id"] == id && (theirs || sees_all)).then_some(kept))
 }

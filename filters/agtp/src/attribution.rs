@@ -1,7 +1,7 @@
-//! The Attribution-Record: what a server says, and signs, of every response; each links to the one before it.
+//! Attribution-Records: the signed statement about every response, each linked to the one before.
 //!
-//! It tells who asked, for what and with which outcome, and nothing of what was said: it needs the request and the
-//! status, never a body, and no credential ever enters it.
+//! A record says who asked, for what and with which outcome, and nothing of the content. It is made from the request's
+//! head and the status, never from a body, and contains no credential.
 
 use std::time::SystemTime;
 
@@ -35,7 +35,7 @@ const VERIFICATION_PATH: HeaderName = HeaderName::from_static("verification-path
 const TRUST_WARNING: HeaderName = HeaderName::from_static("trust-warning");
 const ATTRIBUTION_RECORD: HeaderName = HeaderName::from_static("attribution-record");
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
-/// What nobody else says in a response.
+/// The response headers that only Frontdesk sets.
 const OURS: [HeaderName; 11] = [
     SERVER_ID,
     AGENT_ID,
@@ -50,37 +50,37 @@ const OURS: [HeaderName; 11] = [
     AUDIT_ID,
 ];
 
-/// The longest value of a request that is said again.
+/// Maximum length of a request value that the response repeats.
 const LONGEST_ECHO: usize = 128;
-/// Bytes that hardly a record is longer than.
+/// Usual maximum bytes of a record, for the buffer's capacity.
 const LONG: usize = 1024;
-/// The version of what stands in a record.
+/// The version of the record format.
 const VERSION: &str = "1";
-/// How a server is called that nobody gave a name.
+/// The Server-ID where none is configured.
 const NO_NAME: &str = "frontdesk";
 
-/// Everything a record says that differs from one to the next.
+/// The parts of a record that vary.
 #[derive(Debug, Clone)]
 pub struct Record<'a> {
     pub(crate) issued_at: SystemTime,
     pub status: StatusCode,
     /// SHA-256 of the request's bytes.
     pub(crate) request_hash: [u8; 32],
-    /// Whoever the request says sent it.
+    /// The Agent-ID that the request claims.
     pub(crate) requesting_agent_id: Option<&'a str>,
     pub session_id: Option<&'a str>,
     pub(crate) task_id: Option<&'a str>,
     pub request_id: Option<&'a str>,
     pub(crate) response_id: &'a str,
-    /// Of a method that changes something.
+    /// Set for a method that changes something.
     pub(crate) action_id: Option<&'a str>,
-    /// The method that was asked for, where another was meant by it.
+    /// The method as requested, where it was mapped to another one.
     pub(crate) requested_method: Option<&'a str>,
     /// What the site answered, where the response has another status.
     pub upstream_status: Option<u16>,
     /// How it is known who asked: see [`assurance`].
     pub(crate) identity_assurance: Option<&'static str>,
-    /// Whose credential it came with.
+    /// The holder of the credential.
     pub(crate) principal_id: Option<&'a str>,
     pub contract: Option<Contract<'a>>,
 }
@@ -95,7 +95,7 @@ pub struct Contract<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Of the answer to a request, as it is known so far.
+    /// The record of a response, as far as it is known.
     pub fn of(
         headers: &'a HeaderMap,
         caller: &'a Caller,
@@ -122,7 +122,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// How it is known who asked: by a credential, by a signature over the request, or only by what it says.
+/// How the sender was authenticated: by a credential, by a signature over the request, or not at all.
 pub(crate) fn assurance(caller: &Caller) -> &'static str {
     match caller.proof {
         Proof::None => "unverified",
@@ -131,13 +131,13 @@ pub(crate) fn assurance(caller: &Caller) -> &'static str {
     }
 }
 
-/// A value of a request that can be said again as it is: there once, 1 to 128 visible ASCII characters.
+/// A header value that may be repeated: it occurs once, with 1 to 128 visible ASCII characters.
 fn echoed<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let value = text::once(headers, name).ok()??;
     ((1..=LONGEST_ECHO).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic())).then_some(value)
 }
 
-/// What records are made with, and what is said beside them: prepared when a configuration is loaded.
+/// The signer of records with the headers beside them, prepared when the configuration is loaded.
 #[derive(Debug)]
 pub(crate) struct Signing {
     jws: Jws,
@@ -147,12 +147,12 @@ pub(crate) struct Signing {
     /// The name of its chain.
     chain: String,
     server: HeaderValue,
-    /// Owner and trust.
+    /// The owner and trust headers.
     posture: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The members of a record, sorted as they are written. All text in it is ASCII, or what the operator wrote, so that this
-/// is its canonical form.
+/// The members of a record, in sorted order. All text is ASCII or the operator's, so serialising them in this order
+/// gives the canonical form.
 #[derive(Serialize)]
 struct Payload<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,7 +193,7 @@ struct Payload<'a> {
 }
 
 impl Signing {
-    /// For what is configured, and the agent that is hosted.
+    /// The signer for this configuration and its hosted agent.
     pub fn new(settings: &Settings, hosted: Option<&Hosted>) -> Self {
         let server_id = server_id(settings);
         let agent_id = hosted.map(|hosted| hosted.agent_id.clone());
@@ -212,7 +212,7 @@ impl Signing {
         }
         Self {
             jws: Jws::new(settings.integrity.as_ref()),
-            // A rule sees to it that it can be said.
+            // A configuration check ensures that the id fits a header.
             server: HeaderValue::from_str(&server_id).unwrap_or(HeaderValue::from_static(NO_NAME)),
             chain: agent_id.clone().unwrap_or_else(|| hash(server_id.as_bytes())),
             server_id,
@@ -258,14 +258,14 @@ impl Signing {
             task_id: record.task_id,
             upstream_status: record.upstream_status,
         };
-        // Text and numbers can always be written.
+        // Text and numbers always serialise.
         let mut written = Vec::with_capacity(LONG);
         let _ = serde_json::to_writer(&mut written, &payload);
         self.jws.sign(&written)
     }
 
-    /// Says of a reply whose it is: the server, what of the request is said again, the hosted agent's owner and trust, the
-    /// record. It stands before everything else.
+    /// Adds the attribution headers to a reply, before all others: the server, repeated request values, owner and
+    /// trust of the hosted agent, and the record.
     pub fn attribute(&self, reply: &mut Reply, record: &Record<'_>, appended: &Appended) {
         let said = [
             (AGENT_ID, record.requesting_agent_id),
@@ -285,14 +285,14 @@ impl Signing {
         reply.headers = headers;
     }
 
-    /// Says of a reply only who gave it, where it is no answer to anything that could be looked at.
+    /// Adds only the server's name to a reply to input that could not be parsed.
     pub fn name(&self, reply: &mut Reply, response_id: &str) {
         let id = HeaderValue::from_str(response_id).ok().map(|id| (RESPONSE_ID, id));
         let ours = [Some((SERVER_ID, self.server.clone())), id].into_iter().flatten();
         reply.headers = ours.chain(std::mem::take(&mut reply.headers)).collect();
     }
 
-    /// Signs a word of its own: the compact JWS of its canonical form.
+    /// Signs a statement: the compact JWS of its canonical form.
     pub(crate) fn attest(&self, word: &Value) -> String {
         self.jws.sign(&canonical(word))
     }
@@ -303,13 +303,13 @@ impl Signing {
     }
 }
 
-/// How the server names itself: as the operator says, or by the site's host.
+/// The Server-ID: the configured one, or the site's host.
 pub(super) fn server_id(settings: &Settings) -> String {
     let host = || Some(settings.site.origin.as_deref()?.split_once("://")?.1.split('/').next()?.to_owned());
     settings.agtp.server_id.clone().or_else(host).unwrap_or_else(|| NO_NAME.to_owned())
 }
 
-/// What an Owner-ID may be (AGTP-IDENTIFIERS).
+/// Whether a text is a valid Owner-ID (AGTP-IDENTIFIERS).
 pub(crate) fn is_owner(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_:.".contains(&byte);
     (1..=256).contains(&text.len()) && text.bytes().all(allowed)

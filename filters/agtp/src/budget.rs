@@ -1,5 +1,5 @@
-//! What the site's pages answer is charged to the token budget, as in a conversation: the same answers may not be had
-//! for nothing in another protocol's words.
+//! Charges answers from the site's pages to the token budget, as a conversation does, so that another protocol does
+//! not get them for free.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use frontdesk_caller::limits::{
 use frontdesk_config::Capability;
 use frontdesk_desk::{Desk, Outcome};
 
-/// What a question and its answer may take.
+/// A reservation for a question and its answer.
 pub(super) struct Charged {
     reserved: Reserved,
     /// Tokens of the question.
@@ -19,13 +19,13 @@ pub(super) struct Charged {
 }
 
 impl Spoken {
-    /// Reserves what a question and its answer may take; `None`: nothing of this capability is charged. What a session
-    /// may spend is counted by what the agent calls its session, else by its id, and by where it calls from: anybody can
-    /// claim a name.
+    /// Reserves the tokens of a question and its answer; `None`: this capability is not charged. A session's share is
+    /// counted by the claimed session id, else the claimed Agent-ID, together with the client address, since anyone
+    /// can claim an id.
     ///
     /// # Errors
     ///
-    /// The budget is used up, or nobody can say what is left.
+    /// The budget is exhausted, or the counters are unavailable.
     pub(super) async fn reserve(
         &self,
         desk: &Desk<'_>,
@@ -54,12 +54,12 @@ impl Spoken {
 }
 
 impl Charged {
-    /// Tokens that the answer may have.
+    /// Maximum tokens of the answer.
     pub(super) fn answer(&self) -> u64 {
         self.reserved.answer
     }
 
-    /// Charges what was spent. A refusal costs nothing.
+    /// Charges the tokens spent. A refusal costs nothing.
     pub(super) async fn settle(self, desk: &Desk<'_>, outcome: &Outcome) {
         let spent = match outcome {
             Outcome::Done(done) => {
@@ -67,7 +67,7 @@ impl Charged {
             }
             Outcome::NeedsConfirmation(_) | Outcome::Fault(_) => 0,
         };
-        // Who cannot be counted with now has what was reserved charged.
+        // If the counters are unavailable now, the full reservation stays charged.
         let _ = self.reserved.settle(desk.counters, spent).await;
     }
 }

@@ -1,4 +1,4 @@
-//! An endpoint that is called: the request into an ask, what became of it into an answer (AGTP-API §13.2, A27).
+//! Calls an endpoint: translates the request into an ask, and the outcome into a response (AGTP-API §13.2).
 
 use http::HeaderValue;
 use serde_json::{Map, Value, json};
@@ -24,30 +24,30 @@ use frontdesk_desk::{
 };
 use frontdesk_state::Amount;
 
-/// What an endpoint is called with.
+/// The input of a call.
 pub(super) enum Given<'a> {
-    /// What was sent: a body and a query, and what stands in the places of the path.
+    /// The request's own body and query, and the values of the path's placeholders.
     Sent(&'a [(String, String)]),
-    /// This, under a key, and what stands in the places of the path.
+    /// This input under an idempotency key, and the values of the path's placeholders.
     Input(Map<String, Value>, Option<String>, &'a [(String, String)]),
 }
 
-/// The scopes of a capability that are claimed.
+/// The scopes of a capability that the request claims.
 pub(super) fn covered(capability: &Capability, head: &Head<'_>) -> Vec<String> {
     capability.required_scopes.iter().filter(|scope| head.claims(scope)).cloned().collect()
 }
 
-/// What a caller has for a capability, of whose scopes these are claimed.
+/// The caller's authority for a capability, limited to the claimed scopes.
 pub(super) fn authority<'a>(capability: &Capability, calling: &Calling<'a>, covered: &'a [String]) -> Authority<'a> {
     Authority {
-        // What needs scopes needs them claimed too (A3); claims never add to what is granted.
+        // Required scopes must be claimed as well as granted; a claim never adds to the grants.
         claims: (!capability.required_scopes.is_empty()).then_some(covered),
         ..Authority::of(calling.incoming.caller)
     }
 }
 
 impl Spoken {
-    /// Calls an endpoint: whatever way led to it, this is the only one into it.
+    /// Calls an endpoint. Every route to an endpoint ends here.
     pub(super) async fn call(
         &self,
         desk: &Desk<'_>,
@@ -59,12 +59,13 @@ impl Spoken {
             Ok(()) => self.called(desk, calling, endpoint, given).await,
             Err(wrong) => wrong.said(calling.method, calling.path),
         };
-        // It may be called by another way than its verb and its path.
+        // The call may have come by another route than the endpoint's verb and path.
         said.headers.extend(self.warnings_of(endpoint));
         said
     }
 
-    /// Whether anything is carried out at all: by an agent that is there, in a session that goes on, within the rates.
+    /// Checks that calls are served: the agent is active, the session is not suspended, and the caller is within the
+    /// limits.
     async fn open(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint) -> Result<(), Wrong> {
         lifecycle::serving(self, desk).await?;
         session::resumed(desk, calling).await?;
@@ -136,9 +137,9 @@ impl Spoken {
         Said { account: Some(account), acted: endpoint.acts, ..said }
     }
 
-    /// The idempotency key of a call: the header's, else the parameter's. It belongs to the caller and the named agent
-    /// (AGTP-API 01, "Idempotency-Key": scoped by Agent-ID), so it is another key than the same one in another
-    /// dialect. Without an agent it belongs to nobody.
+    /// The idempotency key of a call: the header's, else the parameter's. It is scoped to the caller and the Agent-ID
+    /// (AGTP-API 01, "Idempotency-Key"), so it differs from the same key in another dialect. Without an Agent-ID there
+    /// is none.
     fn key(&self, calling: &Calling<'_>, given: &Given<'_>) -> Result<Option<String>, Wrong> {
         let refused = |refusal: Refusal| error::wrong(&refusal, None, self.scope_violation);
         let header = calling.incoming.idempotency_key().map_err(refused)?;
@@ -146,11 +147,11 @@ impl Spoken {
             (None, Given::Input(_, Some(key), _)) => Some(checked_key(key).map_err(refused)?),
             (header, _) => header,
         };
-        // No key that somebody may send has a line break in it.
+        // A key in a request cannot contain a line break.
         Ok(key.zip(calling.head.agent).map(|(key, agent)| format!("{agent}\n{key}")))
     }
 
-    /// Everything that is asked of a call before the desk is (A27: 401, 400, 422, and what has to be claimed).
+    /// Checks a call before the desk does (401, 400, 422, claimed scopes), and builds the ask.
     fn ask<'r>(
         &self,
         desk: &Desk<'_>,
@@ -161,7 +162,7 @@ impl Spoken {
         given: Given<'_>,
     ) -> Result<Ask<'r>, Wrong> {
         let refused = |refusal: Refusal| error::wrong(&refusal, None, self.scope_violation);
-        // What a key stands for is kept for an agent (A31), and PUT has one.
+        // A key's record belongs to an agent, and PUT has a key.
         if endpoint.needs_agent || calling.legacy == Some(Legacy::Put) {
             human::agent(calling)?;
         }
@@ -189,7 +190,7 @@ impl Spoken {
         let unclaimed =
             calling.head.scopes.is_none() && (self.scope_required || !capability.required_scopes.is_empty());
         if unclaimed {
-            // What is wrong with the input is told first.
+            // Input errors are reported first.
             if let Some(Err(violations)) = capability.input.as_ref().map(|schema| schema.check(&input)) {
                 return Err(refused(Refusal { violations, ..Fault::InvalidInput.into() }));
             }
@@ -212,13 +213,13 @@ impl Spoken {
             beside: Map::new(),
             wish: None,
             begun: None,
-            // Who calls is nothing that the site could make sure of (AGTP-API §12.3).
+            // The site could not verify the caller's identity (AGTP-API §12.3).
             unnamed: true,
         })
     }
 
-    /// Adds what stands in the query and in the places of the path. The body wins over the query (§5.5); a place is the
-    /// path's own, and nothing may say otherwise.
+    /// Adds the inputs in the query and in the path. The body takes precedence over the query (§5.5). Path values are
+    /// fixed; a different value elsewhere is an error.
     fn merge(
         &self,
         input: &mut Map<String, Value>,
@@ -247,7 +248,7 @@ impl Spoken {
         Ok(())
     }
 
-    /// Writes down a call that came no further.
+    /// Writes the audit line of a refused call.
     pub(super) fn turned_away(
         &self,
         desk: &Desk<'_>,
@@ -262,7 +263,7 @@ impl Spoken {
     }
 }
 
-/// How an answer is come back for that a person gives.
+/// How the caller fetches a person's later answer.
 fn wish(calling: &Calling<'_>) -> Option<Wish> {
     let id = records::unguessable().ok()?;
     let query = format!("{} {}", calling.method, calling.path);

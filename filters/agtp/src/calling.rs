@@ -1,4 +1,4 @@
-//! A request behind the gates, and what it sends along: a body, bare or in its envelope (A6).
+//! A request after the gates, with its body, bare or in an envelope.
 
 use std::sync::OnceLock;
 
@@ -13,10 +13,10 @@ use super::{
 };
 use frontdesk_desk::{Incoming, body_of};
 
-/// What the members of an envelope are called (notes §1.3).
+/// The members of an envelope.
 const ENVELOPE: [&str; 5] = ["method", "task_id", "session_id", "parameters", "context"];
 
-/// A request that has passed every gate up to its endpoint.
+/// A request that has passed every gate before its endpoint.
 pub(super) struct Calling<'a> {
     pub(super) incoming: &'a Incoming<'a>,
     pub(super) head: &'a Head<'a>,
@@ -25,11 +25,11 @@ pub(super) struct Calling<'a> {
     pub(super) query: &'a str,
     /// The HTTP verb that it was sent with (§3.6).
     pub(super) legacy: Option<Legacy>,
-    /// Set when its body is taken out of an envelope.
+    /// Set when the body is taken out of an envelope.
     pub(super) around: OnceLock<Around>,
 }
 
-/// What an envelope says that a head may say as well (notes §1.3); where it does, that is what counts.
+/// The envelope's members that the head may contain too. The envelope's value takes precedence.
 #[derive(Debug, Default)]
 pub(super) struct Around {
     pub(super) session: Option<String>,
@@ -43,16 +43,16 @@ impl Around {
     }
 }
 
-/// A body, out of its envelope where it came in one (A6).
+/// A body without its envelope.
 pub(super) struct Parameters {
     pub(super) members: Map<String, Value>,
-    /// The envelope's other members; `None`: it came without one.
+    /// The envelope's other members; `None`: there was no envelope.
     pub(super) envelope: Option<Map<String, Value>>,
 }
 
 impl Parameters {
-    /// The members, and of the envelope's those by these names that they lack: what a verb asks for may be called as a
-    /// member of the envelope is.
+    /// The body's members. Those of these names that it lacks are taken from the envelope, because a verb's parameter
+    /// may have the same name as a member of the envelope.
     pub(super) fn with_envelopes(&self, names: &[&str]) -> Map<String, Value> {
         let mut members = self.members.clone();
         for (name, value) in self.envelope.iter().flatten().filter(|(name, _)| names.contains(&name.as_str())) {
@@ -63,11 +63,11 @@ impl Parameters {
 }
 
 impl Calling<'_> {
-    /// The body's members, out of their envelope where they may come in one.
+    /// The body's members, without the envelope where one is allowed.
     ///
     /// # Errors
     ///
-    /// It is no JSON object, is compressed, or names another method than the request line (A6).
+    /// The body is no JSON object, is compressed, or names another method than the request line.
     pub(super) fn parameters(&self, enveloped: bool) -> Result<Parameters, Wrong> {
         self.incoming.takes_json().map_err(|unfit| Wrong::new(400, "bad-request", unfit.detail(JSON)))?;
         let members = body_of(&self.incoming.body).map_err(|refusal| error::wrong(&refusal, None, 455))?;
@@ -81,16 +81,16 @@ impl Calling<'_> {
         Ok(parameters)
     }
 
-    /// What the protocol's own is asked with: the body's members, and those of the query that it does not have (§5.5).
+    /// The parameters of a built-in verb: the body's members, and those of the query that the body lacks (§5.5).
     ///
     /// # Errors
     ///
-    /// As above, or the query cannot be read.
+    /// As above, or the query is malformed.
     pub(super) fn given(&self) -> Result<Parameters, Wrong> {
         self.given_as(|_, text| text.into())
     }
 
-    /// The same, where the query's texts are read as what is due (A32).
+    /// The same, converting the query's texts with `read`.
     ///
     /// # Errors
     ///
@@ -106,13 +106,13 @@ impl Calling<'_> {
         Ok(parameters)
     }
 
-    /// What an HTTP verb says beside what was sent (§3.6).
+    /// The parameter that an HTTP verb implies (§3.6).
     pub(super) fn added(&self) -> Option<(String, Value)> {
         let action = self.legacy.and_then(Legacy::action)?;
         Some(("action".to_owned(), action.into()))
     }
 
-    /// What was sent, where the body's `method` is that of the request line or is not there.
+    /// The body's members, where its `method` is absent or equals the request line's.
     pub(super) fn own_parameters(&self) -> Result<Parameters, Wrong> {
         let parameters = self.parameters(true)?;
         let named = parameters.envelope.as_ref().and_then(|envelope| envelope.get("method"));
@@ -127,7 +127,7 @@ impl Calling<'_> {
     }
 }
 
-/// Takes a body out of its envelope; what has other members than an envelope's is none.
+/// Takes a body out of its envelope. An object with other members than an envelope's is no envelope.
 fn unwrapped(mut members: Map<String, Value>) -> Parameters {
     let enveloped = members.get("parameters").is_some_and(Value::is_object)
         && members.keys().all(|name| ENVELOPE.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! The vocabulary of verbs (AGTP-API §3, §4): which there are, what they mean, which are on their way out.
+//! The catalog of verbs (AGTP-API §3, §4): names, meanings, deprecations.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ pub(crate) const CATEGORIES: &[&str] = &[
     "domain_spanning",
 ];
 
-/// The floor that every server has (§3.1): it is in every catalog.
+/// The floor, the verbs that every server and every catalog has (§3.1).
 pub(crate) const FLOOR: [&str; 18] = [
     "QUERY",
     "DISCOVER",
@@ -57,13 +57,13 @@ static BUILT_IN: LazyLock<Arc<Catalog>> = LazyLock::new(|| {
 pub struct Catalog {
     pub version: String,
     verbs: HashMap<String, Verb>,
-    /// Gone by this version (§4.5); what took its place.
+    /// The verbs removed by this version (§4.5), with their successors.
     removed: HashMap<String, Option<String>>,
-    /// An HTTP verb, and what is meant by it.
+    /// The HTTP verbs, with the verb that each stands for.
     legacy: HashMap<String, String>,
 }
 
-/// A verb that may be spoken.
+/// A verb of the catalog.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Verb {
     pub name: String,
@@ -90,16 +90,16 @@ struct Legacy {
 }
 
 impl Catalog {
-    /// The one that comes with Frontdesk.
+    /// The built-in catalog.
     pub fn built_in() -> Arc<Self> {
         BUILT_IN.clone()
     }
 
-    /// Reads a catalog in the structure of §3.1.
+    /// Parses a catalog in the structure of §3.1.
     ///
     /// # Errors
     ///
-    /// A sentence about what is wrong with it.
+    /// What is wrong with it, in a sentence.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let document: Document = serde_json::from_slice(bytes).map_err(|e| format!("is no catalog: {e}"))?;
         let version = Version::parse(&document.version)
@@ -110,11 +110,11 @@ impl Catalog {
             if !is_name(&name) {
                 return Err(format!("has a verb \"{}\"; a verb is 3 to 32 capital letters", name.escape_debug()));
             }
-            // As a method of HTTP it would take the place of the site.
+            // As an HTTP method it would hide the site.
             if HTTP.contains(&name.as_str()) {
                 return Err(format!("has the verb {name}, which is a method of HTTP"));
             }
-            // It is told in a header.
+            // The name goes into a header.
             if let Some(successor) = verb.successor.as_deref().filter(|successor| !is_name(successor)) {
                 return Err(format!(
                     "has \"{}\" for a successor of {name}, which is no verb",
@@ -129,7 +129,7 @@ impl Catalog {
             let deprecated = at("deprecated_in", verb.deprecated_in.as_deref())?;
             let removed = at("removed_in", verb.removed_in.as_deref())?;
             if deprecated.is_some_and(|at| at > version) {
-                // Announced, and not yet so.
+                // The deprecation lies in a future version.
                 verb.deprecated_in = None;
             }
             let twice = match removed.is_some_and(|gone| gone <= version) {
@@ -156,12 +156,13 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Reads the operator's own. A later MAJOR than the built-in one's may leave out a verb instead of listing it as
-    /// removed: it was removed all the same (§4.1), and what names it is skipped, where a verb that never was is a mistake.
+    /// Parses the operator's catalog. A catalog with a higher MAJOR than the built-in one may omit a verb instead of
+    /// listing it as removed. The verb counts as removed all the same (§4.1): declarations that name it are skipped,
+    /// whereas an unknown verb is an error.
     ///
     /// # Errors
     ///
-    /// As [`Catalog::read`].
+    /// As for [`Catalog::read`].
     pub(crate) fn of_operator(bytes: &[u8]) -> Result<Self, String> {
         let (mut own, built_in) = (Self::read(bytes)?, Self::built_in());
         let major = |catalog: &Self| Version::parse(&catalog.version).map_or(0, |version| version.major);
@@ -173,12 +174,12 @@ impl Catalog {
         Ok(own)
     }
 
-    /// A verb that may be spoken; one that is only deprecated may.
+    /// A current or deprecated verb.
     pub fn verb(&self, name: &str) -> Option<&Verb> {
         self.verbs.get(name)
     }
 
-    /// Whether a verb was one, and is none any more.
+    /// Whether a verb was removed.
     pub(crate) fn is_removed(&self, name: &str) -> bool {
         self.removed.contains_key(name)
     }
@@ -193,13 +194,12 @@ impl Catalog {
         self.legacy.get(name).map(String::as_str)
     }
 
-    /// The verb that a segment of a path is in disguise (§5.1): in any case, with or without `-` and `_`. The segment is
-    /// decoded.
+    /// The verb that a path segment spells (§5.1), in any case, with or without `-` and `_`. The segment is decoded.
     pub fn leaked_by(&self, segment: &str) -> Option<&str> {
         let mut spoken = [0; LONGEST];
         let mut length = 0;
         for byte in segment.bytes().filter(|byte| !matches!(byte, b'-' | b'_')) {
-            // No verb is as long as this, or has anything but letters.
+            // A verb consists of letters only and is no longer than this.
             *spoken.get_mut(length).filter(|_| byte.is_ascii_alphabetic())? = byte.to_ascii_uppercase();
             length += 1;
         }
@@ -220,7 +220,7 @@ impl Catalog {
 }
 
 impl Verb {
-    /// What is told beside every answer to a verb that is on its way out (§4.4).
+    /// The warning beside every answer to a deprecated verb (§4.4).
     pub fn warning(&self) -> Option<String> {
         self.deprecated_in.as_ref()?;
         let mut warning = "deprecated".to_owned();
@@ -233,10 +233,10 @@ impl Verb {
     }
 }
 
-/// The letters of the longest verb (§3.2).
+/// Maximum letters of a verb (§3.2).
 const LONGEST: usize = 32;
 
-/// Whether something is written as a verb is (§3.2).
+/// Whether a text has the form of a verb (§3.2).
 pub fn is_name(name: &str) -> bool {
     (3..=LONGEST).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_uppercase())
 }

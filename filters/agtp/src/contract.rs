@@ -1,8 +1,8 @@
-//! A contract: an endpoint that was put together for somebody while we run (AGTP-API §10.1.4). What it is, whose it is,
-//! how long it holds, and how it is shown.
+//! A contract: an endpoint that was created for an agent at run time (AGTP-API §10.1.4), with its owner, its duration
+//! and its representations.
 //!
-//! It holds everything that it was made of, so that it goes on as it was agreed when the declaration changes; what may be
-//! done, by whom and with whose consent is judged by the declaration of the day all the same.
+//! A contract contains all that it was made from, so a changed declaration does not alter it. Authorisation and
+//! consent, however, follow the current declaration.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -13,60 +13,60 @@ use super::{calling::Calling, jws, said::Lineage, source::Source, template::Plac
 use frontdesk_base::text::hex;
 use frontdesk_desk::{records, rfc3339};
 
-/// An endpoint, and who may call it until when.
+/// An endpoint, the agent that may call it, and until when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Contract {
-    /// `synthesis_id`: 32 hex digits that nobody can guess.
+    /// `synthesis_id`: 32 random hex digits.
     pub(super) id: String,
     /// The Agent-ID that it was made for.
     pub(super) agent: String,
-    /// Who is proven behind that (design, decision 17), in hex; what is kept of theirs is counted by it too.
+    /// The proven identity behind that agent, in hex (docs/decisions/0017-proven-callers.md). Quotas count by it.
     pub(super) holder: String,
     pub(super) origin: Origin,
     pub(super) bound: Bound,
-    /// What it is called with, behind aliases and redirects.
+    /// The verb that calls it, after aliases and redirects.
     pub(super) method: String,
-    /// May have places, as a declared one.
+    /// The path; may have placeholders, as a declared one.
     pub(super) path: String,
-    /// What stands in the places of what it is made of.
+    /// Fixed values for placeholders of the source's path.
     pub(super) places: Places,
     pub(super) source: Source,
-    /// As it was agreed on.
+    /// The endpoint as agreed.
     pub(super) endpoint: Value,
-    /// SHA-256 of endpoint and lineage in their canonical form, in hex.
+    /// SHA-256 of endpoint and lineage in canonical form, in hex.
     pub(super) hash: String,
     /// Seconds since 1970.
     pub(super) issued: u64,
     pub(super) until: u64,
-    /// How it came to an end before its time.
+    /// How it ended early.
     pub(super) ended: Option<Ending>,
 }
 
-/// How it came to be (§10.1.6).
+/// How it came about (§10.1.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Origin {
     Gate,
     Propose,
 }
 
-/// What the mark of a connection begins with.
+/// The prefix of a connection's mark.
 const CONNECTION: &str = "on:";
 
-/// What it ends with, besides its time.
+/// What ends it besides its expiry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Bound {
-    /// Nothing: it is the agent's.
+    /// Nothing; it belongs to the agent.
     Agent,
-    /// The session of this name.
+    /// The end of the session with this id.
     Session(String),
-    /// The connection it was made on.
+    /// The end of the connection it was made on.
     Connection(String),
-    /// Nothing, and it is in the manifest: whoever may call what is beneath may call it.
+    /// Nothing; it is in the manifest, for all who may call its source.
     Anybody,
 }
 
 impl Bound {
-    /// A word that tells those of different sessions apart, without saying which they are.
+    /// A mark that tells sessions apart without revealing their ids.
     pub(super) fn mark(&self) -> String {
         let named = |kind: &str, name: &str| records::fingerprint(&[kind.as_bytes(), name.as_bytes()])[..16].to_owned();
         match self {
@@ -78,19 +78,19 @@ impl Bound {
     }
 }
 
-/// Whether a mark is that of a connection.
+/// Whether a mark is a connection's.
 pub(super) fn is_of_a_connection(mark: &str) -> bool {
     mark.starts_with(CONNECTION)
 }
 
-/// How a contract ended before its time.
+/// How a contract ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ending {
     Released,
     Revoked,
 }
 
-/// Why there is none, or none for whoever asks (§10.1).
+/// Why there is no contract, or none for this caller (§10.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NoContract {
     Disabled,
@@ -102,7 +102,7 @@ pub(super) enum NoContract {
 }
 
 impl NoContract {
-    /// As it is written.
+    /// The word in responses.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Disabled => "rcns-disabled",
@@ -124,16 +124,16 @@ impl Origin {
     }
 }
 
-/// Who is proven behind a request, else where it came from, whatever is claimed: as contracts name them.
+/// The proven identity of a request, else its address, in the form that contracts use.
 pub(super) fn holder(calling: &Calling<'_>) -> String {
     hex(&calling.incoming.caller.whoever().bytes())
 }
 
-/// The definition of an endpoint without the inputs that stand in these places.
+/// The definition of an endpoint without the inputs that have fixed values.
 pub(super) fn without(definition: &Value, places: &Places) -> Value {
     let mut definition = definition.clone();
     let fixed = |name: &str| places.iter().any(|(place, _)| place == name);
-    // What is not there stays so: indexing would put a null in its place.
+    // Indexing would insert a null for a missing member.
     if let Some(properties) = definition.pointer_mut("/input_schema/properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| !fixed(name));
     }
@@ -150,21 +150,21 @@ pub(super) fn hash(endpoint: &Value, lineage: &Value) -> String {
 }
 
 impl Contract {
-    /// Whether it is this one's: the same Agent-ID, and the same proven behind it.
+    /// Whether it belongs to this caller: the same Agent-ID and the same proven identity.
     pub(super) fn is_of(&self, calling: &Calling<'_>) -> bool {
         calling.head.agent == Some(self.agent.as_str()) && holder(calling) == self.holder
     }
 
-    /// Whether its time is over, or it was ended.
+    /// Whether it has expired or was ended.
     pub(super) fn is_over(&self, now: u64) -> bool {
         self.ended.is_some() || self.until <= now
     }
 
-    /// Whether a request may be carried out under it.
+    /// Checks that a request may use it.
     ///
     /// # Errors
     ///
-    /// Why not, and a sentence about it.
+    /// The reason, with a sentence.
     pub(super) fn admits(&self, calling: &Calling<'_>, now: u64) -> Result<(), (NoContract, &'static str)> {
         if self.bound != Bound::Anybody && !self.is_of(calling) {
             return Err((NoContract::NotYours, "This contract was made for another agent. PROPOSE one of your own."));
@@ -185,8 +185,8 @@ impl Contract {
         }
     }
 
-    /// Whether this one, which there is, does as well as another that would be made now: it is about the same, was granted
-    /// for as long, and most of that is left.
+    /// Whether this existing contract can serve in place of a new one: the same subject, the same duration, and most
+    /// of it left.
     pub(super) fn replaces(&self, other: &Self, now: u64) -> bool {
         let lasts = |contract: &Self| contract.until.saturating_sub(contract.issued);
         !self.is_over(now)
@@ -196,7 +196,7 @@ impl Contract {
             && (self.until - now) * 2 >= lasts(self)
     }
 
-    /// What every record of a call under it names.
+    /// The contract as every record of its calls names it.
     pub(super) fn lineage(&self) -> Lineage {
         Lineage {
             synthesis_id: self.id.clone(),
@@ -221,7 +221,7 @@ impl Contract {
         })
     }
 
-    /// How it is doing.
+    /// Its status in one word.
     pub(super) fn status(&self, now: u64) -> &'static str {
         match self.ended {
             Some(Ending::Released) => "released",
@@ -231,7 +231,7 @@ impl Contract {
         }
     }
 
-    /// All that is shown of it (INSPECT target=contract).
+    /// The full representation (INSPECT target=contract).
     pub(super) fn whole(&self, now: u64) -> Value {
         let mut whole = self.listing();
         whole["endpoint"] = self.endpoint.clone();
@@ -246,7 +246,7 @@ impl Contract {
         whole
     }
 
-    /// The body of a 461 (§10.1.3): what is agreed to by calling it.
+    /// The body of a 461 (§10.1.3), which describes what a call accepts.
     pub(super) fn preview(&self) -> Value {
         json!({
             "status": 461,
@@ -260,7 +260,7 @@ impl Contract {
         })
     }
 
-    /// The body of a 263 (§10.4.3), under the names that were proposed.
+    /// The body of a 263 (§10.4.3), under the proposed names.
     pub(super) fn approval(&self, method: &str, path: &str) -> Value {
         let mut body = json!({
             "status": 263,
@@ -280,7 +280,7 @@ impl Contract {
         body
     }
 
-    /// What the lifecycle of its agent is told when it ends (§10.1.4): `rcns_release`.
+    /// The lifecycle event of its end (§10.1.4): `rcns_release`.
     pub(super) fn event(&self, reason: &str, actor: Option<&str>, now: u64) -> Value {
         let mut event = Map::from_iter([
             ("event_type".to_owned(), Value::from("rcns_release")),
@@ -297,7 +297,7 @@ impl Contract {
     }
 }
 
-/// Seconds since 1970 as they are shown.
+/// A timestamp in its displayed form; takes seconds since 1970.
 fn at(seconds: u64) -> String {
     rfc3339(UNIX_EPOCH + Duration::from_secs(seconds))
 }

@@ -1,9 +1,9 @@
-//! Where contracts are kept (AGTP-API §10.1.4): beside everything else that is promised, so that they outlive a reload and
-//! are the same for every replica. Where that cannot be reached there are none, and nothing is done under one.
+//! Stores contracts (AGTP-API §10.1.4) with the other records, so that they survive a reload and all replicas share
+//! them. While the store is unavailable there are no contracts, and no call is made under one.
 //!
-//! A contract is a record of its own. What one caller has, what there is at all, and what is in the manifest are lists
-//! beside it, which change with it in one step and never grow beyond their bounds. One that has ended stays as long as
-//! one may last, so that whoever comes back with it is told; what a sweep took away is gone (A35).
+//! Each contract is a record. Lists beside it name the contracts of one caller, all contracts, and those in the
+//! manifest; one commit changes a contract with its lists, and the lists are bounded. An ended contract is kept for
+//! its full duration again, so that its agent learns that it ended. A sweep removes it for good.
 
 mod list;
 #[cfg(test)]
@@ -26,35 +26,35 @@ use frontdesk_desk::{
 };
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Records};
 
-/// Contracts at a time.
+/// Maximum contracts.
 pub(super) const MOST: usize = 1000;
-/// Of them, those of one caller, whatever agents it says it is.
+/// Maximum of one caller, whatever Agent-IDs it claims.
 pub(super) const MOST_OF_ONE: usize = 100;
-/// Of them, those in the manifest.
+/// Maximum in the manifest.
 pub(super) const MOST_PUBLIC: usize = 100;
-/// Bytes of one.
+/// Maximum bytes of a contract.
 const LONGEST: usize = 64 * 1024;
-/// How long it stays known that one has ended, at least.
+/// Minimum time for which an ended contract is kept.
 const ENDED: Duration = Duration::from_secs(60);
 
 const ALL: &str = "n:all";
 const PUBLIC: &str = "n:public";
 
-/// The contracts of a store.
+/// The contracts in a store.
 pub(super) struct Contracts<'a> {
     records: &'a dyn Records,
-    /// How long one lasts at most.
+    /// Maximum duration of a contract.
     ttl: Duration,
 }
 
-/// Why one is not made.
+/// Why a contract was not made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotMade {
-    /// The caller has as many as one may have.
+    /// The caller has its maximum number of contracts.
     TooManyOfOne,
     TooMany,
     TooLong,
-    /// Others were always faster.
+    /// Every attempt lost against concurrent changes.
     Busy,
     NotKept(NotKept),
 }
@@ -66,7 +66,7 @@ impl From<NotKept> for NotMade {
 }
 
 impl<'a> Contracts<'a> {
-    /// Those of a desk.
+    /// The contracts of a desk.
     pub(super) fn of(desk: &Desk<'a>) -> Self {
         Self { records: desk.records, ttl: desk.compiled.settings.agtp.policies.rcns.contract_ttl }
     }
@@ -76,12 +76,12 @@ impl<'a> Contracts<'a> {
         Self { records, ttl }
     }
 
-    /// Keeps a new one; `public`: it goes into the manifest. Where there is no room, one of the same caller makes some that
-    /// was made on another connection: that may be closed, and nobody would tell.
+    /// Stores a new contract; `public`: in the manifest too. Where there is no room, it replaces one of the same
+    /// caller that was made on another connection, since that connection may be closed.
     ///
     /// # Errors
     ///
-    /// There is no room, or it cannot be kept.
+    /// There is no room, or it cannot be stored.
     pub(super) async fn keep(&self, contract: &Contract, public: bool) -> Result<(), NotMade> {
         let value = written(contract)?;
         if value.len() > LONGEST {
@@ -129,7 +129,7 @@ impl<'a> Contracts<'a> {
         Err(NotMade::Busy)
     }
 
-    /// One that there is and that does as well as another that would be made now.
+    /// An existing contract that can serve in place of this draft.
     pub(super) async fn like(&self, drafted: &Contract) -> Result<Option<Contract>, NotKept> {
         let mark = drafted.bound.mark();
         for entry in self.entries(&drafted.holder).await?.iter().rev() {
@@ -142,24 +142,24 @@ impl<'a> Contracts<'a> {
         Ok(None)
     }
 
-    /// One, whatever has become of it.
+    /// A contract, ended or not.
     pub(super) async fn find(&self, id: &str) -> Result<Option<Contract>, NotKept> {
         Ok(self.record(id).await?.map(|(contract, _)| contract))
     }
 
-    /// What a caller has that is not over.
+    /// The current contracts of a caller.
     pub(super) async fn entries(&self, share: &str) -> Result<Vec<Entry>, NotKept> {
         let list = List::read(self.records, list_of(share), seconds()).await?;
         Ok(list.lines.iter().filter_map(|line| Entry::read(line)).collect())
     }
 
-    /// Everyone's that are not over.
+    /// All current contracts.
     pub(super) async fn all(&self) -> Result<Vec<Contract>, NotKept> {
         self.those(&List::read(self.records, ALL.to_owned(), seconds()).await?).await
     }
 
-    /// Those in the manifest, with the version of their list, which is 0 where there are none; `None` where that is the
-    /// version that is known.
+    /// The contracts in the manifest, with the version of their list (0 where there is none); `None` where the version
+    /// equals `known`.
     pub(super) async fn public(&self, known: Option<u64>) -> Result<Option<(u64, Vec<Contract>)>, NotKept> {
         let list = List::read(self.records, PUBLIC.to_owned(), seconds()).await?;
         let version = match list.expect {
@@ -172,7 +172,7 @@ impl<'a> Contracts<'a> {
         Ok(Some((version, self.those(&list).await?)))
     }
 
-    /// Ends one; `None`: without a trace. Whether it was there to be ended.
+    /// Ends a contract; `None`: deletes it. Returns whether it existed.
     pub(super) async fn end(&self, id: &str, how: Option<Ending>) -> Result<bool, Wrong> {
         for _ in 0..TRIES {
             let now = seconds();
@@ -223,7 +223,7 @@ impl<'a> Contracts<'a> {
         Ok(serde_json::from_slice(&record.value).ok().map(|contract| (contract, record.version)))
     }
 
-    /// As long as it lasts, and as long again: until then whoever comes back with it is told.
+    /// Its duration, twice: after it has ended, its agent can still learn that it did.
     fn kept_for(&self, contract: &Contract, now: u64) -> Duration {
         Duration::from_secs(contract.until.saturating_sub(now)) + self.ttl.max(ENDED)
     }

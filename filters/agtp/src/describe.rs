@@ -1,4 +1,4 @@
-//! `DESCRIBE`: who the hosted agent is, or what can be done here (notes §2, A7).
+//! `DESCRIBE`: the hosted agent's identity, or the server's capabilities.
 
 use http::HeaderName;
 use serde_json::{Map, Value, json};
@@ -15,13 +15,13 @@ use super::{
 use frontdesk_config::{Declaration, Settings};
 use frontdesk_desk::Desk;
 
-/// The media type of an Agent Identity Document (notes §1.3).
+/// The media type of an Agent Identity Document.
 const IDENTITY: &str = "application/vnd.agtp.identity+json";
-/// What is spoken here, in short.
+/// A short list of the supported verbs.
 pub(super) const SUPPORTED: HeaderName = HeaderName::from_static("supported-methods");
-/// The agent that is addressed, as older clients say it (A2).
+/// The header in which older clients name the addressed agent.
 const TARGET_AGENT: HeaderName = HeaderName::from_static("target-agent");
-/// The version that a Capability Document speaks of.
+/// The version of the Capability Document.
 const VERSION: &str = "1.0";
 
 /// Answers `DESCRIBE`.
@@ -43,7 +43,7 @@ pub(super) async fn describe(
     Ok(Said::json(200, &capabilities(spoken, given)?))
 }
 
-/// Whether it is the agent that is hosted here which is asked about.
+/// Checks that the request is about the agent hosted here.
 fn addressed(spoken: &Spoken, calling: &Calling<'_>, path: &Asked<'_>) -> Result<(), Wrong> {
     let target = calling.incoming.headers.get(TARGET_AGENT).and_then(|target| target.to_str().ok());
     let named = path.segments.get(1).map(|segment| &**segment).or(target);
@@ -52,7 +52,7 @@ fn addressed(spoken: &Spoken, calling: &Calling<'_>, path: &Asked<'_>) -> Result
         None => false,
     };
     match named {
-        // A name that is no id may be any of the ways to write where this server is.
+        // A name that is no Agent-ID may be any spelling of this server's address.
         Some(named) if !is_it(named) && (path.segments.len() == 2 || super::head::is_canonical(named)) => {
             Err(Wrong::new(404, "agent-not-found", "No such agent is hosted here. DISCOVER /agents lists them."))
         }
@@ -60,7 +60,7 @@ fn addressed(spoken: &Spoken, calling: &Calling<'_>, path: &Asked<'_>) -> Result
     }
 }
 
-/// Every verb that gets an answer here: the floor's that are honoured, and the endpoints' (A8).
+/// Every verb that gets an answer here: the supported floor verbs and the endpoints'.
 pub(super) fn supported(endpoints: &[std::sync::Arc<super::endpoint::Endpoint>]) -> Vec<&str> {
     let mut methods: Vec<&str> = FLOOR.into_iter().filter(|name| is_answered(name)).collect();
     methods.extend(endpoints.iter().map(|endpoint| endpoint.method.as_str()));
@@ -69,7 +69,7 @@ pub(super) fn supported(endpoints: &[std::sync::Arc<super::endpoint::Endpoint>])
     methods
 }
 
-/// The Agent Identity Document, but for how the agent is doing.
+/// The Agent Identity Document without the agent's status.
 pub(super) fn identity(declaration: &Declaration, spoken: &Spoken) -> Value {
     let settings = &declaration.settings;
     let endpoints = spoken.routes.all();
@@ -103,7 +103,7 @@ fn scopes(settings: &Settings) -> Vec<&String> {
     scopes
 }
 
-/// The Capability Document: of what was asked for, or all of it.
+/// The Capability Document, of the requested parts or in full.
 fn capabilities(spoken: &Spoken, asked: &Map<String, Value>) -> Result<Value, Wrong> {
     let endpoints = spoken.routes.all();
     let methods = supported(endpoints);
@@ -150,7 +150,7 @@ fn capabilities(spoken: &Spoken, asked: &Map<String, Value>) -> Result<Value, Wr
     Ok(told.into())
 }
 
-/// A version as something that can be compared.
+/// A version in a comparable form.
 fn numbers(version: &str) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or(u64::MAX)).collect()
 }

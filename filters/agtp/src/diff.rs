@@ -1,6 +1,6 @@
-//! What is different between two versions of the catalog (AGTP-API §4.7).
+//! Compares two versions of the catalog (AGTP-API §4.7).
 //!
-//! Whether a difference breaks anything is a question about a declaration, and answered where those are read.
+//! Whether a difference breaks a declaration is decided where declarations are read.
 
 use super::{
     catalog::{Catalog, Verb},
@@ -9,45 +9,45 @@ use super::{
     template::Template,
 };
 
-/// Two versions of a catalog, and what is different.
+/// Two versions of a catalog, and their differences.
 #[derive(Debug)]
 pub struct Diff {
     /// The versions.
     pub from: String,
     pub to: String,
-    /// Verbs that were none before, in the order of the alphabet; so are the others.
+    /// The new verbs, sorted; the other lists are sorted too.
     pub added: Vec<String>,
     pub removed: Vec<Leaving>,
-    /// On their way out, and were not before.
+    /// The newly deprecated verbs.
     pub deprecated: Vec<Leaving>,
     old: Catalog,
     new: Catalog,
 }
 
-/// A verb that goes, or is gone.
+/// A deprecated or removed verb.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaving {
     pub name: String,
-    /// What is spoken instead.
+    /// Its successor.
     pub successor: Option<String>,
-    /// The version in which it is gone.
+    /// The version that removes it.
     pub removed_in: Option<String>,
 }
 
-/// One of the two is no catalog.
+/// One of the two is not a catalog.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// It is the newer one.
     pub newer: bool,
-    /// The rest of a sentence that begins with the name of the file.
+    /// The rest of a sentence that begins with the file's name.
     pub why: String,
 }
 
-/// Compares two catalogs, each in the structure of §3.1.
+/// Compares two catalogs in the structure of §3.1.
 ///
 /// # Errors
 ///
-/// The first of the two that is no catalog.
+/// The first of the two that is not a catalog.
 pub fn diff(old: &[u8], new: &[u8]) -> Result<Diff, Unreadable> {
     let old = Catalog::read(old).map_err(|why| Unreadable { newer: false, why })?;
     let new = Catalog::read(new).map_err(|why| Unreadable { newer: true, why })?;
@@ -90,7 +90,7 @@ impl Diff {
         Some((wrong.detail, suggest(path, true, &self.new)))
     }
 
-    /// Where a capability is called whose path nobody wrote, before and after, if that is not the same.
+    /// The generated path of a capability before and after, where it changes.
     pub fn moves(&self, id: &str) -> Option<(String, String)> {
         let [before, after] = [&self.old, &self.new].map(|catalog| name::path_of(id, None, catalog));
         (before != after).then_some((before, after))
@@ -103,7 +103,7 @@ mod tests {
 
     const BUILT_IN: &str = include_str!("../../../conf/catalog/agtp-1.0.0.json");
 
-    /// FRANK is new, BOOK is gone, SEARCH is going; nobody speaks of HIRE any more.
+    /// FRANK is new, BOOK is gone, SEARCH is going; HIRE is omitted.
     fn newer() -> String {
         BUILT_IN
             .replace("\"version\": \"1.0.0\"", "\"version\": \"2.0.0\"")
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(diff.removed, [leaving("BOOK", Some("RESERVE"), "2.0.0"), leaving("HIRE", None, "2.0.0")]);
         assert_eq!(diff.deprecated, [leaving("SEARCH", None, "3.0.0")]);
         assert!(diff.blocks("/a/frank").is_some_and(|(why, _)| why.contains("the verb FRANK")));
-        // It was none before, and what is gone is in nobody's way.
+        // It was no verb before, and a removed verb blocks no path.
         assert_eq!((diff.blocks("/a/search"), diff.blocks("/a/book")), (None, None));
         assert_eq!(diff.moves("frank"), Some(("/frank".into(), "/frank-call".into())));
         assert_eq!(diff.moves("book"), Some(("/book-call".into(), "/book".into())));

@@ -1,4 +1,4 @@
-//! `DISCOVER`: the manifest, and what the server has, a list each (AGTP-API §5.8, §8.10).
+//! `DISCOVER`: the manifest, and the server's lists (AGTP-API §5.8, §8.10).
 
 use http::{HeaderName, HeaderValue, header};
 use serde_json::{Map, Value, json};
@@ -22,15 +22,15 @@ use frontdesk_base::{
 use frontdesk_config::Declaration;
 use frontdesk_desk::{Desk, Referred, Schema};
 
-/// Of the contract layer (§17.4).
+/// The version of the contract layer (§17.4).
 pub(super) const API_VERSION: HeaderName = HeaderName::from_static("agtp-api-version");
 
-/// The lists that do not change, written once, and what they are asked with.
+/// The static lists, rendered once, and their input schemas.
 #[derive(Debug)]
 pub(super) struct Lists {
     apis: String,
     directory: String,
-    /// At the root, and of a list.
+    /// The schemas of the root and of a list.
     inputs: [Option<Schema>; 2],
 }
 
@@ -43,7 +43,7 @@ impl Lists {
         Self { apis: Value::from(apis(declaration)).to_string(), directory: directory.to_string(), inputs }
     }
 
-    /// What a request says, judged by what is published of it (§13.3).
+    /// The request's parameters, validated against the published schema (§13.3).
     fn given(&self, calling: &Calling<'_>, is_root: bool) -> Result<Map<String, Value>, Wrong> {
         let schema = self.inputs[usize::from(!is_root)].as_ref();
         let read = |name: &str, text: String| match schema {
@@ -61,13 +61,13 @@ impl Lists {
     }
 }
 
-/// What `DISCOVER` takes at a path. The root has the floor's own form too (notes §2).
+/// The parameters of `DISCOVER` at a path. The root accepts the floor's form too.
 fn input_schema(path: &str) -> Value {
     let mut schema = json!({
         "type": "object",
         "properties": {
             "agent_id": { "type": "string", "description": "The agent that is addressed." },
-            // The form of old (§5.10).
+            // The deprecated form (§5.10).
             "target": { "type": "string", "description": "The same as the path.", "deprecated": true },
         },
         "additionalProperties": false,
@@ -82,7 +82,7 @@ fn input_schema(path: &str) -> Value {
     schema
 }
 
-/// Our own endpoints, as the manifest lists them beside the operator's (§5.8).
+/// The built-in endpoints, which the manifest lists beside the operator's (§5.8).
 pub(super) fn builtins() -> Vec<Value> {
     let described = [
         ("/", "Lists what can be discovered here.", "A directory of paths is returned."),
@@ -152,14 +152,14 @@ pub(super) async fn discover(
         }
     }?;
     if let (None, Some(target)) = (asked, target) {
-        // The form of old (§5.10).
+        // The deprecated form (§5.10).
         let warning = format!("deprecated; successor=DISCOVER /{}", target.split('/').next().unwrap_or_default());
         said.headers.extend(HeaderValue::try_from(warning).ok().map(|warning| (ENDPOINT_WARNING, warning)));
     }
     Ok(said)
 }
 
-/// The manifest for whoever does not say who they are, the directory for whoever does (A1).
+/// The manifest for a request without Agent-ID, the directory for one with it.
 async fn root(
     spoken: &Spoken,
     desk: &Desk<'_>,
@@ -186,7 +186,7 @@ async fn root(
     Ok(said.with(API_VERSION, HeaderValue::from_static(VERSION)))
 }
 
-/// The floor's own form of discovery: agents that would do. There is one at most, and it is this one.
+/// The floor's form of discovery: matching agents. This server hosts one at most.
 fn candidates(spoken: &Spoken) -> Said {
     let listed = spoken.hosted.iter().map(|hosted| {
         let listing = listed(hosted, spoken.routes.all());
@@ -198,11 +198,11 @@ fn candidates(spoken: &Spoken) -> Said {
     Said::json(200, &json!({ "results": listed.collect::<Vec<_>>() }))
 }
 
-/// Every endpoint in short (§5.8).
+/// A summary of every endpoint (§5.8).
 async fn methods(spoken: &Spoken, desk: &Desk<'_>) -> Said {
     let short = |value: &Value, tier: &str| json!({ "method": value["method"], "path": value["path"], "description": value["description"], "tier": tier });
     let mut all: Vec<Value> = spoken.routes.all().iter().map(|endpoint| short(&endpoint.definition, "B")).collect();
-    // Where it cannot be found out what was put together for everybody, what was known of it is told.
+    // If the published contracts cannot be read, use the last known ones.
     let published = spoken.published(desk).await.unwrap_or_else(|_| spoken.last_published());
     all.extend(published.iter().flat_map(|published| published.endpoints().map(|it| short(&it.definition, "C"))));
     all.extend(builtins().iter().map(|builtin| short(builtin, "A")));
@@ -228,7 +228,7 @@ fn agents(spoken: &Spoken, path: &Asked<'_>, status: &str) -> Result<Said, Wrong
     }
 }
 
-/// The Genesis as it was signed (§5.8.1): of the agent that is addressed, and there is one at most (A2).
+/// The signed Genesis of the addressed agent (§5.8.1).
 fn genesis(spoken: &Spoken, members: &Map<String, Value>) -> Result<Said, Wrong> {
     let wanted = members.get("agent_id").and_then(Value::as_str);
     let hosted = spoken.hosted.as_ref().filter(|hosted| wanted.is_none_or(|wanted| wanted == hosted.agent_id));
@@ -251,7 +251,7 @@ fn tools(spoken: &Spoken) -> Said {
     Said::json(200, &spoken.routes.all().iter().map(tool).collect::<Vec<_>>().into())
 }
 
-/// What would be synthesised (§5.8.6); told also where nothing would be.
+/// What could be synthesised (§5.8.6); empty where nothing could.
 fn patterns(_: &Spoken, desk: &Desk<'_>) -> Said {
     let agtp = &desk.compiled.settings.agtp;
     let pattern = |recipe: &frontdesk_config::Recipe| {
@@ -273,7 +273,7 @@ fn patterns(_: &Spoken, desk: &Desk<'_>) -> Said {
     Said::json(200, &json!({ "rcns_enabled": enabled, "patterns": patterns }))
 }
 
-/// A path with places, for whoever matches paths themselves.
+/// A path with placeholders as a regular expression, for clients that match paths themselves.
 fn path_regex(path: &str) -> String {
     let segment = |segment: &str| match segment.starts_with('{') {
         true => "[^/]+".to_owned(),

@@ -1,5 +1,5 @@
-//! A capability as this protocol exposes it: a verb on a path, what it means, what it takes and what comes back
-//! (AGTP-API §6, §7). Written once for each Snapshot.
+//! A capability as AGTP exposes it: verb and path, meaning, input and output (AGTP-API §6, §7). Prepared once per
+//! snapshot.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use super::{
 use frontdesk_config::{Capability, CapabilityKind, DeprecatedEndpoint, Settings};
 use frontdesk_desk::{Called, Prepared, Violation};
 
-/// The error of whatever is put together from steps (§12.1).
+/// The error of every composition (§12.1).
 pub(super) const COMPOSITION_FAILED: &str = "composition_failed";
 /// The dialect of JSON Schema (§6.4).
 pub(super) const SCHEMA: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// What is called behind an endpoint.
+/// The target behind an endpoint.
 #[derive(Debug, Clone)]
 pub(super) enum Behind {
-    /// A capability, by its place among what is declared.
+    /// A declared capability, by its index.
     Declared(usize),
-    /// What was put together while we run.
+    /// A composition made at run time.
     Composed(Arc<Prepared>),
 }
 
@@ -34,25 +34,25 @@ pub(super) enum Behind {
 pub(super) struct Endpoint {
     pub(super) behind: Behind,
     pub(super) method: String,
-    /// As declared.
+    /// The path as declared.
     pub(super) path: String,
     pub(super) template: Template,
     pub(super) description: String,
     /// It changes something.
     pub(super) acts: bool,
-    /// Nobody without an Agent-ID may call it.
+    /// Calls need an Agent-ID.
     pub(super) needs_agent: bool,
     inputs: Inputs,
-    /// What an answer has at least, where one is described (A37).
+    /// The members that the described output requires.
     promises: Vec<String>,
-    /// As the manifest has it (§8.9).
+    /// Its entry in the manifest (§8.9).
     pub(super) definition: Value,
-    /// Told beside every answer (§6.5).
+    /// The deprecation warning on every answer (§6.5).
     pub(super) warning: Option<HeaderValue>,
 }
 
 impl Endpoint {
-    /// The endpoint of a capability, under a verb and a path that were judged at load.
+    /// The endpoint of a capability. Verb and path were checked at load.
     pub(super) fn new(
         behind: Behind,
         capability: &Capability,
@@ -93,7 +93,7 @@ impl Endpoint {
             template,
             description,
             acts: acts(capability),
-            // What a key stands for is kept for an agent (A31).
+            // A key's record belongs to an agent.
             needs_agent: capability.auth.as_deref() != Some("none") || capability.idempotency_required,
             inputs,
             promises,
@@ -102,7 +102,7 @@ impl Endpoint {
         }
     }
 
-    /// The capability that is called; `None` where it is not there any more.
+    /// The capability behind it; `None` where it no longer exists.
     pub(super) fn capability<'a>(&'a self, settings: &'a Settings) -> Option<&'a Capability> {
         match &self.behind {
             Behind::Declared(index) => settings.capability(*index),
@@ -110,7 +110,7 @@ impl Endpoint {
         }
     }
 
-    /// The same, as the desk is told.
+    /// The same, in the desk's form.
     pub(super) fn called(&self) -> Called<'_> {
         match &self.behind {
             Behind::Declared(index) => Called::Declared(*index),
@@ -118,23 +118,23 @@ impl Endpoint {
         }
     }
 
-    /// Whether there is an input of this name.
+    /// Whether it has an input of this name.
     pub(super) fn takes(&self, name: &str) -> bool {
         self.inputs.has(name)
     }
 
-    /// Inputs that there are none of.
+    /// The unknown inputs.
     pub(super) fn strange(&self, input: &Map<String, Value>) -> Vec<Violation> {
         let strange = input.keys().filter(|name| !self.takes(name)).take(20);
         strange.map(|name| Violation::of(name, "There is no such input.")).collect()
     }
 
-    /// Whether an answer has to have anything.
+    /// Whether its output has required members.
     pub(super) fn promises_anything(&self) -> bool {
         !self.promises.is_empty()
     }
 
-    /// The first thing that an answer lacks which was promised.
+    /// The first required member that an answer lacks.
     pub(super) fn lacking(&self, data: &Value) -> Option<&str> {
         self.promises.iter().map(String::as_str).find(|name| data.get(name).is_none())
     }
@@ -149,7 +149,7 @@ fn description(capability: &Capability) -> String {
     capability.description.clone().unwrap_or_else(|| format!("Calls {}.", capability.id))
 }
 
-/// One of the three ways that there are (§12).
+/// The kind of handler, one of three (§12).
 fn handler(capability: &Capability) -> &'static str {
     let call = capability.upstream.as_ref();
     if call.is_some_and(|call| call.recipe.is_some()) {
@@ -164,7 +164,7 @@ fn handler(capability: &Capability) -> &'static str {
     }
 }
 
-/// What can be told as having gone wrong (§6.4, §12.1, §12.3).
+/// The possible errors (§6.4, §12.1, §12.3).
 fn errors(capability: &Capability) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
     let mut add = |name: &str| {
@@ -183,7 +183,7 @@ fn errors(capability: &Capability) -> Vec<String> {
     errors
 }
 
-/// The seven fields (§7.1): what was written, else what type, risk and text say.
+/// The seven semantic fields (§7.1): as declared, else derived from type, risk and text.
 fn semantic(capability: &Capability, method: &str, catalog: &Catalog) -> Value {
     use CapabilityKind::{
         CommitAction, Compare, DestructiveAction, Event, Monitor, Policy, PrepareAction, Query, Resource,
@@ -211,7 +211,7 @@ fn semantic(capability: &Capability, method: &str, catalog: &Catalog) -> Value {
     })
 }
 
-/// What was declared; where nothing was, any object.
+/// The declared output schema; any object where there is none.
 fn output_schema(capability: &Capability) -> Value {
     let mut schema = match &capability.output_schema {
         Some(Value::Object(schema)) => schema.clone(),

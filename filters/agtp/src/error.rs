@@ -1,4 +1,4 @@
-//! One table from the faults to AGTP's numbers (notes §3.1, §4.2): whatever the site did wrong is a 422 with a name.
+//! Maps faults to AGTP's status codes. Every failure of the site is a named 422.
 
 use http::{StatusCode, header};
 use serde_json::{Value, json};
@@ -25,14 +25,14 @@ pub(super) const UPSTREAM: [&str; 5] = [
     "upstream_error",
 ];
 
-/// What was promised, or recorded, cannot be looked up or kept.
+/// The store is unavailable.
 impl From<NotKept> for Wrong {
     fn from(why: NotKept) -> Self {
         wrong(&not_kept(why), None, 455)
     }
 }
 
-/// The reply where no more is known than the refusal.
+/// The reply where only the refusal is known.
 pub(super) fn reply(refusal: &Refusal, _: Option<&str>, _: Option<&Insertion>) -> Reply {
     let wrong = wrong(refusal, None, 455);
     let body = wrong.body("", "").to_string();
@@ -42,15 +42,14 @@ pub(super) fn reply(refusal: &Refusal, _: Option<&str>, _: Option<&Insertion>) -
     reply.with(header::CACHE_CONTROL, "no-store")
 }
 
-/// The reply to what could not be read as a request.
+/// The reply to input that could not be parsed as a request.
 pub fn unread(refused: &Refused) -> Reply {
     let method = refused.frame.as_ref().map_or("", |frame| frame.method.as_str());
     let body = Wrong::new(400, refused.code, refused.detail.clone()).body(method, "").to_string();
     Reply::new(StatusCode::BAD_REQUEST, JSON, body).with(header::CACHE_CONTROL, "no-store")
 }
 
-/// A refusal in this protocol's words. `upstream_status` is what the site answered, `violation` the number for scopes
-/// that do not suffice.
+/// A refusal in AGTP's form. `upstream_status` is the site's status, `violation` the status for insufficient scopes.
 pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: u16) -> Wrong {
     let said = |status, code| Wrong::new(status, code, refusal.detail.clone());
     let mut wrong = match refusal.fault {
@@ -61,7 +60,7 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
         Fault::KeyRequired => said(400, "idempotency-key-required"),
         Fault::NotFound => said(404, "not-found"),
         Fault::MethodNotAllowed => said(405, "method-not-allowed"),
-        // Nothing was presented that is wrong: there is something to establish first.
+        // No credential was presented, so the first step is to get one.
         Fault::Unauthenticated if refusal.reason == Fault::Unauthenticated.reason() => {
             let required = Wrong::required("credentials-missing", refusal.detail.clone());
             scopes(required, refusal)
@@ -128,7 +127,7 @@ pub(super) fn wrong(refusal: &Refusal, upstream_status: Option<u16>, violation: 
             wrong = wrong.with("retry_after", Value::Null);
         }
     }
-    // A 401 has one (RFC 9110 §15.5.2).
+    // A 401 requires a challenge (RFC 9110 §15.5.2).
     let challenge = refusal.challenge.clone().or_else(|| (wrong.status == 401).then_some(CHALLENGE));
     wrong.headers.extend(challenge.map(|challenge| (header::WWW_AUTHENTICATE, challenge)));
     if let Some(scope) = refusal.scope {
@@ -144,7 +143,7 @@ fn scopes(wrong: Wrong, refusal: &Refusal) -> Wrong {
     }
 }
 
-/// Why somebody is not believed, in the protocol's words where it has one.
+/// Why a credential was refused, in AGTP's words where it has one.
 fn credential_reason(refusal: &Refusal) -> &'static str {
     match refusal.reason {
         "signature_required" => "agent-unauthenticated",

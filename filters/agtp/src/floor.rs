@@ -1,5 +1,5 @@
-//! The verbs of the floor at the root that do something: `EXECUTE` an action by its name, `QUERY` in plain words,
-//! `INSPECT` what was done (notes §2).
+//! The floor's verbs at the root: `EXECUTE` runs an action by name, `QUERY` answers a question in words, `INSPECT`
+//! looks up what was done.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use frontdesk_config::names::name;
 use frontdesk_config::BuiltIn;
 use frontdesk_desk::Desk;
 
-/// `EXECUTE`: one of the endpoints, by the name of what is to be done.
+/// `EXECUTE`: calls the endpoint that the action names.
 pub(super) async fn execute(
     spoken: &Spoken,
     desk: &Desk<'_>,
@@ -57,7 +57,7 @@ pub(super) async fn execute(
     }
 }
 
-/// What is executed.
+/// The target of `EXECUTE`.
 enum Action {
     Declared(Arc<Endpoint>),
     Published(Arc<Contract>),
@@ -72,7 +72,7 @@ async fn find(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Result<Option<A
     Ok(published.and_then(|published| published.named(method, path)).map(Action::Published))
 }
 
-/// An endpoint by its capability's id, by its name, or by verb and path. What is redirected is called where it leads.
+/// An endpoint by its capability's id, by its name, or by verb and path. Redirects apply.
 fn named(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Option<Arc<Endpoint>> {
     let settings = &desk.compiled.settings;
     let is_it = |endpoint: &&Arc<Endpoint>| {
@@ -86,13 +86,13 @@ fn named(spoken: &Spoken, desk: &Desk<'_>, action: &str) -> Option<Arc<Endpoint>
     spoken.policy.redirect(&found.method, &asked).is_none().then(|| found.clone())
 }
 
-/// A path that an endpoint is called at, with anything in its places.
+/// A path that matches the endpoint, with sample values for placeholders.
 fn endpoint_path(endpoint: &Endpoint) -> String {
     let segments: String = endpoint.template.segments().map(|segment| format!("/{}", segment.unwrap_or("0"))).collect();
     if segments.is_empty() { "/".to_owned() } else { segments }
 }
 
-/// `QUERY` at the root: a question in plain words, answered from the site's own pages.
+/// `QUERY` at the root: a question in words, answered from the site's pages.
 pub(super) async fn query(
     spoken: &Spoken,
     desk: &Desk<'_>,
@@ -111,7 +111,7 @@ pub(super) async fn query(
     Ok(spoken.call(desk, calling, &endpoint, Given::Input(input, None, &[])).await)
 }
 
-/// `INSPECT`: what is known of what was done, for whoever may know.
+/// `INSPECT`: records of what was done, for callers who may see them.
 pub(super) async fn inspected(
     spoken: &Spoken,
     desk: &Desk<'_>,
@@ -153,21 +153,21 @@ pub(super) async fn inspected(
     Ok(Said::json(200, &told))
 }
 
-/// Entries of a list: all there are, unless fewer are asked for.
+/// Maximum entries of a list: all, unless the request asks for fewer.
 fn limit(given: &Map<String, Value>) -> usize {
-    // A query has it as text (A32).
+    // In a query the limit is text.
     let read = |limit: &Value| limit.as_u64().or_else(|| limit.as_str()?.parse().ok());
     let limit = given.get("limit").and_then(read).unwrap_or(MOST_TOLD);
     usize::try_from(limit.clamp(1, MOST_TOLD)).unwrap_or(1)
 }
 
-/// The answer in the envelope that the request came in (A6).
+/// The answer, in an envelope if the request came in one.
 pub(super) fn enveloped(said: Said, calling: &Calling<'_>, envelope: &Map<String, Value>) -> Said {
     let Body::Of(kind, body) = &said.body else { return said };
     let Ok(result) = serde_json::from_slice::<Value>(body) else { return said };
     let task = envelope.get("task_id").cloned().or_else(|| calling.head.task.map(Value::from));
     let whole = match (said.reason, result) {
-        // What the texts name stands at the top of a refusal, be it in an envelope or not (A22).
+        // The members that the drafts name stay at the top level of a refusal, envelope or not.
         (Some(_), Value::Object(mut refusal)) => {
             refusal.insert("task_id".into(), task.into());
             Value::Object(refusal)

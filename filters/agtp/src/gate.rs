@@ -1,4 +1,4 @@
-//! The gates before an endpoint, in their order (A27): the wire, who asks, the verb, the path, what the operator allows.
+//! The gates before an endpoint, in order: wire format, sender, verb, path, the operator's policy.
 
 use http::{HeaderValue, header};
 use serde_json::json;
@@ -17,36 +17,36 @@ use super::{
 };
 use frontdesk_desk::Incoming;
 
-/// A request behind the gates.
+/// A request after the gates.
 pub(super) struct Gated {
-    /// After aliases and redirects.
+    /// The verb after aliases and redirects.
     pub(super) method: String,
     pub(super) path: Asked<'static>,
-    /// The HTTP verb that it was read as.
+    /// The HTTP verb that was mapped to it.
     pub(super) legacy: Option<Legacy>,
     pub(super) to: Destination,
 }
 
-/// Whose it is.
+/// The target of a request.
 pub(super) enum Destination {
-    /// The protocol's own: a verb of the floor at the root, or what is reserved.
+    /// Built into the protocol: a floor verb at the root, or a reserved path.
     Native,
-    /// A declared endpoint, with what stands in its places.
+    /// A declared endpoint, with the values of its placeholders.
     Endpoint(std::sync::Arc<Endpoint>, Vec<(String, String)>),
-    /// None that is declared: a contract may have it.
+    /// Not declared; a contract may match.
     Nowhere,
 }
 
-/// What is known of a request whether or not it passes.
+/// What is known of a request, whether or not it passes.
 #[derive(Default)]
 pub(super) struct Seen<'a> {
     pub(super) head: Head<'a>,
-    /// As it was asked, where it was read as another.
+    /// The verb as sent, where it was mapped to another.
     pub(super) requested: Option<String>,
-    /// The verb it was read as, and the path; for what is said of it.
+    /// The verb it was mapped to, and the path, for the response.
     pub(super) method: String,
     pub(super) path: String,
-    /// What the envelope says that it came in.
+    /// The envelope's members.
     pub(super) around: Around,
 }
 
@@ -55,7 +55,7 @@ impl Spoken {
     ///
     /// # Errors
     ///
-    /// The gate that is closed.
+    /// The refusal of the gate that it failed.
     pub(super) fn gate<'a>(&self, incoming: &'a Incoming<'_>, seen: &mut Seen<'a>) -> Result<Gated, Wrong> {
         let asked = incoming.method.as_str();
         seen.method = asked.to_owned();
@@ -116,8 +116,8 @@ impl Spoken {
         }
     }
 
-    /// What is said of a pair that nobody declared, and that is in no contract: 404 where the path is known under no verb,
-    /// else 405 (§6.1).
+    /// The response to a verb and path that no endpoint and no contract has: 404 where the path has no verb, else 405
+    /// (§6.1).
     pub(super) fn nowhere(&self, path: &Asked<'_>) -> Wrong {
         match self.allowed(path).is_empty() {
             true => {
@@ -139,17 +139,17 @@ impl Spoken {
             .with("catalog_version", self.catalog.version.clone())
     }
 
-    /// 405, with what would do (§11).
+    /// 405, with the verbs that the path has (§11).
     fn not_allowed(&self, path: &Asked<'_>, message: &'static str) -> Wrong {
         let allowed = self.allowed(path);
         let mut wrong = Wrong::new(405, "method-not-allowed", message);
-        // Over HTTP a 405 has it (RFC 9110 §15.5.6).
+        // HTTP requires `Allow` with a 405 (RFC 9110 §15.5.6).
         let allow = HeaderValue::try_from(allowed.join(", ")).ok();
         wrong.headers.extend(allow.map(|allow| (header::ALLOW, allow)));
         wrong.with("allowed_methods_for_path", allowed).with("redirects_for_path", self.policy.redirects_for(path))
     }
 
-    /// The verbs that are spoken at a path, those of what was published when it was last looked among them.
+    /// The verbs of a path, those of the last known published contracts included.
     fn allowed(&self, path: &Asked<'_>) -> Vec<String> {
         let mut allowed: Vec<String> = match self.routes.find("", &path.segments) {
             Found::Others(others) => others.into_iter().map(str::to_owned).collect(),

@@ -1,8 +1,8 @@
-//! The Genesis of the hosted agent: what it is known by, and how far that can be trusted (AGTP-API §5.8.1, §5.8.2).
+//! The Genesis of the hosted agent: its identity, and its trust level (AGTP-API §5.8.1, §5.8.2).
 //!
-//! It is verified when it is loaded. An agent's id is the hash of its canonical form, and the drafts leave open what that
-//! is where the document holds its own id, and how text is escaped. So the forms that are in use are tried in a fixed
-//! order; whoever loads one is told if it was not the first.
+//! It is verified when it is loaded. An Agent-ID is the hash of the document's canonical form. The drafts do not say
+//! what that form is where the document contains its own id, nor how text is escaped. So the known forms are tried in
+//! a fixed order, and the operator gets a note if it was not the first.
 
 use base64::{
     Engine, alphabet,
@@ -19,28 +19,28 @@ use super::{
 use frontdesk_base::strict;
 use frontdesk_caller::signing::{is_signed, pem_body};
 
-/// Bytes of a file.
+/// Maximum bytes of a file.
 const LONGEST: usize = 64 * 1024;
-/// What a tier of 1 rests on (AGTP-TRUST); none of it can be looked up here.
+/// The trust anchors of tier 1 (AGTP-TRUST). None can be verified here.
 const ANCHORED: [&str; 3] = ["dns-anchored", "log-anchored", "hybrid"];
-/// What is left where nothing else was verified.
+/// The trust path that remains where no anchor was verified.
 const ORG_ASSERTED: &str = "org-asserted";
 const INCOMPLETE: &str = "verification-incomplete";
 const UNSUPPORTED: &str = "verification-path-unsupported";
-/// An Ed25519 key as SubjectPublicKeyInfo (RFC 8410), before its 32 bytes.
+/// The prefix of an Ed25519 key's SubjectPublicKeyInfo (RFC 8410), before its 32 bytes.
 const SPKI: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
-/// Some write the `=` at the end, most do not.
+/// Padding is optional: some tools write it, most do not.
 const BASE64URL: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
-/// What a Genesis has besides its key and its signature.
+/// The usual members of a Genesis besides key and signature.
 const USUAL: [&str; 5] = ["owner", "archetype", "governance_zone", "scope", "issued_at"];
 
-/// How JSON is written to be hashed.
+/// A canonical form of JSON.
 type Write = fn(&Map<String, Value>) -> Vec<u8>;
 
-/// What a signature may be over, in the order in which it is tried. The id is the hash of the same without `agent_id`.
+/// The forms that a signature may cover, in the order tried. The id is the hash of the same form without `agent_id`.
 const FORMS: [(Write, bool, &str); 4] = [
     (canonical, false, "RFC 8785 without agent_id"),
     (canonical, true, "RFC 8785 with agent_id"),
@@ -48,7 +48,7 @@ const FORMS: [(Write, bool, &str); 4] = [
     (ascii::written, true, "ASCII (as Python's json.dumps writes) with agent_id"),
 ];
 
-/// The agent that this server hosts, verified.
+/// The hosted agent, verified.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Hosted {
     /// 64 lower-case hex digits.
@@ -75,12 +75,11 @@ pub(crate) struct Hosted {
 }
 
 impl Hosted {
-    /// Reads a file and verifies it; with what the operator should know of it, a clause each that goes on from the name
-    /// of the key.
+    /// Parses and verifies a file. Returns notes for the operator, each a clause that continues the key's name.
     ///
     /// # Errors
     ///
-    /// Why it is none, or none that can be believed; goes on in the same way.
+    /// Why it is no valid Genesis, as a clause that continues the key's name.
     pub fn read(file: &[u8]) -> Result<(Self, Vec<String>), String> {
         let members = parse(file)?;
         let read = Read(&members);
@@ -130,8 +129,8 @@ impl Hosted {
         Ok((hosted, notes))
     }
 
-    /// Its entry in `DISCOVER /agents` (AGTP-API §5.8.2), as far as the Genesis says it: `skills_summary` and
-    /// `methods_count` are not in it.
+    /// Its entry in `DISCOVER /agents` (AGTP-API §5.8.2), without `skills_summary` and `methods_count`, which the
+    /// Genesis does not contain.
     pub fn listing(&self) -> Value {
         let mut entry = json!({
             "agent_id": self.agent_id, "name": self.name,
@@ -158,7 +157,7 @@ fn parse(file: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// Two documents that differ must not hash to the same.
+/// Rejects values that different documents could serialise alike.
 fn is_exact(value: &Value) -> bool {
     const EXACT: u64 = 1 << 53;
     match value {
@@ -172,7 +171,7 @@ fn is_exact(value: &Value) -> bool {
     }
 }
 
-/// The first form that the signature is over.
+/// The first form that the signature covers.
 fn verify(members: &Map<String, Value>, signature: &[u8], key: &[u8]) -> Result<(Write, &'static str), String> {
     let found = FORMS.into_iter().find(|(write, with_id, _)| {
         let form = write(&without(members, !with_id));
@@ -194,19 +193,19 @@ fn without(members: &Map<String, Value>, agent_id: bool) -> Map<String, Value> {
     members
 }
 
-/// The beginning of what somebody else wrote.
+/// The beginning of an untrusted text.
 fn shown(text: &str) -> String {
     text.chars().take(80).flat_map(char::escape_default).collect()
 }
 
-/// What a relying party is told.
+/// What a relying party learns of its trust.
 struct Trust {
     tier: u8,
     path: &'static str,
     warning: Option<&'static str>,
 }
 
-/// A Genesis whose members are read.
+/// A Genesis while its members are read.
 struct Read<'a>(&'a Map<String, Value>);
 
 impl Read<'_> {
@@ -241,7 +240,7 @@ impl Read<'_> {
         items.iter().map(|item| item.as_str().map(str::to_owned).ok_or_else(wrong)).collect()
     }
 
-    /// The tier that it claims, and what is left of it: of what a tier of 1 rests on nothing can be verified here.
+    /// The claimed tier, reduced to what is verified: no anchor of tier 1 can be verified here.
     fn trust(&self, owned: bool, notes: &mut Vec<String>) -> Result<Trust, String> {
         let claimed = match self.0.get("trust_tier") {
             None | Some(Value::Null) => 2,

@@ -1,4 +1,4 @@
-//! What a request's head says besides verb and path (notes §3.2): who asks, what they claim, what it belongs to.
+//! The headers of a request: the claimed Agent-ID and scopes, and the session, task and contract it belongs to.
 
 use std::borrow::Cow;
 
@@ -13,38 +13,38 @@ const AUTHORITY_SCOPE: HeaderName = HeaderName::from_static("authority-scope");
 const SESSION_ID: HeaderName = HeaderName::from_static("session-id");
 const TASK_ID: HeaderName = HeaderName::from_static("task-id");
 const CONTRACT: HeaderName = HeaderName::from_static("contract-synthesized");
-/// What the text calls it once (A14).
+/// An alias that the drafts use once.
 const CONTRACT_ALIAS: HeaderName = HeaderName::from_static("synthesis-id");
 const ALLOW_RCNS: HeaderName = HeaderName::from_static("allow-rcns");
 const DELEGATION: HeaderName = HeaderName::from_static("delegation-chain");
 
-/// Bytes of a name that is passed through.
+/// Maximum bytes of a repeated name.
 const LONGEST: usize = 128;
-/// What such a name is, in words.
+/// The form of such a name, in words.
 pub(super) const VISIBLE: &str = "1 to 128 visible characters of ASCII";
-/// Scopes that are claimed, at most.
+/// Maximum claimed scopes.
 const MOST_SCOPES: usize = 64;
 
-/// What a head says.
+/// The headers of a request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Head<'a> {
-    /// 64 small hex digits; whose they are is not proven.
+    /// 64 lower-case hex digits; claimed, not proven.
     pub(super) agent: Option<&'a str>,
-    /// `None`: nothing is claimed.
+    /// The claimed scopes; `None`: no claim.
     pub(super) scopes: Option<Vec<&'a str>>,
     pub(super) session: Option<&'a str>,
     pub(super) task: Option<&'a str>,
-    /// A contract that it is called under.
+    /// The contract of the call.
     pub(super) contract: Option<&'a str>,
     pub(super) allows_negotiation: bool,
 }
 
 impl<'a> Head<'a> {
-    /// Reads it. What came over HTTP never allows negotiation (notes §3.2).
+    /// Reads the headers. A request over HTTP cannot allow negotiation.
     ///
     /// # Errors
     ///
-    /// What is not what it has to be.
+    /// A header is malformed.
     pub(super) fn read(headers: &'a HeaderMap, over_http: bool) -> Result<Self, Wrong> {
         let agent = once(headers, &AGENT_ID)?;
         if let Some(agent) = agent
@@ -61,7 +61,7 @@ impl<'a> Head<'a> {
             let message = "Delegation-Chain is not understood here. Ask without it.";
             return Err(Wrong::new(501, "not-implemented", message));
         }
-        // What is held back is held back by its name: one that nobody could be held to is told of.
+        // A suspended session is recognised by its id, so an invalid id is an error.
         let session = once(headers, &SESSION_ID)?;
         if session.is_some() && passed(session).is_none() {
             return Err(Wrong::new(400, "invalid-session-id", format!("Session-ID has to be {VISIBLE}.")));
@@ -84,23 +84,23 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// Whether a scope is claimed, by itself or by one with `*` for some of its parts.
+    /// Whether a scope is claimed, literally or by a claim with `*`.
     pub(super) fn claims(&self, scope: &str) -> bool {
         self.scopes.as_ref().is_some_and(|claimed| claimed.iter().any(|claim| covers(claim, scope)))
     }
 }
 
-/// Whether an id is a canonical one.
+/// Whether an id is a canonical Agent-ID.
 pub(super) fn is_canonical(id: &str) -> bool {
     id.len() == 64 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// What is echoed: visible, and not endless. Anything else is not believed to be one.
+/// A value that may be repeated: visible and short. Any other is ignored.
 pub(super) fn passed(text: Option<&str>) -> Option<&str> {
     text.filter(|text| (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()))
 }
 
-/// `booking:*` covers `booking:room`, and nothing deeper.
+/// `booking:*` covers `booking:room`, but nothing deeper.
 fn covers(claim: &str, scope: &str) -> bool {
     let (mut claim, mut scope) = (claim.split(':'), scope.split(':'));
     loop {
@@ -112,7 +112,7 @@ fn covers(claim: &str, scope: &str) -> bool {
     }
 }
 
-/// `token *(OWS "," OWS token)`; a token has at least two parts (notes §3.2).
+/// `token *(OWS "," OWS token)`; a token has at least two parts.
 fn scopes(text: &str) -> Result<Vec<&str>, Wrong> {
     let wrong = |what: Cow<'static, str>| Wrong::new(400, "invalid-authority-scope", what);
     let mut scopes = Vec::new();
@@ -129,7 +129,7 @@ fn scopes(text: &str) -> Result<Vec<&str>, Wrong> {
     Ok(scopes)
 }
 
-/// Whether it is written as a scope is: at least two parts.
+/// Whether a text has the form of a scope: at least two parts.
 pub fn is_scope(token: &str) -> bool {
     let part = |part: &str| {
         part == "*"
@@ -139,7 +139,7 @@ pub fn is_scope(token: &str) -> bool {
     token.split(':').count() >= 2 && token.split(':').all(part)
 }
 
-/// The value of a header that may be there once.
+/// The value of a header that may occur once only.
 fn once<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Wrong> {
     text::once(headers, name).map_err(|twice| Wrong::new(400, "bad-request", twice.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What is brought to a person: a doubt (`ESCALATE`), a word on what was done (`CONFIRM`), a message (`NOTIFY`).
+//! Requests to a person: a doubt (`ESCALATE`), a statement on what was done (`CONFIRM`), a message (`NOTIFY`).
 
 use std::time::SystemTime;
 
@@ -17,13 +17,13 @@ use frontdesk_desk::{
     ticket::{About, Decision, State, Ticket, Tickets, Undecided, Wish},
 };
 
-/// What a doubt may be about (notes §2).
+/// The possible reasons of a doubt.
 const REASONS: [&str; 5] =
     ["confidence_threshold", "scope_limit", "ethical_flag", "ambiguous_instruction", "resource_unavailable"];
-/// Bytes of what somebody adds to their word.
+/// Maximum bytes of a statement's comment.
 const LONGEST_WORD: usize = 1024;
 
-/// `ESCALATE`: it waits for a person as it came, and nothing of it is left out.
+/// `ESCALATE`: puts the request on the human desk, unabridged.
 pub(super) async fn escalate(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
@@ -47,7 +47,7 @@ pub(super) async fn escalate(
     Ok(Said { acted: true, ..Said::json(202, &body) })
 }
 
-/// `NOTIFY`: whoever operates this, or the agent that is hosted here, finds it on the desk.
+/// `NOTIFY`: puts a message for the operator or the hosted agent on the human desk.
 pub(super) async fn notify(
     spoken: &Spoken,
     desk: &Desk<'_>,
@@ -74,7 +74,7 @@ pub(super) async fn notify(
     Ok(Said { acted: true, ..Said::json(200, &json!({ "notification_id": id })) })
 }
 
-/// `CONFIRM`: a signed word on something that was done, or on a doubt; a doubt is settled only by whoever operates this.
+/// `CONFIRM`: signs a statement on something that was done, or on a doubt. Only the operator can settle a doubt.
 pub(super) async fn confirm(
     spoken: &Spoken,
     desk: &Desk<'_>,
@@ -111,7 +111,7 @@ pub(super) async fn confirm(
         let record = record.and_then(|record| jws::read(&record));
         let record =
             record.ok_or_else(|| Wrong::new(404, "target-not-found", "Nothing is known here by this target_id."))?;
-        // Of what others did only whoever operates this has a word.
+        // Only the operator may confirm what other agents did.
         if record.1["requesting_agent_id"] != agent {
             operator(calling, OPERATE)?;
         }
@@ -122,7 +122,7 @@ pub(super) async fn confirm(
         "agent_id": agent, "identity_assurance": assurance(calling.incoming.caller),
         "principal_id": calling.incoming.caller.name.as_deref(), "server_id": spoken.server_id, "timestamp": timestamp,
     });
-    // It is given out and not kept: whoever wants to show it shows what is signed.
+    // The statement is returned and not stored: its holder can show the signature.
     let jws = spoken.signing.attest(&word);
     let body = json!({
         "attestation_id": jws::hash(jws.as_bytes()), "timestamp": timestamp, "status": status, "attestation": jws,
@@ -130,10 +130,10 @@ pub(super) async fn confirm(
     Ok(Said { acted: true, ..Said::json(200, &body) })
 }
 
-/// How something is doing that a person was asked (`INSPECT`, targets `escalation` and `task`), for whoever asked.
+/// The state of a question to a person (`INSPECT`, targets `escalation` and `task`), for the agent that asked.
 pub(super) async fn looked_after(desk: &Desk<'_>, calling: &Calling<'_>, id: &str) -> Result<Value, Wrong> {
     let found = Tickets::of(desk).look(id, calling.incoming.caller).await?;
-    // Of two agents at one address each sees its own.
+    // Two agents at one address each see only their own.
     let theirs = |ticket: &Ticket| {
         let agent = ticket.wish.manner["agent"].as_str();
         agent.is_none_or(|agent| calling.head.agent == Some(agent))
@@ -173,7 +173,7 @@ async fn brought(
     asked.map_err(|refusal| error::wrong(&refusal, None, 455))
 }
 
-/// Whoever wants something of a person says who they are.
+/// The Agent-ID, which a request to a person needs.
 pub(super) fn agent<'c>(calling: &Calling<'c>) -> Result<&'c str, Wrong> {
     calling.head.agent.ok_or_else(|| {
         let message = "This is for agents that say who they are. Send Agent-ID, your canonical id.";
@@ -182,7 +182,7 @@ pub(super) fn agent<'c>(calling: &Calling<'c>) -> Result<&'c str, Wrong> {
     })
 }
 
-/// A text that has to be there.
+/// A required text parameter.
 pub(super) fn required<'g>(given: &'g Map<String, Value>, name: &str) -> Result<&'g str, Wrong> {
     text(given, name)?.ok_or_else(|| missing(name))
 }

@@ -1,4 +1,4 @@
-//! What an endpoint takes (AGTP-API §6.4): the schema of its input, and by it which inputs there are.
+//! The input of an endpoint (AGTP-API §6.4): its schema, and the input names in it.
 
 use std::collections::BTreeSet;
 
@@ -8,37 +8,37 @@ use super::{endpoint::SCHEMA, template::Template};
 use frontdesk_config::{BuiltIn, Capability};
 use frontdesk_desk::{Referred, Schema};
 
-/// The inputs that there are; nothing else is taken (§13.3).
+/// The known inputs; others are refused (§13.3).
 #[derive(Debug)]
 pub(super) struct Inputs {
     names: BTreeSet<String>,
-    /// What other names may look like, where any may.
+    /// The schema of other input names, where it allows any.
     like: Option<Schema>,
 }
 
 impl Inputs {
-    /// Those that a schema has.
+    /// The inputs in a schema.
     pub(super) fn new(schema: &Value) -> Self {
         let members = |key: &str| schema.get(key).and_then(Value::as_object).filter(|members| !members.is_empty());
         let names = members("properties").map(|members| members.keys().cloned().collect());
         let like = members("patternProperties").and_then(|patterns| {
             let any: Map<String, Value> = patterns.keys().map(|pattern| (pattern.clone(), true.into())).collect();
             let named = json!({ "patternProperties": any, "additionalProperties": false });
-            // One that cannot be read was told of where it was written.
+            // An invalid schema was reported by the configuration check.
             Schema::compile(&named, &Referred::new(Map::new(), None)).ok()
         });
         Self { names: names.unwrap_or_default(), like }
     }
 
-    /// Whether there is one of this name.
+    /// Whether there is an input of this name.
     pub(super) fn has(&self, name: &str) -> bool {
         let looks_right = |like: &Schema| like.check(&json!({ name: null })).is_ok();
         self.names.contains(name) || self.like.as_ref().is_some_and(looks_right)
     }
 }
 
-/// An object with nothing in it but what is described (§6.4): what a schema is put together from is gathered at the top,
-/// and judged where it was written.
+/// The published input schema (§6.4): an object with only the described members. Members of composed schemas are
+/// gathered at the top; the original schema validates the input.
 pub(super) fn input_schema(capability: &Capability, path: &Template) -> Value {
     let mut schema = match (&capability.input_schema, capability.built_in) {
         (Some(Value::Object(schema)), _) => schema.clone(),
@@ -70,13 +70,13 @@ fn question() -> Map<String, Value> {
     Map::from_iter([("properties".to_owned(), json!({ "query": query })), ("required".to_owned(), json!(["query"]))])
 }
 
-/// The members of an object, or what their names look like, by way of what its schema is put together from.
+/// Gathers the members of an object, or its name patterns, across composed schemas.
 fn gather(schema: &Value, members: &str, found: &mut Map<String, Value>, depth: usize) {
     if depth > 8 {
         return;
     }
     for (name, member) in schema.get(members).and_then(Value::as_object).into_iter().flatten() {
-        // What is described further down is judged there.
+        // Members of composed parts get no description here; their own schema validates them.
         let member = if depth == 0 { member.clone() } else { Value::Object(Map::new()) };
         found.entry(name.clone()).or_insert(member);
     }

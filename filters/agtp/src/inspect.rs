@@ -1,4 +1,4 @@
-//! INSPECT of the chain of records: one of them, and where the chain ends (AGTP-API §10.1.6; the base draft's INSPECT).
+//! INSPECT of the record chain: one record, or the chain's head (AGTP-API §10.1.6; the base draft's INSPECT).
 
 use serde_json::{Map, Value, json};
 
@@ -13,14 +13,14 @@ use frontdesk_caller::Caller;
 use frontdesk_config::Inspectable;
 use frontdesk_state::{Records, chain::Chains};
 
-/// A scope that lets its holder see everything.
+/// Scopes that allow their holder to see everything.
 const SCOPES: [&str; 2] = [OPERATE, INSPECT_ALL];
 
-/// Whether somebody may ask at all: `agtp.inspect`. `agent_id` is what the request says of who sent it.
+/// Checks `agtp.inspect`: whether the caller may ask at all. `agent_id` is the claimed Agent-ID.
 ///
 /// # Errors
 ///
-/// They may not.
+/// The caller may not.
 pub fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -> Result<(), Wrong> {
     let operates = caller.scopes().iter().any(|scope| SCOPES.contains(&scope.as_str()));
     match inspect {
@@ -42,14 +42,14 @@ pub fn admitted(inspect: Inspectable, caller: &Caller, agent_id: Option<&str>) -
 ///
 /// # Errors
 ///
-/// There is none, or none that is kept any more.
+/// The record does not exist, or is no longer stored.
 pub async fn audit(chains: &Chains, records: &dyn Records, params: &Map<String, Value>) -> Result<Value, Wrong> {
     let id = params.get("audit_id").and_then(Value::as_str).filter(|id| is_canonical(id)).ok_or_else(|| {
         let detail = "audit_id has to be an Audit-ID: 64 lower-case hex digits.";
         Wrong::new(422, "invalid-audit-id", detail)
     })?;
     let found = chains.find(records, id).await?;
-    // Whatever else is kept there was signed by nobody.
+    // Other records in this store are not signed.
     let read = found.and_then(|record| jws::read(&record).map(|(header, payload)| (record, header, payload)));
     let (record, header, payload) = read.ok_or_else(|| {
         let detail = "No record is kept under this Audit-ID. Records are kept for a day at most.";
@@ -58,7 +58,7 @@ pub async fn audit(chains: &Chains, records: &dyn Records, params: &Map<String, 
     Ok(json!({ "audit_id": id, "jws": record, "header": header, "payload": payload, "format": "jws" }))
 }
 
-/// The last record of the chain that is stored: `{agent_id?}` to `{audit_id}`, `null` where none is.
+/// The head of the stored chain: `{agent_id?}` to `{audit_id}`, `null` where there is none.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! JSON in the one form that is hashed and signed (RFC 8785), and signatures over it as JWS (RFC 7515) with EdDSA.
+//! Canonical JSON (RFC 8785), and JWS signatures over it (RFC 7515) with EdDSA.
 //!
-//! Without a key a record is still a link of its chain: `alg` is `none` then, and the third part is empty. Whoever
-//! verifies asks for a key and takes no such thing.
+//! Without a key a record is still linked into its chain: its `alg` is `none` and its signature empty. A verifier that
+//! expects a key rejects it.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::digest::{SHA256, digest};
@@ -12,7 +12,7 @@ use frontdesk_base::text::hex;
 use frontdesk_caller::signing::Signer;
 use frontdesk_config::Integrity;
 
-/// The field of the manifest that holds its signature (AGTP-API §8.8).
+/// The manifest's field for its signature (AGTP-API §8.8).
 const MANIFEST_SIGNATURE: &str = "manifest_signature";
 
 /// JSON in its canonical form.
@@ -26,11 +26,11 @@ pub fn hash(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
 }
 
-/// Signs, in the compact form.
+/// Signs in compact form.
 #[derive(Debug)]
 pub(crate) struct Jws {
     signer: Option<Signer>,
-    /// The protected header, as it stands before the first dot.
+    /// The protected header, encoded.
     header: String,
 }
 
@@ -65,8 +65,8 @@ impl Jws {
         compact
     }
 
-    /// The signature of a manifest (AGTP-API §8.8): a detached compact JWS (RFC 7515, appendix F) over the canonical form
-    /// of all but that field. `null` without a key.
+    /// The signature of a manifest (AGTP-API §8.8): a detached compact JWS (RFC 7515, appendix F) over the canonical
+    /// form of all but that field. `null` without a key.
     pub(crate) fn manifest_signature(&self, manifest: &Value) -> Value {
         if self.signer.is_none() {
             return Value::Null;
@@ -91,7 +91,7 @@ fn unsigned_form(manifest: &Value) -> Vec<u8> {
     }
 }
 
-/// Header and payload of a compact JWS, as they stand there: nothing is verified. `None` where it is none.
+/// Header and payload of a compact JWS, without verification. `None` where it is none.
 pub fn read(compact: &str) -> Option<(Value, Value)> {
     let mut parts = compact.split('.');
     let mut part = || serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts.next()?).ok()?).ok();
@@ -100,13 +100,13 @@ pub fn read(compact: &str) -> Option<(Value, Value)> {
     parts.next().is_none().then_some(read)
 }
 
-/// How whoever gets a signature verifies it.
+/// Verifies signatures as their recipients do.
 #[cfg(test)]
 pub mod testing {
     use super::*;
     use frontdesk_caller::signing::is_signed;
 
-    /// The payload of a compact JWS that was signed with this key; never of one without a signature.
+    /// The payload of a compact JWS with a valid signature by this key.
     pub fn verified(compact: &str, public_key: &[u8]) -> Option<Value> {
         let (header, payload) = read(compact)?;
         let (message, signature) = compact.rsplit_once('.')?;
@@ -115,7 +115,7 @@ pub mod testing {
         signed.then_some(payload)
     }
 
-    /// Whether a manifest carries the signature of this key.
+    /// Whether a manifest is signed by this key.
     pub(crate) fn is_manifest_signed(manifest: &Value, public_key: &[u8]) -> bool {
         let detached = manifest[MANIFEST_SIGNATURE].as_str().unwrap_or_default();
         let payload = URL_SAFE_NO_PAD.encode(unsigned_form(manifest));

@@ -1,5 +1,5 @@
-//! Answers to proposals that are come back for (AGTP-API §11, 261). A proposal is judged at once; whoever cannot wait for
-//! that gets a name, and asks `QUERY /proposals/{id}` what came of it.
+//! Later answers to proposals (AGTP-API §11, 261). A proposal is judged at once; a client that cannot wait gets an id,
+//! and asks `QUERY /proposals/{id}` for the result.
 
 use std::time::Duration;
 
@@ -17,18 +17,18 @@ use super::{
 use frontdesk_desk::{Desk, records};
 use frontdesk_state::{Change, Committed, Expect, Put};
 
-/// Answers that one caller may come back for at a time.
+/// Maximum stored answers of one caller.
 const MOST: usize = 16;
 /// How long they are kept.
 const KEPT: Duration = Duration::from_secs(600);
-/// Bytes of a refusal; of a longer one what comes near is left out.
+/// Maximum bytes of a refusal. Beyond it the similar endpoints are left out.
 const LONGEST: usize = 8 * 1024;
 
-/// Keeps what came of a proposal: 261.
+/// Stores the result of a proposal: 261.
 ///
 /// # Errors
 ///
-/// It cannot be kept, or too much of theirs is (429).
+/// It cannot be stored, or the caller has too many (429).
 pub(super) async fn keep(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
@@ -62,11 +62,11 @@ pub(super) async fn keep(
 }
 
 impl Spoken {
-    /// `QUERY /proposals/{id}`: what came of a proposal.
+    /// `QUERY /proposals/{id}`: the result of a proposal.
     ///
     /// # Errors
     ///
-    /// There is none of this name, or none of theirs.
+    /// There is none with this id, or it is another caller's.
     pub(super) async fn proposed(
         &self,
         desk: &Desk<'_>,

@@ -1,5 +1,5 @@
-//! The Agent Transfer Protocol and its contract layer (AGTP-API, draft-hood-agtp-api-01): verbs on paths, spoken over a
-//! socket of their own or as methods of HTTP.
+//! The Agent Transfer Protocol and its contract layer (AGTP-API, draft-hood-agtp-api-01): verbs on paths, over a
+//! socket of its own or as HTTP methods.
 
 #![forbid(unsafe_code)]
 
@@ -73,13 +73,13 @@ pub use declaration::{Break, EXTENSION, breaks};
 use frontdesk_config::Declaration;
 use frontdesk_dialects::{Dialect, Document, Publication, Publishing, Variant};
 
-/// As the record names it.
+/// Its name in the audit log.
 const NAME: &str = "agtp";
 
-/// The row in the table of dialects.
+/// Its row in the table of dialects.
 pub const DIALECT: Dialect = Dialect { name: NAME, publish, explain: error::reply };
 
-/// Where somebody who only has HTTP finds out about it (notes §1.1).
+/// Where HTTP clients discover AGTP.
 pub const BOOTSTRAP: &str = "/.well-known/agtp";
 
 fn publish(publishing: &Publishing<'_>) -> Publication {
@@ -103,7 +103,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     }
 }
 
-/// The server manifest, as it would be told; `None` where no verbs are spoken.
+/// The server manifest as it would be served; `None` where AGTP is off.
 pub fn manifest(declaration: &Declaration) -> Option<Bytes> {
     Spoken::new(declaration).map(|spoken| spoken.exported())
 }

@@ -1,7 +1,7 @@
-//! The life of the hosted agent (notes §2, lifecycle): active, suspended, deprecated, retired; and how it came to be so.
+//! The lifecycle of the hosted agent: active, suspended, deprecated, retired; and its history.
 //!
-//! It is kept where everything is that was promised, so that every replica knows. Only whoever operates this may change
-//! it: a credential with the scope `agtp:operate`.
+//! It is stored with the other records, so that every replica knows it. Only the operator may change it, with a
+//! credential of the scope `agtp:operate`.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,22 +16,22 @@ use super::{
 use frontdesk_desk::{Desk, records, rfc3339};
 use frontdesk_state::{Change, Committed, Expect, Put, Record};
 
-/// What a credential grants to whoever operates this.
+/// The operator's scope.
 pub(super) const OPERATE: &str = "agtp:operate";
-/// What a credential grants to whoever may look into everything.
+/// The scope that allows to see everything.
 pub(super) const INSPECT_ALL: &str = "inspect:all";
-/// For how long it is kept without a change.
+/// How long the lifecycle is kept without a change.
 const KEPT: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-/// The same of agents that are not hosted here.
+/// The same for agents that are not hosted here.
 const KEPT_OF_OTHERS: Duration = Duration::from_secs(24 * 3600);
-/// Changes of its status that are kept of one agent, the newest; and likewise of what else happened to it.
+/// Maximum stored status changes of one agent, the newest; also the maximum of its other events.
 const MOST_EVENTS: usize = 50;
-/// All that may be told of one.
+/// Maximum events in a response.
 pub(super) const MOST_TOLD: u64 = 2 * MOST_EVENTS as u64;
-/// Bytes of a reason or of an actor's name.
+/// Maximum bytes of a reason or of an actor's name.
 const LONGEST: usize = 1024;
 
-/// How an agent is doing (A40).
+/// The status of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Status {
     #[default]
@@ -57,24 +57,24 @@ impl Status {
             "deprecated" => Self::Deprecated,
             "retired" => Self::Retired,
             "active" => Self::Active,
-            // What cannot be read was written by somebody who meant something.
+            // An unknown status counts as suspended.
             _ => Self::Suspended,
         }
     }
 }
 
-/// How the hosted agent is doing; where none is hosted, nobody can be suspended.
+/// The status of the hosted agent; active where none is hosted.
 ///
 /// # Errors
 ///
-/// 503: it cannot be looked up.
+/// 503: the store is unavailable.
 pub(super) async fn status(spoken: &Spoken, desk: &Desk<'_>) -> Result<Status, Wrong> {
     let Some(hosted) = &spoken.hosted else { return Ok(Status::Active) };
     let record = desk.records.get(&key(&hosted.agent_id)).await?;
     Ok(record.map_or(Status::Active, |record| status_of(&log(&record))))
 }
 
-/// Whether calls are carried out: a suspended agent's are not, nor a retired one's. A deprecated one goes on.
+/// Checks that calls are served: those of a suspended or retired agent are not; a deprecated agent's are.
 pub(super) async fn serving(spoken: &Spoken, desk: &Desk<'_>) -> Result<(), Wrong> {
     match status(spoken, desk).await? {
         Status::Active | Status::Deprecated => Ok(()),
@@ -116,7 +116,7 @@ pub(super) async fn change(
         let mut log = found.as_ref().map_or_else(|| json!({}), log);
         let before = status_of(&log);
         if before == next {
-            // Nothing happened, and nothing is written down.
+            // Nothing changes, so nothing is recorded.
             let last =
                 log["events"].as_array().into_iter().flatten().find(|entry| !entry["payload"]["status"].is_null());
             let body = json!({
@@ -160,9 +160,9 @@ pub(super) async fn change(
     Err(busy())
 }
 
-/// Adds something that happened to an agent, and is no change of its status. Anybody may say they are that agent, and have
-/// it happen as often as they like: it stands in a list of its own, and takes no room from what its operator did. Of an
-/// agent that is not hosted here it is kept for a day.
+/// Records an event that does not change the status. Anyone can claim an Agent-ID and cause such events, so they have
+/// a list of their own that cannot displace the operator's changes. For an agent that is not hosted here they are kept
+/// for a day.
 pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: Value) -> Result<(), Wrong> {
     let key = key_of_the_rest(agent);
     let hosted = spoken.hosted.as_ref().is_some_and(|hosted| hosted.agent_id == agent);
@@ -181,7 +181,7 @@ pub(super) async fn note(spoken: &Spoken, desk: &Desk<'_>, agent: &str, event: V
     Err(busy())
 }
 
-/// What happened to an agent, the newest first.
+/// The events of an agent, newest first.
 pub(super) async fn events(desk: &Desk<'_>, agent: &str, limit: usize) -> Result<Vec<Value>, Wrong> {
     let mut all = Vec::new();
     for key in [key(agent), key_of_the_rest(agent)] {
@@ -190,13 +190,13 @@ pub(super) async fn events(desk: &Desk<'_>, agent: &str, limit: usize) -> Result
             all.extend(events);
         }
     }
-    // Each of the two is in this order already, and stays in its own within a second.
+    // Each list is sorted already; the stable sort keeps its order within a second.
     all.sort_by(|one, other| other["payload"]["at"].as_str().cmp(&one["payload"]["at"].as_str()));
     all.truncate(limit);
     Ok(all)
 }
 
-/// Whether somebody has a credential that grants a scope; a claim is none.
+/// Checks that the credential grants a scope; a claim is not enough.
 ///
 /// # Errors
 ///
@@ -210,11 +210,11 @@ pub(super) fn operator(calling: &Calling<'_>, scope: &str) -> Result<(), Wrong> 
     Err(Wrong::new(403, "forbidden", message).with("required_scopes", vec![scope]))
 }
 
-/// A text among the parameters.
+/// A text parameter.
 ///
 /// # Errors
 ///
-/// It is no text, or too long.
+/// It is not text, or too long.
 pub(super) fn text<'g>(given: &'g Map<String, Value>, name: &str) -> Result<Option<&'g str>, Wrong> {
     match given.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -226,7 +226,7 @@ pub(super) fn text<'g>(given: &'g Map<String, Value>, name: &str) -> Result<Opti
     }
 }
 
-/// The record of an entry: signed like everything that is attested here.
+/// A signed event.
 fn signed(spoken: &Spoken, event: Value) -> Value {
     let jws = spoken.signing.attest(&event);
     let audit_id = super::jws::hash(jws.as_bytes());
@@ -247,7 +247,7 @@ fn log(record: &Record) -> Value {
     serde_json::from_slice(&record.value).unwrap_or_else(|_| json!({ "status": "unreadable" }))
 }
 
-/// An agent that something happened to, and whose status never changed, is as it was.
+/// The status in a log; active for an agent that has events and no status change.
 fn status_of(log: &Value) -> Status {
     log.get("status").map_or(Status::Active, |status| Status::of(status.as_str().unwrap_or_default()))
 }

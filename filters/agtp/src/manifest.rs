@@ -1,4 +1,4 @@
-//! The server manifest (AGTP-API §8): what is offered and under which rules, signed where there is a key.
+//! The server manifest (AGTP-API §8): endpoints and policies, signed where there is a key.
 
 use std::{collections::VecDeque, sync::LazyLock};
 
@@ -19,26 +19,26 @@ use frontdesk_dialects::{ahp, cache_control, openapi};
 
 /// Its media type (§17.2).
 pub(super) const TYPE: &str = "application/vnd.agtp.manifest+json";
-/// The wire protocol's version and the contract layer's (A23, A38).
+/// The version of the wire protocol and of the contract layer.
 pub(super) const VERSION: &str = "1.0";
 
-/// The declaration says nothing of when it was written: the moment is that of the process.
+/// The start of the process, since the declaration carries no date.
 static STARTED: LazyLock<String> = LazyLock::new(|| rfc3339(std::time::SystemTime::now()));
 
-/// The newest versions, and when they were rendered first: what is read again and says the same is the same. They outlive
-/// a swap, and are few.
+/// The latest versions and when each was first rendered, so that a reload of the same content keeps its date. Outlives
+/// a reload.
 static UPDATED: Mutex<VecDeque<(String, String)>> = Mutex::new(VecDeque::new());
-/// How many of them are known.
+/// Maximum versions that are remembered.
 const MOST_KNOWN: usize = 16;
 
-/// What the manifest says that does not change with contracts.
+/// The parts of the manifest that contracts do not change.
 #[derive(Debug)]
 pub(super) struct Manifest {
     base: Map<String, Value>,
     pub(super) cache_control: HeaderValue,
 }
 
-/// One rendering of it.
+/// One rendering of the manifest.
 #[derive(Debug, Clone)]
 pub(super) struct Rendered {
     pub(super) body: bytes::Bytes,
@@ -97,7 +97,7 @@ impl Manifest {
         Self { base, cache_control: cache_control(declaration) }
     }
 
-    /// The whole document; `sign` makes `manifest_signature` of it, where there is a key.
+    /// The whole document; `sign` makes its `manifest_signature`, where there is a key.
     pub(super) fn render<'e>(
         &self,
         endpoints: impl Iterator<Item = &'e Endpoint>,
@@ -107,7 +107,7 @@ impl Manifest {
         let mut document = self.base.clone();
         let endpoints = builtins.into_iter().chain(endpoints.map(|endpoint| endpoint.definition.clone()));
         document.insert("endpoints".into(), endpoints.collect::<Vec<Value>>().into());
-        // Of what it says, not of when: the same content has the same version.
+        // The version depends on the content and not on the date.
         let mut timeless = document.clone();
         if let Some(server) = timeless.get_mut("server").and_then(Value::as_object_mut) {
             server.remove("issued");
@@ -122,7 +122,7 @@ impl Manifest {
     }
 }
 
-/// When a version was rendered for the first time.
+/// When a version was first rendered.
 fn updated(version: &str) -> String {
     let mut known = UPDATED.lock();
     if let Some((_, at)) = known.iter().find(|(known, _)| known == version) {
@@ -134,7 +134,7 @@ fn updated(version: &str) -> String {
     at
 }
 
-/// The document at [`super::BOOTSTRAP`]: where it is spoken, for whoever has only HTTP.
+/// The document at [`super::BOOTSTRAP`], which tells HTTP clients where AGTP is served.
 pub(super) fn bootstrap(declaration: &Declaration) -> Value {
     let settings = &declaration.settings;
     let host = domain(declaration);
@@ -158,7 +158,7 @@ fn domain(declaration: &Declaration) -> Option<String> {
     url::Url::parse(origin).ok()?.host_str().map(str::to_owned)
 }
 
-/// A verb of the floor as clients read it: by its name (A23).
+/// A floor verb in the form that clients read: by its name.
 fn embedded(name: &str) -> Value {
     let group = match FLOOR.iter().position(|floor| *floor == name) {
         Some(0..7) => "cognitive",
@@ -170,7 +170,7 @@ fn embedded(name: &str) -> Value {
     json!({ "name": name, "group": group, "idempotent": idempotent, "state_modifying": modifies })
 }
 
-/// What is had over HTTP beside this (§8.6).
+/// The APIs over HTTP (§8.6).
 pub(super) fn apis(declaration: &Declaration) -> Vec<Value> {
     let base = declaration.settings.site.origin.as_deref().map(|origin| origin.trim_end_matches('/'));
     let nothing = frontdesk_dialects::Occupied::default();
@@ -188,7 +188,7 @@ pub(super) fn apis(declaration: &Declaration) -> Vec<Value> {
     .collect()
 }
 
-/// The other protocols that speak of the same (§8.6).
+/// The other protocols for the same capabilities (§8.6).
 fn hosted_protocols(declaration: &Declaration) -> Vec<Value> {
     let paths = &declaration.settings.paths;
     vec![

@@ -1,9 +1,9 @@
-//! What a capability is called where nobody wrote it: a verb from its type, a path from its id.
+//! Default names of a capability: a verb from its type, a path from its id.
 
 use super::catalog::Catalog;
 use frontdesk_config::CapabilityKind;
 
-/// The verb it is called with.
+/// The verb: as declared, else from the type.
 pub(crate) fn method_of(kind: CapabilityKind, written: Option<&str>) -> &str {
     written.unwrap_or(match kind {
         CapabilityKind::Query | CapabilityKind::Policy => "QUERY",
@@ -17,8 +17,8 @@ pub(crate) fn method_of(kind: CapabilityKind, written: Option<&str>) -> &str {
     })
 }
 
-/// Where it is called: its id in one segment, so that a verb in it (`flights.search`) is only a part of one. An id that
-/// is nothing but a verb gets something behind it.
+/// The path: as declared, else the id as one segment, so that a verb in it (`flights.search`) is only a part of the
+/// segment. An id that is itself a verb gets a suffix.
 pub fn path_of(id: &str, written: Option<&str>, catalog: &Catalog) -> String {
     if let Some(path) = written {
         return path.to_owned();

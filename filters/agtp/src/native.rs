@@ -1,4 +1,4 @@
-//! What is the protocol's own (AGTP-API §6.1, tier A): the verbs of the floor at the root, and what is reserved.
+//! The built-in endpoints (AGTP-API §6.1, tier A): the floor's verbs at the root, and the reserved paths.
 
 use super::{
     Spoken,
@@ -18,22 +18,22 @@ pub const RESERVED: [&str; 7] = ["methods", "agents", "genesis", "tools", "apis"
 /// Where proposals are asked after (§11).
 const PROPOSALS: &str = "proposals";
 
-/// Floor verbs that are not answered without a model or another server (A8).
+/// Floor verbs that would need a model or another server.
 const NOT_HERE: [&str; 3] = ["SUMMARIZE", "PLAN", "DELEGATE"];
 
-/// Whether a verb on a path is the protocol's own.
+/// Whether a verb on a path is built in.
 pub(super) fn is_native(method: &str, path: &Asked<'_>) -> bool {
     match path.segments.as_slice() {
         [] => FLOOR.contains(&method),
         [first] if method == "DISCOVER" => RESERVED.contains(&&**first),
         [first, _] if method == "QUERY" => first == PROPOSALS,
-        // `/agents/NAME` names the agent that is addressed (A2).
+        // `/agents/NAME` names the addressed agent.
         [first, _] if first == "agents" => matches!(method, "DESCRIBE" | "DISCOVER"),
         _ => false,
     }
 }
 
-/// Whether something that begins at such paths, or at any, would stand in front of what is the protocol's own.
+/// Whether an alias or redirect from such paths, or from any path, could hide a built-in endpoint.
 pub(crate) fn is_native_somewhere(method: &str, path: Option<&Template>) -> bool {
     let Some(path) = path else { return FLOOR.contains(&method) };
     let may_be = |segment: &Option<&str>, names: &[&str]| segment.is_none_or(|segment| names.contains(&segment));
@@ -52,7 +52,7 @@ pub(super) fn is_answered(method: &str) -> bool {
 }
 
 impl Spoken {
-    /// Answers what is the protocol's own.
+    /// Answers a built-in endpoint.
     pub(super) async fn native(&self, desk: &Desk<'_>, calling: &Calling<'_>, path: &Asked<'_>) -> Result<Said, Wrong> {
         if matches!(calling.method, "DISCOVER" | "DESCRIBE")
             && calling.head.agent.is_none()
@@ -61,13 +61,13 @@ impl Spoken {
             let message = "Whoever discovers here says who they are. Send Agent-ID, your canonical id.";
             return Err(Wrong::required("anonymous-discovery-disabled", message));
         }
-        // What is asked or carried out looks after its session itself; and nobody begins one by suspending it.
+        // Queries and calls check their session themselves, and SUSPEND must not count as use of its session.
         if !matches!(calling.method, "SUSPEND" | "QUERY" | "EXECUTE") {
             session::used(desk, calling).await;
         }
         match calling.method {
             "DISCOVER" => return discover::discover(self, desk, calling, path).await,
-            // The body's `method` is the proposal's.
+            // The body's `method` belongs to the proposal.
             "PROPOSE" => return self.propose(desk, calling).await,
             "QUERY" if !path.segments.is_empty() => return self.proposed(desk, calling, path).await,
             "DELEGATE" => {
@@ -104,7 +104,7 @@ impl Spoken {
             "SUSPEND" => session::suspend(desk, calling, &parameters).await,
             "ESCALATE" => {
                 let given = &parameters.with_envelopes(&["task_id", "context"]);
-                // As long as what is brought to a person is kept.
+                // As long as questions to a person are kept.
                 let lasts = desk.compiled.settings.sessions.results;
                 once(desk, calling, given, Some(lasts), human::escalate(desk, calling, given)).await
             }
@@ -118,7 +118,7 @@ impl Spoken {
     }
 }
 
-/// A verb of the floor that cannot be honoured without pretending (A8).
+/// The refusal of a floor verb that cannot be served here.
 pub(super) fn not_here(method: &str) -> Wrong {
     let message =
         format!("{method} at the root is not something this server can answer. DISCOVER /methods lists what is.");

@@ -1,5 +1,5 @@
-//! What is asked of a person is asked once (A31): under its key, or by itself where the protocol says that saying it again
-//! changes nothing (notes §2). Whoever says it again is told what was told.
+//! Makes requests to a person idempotent: under a key, or under their own content where the protocol says that
+//! repeating them changes nothing. A repetition gets the first answer.
 
 use std::time::Duration;
 
@@ -22,14 +22,15 @@ use frontdesk_desk::{
 };
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Record};
 
-/// Seconds after which nobody is believed to be at it any more.
+/// Seconds after which a running attempt is presumed dead.
 const PATIENCE: u64 = 30;
 
-/// Does the work unless it was done before. `lasts`: how long the same is the same without a key; `None`: never.
+/// Does the work, unless it was done before. `lasts`: how long equal requests without a key count as repetitions;
+/// `None`: never.
 ///
 /// # Errors
 ///
-/// What is in the way of the work; or the key stands for something else, or for what is under way.
+/// The work fails; or the key was used for another request, or for one that is running.
 pub(super) async fn once(
     desk: &Desk<'_>,
     calling: &Calling<'_>,
@@ -39,7 +40,7 @@ pub(super) async fn once(
 ) -> Result<Said, Wrong> {
     let refused = |refusal: Refusal| error::wrong(&refusal, None, 455);
     let key = calling.incoming.idempotency_key().map_err(refused)?;
-    // Without an agent there is nobody to keep it for.
+    // Without an Agent-ID no record can be kept.
     let Some(agent) = calling.head.agent else { return work.await };
     let input = jws::hash(&jws::canonical(given));
     let (about, lasts) = match (key, lasts) {
@@ -58,7 +59,7 @@ pub(super) async fn once(
         if let Some(said) = again(record, &input, desk.records.now()).map_err(refused)? {
             return Ok(said);
         }
-        // Whoever began it is gone, and nobody was told anything.
+        // The process that began it died before it answered.
         committed = begin(desk, put(Expect::Version(record.version), &begun)).await?;
     }
     let Committed::Done(version) = committed else { return Err(refused(Fault::InFlight.into())) };
@@ -68,15 +69,15 @@ pub(super) async fn once(
             let body = String::from_utf8_lossy(body);
             put(Expect::Version(version), &json!({ "input": input, "status": status, "body": body }))
         }
-        // Nothing was done: it may be asked anew.
+        // Nothing was done, so a repetition may try again.
         _ => Change { key: place.clone(), expect: Expect::Version(version), put: Put::Nothing },
     };
-    // It is done, whether or not that can be kept.
+    // The work is done, whether or not its record can be stored.
     let _ = desk.records.finish(vec![vec![ended]]).await;
     said
 }
 
-/// Makes the record of what is begun. Where the answer was lost it is taken back: nothing is done.
+/// Creates the record. If the store's reply is lost, the record is withdrawn and nothing is done.
 async fn begin(desk: &Desk<'_>, change: Change) -> Result<Committed, NotKept> {
     let begun = desk.records.commit_safely(std::slice::from_ref(&change)).await;
     if let Err(NotKept::Unsure(version)) = begun {
@@ -86,7 +87,7 @@ async fn begin(desk: &Desk<'_>, change: Change) -> Result<Committed, NotKept> {
     begun
 }
 
-/// What was told before; nothing where it was begun, and nobody is at it any more.
+/// The stored answer; `None` where the first attempt died.
 fn again(record: &Record, input: &str, now: u64) -> Result<Option<Said>, Refusal> {
     let kept: Value = serde_json::from_slice(&record.value).unwrap_or_default();
     if kept["input"] != input {

@@ -1,7 +1,7 @@
-//! The endpoints as an OpenAPI document (AGTP-API §14.2), for whoever speaks HTTP and not yet this.
+//! The endpoints as an OpenAPI document (AGTP-API §14.2), for clients that speak HTTP only.
 //!
-//! Verbs are methods of HTTP here, and stay what they are: since 3.2 the format has a place for methods of any name. What
-//! the nearest of the old ones is stands beside each, for tools that know no others.
+//! The verbs stay HTTP methods of their own names, for which OpenAPI has a place since 3.2. For older tools each entry
+//! names the nearest classic method.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use super::{Spoken, catalog::Catalog, endpoint::Endpoint, manifest};
 use frontdesk_config::Declaration;
 
-/// The version of the format that has `additionalOperations`.
+/// The first version with `additionalOperations`.
 const VERSION: &str = "3.2.0";
 
-/// The document; `None` where no verbs are spoken.
+/// The document; `None` where AGTP is off.
 pub fn as_openapi(declaration: &Declaration) -> Option<Bytes> {
     let spoken = Spoken::new(declaration)?;
     let site = &declaration.settings.site;
@@ -20,7 +20,7 @@ pub fn as_openapi(declaration: &Declaration) -> Option<Bytes> {
     for endpoint in spoken.routes.all() {
         let item = paths.entry(endpoint.path.clone()).or_insert_with(|| json!({}));
         let operation = operation(endpoint, &spoken.catalog);
-        // It has become one of the format's own.
+        // OpenAPI has adopted this one.
         match endpoint.method.as_str() {
             "QUERY" => item["query"] = operation,
             method => item["additionalOperations"][method] = operation,
@@ -84,7 +84,7 @@ fn listed(errors: &Value) -> String {
     std::iter::once("schema-validation-failed").chain(names).collect::<Vec<_>>().join(", ")
 }
 
-/// The method of old that is nearest to a verb: what is meant by it, read the other way round (§3.1).
+/// The nearest classic method: the inverse of the catalog's legacy table (§3.1).
 fn nearest<'c>(method: &str, acts: bool, catalog: &'c Catalog) -> &'c str {
     let named = catalog.legacy().find(|(_, preferred)| *preferred == method).map(|(name, _)| name);
     named.unwrap_or(if acts { "POST" } else { "GET" })

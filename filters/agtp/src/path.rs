@@ -1,8 +1,8 @@
-//! The grammar of paths (AGTP-API §5), as far as a request has to keep to it.
+//! The grammar of paths (AGTP-API §5), as far as requests must follow it.
 //!
-//! A path says what, the verb before it says what is done; a verb in the path would say it twice. A segment is decoded
-//! once and judged as decoded, and what a site could take for more than one segment is never let through: paths of a
-//! site are built from these values.
+//! The path names a thing and the verb before it the action, so a verb in the path is an error. Segments are decoded
+//! once and checked after that. A segment that a site could split into several is refused, because the site's paths
+//! are built from these values.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use super::catalog::Catalog;
 
-/// Inputs in a query, at most.
+/// Maximum inputs in a query.
 const MAX_INPUTS: usize = 256;
 
-/// What a request asks for.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked<'a> {
     /// As it was sent, without the query.
@@ -55,11 +55,11 @@ impl Wrong {
     }
 }
 
-/// Reads the target of a request: a path, and perhaps a query.
+/// Parses the target of a request: a path and an optional query.
 ///
 /// # Errors
 ///
-/// The first thing that cannot be read (400); where everything can, the first that is against the grammar (460).
+/// The first malformed part (400), else the first violation of the grammar (460).
 pub fn read<'a>(target: &'a str, catalog: &Catalog) -> Result<Asked<'a>, Wrong> {
     if target.contains('#') {
         return Err(Wrong::malformed("has a fragment, which is never sent"));
@@ -74,11 +74,11 @@ pub fn read<'a>(target: &'a str, catalog: &Catalog) -> Result<Asked<'a>, Wrong> 
     Ok(Asked { path: path.into(), segments, query: query.into() })
 }
 
-/// The inputs that stand in a query (§5.5): decoded once, `+` stands for itself, the last of one name counts.
+/// The inputs in a query (§5.5): decoded once, `+` is literal, the last value of a name counts.
 ///
 /// # Errors
 ///
-/// 400 where an escape is none, or where there are too many.
+/// 400 for an invalid escape, or for too many inputs.
 pub fn inputs(query: &str) -> Result<Map<String, Value>, Wrong> {
     let mut inputs = Map::new();
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
@@ -101,8 +101,8 @@ pub(super) enum Piece<'a> {
     Place(Cow<'a, str>),
 }
 
-/// A path taken apart. What cannot be read is told of before what is against the grammar, wherever it stands: a verb
-/// that is none is told of in between (A27).
+/// Splits a path. Malformed parts are reported before violations of the grammar, wherever they are, because an unknown
+/// verb is reported between the two.
 pub(super) fn pieces<'a>(path: &'a str, catalog: &Catalog, declared: bool) -> Result<Vec<Piece<'a>>, Wrong> {
     let mut violation = None;
     let rest = path.strip_prefix('/').unwrap_or_else(|| {
@@ -143,7 +143,7 @@ fn leak(segment: &str, verb: &str) -> String {
     )
 }
 
-/// The name of a place: a whole segment in braces, and nothing of RFC 6570 (§5.3).
+/// The name of a placeholder: a whole segment in braces, without the operators of RFC 6570 (§5.3).
 fn place(sent: &str) -> Result<&str, Wrong> {
     let name = sent.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
     let word = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -156,7 +156,7 @@ fn place(sent: &str) -> Result<&str, Wrong> {
     if word { Ok(name) } else { Err(Wrong::violation(sent, what())) }
 }
 
-/// A segment, decoded.
+/// Decodes a segment.
 fn segment(sent: &str) -> Result<Cow<'_, str>, Wrong> {
     // RFC 3986 §3.3
     let stands = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@%{}".contains(&byte);
@@ -164,14 +164,14 @@ fn segment(sent: &str) -> Result<Cow<'_, str>, Wrong> {
         return Err(Wrong::malformed("has a character that must be written in percent"));
     }
     let segment = unescaped(sent)?;
-    // A site might read any of it as something else than one segment; braces are places.
+    // A site could read these as more than one segment; braces are placeholders.
     if matches!(&*segment, "." | "..") || segment.contains(['/', '\\']) || segment.chars().any(char::is_control) {
         return Err(Wrong::malformed("has a segment that could be read as more than one, or as none"));
     }
     Ok(segment)
 }
 
-/// Decoded once.
+/// Decodes once.
 fn unescaped(sent: &str) -> Result<Cow<'_, str>, Wrong> {
     let bytes = sent.as_bytes();
     let escape = |at: usize| bytes.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));

@@ -1,8 +1,7 @@
-//! What a server accepts in the first place (AGTP-API §9): which verbs, under which other names, and which of them are
-//! called something else here.
+//! The operator's policy on verbs (AGTP-API §9): which are allowed, their aliases, and redirects.
 //!
-//! What names a verb that the catalog has removed is as if it were not written (§9.4); the rules of the declaration
-//! tell of it, and refuse what is wrong here, so that nothing is judged again.
+//! Entries that name a verb which the catalog has removed are ignored (§9.4). The configuration checks report those
+//! and refuse invalid entries, so nothing is checked again here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,10 +14,10 @@ use super::{
 };
 use frontdesk_config::MethodPolicy;
 
-/// The HTTP verbs that may be opted into (§9.2).
+/// The HTTP verbs that may be enabled (§9.2).
 pub(crate) const LEGACY: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 
-/// `[agtp.policies.methods]`, ready to be asked.
+/// `[agtp.policies.methods]`, compiled.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     /// `None`: every verb of the catalog.
@@ -34,10 +33,10 @@ pub struct Policy {
 #[derive(Debug, Clone)]
 struct Redirect {
     from_method: String,
-    /// `None`: wherever.
+    /// `None`: any path.
     from_path: Option<Template>,
     to_method: String,
-    /// `None`: where it was asked for.
+    /// `None`: the requested path.
     to_path: Option<Template>,
 }
 
@@ -49,24 +48,24 @@ pub(crate) struct Resolved<'a> {
     pub requested: Option<&'a str>,
 }
 
-/// What becomes of a verb, whatever the path is.
+/// The decision on a verb, whatever the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
     Admitted,
-    /// An HTTP verb without an alias, which is opted into.
+    /// An enabled HTTP verb without an alias.
     Legacy(Legacy),
-    /// 405: it is one, and not here.
+    /// 405: a verb, but not allowed here.
     Refused,
-    /// 459: it is none.
+    /// 459: not a verb.
     Unknown,
 }
 
-/// What an HTTP verb means that is opted into (§3.6).
+/// The meaning of an enabled HTTP verb (§3.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Legacy {
     Get,
     Post,
-    /// With an idempotency key: none is made up, for the same may be put again after something else was.
+    /// Needs the client's idempotency key. None is generated, because the same PUT may be repeated after another one.
     Put,
     Delete,
     Patch,
@@ -78,7 +77,7 @@ impl Legacy {
         if self == Self::Get { "QUERY" } else { "EXECUTE" }
     }
 
-    /// What is executed, where the verb says it.
+    /// The implied action, where there is one.
     pub fn action(self) -> Option<&'static str> {
         match self {
             Self::Delete => Some("delete"),
@@ -136,7 +135,7 @@ impl Policy {
         policy
     }
 
-    /// The verb that is meant by another name: one step, ahead of everything else (A4).
+    /// Resolves an alias, in one step, before all other checks.
     pub(crate) fn resolve<'a>(&'a self, method: &'a str) -> Resolved<'a> {
         match self.aliases.get(method) {
             Some(canonical) => Resolved { method: canonical, requested: Some(method) },
@@ -144,7 +143,7 @@ impl Policy {
         }
     }
 
-    /// Whether a verb, with its aliases behind it, may be spoken here.
+    /// Whether a verb, after its aliases, may be used here.
     pub(crate) fn admits(&self, method: &str, catalog: &Catalog) -> Admission {
         let known = catalog.verb(method).is_some() || self.custom.iter().any(|custom| custom == method);
         if FLOOR.contains(&method) {
@@ -164,8 +163,8 @@ impl Policy {
         }
     }
 
-    /// Where a request goes instead: the verb, and the path as it would have been sent; the path is missing where it
-    /// stays the same. One step (A25).
+    /// Where a request is redirected: the verb, and the path in its encoded form, or no path where it stays the same.
+    /// One step.
     pub fn redirect(&self, method: &str, asked: &Asked) -> Option<(&str, Option<String>)> {
         self.redirects.iter().filter(|redirect| redirect.from_method == method).find_map(|redirect| {
             let places = match &redirect.from_path {
@@ -180,7 +179,7 @@ impl Policy {
         })
     }
 
-    /// `redirects_for_path` of a 405 (§11): a verb, and what it is called here.
+    /// `redirects_for_path` of a 405 (§11): verbs, and their targets here.
     pub(crate) fn redirects_for(&self, asked: &Asked) -> Map<String, Value> {
         let mut verbs = Map::new();
         for redirect in &self.redirects {
@@ -231,7 +230,7 @@ impl Policy {
     }
 }
 
-/// The verbs of a server's own: those it allows by name, and no catalog has or had.
+/// A server's own verbs: those it allows by name and no catalog has or had.
 pub fn custom(declared: &MethodPolicy, catalog: &Catalog) -> Vec<String> {
     let own = |name: &&String| {
         is_name(name) && !LEGACY.contains(&name.as_str()) && catalog.verb(name).is_none() && !catalog.is_removed(name)

@@ -1,5 +1,5 @@
-//! A proposal as it comes in (AGTP-API §10.4): in either of its two forms, and judged as far as that needs nothing but
-//! itself, in the order of §10.6.
+//! Parses a proposal (AGTP-API §10.4) in either of its two forms, and checks all that needs no other data, in the
+//! order of §10.6.
 
 use serde_json::{Map, Value};
 
@@ -15,37 +15,37 @@ use super::{
 };
 use frontdesk_desk::{Referred, Schema};
 
-/// Bytes of a schema that is proposed.
+/// Maximum bytes of a proposed schema.
 const LONGEST_SCHEMA: usize = 32 * 1024;
-/// Bytes of a path.
+/// Maximum bytes of a path.
 const LONGEST_PATH: usize = 1024;
-/// Bytes of a sentence of the semantic block.
+/// Maximum bytes of a text in the semantic block.
 const LONGEST_TEXT: usize = 4096;
-/// Scopes that it may name.
+/// Maximum scopes.
 const MOST_SCOPES: usize = 64;
 
 const IMPACTS: [&str; 3] = ["informational", "reversible", "irreversible"];
 
-/// An endpoint that somebody would like to have.
+/// A proposed endpoint.
 #[derive(Debug)]
 pub(super) struct Proposal {
-    /// As it was proposed.
+    /// The verb as proposed.
     pub(super) method: String,
     pub(super) path: String,
     pub(super) template: Template,
     /// The names of the inputs, where any are proposed.
     pub(super) inputs: Option<Vec<String>>,
     pub(super) scopes: Vec<String>,
-    /// It shall be there for others, and after the session.
+    /// It should be available to others, and after the session.
     pub(super) persistent: bool,
-    /// Seconds that it shall last.
+    /// Its proposed duration in seconds.
     pub(super) duration: Option<u64>,
     pub(super) session: Option<String>,
-    /// The answer is come back for.
+    /// The client will fetch the answer later.
     pub(super) asynchronous: bool,
 }
 
-/// The members of a request, at the top and under `parameters` (A34).
+/// The members of a request, at the top level and under `parameters`.
 struct Said<'a> {
     top: &'a Map<String, Value>,
     under: Option<&'a Map<String, Value>>,
@@ -66,13 +66,13 @@ impl<'a> Said<'a> {
 }
 
 impl Spoken {
-    /// Reads a proposal.
+    /// Parses a proposal.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it: 400, 459, 460, 400, in this order.
+    /// The first error, in this order: 400, 459, 460, 400.
     pub(super) fn proposal(&self, calling: &Calling<'_>) -> Result<Proposal, Wrong> {
-        // The body's `method` may be the proposal's: it disagrees with nothing (A6).
+        // The body's `method` may be the proposed one, so it need not match the request line.
         let Parameters { members, envelope } = calling.parameters(true)?;
         let said = Said { top: &members, under: members.get("parameters").and_then(Value::as_object) };
         let endpoint = match (said.get("endpoint"), said.get("name")) {
@@ -82,7 +82,7 @@ impl Spoken {
             }
             (Some(Value::Object(endpoint)), None) => Said { top: endpoint, under: None },
             (Some(_), None) => return Err(bad("\"endpoint\" has to be an object: the definition of an endpoint.")),
-            // The definition stands where the name does.
+            // The definition stands in place of the name.
             (None, Some(Value::String(_))) => match said.under.filter(|_| !said.top.contains_key("name")) {
                 Some(under) => Said { top: under, under: None },
                 None => Said { top: said.top, under: said.under },
@@ -143,7 +143,7 @@ impl Spoken {
     }
 }
 
-/// The seven fields (§7.1).
+/// The seven semantic fields (§7.1).
 fn semantic(endpoint: &Said<'_>) -> Result<(), Wrong> {
     let wrong = |what: String| bad(what).with("reason", "semantic-block");
     let Some(Value::Object(block)) = endpoint.get("semantic") else {
@@ -176,7 +176,7 @@ fn semantic(endpoint: &Said<'_>) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Both schemas, where they are there; the names of the inputs, where any are described.
+/// Checks both schemas; returns the names of the inputs, where any are described.
 fn schemas(endpoint: &Said<'_>) -> Result<Option<Vec<String>>, Wrong> {
     for name in ["input_schema", "output_schema"] {
         let Some(schema) = endpoint.get(name) else { continue };
@@ -188,7 +188,7 @@ fn schemas(endpoint: &Said<'_>) -> Result<Option<Vec<String>>, Wrong> {
         if schema.to_string().len() > LONGEST_SCHEMA {
             return Err(wrong(&format!("it may have at most {LONGEST_SCHEMA} bytes")));
         }
-        // Nothing is fetched for it, and what it says of patterns takes linear time.
+        // Compiling fetches nothing, and its patterns run in linear time.
         if Schema::compile(schema, &Referred::new(Map::new(), None)).is_err() {
             return Err(wrong("it does not hold by itself; references to elsewhere are not followed"));
         }
@@ -201,7 +201,7 @@ fn schemas(endpoint: &Said<'_>) -> Result<Option<Vec<String>>, Wrong> {
     Ok(names.filter(|names: &Vec<String>| !names.is_empty()))
 }
 
-/// The scopes that it shall need (§6.4).
+/// The required scopes (§6.4).
 fn scopes(endpoint: &Said<'_>) -> Result<Vec<String>, Wrong> {
     let wrong =
         || bad(format!("required_scopes has to be a list of at most {MOST_SCOPES} scopes such as \"booking:room\"."));

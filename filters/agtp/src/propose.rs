@@ -1,5 +1,5 @@
-//! PROPOSE (AGTP-API §10.2 to §10.8): an endpoint that somebody would like to have, judged in the order of §10.6 and
-//! approved where it can be put together from what there is, refused with what comes near where it cannot.
+//! PROPOSE (AGTP-API §10.2 to §10.8): judges a proposed endpoint in the order of §10.6. It is approved where it can be
+//! made from existing parts, and else refused with the similar endpoints.
 
 use std::time::Duration;
 
@@ -22,18 +22,18 @@ use super::{
 use frontdesk_desk::Desk;
 use frontdesk_state::{Amount, Class, Key, Limit, Subject, Window};
 
-/// Proposals that may be turned down before a person is to be asked (§10.3).
+/// Refused proposals before a person should be asked (§10.3).
 const TURNS: u64 = 3;
-/// For how long they are counted.
+/// How long they are counted.
 const TURNS_COUNT: Duration = Duration::from_secs(3600);
 impl Spoken {
     /// Answers PROPOSE.
     ///
     /// # Errors
     ///
-    /// Whatever is in its way.
+    /// The refusal.
     pub(super) async fn propose(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<Said, Wrong> {
-        // Whatever is proposed, and by whomever (§8.7).
+        // Applies to every proposal and every caller (§8.7).
         if !desk.compiled.settings.agtp.policies.synthesis_enabled {
             let message = "This server puts no endpoints together. DISCOVER /methods lists those that there are.";
             return Err(rejected("synthesis-disabled", message));
@@ -45,7 +45,7 @@ impl Spoken {
             Err(wrong) if wrong.status == 463 => Err(self.turned_down(desk, calling, &proposal, wrong).await),
             became => became,
         };
-        // What could not even be judged is told at once.
+        // An invalid proposal is refused at once, even if asynchronous.
         if proposal.asynchronous && became.as_ref().map_or_else(|wrong| matches!(wrong.status, 262 | 463), |_| true) {
             return later::keep(desk, calling, &proposal, &became).await;
         }
@@ -53,7 +53,7 @@ impl Spoken {
         Ok(Said { acted: true, ..Said::approved(&contract.approval(&proposal.method, &proposal.path)) })
     }
 
-    /// The contract that comes of it, kept.
+    /// Creates and stores the contract.
     async fn approved(
         &self,
         desk: &Desk<'_>,
@@ -85,7 +85,7 @@ impl Spoken {
         let drafted = made.drafted(desk, calling, Origin::Propose, bound, (&method, &path), proposal.duration);
         let contract = drafted?;
         let contracts = Contracts::of(desk);
-        // Whoever proposes the same once more gets what they have.
+        // A repeated proposal gets the existing contract.
         if let Some(before) = contracts.like(&contract).await? {
             return Ok(before);
         }
@@ -97,10 +97,10 @@ impl Spoken {
         }
     }
 
-    /// The pair that a proposal leads to, behind aliases and redirects.
+    /// The verb and path after aliases and redirects.
     fn meant(&self, proposal: &Proposal) -> Result<(String, super::template::Template, String), Wrong> {
         let method = self.policy.resolve(&proposal.method).method;
-        // A path with places is nowhere redirected to: there is nothing in them yet.
+        // A path with placeholders is never redirected, because it has no values yet.
         let asked = path::read(&proposal.path, &self.catalog).ok().map(Asked::alone);
         let redirected = asked.and_then(|asked| {
             let (method, path) = self.policy.redirect(method, &asked)?;
@@ -113,7 +113,7 @@ impl Spoken {
         Ok((method, template.map_err(Wrong::from)?, path))
     }
 
-    /// 463: it cannot be put together, and what comes near.
+    /// 463: it cannot be made; includes the similar endpoints.
     fn impossible(&self, desk: &Desk<'_>, calling: &Calling<'_>, proposal: &Proposal) -> Wrong {
         let Proposal { method, template, .. } = proposal;
         let message =
@@ -124,7 +124,7 @@ impl Spoken {
         if !near.is_empty() {
             wrong = wrong.with("similar", near);
         }
-        // Only what they could have.
+        // Only endpoints that the caller could get.
         let could = self.stock.similar(method, template);
         if let Some(endpoint) = could.into_iter().find(|endpoint| self.suffices(desk, calling, endpoint).is_ok()) {
             wrong = wrong.with("counter_proposal", json!({ "endpoint": endpoint.definition }));
@@ -132,7 +132,7 @@ impl Spoken {
         wrong
     }
 
-    /// Counts a proposal that was turned down: after so many of one task it is a person's turn (§10.3).
+    /// Counts a refused proposal. After too many for one task a person should be asked (§10.3).
     async fn turned_down(&self, desk: &Desk<'_>, calling: &Calling<'_>, proposal: &Proposal, wrong: Wrong) -> Wrong {
         let wrong = wrong.with("proposed", json!({ "method": proposal.method, "path": proposal.path }));
         let of = calling.head.task.or(proposal.session.as_deref()).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Spoken {
         let subject = Subject::named(&[b"proposals", holder(calling).as_bytes(), agent.as_bytes(), of.as_bytes()]);
         let limit =
             Limit { key: Key::new(Class::Negotiation, subject), most: TURNS, window: Window::Fixed(TURNS_COUNT) };
-        // Where nobody can count, nobody is sent to a person.
+        // While the counters are unavailable no one is sent to a person.
         let Ok(taken) = desk.counters.take(&[limit], Amount::ONE).await else { return wrong };
         let used = if taken.granted.is_some() { taken.levels[0].used } else { TURNS };
         let left = TURNS.saturating_sub(used);
@@ -156,8 +156,8 @@ impl Spoken {
     }
 }
 
-/// What a contract ends with; whether one for everybody is granted is the operator's, by the credential. Over HTTP there
-/// is no session but the one that is named: without one a contract is called by its own name, as long as it lasts.
+/// What ends the contract. A public one needs a credential with the operator's scope. Over HTTP the only session is a
+/// named one; without it the contract is called by its own id until it expires.
 fn bound(calling: &Calling<'_>, proposal: &Proposal) -> Bound {
     match (&proposal.session, &calling.incoming.framed) {
         _ if proposal.persistent && operator(calling, OPERATE).is_ok() => Bound::Anybody,
@@ -167,7 +167,7 @@ fn bound(calling: &Calling<'_>, proposal: &Proposal) -> Bound {
     }
 }
 
-/// In which inputs a proposal is something else than what it would get.
+/// The inputs in which a proposal differs from what it would get.
 fn differs(made: &Made, proposal: &Proposal) -> Option<String> {
     let proposed = proposal.inputs.as_ref()?;
     if let Some(strange) = proposed.iter().find(|name| !made.endpoint.takes(name)) {
@@ -185,7 +185,7 @@ fn rejected(reason: &'static str, explanation: impl Into<String>) -> Wrong {
     Wrong::new(463, "proposal-rejected", explanation.clone()).with("reason", reason).with("explanation", explanation)
 }
 
-/// Why there is no room for another contract.
+/// The explanation where there is no room for another contract.
 pub(super) fn no_room(why: NotMade) -> String {
     match why {
         NotMade::TooManyOfOne => {

@@ -1,7 +1,7 @@
-//! Contracts that are there for everybody (AGTP-API §10.8): endpoints beside those that were declared, until they end.
+//! Public contracts (AGTP-API §10.8): endpoints beside the declared ones, until they end.
 //!
-//! They are kept in the store, and what is made of them is kept here as long as their list is the same: looking whether
-//! it is costs one look-up, and only where something can be put together at all.
+//! The store keeps the contracts, and this module caches what is compiled from them until the list changes. The check
+//! for a change is one lookup, made only where contracts are possible.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -20,22 +20,22 @@ use super::{
 use frontdesk_desk::{Desk, records::seconds};
 use frontdesk_state::NotKept;
 
-/// What is published at the moment.
+/// The cache of published contracts.
 #[derive(Debug, Default)]
 pub(super) struct Published {
     now: RwLock<Option<Arc<Overlay>>>,
 }
 
-/// Everything that is published beside the declaration.
+/// The published contracts, compiled.
 #[derive(Debug)]
 pub(super) struct Overlay {
-    /// Of the list in the store; 0 where there is none.
+    /// The version of the list in the store; 0 where there is none.
     version: u64,
-    /// When the first of them ends, in seconds since 1970.
+    /// When the first of them expires, in seconds since 1970.
     until: u64,
     routes: Routes,
     contracts: Vec<(Arc<Endpoint>, Arc<Contract>)>,
-    /// The manifest with them.
+    /// The manifest that includes them.
     pub(super) manifest: Rendered,
 }
 
@@ -45,20 +45,20 @@ impl Overlay {
         self.routes.all().iter()
     }
 
-    /// The contract of a pair, with what stands in its places.
+    /// The contract of a verb and path, with the values of its placeholders.
     pub(super) fn find(&self, method: &str, segments: &[Cow<'_, str>]) -> Option<(Arc<Contract>, Places)> {
         let Found::Endpoint(found, places) = self.routes.find(method, segments) else { return None };
         let (_, contract) = self.contracts.iter().find(|(endpoint, _)| Arc::ptr_eq(endpoint, found))?;
         Some((contract.clone(), places))
     }
 
-    /// The contract of a pair as it is written, places and all.
+    /// The contract of a verb and a path as declared, placeholders included.
     pub(super) fn named(&self, method: &str, path: &str) -> Option<Arc<Contract>> {
         let is_it = |(endpoint, _): &&(Arc<Endpoint>, _)| endpoint.method == method && endpoint.path == path;
         self.contracts.iter().find(is_it).map(|(_, contract)| contract.clone())
     }
 
-    /// The verbs that are spoken at a path.
+    /// The verbs of a path.
     pub(super) fn verbs_at(&self, segments: &[Cow<'_, str>]) -> Vec<String> {
         match self.routes.find("", segments) {
             Found::Others(others) => others.into_iter().map(str::to_owned).collect(),
@@ -68,11 +68,11 @@ impl Overlay {
 }
 
 impl Spoken {
-    /// What is published now; `None` where nothing can be.
+    /// The published contracts; `None` where none are possible.
     ///
     /// # Errors
     ///
-    /// The store cannot be asked.
+    /// The store is unavailable.
     pub(super) async fn published(&self, desk: &Desk<'_>) -> Result<Option<Arc<Overlay>>, NotKept> {
         if !desk.compiled.settings.agtp.policies.synthesis_enabled {
             return Ok(None);
@@ -85,13 +85,13 @@ impl Spoken {
         Ok(Some(overlay))
     }
 
-    /// What was published when it was last looked.
+    /// The last known published contracts.
     pub(super) fn last_published(&self) -> Option<Arc<Overlay>> {
         self.published.now.read().clone().filter(|overlay| overlay.until > seconds())
     }
 
     fn overlay(&self, desk: &Desk<'_>, version: u64, mut contracts: Vec<Contract>) -> Overlay {
-        // Of two for one pair the newer one holds.
+        // Of two for one verb and path the newer counts.
         contracts.sort_by_key(|contract| std::cmp::Reverse(contract.issued));
         let (mut routes, mut known) = (Routes::default(), Vec::new());
         let until = contracts.iter().map(|contract| contract.until).min().unwrap_or(u64::MAX);
@@ -109,7 +109,7 @@ impl Spoken {
         Overlay { version, until, routes, contracts: known, manifest }
     }
 
-    /// The endpoint of a contract as it is today; `None` where what it is made of is gone.
+    /// The current endpoint of a contract; `None` where its source no longer exists.
     fn shown(&self, desk: &Desk<'_>, contract: &Contract) -> Option<Endpoint> {
         let settings = &desk.compiled.settings;
         let made_of = self.stock.endpoint(&contract.source, settings, &self.catalog)?;
@@ -117,7 +117,7 @@ impl Spoken {
         let capability = made_of.capability(settings)?;
         let pair = (contract.method.as_str(), contract.path.as_str());
         let mut endpoint = Endpoint::new(made_of.behind.clone(), capability, pair, template, &self.catalog);
-        // What the path says is no input, neither here nor where it was agreed on.
+        // Values fixed by the path are no inputs, neither here nor in the contract.
         endpoint.definition = without(&endpoint.definition, &contract.places);
         Some(endpoint)
     }

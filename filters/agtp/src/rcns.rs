@@ -1,5 +1,5 @@
-//! What nobody declared, and may be had all the same (AGTP-API §10.1): under a contract that there is, or under one that
-//! is made now, if four locks are open that no one party has the keys to.
+//! Calls of undeclared endpoints (AGTP-API §10.1): under an existing contract, or under one that is created on demand
+//! if four conditions hold which no single party controls.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -24,21 +24,21 @@ use frontdesk_caller::limits::store_away;
 use frontdesk_desk::{Desk, records::seconds};
 use frontdesk_state::{Amount, Class, Key, Limit, Subject, Window};
 
-/// What has to be claimed for it (§10.1.2).
+/// The scope that must be claimed (§10.1.2).
 const SCOPE: &str = "rcns:negotiate";
 /// Names the contract of a call (§10.1.5).
 const CONTRACT: HeaderName = HeaderName::from_static("contract-synthesized");
 /// The window of `rate_limit_per_minute`.
 const MINUTE: Duration = Duration::from_secs(60);
-/// The tier of an agent that says who it is, and whose organisation says the same (A14).
+/// The tier of an agent that is not hosted here: its organisation asserts its id, and nothing proves it.
 const FOREIGN: u8 = 2;
 
 impl Spoken {
-    /// Carries out a call under the contract that it names: no other is made for it (§10.1.2).
+    /// Carries out a call under the contract that it names. No other contract is created for it (§10.1.2).
     ///
     /// # Errors
     ///
-    /// It is none, none of theirs, or none any more (§10.1.4).
+    /// The contract does not exist, belongs to another caller, or has ended (§10.1.4).
     pub(super) async fn under_contract(
         &self,
         desk: &Desk<'_>,
@@ -71,12 +71,12 @@ impl Spoken {
         self.fulfil(desk, calling, &contract, places).await
     }
 
-    /// Answers a pair that nobody declared: under what is published, under what was proposed, or at the gate; else with
-    /// what is said to everybody.
+    /// Answers an undeclared verb and path: under a published contract, a proposed one, or one created on demand; else
+    /// with the general refusal.
     ///
     /// # Errors
     ///
-    /// There is nothing.
+    /// There is no contract.
     pub(super) async fn undeclared(
         &self,
         desk: &Desk<'_>,
@@ -118,8 +118,8 @@ impl Spoken {
         })
     }
 
-    /// What a key stands for is told again however often somebody tried the gate (§10.1.5): the contract that it was made
-    /// under, which may be called by its own name as often.
+    /// Replays the answer of an idempotency key, whose contract it still names, without counting against the limit of
+    /// attempts (§10.1.5). The contract can be called by its own id just as often.
     async fn replayed(
         &self,
         desk: &Desk<'_>,
@@ -135,7 +135,7 @@ impl Spoken {
         Ok(agreed.map(|(contract, _)| contract))
     }
 
-    /// The four locks in their order (A14), and how often somebody may try them.
+    /// Checks the four conditions in order, and the limit of attempts.
     async fn locks(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
         let rules = &desk.compiled.settings.agtp.policies;
         if !rules.rcns.enabled || !rules.synthesis_enabled {
@@ -171,14 +171,14 @@ impl Spoken {
         Err(wrong)
     }
 
-    /// How far an agent is trusted: the smaller, the further. What is only claimed is never trusted furthest.
+    /// The trust tier of an agent: lower is more trusted. A claimed identity never gets the highest.
     fn tier(&self, calling: &Calling<'_>) -> u8 {
         let own = self.hosted.as_ref().filter(|hosted| calling.head.agent == Some(hosted.agent_id.as_str()));
         let proven = calling.incoming.caller.has_credential();
         own.map_or(FOREIGN, |hosted| if proven { hosted.tier } else { hosted.tier.max(FOREIGN) })
     }
 
-    /// The contract for a pair: the one that this agent got before, or a new one.
+    /// The contract for a verb and path: this agent's existing one, or a new one.
     async fn negotiated(&self, desk: &Desk<'_>, calling: &Calling<'_>, path: &Asked<'_>) -> Result<Contract, Wrong> {
         let template = Template::parse(&path.path, &self.catalog).map_err(Wrong::from)?;
         let found = self.stock.find(&desk.compiled.settings, &self.routes, calling.method, &template);
@@ -205,7 +205,7 @@ impl Spoken {
         }
     }
 
-    /// The contract that this agent has about a pair and may call now (§10.1.1), with what stands in its places.
+    /// This agent's existing contract for the request (§10.1.1), with the values of its placeholders.
     async fn agreed(
         &self,
         desk: &Desk<'_>,
@@ -216,7 +216,7 @@ impl Spoken {
         let Some(agent) = calling.head.agent else { return Ok(None) };
         let session = calling.head.session.map(|name| Bound::Session(name.to_owned()));
         let connection = calling.incoming.framed.map(|framed| Bound::Connection(framed.connection.to_owned()));
-        // What was proposed and is of no session is called by its own name only.
+        // A proposed contract without a session is called by its own id only.
         let agents = (origin == Origin::Gate).then_some(Bound::Agent);
         let marks: Vec<String> = [session, connection, agents].iter().flatten().map(Bound::mark).collect();
         let contracts = Contracts::of(desk);
@@ -229,7 +229,7 @@ impl Spoken {
                 && marks.contains(&entry.mark)
                 && template().is_some_and(|template| template.matches(&path.segments).is_some())
         };
-        // The latest stands last.
+        // The latest entry is last.
         let Some(entry) = entries.iter().rev().find(fits) else { return Ok(None) };
         let found = contracts.find(&entry.id).await?;
         let found = found.filter(|contract| contract.admits(calling, seconds()).is_ok());
@@ -239,14 +239,14 @@ impl Spoken {
         }))
     }
 
-    /// What stands in the places of what a contract is made of; `None` where the request is about something else.
+    /// The values for the source's placeholders; `None` where the request does not match.
     fn places(&self, contract: &Contract, method: &str, segments: &[Cow<'_, str>]) -> Option<Places> {
         let template = Template::parse(&contract.path, &self.catalog).ok()?;
         let places = template.matches(segments).filter(|_| contract.method == method)?;
         Some(places)
     }
 
-    /// Calls what a contract is about, and says under which it was done.
+    /// Carries out a call under a contract, and names the contract in the answer.
     async fn fulfil(
         &self,
         desk: &Desk<'_>,
@@ -258,7 +258,7 @@ impl Spoken {
         self.carried_out(desk, calling, contract, Given::Sent(&places)).await
     }
 
-    /// The same with what is given for it, the places of the contract among it.
+    /// The same with the given input, which includes the contract's fixed values.
     pub(super) async fn carried_out(
         &self,
         desk: &Desk<'_>,
@@ -274,7 +274,7 @@ impl Spoken {
         Ok(Said { lineage: Some(contract.lineage()), ..said })
     }
 
-    /// 464, with a name that it can be asked after by.
+    /// 464, with an attempt id.
     pub(super) async fn no_contract(
         &self,
         desk: &Desk<'_>,

@@ -1,5 +1,5 @@
-//! A recipe as an endpoint that nobody declared (AGTP-API §12.1): what it takes is what its steps are given of the input,
-//! and everything else is as strict as the steps are (design, "The desk").
+//! A recipe as an endpoint that is not declared (AGTP-API §12.1): its inputs are those that its steps use, and all
+//! other properties are as strict as the strictest step's.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -14,7 +14,7 @@ use super::{
 use frontdesk_config::{Capability, Recipe, Settings};
 use frontdesk_desk::{Pattern, Prepared, Referred, Schema, records};
 
-/// The endpoint of a recipe that has a verb and a path; `None` where it has none, or cannot be carried out as things are.
+/// The endpoint of a recipe with a verb and a path; `None` where it has none, or cannot be carried out at present.
 pub(super) fn endpoint(recipe: &Recipe, settings: &Settings, catalog: &Catalog) -> Option<Endpoint> {
     let (method, path) = (recipe.method.as_deref()?, recipe.path.as_deref()?);
     if catalog.is_removed(method) {
@@ -22,7 +22,7 @@ pub(super) fn endpoint(recipe: &Recipe, settings: &Settings, catalog: &Catalog) 
     }
     let template = Template::parse(path, catalog).ok()?;
     let inputs = inputs(recipe, settings);
-    // What is promised and kept of its calls is its own: another version is another.
+    // The id covers the content, so another version has idempotency records of its own.
     let text = serde_json::to_vec(&Captured::from(recipe)).unwrap_or_default();
     let digest = records::fingerprint(&[&text]);
     let id = format!("recipe:{}@{}:{}", recipe.name, recipe.version, &digest[..16]);
@@ -36,8 +36,8 @@ pub(super) fn endpoint(recipe: &Recipe, settings: &Settings, catalog: &Catalog) 
     Some(Endpoint::new(behind, prepared.capability(), (method, path), template, catalog))
 }
 
-/// What the steps are given of the input. Where a step hands it on as it is, it is what the step says; where a step
-/// cannot do without, nobody can.
+/// The inputs that the steps use. An input that is passed on unchanged has the step's schema; one that a step requires
+/// is required here.
 fn inputs(recipe: &Recipe, settings: &Settings) -> Value {
     let (mut properties, mut required) = (Map::new(), BTreeSet::new());
     for step in &recipe.steps {
@@ -65,7 +65,7 @@ fn inputs(recipe: &Recipe, settings: &Settings) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-/// Whether it means the same in another schema.
+/// Whether a schema has the same meaning outside its document.
 fn stands_alone(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => !members.contains_key("$ref") && members.values().all(stands_alone),
@@ -130,11 +130,11 @@ steps = [
         assert!(made.acts && made.needs_agent);
         let capability = made.capability(settings).unwrap();
         assert!(capability.is_confirmed() && capability.risk() == "high");
-        // Another version is another: what was promised of calls of the one is nothing to the other.
+        // Another version has idempotency records of its own.
         let next = Recipe { version: "4".into(), ..recipe.clone() };
         let next = endpoint(&next, settings, &Catalog::built_in()).unwrap();
         assert_ne!(next.capability(settings).unwrap().id, capability.id);
-        // A step that is gone is no recipe.
+        // A recipe with a removed step is unusable.
         let mut gone = recipe.clone();
         gone.steps[0].capability = "nowhere".into();
         assert!(endpoint(&gone, settings, &Catalog::built_in()).is_none());

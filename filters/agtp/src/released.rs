@@ -1,5 +1,5 @@
-//! How contracts end before their time, and how they are looked at (AGTP-API §5.8.7, §10.1.4): an agent lets go of its
-//! own, whoever operates this takes any back, and sweeps those away whose recipe is another by now.
+//! The early end of contracts, and their inspection (AGTP-API §5.8.7, §10.1.4): an agent releases its own, the
+//! operator revokes any, and a sweep ends those whose recipe has changed.
 
 use serde_json::{Map, Value, json};
 
@@ -17,11 +17,11 @@ use frontdesk_config::Recipe;
 use frontdesk_desk::{Desk, records::seconds};
 
 impl Spoken {
-    /// `DISCOVER /contracts`: the caller's own, or everybody's for whoever may see them.
+    /// `DISCOVER /contracts`: the caller's own, or all for a caller who may see them.
     ///
     /// # Errors
     ///
-    /// The store cannot be asked.
+    /// The store is unavailable.
     pub(super) async fn contracts(&self, desk: &Desk<'_>, calling: &Calling<'_>) -> Result<Said, Wrong> {
         let contracts = Contracts::of(desk);
         let mut listed = Vec::new();
@@ -31,7 +31,7 @@ impl Spoken {
             let now = seconds();
             for entry in contracts.entries(&holder(calling)).await? {
                 let found = contracts.find(&entry.id).await?;
-                // What was bound to a connection that is gone can never be called again.
+                // A contract of a closed connection can never be called again.
                 listed.extend(found.filter(|contract| {
                     contract.is_of(calling)
                         && (contract.admits(calling, now).is_ok() || matches!(contract.bound, Bound::Session(_)))
@@ -46,7 +46,7 @@ impl Spoken {
     ///
     /// # Errors
     ///
-    /// There is none, or it is another's.
+    /// It does not exist, or belongs to another caller.
     pub(super) async fn inspect_contract(
         &self,
         desk: &Desk<'_>,
@@ -64,7 +64,7 @@ impl Spoken {
     ///
     /// # Errors
     ///
-    /// There is none of theirs.
+    /// The caller has no such attempt.
     pub(super) async fn inspect_attempt(
         &self,
         desk: &Desk<'_>,
@@ -76,11 +76,11 @@ impl Spoken {
         found.ok_or_else(unknown)
     }
 
-    /// `SUSPEND synthesis_id=…`: an agent lets go of a contract of its own.
+    /// `SUSPEND synthesis_id=…`: an agent releases its own contract.
     ///
     /// # Errors
     ///
-    /// There is none (404), or it is another's (403).
+    /// It does not exist (404), or belongs to another caller (403).
     pub(super) async fn release(
         &self,
         desk: &Desk<'_>,
@@ -95,11 +95,11 @@ impl Spoken {
         self.end(desk, &contract, Ending::Released, "agent-release", text(given, "actor")?).await
     }
 
-    /// `REVOKE target=…`: what is put together, not the agent.
+    /// `REVOKE target=…`: revokes contracts, not the agent.
     ///
     /// # Errors
     ///
-    /// They may not (403), or there is no such thing.
+    /// The caller may not (403), or the target does not exist.
     pub(super) async fn revoke(
         &self,
         desk: &Desk<'_>,
@@ -118,7 +118,7 @@ impl Spoken {
         }
     }
 
-    /// Whoever operates this takes a contract back.
+    /// The operator revokes a contract.
     async fn revoke_contract(
         &self,
         desk: &Desk<'_>,
@@ -126,12 +126,12 @@ impl Spoken {
         id: &str,
         actor: Option<&str>,
     ) -> Result<Said, Wrong> {
-        // Who may not see it does not learn whether it is there.
+        // A caller who may not see it does not learn whether it exists.
         operator(calling, INSPECT_ALL)?;
         self.end(desk, &found(desk, id).await?, Ending::Revoked, "operator-revocation", actor).await
     }
 
-    /// Whose recipe is another by now is reported, or ended (§10.1.4.1).
+    /// Reports or ends the contracts whose recipe has changed (§10.1.4.1).
     async fn sweep(
         &self,
         desk: &Desk<'_>,
@@ -188,7 +188,7 @@ impl Spoken {
         let told =
             |status: &str| json!({ "synthesis_id": contract.id, "status": status, "event_type": "rcns_release" });
         if !contracts.end(&contract.id, Some(how)).await? {
-            // It was over already, as it is told: nothing new has happened.
+            // It had ended before, so there is no new event.
             let over = contracts.find(&contract.id).await?.ok_or_else(unknown)?;
             let mut body = told(over.status(seconds()));
             body["noop"] = true.into();
@@ -199,7 +199,7 @@ impl Spoken {
         Ok(Said { acted: true, ..Said::json(200, &body) })
     }
 
-    /// Tells the lifecycle of its agent. It is over whether or not that can be written down.
+    /// Adds an event to the agent's lifecycle. The contract has ended whether or not that can be stored.
     async fn note(&self, desk: &Desk<'_>, contract: &Contract, reason: &'static str, actor: Option<&str>) {
         let event = contract.event(reason, actor, seconds());
         let _ = lifecycle::note(self, desk, &contract.agent, event).await;

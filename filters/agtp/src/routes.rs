@@ -1,15 +1,15 @@
-//! Which endpoint a verb and a path belong to (AGTP-API §5.4): what is written out first, then the template with the
-//! fewest places. Two that fit equally well were refused at load.
+//! Routes a verb and a path to an endpoint (AGTP-API §5.4): literal paths first, then the template with the fewest
+//! placeholders. Ambiguous templates were refused at load.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use super::endpoint::Endpoint;
 
-/// Every endpoint, a step for each segment of its path.
+/// All endpoints, as a tree with one level per path segment.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     root: Node,
-    /// In the order they were declared.
+    /// All endpoints, in declared order.
     all: Vec<Arc<Endpoint>>,
 }
 
@@ -20,18 +20,18 @@ struct Node {
     place: Option<Box<Node>>,
 }
 
-/// What there is at a path.
+/// The result of a lookup.
 #[derive(Debug)]
 pub(super) enum Found<'r> {
-    /// With what stands in its places.
+    /// An endpoint, with the values of its placeholders.
     Endpoint(&'r Arc<Endpoint>, Vec<(String, String)>),
-    /// Other verbs are spoken there: these.
+    /// The path has only these other verbs.
     Others(Vec<&'r str>),
     Nothing,
 }
 
 impl Routes {
-    /// Adds one.
+    /// Adds an endpoint.
     pub(super) fn add(&mut self, endpoint: Arc<Endpoint>) {
         let mut node = &mut self.root;
         for segment in endpoint.template.segments() {
@@ -44,11 +44,11 @@ impl Routes {
         self.all.push(endpoint);
     }
 
-    /// What there is for a verb at a path, whose segments are decoded.
+    /// Looks up a verb on a path with decoded segments.
     pub(super) fn find(&self, method: &str, segments: &[Cow<'_, str>]) -> Found<'_> {
         let mut fitting = Vec::new();
         self.root.collect(segments, 0, &mut fitting);
-        // The most specific first; where it is not for this verb, the next.
+        // The most specific first; where it lacks the verb, the next.
         fitting.sort_by_key(|(places, _)| *places);
         let here = || fitting.iter().flat_map(|(_, endpoints)| endpoints.iter());
         if let Some(endpoint) = here().find(|endpoint| endpoint.method == method) {
@@ -61,7 +61,7 @@ impl Routes {
         if others.is_empty() { Found::Nothing } else { Found::Others(others) }
     }
 
-    /// All of them, in the order they were declared.
+    /// All endpoints, in declared order.
     pub(super) fn all(&self) -> &[Arc<Endpoint>] {
         &self.all
     }

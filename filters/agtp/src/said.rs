@@ -1,4 +1,4 @@
-//! What is said to a request, before it is attributed and sent: an answer, or what is wrong.
+//! Responses before attribution: an answer, or an error.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use frontdesk_desk::Account;
 
-/// Bodies, unless something more is known of them (notes §1.3).
+/// The media type of bodies without a more specific one.
 pub(super) const JSON: &str = "application/vnd.agtp+json";
 
-/// An endpoint, as it was approved (§17.2).
+/// The media type of an approved endpoint (§17.2).
 const ENDPOINT: &str = "application/vnd.agtp.endpoint+json";
 
 /// An answer.
@@ -22,15 +22,15 @@ pub(super) struct Said {
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     /// Why it was refused, if it was.
     pub(super) reason: Option<&'static str>,
-    /// Of the capability that was called, if one was.
+    /// The account of the called capability, if any.
     pub(super) account: Option<Account>,
     /// The contract that it was carried out under.
     pub(super) lineage: Option<Lineage>,
-    /// It may have left a mark: its record gets an id of the action.
+    /// It may have changed something, so its record gets an action id.
     pub(super) acted: bool,
 }
 
-/// What is sent after the head.
+/// The body of a response.
 #[derive(Debug)]
 pub(super) enum Body {
     Nothing,
@@ -38,7 +38,7 @@ pub(super) enum Body {
     Of(HeaderValue, Bytes),
 }
 
-/// A contract, as every record of what was done under it names it (AGTP-API §10.1.6).
+/// A contract in the form that every record of its calls has (AGTP-API §10.1.6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lineage {
     pub(super) synthesis_id: String,
@@ -48,23 +48,23 @@ pub(super) struct Lineage {
 }
 
 impl Said {
-    /// A status and a body in JSON.
+    /// A status and a JSON body.
     pub(super) fn json(status: u16, value: &Value) -> Self {
         Self::text(status, JSON, value.to_string())
     }
 
-    /// 263: an endpoint that was approved.
+    /// 263: an approved endpoint.
     pub(super) fn approved(approval: &Value) -> Self {
         Self::text(263, ENDPOINT, approval.to_string())
     }
 
-    /// A status and a body that is written already.
+    /// A status and a body that is already serialised.
     pub(super) fn text(status: u16, kind: &'static str, body: impl Into<Bytes>) -> Self {
         let body = Body::Of(HeaderValue::from_static(kind), body.into());
         Self { status, body, headers: Vec::new(), reason: None, account: None, lineage: None, acted: false }
     }
 
-    /// 204: there is nothing more to say.
+    /// 204.
     pub(super) fn nothing() -> Self {
         Self { body: Body::Nothing, ..Self::json(204, &Value::Null) }
     }
@@ -76,25 +76,25 @@ impl Said {
     }
 }
 
-/// What is wrong with a request, or was in its way.
+/// An error response.
 ///
-/// What the texts ask for stands at the top and again in `error` (A22):
-/// `{"status": 460, "segment": "search", "error": {"code", "method", "path", "message", "segment", "details"?}}`.
+/// The members that the drafts require stand at the top level and again in `error`: `{"status": 460, "segment":
+/// "search", "error": {"code", "method", "path", "message", "segment", "details"?}}`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wrong {
     pub(super) status: u16,
     pub(super) code: Cow<'static, str>,
     pub(super) message: Cow<'static, str>,
-    /// Members that the texts name: `type`, `reason`, `segment` …
+    /// Members that the drafts name: `type`, `reason`, `segment` …
     pub(super) members: Map<String, Value>,
     pub(super) details: Option<Value>,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    /// For the operator's count.
+    /// The reason label in metrics.
     pub(super) reason: &'static str,
 }
 
 impl Wrong {
-    /// A status, a code and a sentence about what to do.
+    /// A status, a code and a sentence with advice.
     pub(super) fn new(status: u16, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             status,
@@ -113,18 +113,18 @@ impl Wrong {
         self
     }
 
-    /// Says after how many seconds it is worth trying again: in the header, and in the body like every other dialect.
+    /// Sets the seconds until a retry, in the header and, as in every other dialect, in the body.
     pub(super) fn after(mut self, seconds: u64) -> Self {
         self.headers.push((header::RETRY_AFTER, seconds.into()));
         self.with("retry_after", seconds)
     }
 
-    /// Something that has to be there first (262): `type` says what.
+    /// A missing precondition (262); `type` names it.
     pub(super) fn required(kind: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(262, kind, message).with("type", kind)
     }
 
-    /// The body, about a verb on a path.
+    /// The error body for a verb on a path.
     pub(super) fn body(&self, method: &str, path: &str) -> Value {
         let mut error = self.members.clone();
         error.insert("code".into(), (*self.code).into());
@@ -143,7 +143,7 @@ impl Wrong {
         body
     }
 
-    /// As an answer about a verb on a path.
+    /// The error as an answer for a verb on a path.
     pub(super) fn said(self, method: &str, path: &str) -> Said {
         let body = self.body(method, path);
         Said { headers: self.headers, reason: Some(self.reason), ..Said::json(self.status, &body) }

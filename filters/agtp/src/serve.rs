@@ -1,6 +1,6 @@
-//! A request is answered, and every answer is attributed: who asked for what, with which outcome, in one signed chain.
+//! Answers AGTP requests and attributes every answer: who asked for what, with which outcome, in one signed chain.
 //!
-//! Room for the record is taken before anything is done, so that nothing is done that cannot be recorded.
+//! Room for the record is reserved first, so that nothing is done that cannot be recorded.
 
 use async_trait::async_trait;
 use http::{HeaderValue, StatusCode, header};
@@ -51,12 +51,13 @@ impl Serve for Spoken {
         Served { reason, account, ..reply.into() }
     }
 
-    /// A refusal that came before anybody looked at verb and path is recorded like any answer.
+    /// A refusal that came before verb and path were read is recorded like any other answer.
     async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, mut reply: Reply) -> Reply {
         self.warn(request, &mut reply);
         self.version(&mut reply);
         self.about(request, &mut reply);
-        // Whoever is told to wait was not looked at any further, and whoever asks on must not cost what others need.
+        // A rate-limited request was not processed any further, and recording it would let it consume shared
+        // resources.
         if reply.status == StatusCode::TOO_MANY_REQUESTS {
             return self.named(reply);
         }
@@ -70,7 +71,7 @@ impl Serve for Spoken {
     }
 }
 
-/// What a record says that the request does not.
+/// The parts of a record that the request does not contain.
 #[derive(Default)]
 struct More {
     requested_method: Option<String>,
@@ -81,13 +82,13 @@ struct More {
 }
 
 impl Spoken {
-    /// A reply that nothing is recorded of: only whose it is.
+    /// A reply that is not recorded: adds only the server's name.
     pub fn named(&self, mut reply: Reply) -> Reply {
         self.signing.name(&mut reply, &fresh_id().to_string());
         reply
     }
 
-    /// Says in a refusal what it is about, where it was written without that being known.
+    /// Adds verb and path to a refusal that was written without them.
     fn about(&self, request: &Incoming<'_>, reply: &mut Reply) {
         let Ok(mut body) = serde_json::from_slice::<Value>(&reply.body) else { return };
         let Some(error) = body.get_mut("error").and_then(Value::as_object_mut) else { return };
@@ -98,14 +99,14 @@ impl Spoken {
         }
     }
 
-    /// Says by which version it may be negotiated, where anything may; the manifest says it everywhere.
+    /// Adds the version header where negotiation is possible; the manifest always has it.
     fn version(&self, reply: &mut Reply) {
         if self.negotiable && reply.headers.iter().all(|(name, _)| *name != API_VERSION) {
             reply.headers.push((API_VERSION, HeaderValue::from_static(VERSION)));
         }
     }
 
-    /// Puts what is said into a reply.
+    /// Turns an answer into a reply.
     fn told(&self, incoming: &Incoming<'_>, said: Said) -> Reply {
         let status = StatusCode::from_u16(said.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = Reply::empty(status);
@@ -113,7 +114,7 @@ impl Spoken {
         self.warn(incoming, &mut reply);
         self.version(&mut reply);
         if incoming.framed.is_none() {
-            // Its numbers are no HTTP's: nobody may keep them for others.
+            // AGTP's status codes are not HTTP's, so no HTTP cache may store them.
             reply.headers.retain(|(name, _)| *name != header::CACHE_CONTROL);
             reply = reply.with(header::CACHE_CONTROL, "no-store");
         }
@@ -124,7 +125,7 @@ impl Spoken {
         reply
     }
 
-    /// Records an answer, and says so on it.
+    /// Records an answer and adds the attribution headers.
     fn attributed(&self, room: Room<'_>, request: &Incoming<'_>, reply: &mut Reply, more: &More) {
         let response_id = fresh_id().to_string();
         let action_id = more.acted.then(|| fresh_id().to_string());
@@ -144,8 +145,8 @@ impl Spoken {
     }
 }
 
-/// SHA-256 of the request: of its bytes where they were a frame, else of what a frame would say of verb, target and body
-/// (A17).
+/// SHA-256 of the request: of its bytes where they came as a frame, else of the frame that verb, target and body would
+/// make.
 fn digest(request: &Incoming<'_>) -> [u8; 32] {
     if let Some(framed) = request.framed {
         return framed.digest;

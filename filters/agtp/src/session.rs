@@ -1,8 +1,8 @@
-//! Sessions that are suspended (notes §2, SUSPEND): nothing more is carried out in one until it is resumed with the nonce
-//! that was given out for it, once.
+//! Suspended sessions (SUSPEND): nothing runs in a session until it is resumed with the nonce that was issued for it,
+//! once.
 //!
-//! One record holds all that one caller has suspended, and which sessions it has used last, so that nobody fills the store
-//! with sessions that they invent. Only a session that was used can be suspended.
+//! One record per caller holds its suspended sessions and its recently used ones, so that no caller can fill the store
+//! with invented sessions. Only a session that was used can be suspended.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,19 +21,19 @@ use frontdesk_base::text::hex;
 use frontdesk_desk::{Desk, records, rfc3339};
 use frontdesk_state::{Change, Committed, Expect, Put, Record};
 
-/// How long a session may be suspended.
+/// Maximum duration of a suspension.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-/// Sessions of one caller that are suspended at a time.
+/// Maximum suspended sessions of one caller.
 const MOST: usize = 20;
 
-/// Sessions of one caller that are known to have been used, the latest.
+/// Maximum remembered sessions of one caller, the latest.
 const MOST_SEEN: usize = 256;
-/// Where they stand in the record; the other members are the names of suspended sessions, which are longer.
+/// The record's member for used sessions. The other members are ids of suspended ones, which are longer.
 const SEEN: &str = "seen";
-/// Characters of a session's name by which it is known to have been used.
+/// Characters of the hash by which a used session is remembered.
 const MARK: usize = 16;
 
-/// `SUSPEND` of a session, named among the parameters or in their envelope.
+/// `SUSPEND` of a session that the parameters or the envelope name.
 pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Parameters) -> Result<Said, Wrong> {
     let agent = human::agent(calling)?;
     let around = given.envelope.as_ref().map_or(Ok(None), |envelope| text(envelope, "session_id"))?;
@@ -41,7 +41,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
         Some(session) => session,
         None => human::required(&given.members, "session_id")?,
     };
-    // Only what Session-ID may be can be held back.
+    // Only a valid Session-ID can be suspended.
     if passed(Some(session)).is_none() {
         let message = format!("session_id has to be {VISIBLE}, as Session-ID is.");
         return Err(Wrong::new(422, "schema-validation-failed", message));
@@ -49,7 +49,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
     let now = SystemTime::now();
     let latest = rfc3339(now + LONGEST);
     let until = text(&given.members, "resume_by")?.unwrap_or(&latest);
-    // Written alike, they are in the order of what they mean.
+    // In this form timestamps sort as text.
     if !is_moment(until) || *until <= *rfc3339(now) || *until > *latest {
         let message = "resume_by has to be a moment within the next 24 hours, as in 2026-06-01T00:00:00Z.";
         return Err(Wrong::new(422, "schema-validation-failed", message));
@@ -68,7 +68,7 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
             return Err(Wrong::new(404, "session-not-found", message));
         }
         let suspended = |all: &Map<String, Value>| all.keys().filter(|key| *key != SEEN).count();
-        // What was to be resumed long ago is known as long as there is room.
+        // Expired suspensions are kept as long as there is room.
         if suspended(&all) >= MOST {
             all.retain(|key, entry| key == SEEN || entry["until"].as_str().is_some_and(|until| *until > *rfc3339(now)));
         }
@@ -89,12 +89,12 @@ pub(super) async fn suspend(desk: &Desk<'_>, calling: &Calling<'_>, given: &Para
     Err(busy())
 }
 
-/// Whether a session may go on: it was never suspended, or what it was told to resume with is there. From now on it is
-/// known to have been used.
+/// Checks that a session may continue: it was never suspended, or the request has its nonce. Records the session as
+/// used.
 ///
 /// # Errors
 ///
-/// 409: it is suspended; 408: its time to resume is over.
+/// 409: it is suspended; 408: its time to resume has passed.
 pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<(), Wrong> {
     let (Some(agent), Some(session)) = (calling.head.agent, calling.head.session) else { return Ok(()) };
     let (key, name) = (key(calling), name(agent, session));
@@ -123,17 +123,17 @@ pub(super) async fn resumed(desk: &Desk<'_>, calling: &Calling<'_>) -> Result<()
     Err(busy())
 }
 
-/// Remembers that a session was used, where nothing is carried out in it that would be held back.
+/// Records a session as used, for requests that a suspension does not block.
 pub(super) async fn used(desk: &Desk<'_>, calling: &Calling<'_>) {
     let (Some(agent), Some(session)) = (calling.head.agent, calling.head.session) else { return };
     let key = key(calling);
-    // Without the record there is nothing to suspend a session in.
+    // Without the record no session can be suspended.
     let Ok(found) = desk.records.get(&key).await else { return };
     let all = found.as_ref().map(sessions).unwrap_or_default();
     note(desk, &key, &name(agent, session), found, all).await;
 }
 
-/// Writes it down unless it is known. Where that cannot be done, the next request in the session does it.
+/// Stores the use, unless it is known. If that fails, the next request in the session does it.
 async fn note(desk: &Desk<'_>, key: &str, name: &str, found: Option<Record>, all: Map<String, Value>) {
     let (mut found, mut all) = (found, all);
     for _ in 0..TRIES {
@@ -190,7 +190,7 @@ fn key(calling: &Calling<'_>) -> String {
     format!("u:{}", hex(&calling.incoming.caller.whoever().bytes()))
 }
 
-/// Whether a text is a moment in UTC, to the second, in the one spelling that is in order as text.
+/// Whether a text is a UTC timestamp to the second, in the one form that sorts as text.
 fn is_moment(text: &str) -> bool {
     text.len() == 20
         && text.ends_with('Z')

@@ -1,21 +1,21 @@
-//! What a contract is made of, as it was when it was made (AGTP-API §10.5): a later edition of a recipe is another recipe,
-//! and what was agreed on stays what it was.
+//! The source of a contract as it was when the contract was made (AGTP-API §10.5): a changed recipe is another recipe,
+//! and the contract stays as agreed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use frontdesk_config::{Recipe, RecipeStep};
 
-/// What is carried out.
+/// What a call carries out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Source {
-    /// A capability of the declaration, by its id.
+    /// A declared capability, by its id.
     Capability(String),
     /// A recipe as it was.
     Recipe(Captured),
 }
 
-/// A recipe that the declaration may say otherwise by now (§10.5).
+/// A recipe, which may have changed in the declaration since (§10.5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Captured {
     pub(super) name: String,
@@ -23,7 +23,7 @@ pub(super) struct Captured {
     method: Option<String>,
     path: Option<String>,
     description: Option<String>,
-    /// The id of a capability, and its input.
+    /// The id of each step's capability, and its input.
     steps: Vec<(String, Value)>,
 }
 
@@ -41,7 +41,7 @@ impl From<&Recipe> for Captured {
 }
 
 impl Captured {
-    /// The recipe again.
+    /// The recipe, rebuilt.
     pub(super) fn recipe(&self) -> Recipe {
         let step =
             |(capability, input): &(String, Value)| RecipeStep { capability: capability.clone(), input: input.clone() };
@@ -57,7 +57,7 @@ impl Captured {
 }
 
 impl Source {
-    /// The recipe and its version; nothing where there is none (§10.1.4.1: a passthrough).
+    /// The recipe and its version; null without one (§10.1.4.1: a passthrough).
     pub(super) fn lineage(&self) -> Value {
         match self {
             Self::Capability(_) => Value::Null,

@@ -1,4 +1,4 @@
-//! Everything that verbs need, prepared once for each Snapshot; and the one way a request takes through it.
+//! AGTP's compiled state, prepared once per snapshot, and the path of a request through it.
 
 use std::{
     collections::HashSet,
@@ -38,8 +38,8 @@ use frontdesk_dialects::Explain;
 
 const AGENT_ID: HeaderName = HeaderName::from_static("agent-id");
 
-/// Verbs that HTTP has too, registered (IANA) or widely used: over HTTP they are the site's unless something else tells
-/// them apart (design, "What answers what"). An operator's own verb may be one of them too.
+/// Verbs that are also HTTP methods, registered (IANA) or widely used. Over HTTP such a request goes to the site
+/// unless other headers mark it as AGTP. An operator's own verb may be among them.
 const HTTPS_OWN: [&str; 47] = [
     "ACL",
     "ANNOUNCE",
@@ -89,43 +89,43 @@ const HTTPS_OWN: [&str; 47] = [
     "UPDATE",
     "UPDATEREDIRECTREF",
 ];
-/// Those that never are ours over HTTP.
+/// Methods that are never AGTP over HTTP.
 const NEVER: [&str; 2] = ["CONNECT", "TRACE"];
 
-/// What is spoken here.
+/// The compiled state.
 #[derive(Debug)]
 pub struct Spoken {
     pub(super) catalog: Arc<Catalog>,
     pub(super) policy: Policy,
     pub(super) routes: Routes,
-    /// What is answered where scopes do not suffice.
+    /// The status for insufficient scopes.
     pub(super) scope_violation: u16,
     pub(super) server_id: String,
-    /// What is spoken here, in a header.
+    /// The supported verbs, as a header.
     pub(super) supported: HeaderValue,
-    /// The Agent Identity Document, but for how the agent is doing.
+    /// The Agent Identity Document without the agent's status.
     pub(super) identity: Value,
     pub(super) signing: Signing,
-    /// Every call of an endpoint claims scopes.
+    /// Every call must claim scopes.
     pub(super) scope_required: bool,
-    /// What there is may be negotiated: every answer says by which version (notes §3.3).
+    /// Endpoints can be negotiated, so every answer names the version.
     pub(super) negotiable: bool,
-    /// Verbs of the operator's own.
+    /// The operator's own verbs.
     custom: HashSet<String>,
-    /// The agent that is hosted here.
+    /// The hosted agent.
     pub(super) hosted: Option<Hosted>,
     pub(super) manifest: Manifest,
-    /// As it is while nothing was synthesised for good.
+    /// The manifest without published contracts.
     rendered: Rendered,
     pub(super) lists: Lists,
-    /// What may be put together while we run.
+    /// The sources from which endpoints can be made at run time.
     pub(super) stock: Stock,
-    /// What was, for everybody.
+    /// The published contracts.
     pub(super) published: Published,
 }
 
 impl Spoken {
-    /// `None` where nothing is.
+    /// `None` where AGTP is off.
     pub fn new(declaration: &Declaration) -> Option<Self> {
         let settings = &declaration.settings;
         let agtp = &settings.agtp;
@@ -135,7 +135,7 @@ impl Spoken {
             let mut routes = Routes::default();
             endpoints(settings, &catalog, &policy).for_each(|endpoint| routes.add(Arc::new(endpoint)));
             let custom = policy.custom().iter().cloned().collect();
-            // One that does not verify is a mistake, and was told of.
+            // An invalid Genesis was reported by the configuration check.
             let hosted = agtp.agent.as_ref().and_then(|genesis| Hosted::read(genesis).ok()).map(|(hosted, _)| hosted);
             let signing = Signing::new(settings, hosted.as_ref());
             let agents = hosted.iter().map(|hosted| listed(hosted, routes.all())).collect();
@@ -169,21 +169,21 @@ impl Spoken {
         })
     }
 
-    /// The manifest as it is now; where that cannot be found out, as it was.
+    /// The current manifest; the last known one where the store is unavailable.
     pub(super) async fn manifest(&self, desk: &Desk<'_>) -> Rendered {
         let published = self.published(desk).await.unwrap_or_else(|_| self.last_published());
         published.map_or_else(|| self.rendered.clone(), |published| published.manifest.clone())
     }
 
-    /// As `export` prints it.
+    /// The manifest as `export` prints it.
     pub(super) fn exported(&self) -> bytes::Bytes {
         self.rendered.body.clone()
     }
 
-    /// Whether a request over HTTP is one of ours.
+    /// Whether an HTTP request is AGTP.
     pub fn claims(&self, method: &Method, headers: &HeaderMap) -> bool {
         let name = method.as_str();
-        // The common ones first: this is asked of every request.
+        // The common methods first: this runs for every request.
         if matches!(*method, Method::GET | Method::HEAD | Method::POST | Method::PUT | Method::DELETE)
             || NEVER.contains(&name)
             || self.catalog.verb(name).is_none() && !self.custom.contains(name)
@@ -193,7 +193,7 @@ impl Spoken {
         !HTTPS_OWN.contains(&name) || is_told_apart(headers)
     }
 
-    /// What a request counts as. What is an action counts as one where it is called: only there it is known what is.
+    /// What a request counts as. An action is counted when it is called, because only then it is known to be one.
     pub fn counted(&self, method: &Method, target: &str) -> Counted {
         let method = self.policy.resolve(method.as_str()).method;
         let is_published = matches!(method, "DISCOVER" | "DESCRIBE")
@@ -212,11 +212,11 @@ impl Spoken {
         error::reply
     }
 
-    /// What is said to a request.
+    /// The answer to a request.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, or was in its way.
+    /// The error response.
     pub(super) async fn answer<'a>(
         &self,
         desk: &Desk<'_>,
@@ -240,9 +240,9 @@ impl Spoken {
     }
 }
 
-/// The hosted agent as lists have it.
+/// The hosted agent's entry in lists.
 pub(super) fn listed(hosted: &Hosted, endpoints: &[Arc<Endpoint>]) -> Value {
-    /// Endpoints that are told of in a summary.
+    /// Maximum endpoints in the summary.
     const TOLD: usize = 5;
     let mut listing = hosted.listing();
     listing["methods_count"] = endpoints.len().into();
@@ -251,7 +251,7 @@ pub(super) fn listed(hosted: &Hosted, endpoints: &[Arc<Endpoint>]) -> Value {
     listing
 }
 
-/// Whether a request says that it is this protocol's.
+/// Whether headers mark a request as AGTP.
 fn is_told_apart(headers: &HeaderMap) -> bool {
     let ours = |name| headers.get_all(name).iter().any(|value| contains(value.as_bytes(), b"application/vnd.agtp"));
     headers.contains_key(AGENT_ID) || ours(header::ACCEPT) || ours(header::CONTENT_TYPE)
@@ -261,27 +261,27 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     memchr::memmem::find(text, part).is_some()
 }
 
-/// The catalog that the operator chose, which was read at load.
+/// The catalog that the operator chose, parsed at load.
 pub(super) fn catalog(agtp: &Agtp) -> Arc<Catalog> {
     let own = agtp.catalog.as_ref().and_then(|bytes| Catalog::of_operator(bytes).ok());
     own.map_or_else(Catalog::built_in, Arc::new)
 }
 
-/// Every endpoint that is offered and can be called; those with a verb that is gone (AGTP-API §4.5), or that this server
-/// does not take, are left out, and were told of.
+/// Every endpoint that is exposed and can be called. Those with a removed verb (AGTP-API §4.5), or one that this
+/// server does not allow, are left out; the configuration check reported them.
 fn endpoints(settings: &Settings, catalog: &Catalog, policy: &Policy) -> impl Iterator<Item = Endpoint> {
     let all = settings.offered().filter(|(_, capability)| leads_somewhere(capability));
     let all = all.filter_map(move |(index, capability)| endpoint_of(index, capability, catalog));
     all.filter(move |endpoint| policy.admits(&endpoint.method, catalog) == Admission::Admitted)
 }
 
-/// Whether there is anything behind a capability.
+/// Whether a capability has a target.
 fn leads_somewhere(capability: &Capability) -> bool {
     let policy = capability.kind == CapabilityKind::Policy;
     capability.built_in.is_some() || policy || capability.endpoint.is_some() || capability.upstream.is_some()
 }
 
-/// The endpoint of a capability; none where its verb is gone.
+/// The endpoint of a capability; `None` where its verb is removed.
 pub(super) fn endpoint_of(index: usize, capability: &Capability, catalog: &Catalog) -> Option<Endpoint> {
     let method = name::method_of(capability.kind, capability.agtp.method.as_deref());
     if catalog.is_removed(method) {

@@ -1,27 +1,27 @@
-//! A path that avoids the trap: many a word of the web (search, order, profile) is a verb of the catalog, and no request
-//! with one in its path ever gets through (AGTP-API §5.1).
+//! Suggests paths without verbs. Many common words (search, order, profile) are verbs of the catalog, and no request
+//! with one in its path can succeed (AGTP-API §5.1).
 //!
-//! Where the word says what is done, it belongs before the path; where it says what a thing is, the thing has a plural.
-//! It is a proposal to a person, who knows which of the two it is.
+//! Where the word names the action, it belongs before the path. Where it names a thing, its plural is a valid segment.
+//! The operator decides which of the two it is.
 
 use super::{
     catalog::Catalog,
     template::{Template, is_place},
 };
 
-/// What could be written instead.
+/// A suggested replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suggested {
-    /// In the grammar.
+    /// A valid path.
     pub path: String,
     /// The verb that stood in the path.
     pub method: Option<String>,
 }
 
-/// Words that ask, wherever they stand.
+/// Words that ask, in any position.
 const ASKS: &[&str] =
     &["SEARCH", "FIND", "LIST", "LOOKUP", "QUERY", "BROWSE", "FETCH", "GET", "COMPARE", "DOWNLOAD", "EXPORT"];
-/// Words that command where they come first, as in `/create/order`.
+/// Words that command in first position, as in `/create/order`.
 const COMMANDS: &[&str] = &[
     "CREATE",
     "UPDATE",
@@ -35,7 +35,7 @@ const COMMANDS: &[&str] = &[
     "VALIDATE",
     "VERIFY",
 ];
-/// Verbs whose thing is not their plural.
+/// Verbs whose noun is not their plural.
 const THINGS: &[(&str, &str)] = &[
     ("AUTHORIZE", "authorizations"),
     ("BOOK", "bookings"),
@@ -61,8 +61,8 @@ const THINGS: &[(&str, &str)] = &[
     ("VERIFY", "verifications"),
 ];
 
-/// Proposes a path for one that is against the grammar; `acts` says whether what is called there changes something.
-/// `None` where there is nothing to propose: it is fine as it is, or beyond help.
+/// Suggests a path for one that violates the grammar. `acts`: whether the call changes something. `None` where the
+/// path is valid, or no suggestion is possible.
 pub fn suggest(path: &str, acts: bool, catalog: &Catalog) -> Option<Suggested> {
     let mut segments: Vec<String> = path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
     let verb = |segment: &str| catalog.leaked_by(segment).map(str::to_owned);
@@ -95,7 +95,7 @@ pub fn suggest(path: &str, acts: bool, catalog: &Catalog) -> Option<Suggested> {
     fits.then(|| Suggested { path: suggested, method: method.map(spoken) })
 }
 
-/// What a verb is about, as a word that is none.
+/// A noun for a verb that is no verb itself.
 fn thing(segment: &str, verb: &str, catalog: &Catalog) -> String {
     let word = segment.trim_matches(['-', '_']).to_ascii_lowercase();
     let plural = match THINGS.iter().find(|(known, _)| *known == verb) {
@@ -106,7 +106,7 @@ fn thing(segment: &str, verb: &str, catalog: &Catalog) -> String {
             _ => word.clone() + "s",
         },
     };
-    // No verb has a digit.
+    // No verb contains a digit.
     if catalog.leaked_by(&plural).is_none() { plural } else { word + "-1" }
 }
 

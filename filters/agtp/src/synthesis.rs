@@ -1,8 +1,8 @@
-//! What an endpoint can be put together from while we run (AGTP-API §10.7, §12.1): a recipe, a capability that is not
-//! exposed, or an endpoint that there is under another name. Nothing else ever is.
+//! The sources from which endpoints can be made at run time (AGTP-API §10.7, §12.1): recipes, capabilities that are
+//! not exposed, and existing endpoints under another name. There are no others.
 //!
-//! Whatever comes of it is called as what it is made of: its schema, its scopes, its risk. Nothing that a caller wrote
-//! goes into it, for others may come to read it.
+//! A synthesised endpoint has its source's schema, scopes and risk. Nothing that a caller wrote goes into it, because
+//! others may come to read it.
 
 use std::{
     borrow::Cow,
@@ -34,35 +34,35 @@ use frontdesk_desk::{
 };
 use frontdesk_state::NotKept;
 
-/// Recipes of before that are kept ready.
+/// Maximum earlier recipes that are kept compiled.
 const MOST_BEFORE: usize = 64;
-/// What is shown of what comes near a proposal.
+/// Maximum similar endpoints in a refusal.
 const MOST_SIMILAR: usize = 5;
 
-/// Everything that may be put together, and has not been.
+/// All possible sources.
 #[derive(Debug, Default)]
 pub(super) struct Stock {
     routes: Routes,
-    /// By the capability's id, the declared ones too.
+    /// By the capability's id, the declared ones included.
     by_id: HashMap<String, Arc<Endpoint>>,
     recipes: Vec<(Captured, Arc<Endpoint>)>,
-    /// Of recipes that the declaration says otherwise by now, the latest.
+    /// The latest compiled recipes of earlier declarations.
     before: Mutex<VecDeque<(Captured, Option<Arc<Endpoint>>)>>,
 }
 
-/// Something that a pair can be made of.
+/// A source for a verb and path.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
     pub(super) endpoint: Arc<Endpoint>,
-    /// What stands in its places, where the pair says it.
+    /// Fixed values of placeholders, from the path.
     pub(super) places: Places,
     pub(super) source: Source,
-    /// It is there anyway.
+    /// It is a declared endpoint.
     pub(super) declared: bool,
 }
 
 impl Stock {
-    /// What there is to begin with; nothing where nothing is put together.
+    /// The sources; none where synthesis is off.
     pub(super) fn new(settings: &Settings, catalog: &Catalog, declared: &Routes) -> Self {
         let mut stock = Self::default();
         if !settings.agtp.policies.synthesis_enabled {
@@ -88,7 +88,7 @@ impl Stock {
         stock
     }
 
-    /// What a pair can be made of.
+    /// The source for a verb and path.
     pub(super) fn find(&self, settings: &Settings, declared: &Routes, method: &str, path: &Template) -> Option<Made> {
         let made = |(endpoint, places): (Arc<Endpoint>, _), declared| {
             let recipe = self.recipes.iter().find(|(_, known)| Arc::ptr_eq(known, &endpoint));
@@ -104,7 +104,7 @@ impl Stock {
         made(pick(&self.routes, method, path)?, false)
     }
 
-    /// What something is made of today; `None` where it is not there any more.
+    /// The current endpoint of a source; `None` where it no longer exists.
     pub(super) fn endpoint(&self, source: &Source, settings: &Settings, catalog: &Catalog) -> Option<Arc<Endpoint>> {
         let captured = match source {
             Source::Capability(id) => return self.by_id.get(id).cloned(),
@@ -123,13 +123,13 @@ impl Stock {
         endpoint
     }
 
-    /// What could be made of nearly the same: at the same path, or with the same verb.
+    /// The similar sources: the same path, or the same verb.
     pub(super) fn similar(&self, method: &str, path: &Template) -> Vec<&Arc<Endpoint>> {
         similar(&self.routes, method, path)
     }
 }
 
-/// What there is that comes near a pair, the nearest first.
+/// The endpoints similar to a verb and path, nearest first.
 pub(super) fn similar<'r>(routes: &'r Routes, method: &str, path: &Template) -> Vec<&'r Arc<Endpoint>> {
     let far = |endpoint: &Endpoint| (!endpoint.template.meets(path), endpoint.method != method);
     let mut near: Vec<_> = routes.all().iter().filter(|endpoint| far(endpoint) != (true, true)).collect();
@@ -138,7 +138,7 @@ pub(super) fn similar<'r>(routes: &'r Routes, method: &str, path: &Template) -> 
     near
 }
 
-/// The endpoint of a pair: the same template, or one that a path without places is like.
+/// The endpoint for a verb and path: the same template, or one that a literal path matches.
 fn pick(routes: &Routes, method: &str, path: &Template) -> Option<(Arc<Endpoint>, Places)> {
     let segments: Option<Vec<Cow<'_, str>>> = path.segments().map(|segment| segment.map(Cow::Borrowed)).collect();
     match segments {
@@ -154,7 +154,7 @@ fn pick(routes: &Routes, method: &str, path: &Template) -> Option<(Arc<Endpoint>
 }
 
 impl Made {
-    /// The endpoint as it is agreed on, under a pair: what the path says is no input any more.
+    /// The endpoint's definition under a verb and path. Values fixed by the path are no inputs.
     pub(super) fn definition(&self, method: &str, path: &str) -> Value {
         let mut definition = without(&self.endpoint.definition, &self.places);
         definition["method"] = method.into();
@@ -162,11 +162,11 @@ impl Made {
         definition
     }
 
-    /// A contract about it, which nobody has yet.
+    /// A draft of a contract.
     ///
     /// # Errors
     ///
-    /// There is no chance to be had.
+    /// No random id could be generated.
     pub(super) fn drafted(
         &self,
         desk: &Desk<'_>,
@@ -197,7 +197,7 @@ impl Made {
         })
     }
 
-    /// The inputs that it needs, as its schema has them.
+    /// The required inputs in its schema.
     pub(super) fn needs(&self) -> impl Iterator<Item = &str> {
         let required = &self.endpoint.definition["input_schema"]["required"];
         required.as_array().into_iter().flatten().filter_map(Value::as_str)
@@ -205,11 +205,12 @@ impl Made {
 }
 
 impl Spoken {
-    /// Whether a caller may do all that something is made of (§10.7): found out before there is a contract, and again by
-    /// the desk at each call.
+    /// Checks that a caller may do all that a source does (§10.7). Checked before a contract is made, and by the desk
+    /// at each call.
     ///
     /// # Errors
     ///
+    /// 262: what is missing.
     /// 262: what is missing.
     pub(super) fn suffices(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint) -> Result<(), Wrong> {
         let settings = &desk.compiled.settings;
@@ -225,7 +226,7 @@ impl Spoken {
     }
 }
 
-/// 262: scopes that have to be claimed, and granted where something grants them.
+/// 262: scopes that must be claimed, and granted where credentials grant scopes.
 pub(super) fn scope_required(scopes: &[String]) -> Wrong {
     let message = format!("This needs the scopes {}. Claim them in Authority-Scope.", scopes.join(", "));
     let wrong = Wrong::required("scope-required", message).with("required_scopes", scopes.to_vec());

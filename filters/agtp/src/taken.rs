@@ -1,13 +1,14 @@
-//! Which paths are taken by which verb, so that no request could be meant for two (AGTP-API §5.4).
+//! Detects conflicting endpoints: two that one request could match (AGTP-API §5.4).
 
 use std::collections::HashMap;
 
 use super::template::Template;
 
-/// Endpoints by verb, each with who has it.
+/// The endpoints by verb, each with its owner.
 #[derive(Debug)]
 pub struct Taken<Who> {
-    /// By the verb, and by how many segments and places there are: more places are less specific, and no conflict.
+    /// Keyed by verb, segments and placeholders. Templates with different numbers of placeholders differ in
+    /// specificity and do not conflict.
     by: HashMap<(String, usize, usize), Group<Who>>,
 }
 
@@ -28,7 +29,7 @@ impl<Who> Taken<Who> {
     ///
     /// # Errors
     ///
-    /// Who has it, or one that may be asked for in the same words.
+    /// The owner of a conflicting path.
     pub fn take(&mut self, method: &str, template: Template, who: Who) -> Result<(), &Who> {
         let places = template.names().count();
         let key = (method.to_owned(), template.length(), places);

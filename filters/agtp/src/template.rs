@@ -1,4 +1,4 @@
-//! A declared path (AGTP-API §5.3, §5.4): segments, some of which are places for an input.
+//! A declared path (AGTP-API §5.3, §5.4): segments, some of which are placeholders for inputs.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use frontdesk_desk::encoded;
 
-/// What stands in the places of a path, by their names.
+/// The values of a path's placeholders, by name.
 pub type Places = Vec<(String, String)>;
 
 /// A path such as `/orders/{order_id}/items`.
@@ -18,11 +18,11 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads a path such as `/orders/{order_id}/items`.
+    /// Parses a path such as `/orders/{order_id}/items`.
     ///
     /// # Errors
     ///
-    /// What no request could ever match, and what could not be told apart.
+    /// The path could match no request, or is ambiguous.
     pub fn parse(path: &str, catalog: &Catalog) -> Result<Self, Wrong> {
         let pieces = pieces(path, catalog, true)?;
         let mut names = Vec::new();
@@ -40,7 +40,7 @@ impl Template {
         Ok(Self { pieces: pieces.into_iter().map(owned).collect() })
     }
 
-    /// The names of its places, in order. The fewer there are, the sooner it is matched (§5.4).
+    /// The names of its placeholders, in order. Templates with fewer are matched first (§5.4).
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Place(name) => Some(&**name),
@@ -48,7 +48,7 @@ impl Template {
         })
     }
 
-    /// What stands in its places, where it is a path like this; `segments` are decoded.
+    /// The values of its placeholders, if a path with these decoded segments matches.
     pub fn matches(&self, segments: &[Cow<'_, str>]) -> Option<Places> {
         if self.pieces.len() != segments.len() {
             return None;
@@ -67,7 +67,7 @@ impl Template {
         Some(places.collect())
     }
 
-    /// Whether some path is like both of them.
+    /// Whether some path matches both templates.
     pub fn meets(&self, other: &Self) -> bool {
         let both = |(one, two): (&Piece, &Piece)| match (one, two) {
             (Piece::Literal(one), Piece::Literal(two)) => one == two,
@@ -100,7 +100,7 @@ impl Template {
         Some(path)
     }
 
-    /// Its segments; a place is `None`.
+    /// Its segments; `None` for a placeholder.
     pub fn segments(&self) -> impl Iterator<Item = Option<&str>> {
         self.pieces.iter().map(|piece| match piece {
             Piece::Literal(text) => Some(&**text),
@@ -108,7 +108,7 @@ impl Template {
         })
     }
 
-    /// How many segments it has.
+    /// The number of segments.
     pub fn length(&self) -> usize {
         self.pieces.len()
     }
@@ -118,7 +118,7 @@ impl Template {
         self.pieces.is_empty()
     }
 
-    /// The text of its first segment, where that is no place.
+    /// Its first segment, where that is literal.
     pub fn first(&self) -> Option<&str> {
         match self.pieces.first()? {
             Piece::Literal(text) => Some(text),
@@ -127,7 +127,7 @@ impl Template {
     }
 }
 
-/// Whether a segment is written as a place is.
+/// Whether a segment has the form of a placeholder.
 pub(crate) fn is_place(segment: &str) -> bool {
     segment.starts_with('{') && segment.ends_with('}')
 }
@@ -145,7 +145,7 @@ mod tests {
     fn a_declared_path_has_whole_segments_for_places() {
         assert_eq!(template("/orders/{order_id}/items/{n}").names().collect::<Vec<_>>(), ["order_id", "n"]);
         assert!(template("/").is_root());
-        // A place may be called like a verb: it is exempt (§5.1).
+        // A placeholder may have a verb's name: it is exempt (§5.1).
         assert_eq!(template("/x/{search}").names().next(), Some("search"));
         let catalog = Catalog::built_in();
         for (path, status) in [
@@ -180,7 +180,7 @@ mod tests {
         for other in ["/orders/a/items", "/orders/a/parts/7", "/Orders/a/items/7", "/orders/a/items/7/x", "/"] {
             assert_eq!(orders.matches(&asked(other)), None, "{other}");
         }
-        // A literal is the same however it is spelled.
+        // A literal segment matches in every encoding.
         assert!(template("/caf%C3%A9").matches(&asked("/%63af%c3%a9")).is_some());
         assert_eq!(template("/").matches(&[]), Some(Vec::new()));
     }

@@ -1,4 +1,4 @@
-//! What became of a call, in this protocol's words (notes §4.2): a status and the data as it is, or what was in its way.
+//! The response for a call's outcome: a status and the data, or the error.
 
 use std::{
     borrow::Cow,
@@ -21,8 +21,8 @@ use frontdesk_desk::{
 };
 
 impl Spoken {
-    /// What the desk says of a failure, as it is called here: the path of an endpoint where the site has one of its own
-    /// (A19), and the verb of the step that failed (§12.1).
+    /// Rewords the details of a failure for AGTP: an endpoint's path in place of the site's, and the verb of the
+    /// failed step (§12.1).
     pub(super) fn in_our_words(&self, details: &mut Value, settings: &Settings) {
         let endpoints = || self.routes.all().iter().filter_map(|e| Some((e, e.capability(settings)?)));
         if let Some(there) = details["location"].as_str() {
@@ -39,13 +39,13 @@ impl Spoken {
             if let Some(step) = declared {
                 details["method"] = name::method_of(step.kind, step.agtp.method.as_deref()).into();
             }
-            // The site's numbers are told as such; here they are all one.
+            // Site statuses are reported as such; AGTP itself has one status for all.
             let settled = matches!(details["reason"].as_str(), Some("outcome_unknown" | "idempotency_in_flight"));
             details["status"] = if settled { 409 } else { 422 }.into();
         }
     }
 
-    /// What came back (notes §4.2): a status, and the data as it is.
+    /// The answer of a call: a status and the data.
     pub(super) fn done(&self, done: &Done, endpoint: &Endpoint, calling: &Calling<'_>, by_person: bool) -> Said {
         let status = match done.told.status.as_u16() {
             status @ (202 | 204) => status,
@@ -63,7 +63,7 @@ impl Spoken {
             let message = "This was carried out before; its answer was too long to be kept.";
             return Said::json(status, &json!({ "omitted": true, "message": message }));
         }
-        // Most answers are passed on without being looked into.
+        // Most answers pass unparsed.
         let looked_into = by_person || endpoint.promises_anything();
         let data = if looked_into { done.told.data.value() } else { Cow::Owned(Value::Null) };
         if let Some(ticket) = data.get("ticket").filter(|_| by_person) {
@@ -84,7 +84,7 @@ impl Spoken {
     }
 }
 
-/// 262: a person has to confirm it first (design, decision 10).
+/// 262: a person has to confirm the call first (docs/decisions/0010-confirmations.md).
 pub(super) fn confirmation(asked: &Asked) -> Wrong {
     let expires = UNIX_EPOCH + Duration::from_secs(asked.expires);
     let confirmation = json!({

@@ -1,16 +1,16 @@
-//! Records that many change at once: each reads, writes if nobody else has in the meantime, and else tries again.
+//! Retries for records with many concurrent writers: read, write if unchanged, else try again.
 
 use std::{future::poll_fn, task::Poll};
 
 use super::said::Wrong;
 use frontdesk_desk::records::random;
 
-/// How often that is tried. Of all who try at the same time one succeeds: so many may.
+/// Maximum attempts. In each round one writer succeeds, so this many concurrent writers can.
 pub(super) const TRIES: usize = 64;
-/// How often somebody steps aside between two of them, at most.
+/// Maximum yields between two attempts.
 const MOST_ASIDE: usize = 16;
 
-/// Lets others go first, so many that those who lost together do not come back together.
+/// Yields a random number of times, so that the losers of one round do not collide again.
 pub(super) async fn step_aside() {
     let often = random::<1>().map_or(0, |[byte]| usize::from(byte) % MOST_ASIDE);
     for _ in 0..=often {
@@ -26,7 +26,7 @@ pub(super) async fn step_aside() {
     }
 }
 
-/// 503: the others were always faster, and the store is well.
+/// 503: all attempts lost against other writers; the store is healthy.
 pub(super) fn busy() -> Wrong {
     let message = "Too many change the same at this moment. Nothing was done; try again.";
     let mut wrong = Wrong::new(503, "unavailable", message).with("reason", "store_busy").after(1);

@@ -1,5 +1,5 @@
-//! What is told beside an answer, whatever it is, to whoever asks for something that is on its way out: a verb (AGTP-API
-//! §4.4), an endpoint (§6.5). It is worked out from verb and path, so that it is there before anything else is known.
+//! Adds deprecation warnings to every answer for a deprecated verb (AGTP-API §4.4) or endpoint (§6.5). They depend
+//! only on verb and path, so they are available before anything else is known.
 
 use http::{HeaderName, HeaderValue};
 
@@ -13,7 +13,7 @@ pub(super) const ENDPOINT_WARNING: HeaderName = HeaderName::from_static("agtp-en
 type Header = (HeaderName, HeaderValue);
 
 impl Spoken {
-    /// Tells it beside a reply, once.
+    /// Adds the warnings to a reply, once.
     pub(super) fn warn(&self, request: &Incoming<'_>, reply: &mut Reply) {
         let mut told: Vec<Header> = Vec::new();
         let is_one = |(name, _): &Header| *name == CATALOG_WARNING || *name == ENDPOINT_WARNING;
@@ -28,13 +28,13 @@ impl Spoken {
         reply.headers.extend(told);
     }
 
-    /// What is told of an endpoint, and of its verb.
+    /// The warnings of an endpoint and its verb.
     pub(super) fn warnings_of(&self, endpoint: &Endpoint) -> impl Iterator<Item = Header> {
         let own = endpoint.warning.clone().map(|warning| (ENDPOINT_WARNING, warning));
         self.catalog_warning(&endpoint.method).into_iter().chain(own)
     }
 
-    /// What is told of a verb and a target, as they were sent: of what they are read as, and of where that leads.
+    /// The warnings for a verb and a target as sent, after aliases and redirects.
     fn warnings(&self, asked: &str, target: &str) -> Vec<Header> {
         let resolved = self.policy.resolve(asked).method;
         let method = match self.policy.admits(resolved, &self.catalog) {

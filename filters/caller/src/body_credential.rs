@@ -1,8 +1,8 @@
-//! A credential that came in a request's body: verified, counted and limited as it would have been in the head.
+//! Verifies a credential that came in a request's body, and counts the call as if it had come in the head.
 //!
-//! Its sender was let in as an anonymous caller, because the body was not read yet. Most endpoints counted them by
-//! address by then: once they are proven they are counted by what is proven, and the address gets its call back. An
-//! endpoint that counts each message by itself has counted nothing yet.
+//! The request was admitted as anonymous, because its body was not read yet, and most endpoints counted it against the
+//! address. Once the caller is proven, the call counts against the proven identity, and the address is refunded. An
+//! endpoint that counts each message by itself ([`super::message`]) has counted nothing before.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -40,11 +40,11 @@ pub struct Disproved {
     pub wants_keys: bool,
 }
 
-/// What every call of an endpoint counts as; what is an action is counted as one where it is carried out.
+/// What every call of an endpoint counts as. An action is counted as such when it is carried out.
 const CALL: Counted = Counted::Call { action: false };
 
-/// Finds out who calls, by the credential that was presented, and counts the call by it: the address, which was charged
-/// before, gets its call back.
+/// Verifies the presented credential and counts the call against the proven caller. Refunds the address, which was
+/// charged before.
 pub async fn prove(
     judge: Judge<'_>,
     counters: &dyn Counters,
@@ -68,9 +68,8 @@ pub async fn prove(
     }
 }
 
-/// Finds out who calls, by the credential that was presented; `None`: the caller stays who it was. Where anonymous
-/// access is off, an anonymous caller is refused.
-/// Only wrong credentials are counted here.
+/// Verifies the presented credential; `None`: the caller stays the same. Refuses an anonymous caller where anonymous
+/// access is off. Counts only wrong credentials.
 pub async fn proven(
     judge: Judge<'_>,
     counters: &dyn Counters,

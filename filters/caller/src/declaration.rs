@@ -1,4 +1,4 @@
-//! Whether the keys that are declared can verify and sign.
+//! Checks that the declared keys can verify and sign.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use frontdesk_config::{Declared, Extension, Findings, Item, Settings};
 use super::Callers;
 use crate::signing::Signer;
 
-/// What callers add to the declaration.
+/// The configuration checks about callers.
 pub static EXTENSION: Extension = Extension { keys: &[], documents: &[], check };
 
 fn check(declared: &Declared<'_>, found: &mut Findings) {
@@ -15,7 +15,7 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
     keys(declared.root, &Callers::new(declared.settings, &HashMap::new()), found);
 }
 
-/// What the contract is to be signed with has to be able to.
+/// Checks that the key which signs the contract can sign.
 fn signing_key(root: &Item, settings: &Settings, found: &mut Findings) {
     let item = root.at(&["integrity", "key"]);
     if let (Some(item), Some(Err(why))) = (item, settings.integrity.as_ref().map(Signer::new)) {
@@ -29,7 +29,7 @@ fn signing_key(root: &Item, settings: &Settings, found: &mut Findings) {
     }
 }
 
-/// Keys that cannot verify anything.
+/// Reports keys that cannot verify anything.
 fn keys(root: &Item, callers: &Callers, found: &mut Findings) {
     let place = |problem: &str| match problem.starts_with("auth.jwks") {
         true => (root.at(&["auth", "jwks"]), "auth.jwks"),
@@ -38,7 +38,7 @@ fn keys(root: &Item, callers: &Callers, found: &mut Findings) {
     for (problem, fatal) in callers.problems.iter().map(|p| (p, true)).chain(callers.notes.iter().map(|n| (n, false))) {
         let (item, key) = place(problem);
         let what = problem.strip_prefix("auth.jwks: ").unwrap_or(problem);
-        // A list of tables has no line of its own.
+        // An array of tables has no line of its own.
         let line = item.map_or(0, |item| item.items().first().map_or(item.line, |first| first.line));
         let finding = if fatal { found.mistake(line, key, what) } else { found.warning(line, key, what) };
         finding.hint("write public keys as JWK (RFC 7517): Ed25519, P-256 or RSA of 2048 bits and more");

@@ -1,7 +1,8 @@
-//! The client's address, and the forwarding headers the site may believe.
+//! Determines the client address, and which forwarding headers the site may trust.
 //!
-//! Only a peer in `listen.trusted_proxies` is believed about who is behind it. What anybody else sends under those
-//! names is removed, in every spelling that a CGI-like site folds together (decision 12).
+//! Only a peer in `listen.trusted_proxies` is believed about the client behind it. Such headers from any other peer
+//! are removed, in every spelling that a CGI-like site would fold into the same name
+//! (docs/decisions/0012-credentials-stop-here.md).
 
 use std::net::IpAddr;
 
@@ -13,7 +14,8 @@ use frontdesk_base::text::{parts, unquoted};
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED: &str = "forwarded";
 
-/// Names besides `X-Forwarded-*` that sites read the client's address from, or another target than the request's own.
+/// Names besides `X-Forwarded-*` from which sites read the client address, or a target that differs from the
+/// request's.
 const FORWARDING_NAMES: [&str; 20] = [
     "forwarded",
     "forwarded-for",
@@ -29,7 +31,7 @@ const FORWARDING_NAMES: [&str; 20] = [
     "x-original-url",
     "x-original-uri",
     "x-rewrite-url",
-    // Servers of applications (gunicorn, WSGI middleware, IIS) and gateways take the path from these.
+    // Application servers (gunicorn, WSGI middleware, IIS) and gateways take the path from these.
     "script-name",
     "path-info",
     "x-script-name",
@@ -38,20 +40,21 @@ const FORWARDING_NAMES: [&str; 20] = [
     "x-waws-unencoded-url",
 ];
 
-/// What a request header name means to a site behind us.
+/// What a request header's name means to the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
-    /// One of ours: `X-Frontdesk-…`, which nobody else may say, or `X-AHP-Key`, which nobody else needs to know.
+    /// Frontdesk's own: `X-Frontdesk-…`, which only Frontdesk may set, or `X-AHP-Key`, which the site does not need.
     Ours,
-    /// A statement about the client that only a trusted peer may make.
+    /// A statement about the client, which only a trusted peer may make.
     Forwarding,
-    /// A forwarding or Frontdesk name spelled with underscores or dots: removed from everyone, no proxy sends it.
+    /// A forwarding or Frontdesk name spelled with underscores or dots. Removed for every peer, since no proxy sends
+    /// it.
     Disguised,
-    /// Anything else.
+    /// Any other name.
     Plain,
 }
 
-/// Classifies a header's name, in whatever case, as a site would read it that folds everything but letters and digits.
+/// Classifies a header's name, case-insensitively, as a site would that ignores all but letters and digits.
 pub fn meaning(name: &[u8]) -> Meaning {
     let odd = |b: &u8| !b.is_ascii_alphanumeric() && *b != b'-';
     let disguised = name.iter().any(odd);
@@ -74,31 +77,31 @@ pub fn meaning(name: &[u8]) -> Meaning {
     }
 }
 
-/// Whether a peer is one of `listen.trusted_proxies`. An IPv4 address mapped into IPv6 counts as IPv4.
+/// Whether a peer is in `listen.trusted_proxies`. An IPv4-mapped IPv6 address counts as IPv4.
 pub fn is_trusted(peer: IpAddr, trusted: &[IpNet]) -> bool {
     let peer = peer.to_canonical();
     trusted.iter().any(|net| net.contains(&peer))
 }
 
-/// The client's address: the peer itself, or, when the peer is trusted, the rightmost address of `X-Forwarded-For`
-/// (else of `Forwarded`) that is not a trusted proxy. What cannot be read ends the search there.
+/// The client address: the peer, or, where the peer is trusted, the rightmost address in `X-Forwarded-For` (else in
+/// `Forwarded`) that is not a trusted proxy. The search ends at an unreadable entry.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let list = || if headers.contains_key(X_FORWARDED_FOR) { List::Plain } else { List::Forwarded };
     search(peer, headers, trusted, list).0
 }
 
-/// What trusted proxies say of the client in `Forwarded`, where they say so nowhere else.
+/// What trusted proxies state about the client in `Forwarded` only.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Stated<'h> {
     /// `http` or `https`.
     pub scheme: Option<&'static str>,
-    /// Whom the client asked for.
+    /// The host that the client asked for.
     pub host: Option<&'h str>,
 }
 
-/// What `Forwarded` says besides the address, where the peer is trusted and speaks in no other way: the element that
-/// [`client_address`] comes to, which the trusted proxy nearest to the client has added (RFC 7239 §4). A proxy that says
-/// such things under another name may know nothing of `Forwarded`, and have passed on what a client wrote.
+/// The other parameters of the `Forwarded` element that [`client_address`] ends at, which the trusted proxy nearest to
+/// the client added (RFC 7239 §4). Used only where the peer is trusted and sends no `X-Forwarded-*` headers: a proxy
+/// that sends those may ignore `Forwarded`, and pass on what a client wrote there.
 pub fn stated<'h>(peer: IpAddr, headers: &'h HeaderMap, trusted: &[IpNet]) -> Option<Stated<'h>> {
     let elsewhere = [X_FORWARDED_FOR, "x-forwarded-proto", "x-forwarded-host", "x-real-ip"];
     if !headers.contains_key(FORWARDED) || elsewhere.iter().any(|name| headers.contains_key(*name)) {
@@ -110,7 +113,7 @@ pub fn stated<'h>(peer: IpAddr, headers: &'h HeaderMap, trusted: &[IpNet]) -> Op
     Some(Stated { scheme: ["http", "https"].into_iter().find(is), host: only(element, "host") })
 }
 
-/// Where proxies list whom they were asked by.
+/// The header in which proxies list the clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum List {
     /// `X-Forwarded-For`.
@@ -119,8 +122,8 @@ enum List {
     Forwarded,
 }
 
-/// The client's address, and the element that tells of it. Whatever element is looked at was added by somebody who is
-/// trusted, even if the address in it cannot be read. `list`: asked only where the peer is trusted, which few are.
+/// The client address and the element it comes from. A trusted proxy added every element that is looked at, even if
+/// the address in it is unreadable. `list` is called only where the peer is trusted, which is rare.
 fn search<'h>(
     peer: IpAddr,
     headers: &'h HeaderMap,
@@ -152,9 +155,9 @@ fn search<'h>(
     (client, told)
 }
 
-/// The last element of a list, and what is before it. Read from the right, because that end is the proxy's own: no quote
-/// that a client leaves open swallows it, and no comma in a name that the client asked for, which the proxy quotes,
-/// begins another.
+/// The last element of a list, and the rest before it. Reads from the right, because that end is the proxy's own: a
+/// quote that a client leaves open cannot swallow it, and a comma in the host name, which the proxy quotes, begins no
+/// new element.
 fn last_element(line: &[u8], has_quotes: bool) -> (Option<&[u8]>, &[u8]) {
     let escaped = |at: usize| line[..at].iter().rev().take_while(|b| **b == b'\\').count() % 2 == 1;
     let mut quoted = false;
@@ -181,7 +184,7 @@ fn parse_address(text: &str) -> Option<IpAddr> {
     address.parse::<IpAddr>().ok().map(|a| a.to_canonical())
 }
 
-/// A number, or a word for one (RFC 7239 §6.3).
+/// Whether it is a port number or an obfuscated port (RFC 7239 §6.3).
 fn is_port(text: &str) -> bool {
     let word = |rest: &str| rest.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
     match text.strip_prefix('_') {
@@ -194,7 +197,7 @@ fn forwarded_for(element: &str) -> Option<IpAddr> {
     parse_address(only(element, "for")?)
 }
 
-/// A parameter of one `Forwarded` element (RFC 7239 §4); there is only one of a name.
+/// A parameter of one `Forwarded` element (RFC 7239 §4); `None` where the name occurs twice.
 fn only<'e>(element: &'e str, name: &str) -> Option<&'e str> {
     let mut named = parts(element, b';').filter_map(|pair| {
         let (key, value) = pair.split_once('=')?;
@@ -239,15 +242,15 @@ mod tests {
         let trusted: Vec<IpNet> = vec!["10.0.0.0/8".parse().unwrap()];
         let ip = |s: &str| s.parse::<IpAddr>().unwrap();
         let client = |line: &'static str| client_address(ip("10.0.0.1"), &headers(&[("forwarded", line)]), &trusted);
-        // A name that was asked for, put between quotes by the proxy that tells of it.
+        // The requested host, quoted by the proxy that reports it.
         assert_eq!(client("for=198.51.100.7;host=\"a,for=192.0.2.66\""), ip("198.51.100.7"));
         assert_eq!(client("host=\"a;for=192.0.2.66\";for=198.51.100.7"), ip("198.51.100.7"));
         assert_eq!(client("for=198.51.100.7;host=\"\\\",for=192.0.2.66;a=\\\"\""), ip("198.51.100.7"));
-        // What the client sent before it, left open.
+        // Sent by the client before it, with an open quote.
         assert_eq!(client("for=\"192.0.2.66, for=198.51.100.7;host=\"a\", for=10.0.0.9"), ip("198.51.100.7"));
-        // Two of them: no telling whose each is.
+        // Two of them are ambiguous.
         assert_eq!(client("for=192.0.2.66;for=198.51.100.7"), ip("10.0.0.1"));
-        // A port that is hidden (RFC 7239 §6.3).
+        // An obfuscated port (RFC 7239 §6.3).
         assert_eq!(client("for=\"198.51.100.7:_a.b\""), ip("198.51.100.7"));
     }
 

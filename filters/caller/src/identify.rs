@@ -1,7 +1,7 @@
-//! Every way to prove who one is, tried on a request's head.
+//! Identifies a caller from a request's head, trying every supported kind of credential.
 //!
-//! What is presented and not valid is told apart from what is not presented: the first is refused at agent endpoints, so
-//! that nobody believes to be somebody; on pages both are just an unverified caller.
+//! An invalid credential and a missing one are kept apart. Agent endpoints refuse the first, so that no agent wrongly
+//! believes that it is authenticated. On pages both make an unverified caller.
 
 #[cfg(test)]
 mod tests;
@@ -23,15 +23,15 @@ use super::{
 use frontdesk_config::{Jwks, Settings};
 use frontdesk_state::{Subject, keep_past};
 
-/// The header of an API key (AHP §8.2).
+/// The API key's header (AHP §8.2).
 const X_AHP_KEY: HeaderName = HeaderName::from_static("x-ahp-key");
-/// Where an agent says its name (AICP §8.2).
+/// The header in which an agent names itself (AICP §8.2).
 const AICP_AGENT: HeaderName = HeaderName::from_static("aicp-agent");
 
-/// What announces a signature (RFC 9421 §4.1).
+/// The header that announces a signature (RFC 9421 §4.1).
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 
-/// The key of the declaration that problems with the set of token keys begin with.
+/// The configuration key that problems with the token key set are reported under.
 const JWKS: &str = "auth.jwks";
 
 /// A request's head, as far as it says who is asking.
@@ -55,11 +55,11 @@ pub struct Head<'a> {
 #[derive(Debug)]
 pub struct Callers {
     keys: ApiKeys,
-    /// What each key is called, whom it is counted as, and what it grants.
+    /// The name, the counted subject and the scopes of each API key.
     names: Vec<(Arc<str>, Subject, Arc<[String]>)>,
     tokens: Option<Tokens>,
     agents: SignedAgents,
-    /// The site's own, where it is declared; without a default port.
+    /// The site's declared authority, without a default port.
     authority: Option<String>,
     /// An unsigned caller is refused at agent endpoints.
     pub signature_required: bool,
@@ -90,7 +90,7 @@ impl Callers {
         let (mut problems, mut notes) = (Vec::new(), Vec::new());
         let tokens = auth.jwks.as_ref().map(|jwks| {
             let bytes = match jwks {
-                // A set that somebody has yet to fill.
+                // An empty placeholder, to be filled later.
                 Jwks::Text(text) if text.trim() == "{}" => Some(&b"{\"keys\":[]}"[..]),
                 Jwks::Text(text) => Some(text.as_bytes()),
                 Jwks::Url(url) => fetched.get(url).map(Bytes::as_ref),
@@ -140,7 +140,7 @@ impl Callers {
         let mut caller = Caller::at(request.address);
         let proven = self.prove(&mut caller, request, on_page);
         if proven.is_err() {
-            // Whatever else it proved.
+            // The bad signature voids everything else that was proven.
             caller = caller.disproved();
         }
         (caller, proven)
@@ -161,7 +161,7 @@ impl Callers {
         self.by_signature(caller, request)
     }
 
-    /// Where no key is known none is asked for, and what somebody sends to every site is not held against them.
+    /// Where no key is configured, a presented key is ignored: clients may send theirs to every site.
     fn by_key(&self, caller: &mut Caller, presented: &[u8]) -> Result<(), Rejected> {
         if self.keys.is_empty() {
             return Ok(());
@@ -171,7 +171,8 @@ impl Callers {
         Ok(())
     }
 
-    /// Whether there is a key that is not valid in the header that only we read. Keys elsewhere may be the site's own.
+    /// Whether there is an invalid key in the header that only Frontdesk reads. Keys in other headers may be for the
+    /// site.
     pub fn presents_wrong_key(&self, headers: &HeaderMap) -> bool {
         !self.keys.is_empty()
             && matches!(only(headers, &X_AHP_KEY), Ok(Some(presented)) if self.keys.find(presented).is_none())
@@ -200,7 +201,7 @@ impl Callers {
         caller.key = Some(index);
     }
 
-    /// An API key, or a token. With an `X-AHP-Key` beside it both have to be valid, and the key is who calls.
+    /// An API key or a token. With an `X-AHP-Key` beside it both have to be valid, and the key identifies the caller.
     fn by_bearer(&self, caller: &mut Caller, presented: &[u8], now: u64, on_page: bool) -> Result<(), Rejected> {
         let first = caller.proof == Proof::None;
         if let Some(index) = self.keys.find(presented) {
@@ -223,8 +224,9 @@ impl Callers {
         Ok(())
     }
 
-    /// A caller with a credential that came after the head (AHP §D.5): verified as it would have been there, and not held
-    /// against anybody where none is known. With one in the head both have to be valid, and that is who calls.
+    /// A caller with a credential that came after the head (AHP §D.5). It is verified as in the head, and ignored
+    /// where no credentials are configured. If the head has one too, both have to be valid, and the head's identifies
+    /// the caller.
     pub fn also(&self, caller: &Caller, presented: &str, now: u64) -> Result<Caller, Rejected> {
         let mut proven = match caller.has_credential() {
             true => caller.clone(),
@@ -235,15 +237,16 @@ impl Callers {
         Ok(if proven.has_credential() { proven } else { caller.clone() })
     }
 
-    /// A signature covers the name that was asked for. Whoever the agent visits could send it on to us under that name, so
-    /// where ours is declared it has to be ours.
+    /// Whether a signature for this authority is meant for this site. A signature covers the requested name, and a
+    /// site that the agent visits could relay the request to us under that name. So where our authority is declared,
+    /// the names have to match.
     pub fn answers_to(&self, authority: &str) -> bool {
         let asked = authority.rsplit_once(':').filter(|(_, port)| matches!(*port, "80" | "443"));
         let asked = asked.map_or(authority, |(host, _)| host);
         self.authority.as_deref().is_none_or(|ours| ours.eq_ignore_ascii_case(asked)) || is_loopback(authority)
     }
 
-    /// A signature says which agent it is; who calls is the credential beside it, if there is one.
+    /// A signature identifies the agent. The caller is identified by the credential beside it, if there is one.
     fn by_signature(&self, caller: &mut Caller, request: &Head<'_>) -> Result<Vec<Once>, Rejected> {
         let (path, query) = match request.target.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -275,7 +278,7 @@ impl Callers {
     }
 }
 
-/// Whom the holder of an API key is counted as: by name, so that a new key goes on where the old one was.
+/// The subject that an API key's holder is counted as: the name, so that a rotated key keeps its counts.
 fn holder(name: &str) -> Subject {
     Subject::named(&[b"key", name.as_bytes()])
 }
@@ -287,7 +290,7 @@ pub fn authority_of(origin: &str) -> Option<String> {
     Some(url.port().map_or(host.to_owned(), |port| format!("{host}:{port}")))
 }
 
-/// Whether an authority is this machine as it calls itself: nobody elsewhere is visited under it.
+/// Whether an authority is this machine's loopback; no other machine is reached under it.
 pub fn is_loopback(authority: &str) -> bool {
     let port = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
     let host = port.map_or(authority, |(host, _)| host);
@@ -295,7 +298,7 @@ pub fn is_loopback(authority: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// The value of a header that may be there once.
+/// The value of a header that may occur once only.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h [u8]>, Rejected> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
@@ -305,7 +308,7 @@ fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h [u8]
     Ok(first.map(|value| value.as_bytes()))
 }
 
-/// What follows `Bearer`; other schemes are the site's business.
+/// The credentials after `Bearer`. Other schemes are for the site.
 fn bearer(authorization: &[u8]) -> Option<&[u8]> {
     let authorization = authorization.trim_ascii();
     let end = authorization.iter().position(u8::is_ascii_whitespace).unwrap_or(authorization.len());

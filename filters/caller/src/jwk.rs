@@ -1,8 +1,7 @@
-//! One JSON Web Key (RFC 7517), read into what ring verifies with.
+//! Reads one JSON Web Key (RFC 7517) into a key that ring verifies with.
 //!
-//! The algorithm follows from the key's own `kty` and `crv`, and from nothing else: a public key can never be taken
-//! for the secret of an HMAC, nor one curve's for another's. Symmetric keys are never read, and of a private key only
-//! the public members are.
+//! Only the key's own `kty` and `crv` determine the algorithm, so a public key can never be taken for an HMAC secret,
+//! nor one curve's key for another's. Symmetric keys are not read, and of a private key only its public members are.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use ring::{
@@ -13,12 +12,12 @@ use ring::{
 };
 use serde_json::Value;
 
-/// Bits of the shortest RSA modulus that is trusted (RFC 7518 §3.3).
+/// Minimum bits of an RSA modulus (RFC 7518 §3.3).
 const RSA_MIN_BITS: usize = 2048;
-/// Bits of the longest one that is verified; ring's bound.
+/// Maximum bits of an RSA modulus; ring's limit.
 const RSA_MAX_BITS: usize = 8192;
 
-/// A signature algorithm of JOSE that is verified here.
+/// The supported JOSE signature algorithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Algorithm {
     /// Ed25519 (RFC 8037 §3.1).
@@ -30,7 +29,7 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// The algorithm of an `alg`. Ed25519 has two names: its own since RFC 9864, and the one of the family before.
+    /// The algorithm of an `alg`. Ed25519 has two names: its own since RFC 9864, and the older name of its family.
     pub(super) fn named(alg: &str) -> Option<Self> {
         match alg {
             "EdDSA" | "Ed25519" => Some(Self::EdDsa),
@@ -57,7 +56,7 @@ impl PublicKey {
     ///
     /// # Errors
     ///
-    /// For the operator: why this key is of no use here.
+    /// The reason, for the operator, why this key cannot be used.
     pub(super) fn from_jwk(jwk: &Value) -> Result<Self, String> {
         let text = |member: &str| jwk.get(member).and_then(Value::as_str);
         let kty = text("kty").ok_or("has no kty")?;
@@ -77,7 +76,7 @@ impl PublicKey {
             ("oct", _) => return Err("is a shared secret; those are never used".into()),
             _ => return Err(format!("is of the unknown kty {kty:?}")),
         };
-        // What the key says about itself narrows what it is used for; what is there must be right.
+        // Optional members restrict the key's use; those that are present must be right.
         if jwk.get("use").is_some_and(|value| value != "sig") {
             return Err("is not for signatures (use)".into());
         }
@@ -100,7 +99,7 @@ impl PublicKey {
         }
     }
 
-    /// Whether the signature over the message is by this key.
+    /// Whether this key made the signature over the message.
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
             Self::Ed25519(point) => UnparsedPublicKey::new(&ED25519, point).verify(message, signature),
@@ -114,7 +113,7 @@ impl PublicKey {
 }
 
 /// The SHA-256 thumbprint of an Ed25519 key (RFC 7638 §3, RFC 8037 §2): required members only, in this order, without
-/// spaces; base64url. Made from the bytes of the point, so it does not matter how `x` was spelled.
+/// spaces; base64url. It is computed from the point's bytes, so different spellings of `x` give the same thumbprint.
 pub(super) fn thumbprint(point: &[u8; 32]) -> String {
     let json = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{}"}}"#, URL_SAFE_NO_PAD.encode(point));
     URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, json.as_bytes()))
@@ -126,7 +125,7 @@ fn rsa(n: &[u8], e: &[u8]) -> Result<PublicKey, String> {
     if !(RSA_MIN_BITS..=RSA_MAX_BITS).contains(&bits) {
         return Err(format!("is an RSA key of {bits} bits; {RSA_MIN_BITS} to {RSA_MAX_BITS} are accepted"));
     }
-    // The bounds of ring: odd, from 3, at most 33 bits.
+    // ring's limits: odd, at least 3, at most 33 bits.
     let exponent = e.iter().take(8).fold(0u64, |value, byte| value << 8 | u64::from(*byte));
     let odd = n.last().is_some_and(|last| last & 1 == 1) && exponent & 1 == 1;
     if !odd || e.len() > 5 || !(3..1 << 33).contains(&exponent) {
@@ -135,13 +134,13 @@ fn rsa(n: &[u8], e: &[u8]) -> Result<PublicKey, String> {
     Ok(PublicKey::Rsa { n: n.to_vec(), e: e.to_vec() })
 }
 
-/// Without leading zeros, which RFC 7518 §6.3.1 forbids and some encoders write.
+/// Strips leading zeros, which RFC 7518 §6.3.1 forbids and some encoders write.
 fn significant(bytes: &[u8]) -> &[u8] {
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
     bytes.get(zeros..).unwrap_or_default()
 }
 
-/// Exactly so many octets (RFC 7518 §6.2.1.2, RFC 8037 §2).
+/// A member of exactly this many octets (RFC 7518 §6.2.1.2, RFC 8037 §2).
 fn octets<const N: usize>(jwk: &Value, member: &str) -> Result<[u8; N], String> {
     bytes(jwk, member)?.try_into().map_err(|_| format!("has a {member} that is not {N} octets"))
 }
@@ -235,10 +234,10 @@ mod tests {
         let f4: &[u8] = &[1, 0, 1];
         let sized = |first: u8, len: usize| [vec![first], vec![0xff; len - 1]].concat();
         assert!(jwk(&sized(0x80, 256), f4).is_ok() && jwk(&sized(0xff, 1024), f4).is_ok());
-        // 2047 bits would round up to what ring takes.
+        // 2047 bits would round up to the size that ring accepts.
         assert!(jwk(&sized(0x7f, 256), f4).unwrap_err().contains("2047 bits"));
         assert!(jwk(&sized(0x01, 1025), f4).is_err() && jwk(&sized(0xff, 128), f4).is_err() && jwk(&[], f4).is_err());
-        // Leading zeros are taken off both, and do not make a short key long.
+        // Leading zeros are stripped from both, and do not make a short key long.
         let PublicKey::Rsa { n, e } = jwk(&[&[0], &sized(0x80, 256)[..]].concat(), &[0, 1, 0, 1]).unwrap() else {
             panic!()
         };

@@ -1,7 +1,7 @@
-//! API keys: which of the configured ones was presented.
+//! Finds which configured API key was presented.
 //!
-//! Only hashes are stored. All of them are compared, each to its last byte, so that the time taken tells neither
-//! whether one matched nor which.
+//! Only hashes are stored. Each comparison covers all hashes to their last bytes, so the time reveals neither whether
+//! one matched nor which.
 
 use std::hint::black_box;
 
@@ -26,20 +26,21 @@ impl ApiKeys {
         self.hashes.is_empty()
     }
 
-    /// The index in the settings of the key that was presented. Takes as long for any key of the same length, known
-    /// or not: there is no branch on a comparison, and none ends the loop.
+    /// The index, in the settings, of the presented key. Takes the same time for every key of the same length, known
+    /// or not: no branch depends on a comparison, and no match ends the loop early.
     ///
-    /// Nothing is no key, whatever was declared: what should have been one was empty then.
+    /// An empty text never matches, even where a declared key was empty by mistake.
     pub fn find(&self, presented: &[u8]) -> Option<usize> {
         if presented.is_empty() {
             return None;
         }
         let presented = digest::digest(&digest::SHA256, presented);
-        // One more than the index of the match, 0 without one.
+        // The index of the match plus one; 0 without a match.
         let mut found = 0usize;
         for (index, hash) in self.hashes.iter().enumerate() {
             let differing = hash.iter().zip(presented.as_ref()).fold(0u8, |differing, (a, b)| differing | (a ^ b));
-            // All ones where nothing differs, else all zeros. The box keeps the compiler from seeing a comparison.
+            // All ones where the hashes are equal, else zero. `black_box` keeps the compiler from turning this into a
+            // branch.
             let same = usize::from(black_box(differing)).wrapping_sub(1) >> 8;
             let mask = 0usize.wrapping_sub(same & 1);
             found = found & !mask | (index + 1) & mask;

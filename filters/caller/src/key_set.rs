@@ -1,21 +1,21 @@
-//! The keys that an issuer publishes (a JWK Set, RFC 7517 §5), as far as tokens are verified with them.
+//! The keys that an issuer publishes (a JWK Set, RFC 7517 §5), as far as they verify tokens.
 //!
-//! A set may hold keys that are not for us: of other types, for encryption, of algorithms to come. They are skipped,
-//! each with a reason for the operator; only what is no set at all is an error. An empty set is one, and nobody's
-//! token verifies: that is how an issuer revokes everything.
+//! A set may hold keys for other uses: other types, encryption, future algorithms. They are skipped, each with a
+//! reason for the operator. Only a text that is not a JWK Set is an error. An empty set is valid, and then no token
+//! verifies: an issuer can so revoke all of them.
 
 use serde_json::Value;
 
 use super::jwk::{Algorithm, PublicKey};
 
-/// Bytes of the largest set that is read.
+/// Maximum bytes of a set.
 const MAX_BYTES: usize = 64 * 1024;
-/// The most keys a set may have.
+/// Maximum keys in a set.
 const MAX_KEYS: usize = 100;
-/// How many keys a token is tried against at most; it matters only where it has no `kid`, or many share one.
+/// Maximum keys that a token is tried against. It matters only where the token has no `kid`, or many keys share one.
 const MAX_TRIES: usize = 8;
 
-/// Keys that tokens are verified with.
+/// The keys that verify tokens.
 #[derive(Debug, Clone, Default)]
 pub struct KeySet {
     keys: Vec<Key>,
@@ -33,7 +33,7 @@ impl KeySet {
     ///
     /// # Errors
     ///
-    /// For the operator: what makes this no set, or one beyond the bounds (64 KB, 100 keys).
+    /// The reason, for the operator, why it is not a JWK Set or exceeds the bounds (64 KB, 100 keys).
     pub fn parse(json: &[u8]) -> Result<Self, String> {
         let mut set = Self::default();
         for (index, jwk) in entries(json)?.iter().enumerate() {
@@ -48,26 +48,26 @@ impl KeySet {
         Ok(set)
     }
 
-    /// How many keys there are to verify with.
+    /// How many keys verify tokens.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there is no key to verify with: every token is refused.
+    /// Whether no key verifies tokens, so that every token is refused.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// For the operator: the keys that are of no use here, and why.
+    /// The unusable keys and the reasons, for the operator.
     pub fn skipped(&self) -> &[String] {
         &self.skipped
     }
 
-    /// Whether the signature is by a key of this algorithm that `kid` may mean: those of that name, then those without
-    /// a name, or any where the token has no `kid` (RFC 7515 §4.1.4: it is a hint).
+    /// Whether a key of this algorithm made the signature. Candidates are the keys named `kid`, then those without a
+    /// name; any key where the token has no `kid` (RFC 7515 §4.1.4: it is a hint).
     ///
-    /// Where nobody has that name, a key of the same algorithm is tried in its place and its answer counts for
-    /// nothing, so that an unknown `kid` takes as long as a bad signature. Nor does a match end the search early.
+    /// For an unknown `kid` another key of the same algorithm is tried and its result ignored, so that it takes as
+    /// long as a bad signature. A match does not end the search early either.
     pub(super) fn verify(&self, algorithm: Algorithm, kid: Option<&str>, message: &[u8], signature: &[u8]) -> bool {
         let fitting = || self.keys.iter().filter(|key| key.public.algorithm() == algorithm);
         let named = || fitting().filter(|key| kid.is_none() || key.kid.as_deref() == kid);
@@ -75,16 +75,16 @@ impl KeySet {
         let decoy = if named().next().is_none() { fitting().next() } else { None };
         let counting = named().chain(nameless).map(|key| (key, true));
         let tries = decoy.map(|key| (key, false)).into_iter().chain(counting).take(MAX_TRIES);
-        // `&` and `|`, which evaluate both sides.
+        // `&` and `|` evaluate both sides.
         tries.fold(false, |valid, (key, counts)| valid | (key.public.verify(message, signature) & counts))
     }
 }
 
-/// The keys of a JWK Set, whatever they are.
+/// The keys of a JWK Set, of any kind.
 ///
 /// # Errors
 ///
-/// For the operator: what makes this no set, or one beyond the bounds.
+/// The reason, for the operator, why it is not a JWK Set or exceeds the bounds.
 pub(super) fn entries(json: &[u8]) -> Result<Vec<Value>, String> {
     if json.len() > MAX_BYTES {
         return Err(format!("is {} bytes long; at most {MAX_BYTES} are read", json.len()));

@@ -1,9 +1,7 @@
-//! Who is asking: what a connection and a request's head say about the one behind them.
+//! Callers: what a connection and a request's head prove about the client.
 //!
-//! A caller is what is proven: the credential, else the agent that signed, else nobody but an address (decision 17). A
-//! name that is only claimed is a hint, and is labelled as one.
-//!
-//! How much a caller may is in [`limits`], what the site signs with in [`signing`].
+//! A caller is what is proven: the credential, else the agent that signed, else only the address
+//! (docs/decisions/0017-proven-callers.md). A name that is only claimed is a hint, and is labelled as claimed.
 
 #![forbid(unsafe_code)]
 
@@ -33,16 +31,16 @@ pub use unproven::Unproven;
 
 use frontdesk_state::Subject;
 
-/// Whether bytes that were fetched are a set of keys at all: what is not must not replace what is.
+/// Checks that fetched bytes are a JWK Set, so that an error page cannot replace a valid set.
 ///
 /// # Errors
 ///
-/// For the operator: what makes them none.
+/// The reason, for the operator, why they are not.
 pub fn check_key_set(json: &[u8]) -> Result<(), String> {
     key_set::entries(json).map(drop)
 }
 
-/// How a caller proved who it is; what `X-Frontdesk-Verified` says.
+/// How a caller proved its identity, as `X-Frontdesk-Verified` says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Proof {
     #[default]
@@ -53,7 +51,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// As it is written.
+    /// The value in headers and logs.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -64,12 +62,12 @@ impl Proof {
     }
 }
 
-/// Who is asking.
+/// A caller.
 #[derive(Debug, Clone)]
 pub struct Caller {
     pub address: IpAddr,
     pub proof: Proof,
-    /// The API key's name, the token's subject or the agent that signed; `None` for nobody in particular.
+    /// The API key's name, the token's subject or the signing agent; `None` for an anonymous caller.
     pub name: Option<Arc<str>>,
     /// Whom it is counted as, where something is proven.
     pub subject: Option<Subject>,
@@ -81,7 +79,7 @@ pub struct Caller {
     pub hides_authorization: bool,
 }
 
-/// What a credential grants.
+/// The permissions of a credential.
 #[derive(Debug, Clone, Default)]
 pub enum Granted {
     #[default]
@@ -90,39 +88,39 @@ pub enum Granted {
     Token(Arc<Token>),
 }
 
-/// The agent that calls.
+/// The calling agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
     pub name: Arc<str>,
-    /// It signed; else it only says so.
+    /// The agent signed the request; otherwise it only claims the name.
     pub verified: bool,
 }
 
-/// The longest name of an agent that is taken as a claim, in bytes; what is longer is cut.
+/// Maximum bytes of a claimed name; longer ones are cut.
 const LONGEST_CLAIM: usize = 128;
 
 impl Agent {
-    /// A name that somebody claims; `None` where nothing of it can be shown.
+    /// A claimed name; `None` where none of its characters can be shown.
     pub fn claimed(name: &str) -> Option<Self> {
         let shown: String = name.chars().filter(|c| matches!(c, ' '..='~')).take(LONGEST_CLAIM).collect();
         let shown = shown.trim().trim_matches('"');
         (!shown.is_empty()).then(|| Self { name: shown.into(), verified: false })
     }
 
-    /// Whom it is counted as: by itself only if it is verified, else together with who is known to call: a credential,
-    /// or an address.
+    /// The subject that limits count: a verified agent by itself, an unverified one together with the known caller (a
+    /// credential or an address).
     pub fn subject(&self, by: Subject) -> Subject {
         if self.verified { signer(&self.name) } else { by.claiming(&self.name) }
     }
 }
 
-/// Whom an agent that signed is counted as.
+/// The subject of an agent that signed.
 fn signer(agent: &str) -> Subject {
     Subject::named(&[b"agent", agent.as_bytes()])
 }
 
 impl Caller {
-    /// Nobody in particular.
+    /// An anonymous caller at this address.
     pub fn at(address: IpAddr) -> Self {
         Self {
             address,
@@ -150,7 +148,7 @@ impl Caller {
         }
     }
 
-    /// How strongly the subject was authenticated: the token's `acr` and `amr`.
+    /// How strongly the caller was authenticated: the token's `acr` and `amr`.
     pub fn authentication(&self) -> &[String] {
         match &self.granted {
             Granted::Token(token) => &token.authentication,
@@ -158,7 +156,8 @@ impl Caller {
         }
     }
 
-    /// Whom records are kept for: what is proven, else the address with what is claimed (decision 17).
+    /// The subject that records belong to: the proven identity, else the address with the claimed name
+    /// (docs/decisions/0017-proven-callers.md).
     pub fn holder(&self) -> Subject {
         let address = Subject::address(self.address);
         match (&self.subject, &self.agent) {

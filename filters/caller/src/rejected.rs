@@ -1,59 +1,59 @@
-//! Why a credential that was presented is refused: a closed set, each with a label to count and a word of advice.
+//! The closed set of reasons why a presented credential is refused, each with a label for metrics and advice.
 //!
-//! An agent is told what it can mend, and nothing that helps to guess. A wrong key, an unknown `kid` and a bad
-//! signature are one reason: whoever has no valid token learns nothing about the keys. What a token claims is judged
-//! only after its signature, so the finer reasons are for those who hold a genuine one. The thumbprints of agents'
-//! keys are public, so [`Rejected::SignatureUnknownKey`] gives nothing away.
+//! An agent gets advice that it can act on, but no help for guessing. A wrong key, an unknown `kid` and a bad
+//! signature are one reason, so a client without a valid token learns nothing about the keys. Claims are judged only
+//! after the signature, so only holders of a genuine token see the finer reasons. The thumbprints of agents' keys are
+//! public, so [`Rejected::SignatureUnknownKey`] reveals nothing.
 
 /// Why a presented credential is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rejected {
-    /// No API key of this site's.
+    /// Not an API key of this site.
     KeyUnknown,
-    /// More than one credential, or one of them several times.
+    /// Several credentials, or one credential several times.
     CredentialRepeated,
-    /// Not a JWT, or without a claim that must be there.
+    /// Not a JWT, or a required claim is missing.
     TokenMalformed,
-    /// Unsigned, or signed with an algorithm that is not verified here.
+    /// Unsigned, or signed with an unsupported algorithm.
     TokenAlgorithm,
     /// A wrong key, an unknown `kid`, a bad signature.
     TokenNotValid,
-    /// Bound to a key of its holder's (`cnf`), of which no proof is asked for here.
+    /// Bound to a key of its holder (`cnf`), for which Frontdesk asks no proof.
     TokenBound,
     /// `exp` has passed.
     TokenExpired,
-    /// `nbf` or `iat` is yet to come.
+    /// `nbf` or `iat` is in the future.
     TokenNotYetValid,
     /// `aud` does not name this site.
     TokenWrongAudience,
-    /// `iss` is not who issues tokens for this site.
+    /// `iss` is not this site's token issuer.
     TokenWrongIssuer,
-    /// Not as RFC 9421 and Web Bot Auth have it.
+    /// Does not follow RFC 9421 and Web Bot Auth.
     SignatureMalformed,
     /// `alg` is not `ed25519`.
     SignatureAlgorithm,
     /// `expires` has passed.
     SignatureExpired,
-    /// `created` is yet to come.
+    /// `created` is in the future.
     SignatureNotYetValid,
-    /// `expires` is too long after `created`.
+    /// `expires` is too far from `created`.
     SignatureLifetime,
-    /// A component that must be signed is not.
+    /// A required component is not signed.
     SignatureUncovered,
-    /// The key is known and the signature is not by it.
+    /// The key is known, but did not make this signature.
     SignatureNotValid,
-    /// No key known here has this thumbprint.
+    /// No known key has this thumbprint.
     SignatureUnknownKey,
-    /// It was made for another site.
+    /// Made for another site.
     SignatureElsewhere,
     /// The nonce was used before.
     SignatureReplayed,
-    /// The keys to verify with could not be fetched yet.
+    /// The keys to verify with are not fetched yet.
     KeysAway,
 }
 
 impl Rejected {
-    /// The label of metrics and logs.
+    /// The label in metrics and logs.
     pub fn reason(self) -> &'static str {
         match self {
             Self::KeyUnknown => "key_unknown",
@@ -80,12 +80,12 @@ impl Rejected {
         }
     }
 
-    /// Whether it was a bearer's credential, which RFC 6750 §3.1 has words for.
+    /// Whether it was a bearer credential, for which RFC 6750 §3.1 defines the error.
     pub fn is_bearers(self) -> bool {
         self.reason().starts_with("token_") || self == Self::KeyUnknown
     }
 
-    /// One sentence an agent can act on.
+    /// One sentence that an agent can act on.
     pub fn advice(self) -> &'static str {
         match self {
             Self::KeyUnknown => "Use an API key that this site's operator has issued.",

@@ -1,15 +1,15 @@
 //! Signed agents: Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol) over HTTP Message Signatures (RFC 9421).
 //!
-//! A signature says which agent sends a request; it grants nothing. Only agents the operator has listed are known,
-//! each by the thumbprint of an Ed25519 key; nothing is fetched while a request waits.
+//! A signature identifies the agent that sends a request; it grants nothing. Only the agents that the operator listed
+//! are known, each by the thumbprint of an Ed25519 key. No key is fetched while a request waits.
 //!
-//! A request may carry several signatures. Those with another `tag` are not ours. Of ours, each by a key we know must
-//! hold, and a single bad one refuses the request: whoever adds to a signed request cannot have it half believed.
-//! Those by keys or algorithms we do not know prove nothing and are passed over, as long as one of the others holds
-//! (an agent may be changing its key). The agent is the one of the first that holds, in the order they came in.
+//! A request may carry several signatures. Those with another `tag` are ignored. Of ours, each one by a known key must
+//! be valid: one bad signature refuses the request, so that no one can add a signature and have half of the request
+//! believed. Signatures by unknown keys or algorithms prove nothing, and are skipped as long as another one is valid
+//! (the agent may be rotating its key). The agent is that of the first valid signature, in the order received.
 //!
-//! No secret is compared here: keys are public, their thumbprints too, and that one is unknown is said openly. So
-//! times need not be made equal.
+//! No comparison here involves a secret. Keys and thumbprints are public, and an unknown one is reported as unknown,
+//! so constant time is not needed.
 
 mod base;
 mod component;
@@ -40,63 +40,63 @@ use super::{
 use frontdesk_config::AgentKey;
 use frontdesk_state::TOGETHER;
 
-/// `tag` of the signatures that are ours (Web Bot Auth).
+/// The `tag` of Web Bot Auth signatures.
 const TAG: &str = "web-bot-auth";
-/// Seconds by which an agent's clock may be ahead of ours.
+/// Seconds by which an agent's clock may be ahead.
 const SKEW_SECONDS: u64 = 30;
-/// Seconds from `created` to `expires` at most. Whoever sees a request can repeat it for that long.
+/// Maximum seconds from `created` to `expires`. Anyone who sees a request can replay it that long.
 const MAX_LIFETIME_SECONDS: u64 = 24 * 60 * 60;
 
-/// The value of `Accept-Signature` (RFC 9421 §5.1) that asks for such a signature, beside a 401.
+/// The value of `Accept-Signature` (RFC 9421 §5.1) that asks for such a signature, sent with a 401.
 pub const CHALLENGE: &str = r#"sig1=("@authority");created;expires;alg="ed25519";tag="web-bot-auth""#;
 
-/// A request's head as it was received, before anything is added or taken away.
+/// A request's head as received, before any header is added or removed.
 #[derive(Debug, Clone, Copy)]
 pub struct Signed<'a> {
     /// As sent.
     pub method: &'a Method,
-    /// The authority that was asked for (`:authority`, else `Host`), in any case, with or without the default port.
-    /// It must be one that this site answers to: a signature made for somebody else's name verifies here too, if it
-    /// arrives under that name.
+    /// The requested authority (`:authority`, else `Host`), in any case, with or without the default port. The caller
+    /// must check that the site answers to it: a signature for another name verifies here too if the request arrives
+    /// under that name.
     pub authority: &'a str,
     /// `https` or `http`, as the client sees it.
     pub scheme: &'a str,
     /// The path as sent, not decoded.
     pub path: &'a str,
-    /// What follows the question mark, as sent.
+    /// The query as sent, without the question mark.
     pub query: Option<&'a str>,
     /// All header fields.
     pub headers: &'a HeaderMap,
 }
 
-/// A signature that holds.
+/// A valid signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// The agent, as the settings name it.
+    /// The agent's name in the settings.
     pub agent: Arc<str>,
-    /// Of every signature that holds, each once and at most [`TOGETHER`]: with any of them left out the request could be
-    /// sent again. It is not checked here whether they were used before.
+    /// The nonces of all valid signatures, each once and at most [`TOGETHER`]. All of them have to be consumed: if one
+    /// is left out, the request can be replayed. Their reuse is not checked here.
     pub nonces: Vec<Nonce>,
 }
 
-/// What a signature may be used once by.
+/// The nonce of a signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nonce {
     /// The SHA-256 thumbprint of the signer's key (RFC 7638), which is its `keyid`.
     pub thumbprint: String,
     /// At most 256 characters.
     pub text: String,
-    /// `expires` in Unix seconds; it must be remembered until then on every clock.
+    /// `expires` in Unix seconds; the nonce must be remembered until then, clock skew included.
     pub expires: u64,
 }
 
-/// The agents whose signatures are known.
+/// The known signing agents.
 #[derive(Debug, Clone, Default)]
 pub struct SignedAgents {
     /// By thumbprint.
     known: HashMap<String, Known>,
     configured: bool,
-    /// Whether the keys of somebody who is configured are not here.
+    /// The keys of a configured agent are not fetched yet.
     away: bool,
 }
 
@@ -109,10 +109,10 @@ struct Known {
 }
 
 impl SignedAgents {
-    /// The keys of `[[auth.signed_agents.keys]]`, with what was fetched from their directories, by URL. What is of no
-    /// use is left out and comes back as a list of problems for the operator.
+    /// Builds the set from `[[auth.signed_agents.keys]]` and the fetched directories, by URL. Unusable keys are left
+    /// out and returned as problems for the operator.
     ///
-    /// No key stands for two agents. Those written in the settings go before those of directories, so that nobody's
+    /// No key stands for two agents. Keys in the settings take precedence over those in directories, so that no
     /// directory can claim them.
     pub fn new(keys: &[AgentKey], fetched: &HashMap<String, Bytes>) -> (Self, Vec<String>) {
         let mut agents = Self { configured: !keys.is_empty(), ..Self::default() };
@@ -125,7 +125,7 @@ impl SignedAgents {
             }
         }
         for (key, directory) in keys.iter().filter_map(|key| Some((key, key.directory.as_ref()?))) {
-            // One that is not fetched yet is no problem of the configuration's.
+            // A directory that is not fetched yet is no configuration error.
             match fetched.get(directory).map(|json| key_set::entries(json)) {
                 None => agents.away = true,
                 Some(Err(why)) => {
@@ -144,16 +144,16 @@ impl SignedAgents {
         (agents, problems)
     }
 
-    /// Whether nobody is configured: signatures are not looked at.
+    /// Whether no agent is configured, so that signatures are ignored.
     pub fn is_empty(&self) -> bool {
         !self.configured
     }
 
-    /// Verifies the signatures of a request at a time in Unix seconds; `None` where it has none of ours.
+    /// Verifies a request's signatures at a time in Unix seconds; `None` where it has none with our tag.
     ///
     /// # Errors
     ///
-    /// The first of our signatures, in the order they came in, that does not hold; or that none is by a key we know.
+    /// The first invalid signature, in the order received; or no signature is by a known key.
     pub fn verify(&self, request: &Signed<'_>, now: u64) -> Result<Option<Verified>, Rejected> {
         if self.is_empty() {
             return Ok(None);
@@ -195,7 +195,7 @@ impl SignedAgents {
 }
 
 impl Known {
-    /// Whether a signature by this key holds: its times, what it covers, and then the signature itself.
+    /// Checks one signature: its times, its covered components, then the signature itself.
     fn verify(
         &self,
         input: Input,
@@ -226,8 +226,8 @@ impl Known {
     }
 }
 
-/// When a key in a directory begins or ceases to be valid, in Unix seconds. Directories are written with milliseconds
-/// as well; as seconds those would be thousands of years away.
+/// When a key in a directory becomes valid or expires, in Unix seconds. Some directories write milliseconds, which as
+/// seconds would lie thousands of years ahead.
 fn date(jwk: &Value, member: &str) -> Result<Option<u64>, String> {
     /// The year 5138 in seconds, 1973 in milliseconds.
     const MILLISECONDS_FROM: u64 = 100_000_000_000;

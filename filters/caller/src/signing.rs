@@ -1,4 +1,4 @@
-//! The key that `[integrity]` names: Ed25519. What is signed with it, and how that is written, each dialect says.
+//! The Ed25519 key of `[integrity]`. Each dialect decides what to sign with it, and in which format.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use ed25519_dalek::{Sha512, SigningKey, VerifyingKey, hazmat};
@@ -6,11 +6,11 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 
 use frontdesk_config::Integrity;
 
-/// Where the private half begins in PKCS#8 (RFC 8410 §7), after what says how long it is.
+/// The offset of the private key in PKCS#8 (RFC 8410 §7), after the headers.
 const PRIVATE: usize = 16;
 const PRIVATE_LENGTHS: [u8; 4] = [0x04, 0x22, 0x04, 0x20];
 
-/// What signs for the site. Not with ring, which reads the file: this takes a third less time (benches/desk).
+/// Signs for the site. ring parses the file, but this signs in a third less time (benches/desk).
 #[derive(Debug)]
 pub struct Signer {
     /// Of the private half, as RFC 8032 §5.1.5 has it: not made anew for each signature.
@@ -34,7 +34,7 @@ impl Signer {
         let private = lengths.and_then(|_| der.get(PRIVATE..)?.first_chunk()).ok_or(wanted)?;
         let key = SigningKey::from_bytes(private);
         let public = key.verifying_key();
-        // Two libraries, one key.
+        // Both libraries must derive the same key.
         if pair.public_key().as_ref() != public.as_bytes() {
             return Err(wanted.into());
         }
@@ -66,21 +66,21 @@ pub fn pem_body(pem: &str, kind: &str) -> Option<Vec<u8>> {
     STANDARD.decode(body).ok()
 }
 
-/// Keys for tests of what is signed.
+/// Keys for tests of signatures.
 #[cfg(any(test, feature = "testing"))]
 pub mod testing {
     use super::*;
 
-    /// The key of a seed of 32 bytes, as a file has it.
+    /// The key of a 32-byte seed, in file form.
     pub(crate) fn of_seed(seed: &[u8], key_id: Option<&str>) -> Integrity {
-        // PKCS#8 (RFC 8410): all but the seed is always the same.
+        // In PKCS#8 (RFC 8410) all bytes but the seed are constant.
         let mut der = b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20".to_vec();
         der.extend_from_slice(seed);
         let pem = format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", STANDARD.encode(der));
         Integrity { key: pem.as_bytes().into(), key_id: key_id.map(str::to_owned) }
     }
 
-    /// The key of the vectors: its seed is 00 to 1f, its name `k1`.
+    /// The key of the test vectors: its seed is 00 to 1f, its name `k1`.
     pub fn k1() -> Integrity {
         of_seed(&(0..32).collect::<Vec<u8>>(), Some("k1"))
     }

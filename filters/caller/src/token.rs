@@ -1,17 +1,17 @@
 //! Bearer tokens: a JWT (RFC 7519) signed by one of the issuer's keys, for this site, and in time.
 //!
-//! By hand over ring, because a JWT library would do the smaller half: splitting three parts. What matters (the
-//! algorithm from the key and not from the header, claims at a given time, keys of which one is odd, one answer for
-//! every key that does not fit) would be ours either way, with an adapter for its cryptography on top, which it keeps
-//! in a global of the process and panics without.
+//! Written by hand over ring. A JWT library would save the smaller half, splitting three parts. The rest would be ours
+//! anyway: the algorithm from the key and not from the header, claims judged at a given time, a set with one unusable
+//! key, the same answer for every key that does not fit. It would also need an adapter for its cryptography, which it
+//! keeps in a process-wide global and panics without.
 //!
-//! The order is the point: bounds, form and algorithm first, which cost nothing and tell nothing; then the signature;
-//! and only then what the token claims. So nobody without a genuine token learns why it would not do.
+//! The order matters. Bounds, form and algorithm come first: they cost nothing and reveal nothing. Then comes the
+//! signature, and only then the claims. So a client without a genuine token does not learn why it was refused.
 //!
-//! A token that verified is remembered under its SHA-256, so that an agent's thousandth call costs a hash and not a
-//! signature; `exp` is looked at each time. One that failed is not: whoever sends bad tokens can make each a new one,
-//! so remembering them would only give an attacker memory to fill, while failures are counted and limited elsewhere.
-//! The whole dies with its keys: a change of the configuration or of the keys builds a new one.
+//! A verified token is cached under its SHA-256, so an agent's next call costs a hash and not a signature check; `exp`
+//! is checked each time. Failures are not cached: an attacker can send a new bad token each time and would fill the
+//! cache, and the limits count failures anyway. The cache lives as long as its keys: a change of configuration or keys
+//! builds a new one.
 
 mod claims;
 mod header;
@@ -27,19 +27,19 @@ use ring::digest;
 use self::{claims::Expected, header::Header};
 use super::{key_set::KeySet, rejected::Rejected};
 
-/// Bytes of the longest token that is looked at.
+/// Maximum bytes of a token.
 const MAX_TOKEN_BYTES: usize = 8 * 1024;
 /// Seconds by which the issuer's clock may differ from ours, for `exp`, `nbf` and `iat`.
 const LEEWAY_SECONDS: u64 = 30;
-/// Bytes of verified tokens that are remembered, by [`Bytes`].
+/// Maximum bytes of cached tokens, by [`Bytes`].
 const CACHE_BYTES: u64 = 4 * 1024 * 1024;
-/// How many that is about; it sizes the tables at the start.
+/// About how many tokens that is; it sizes the tables at the start.
 const CACHE_TOKENS: usize = 4096;
 
-/// What a verified token says.
+/// The claims of a verified token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// `sub`, else `client_id`, else `azp`. Not empty, no control characters; any other text.
+    /// `sub`, else `client_id`, else `azp`. Not empty and without control characters.
     pub subject: String,
     /// The scopes granted, each once (`scope`, RFC 8693 §4.2, else `scp`).
     pub scopes: Vec<String>,
@@ -49,7 +49,7 @@ pub struct Token {
     pub expires: u64,
 }
 
-/// Verifies tokens with the keys known at the moment.
+/// Verifies tokens with the present keys.
 pub struct Tokens {
     expected: Expected,
     keys: Option<KeySet>,
@@ -57,18 +57,18 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Tokens of this issuer for this audience; of any where `None`. Keys that are not fetched yet are `None`.
+    /// Accepts tokens of this issuer for this audience; `None` accepts any. `keys` is `None` until they are fetched.
     pub fn new(issuer: Option<String>, audience: Option<String>, keys: Option<KeySet>) -> Self {
         let verified = Cache::with_weighter(CACHE_TOKENS, CACHE_BYTES, Bytes);
         Self { expected: Expected { issuer, audience }, keys, verified }
     }
 
-    /// The same for whoever is refused nothing for a bad token: one that claims to be for somebody else is not looked
-    /// into, so that a site's own tokens, in front of which we stand, cost next to nothing.
+    /// The same for requests that are not refused for a bad token. A token for another audience is not verified, so a
+    /// site's own tokens cost next to nothing here.
     ///
     /// # Errors
     ///
-    /// Of no meaning but that nobody is verified.
+    /// The caller stays unverified. The reason has no meaning.
     pub fn verify_if_ours(&self, token: &str, now: u64) -> Result<Arc<Token>, Rejected> {
         if token.len() > MAX_TOKEN_BYTES {
             return Err(Rejected::TokenMalformed);
@@ -78,11 +78,11 @@ impl Tokens {
         self.verify(token, now)
     }
 
-    /// Verifies a token in the compact form, at a time in Unix seconds.
+    /// Verifies a token in compact form, at a time in Unix seconds.
     ///
     /// # Errors
     ///
-    /// Why it is refused; [`Rejected::KeysAway`] is no fault of the token's.
+    /// The reason of the refusal. [`Rejected::KeysAway`] is not the token's fault.
     pub fn verify(&self, token: &str, now: u64) -> Result<Arc<Token>, Rejected> {
         let keys = self.keys.as_ref().ok_or(Rejected::KeysAway)?;
         if token.len() > MAX_TOKEN_BYTES {
@@ -106,7 +106,8 @@ impl Tokens {
     fn verify_anew(&self, keys: &KeySet, token: &str, now: u64) -> Result<Token, Rejected> {
         let (signed, signature) = token.rsplit_once('.').ok_or(Rejected::TokenMalformed)?;
         let (header, payload) = signed.split_once('.').ok_or(Rejected::TokenMalformed)?;
-        // A point is no letter of base64url, so more parts (RFC 7516's encrypted tokens have five) end here.
+        // A dot is not in the base64url alphabet, so tokens with more parts (encrypted ones of RFC 7516 have five)
+        // fail here.
         let header = Header::parse(&decode(header)?)?;
         let (payload, signature) = (decode(payload)?, decode(signature)?);
         if !keys.verify(header.algorithm, header.kid.as_deref(), signed.as_bytes(), &signature) {
@@ -118,24 +119,24 @@ impl Tokens {
 
 impl std::fmt::Debug for Tokens {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not the cache: it is other people's.
+        // The cache is left out: it holds other callers' tokens.
         let Self { expected, keys, verified } = self;
         write!(out, "Tokens({expected:?}, {} keys, {} cached)", keys.as_ref().map_or(0, KeySet::len), verified.len())
     }
 }
 
-/// Base64url without padding; bits that belong to no byte must be zero, so that a token has one spelling only.
+/// Decodes base64url without padding. Unused bits must be zero, so that a token has only one spelling.
 fn decode(part: &str) -> Result<Vec<u8>, Rejected> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| Rejected::TokenMalformed)
 }
 
-/// What remembering a token costs, in bytes, near enough.
+/// The approximate bytes of a cached token.
 #[derive(Clone)]
 struct Bytes;
 
 impl Weighter<[u8; 32], Arc<Token>> for Bytes {
     fn weight(&self, _: &[u8; 32], token: &Arc<Token>) -> u64 {
-        /// The key, the token itself, the counts around it, the table's own entry.
+        /// Cache key, token struct, reference counts, and the table's own entry.
         const FIXED: usize = 256;
         let texts = token.scopes.iter().chain(&token.authentication).map(|text| text.len() + size_of::<String>());
         (FIXED + token.subject.len() + texts.sum::<usize>()) as u64

@@ -1,4 +1,5 @@
-//! What the site is told about a caller (decision 12): headers that nobody else can set.
+//! The identity headers: what the site learns about a caller, in headers that no client can set
+//! (docs/decisions/0012-credentials-stop-here.md).
 
 use std::fmt::Write;
 
@@ -11,7 +12,7 @@ const AGENT: HeaderName = HeaderName::from_static("x-frontdesk-agent");
 const VERIFIED: HeaderName = HeaderName::from_static("x-frontdesk-verified");
 
 impl Caller {
-    /// The headers that go up: how the caller was verified, and the names there are. A name of an agent that is only
+    /// The identity headers for the upstream: how the caller was verified, and its names. An agent name that is only
     /// claimed is followed by `; claimed`.
     pub fn told(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let name = self.name.as_deref().and_then(|name| HeaderValue::try_from(visible(name)).ok());
@@ -24,14 +25,14 @@ impl Caller {
     }
 }
 
-/// A name as a header can hold it: what is not visible ASCII is percent-encoded, and so is what would let a claim look
-/// like something else.
+/// A name in a form that a header can hold: percent-encodes all but visible ASCII, and the characters with which a
+/// claim could pose as something else.
 fn visible(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 16);
     let last = name.len().saturating_sub(1);
     for (at, byte) in name.bytes().enumerate() {
         match byte {
-            // Blanks at either end would be lost.
+            // Spaces at either end would be lost.
             b' ' if at == 0 || at == last => out.push_str("%20"),
             b'%' | b';' | b',' => drop(write!(out, "%{byte:02X}")),
             b' '..=b'~' => out.push(char::from(byte)),

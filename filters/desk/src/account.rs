@@ -1,4 +1,4 @@
-//! What is written down of a call (AICP §8.10): one JSON line, with names and numbers and nothing of what was said.
+//! The audit line of a call (AICP §8.10): one JSON line with names and numbers, and no content.
 
 use crate::Compiled;
 use std::time::{Duration, SystemTime};
@@ -12,21 +12,21 @@ use frontdesk_caller::limits::Near;
 use frontdesk_config::Capability;
 use frontdesk_firewall::Flags;
 
-/// One call, as far as it has come.
+/// The account of one call, filled in while the call is carried out.
 #[derive(Debug)]
 pub struct Account {
     /// The capability's id.
     pub capability: String,
-    /// In whose words it was called; empty where that is not known here.
+    /// The dialect of the request; empty where it is not known here.
     pub dialect: &'static str,
     /// `done`, `replayed`, `cached`, or why not.
     pub decision: &'static str,
     pub duration: Duration,
-    /// The steps of it that act, where it was several calls in one.
+    /// The accounts of the acting steps, where the call is a composition.
     pub steps: Vec<Account>,
-    /// Its result could not be stored: a retry will get `outcome_unknown`.
+    /// The result could not be stored, so a retry will get `outcome_unknown`.
     pub unkept: bool,
-    /// It may have been carried out, and nobody knows.
+    /// The site may or may not have carried out the call.
     pub in_doubt: bool,
     /// It was a question that the site's pages do not answer.
     pub unanswered: bool,
@@ -35,17 +35,17 @@ pub struct Account {
     /// The same, as whoever called hears of it, also of what is told again.
     pub flagged: Vec<String>,
     pub(super) confirmed: bool,
-    /// What a harness said of it; empty: none was asked.
+    /// The harness's decision; empty where no harness was asked.
     pub supervision: &'static str,
     pub upstream_status: Option<u16>,
     /// The name that the operator gave to a failure.
     pub(super) named: Option<String>,
-    /// A budget that the caller has almost used up; for the operator.
+    /// A budget that the caller has almost used up. For the operator's eyes.
     pub near: Option<Near>,
 }
 
 impl Account {
-    /// Of no capability that there is.
+    /// The account of a call to a capability that does not exist.
     pub(super) fn nothing() -> Self {
         Self {
             capability: String::new(),
@@ -66,7 +66,7 @@ impl Account {
         }
     }
 
-    /// Takes note of the words in which whoever called hears of what was found.
+    /// Records the findings in the words that the caller gets.
     pub(super) fn told_of(&mut self, words: Vec<String>) {
         for word in words {
             if !self.flagged.contains(&word) {
@@ -75,7 +75,7 @@ impl Account {
         }
     }
 
-    /// Of a call that goes on in the background: whoever carries it out writes it down.
+    /// The account of a call that goes on in the background. The background task writes the audit line.
     pub fn accepted(compiled: &Compiled, index: usize) -> Self {
         let capability = compiled.settings.capability(index).map(|capability| capability.id.clone());
         Self { capability: capability.unwrap_or_default(), decision: "accepted", ..Self::nothing() }
@@ -85,7 +85,7 @@ impl Account {
         Self { capability: capability.id.clone(), ..Self::nothing() }
     }
 
-    /// The line, ending in a newline, at most [`LONGEST`] bytes.
+    /// The audit line, ending in a newline, at most [`LONGEST`] bytes.
     pub(super) fn line(&self, ask: &Turned<'_>, capability: &Capability) -> Vec<u8> {
         let caller = ask.caller;
         let agent = caller.agent.as_ref();
@@ -116,8 +116,8 @@ impl Account {
         });
         let mut line = line.to_string().into_bytes();
         if line.len() >= LONGEST {
-            // What a declaration and a caller name has no bound (scopes), and escapes make names longer; who, what and how
-            // it ended stays.
+            // Scopes have no bound, neither those that are declared nor those of a caller, and escapes lengthen names.
+            // The line keeps who called, what, and how it ended.
             line = json!({
                 "timestamp": rfc3339(SystemTime::now()), "request_id": short(ask.request_id),
                 "caller": caller.name.as_deref().map(short), "capability": short(&capability.id),
@@ -132,12 +132,12 @@ impl Account {
     }
 }
 
-/// SHA-256 of a key, as anyone can work it out.
+/// SHA-256 of a key in hex, without a secret, so that anyone can recompute it.
 fn hashed(key: &str) -> String {
     hex(digest::digest(&digest::SHA256, key.as_bytes()).as_ref())
 }
 
-/// A name, or its beginning and a sign that there is more of it.
+/// A name, cut with an ellipsis where it is too long.
 fn short(text: &str) -> String {
     fitted(text, 120)
 }

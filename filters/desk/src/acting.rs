@@ -1,5 +1,5 @@
-//! Something that may leave a mark: promised once, confirmed and allowed where it has to be, carried out, and kept before
-//! it is told.
+//! Runs a side-effecting call: reserve the idempotency key, check confirmation and approval, call the site, store the
+//! result, reply.
 
 use std::mem::take;
 
@@ -20,14 +20,14 @@ use super::{
 use frontdesk_base::fault::{Fault, Refusal};
 
 impl<'a> Step<'a> {
-    /// Something that may leave a mark: promised once, confirmed where it has to be, written down.
+    /// Runs a side-effecting call from its idempotency key to its audit line.
     pub(super) async fn act(&mut self, doing: Doing<'a>) -> Result<Done, Stop> {
         let promises = Promises { records: self.desk.records, holders: self.desk.holders };
         let now = self.desk.records.now();
         let holder = self.ask.caller.holder();
         let input = self.ask.input.to_string();
         let input = match &doing {
-            // Another version of a recipe does something else.
+            // Another version of a recipe is another call.
             Doing::Composition(all) => {
                 records::fingerprint(&[input.as_bytes(), all.name.as_bytes(), all.version.as_bytes()])
             }
@@ -36,12 +36,13 @@ impl<'a> Step<'a> {
         if self.capability.idempotency_required && self.ask.idempotency_key.is_none() {
             return Err(Fault::KeyRequired.into());
         }
-        // A read may be done again. Where its answer must not be kept it is: a key would keep it.
+        // A read can safely run again. If its answer must not be stored, it does run again: a key would store the
+        // answer.
         let keeps = !(self.capability.kind.is_read() && self.capability.is_unkept());
         let key = self.ask.idempotency_key.filter(|_| keeps);
         let names = key.map(|key| KeyNames::of(holder, self.ask.host, &self.capability.id, key));
 
-        // Was it promised before?
+        // Does a record of this key exist?
         let (mut key, mut after) = (None, None);
         if let Some(names) = names {
             let token = self.ask.confirmation.filter(|_| self.capability.is_confirmed() && !self.is_confirmed);
@@ -55,13 +56,13 @@ impl<'a> Step<'a> {
             }
         }
 
-        // Did a person confirm it? A retry of what was begun was confirmed when it was begun.
+        // Did a person confirm it? A retry needs no second confirmation.
         let (mut token, mut unconfirmed) = (None, None);
         if self.capability.is_confirmed() && after.is_none() && !self.is_confirmed {
             match self.confirmed(&promises, &input, now).await {
                 Ok(confirmed) => token = Some(confirmed),
                 Err(Stop::Asked(asked)) if asked.refusal.fault == Fault::ConfirmationInvalid => {
-                    // Its equal may just have been first, with the same key and the same token.
+                    // A concurrent equal call may just have taken the same key and token.
                     if let Some(key) = &key {
                         let known = promises.look(key, &input, now).await.map_err(not_kept)?;
                         if !matches!(known, Known::Nothing) {
@@ -72,7 +73,7 @@ impl<'a> Step<'a> {
                     if self.supervisor().is_none() {
                         return Err(Stop::Asked(asked));
                     }
-                    // Or it is for what whoever supervises makes of the call.
+                    // Or the confirmation is for the arguments that the harness puts in place of these.
                     self.ask.input = asked.input.clone();
                     unconfirmed = Some(asked);
                 }
@@ -80,10 +81,10 @@ impl<'a> Step<'a> {
             }
         }
 
-        // Supervision has its say. Whoever confirmed a call has not confirmed another.
+        // Ask for supervision. A confirmation of the original arguments does not cover changed ones.
         let (doing, changed) = match (self.allowed(doing).await, unconfirmed) {
             (Ok((doing, true)), _) => (doing, true),
-            // It was not confirmed, and there is nothing that could have been confirmed instead.
+            // The call was not confirmed, and supervision changed nothing that could have been confirmed instead.
             (_, Some(asked)) => return Err(Stop::Asked(asked)),
             (allowed, None) => allowed?,
         };
@@ -125,7 +126,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Leaves the call to a person, and keeps where their answer will be.
+    /// Hands the call to a person, and stores the ticket that will hold their answer.
     async fn handed_over(&mut self, promises: &Promises<'_>, begin: &Begin<'_>) -> Result<Done, Stop> {
         let tickets = Tickets::of(self.desk);
         let opened = match self.ask.wish {
@@ -146,7 +147,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Calls the site, and keeps what it said.
+    /// Calls the site and stores its answer.
     async fn carried(
         &mut self,
         promises: &Promises<'_>,
@@ -184,7 +185,7 @@ impl<'a> Step<'a> {
             }
             Err(failure @ (Failed::NotSent | Failed::Busy | Failed::ClientShare)) => {
                 self.reached = Reached::Nothing;
-                // What cannot be taken back now is unknown later, which is no less safe.
+                // If the record cannot be withdrawn now, a retry gets `outcome_unknown`, which is as safe.
                 self.account.unkept |= promises.take_back(begin).await.is_err();
                 return Err(failed(failure).into());
             }
@@ -201,7 +202,7 @@ impl<'a> Step<'a> {
             Err(refusal) if refusal.fault != Fault::Malformed => Reached::Refused,
             _ => Reached::Done,
         };
-        // Where it cannot be kept, a retry is told that nobody knows; the caller who waits is told.
+        // Where the result cannot be stored, a retry gets `outcome_unknown`; the waiting caller gets the result.
         let record = match &told {
             Ok(told) => kept(Ok(&*self.keepable(told).await)),
             Err(refusal) => self.kept_failure(refusal),

@@ -1,8 +1,8 @@
-//! Where nothing is delivered on a stranger's word: every address that is not of the public internet.
+//! Decides which URLs a caller may name as a callback: only those with a public address.
 //!
-//! A caller names where an answer is to be sent, and so could have the desk call what only the desk can reach: its own
-//! network, this machine, a cloud's metadata. The list is that of the special-purpose registries (RFC 6890 and what came
-//! after it); an address within another one (mapped, 6to4, NAT64) is judged as that.
+//! Without this check a caller could have the desk call what only the desk can reach (SSRF): its own network, this
+//! machine, a cloud's metadata service. The list is that of the special-purpose registries (RFC 6890 and its updates).
+//! An IPv6 address that embeds an IPv4 one (mapped, 6to4, NAT64) is judged by the embedded address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -27,7 +27,7 @@ const V4: [Ipv4Net; 15] = [
     v4([240, 0, 0, 0], 4),
 ];
 
-/// `::/96` holds `::` and `::1`, and addresses of version 4 in a form that was given up.
+/// `::/96` covers `::`, `::1` and the deprecated IPv4-compatible addresses.
 const V6: [Ipv6Net; 13] = [
     v6([0, 0, 0, 0, 0, 0, 0, 0], 96),
     v6([0, 0, 0, 0, 0xffff, 0, 0, 0], 96),
@@ -56,7 +56,7 @@ const fn v6([a, b, c, d, e, f, g, h]: [u16; 8], bits: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, e, f, g, h), bits)
 }
 
-/// Whether an address is of the public internet, however it is written.
+/// Whether an address is public, in every notation.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !V4.iter().any(|range| range.contains(&address)),
@@ -78,29 +78,30 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Whether it is this machine, as it calls itself.
+/// Whether the address is this machine's loopback.
 pub fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// Bytes of a URL that somebody names.
+/// Maximum bytes of a URL that a caller names.
 const LONGEST: usize = 2048;
 
-/// A URL where something may be delivered, as far as its spelling tells: https, no user, no fragment, and no address that
-/// is not public. `to_ourselves`: http to this machine too. What a name leads to is judged when it is looked up.
+/// Parses a callback URL and checks its spelling: https, no user, no fragment, and no literal address that is not
+/// public. With `to_ourselves`, http to this machine is accepted too. The address of a host name is checked when it is
+/// resolved.
 ///
 /// # Errors
 ///
-/// Why not, for whoever named it: what follows "it".
+/// The reason, as a phrase that follows "it" in the message to the caller.
 pub fn deliverable(url: &str, to_ourselves: bool) -> Result<Url, String> {
     if url.len() > LONGEST {
         return Err(format!("has more than {LONGEST} bytes"));
     }
-    // The parser drops line ends and tabs, and takes a backslash for a slash. Others who are told the URL may not.
+    // The parser drops line ends and tabs, and turns a backslash into a slash. Other readers of the URL may not.
     if url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
         return Err("has a character that no URL has".into());
     }
-    // The parser reads `0x7f.1` and `2130706433` as the addresses that they are.
+    // The parser recognises `0x7f.1` and `2130706433` as addresses.
     let url = Url::parse(url).map_err(|_| "is not a URL".to_owned())?;
     let literal = match url.host() {
         Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),

@@ -1,7 +1,7 @@
-//! Work on large answers, done apart from the threads that serve everybody.
+//! Scans large answers on threads of their own, so that they do not block the threads that serve requests.
 //!
-//! Whoever runs the desk has threads for it that may be busy for a while, a few at a time. Where none is free in time the
-//! answer is not passed on: what was not looked through does not leave.
+//! The host provides a few threads that may block. If none is free in time, the answer is withheld: nothing leaves
+//! unscanned.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use parking_lot::Mutex;
 use super::Desk;
 use frontdesk_firewall::Firewall;
 
-/// A text of more bytes is looked through apart.
+/// Texts of more bytes than this are scanned on the blocking threads.
 const LARGE: usize = 64 * 1024;
 
-/// Work for a thread that may be blocked.
+/// A job for a thread that may block.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// Where work that takes long is done.
+/// Runs long jobs outside the threads that serve requests.
 #[async_trait]
 pub trait Apart: Send + Sync {
-    /// Does it, and returns when it is done; or without it, where there is no room for it in time.
+    /// Runs the job and returns when it is done. Returns without running it where no thread is free in time.
     async fn apart(&self, job: Job);
 }
 
 impl Desk<'_> {
-    /// What the firewall says of something of this size; `None`: there was no room to look it through.
+    /// Scans something of this size. `None`: no thread was free in time.
     pub async fn looked_through<T: Send + 'static>(
         &self,
         size: usize,

@@ -1,24 +1,24 @@
-//! What the desk asks of whoever keeps the audit log.
+//! The interface to the audit log.
 //!
-//! An action is carried out only if it can be recorded, so room for its line is asked for before the site is; a read
-//! is recorded if there is room, and nobody waits for it.
+//! An action is carried out only if it can be recorded, so the desk reserves room for its line before it calls the
+//! site. A read is recorded if there is room; no request waits for that.
 
 use async_trait::async_trait;
 
-/// The most bytes a line may have, its newline among them.
+/// Maximum bytes of a line, its newline included.
 pub const LONGEST: usize = 8 * 1024;
 
 /// The audit log.
 #[async_trait]
 pub trait Audit: Send + Sync {
-    /// Makes sure that a line can be written later: room for it is set aside. Asked before an action goes to the site.
+    /// Reserves room for a line that is written later. Called before an action goes to the site.
     async fn reserve(&self) -> Result<Box<dyn Place>, NotWritten>;
 
-    /// Hands over a line that nobody waits for (a read). Dropped and counted when the writer cannot keep up.
+    /// Queues a line without waiting (a read). The log drops and counts it when the writer cannot keep up.
     fn note(&self, line: Vec<u8>);
 }
 
-/// Room for one line. Dropped unused, it is given back.
+/// Room for one line. Dropping it unused gives the room back.
 #[async_trait]
 pub trait Place: Send + Sync {
     /// Writes the line (at most `LONGEST` bytes, ending in a newline); returns when the kernel has it.

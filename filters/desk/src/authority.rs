@@ -1,4 +1,4 @@
-//! Whether a caller may: a doubt means no (decision 11).
+//! Checks whether a caller is authorised; in doubt the answer is no (docs/decisions/0004-fail-open-fail-closed.md).
 
 use http::HeaderValue;
 
@@ -6,23 +6,23 @@ use frontdesk_base::fault::{CHALLENGE, Fault, REALM, Refusal};
 use frontdesk_caller::Caller;
 use frontdesk_config::{AuthNeed, Capability, CapabilityKind, Monitoring, Settings};
 
-/// Somebody who may call, or may not.
+/// The authority of one caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Authority<'a> {
     pub has_credential: bool,
-    /// What the credential grants.
+    /// The scopes that the credential grants.
     pub scopes: &'a [String],
-    /// How strongly its subject was authenticated.
+    /// How strongly the caller was authenticated.
     pub authentication: &'a [String],
-    /// Scopes beyond which no authority is claimed: they narrow what a credential grants, and where a capability needs
-    /// none (`auth = "none"`) they stand alone.
+    /// The scopes that the request claims. They narrow what a credential grants. Where a capability needs no
+    /// credential (`auth = "none"`), they are the only scopes.
     pub claims: Option<&'a [String]>,
-    /// A credential is needed whatever the capability says.
+    /// The request needs a credential whatever the capability says.
     pub demands_credential: bool,
 }
 
 impl<'a> Authority<'a> {
-    /// What a caller has, who claims nothing.
+    /// The full authority of a caller, without any claims.
     pub fn of(caller: &'a Caller) -> Self {
         Self {
             has_credential: caller.has_credential(),
@@ -33,8 +33,8 @@ impl<'a> Authority<'a> {
         }
     }
 
-    /// Whether a credential is there where one is needed; before anything that was sent is looked at. Scopes that are
-    /// written down are meant, even beside an auth of none.
+    /// Checks that a required credential is there, before any input is looked at. Declared scopes require a credential
+    /// even where `auth` is none.
     pub(super) fn credential(&self, capability: &Capability, settings: &Settings) -> Result<(), Refusal> {
         let monitoring = settings.policies.automated_monitoring;
         let is_monitor = capability.kind == CapabilityKind::Monitor;
@@ -59,7 +59,7 @@ impl<'a> Authority<'a> {
         Ok(())
     }
 
-    /// Whether the scopes are there that the capability needs.
+    /// Checks that the scopes which the capability needs are there.
     pub(super) fn scoped(&self, capability: &Capability) -> Result<(), Refusal> {
         let claimed = |scope: &String| self.claims.is_none_or(|claims| claims.contains(scope));
         let alone = capability.auth_need() == AuthNeed::None && self.claims.is_some();
@@ -67,20 +67,21 @@ impl<'a> Authority<'a> {
         if capability.required_scopes.iter().all(has) { Ok(()) } else { Err(missing_scope(capability)) }
     }
 
-    /// Whether the subject was authenticated as strongly as the capability needs.
+    /// Checks that the caller was authenticated as strongly as the capability needs.
     pub(super) fn strong(&self, capability: &Capability, settings: &Settings) -> Result<(), Refusal> {
         let strong = |value: &String| settings.auth.strong_acr.contains(value);
         let weak = capability.requires_strong_authentication && !self.authentication.iter().any(strong);
         if weak { Err(too_weak(settings)) } else { Ok(()) }
     }
 
-    /// Whether a call could be granted, at most after a stronger authentication: what is worth showing to them.
+    /// Whether the caller could make the call, if need be after a stronger authentication. Only such capabilities are
+    /// listed.
     pub fn opens(&self, capability: &Capability, settings: &Settings) -> bool {
         self.credential(capability, settings).is_ok() && self.scoped(capability).is_ok()
     }
 }
 
-/// RFC 6750 §3.1.
+/// The refusal for a missing scope (RFC 6750 §3.1).
 fn missing_scope(capability: &Capability) -> Refusal {
     let scopes = capability.required_scopes.join(" ");
     let challenge = format!("{REALM}, error=\"insufficient_scope\", scope=\"{}\"", quotable(&scopes));
@@ -93,7 +94,7 @@ fn missing_scope(capability: &Capability) -> Refusal {
     }
 }
 
-/// RFC 9470 §3.
+/// The refusal for a too weak authentication (RFC 9470 §3).
 fn too_weak(settings: &Settings) -> Refusal {
     let strong = settings.auth.strong_acr.join(" ");
     let challenge = format!(
@@ -104,7 +105,7 @@ fn too_weak(settings: &Settings) -> Refusal {
     Refusal { challenge: HeaderValue::try_from(challenge).ok(), ..Fault::WeakAuthentication.into() }
 }
 
-/// What can stand in a quoted string of a header.
+/// A text reduced to the characters of a quoted string in a header.
 fn quotable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).collect()
 }

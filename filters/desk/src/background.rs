@@ -1,4 +1,4 @@
-//! Work that goes on when its caller has been told to come back for it.
+//! Background tasks: calls that outlive the request that brought them.
 
 use super::{Ask, Authority, Carried, Desk, ESCALATED, Outcome, Talk, ticket::Wish};
 use async_trait::async_trait;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 /// A call that outlives the request that brought it.
 #[derive(Debug, Clone)]
 pub struct Errand {
-    /// Its place in the declaration.
+    /// Its index in the declaration.
     pub capability: usize,
     pub input: Value,
     pub beside: Map<String, Value>,
@@ -20,12 +20,12 @@ pub struct Errand {
     pub request_id: String,
     pub dialect: &'static str,
     pub host: String,
-    /// How its answer is wanted.
+    /// How the caller wants the answer delivered.
     pub wish: Wish,
 }
 
 impl Errand {
-    /// The call. `begun` is told when there is nothing left that could stand in its way but the site.
+    /// The call. `begun` runs once every check has passed and only the site is left to ask.
     pub fn ask(&self, begun: Box<dyn FnOnce() + Send + Sync>) -> Ask<'_> {
         const NOTHING: &[Turn] = &[];
         let authority = Authority { demands_credential: self.demands_credential, ..Authority::of(&self.caller) };
@@ -48,29 +48,29 @@ impl Errand {
     }
 }
 
-/// What is done with an outcome that came when nobody was waiting for it any more.
+/// Stores the outcome of a background task, for which no client waits.
 #[async_trait]
 pub trait Finish: Send {
-    /// Does it, on the desk where the errand was carried out.
+    /// Stores the outcome, on the desk that ran the task.
     async fn finish(self: Box<Self>, desk: &Desk<'_>, carried: Carried);
 
-    /// A person had to allow it first, and has: what becomes of it is kept under the ticket that they were asked by.
+    /// A person had to approve the call and did. The outcome is stored under the ticket of that approval.
     fn is_permitted(&mut self, ticket: String);
 }
 
-/// More is under way than may be.
+/// The limit of concurrent background tasks is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
-/// Who carries out what goes on in the background.
+/// Runs background tasks.
 #[async_trait]
 pub trait Background: Send + Sync {
-    /// Carries out an errand. What became of it, where that is known before the site is asked; `None` once the site is
-    /// being asked: `finish` hears of the rest.
+    /// Runs a task. Returns its outcome where that is known before the site is called, and `None` once the call to the
+    /// site has begun: `finish` gets the outcome then.
     async fn run(&self, errand: Errand, finish: Box<dyn Finish>) -> Result<Option<Carried>, Busy>;
 }
 
-/// The ticket under which a person was asked to allow a call, where that is what became of it.
+/// The ticket of the approval that the call waits for, where it waits for one.
 pub fn permission_of(carried: &Carried) -> Option<&str> {
     let Outcome::Fault(refusal) = &carried.outcome else { return None };
     let details = refusal.details.as_ref().filter(|_| refusal.reason == ESCALATED)?;

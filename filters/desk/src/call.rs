@@ -1,4 +1,5 @@
-//! How the site is called for a capability: its input in the places that were declared, and nothing of the agent's own.
+//! Builds the request to the site for a capability: the input in its declared places, and none of the agent's own
+//! headers.
 
 #[cfg(test)]
 mod tests;
@@ -30,37 +31,37 @@ use frontdesk_config::{Capability, ResponseKind, Settings};
 /// One request to the site.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
-    /// Another service, where it is not the site.
+    /// The URL of another service, where the capability does not call the site.
     pub elsewhere: Option<&'a Url>,
     pub method: &'a Method,
     /// A path and a query.
     pub target: String,
-    /// Besides those that every request of a client's gets.
+    /// Headers besides those that every request of a client gets.
     pub headers: &'a [(HeaderName, HeaderValue)],
     pub body: Bytes,
-    /// For all of it.
+    /// The time limit for the whole exchange.
     pub limit: Duration,
-    /// After this moment, by [`Holders::clock`](super::Holders::clock), no byte of it may leave: others may believe that
-    /// whoever carries it is gone.
+    /// The deadline, by [`Holders::clock`](super::Holders::clock), after which no byte may be sent: other processes
+    /// may by then take this one for dead.
     pub send_by: Option<Duration>,
-    /// Bytes of an answer.
+    /// Maximum bytes of the answer.
     pub most: usize,
-    /// Who asks, whatever proved it; `None`: the answer is told to others too, and the site hears nothing of who asked.
+    /// The caller; `None` where the answer is shared with others, so the site must not learn who asked.
     pub caller: Option<&'a Caller>,
-    /// The site is told who.
+    /// Whether the site gets the identity headers of the caller.
     pub named: bool,
 }
 
-/// What came back.
+/// The site's answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: StatusCode,
-    /// Those of [`READ`] at least.
+    /// At least those of [`READ`].
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-/// The headers that an answer to a call is read by.
+/// The response headers that the desk reads.
 pub const READ: [HeaderName; 7] = [
     header::CONTENT_TYPE,
     header::CONTENT_ENCODING,
@@ -71,41 +72,42 @@ pub const READ: [HeaderName; 7] = [
     header::RETRY_AFTER,
 ];
 
-/// Why nothing whole came back.
+/// Why there is no complete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failed {
     /// No connection: nothing was sent.
     NotSent,
-    /// The site has as many requests as it is given at a time: nothing was sent.
+    /// The limit of concurrent requests to the site is reached: nothing was sent.
     Busy,
-    /// The client's address has its share of them: nothing was sent.
+    /// The client address has used its share of that limit: nothing was sent.
     ClientShare,
-    /// No answer in time. It may have been carried out.
+    /// No answer in time. The site may have carried it out.
     TimedOut,
-    /// The connection broke, or what came is no HTTP. It may have been carried out.
+    /// The connection broke, or the answer is not HTTP. The site may have carried it out.
     Broken,
-    /// It answered with this status, and more bytes than are taken.
+    /// The site answered with this status and more bytes than allowed.
     TooLong(StatusCode),
 }
 
-/// Who carries requests to the site.
+/// Sends requests to the site.
 #[async_trait]
 pub trait Upstream: Send + Sync {
-    /// Sends one request and waits for the whole answer. Nothing is sent twice.
+    /// Sends one request and waits for the whole answer. Never retries.
     async fn call(&self, call: Call<'_>) -> Result<Answer, Failed>;
 }
 
-/// A call prepared at load.
+/// The call of one capability, prepared when the configuration is loaded.
 #[derive(Debug)]
 pub(super) struct CallPlan {
     elsewhere: Option<Url>,
     method: Method,
     target: Target,
-    /// Input must not lead to what is hidden.
+    /// Input must not lead to hidden paths.
     hides: bool,
-    /// Ours, and the site's name for it.
+    /// The declared input names, and the site's name for each.
     renamed: HashMap<String, String>,
-    /// The site's names that only a renamed input may have, or none: the operator gave them a value.
+    /// The site's names that only a renamed input may use, or that no input may use because the operator set the
+    /// value.
     taken: HashSet<String>,
     leftover: Leftover,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -113,7 +115,7 @@ pub(super) struct CallPlan {
     most: usize,
     pub(super) idempotent: bool,
     pub(super) response: ResponseKind,
-    /// Ours, and the way to the site's.
+    /// The declared output names, and the path to each in the site's answer.
     pub(super) output: Vec<(String, Vec<String>)>,
     pub(super) errors: HashMap<u16, Arc<str>>,
 }
@@ -127,12 +129,12 @@ enum Leftover {
 }
 
 impl CallPlan {
-    /// Whether the request is one that changes something at the site, by its method.
+    /// Whether the method of the request changes something at the site.
     pub(super) fn acts(&self) -> bool {
         !self.method.is_safe()
     }
 
-    /// `None` where the capability has no address on the site.
+    /// Prepares the call. `None` where the capability has no address on the site.
     pub(super) fn new(capability: &Capability, settings: &Settings) -> Option<Self> {
         let own = frontdesk_config::Call::default();
         let call = capability.upstream.as_ref().unwrap_or(&own);
@@ -172,7 +174,7 @@ impl CallPlan {
         let renamed: HashMap<String, String> = call.rename_input.iter().cloned().collect();
         let query = target.split_once('?').map_or("", |(_, query)| query);
         let fixed = url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name.into_owned());
-        // What some frameworks take for the method, wherever it stands (Rack, Symfony, Express).
+        // Names that some frameworks (Rack, Symfony, Express) read as the method, wherever they stand.
         let known = |name: &str| capability.input_schema.as_ref().is_some_and(|s| s["properties"].get(name).is_some());
         let method_override = (!known("_method")).then(|| "_method".to_owned());
         let taken = renamed
@@ -186,7 +188,7 @@ impl CallPlan {
         Some(Self {
             elsewhere,
             method,
-            // What the operator wrote out is meant.
+            // A path that the operator wrote out is intended, hidden or not.
             hides: settings.firewall.hide && call.url.is_none() && target.names().next().is_some(),
             target,
             renamed,
@@ -202,12 +204,12 @@ impl CallPlan {
         })
     }
 
-    /// How long the site may take.
+    /// How long the site may take to answer.
     pub(super) fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// The request for one input, which is an object.
+    /// The request for one input object.
     pub(super) fn call(&self, input: &Value) -> Result<Call<'_>, Violation> {
         let nothing = Map::new();
         let input = input.as_object().unwrap_or(&nothing);
@@ -223,7 +225,7 @@ impl CallPlan {
         for (name, value) in input.iter().filter(|(name, _)| !placed.contains(&name.as_str())) {
             let theirs = match self.renamed.get(name) {
                 Some(theirs) => theirs,
-                // It would stand beside a value that was checked under another name, or that the operator gave.
+                // The name would duplicate a value that was checked under another name, or that the operator set.
                 None if self.taken.contains(&*folded(name)) => {
                     let message = "There is no such input; the site uses this name for something else.".to_owned();
                     return Err(Violation::new(&format!("/{}", escaped(name)), &message));
@@ -259,7 +261,7 @@ impl CallPlan {
         })
     }
 
-    /// The input behind a place: by its own name, or by what the site calls it.
+    /// The input for a placeholder: the input of the same name, or the one that is renamed to it.
     fn ours<'n>(&'n self, input: &Map<String, Value>, name: &'n str) -> &'n str {
         if input.contains_key(name) && !self.taken.contains(&*folded(name)) {
             return name;
@@ -268,7 +270,7 @@ impl CallPlan {
     }
 }
 
-/// A name as those sites read it that fold most: case, blanks and dots, `a[]` for `a`, and nothing after a NUL.
+/// A name, folded as the most lenient sites do: case, blanks and dots, `a[]` for `a`, and nothing after a NUL.
 fn folded(name: &str) -> Cow<'_, str> {
     if name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-')) {
         return name.into();
@@ -281,7 +283,7 @@ fn folded(name: &str) -> Cow<'_, str> {
 ///
 /// # Errors
 ///
-/// Why it cannot be one: those that say where a request goes or how long it is are not the operator's to choose.
+/// The reason why it is not allowed. The operator may not set headers of routing, framing or length.
 pub fn static_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
     const OURS: [HeaderName; 13] = [
         header::HOST,

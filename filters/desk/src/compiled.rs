@@ -1,4 +1,4 @@
-//! A declaration, compiled as far as carrying out a call needs it.
+//! A declaration, compiled as far as the desk needs it to carry out calls.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -16,31 +16,31 @@ use frontdesk_config::{Capability, Declaration, Settings};
 use frontdesk_firewall::Firewall;
 use frontdesk_page::Insertion;
 
-/// A declaration that has passed every check, compiled. Nothing in it changes what is answered while it is in use;
-/// `seen` alone grows, and only spares work.
+/// A checked declaration in compiled form. Immutable while it is in use, apart from the cache `seen`, which changes no
+/// answer.
 #[derive(Debug)]
 pub struct Compiled {
     pub settings: Settings,
-    /// SHA-256 of everything the declaration was made from, in hex.
+    /// SHA-256, in hex, of everything the declaration was made from.
     pub hash: String,
-    /// What goes into pages and the hash of it; `None` when `discovery.notice` is off.
+    /// The notice for HTML pages and its hash; `None` when `discovery.notice` is off.
     pub insertion: Option<(Arc<Insertion>, String)>,
-    /// What looks through everything that leaves for an agent.
+    /// Scans everything that leaves for an agent.
     pub firewall: Arc<Firewall>,
-    /// In which of the site's answers the firewall found nothing.
+    /// A cache of the site's answers in which the firewall found nothing.
     pub(super) seen: Seen,
-    /// Every path that is ours.
+    /// All paths that Frontdesk answers itself.
     pub endpoints: Endpoints,
-    /// Who is known here, and how they prove it.
+    /// The known callers, and how each proves its identity.
     pub callers: Callers,
     pub policies: Policies,
     pub budgets: Budgets,
-    /// How each capability is carried out, in the order of the settings.
+    /// The plan of each capability, in the order of the settings.
     plans: Vec<Plan>,
 }
 
 impl Compiled {
-    /// Compiles a declaration. `keys` is what was fetched from each of [`Settings::key_urls`].
+    /// Compiles a declaration. `keys` holds the key set fetched from each of [`Settings::key_urls`].
     pub fn new(declaration: &Declaration, keys: &HashMap<String, Bytes>) -> Self {
         let settings = &declaration.settings;
         let all = settings.capabilities.iter().chain(settings.built_in.iter());
@@ -58,7 +58,7 @@ impl Compiled {
         }
     }
 
-    /// A capability, and how it is carried out.
+    /// A capability and its plan.
     pub(super) fn capability(&self, index: usize) -> Option<(&Capability, &Plan)> {
         self.settings.capability(index).zip(self.plans.get(index))
     }

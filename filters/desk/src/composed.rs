@@ -1,8 +1,8 @@
-//! Several capabilities on their way as one: each step is told what those before it said.
+//! Runs a composition: several capabilities, one after the other, each with the results of the steps before it.
 //!
-//! Every step goes the whole way of a call. One that acts is promised under a key of its own, so that whoever repeats
-//! the whole is told again what was done and does not do it twice; what was done before a step failed stays done, and
-//! whoever called hears of it.
+//! Every step runs as a complete call. A step that acts has an idempotency key of its own, so a retry of the whole
+//! replays what was done and does not do it twice. What was done before a step failed stays done, and the caller is
+//! told so.
 
 mod broken;
 
@@ -23,32 +23,32 @@ use super::{
 };
 use frontdesk_base::fault::{Fault, Refusal};
 
-/// Why it went no further.
+/// Why a composition stopped.
 pub(super) struct Broken {
     pub(super) refusal: Refusal,
-    /// What the site has done of it, at most.
+    /// The furthest effect that it may have had at the site.
     pub(super) reached: Reached,
 }
 
-/// What became of one step.
+/// The result of one step.
 struct Ended {
     result: Result<Told, Refusal>,
     reached: Reached,
 }
 
-/// How far it has come.
+/// The progress of a composition.
 #[derive(Default)]
 struct Progress {
-    /// What each step said, by its place.
+    /// The result of each step, by its index.
     said: Vec<Told>,
-    /// Those that were carried out and act.
+    /// The acting steps that were carried out.
     done: Vec<usize>,
-    /// Somebody began it before, and nobody knows how far that came.
+    /// An earlier attempt began it, and how far that came is unknown.
     is_resumed: bool,
 }
 
 impl Step<'_> {
-    /// Carries out a composition that is promised, and keeps what became of it.
+    /// Runs a composition whose key is reserved, and stores the result.
     pub(super) async fn composed(
         &mut self,
         promises: &Promises<'_>,
@@ -58,7 +58,7 @@ impl Step<'_> {
         self.begun();
         let key = match begin.key {
             Some(key) => Ok(key.to_owned()),
-            // Nobody will repeat it; each step is promised all the same.
+            // Without a key of the caller no retry can come; each step gets a key all the same.
             None => records::unguessable(),
         };
         let result = match key {
@@ -81,7 +81,8 @@ impl Step<'_> {
                 let may_go_on = may_be_allowed_later(&refusal);
                 self.account.unkept |= match (refusal.fault, reached) {
                     (_, Reached::Nothing) => promises.take_back(begin).await.is_err(),
-                    // Somebody else is at it, and knows better; or it is repeated when somebody has allowed the rest.
+                    // Another attempt is running and will store the outcome; or a retry follows once a person has
+                    // approved the rest.
                     (Fault::InFlight, _) => promises.end(begin, None).await.is_err(),
                     _ if may_go_on => promises.end(begin, None).await.is_err(),
                     _ => promises.end(begin, Some(&self.kept_failure(&refusal))).await.is_err(),
@@ -91,8 +92,8 @@ impl Step<'_> {
         }
     }
 
-    /// Carries out the steps, one after the other. `key`: what the keys of those that act are made from, and whether
-    /// that was begun before; `None` where none acts.
+    /// Runs the steps in order. `key`: the base for the keys of the acting steps, and whether an earlier attempt began
+    /// it; `None` where no step acts.
     pub(super) async fn parts(&mut self, all: &Composition, key: Option<(&str, bool)>) -> Result<Told, Broken> {
         let mut progress = Progress { is_resumed: key.is_some_and(|(_, resumed)| resumed), ..Progress::default() };
         let mut steps = Value::Array(Vec::with_capacity(all.parts.len()));
@@ -100,7 +101,7 @@ impl Step<'_> {
             self.tell_steps(all, at, false);
             let roots = [("input", &self.ask.input), ("steps", &steps)];
             let input = part.input.fill(&|reference| reference.find(&roots).cloned());
-            // What is no object holds no inputs.
+            // Only an object holds inputs.
             let input = input.filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
             let acts = part.called.capability.kind.is_action();
             let Ended { result, reached } = self.part(part, input, at, key.map(|(key, _)| key)).await;
@@ -133,14 +134,14 @@ impl Step<'_> {
         Ok(Told { status, data, raw: None, at, fresh, omitted, flags })
     }
 
-    /// Carries out one step, which goes the whole way of a call. Whoever confirmed the whole has confirmed it.
+    /// Runs one step as a complete call. A confirmation of the composition covers its steps.
     async fn part(&mut self, part: &Part, input: Value, at: usize, key: Option<&str>) -> Ended {
         let capability = &part.called.capability;
         let acts = capability.kind.is_action();
         let own = match key {
-            // No key that somebody may send has a line break in it.
+            // A caller's key cannot contain a line break, so it cannot equal this one.
             Some(key) if acts => Some(format!("{key}\n{at}")),
-            // What leaves no mark may be done again, and its failure says nothing about the next attempt.
+            // A step without effects may run again, and its failure says nothing about the next attempt.
             _ if capability.idempotency_required => match records::unguessable() {
                 Ok(own) => Some(own),
                 Err(why) => return Ended { result: Err(not_kept(why)), reached: Reached::Nothing },
@@ -180,7 +181,7 @@ impl Step<'_> {
             let status = account.upstream_status;
             let within = take(&mut account.steps);
             if result.is_err() {
-                // What was found is counted with the step.
+                // The step's own account counts what the firewall found.
                 self.account.told_of(account.flagged.clone());
             }
             self.account.steps.push(account);
@@ -199,26 +200,26 @@ impl Step<'_> {
             }
             step.tell_outcome(result.as_ref().err());
             if step.account.supervision == OPEN {
-                // Nobody was asked of a part, and so of the whole.
+                // Supervision was skipped for a step, and so for the whole.
                 self.account.supervision = OPEN;
             }
             (result, Reached::Nothing, step.account.upstream_status)
         };
-        // A failure is told with its own status, not with that of a step before it.
+        // A failure carries its own upstream status, not that of an earlier step.
         self.account.upstream_status = match &result {
             Ok(_) => account.or(self.account.upstream_status),
             Err(_) => account,
         };
         let result = result.map_err(|refusal| match refusal.fault {
-            // The key is ours, and nobody can choose another.
+            // The desk made this key, so the caller cannot choose another one.
             Fault::KeyReused => Refusal::from(Fault::OutcomeUnknown)
-                .saying("It was begun before with another input, and nobody knows how that ended."),
+                .saying("An earlier attempt began it with another input, and its outcome is unknown."),
             _ => refusal,
         });
         Ended { result, reached }
     }
 
-    /// Which step failed and why, without what must not leave of what the steps said.
+    /// Builds the error that names the failed step, and scans what it quotes from earlier steps.
     async fn broken(
         &mut self,
         all: &Composition,
@@ -228,7 +229,7 @@ impl Step<'_> {
         progress: &Progress,
     ) -> Broken {
         let needed = progress.done.iter().filter(|at| all.parts.get(**at).is_some_and(|part| part.is_needed));
-        // Looked at only where it matters.
+        // Looked up only where it matters.
         let mut goes_on = true;
         if may_be_allowed_later(&refusal) {
             for at in needed {
@@ -243,7 +244,7 @@ impl Step<'_> {
             }
         }
         let Broken { mut refusal, reached } = broken(all, at, refusal, reached, (progress, goes_on));
-        // What the step told of its failure was looked through, and counted, with the step.
+        // The step's own failure was scanned and counted with the step.
         let within = refusal.details.as_mut().and_then(Value::as_object_mut).and_then(|all| all.remove("details"));
         let mut refusal = self.scrubbed(refusal);
         if let (Some(within), Some(details)) = (within, &mut refusal.details) {
@@ -252,7 +253,7 @@ impl Step<'_> {
         Broken { refusal, reached }
     }
 
-    /// A call within a call has a future of unknown size.
+    /// Boxes the call, because the future of a call within a call has no fixed size.
     fn all_of_it<'f>(mut self) -> Pin<Box<dyn Future<Output = (Carried, Reached)> + Send + 'f>>
     where
         Self: 'f,

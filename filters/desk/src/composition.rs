@@ -1,7 +1,7 @@
-//! Several capabilities that are called as one, prepared: a recipe, with everything its steps need.
+//! A recipe, prepared: several capabilities that are called as one, with everything that the steps need.
 //!
-//! What is prepared here stands by itself. It may be a capability of the declaration or one that was put together while
-//! we run, and it goes on as it is when another declaration takes this one's place.
+//! A prepared composition is self-contained. It may belong to the declaration, or be put together at run time; then it
+//! stays as it is when the configuration is reloaded.
 
 use std::{fmt::Write, time::Duration};
 
@@ -14,10 +14,10 @@ use super::{
 };
 use frontdesk_config::{Capability, Recipe, Settings};
 
-/// What a step takes besides the site's own time: looking up and keeping what was promised of it.
+/// Time that a step needs besides the site's: reading and writing its idempotency record.
 const BESIDE: Duration = Duration::from_secs(5);
 
-/// A capability, and how it is carried out.
+/// A capability and its plan.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) capability: Capability,
@@ -25,12 +25,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// A capability of no declaration, carried out by a recipe: it is as strict as the strictest of the steps, whatever
-    /// it says of itself. Its id is the name of what is promised and kept of its calls, so it must be like no other.
+    /// A capability outside the declaration, carried out by a recipe. It is as strict as its strictest step, whatever
+    /// it says of itself. Its id names its idempotency records and cached answers, so the id must be unique.
     ///
     /// # Errors
     ///
-    /// Why the recipe cannot be carried out, a sentence each.
+    /// The reasons why the recipe cannot be carried out, one sentence each.
     pub fn composed(mut own: Capability, recipe: &Recipe, settings: &Settings) -> Result<Self, Vec<String>> {
         let steps = frontdesk_config::steps(recipe, settings)?;
         frontdesk_config::raise(&mut own, &steps, settings);
@@ -38,18 +38,18 @@ impl Prepared {
         Ok(Self { capability: own, plan })
     }
 
-    /// What can be called, with everything that the steps make stricter.
+    /// The capability, with everything that the steps make stricter.
     pub fn capability(&self) -> &Capability {
         &self.capability
     }
 }
 
-/// What is called.
+/// What a request calls.
 #[derive(Debug, Clone, Copy)]
 pub enum Called<'a> {
-    /// A capability of the declaration, by its place there.
+    /// A capability of the declaration, by its index.
     Declared(usize),
-    /// Whatever was put together while we run.
+    /// A capability that was put together at run time.
     Composed(&'a Prepared),
 }
 
@@ -62,13 +62,13 @@ impl From<usize> for Called<'_> {
 /// Steps, one after the other.
 #[derive(Debug)]
 pub(super) struct Composition {
-    /// Of the recipe.
+    /// Name of the recipe.
     pub(super) name: String,
     pub(super) version: String,
     pub(super) parts: Vec<Part>,
-    /// Our names for what the last one says, and the way to each.
+    /// The declared output names, and the path to each in the last step's result.
     pub(super) output: Vec<(String, Vec<String>)>,
-    /// For all of them.
+    /// Time limit for all steps together.
     pub(super) limit: Duration,
 }
 
@@ -77,12 +77,12 @@ pub(super) struct Composition {
 pub(super) struct Part {
     pub(super) called: Prepared,
     pub(super) input: Pattern,
-    /// A later step is told something of what this one says.
+    /// A later step uses this step's result.
     pub(super) is_needed: bool,
 }
 
 impl Composition {
-    /// `None` where it would lead round and round, or a step is not there: no such declaration is accepted.
+    /// Prepares a recipe. `None` for a recipe with a cycle or a missing step, which no accepted declaration has.
     pub(super) fn new(capability: &Capability, recipe: &Recipe, settings: &Settings, deep: usize) -> Option<Self> {
         let deep = deep.checked_add(1).filter(|deep| *deep <= frontdesk_config::DEEPEST)?;
         let part = |step: &frontdesk_config::RecipeStep| {
@@ -110,15 +110,15 @@ impl Composition {
         })
     }
 
-    /// What a person is asked: what it does as a whole, then each step that acts, as far as that is known before the
-    /// first is carried out.
+    /// The summary for a confirmation: the whole, then each acting step as far as its input is known before the first
+    /// step runs.
     pub(super) fn say(&self, whole: &Summary, input: &Value) -> String {
         let mut said = whole.say(input);
         self.list(&marks_escaped(input), "", &mut said);
         said
     }
 
-    /// `within` is what the numbers of steps begin with, in a recipe that is a step itself.
+    /// Lists the steps. `within` is the prefix of the step numbers in a nested recipe.
     fn list(&self, input: &Value, within: &str, said: &mut String) {
         for (at, part) in self.parts.iter().enumerate() {
             let capability = &part.called.capability;
@@ -142,13 +142,13 @@ impl Composition {
     }
 }
 
-/// The step that a reference is to.
+/// The index of the step that a reference names.
 fn step_of(reference: &Reference) -> Option<usize> {
     let step = reference.way().first().filter(|_| reference.root() == "steps")?;
     step.parse().ok()
 }
 
-/// The members that a name with dots goes by.
+/// The path segments of a dotted name.
 pub(super) fn way(theirs: &str) -> Vec<String> {
     theirs.split('.').map(str::to_owned).collect()
 }

@@ -1,7 +1,7 @@
-//! What the site's answer says: the text that came, where it can be passed on as it is; else a tree of values.
+//! The site's answer as data: the original text where it can pass unchanged, else a tree of values.
 //!
-//! Most answers are told again and never looked into, and a tree of one takes many times its text to make, to write and
-//! to drop. A text that is `plain` goes out as it came; whatever is doubtful is the library's to judge.
+//! Most answers are passed on without being looked into. A tree takes many times the memory of the text, and time to
+//! build, write and drop. Text that `plain` accepts goes out as it came; serde_json judges all other text.
 
 use std::borrow::Cow;
 
@@ -11,34 +11,34 @@ use serde_json::Value;
 use super::plain;
 use frontdesk_base::exact;
 
-/// A JSON value. What is written of it has no blanks, and no member twice.
+/// A JSON value. Its written form has no blanks and no duplicate members.
 #[derive(Debug, Clone)]
 pub struct Data(Form);
 
 #[derive(Debug, Clone)]
 enum Form {
-    /// Checked: it reads as a value.
+    /// Text that was checked to be a JSON value.
     Text(Bytes, Known),
     Tree(Value),
 }
 
-/// What is known of a text.
+/// What is known about a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// It was put together here, or is not to be remembered.
+    /// Built here, or must not be cached.
     Made,
-    /// It is what the site sent, and may be remembered.
+    /// Sent by the site, and may be cached.
     Sent,
-    /// The same, and the firewall found nothing in it.
+    /// Sent by the site, and the firewall found nothing in it.
     Seen,
 }
 
 impl Data {
-    /// Reads a JSON text. A whole number of more than 64 bits, which no tree of values holds, becomes a string.
+    /// Reads a JSON text. An integer of more than 64 bits, which no tree can hold, becomes a string.
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// The text is not JSON.
     pub(super) fn read(json: Bytes) -> serde_json::Result<Self> {
         match plain::text(&json) {
             Some(Cow::Borrowed(_)) => Ok(Self(Form::Text(json, Known::Sent))),
@@ -47,17 +47,17 @@ impl Data {
         }
     }
 
-    /// A text that was read before, and in which the firewall found nothing.
+    /// A text from the cache, in which the firewall found nothing.
     pub(super) fn seen(text: Bytes) -> Self {
         Self(Form::Text(text, Known::Seen))
     }
 
-    /// Whether it is such a text.
+    /// Whether the text came from the cache.
     pub(super) fn is_seen(&self) -> bool {
         matches!(self.0, Form::Text(_, Known::Seen))
     }
 
-    /// The same, which is not to be remembered.
+    /// The same data, marked as not to be cached.
     pub(super) fn unremembered(self) -> Self {
         match self.0 {
             Form::Text(text, Known::Sent) => Self(Form::Text(text, Known::Made)),
@@ -65,7 +65,7 @@ impl Data {
         }
     }
 
-    /// The text as the site sent it, where it is not known yet and may be remembered.
+    /// The site's text, where it is not in the cache yet and may go there.
     pub(super) fn sent(&self) -> Option<&Bytes> {
         match &self.0 {
             Form::Text(text, Known::Sent) => Some(text),
@@ -73,7 +73,7 @@ impl Data {
         }
     }
 
-    /// As a tree, which is made where there is none yet: ask once, and only for what has to be looked into.
+    /// As a tree. Builds one for each call on a text, so call it once, and only to look into the data.
     pub fn value(&self) -> Cow<'_, Value> {
         match &self.0 {
             Form::Text(text, _) => Cow::Owned(parsed(text)),
@@ -81,7 +81,7 @@ impl Data {
         }
     }
 
-    /// The same, kept.
+    /// As an owned tree.
     pub fn into_value(self) -> Value {
         match self.0 {
             Form::Text(text, _) => parsed(&text),
@@ -106,12 +106,12 @@ impl Data {
         }
     }
 
-    /// The same as text, which takes the least to keep.
+    /// The same data as text, which takes the least memory.
     pub(super) fn as_text(&self) -> Self {
         Self(Form::Text(self.text(), Known::Made))
     }
 
-    /// Bytes that it takes, where that is known without writing it.
+    /// Length of the text in bytes, where it is known without writing it.
     pub fn length(&self) -> usize {
         match &self.0 {
             Form::Text(text, _) => text.len(),
@@ -120,7 +120,7 @@ impl Data {
     }
 }
 
-/// Nothing but what was checked comes here.
+/// Parses a text that was checked before.
 fn parsed(text: &[u8]) -> Value {
     serde_json::from_slice(text).unwrap_or_default()
 }

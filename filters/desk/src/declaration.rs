@@ -1,10 +1,10 @@
-//! What the desk adds to the declaration: rules about the headers that a call always has.
+//! The desk's own configuration checks: rules about the headers that every call carries.
 
 use frontdesk_config::{Declared, Extension, Findings, Item};
 
 use super::call::static_header;
 
-/// What the desk adds to the declaration.
+/// The desk's configuration checks.
 pub static EXTENSION: Extension = Extension { keys: &[], documents: &[], check };
 
 fn check(declared: &Declared<'_>, found: &mut Findings) {

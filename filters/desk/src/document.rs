@@ -1,4 +1,4 @@
-//! A published document: prerendered in every variant, so that serving one touches no serializer.
+//! A published document, rendered in advance in every variant, so that serving it involves no serialisation.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -17,7 +17,7 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Renders the reply, its 304 and its strong tag.
+    /// Renders the reply, its 304 and its strong entity tag.
     pub fn new(media_type: &'static str, body: impl Into<Bytes>, cache_control: &HeaderValue) -> Self {
         let body = body.into();
         let etag = etag::strong(&body);
@@ -32,13 +32,13 @@ impl Variant {
         Self { media_type, reply, not_modified, etag }
     }
 
-    /// The same, at an address where another representation may be had.
+    /// Adds `Vary: Accept`, for an address with several representations.
     pub fn varying(self) -> Self {
         let vary = |reply: Reply| reply.with(header::VARY, "Accept");
         Self { reply: vary(self.reply), not_modified: vary(self.not_modified), ..self }
     }
 
-    /// The same, with what may be done with it.
+    /// Adds the headers on permitted use.
     pub fn telling(mut self, signals: Option<&Signals>) -> Self {
         for (_, name, value) in signals.into_iter().flat_map(Signals::told) {
             self.reply.headers.push((name.clone(), value.clone()));
@@ -46,7 +46,7 @@ impl Variant {
         self
     }
 
-    /// The same, with what was found in it.
+    /// Adds the firewall's findings.
     pub fn flagged(mut self, flags: &Flags) -> Self {
         self.reply.headers.extend(flags.header());
         self
@@ -59,30 +59,29 @@ impl Variant {
         if etag::matches(headers, &self.etag) { self.not_modified.clone() } else { self.reply.clone() }
     }
 
-    /// The body, for a variant of somebody else's URL.
+    /// The body, for a variant of another URL.
     pub fn body(&self) -> Bytes {
         self.reply.body.clone()
     }
 }
 
-/// Which variant an `Accept` header gets; `Err` is the reply when it can have none.
+/// Chooses the variant for an `Accept` header; `Err` is the reply where none is acceptable.
 pub type Negotiate = fn(accept: Option<&str>, document: &Document) -> Result<usize, Reply>;
 
 /// A document at a path of its own.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// Canonical, as announced.
+    /// The canonical path, as announced.
     pub path: String,
     pub variants: Vec<Variant>,
-    /// `None`: the first variant, whatever is asked for.
+    /// `None`: always the first variant.
     pub negotiate: Option<Negotiate>,
-    /// Versions of the protocol that this document can be had in.
+    /// The protocol versions in which this document is available.
     pub versions: Vec<String>,
 }
 
 impl Document {
-    /// Answers a request for this document: GET, HEAD and OPTIONS, conditional requests included. `None` for methods
-    /// that it does not take.
+    /// Answers a GET, HEAD or OPTIONS for this document, conditional requests included. `None` for other methods.
     pub fn respond(&self, method: &Method, headers: &HeaderMap) -> Option<Reply> {
         let accept = accept::of(headers);
         Some(match *method {

@@ -1,7 +1,8 @@
-//! Where agents are answered: every path that is Frontdesk's, whatever its spelling.
+//! Frontdesk's own endpoints, recognised in every spelling of their paths.
 //!
-//! A request whose path a site could take for one of these is never passed to it (decision 16): it is answered where it
-//! is spelled exactly, else it is 404. A path may have `{places}` (AICP §5.5), each in one segment.
+//! A request whose path a site could take for one of these never passes to the site
+//! (docs/decisions/0016-path-spellings.md). It is answered if it is spelled exactly as declared, and is 404 otherwise.
+//! A path may have `{placeholders}` (AICP §5.5), each within one segment.
 
 mod handlers;
 mod overrides;
@@ -22,20 +23,20 @@ use frontdesk_caller::limits::Counted;
 use handlers::Reach;
 pub use routes::Endpoints;
 
-/// One path of ours, or one and all below it.
+/// A path of ours, or a path with all paths below it.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// As it was declared; the only spelling that is answered.
+    /// The declared path, which is the only spelling that is answered.
     declared: String,
-    /// What is below it belongs to it, not the path itself.
+    /// It covers the paths below, and not the path itself.
     below: bool,
-    /// It may be spelled with a slash at its end.
+    /// A trailing slash is allowed.
     slashed: bool,
-    /// With other methods than its own it is the site's.
+    /// Requests with other methods pass to the site.
     yields: bool,
-    /// Who calls may be proven by what is in the body.
+    /// A credential may come in the body.
     later: bool,
-    /// What a request counts as depends on its body: its server counts it, once the body is read.
+    /// What a request counts as depends on its body, so the handler counts it.
     counts_messages: bool,
     what: What,
     explain: Explain,
@@ -47,19 +48,19 @@ enum What {
     Calls(Vec<Call>),
 }
 
-/// A way to call an endpoint.
+/// One method of an endpoint.
 #[derive(Debug, Clone)]
 struct Call {
-    /// The path, with its own names for the places.
+    /// The path with this method's own placeholder names.
     declared: String,
     method: Method,
     /// It changes something.
     action: bool,
-    /// Its head alone may be asked for.
+    /// HEAD is allowed.
     heads: bool,
-    /// The site has a handler at this very path, for which a credential is needed here.
+    /// The site has a handler at this path, and Frontdesk requires a credential for it.
     guards: bool,
-    /// `None`: nothing is behind it yet.
+    /// `None`: not implemented.
     serve: Option<Arc<dyn Serve>>,
     explain: Explain,
 }
@@ -79,7 +80,7 @@ impl Endpoint {
         }
     }
 
-    /// Something that is called.
+    /// An endpoint that is called.
     pub fn call(path: &str, method: Method, action: bool, explain: Explain) -> Self {
         let heads = method == Method::GET && !action;
         let calls =
@@ -97,7 +98,7 @@ impl Endpoint {
         }
     }
 
-    /// The same, but not for its head alone: it counts as no action, and leaves a mark all the same.
+    /// The same without HEAD, because a call changes something although it counts as no action.
     pub fn headless(mut self) -> Self {
         if let What::Calls(calls) = &mut self.what {
             calls.iter_mut().for_each(|call| call.heads = false);
@@ -105,7 +106,7 @@ impl Endpoint {
         self
     }
 
-    /// The same, answered.
+    /// The same with its handler.
     pub fn served(mut self, serve: Arc<dyn Serve>) -> Self {
         if let What::Calls(calls) = &mut self.what {
             calls.iter_mut().for_each(|call| call.serve = Some(serve.clone()));
@@ -113,31 +114,31 @@ impl Endpoint {
         self
     }
 
-    /// The same for whatever is below it, and not for the path itself.
+    /// The same for all paths below, and not for the path itself.
     pub fn below(mut self) -> Self {
         self.below = true;
         self
     }
 
-    /// The same, also with a slash at its end: a directory.
+    /// The same, with an optional trailing slash: a directory.
     pub fn slashed(mut self) -> Self {
         self.slashed = true;
         self
     }
 
-    /// The same, but what it does not take goes to the site: nobody knows that there is nothing.
+    /// The same, except that other methods pass to the site, which may have something there.
     pub fn yielding(mut self) -> Self {
         self.yields = true;
         self
     }
 
-    /// The same, where a credential may come in the body: who serves it asks for one.
+    /// The same, where a credential may come in the body; the handler checks for one.
     pub fn proving_later(mut self) -> Self {
         self.later = true;
         self
     }
 
-    /// The same, where the body says what a request counts as: its handler counts it.
+    /// The same, where the handler counts each message.
     pub fn counting_messages(mut self) -> Self {
         self.counts_messages = true;
         self
@@ -157,20 +158,20 @@ impl Endpoint {
         self
     }
 
-    /// Whether a handler of the site's is guarded from requests with any method.
+    /// Whether it guards a handler of the site, for any method.
     fn guards_something(&self) -> bool {
         matches!(&self.what, What::Calls(calls) if calls.iter().any(|call| call.guards))
     }
 
-    /// Whether a request at another address of a guarded handler is refused. `overridden`: it may have another method for
-    /// the site than its own.
+    /// Whether a request at another address of a guarded handler is refused. `overridden`: the site may see another
+    /// method than the request's.
     fn guards(&self, method: &Method, overridden: bool, reach: Reach) -> bool {
         let What::Calls(calls) = &self.what else { return false };
         let guarded = |method: &Method| calls.iter().any(|call| call.guards && call.method == *method);
         if overridden {
             return self.guards_something();
         }
-        // A page in another representation is no way to what only other methods do.
+        // Another representation of a page gives no access to what only other methods do.
         if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) && reach == Reach::Form {
             return guarded(&Method::GET) || guarded(&Method::HEAD);
         }
@@ -196,7 +197,7 @@ impl Endpoint {
         }
     }
 
-    /// What stands in the places of the path, where a request spells it as it was announced.
+    /// The values of the path's placeholders, where a request spells the path as announced.
     pub fn spelled(&self, method: &Method, target: &str, canonical: &str) -> Option<Vec<(String, String)>> {
         let declared = match &self.what {
             What::Calls(calls) => calls.iter().find(|call| call.takes(method)).map_or(&self.declared, |c| &c.declared),
@@ -225,17 +226,17 @@ impl Endpoint {
         segments.next().is_none().then_some(values)
     }
 
-    /// What a request with this method counts as. A method that is not taken counts as what could be meant.
+    /// What a request with this method counts as. An unsupported method counts as the one that was probably meant.
     pub fn counted(&self, method: &Method) -> Counted {
         match &self.what {
             What::Document(_) => Counted::Content,
-            // A request that never reaches the server calls nothing.
+            // A request that never reaches the handler calls nothing.
             What::Calls(_) if self.counts_messages => Counted::Content,
             What::Calls(calls) => Counted::Call { action: calls.iter().any(|c| c.takes(method) && c.action) },
         }
     }
 
-    /// Whether it can be called so.
+    /// Whether it has this method.
     pub fn takes(&self, method: &Method) -> bool {
         match &self.what {
             What::Document(_) => document::takes(method),
@@ -243,7 +244,7 @@ impl Endpoint {
         }
     }
 
-    /// Who answers a call with this method; `None` inside where nothing is behind it yet.
+    /// The handler of this method; `None` inside where it is not implemented.
     pub fn server(&self, method: &Method) -> Option<Option<Arc<dyn Serve>>> {
         match &self.what {
             What::Document(_) => None,
@@ -251,7 +252,7 @@ impl Endpoint {
         }
     }
 
-    /// The methods that it takes.
+    /// The methods that it has.
     pub fn allow(&self) -> HeaderValue {
         let What::Calls(calls) = &self.what else { return HeaderValue::from_static(document::ALLOW) };
         let mut methods: Vec<&str> = Vec::new();
@@ -263,7 +264,7 @@ impl Endpoint {
         HeaderValue::try_from(methods.join(", ")).unwrap_or_else(|_| HeaderValue::from_static("OPTIONS"))
     }
 
-    /// How it says that something is refused, to a call with this method.
+    /// How it words a refusal of a request with this method.
     pub fn explain(&self, method: &Method) -> Explain {
         match &self.what {
             What::Calls(calls) => {
@@ -275,13 +276,13 @@ impl Endpoint {
 }
 
 impl Call {
-    /// Who asks for a head alone wants nothing done.
+    /// HEAD must not change anything.
     fn takes(&self, method: &Method) -> bool {
         self.method == *method || self.heads && *method == Method::HEAD
     }
 }
 
-/// A segment with a place in it: what stands before it, its name, and what stands after it.
+/// A segment with a placeholder: the text before it, its name, and the text after it.
 fn place(segment: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = segment.split_once('{')?;
     let (name, after) = rest.split_once('}')?;

@@ -1,7 +1,8 @@
-//! A call that a person of the operator's has to allow: it is put on their desk once, and goes ahead once.
+//! Approvals: a call that a person of the operator has to allow is put on the human desk once, and goes ahead once.
 //!
-//! The permission holds for this caller, this capability and these arguments, and for one call: whoever repeats it when
-//! it is there is let through. Until then, and when it was refused, nothing is done. Silence is no permission.
+//! An approval holds for one call of this caller, this capability and these arguments. The caller repeats the call
+//! when the approval is there. Without an approval, or after a rejection, nothing is done. No answer means no
+//! approval.
 
 use std::time::Duration;
 
@@ -18,11 +19,11 @@ use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put};
 
 impl Step<'_> {
-    /// The permission, where there is one; it is used up when the call begins.
+    /// The approval, where there is one. It is consumed when the call begins.
     ///
     /// # Errors
     ///
-    /// There is none yet: somebody was asked for it, under a number that the caller is told.
+    /// There is no approval yet. A person was asked for one, and the error carries the ticket.
     pub(super) async fn escalated(&mut self, about: Asked, why: &str) -> Result<Permission, Stop> {
         let tickets = Tickets::of(self.desk);
         let key = self.permission_key(about);
@@ -32,7 +33,7 @@ impl Step<'_> {
                 Some(ticket) if is_given(&ticket) => return Ok(Permission { key, version, ticket: ticket.id }),
                 Some(ticket) if ticket.state == State::Waiting => return Err(waits(&ticket.id).into()),
                 Some(ticket) if ticket.state == State::Ended => return Err(refused(&ticket).into()),
-                // Nobody answered in time: they are asked again.
+                // No answer in time: ask again.
                 _ => expect = Expect::Version(version),
             }
         }
@@ -45,13 +46,13 @@ impl Step<'_> {
         wish.manner["key"] = key.clone().into();
         let about = About { what: &self.capability.id, dialect: self.ask.dialect, input: &self.ask.input };
         let id = tickets.ask(&about, self.ask.caller, &wish).await?;
-        // As long as the question and its answer are there.
+        // The record lives as long as the question and its answer.
         let put = Put::Value(id.clone().into(), tickets.lasts * 2);
         let asked = Change { key, expect, put };
         match self.desk.records.commit(&[asked]).await.map_err(not_kept)? {
             Committed::Done(_) => Err(waits(&id).into()),
             Committed::Conflict(..) => {
-                // Its equal was first; one question is enough.
+                // A concurrent equal call asked first; one question is enough.
                 let _ = tickets.forget(&id).await;
                 let detail = "A person is being asked about this very call. Try again in a moment.";
                 Err(Refusal { retry_after: Some(1), ..Fault::InFlight.into() }.saying(detail).into())
@@ -59,8 +60,8 @@ impl Step<'_> {
         }
     }
 
-    /// The confirmation of this very call that its user could be asked for because a person allowed it; that permission
-    /// is used up with it.
+    /// The approval that lets the user be asked to confirm this call, where a person gave one. The confirmed call
+    /// consumes it.
     pub(super) async fn confirmed_as_permitted(
         &mut self,
         promises: &Promises<'_>,
@@ -83,20 +84,20 @@ impl Step<'_> {
         Ok(token)
     }
 
-    /// Where it is written down what a person was asked about this call.
+    /// The key of the record that says what a person was asked about this call.
     fn permission_key(&self, about: Asked) -> String {
         let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
         format!("e:{}", records::fingerprint(&[self.binding(&input).as_bytes(), &[about as u8]]))
     }
 
-    /// The version of that, and what became of the question.
+    /// The record's version, and the state of the question.
     async fn answered(&self, key: &str) -> Result<Option<(u64, Option<Ticket>)>, NotKept> {
         let Some(record) = self.desk.records.get(key).await? else { return Ok(None) };
         let ticket = Tickets::of(self.desk).any(&String::from_utf8_lossy(&record.value)).await?;
         Ok(Some((record.version, ticket)))
     }
 
-    /// Uses up what was permitted, where nothing else is promised.
+    /// Consumes the approvals of a call that reserves nothing else.
     pub(super) async fn use_permissions(&mut self) -> Result<(), Stop> {
         let used: Vec<Change> = self.permissions.iter().map(Permission::used).collect();
         if used.is_empty() {
@@ -107,7 +108,7 @@ impl Step<'_> {
             Ok(Committed::Conflict(..)) => Err(Fault::InFlight.into()),
             Err(why) => {
                 if let NotKept::Unsure(_) = why {
-                    // They may be used up, and nothing is done with them.
+                    // The approvals may be consumed although the call is not made, so give them back.
                     let given_back = self.permissions.iter().map(|permission| permission.given_back(records::KEPT));
                     let _ = self.desk.records.finish(vec![given_back.collect()]).await;
                 }
@@ -121,7 +122,7 @@ fn is_given(ticket: &Ticket) -> bool {
     ticket.state == State::Ended && ticket.is_approved()
 }
 
-/// A permission that a person gave, for one call.
+/// A person's approval of one call.
 #[derive(Debug, Clone)]
 pub(super) struct Permission {
     key: String,
@@ -130,24 +131,24 @@ pub(super) struct Permission {
 }
 
 impl Permission {
-    /// What a confirmation holds for that is asked for with it, where that is `binding` without.
+    /// What a confirmation is bound to, together with this approval; `binding` is the value without it.
     pub(super) fn binding(&self, binding: &str) -> String {
         records::fingerprint(&[binding.as_bytes(), self.ticket.as_bytes()])
     }
 
-    /// It is used up; of two calls that come with it one is too late.
+    /// Consumes the approval. Of two concurrent calls with it, one fails.
     pub(super) fn used(&self) -> Change {
         Change { key: self.key.clone(), expect: Expect::Version(self.version), put: Put::Nothing }
     }
 
-    /// It was not needed after all, and is good for another call, unless somebody was asked anew meanwhile.
+    /// Gives an unused approval back for another call, unless a person was asked anew meanwhile.
     pub(super) fn given_back(&self, lasts: Duration) -> Change {
         let put = Put::Value(self.ticket.clone().into(), lasts);
         Change { key: self.key.clone(), expect: Expect::Absent, put }
     }
 }
 
-/// `reason` of a call that waits for a permission; `details.ticket` is what it waits under.
+/// `reason` of a call that waits for an approval; `details.ticket` is its ticket.
 pub(crate) const ESCALATED: &str = "harness_escalated";
 
 fn waits(id: &str) -> Refusal {
@@ -157,7 +158,7 @@ fn waits(id: &str) -> Refusal {
     Refusal { reason: ESCALATED, details, ..Refusal::from(Fault::Forbidden).saying(detail) }
 }
 
-/// What a call is refused for that a person did not allow.
+/// `reason` of a call that a person rejected.
 pub(super) const REJECTED: &str = "harness_rejected";
 
 fn refused(ticket: &Ticket) -> Refusal {

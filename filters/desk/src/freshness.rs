@@ -1,16 +1,16 @@
-//! What the site's headers say of keeping its answer: for how long it holds, and whether it may be stored at all.
+//! Reads the site's caching headers: how long an answer is fresh, and whether a cache may store it.
 
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, header};
 
-/// What the site says of keeping its answer, of all lines and in small letters.
+/// The `Cache-Control` directives of all lines, in lower case.
 fn control(headers: &HeaderMap) -> String {
     let lines = headers.get_all(header::CACHE_CONTROL).into_iter().filter_map(|line| line.to_str().ok());
     lines.map(str::to_ascii_lowercase).collect::<Vec<_>>().join(",")
 }
 
-/// Whether somebody who serves many may store it (RFC 9111 §5.2.2).
+/// Whether a shared cache may store the answer (RFC 9111 §5.2.2).
 pub(super) fn is_storable(headers: &HeaderMap) -> bool {
     !headers.contains_key(header::CACHE_CONTROL)
         || !control(headers)
@@ -18,11 +18,11 @@ pub(super) fn is_storable(headers: &HeaderMap) -> bool {
             .any(|directive| matches!(directive.split('=').next().unwrap_or_default().trim(), "no-store" | "private"))
 }
 
-/// For how many seconds the site says that its answer holds (RFC 9111 §4.2.1), less those it has been under way.
+/// Freshness lifetime in seconds (RFC 9111 §4.2.1), less the answer's age.
 pub(super) fn freshness(headers: &HeaderMap) -> Option<u64> {
     let text = |name| headers.get(name).and_then(|v: &http::HeaderValue| v.to_str().ok());
     let expires = || {
-        // What is no date has passed already (RFC 9111 §5.3): many sites say 0.
+        // An invalid date counts as past (RFC 9111 §5.3): many sites send 0.
         let expires = httpdate::parse_http_date(text(header::EXPIRES)?).unwrap_or(SystemTime::UNIX_EPOCH);
         Some(expires.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO).as_secs())
     };

@@ -1,7 +1,6 @@
-//! What a call is given: a JSON body, a query and the places of a path, as one object.
+//! Merges the input of a call, from a JSON body, a query and the places of a path, into one object.
 //!
-//! Nothing is given twice: a name that comes from two sides with two values is refused, because the site might believe
-//! the one that was not looked at.
+//! A name that comes from two sides with two values is refused: the site might use the value that was not checked.
 
 use std::collections::BTreeMap;
 
@@ -17,25 +16,25 @@ use frontdesk_base::{
     strict,
 };
 
-/// The most parts of a query.
+/// Maximum parts of a query.
 const MOST_TEXTS: usize = 256;
 
-/// What came with a request.
+/// The input as it came with a request.
 pub struct Given<'a> {
-    /// The body, where the method has one.
+    /// The body; empty where the method has none.
     pub body: &'a [u8],
-    /// Without its question mark.
+    /// The query without its question mark.
     pub query: &'a str,
-    /// The places of the path that was called.
+    /// The values of the path's placeholders.
     pub places: &'a [(String, String)],
 }
 
 impl Given<'_> {
-    /// One object of all of it. What came as text is read as the schema has it.
+    /// Merges all of it into one object. Text is converted to the type that the schema declares.
     ///
     /// # Errors
     ///
-    /// The body is not JSON, or something was given twice.
+    /// The body is not JSON, or one name has two values.
     pub fn merged(&self, schema: Option<&Schema>) -> Result<Value, Refusal> {
         let mut members = body_of(self.body)?;
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -64,11 +63,11 @@ impl Given<'_> {
     }
 }
 
-/// The members of a body; of an empty one there are none.
+/// The members of a JSON body; none for an empty one.
 ///
 /// # Errors
 ///
-/// It is no JSON object, or holds a number that would be rounded.
+/// The body is not a JSON object, or holds a number that would be rounded.
 pub fn body_of(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
     match body.trim_ascii() {
         [] => Ok(Map::new()),
@@ -89,12 +88,12 @@ fn twice(name: &str) -> Violation {
     violation(&format!("/{}", escaped(name)), "This is given twice, in different ways.")
 }
 
-/// An input that is not what it has to be.
+/// The refusal of an invalid input.
 pub(super) fn wrong(violations: Vec<Violation>) -> Refusal {
     Refusal { violations, ..Fault::InvalidInput.into() }
 }
 
-/// Names that must not be in an input, however deep and however spelled (AICP §9.3).
+/// Forbidden input names, at any depth and in any spelling (AICP §9.3).
 #[derive(Debug, Clone)]
 pub(super) struct Forbidden(Vec<String>);
 
@@ -103,7 +102,7 @@ impl Forbidden {
         Self(names.iter().map(|name| folded(name)).collect())
     }
 
-    /// Where the input holds what it must not.
+    /// Refuses an input that holds a forbidden name.
     pub(super) fn check(&self, input: &Value) -> Result<(), Refusal> {
         if self.0.is_empty() {
             return Ok(());
@@ -113,9 +112,9 @@ impl Forbidden {
         if found.is_empty() { Ok(()) } else { Err(Refusal { violations: found, ..Fault::ForbiddenField.into() }) }
     }
 
-    /// Whether a name is one of them, or one that a site takes apart into one (`a[b]` and `a.b` are `b` in `a`).
+    /// Whether a name is forbidden, also as a site would split it (`a[b]` and `a.b` are `b` in `a`).
     fn has(&self, name: &str) -> bool {
-        // A site that is written in C may read no further.
+        // A site written in C may stop reading at a NUL.
         let name = name.split('\0').next().unwrap_or_default();
         let mut spelled = std::iter::once(name).chain(name.split(['[', ']', '.']).filter(|part| !part.is_empty()));
         spelled.any(|name| self.0.contains(&folded(name)))
@@ -127,7 +126,7 @@ impl Forbidden {
             pointer.push('/');
             pointer.push_str(&escaped(name));
             if found.len() >= MOST_VIOLATIONS {
-                // Enough is known to refuse it.
+                // One finding is enough to refuse it.
             } else if self.has(name) {
                 found.push(violation(pointer, "This must not be sent here. Leave it out."));
             } else {

@@ -1,7 +1,7 @@
-//! Answers to reads that are kept for a while: `cache_ttl_seconds`.
+//! The cache of answers to reads: `cache_ttl_seconds`.
 //!
-//! Asked only once a caller may, and kept apart by caller unless the answer is about nobody and asked by nobody in
-//! particular (decision 18).
+//! The cache is read only after the caller is authorised. Entries are per caller, unless the answer is about no user
+//! and the request names none (docs/decisions/0018-private-answers.md).
 
 use std::{
     sync::Arc,
@@ -12,18 +12,18 @@ use quick_cache::{Weighter, sync::Cache};
 
 use super::shape::Told;
 
-/// Bytes that all answers may take, by [`Weight`].
+/// Maximum bytes of all entries, by [`Weight`].
 const BYTES: u64 = 32 * 1024 * 1024;
-/// About how many that is; it sizes the tables at the start.
+/// About how many entries that is; it sizes the tables at the start.
 const ANSWERS: usize = 4096;
 
-/// Answers by what was asked.
+/// Cached answers by cache key.
 #[derive(Debug)]
 pub struct Kept {
     answers: Cache<String, Arc<Answer>, Weight>,
 }
 
-/// Its data are kept as text: a tree of values takes many times as much.
+/// An entry. Its data is kept as text, because a tree takes many times the memory.
 #[derive(Debug)]
 struct Answer {
     told: Told,
@@ -47,7 +47,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// What was told, and for how much longer it may be told again.
+    /// The cached answer, and for how much longer it is fresh.
     pub(super) fn get(&self, key: &str) -> Option<(Told, Duration)> {
         let answer = self.answers.get(key)?;
         let left = answer.until.saturating_duration_since(Instant::now());
@@ -58,7 +58,7 @@ impl Kept {
         Some((answer.told.clone(), left))
     }
 
-    /// Forgets all of it. Under another configuration nobody asks for it, and it would stay until there is no more room.
+    /// Empties the cache. No request under another configuration could hit these entries, and they would take up room.
     pub fn forget(&self) {
         self.answers.clear();
     }

@@ -1,8 +1,8 @@
-//! What the site said, on its way out: looked through once, before it is kept and before it is told.
+//! Scans the site's answers on their way out, once, before they are stored and before they are sent.
 //!
-//! What one step of a composition hands to the next stays as the site said it: it goes back to the site, and not to an
-//! agent. What is *kept* of such a step is looked through all the same, so that nothing secret lies in a record; a step
-//! that would need what was taken out is told of as one whose answer was not kept.
+//! A composition passes the result of one step to the next unscanned, because it goes back to the site and not to an
+//! agent. What is *stored* of such a step is scanned all the same, so that no record holds a secret. A resumed
+//! composition that needs a removed part treats that step's result as not stored.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,7 @@ use super::{Raw, Told, promised::kept, records::is_kept_whole, step::Step};
 use frontdesk_base::fault::Refusal;
 use frontdesk_firewall::{Firewall, Flags, Form, blocked};
 
-/// What was found in what is told, as whoever reads it hears of it.
-/// Nearly always nothing.
+/// The findings in an answer, in the words that its reader gets. Nearly always empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flagged(Option<Box<Found>>);
 
@@ -29,30 +28,30 @@ impl Flagged {
         Self((changed || !told.is_empty()).then(|| Box::new(Found { told, changed })))
     }
 
-    /// As [`Flags::told`] has it.
+    /// The findings as [`Flags::told`] words them.
     pub fn told(&self) -> &[String] {
         self.0.as_ref().map_or(&[], |found| &found.told)
     }
 
-    /// Puts it into what is kept of an answer, where there is something.
+    /// Adds the findings to a stored answer, where there are any.
     pub(super) fn keep(&self, kept: &mut Value) {
         if !self.told().is_empty() {
             kept["flags"] = json!({ "told": self.told(), "changed": self.changed() });
         }
     }
 
-    /// Whether something was taken out.
+    /// Whether something was removed.
     pub(super) fn changed(&self) -> bool {
         self.0.as_ref().is_some_and(|found| found.changed)
     }
 }
 
 impl Step<'_> {
-    /// What leaves of what the site said.
+    /// The part of the site's answer that may leave.
     ///
     /// # Errors
     ///
-    /// It must not.
+    /// The answer must not leave.
     pub(super) async fn shown(&mut self, told: Told) -> Result<Told, Refusal> {
         if self.depth > 0 {
             return Ok(told);
@@ -66,7 +65,7 @@ impl Step<'_> {
         told
     }
 
-    /// What may be kept of what was [`shown`](Self::shown).
+    /// The part that may be stored of what [`shown`](Self::shown) returned.
     pub(super) async fn keepable<'t>(&self, told: &'t Told) -> Cow<'t, Told> {
         if self.depth == 0 {
             return Cow::Borrowed(told);
@@ -77,7 +76,7 @@ impl Step<'_> {
         })
     }
 
-    /// Whether what a step said is kept as it was said, so that steps after it can be gone on with later.
+    /// Whether a step's result is stored unchanged, so that a retry can resume after it.
     pub(super) async fn keeps_whole(&self, told: &Told) -> bool {
         let passed = self.passed(told.clone()).await;
         passed.is_ok_and(|(told, _)| !told.flags.changed() && is_kept_whole(&kept(Ok(&told))))
@@ -102,13 +101,13 @@ impl Step<'_> {
         Ok((told, flags))
     }
 
-    /// A refusal without what must not leave: some of it is the site's own words.
+    /// A refusal with its texts scanned: some of them quote the site.
     pub(super) fn scrubbed(&mut self, mut refusal: Refusal) -> Refusal {
         if let Some(details) = &mut refusal.details {
             let pass = |details: &Value| self.desk.compiled.firewall.pass(details.to_string().into(), Form::Json);
             let mut passed = pass(details);
             if let Some(all) = details.as_object_mut().filter(|_| passed.blocked) {
-                // What is ours to say stays: which step it was, and whether it may be gone on with.
+                // Frontdesk's own texts stay: which step failed, and whether a retry can resume.
                 all.remove("steps");
                 self.account.flags.merge(&passed.flags);
                 passed = pass(details);
@@ -126,15 +125,15 @@ impl Step<'_> {
     }
 }
 
-/// Why nothing of an answer leaves.
+/// Why an answer is withheld.
 enum Stays {
-    /// For what was found in it.
+    /// The firewall's findings forbid it.
     Found(Flags),
-    /// Nobody could look through it in time.
+    /// It could not be scanned in time.
     Unread,
 }
 
-/// A person's answer as it may leave, and what was found in it; `None`: it must not.
+/// A person's answer as it may leave, with its findings; `None`: it must not leave.
 pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<(Value, Flagged)> {
     let passed = firewall.pass(value.to_string().into(), Form::Json);
     match passed.blocked {
@@ -148,12 +147,12 @@ pub(super) fn passed_value(firewall: &Firewall, value: &Value) -> Option<(Value,
     }
 }
 
-/// The same without what must not leave, what was found, and whether that was nothing in data that was never looked
-/// through before.
+/// The part of an answer that may leave, its findings, and whether this was the first scan of the data and found
+/// nothing.
 ///
 /// # Errors
 ///
-/// Nothing of it may, for what was found.
+/// The findings forbid that any of it leaves.
 fn passed(firewall: &Firewall, mut told: Told, text: &Bytes) -> Result<(Told, Flags, bool), Flags> {
     let mut flags = Flags::default();
     let (mut changed, mut clean) = (false, false);
@@ -162,7 +161,7 @@ fn passed(firewall: &Firewall, mut told: Told, text: &Bytes) -> Result<(Told, Fl
         if passed.blocked {
             return Err(passed.flags);
         }
-        // The same bytes are the same text: nothing was taken out.
+        // The same bytes in the same place mean that nothing was removed.
         if passed.body.as_ptr() != text.as_ptr() {
             changed = true;
             told.data = super::Data::read(passed.body).map_err(|_| passed.flags.clone())?.unremembered();
@@ -238,7 +237,7 @@ mod tests {
         assert_eq!(look(&wall(Mode::Report), data("{\"a\":12345}")), (0, true));
         assert_eq!(look(&wall(Mode::Report), data(mail)), (1, false));
         assert_eq!(look(&wall(Mode::Redact), data(mail)), (1, false));
-        // What is known is not looked through: another firewall has to begin with nothing.
+        // A cached text is not scanned; another firewall has to begin with an empty cache.
         let seen = Seen::default();
         seen.remember(data(mail).sent().unwrap());
         let data = seen.known(mail).unwrap();

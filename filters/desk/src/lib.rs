@@ -1,9 +1,9 @@
-//! The one way a capability is carried out, whatever dialect it was asked in.
+//! The desk carries out capability calls, the same way for every dialect.
 //!
-//! Who calls and how often was settled by `decide`. What follows stands in `step`, top to bottom: is a
-//! credential there, is the input right, may this caller, was this promised before, did a person confirm; then the site
-//! is called, its answer read, and all of it written down. A dialect brings an [`Ask`] and puts the [`Outcome`] into
-//! words; nothing here knows one.
+//! `decide` has identified the caller and applied the rate limits before. The rest stands in `step`, top to bottom:
+//! check the credential, the input, the authorisation, the idempotency record and the confirmation; call the site,
+//! read its answer, write the audit line. A dialect brings an [`Ask`] and translates the [`Outcome`]; nothing here
+//! knows a dialect.
 
 #![forbid(unsafe_code)]
 
@@ -104,25 +104,25 @@ use frontdesk_state::{
 };
 use ticket::Wish;
 
-/// Everything that carrying out a call needs besides the call.
+/// Everything that carrying out a call needs besides the call itself.
 pub struct Desk<'a> {
     pub compiled: &'a Compiled,
     pub records: &'a dyn Records,
     pub holders: &'a dyn Holders,
     pub upstream: &'a dyn Upstream,
-    /// `None`: nothing is written down.
+    /// The audit log; `None`: there is none.
     pub audit: Option<&'a dyn Audit>,
     pub kept: &'a Kept,
-    /// Records that are signed.
+    /// The signed records.
     pub chains: &'a Chains,
     pub counters: &'a dyn Counters,
-    /// What is reserved of the token budgets among them.
+    /// The reserved parts of the token budgets.
     pub under_way: &'a UnderWay,
-    /// What the site's pages say.
+    /// The index of the site's pages.
     pub library: &'a Library,
     pub background: &'a dyn Background,
     pub outside: &'a dyn Outside,
-    /// Where large answers are looked through.
+    /// The threads that scan large answers.
     pub apart: &'a dyn Apart,
     /// Where the notes come from that are published; `None` where there is no such directory. Its handler knows what it
     /// is.
@@ -131,35 +131,35 @@ pub struct Desk<'a> {
     pub harness: Option<&'a Harness>,
 }
 
-/// A call, in no dialect's words.
+/// A call, independent of the dialect.
 pub struct Ask<'a> {
     pub capability: Called<'a>,
-    /// An object.
+    /// The input, an object.
     pub input: Value,
     pub caller: &'a Caller,
     pub authority: Authority<'a>,
-    /// The token of a confirmation.
+    /// The confirmation token.
     pub confirmation: Option<&'a str>,
     pub idempotency_key: Option<&'a str>,
     pub request_id: &'a str,
-    /// Who brought it, for the record.
+    /// Name of the dialect, for the audit log.
     pub dialect: &'static str,
-    /// The site as the client named it, in its Host header. No promise depends on it: the client may name it otherwise when
-    /// it asks again.
+    /// The site as the client named it in its Host header. No idempotency record depends on it, because a retry may
+    /// name another host.
     pub host: &'a str,
-    /// What the caller and the desk have said to each other, where it is a question in words.
+    /// The conversation so far, for a question in words.
     pub talk: Talk<'a>,
-    /// What the site is told beside the input; no part of what is checked, confirmed or kept.
+    /// Extra parameters for the site. They are not validated, confirmed or stored with the input.
     pub beside: Map<String, Value>,
-    /// How the answer is wanted, where it comes later.
+    /// How the caller wants an answer that comes later.
     pub wish: Option<&'a Wish>,
-    /// Told when there is nothing left that could stand in the way but the site.
+    /// Runs once every check has passed and only the site is left to ask.
     pub begun: Option<Box<dyn FnOnce() + Send + Sync>>,
-    /// The site is not told who asks, be it proven or claimed.
+    /// The site is not told who asks, neither the proven nor the claimed identity.
     pub unnamed: bool,
 }
 
-/// Who called what, for the record.
+/// Who called what, for the audit log.
 pub struct Turned<'a> {
     pub capability: Called<'a>,
     pub caller: &'a Caller,
@@ -168,11 +168,11 @@ pub struct Turned<'a> {
     pub dialect: &'static str,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub enum Outcome {
     Done(Done),
-    /// A person has to confirm it first.
+    /// A person has to confirm the call first.
     NeedsConfirmation(Box<Asked>),
     Fault(Box<Refusal>),
 }
@@ -181,38 +181,38 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Done {
     pub told: Told,
-    /// What it was carried out with.
+    /// The input that it was carried out with.
     pub input: Value,
-    /// It was told before, under the same idempotency key.
+    /// It is a replay under the same idempotency key.
     pub replayed: bool,
-    /// For how many seconds it may be told again.
+    /// For how many seconds it may be cached.
     pub keeps: Option<Duration>,
 }
 
-/// What a person is asked.
+/// The request for a confirmation.
 #[derive(Debug)]
 pub struct Asked {
-    /// [`Fault::ConfirmationRequired`], or [`Fault::ConfirmationInvalid`] where a token was not good.
+    /// [`Fault::ConfirmationRequired`], or [`Fault::ConfirmationInvalid`] where the token was invalid.
     pub refusal: Refusal,
     pub summary: String,
     pub consequence: String,
-    /// Seconds since 1970.
+    /// When the token expires, in seconds since 1970.
     pub expires: u64,
     pub token: String,
     pub input: Value,
 }
 
-/// A call's outcome, and what is to be counted of it.
+/// A call's outcome, and what metrics and the audit log count of it.
 #[derive(Debug)]
 pub struct Carried {
     pub outcome: Outcome,
-    /// The failure was told before, under the same idempotency key.
+    /// The failure is a replay under the same idempotency key.
     pub replayed: bool,
     pub account: Account,
 }
 
 impl Compiled {
-    /// Writes down a call that came no further than to be refused.
+    /// Writes the audit line of a call that was refused before it reached the desk.
     pub fn turned_away(&self, call: &Turned<'_>, reason: &'static str, audit: Option<&dyn Audit>) -> Account {
         let Some((capability, _)) = self.called(call.capability) else { return Account::nothing() };
         let account = Account { decision: reason, ..Account::of(capability) };
@@ -222,7 +222,7 @@ impl Compiled {
         account
     }
 
-    /// What is called, and how it is carried out.
+    /// The capability that is called, and its plan.
     fn called<'a>(&'a self, called: Called<'a>) -> Option<(&'a Capability, &'a Plan)> {
         match called {
             Called::Declared(index) => self.capability(index),
@@ -232,11 +232,11 @@ impl Compiled {
 }
 
 impl Desk<'_> {
-    /// Whether somebody is worth listening to: where a credential is needed, one is there.
+    /// Checks, before any input is read, that a required credential is there.
     ///
     /// # Errors
     ///
-    /// What they are told.
+    /// The refusal for the caller.
     pub fn admit<'c>(&self, called: impl Into<Called<'c>>, authority: &Authority<'_>) -> Result<(), Refusal> {
         let (capability, _) = self.compiled.called(called.into()).ok_or(Fault::NotFound)?;
         authority.credential(capability, &self.compiled.settings)
@@ -244,7 +244,7 @@ impl Desk<'_> {
 
     /// Carries out a call.
     ///
-    /// No `async fn`: that would hold a call twice, as it came and as it is carried out.
+    /// Not an `async fn`: its future would hold the call twice.
     pub fn carry_out<'c>(&'c self, ask: Ask<'c>) -> impl Future<Output = Carried> {
         let called = self.compiled.called(ask.capability);
         let mut step = called.map(|(capability, plan)| Step::new(self, ask, capability, plan));

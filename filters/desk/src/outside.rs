@@ -1,30 +1,30 @@
-//! What is sent to somebody else than the site: an answer that came later, to whoever asked for it.
+//! The interface for callbacks: late answers that are sent to a URL of the caller's.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// Who delivers, and looks at where to first.
+/// Checks callback URLs and delivers to them.
 #[async_trait]
 pub trait Outside: Send + Sync {
-    /// Whether something could be delivered there, as far as its spelling tells.
+    /// Checks the spelling of a callback URL.
     ///
     /// # Errors
     ///
-    /// Why not, for whoever named it.
+    /// The reason, for the caller who named the URL.
     fn check(&self, url: &str) -> Result<(), String>;
 
-    /// Delivers JSON, once.
+    /// Delivers JSON; does not retry.
     ///
     /// # Errors
     ///
-    /// Why not, for the log.
+    /// The reason, for the log.
     async fn deliver(&self, url: &str, body: Bytes) -> Result<(), String>;
 
-    /// Lets some time pass.
+    /// Waits.
     async fn pause(&self, time: Duration);
 
-    /// Says to the operator that something could not be delivered.
+    /// Reports a failed delivery to the operator.
     fn undelivered(&self, what: &str, why: &str);
 }

@@ -1,7 +1,7 @@
-//! What the site's own pages say, as an answer like any other.
+//! Answers questions from the site's own pages.
 //!
-//! It is told in the shape in which an operator's own concierge would tell it (AHP §6.2, §6.3), so that nobody further on
-//! has to know who answered.
+//! The answer has the shape that an operator's own concierge would use (AHP §6.2, §6.3), so no later code has to know
+//! who answered.
 
 use std::fmt::Write;
 
@@ -15,16 +15,16 @@ use super::{
 use frontdesk_ask::{Answer, Coverage, Library, Question, Source, Turn};
 use frontdesk_config::BuiltIn;
 
-/// The talk that a question belongs to.
+/// The conversation that a question belongs to.
 #[derive(Debug, Clone, Copy)]
 pub struct Talk<'a> {
     pub before: &'a [Turn],
-    /// The answer to what was asked back.
+    /// The answer to a clarifying question.
     pub clarification: Option<&'a str>,
-    /// Of an answer.
+    /// Maximum tokens of an answer.
     pub max_tokens: u64,
     pub locale: Option<&'a str>,
-    /// A list is wanted, not only an answer.
+    /// The client wants a list of pages, not only an answer.
     pub list: bool,
 }
 

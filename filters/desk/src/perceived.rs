@@ -1,7 +1,7 @@
-//! What whoever supervises knows about a question before it is answered from the pages: what is meant, and facts.
+//! Asks the harness for context before a question is answered from the pages: its meaning, and facts.
 //!
-//! It is asked only where it is offered. Without an answer the question is answered as it always is; a fact is told with
-//! its source, after what the pages say, and never in its place.
+//! Asked only of a harness that offers it. Without a reply the question is answered as usual. A fact is given with its
+//! source, after what the pages say, and never replaces that.
 
 use serde_json::{Value, json};
 
@@ -10,21 +10,21 @@ use crate::harness::{Unwanted, kinds::Kind};
 use frontdesk_base::fault::Refusal;
 use frontdesk_caller::authority_of;
 
-/// Facts that are told with an answer, and characters of each.
+/// Maximum facts in an answer.
 const MOST_FACTS: usize = 3;
 const LONGEST_FACT: usize = 300;
-/// Characters of what is meant.
+/// Maximum characters of a hint.
 const LONGEST_HINT: usize = 100;
 
-/// What is known beside the pages.
+/// What the harness knows about a question.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Perceived {
-    /// More words to look for.
+    /// More words to search for.
     pub(super) hint: Option<String>,
     pub(super) facts: Vec<Fact>,
 }
 
-/// Something that somebody else says.
+/// A fact from another source than the site's pages.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fact {
     pub(super) content: String,
@@ -32,18 +32,18 @@ pub(super) struct Fact {
 }
 
 impl Step<'_> {
-    /// Asks. `None`: nobody knows more.
+    /// Asks the harness. `None`: it has nothing to add.
     ///
     /// # Errors
     ///
-    /// What is meant is not wanted.
+    /// The harness forbids the question.
     pub(super) async fn perceived(&self, query: &str) -> Result<Option<Perceived>, Refusal> {
         let Some(harness) = self.desk.harness else { return Ok(None) };
         let offered = [Kind::IntentDetection, Kind::ContextPerception, Kind::MemoryRecall];
         if !offered.into_iter().any(|kind| harness.offers(kind)) {
             return Ok(None);
         }
-        // The site's own name, where it is declared: what a client calls it is the client's to choose.
+        // The declared name of the site. The client's Host header is the client's to choose.
         let own = self.desk.compiled.settings.site.origin.as_deref().and_then(authority_of);
         let (caller, site) = (self.ask.caller, own.as_deref().unwrap_or(self.ask.host));
         let intent = json!({ "prompt": query, "workspace": site, "language_hint": self.ask.talk.locale });

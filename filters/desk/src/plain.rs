@@ -1,8 +1,8 @@
-//! Tells whether a JSON text can be passed on without being taken apart: one look at each byte, and nothing is built.
+//! Decides in one pass, without building anything, whether a JSON text can be passed on as it is.
 //!
-//! Plain is a text that the library would read, without a member twice, whose numbers are short enough to be exact, with
-//! no more escapes than JSON needs. Blanks, and escapes that could be left out, are taken out. What is not plain is not
-//! therefore wrong: `None` means that this module does not judge it.
+//! A plain text is valid JSON without duplicate members, with numbers short enough to be exact and no more escapes
+//! than JSON needs. The scan removes blanks and needless escapes. A text that is not plain may still be valid: `None`
+//! means that this module does not decide, and serde_json parses it.
 
 mod reduced;
 #[cfg(test)]
@@ -12,16 +12,16 @@ use std::{borrow::Cow, ops::Range};
 
 use reduced::{escape, reduced};
 
-/// Deeper than that is not plain; the library itself takes 127.
+/// Maximum depth of plain text; serde_json itself takes 127.
 const DEEPEST: usize = 64;
-/// Members of one object: each is compared with those before it.
+/// Maximum members of one object, since each name is compared with those before it.
 const MOST_MEMBERS: usize = 64;
-/// Digits of one number.
+/// Maximum digits of one number.
 const MOST_DIGITS: usize = 17;
-/// Of an item of a list so many values are known; what comes behind them has to be the same in the next one.
+/// Maximum known values of a list item. The bytes after them must equal those of the next item.
 const MOST_KNOWN: usize = 256;
 
-/// The text as it can be passed on.
+/// The text in the form that can be passed on.
 pub(super) fn text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     std::str::from_utf8(json).ok()?;
     let mut scan = Scan { json, names: Vec::with_capacity(32), known: Vec::with_capacity(32), has_more: false };
@@ -33,33 +33,33 @@ pub(super) fn text(json: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(if scan.has_more { Cow::Owned(reduced(json)) } else { Cow::Borrowed(json) })
 }
 
-/// Each step is told where it begins, and says where the next one does.
+/// A scan over the text. Each method gets a start position and returns the position after what it read.
 struct Scan<'j> {
     json: &'j [u8],
-    /// Names of the members so far, of all objects that are still open.
+    /// The member names so far, of all open objects.
     names: Vec<Name<'j>>,
-    /// Where values stand in what was read last of each list that is still open. What is in a list is mostly alike: an
-    /// item is plain if it has other such values in their places, and is else the same byte for byte.
+    /// The positions of the values in the last item of each open list. List items are mostly alike: an item is plain
+    /// if it differs from the last one only in these values.
     known: Vec<Known>,
-    /// There is more in it than is passed on.
+    /// The text has blanks or needless escapes, which have to be removed.
     has_more: bool,
 }
 
-/// Where a value stands that is neither a list nor an object.
+/// The position of a value that is neither a list nor an object.
 #[derive(Clone, Copy)]
 struct Known {
     start: usize,
     end: usize,
-    /// What stands between quotes, which are none of it.
+    /// The value is a string; its quotes are not part of the range.
     is_text: bool,
 }
 
-/// The name of a member. Its beginning tells it from most others.
+/// The name of a member. Its first bytes tell it from most other names.
 #[derive(Clone, Copy)]
 struct Name<'j> {
-    /// Its first eight bytes.
+    /// The first eight bytes.
     mark: u64,
-    /// With the quote at its end.
+    /// The name with its closing quote.
     text: &'j [u8],
 }
 
@@ -73,12 +73,12 @@ impl<'j> Name<'j> {
 
     #[inline(always)]
     fn is(&self, other: &Self) -> bool {
-        // A quote is at the end of both, and nowhere else.
+        // Both end in a quote, and neither has another one.
         self.mark == other.mark && (self.text.len() <= 8 || self.text == other.text)
     }
 }
 
-/// Eight bytes, the first one lowest; zeros behind the end.
+/// Eight bytes, little-endian, padded with zeros.
 #[inline(always)]
 fn eight(json: &[u8], start: usize) -> u64 {
     let rest = json.get(start..).unwrap_or_default();
@@ -125,7 +125,7 @@ impl<'j> Scan<'j> {
         Some(end)
     }
 
-    /// A word or a number.
+    /// Scans a literal or a number.
     #[inline(always)]
     fn bare(&self, at: usize) -> Option<usize> {
         match self.peek(at)? {
@@ -176,13 +176,13 @@ impl<'j> Scan<'j> {
         Some(at + 1)
     }
 
-    /// Where the quote behind a name is that no member before it has. `first`: of this object's names.
+    /// The closing quote of a name that is new in this object. `first`: the index of this object's first name.
     #[inline(always)]
     fn new_name(&mut self, at: usize, first: usize) -> Option<usize> {
         let (end, escaped) = self.string(at)?;
         let name = Name::new(self.json, at + 1, end);
         let before = &self.names[first..];
-        // With an escape it could be spelled otherwise.
+        // An escaped name could equal another one in a different spelling.
         if escaped || before.len() >= MOST_MEMBERS || before.iter().any(|other| other.is(&name)) {
             return None;
         }
@@ -196,7 +196,7 @@ impl<'j> Scan<'j> {
             return Some(at + 1);
         }
         let first = self.known.len();
-        // The last item that was read by itself.
+        // The last item that was scanned in full.
         let mut last = 0..0;
         loop {
             at = match self.like(first, &last, at) {
@@ -220,7 +220,8 @@ impl<'j> Scan<'j> {
         }
     }
 
-    /// Where an item ends that begins at `at` and is like the `last` one. `first`: of what is known of that.
+    /// The end of an item that begins at `at` and resembles the `last` one. `first`: index of that item's known
+    /// values.
     #[inline(always)]
     fn like(&self, first: usize, last: &Range<usize>, at: usize) -> Option<usize> {
         if last.is_empty() {
@@ -234,7 +235,7 @@ impl<'j> Scan<'j> {
             if same == wanted.len() {
                 return Some(at + same);
             }
-            // Where they part there has to be a value, or the end of one.
+            // Where the two first differ there has to be a value, or the end of one.
             let parted = from + same;
             let value = known.find(|known| known.end >= parted).filter(|known| known.start <= parted)?;
             at += value.start - from;
@@ -243,7 +244,7 @@ impl<'j> Scan<'j> {
         }
     }
 
-    /// Where the closing quote is, and whether there is an escape before it.
+    /// The position of the closing quote, and whether an escape comes before it.
     #[inline(always)]
     fn string(&mut self, at: usize) -> Option<(usize, bool)> {
         let (mut at, mut escaped) = (at + 1, false);
@@ -273,11 +274,11 @@ impl<'j> Scan<'j> {
         if self.peek(at) == Some(b'.') {
             at = self.digits(at + 1)?;
         }
-        // With an exponent it may be too large for anybody.
+        // A number with an exponent may overflow.
         (at - start <= MOST_DIGITS && !matches!(self.peek(at), Some(b'e' | b'E'))).then_some(at)
     }
 
-    /// One or more.
+    /// Scans one or more digits.
     #[inline(always)]
     fn digits(&self, start: usize) -> Option<usize> {
         let mut at = start;
@@ -288,7 +289,7 @@ impl<'j> Scan<'j> {
     }
 }
 
-/// How many bytes two texts have in common from their beginnings on: eight at a time.
+/// The length of the common prefix of two texts, eight bytes at a time.
 #[inline(always)]
 fn same(one: &[u8], other: &[u8]) -> usize {
     let mut at = 0;
@@ -302,12 +303,12 @@ fn same(one: &[u8], other: &[u8]) -> usize {
     at + one[at..].iter().zip(&other[at..]).take_while(|(a, b)| a == b).count()
 }
 
-/// How many bytes stand before the next quote, backslash or control character: eight at a time.
+/// How many bytes come before the next quote, backslash or control character, eight bytes at a time.
 #[inline(always)]
 fn unmarked(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    // The high bit of the first byte that is below `n`, and perhaps of later ones.
+    // Sets the high bit of the first byte below `n`, and perhaps of later ones.
     let below = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word & HIGH;
     let mut at = 0;
     while let Some(eight) = text[at..].first_chunk::<8>() {

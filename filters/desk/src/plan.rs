@@ -1,4 +1,4 @@
-//! A capability, prepared: everything that a call of it would otherwise work out again.
+//! A plan: a capability, prepared at load so that no call has to compute it again.
 
 use std::time::Duration;
 
@@ -20,26 +20,26 @@ pub(super) struct Plan {
     pub(super) forbidden: Forbidden,
     pub(super) summary: Summary,
     pub(super) consequence: String,
-    /// For how long an answer is kept; zero: it is not.
+    /// How long answers are cached; zero: not at all.
     pub(super) ttl: Duration,
-    /// Whoever answers does so in the operator's name, in words.
+    /// Another service answers in the operator's name, in words.
     pub(super) is_concierge: bool,
 }
 
-/// Who answers.
+/// Who answers the call.
 #[derive(Debug)]
 pub(super) enum Way {
     /// The site, or another service.
     Call(Box<CallPlan>),
     /// The contract itself (`policy`).
     Contract(Value),
-    /// The site's own pages.
+    /// The index of the site's own pages.
     Pages(BuiltIn),
-    /// A person, in their own time.
+    /// A person, later.
     Person,
-    /// Other capabilities, one after the other.
+    /// Other capabilities, one after the other (a recipe).
     Composition(Box<Composition>),
-    /// Nobody: nothing was declared.
+    /// No one: the declaration names no target.
     Nothing,
 }
 
@@ -48,12 +48,12 @@ impl Plan {
         Self::within(capability, settings, 0)
     }
 
-    /// The same of a step, so many recipes deep.
+    /// The plan of a step, at this depth of nested recipes.
     pub(super) fn within(capability: &Capability, settings: &Settings, deep: usize) -> Self {
         Self::by(way(capability, settings, deep), capability, settings)
     }
 
-    /// How a capability is carried out by a recipe that no declaration names for it.
+    /// The plan of a capability whose recipe is not the declared one.
     pub(super) fn composed(capability: &Capability, recipe: &Recipe, settings: &Settings) -> Self {
         Self::by(composition(capability, recipe, settings, 0), capability, settings)
     }
@@ -62,7 +62,7 @@ impl Plan {
         let consequence = capability.confirmation.consequence.clone();
         let mut summary = Summary::of(capability, settings);
         if let Way::Composition(all) = &way {
-            // Each step says what is used for what; as a whole only what was declared of it.
+            // Each step states its own consent; the whole states only what was declared for it.
             let asks = |part: &Part| part.called.capability.privacy.explicit_consent;
             if capability.privacy.purpose.is_none() && all.parts.iter().any(asks) {
                 summary = summary.without_consent();
@@ -78,17 +78,17 @@ impl Plan {
         }
     }
 
-    /// How long whoever answers may take.
+    /// The time limit of the target.
     pub(super) fn limit(&self) -> Duration {
         match &self.way {
             Way::Call(plan) => plan.limit(),
             Way::Composition(all) => all.limit,
-            // Nobody has to be asked.
+            // These need no other service.
             _ => Duration::ZERO,
         }
     }
 
-    /// The recipe that carries it out, by its name and version.
+    /// Name and version of the recipe that carries it out.
     pub(super) fn recipe(&self) -> Option<(&str, &str)> {
         match &self.way {
             Way::Composition(all) => Some((&all.name, &all.version)),
@@ -96,7 +96,7 @@ impl Plan {
         }
     }
 
-    /// What a person is asked about a call.
+    /// The summary for a confirmation.
     pub(super) fn say(&self, input: &Value) -> String {
         match &self.way {
             Way::Composition(all) => all.say(&self.summary, input),

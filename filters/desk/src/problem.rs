@@ -1,6 +1,6 @@
-//! Frontdesk's own errors for whoever speaks plain HTTP: RFC 9457 documents, or a small page for a person.
+//! Frontdesk's errors for plain HTTP: RFC 9457 documents, or a small HTML page.
 //!
-//! What every endpoint says that has no dialect of its own.
+//! Used by every endpoint without a dialect of its own.
 
 use http::{StatusCode, header};
 
@@ -12,7 +12,7 @@ use frontdesk_base::{
 };
 use frontdesk_page::Insertion;
 
-/// The reply to a request that is refused: `application/problem+json` unless the client prefers HTML. The page carries
+/// The reply to a refused request: `application/problem+json`, unless the client prefers HTML. The HTML page carries
 /// the notice like any other page.
 pub fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply {
     let status = refusal.fault.status();
@@ -25,10 +25,10 @@ pub fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Inserti
     refusal.dress(reply.with(header::VARY, "Accept"))
 }
 
-/// The members of RFC 9457, and ours beside them.
+/// The members of RFC 9457, and our own.
 fn problem(refusal: &Refusal, status: StatusCode, title: &str) -> serde_json::Value {
     let kind = match refusal.fault {
-        // Registered by the draft of the RateLimit fields.
+        // Registered by the RateLimit fields draft.
         Fault::RateLimited => "https://iana.org/assignments/http-problem-types#quota-exceeded",
         _ => "about:blank",
     };
@@ -48,7 +48,7 @@ fn problem(refusal: &Refusal, status: StatusCode, title: &str) -> serde_json::Va
     body
 }
 
-/// Only somebody who names `text/html` gets a page; `*/*` is what machines send.
+/// Only a client that names `text/html` gets HTML; `*/*` is what programs send.
 pub fn prefers_html(accept: &str) -> bool {
     accept::names(accept, "text/html")
         && accept::weight_of(accept, "text/html") >= accept::weight_of(accept, "application/json")

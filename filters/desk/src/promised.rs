@@ -1,4 +1,4 @@
-//! What a caller is told of what was promised before: under its key, or by its token.
+//! Replies from idempotency records and confirmation tokens: replays, conflicts and requests for confirmation.
 
 use std::mem::take;
 
@@ -15,10 +15,10 @@ use super::{
 use frontdesk_base::fault::{Fault, Refusal};
 
 impl Step<'_> {
-    /// What a caller is told of a key that is known.
+    /// The reply to a call whose key is in the records.
     pub(super) fn known(&mut self, known: Known) -> Result<Done, Stop> {
         if let Known::Ended(told) = &known {
-            // A failure is put into the same words again, and some depend on what the site said.
+            // The failure is worded again, and some wordings depend on the site's status.
             let status = told["upstream_status"].as_u64().and_then(|status| status.try_into().ok());
             self.account.upstream_status = status.filter(|_| told.get("ok").is_none());
         }
@@ -41,14 +41,14 @@ impl Step<'_> {
         }
     }
 
-    /// What a record keeps of a failure: some words depend on what the site said.
+    /// A failure as the record stores it, with the site's status, on which some wordings depend.
     pub(super) fn kept_failure(&self, refusal: &Refusal) -> Value {
         let mut record = kept(Err(refusal));
         record["upstream_status"] = self.account.upstream_status.into();
         record
     }
 
-    /// Somebody else was first with this key, or this token.
+    /// The reply after another call took the same key or token first.
     pub(super) async fn beaten(&mut self, promises: &Promises<'_>, begin: &Begin<'_>) -> Result<Done, Stop> {
         let known = match begin.key {
             Some(key) => promises.look(key, begin.input, begin.now).await.map_err(not_kept)?,
@@ -60,7 +60,7 @@ impl Step<'_> {
         }
     }
 
-    /// The confirmation of this very call, or what a person has to be asked.
+    /// The confirmation of this call, or the request for one.
     pub(super) async fn confirmed(&mut self, promises: &Promises<'_>, input: &str, now: u64) -> Result<Token, Stop> {
         let fault = match self.ask.confirmation {
             None => Fault::ConfirmationRequired,
@@ -80,16 +80,16 @@ impl Step<'_> {
         Err(self.asked(promises, input, now, fault).await)
     }
 
-    /// The confirmation of a call whose arguments are others now, or what a person has to be asked of it.
+    /// The confirmation of a call whose arguments were changed, or the request for one.
     pub(super) async fn confirmed_anew(&mut self, promises: &Promises<'_>, now: u64) -> Result<Token, Stop> {
         if self.is_confirmed {
-            // It is a part of something else, and nobody can be asked about it alone.
+            // It is a step of a composition, and a person cannot be asked about a step alone.
             return Err(blocked().into());
         }
         let input = records::fingerprint(&[self.ask.input.to_string().as_bytes()]);
         match self.confirmed(promises, &input, now).await {
             Err(Stop::Asked(mut asked)) => {
-                // What was presented was good, for other arguments.
+                // The token was valid, but for other arguments.
                 asked.refusal = Fault::ConfirmationRequired.into();
                 Err(Stop::Asked(asked))
             }
@@ -101,7 +101,7 @@ impl Step<'_> {
         let summary = self.plan.say(&self.ask.input);
         let mut binding = self.binding(input);
         match self.may_be_confirmed(&summary).await {
-            // It is used up by the call, and not by asking for its confirmation: an answer may be lost.
+            // The call consumes the approval, not the request for confirmation: that reply may get lost.
             Ok(Some(permission)) => binding = permission.binding(&binding),
             Ok(None) => {}
             Err(stop) => return stop,
@@ -123,7 +123,7 @@ impl Step<'_> {
         }
     }
 
-    /// What a confirmation holds for: this caller, this capability and how it is carried out, this input, and these words.
+    /// What a confirmation is bound to: the caller, the capability and its recipe, the input, and the summary's words.
     pub(super) fn binding(&self, input: &str) -> String {
         let holder = self.ask.caller.holder().bytes();
         let summary = self.plan.say(&self.ask.input);
@@ -134,7 +134,7 @@ impl Step<'_> {
     }
 }
 
-/// What a record keeps of what was told.
+/// A result as the record stores it.
 pub(super) fn kept(told: Result<&Told, &Refusal>) -> Value {
     match told {
         Ok(told) => json!({ "ok": told.kept() }),
@@ -146,7 +146,7 @@ pub(super) fn kept(told: Result<&Told, &Refusal>) -> Value {
     }
 }
 
-/// A named failure is put into words by the site's own status.
+/// The status of a fault; a named failure has the site's own.
 fn status(fault: Fault) -> u16 {
     let Fault::Named(status) = fault else { return fault.status().as_u16() };
     status.as_u16()

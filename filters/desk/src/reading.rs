@@ -1,4 +1,4 @@
-//! What leaves everything as it was: told from the contract, the pages, what was kept, or the site.
+//! Runs a read: answers from the contract, the pages, the cache, or the site.
 
 use std::time::Duration;
 
@@ -25,11 +25,11 @@ impl<'a> Step<'a> {
         self.done(Told::of(StatusCode::OK, data.clone().into()), None)
     }
 
-    /// What the site's pages say; the same words get the same answer as long as the pages are the same.
+    /// Answers from the site's pages. The same question gets the same answer until the pages change.
     ///
     /// # Errors
     ///
-    /// They say what must not leave, or whoever supervises does not want it answered.
+    /// The firewall withholds the answer, or the harness forbids the question.
     pub(super) async fn pages_say(&mut self, which: BuiltIn) -> Result<Done, Refusal> {
         let query = self.ask.input["query"].as_str().unwrap_or_default();
         let perceived = self.perceived(query).await;
@@ -43,7 +43,7 @@ impl<'a> Step<'a> {
         let key = (alone && !self.plan.ttl.is_zero()).then(|| {
             let language = talk.locale.unwrap_or_default().split('-').next().unwrap_or_default().to_ascii_lowercase();
             let parts = [&self.capability.id, query, &language, &self.desk.compiled.hash];
-            // More tokens than the longest answer has, with what is told beside it, make no other answer.
+            // A limit above the longest answer changes nothing, so it shares a cache key.
             let tokens = talk.max_tokens.min(answer_tokens.saturating_add(BESIDE));
             let numbers = [self.desk.library.number(), tokens, u64::from(talk.list)].map(u64::to_be_bytes);
             let parts = parts.iter().map(|part| part.as_bytes()).chain(numbers.iter().map(|n| &n[..]));
@@ -63,13 +63,13 @@ impl<'a> Step<'a> {
         Ok(self.done(told, None))
     }
 
-    /// Something that leaves everything as it is: it may be told from what was kept.
+    /// Runs a read, from the cache where possible.
     pub(super) async fn read(&mut self, doing: Doing<'a>) -> Result<Done, Stop> {
         let (ttl, anybody) = (self.plan.ttl, self.is_for_anybody());
-        // What goes on in a talk is nobody else's, nor the next talk's.
+        // An answer in a conversation belongs to that conversation only.
         let key = (!ttl.is_zero() && self.alone).then(|| self.kept_under(anybody));
         let kept = key.as_deref().and_then(|key| self.desk.kept.get(key));
-        // A later step wants what was taken out of it.
+        // A later step needs what the firewall removed from the cached answer.
         if let Some((told, left)) = kept.filter(|(told, _)| !(self.depth > 0 && told.flags.changed())) {
             self.account.decision = "cached";
             return Ok(self.done(told, Some(left)));
@@ -78,20 +78,20 @@ impl<'a> Step<'a> {
         if !self.owed.is_empty() {
             Box::pin(self.permitted()).await?;
         }
-        // What was asked for is not what is answered, or a person allowed it once: nobody else is told that.
+        // The harness changed the arguments, or a person approved this one call: the answer is for this caller only.
         let alone = changed || !self.permissions.is_empty();
         let key = key.filter(|_| !alone);
         self.use_permissions().await?;
         self.begun();
         let told = match doing {
             Doing::Call(plan, mut call) => {
-                // Who happened to ask first must not show in what others are told.
+                // A shared answer must not show who happened to ask first.
                 call.caller = call.caller.filter(|_| key.is_none() || !anybody);
                 let answer = self.desk.upstream.call(call).await.map_err(failed)?;
                 self.account.upstream_status = Some(answer.status.as_u16());
                 shape::told(plan, answer, seconds(), self.seen()).map_err(|refusal| self.scrubbed(refusal))?
             }
-            // What may be kept is kept of each step by the same rules.
+            // The steps are cached one by one, under the same rules.
             Doing::Composition(all) => Box::pin(self.parts(all, None)).await.map_err(|broken| broken.refusal)?,
             Doing::Person => return Err(Fault::NotImplemented.into()),
         };
@@ -106,8 +106,8 @@ impl<'a> Step<'a> {
         Ok(self.done(told, (!ttl.is_zero() && !alone).then_some(ttl)))
     }
 
-    /// For how long an answer is kept that may be: no longer than the site says that it holds. Where the site says that it
-    /// holds for no time at all the declaration counts, also in what is told.
+    /// How long an answer is cached: at most as long as the site says that it is fresh. Where the site gives
+    /// no lifetime, or one of zero, the declared `ttl` counts. For zero the reply states the declared one too.
     fn holds(&self, told: &mut Told, ttl: Duration) -> Duration {
         match told.fresh {
             _ if self.capability.aom.max_age.is_some() || ttl.is_zero() => ttl,
@@ -120,7 +120,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Host, capability, input, configuration, and the caller unless the answer is for anybody.
+    /// The cache key: host, capability, input, configuration, and the caller unless the answer is for anyone.
     fn kept_under(&self, anybody: bool) -> String {
         let holder = if anybody { [0; 16] } else { self.ask.caller.holder().bytes() };
         let (host, input) = (self.host_for_the_site(), self.ask.input.to_string());
@@ -130,13 +130,13 @@ impl<'a> Step<'a> {
         records::fingerprint(&parts)
     }
 
-    /// Where the site's answer may be known from before: what is about nobody, if anybody looks it through.
+    /// The cache of clean responses, for answers that are about no user and that the firewall scans.
     fn seen(&self) -> Option<&'a Seen> {
         let compiled = self.desk.compiled;
         (self.capability.is_public() && !compiled.firewall.is_off()).then_some(&compiled.seen)
     }
 
-    /// Whether the answer is about nobody, and asked for by nobody in particular.
+    /// Whether the answer is about no user and the request names none.
     fn is_for_anybody(&self) -> bool {
         self.capability.is_public() && self.ask.caller.proof == Proof::None
     }

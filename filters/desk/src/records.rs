@@ -1,10 +1,9 @@
-//! What was promised about a call: that it is carried out once (AICP §8.7), and only as it was confirmed (§8.6).
+//! Idempotency and confirmation records: a call runs once (AICP §8.7), and only as it was confirmed (§8.6).
 //!
-//! A key names a call of one caller and one capability. Its record is made before the site is called and says so; with
-//! the answer it holds what there was to tell, so that a retry is told the same. A token stands for one confirmation: it
-//! is signed and not kept, so that asking for one costs nothing, and recorded when it is used. Taking the key and using up
-//! the token is one step, so that of two equal calls at once one is carried out, and after a crash a call that was begun
-//! is never begun again.
+//! A key names a call of one caller and one capability. The desk writes its record before it calls the site, and adds
+//! the answer later, so that a retry gets the same answer. A token stands for one confirmation. It is signed and not
+//! stored, so issuing one costs no write; its use is recorded. One commit reserves the key and consumes the token. So
+//! one of two concurrent equal calls runs, and after a crash a call that was begun never runs again.
 
 use std::time::Duration;
 
@@ -23,104 +22,104 @@ use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Record, Records, 
 pub const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// Where the secret is that tokens are signed with, and for how long. Who restarts, or stands beside us, reads the same.
 const SECRET: (&str, Duration) = ("k:confirmation", Duration::from_secs(365 * 24 * 3600));
-/// Bytes of a token before its signature: when it ends, and what makes it like no other.
+/// Bytes of a token before its signature: an expiry time and a nonce.
 const SIGNED: usize = 8 + 16;
 /// Bytes of a token.
 const TOKEN: usize = SIGNED + digest::SHA256_OUTPUT_LEN;
-/// Bytes of one answer that are kept; of a longer one it is kept that there was one.
+/// Maximum bytes of a stored answer. Of a longer one the record says only that it existed.
 const LONGEST_KEPT: usize = 32 * 1024;
-/// How much longer than the site may take a call may be under way before nobody is believed to be waiting.
+/// Seconds beyond the site's time limit after which the holder of a running call is presumed dead.
 const GRACE: u64 = 5;
-/// How long after it was promised a call may still be started. A process that was stopped in between comes too late:
-/// others may soon believe that it is gone. Well below [`GRACE`], so that the call ends before they do.
+/// How long after its reservation a call may still start. A process that was suspended longer comes too late, since
+/// others may soon presume it dead. Well below [`GRACE`], so that the call ends before they do.
 pub(crate) const START_WITHIN: Duration = Duration::from_secs(2);
 
-/// Who carries calls out, in the records of a store that others may use too.
+/// Identifies the processes that carry out calls. Several may share one store.
 pub trait Holders: Send + Sync {
-    /// This process.
+    /// The name of this process.
     fn name(&self) -> &str;
-    /// Time since some fixed moment, by a clock that nobody sets, and that goes on while this process is stopped.
+    /// A monotonic clock that also advances while this process is suspended.
     fn clock(&self) -> Duration;
-    /// Whether a process is known to be there no more. One that cannot be looked at from here is not.
+    /// Whether a process is known to be dead. One that cannot be checked from here is not.
     fn is_gone(&self, name: &str) -> bool;
 }
 
-/// What is known of a key.
+/// The state of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Known {
     Nothing,
-    /// Another input came under this key.
+    /// The key was used with another input.
     Other,
-    /// Under way for at most so many seconds more.
+    /// Running, for at most this many seconds more.
     Begun(u64),
-    /// Begun by somebody who is gone, or left without an answer.
+    /// Its holder died, or stored no answer.
     Unknown(u64),
-    /// Carried out; what was told.
+    /// Carried out, with the stored answer.
     Ended(Value),
 }
 
-/// A call that takes its key, its token, or both.
+/// A call that takes a key, a token, or both.
 #[derive(Clone, Copy)]
 pub(super) struct Begin<'a> {
     pub(super) key: Option<&'a str>,
-    /// Of a record whose holder is gone, where the site may be called again.
+    /// The version of a record whose holder died, where the site may be called again.
     pub(super) after: Option<u64>,
     pub(super) input: &'a str,
     pub(super) token: Option<&'a Token>,
-    /// What people allowed, each for one call.
+    /// The approvals, each for one call.
     pub(super) permissions: &'a [Permission],
     pub(super) limit: Duration,
     pub(super) now: u64,
-    /// When the record was about to be made, by [`Holders::clock`].
+    /// When the reservation was requested, by [`Holders::clock`].
     pub(super) at: Duration,
-    /// Of the record, once it is made.
+    /// Version of the record, once it exists.
     pub(super) version: u64,
 }
 
-/// A confirmation that was shown to be there.
+/// A valid confirmation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Of the record that says that it was used.
+    /// The key of the record of its use.
     key: String,
     expires: u64,
 }
 
 impl Token {
-    /// The record that says that it was used: until no replica would accept it any more, whatever its clock says.
+    /// Records the use, for longer than any replica would accept the token, clock skew included.
     fn used(&self, now: u64) -> Change {
         let put = Put::Value(Bytes::from_static(b"{}"), keep_past(self.expires, now));
         Change { key: self.key.clone(), expect: Expect::Absent, put }
     }
 }
 
-/// What was known of a token when its call's key was looked at.
+/// What was known of a token when its call's key was looked up.
 #[derive(Debug)]
 pub(super) struct Seen {
     key: String,
     used: bool,
 }
 
-/// What became of an attempt to begin.
+/// The result of a reservation.
 pub(super) enum Began {
-    /// With the version of its record.
+    /// Reserved; the version of the record.
     Yes(u64),
-    /// Somebody else was first.
+    /// Another call was first.
     No,
 }
 
-/// The records, in the words of a call.
+/// Idempotency records in the terms of a call.
 pub(super) struct Promises<'a> {
     pub(super) records: &'a dyn Records,
     pub(super) holders: &'a dyn Holders,
 }
 
-/// The names that the record of an idempotency key may have.
+/// The names under which the record of an idempotency key may be stored.
 pub(super) struct KeyNames {
-    /// Of this caller, this capability and this key. One process fronts one site, and sites that share a store differ in
-    /// its `prefix`; the Host header is written by the client, and says nothing about either.
+    /// The name made of this caller, this capability and this key. It needs no Host header: one process serves one
+    /// site, sites that share a store have different `prefix` settings, and the client chooses the header.
     current: String,
-    /// The name that versions before 2026-12 gave it, with the Host header in it. It is looked up as well, so that what was
-    /// begun before an update is not carried out again after it. Remove it once no such version can be updated from.
+    /// The name that versions before 2026-12 used, with the Host header in it. It is looked up as well, so that an
+    /// update does not run a call again. Remove it once no such version can be updated from.
     with_host: String,
 }
 
@@ -135,16 +134,16 @@ impl KeyNames {
     }
 }
 
-/// What was found about a call that comes with an idempotency key.
+/// The result of looking up a call with an idempotency key.
 pub(super) struct Found {
-    /// The name of the record of its key; the current name where there is none yet.
+    /// The name of the key's record; the current name where there is none yet.
     pub(super) key: String,
     pub(super) known: Known,
-    /// Of its confirmation's token, where it has one.
+    /// The state of its confirmation token, where it has one.
     pub(super) seen: Option<Seen>,
 }
 
-/// SHA-256 of parts that are kept apart, in hex.
+/// SHA-256, in hex, of length-separated parts.
 pub fn fingerprint(parts: &[&[u8]]) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
     for part in parts {
@@ -155,7 +154,7 @@ pub fn fingerprint(parts: &[&[u8]]) -> String {
 }
 
 impl Promises<'_> {
-    /// What is known of a key, for this input at this time.
+    /// The state of a key, for this input at this time.
     pub(super) async fn look(&self, key: &str, input: &str, now: u64) -> Result<Known, NotKept> {
         Ok(match self.records.get(key).await? {
             Some(record) => self.read(&record, input, now),
@@ -163,8 +162,8 @@ impl Promises<'_> {
         })
     }
 
-    /// The same under every name that its record may have, and whether a token is used up: all asked for together. What is
-    /// used up after it is found when the call begins.
+    /// The state of a key under every name that its record may have, and of its token, in one read. A token that is
+    /// consumed after this read is detected when the call begins.
     pub(super) async fn find(
         &self,
         names: KeyNames,
@@ -186,7 +185,7 @@ impl Promises<'_> {
     }
 
     fn read(&self, record: &Record, input: &str, now: u64) -> Known {
-        // What cannot be read was promised all the same, and to whom and for what nobody can say.
+        // An unreadable record still reserves the key, but for an unknown input.
         let Ok(mut value) = serde_json::from_slice::<Value>(&record.value) else { return Known::Other };
         if value["input"].as_str() != Some(input) {
             return Known::Other;
@@ -202,7 +201,7 @@ impl Promises<'_> {
         }
     }
 
-    /// Makes a call's record and uses up its token and its permissions, in one step.
+    /// Writes a call's record and consumes its token and its approvals, in one commit.
     pub(super) async fn begin(&self, begin: &Begin<'_>) -> Result<Began, NotKept> {
         let mut changes = Vec::with_capacity(2);
         if let Some(key) = begin.key {
@@ -223,7 +222,7 @@ impl Promises<'_> {
             Ok(Committed::Done(version)) => Ok(Began::Yes(version)),
             Ok(Committed::Conflict(..)) => Ok(Began::No),
             Err(why) => {
-                // Where the answer was lost, the key and the token may be taken, and the call is not made.
+                // The commit's result was lost: key and token may be taken, and the call is not made.
                 if let NotKept::Unsure(version) = why {
                     let _ = self.take_back(&Begin { version, ..*begin }).await;
                 }
@@ -232,12 +231,12 @@ impl Promises<'_> {
         }
     }
 
-    /// Whether so much time passed since a call was promised that it must not be started any more.
+    /// Whether the reservation is too old for the call to start.
     pub(super) fn is_too_late(&self, begin: &Begin<'_>) -> bool {
         self.holders.clock().saturating_sub(begin.at) > START_WITHIN
     }
 
-    /// Keeps what was told of a call; `None`: nobody knows what became of it.
+    /// Stores the answer of a call; `None`: its outcome is unknown.
     pub(super) async fn end(&self, begin: &Begin<'_>, told: Option<&Value>) -> Result<(), NotKept> {
         let Some(key) = begin.key else { return Ok(()) };
         let value = match told {
@@ -246,9 +245,9 @@ impl Promises<'_> {
         };
         let put = Put::Value(value.to_string().into(), KEPT);
         let change = |expect| Change { key: key.to_owned(), expect, put: put.clone() };
-        // Whoever took it over in the meantime has the last word.
+        // A process that took the record over has the last word.
         let ended = vec![change(Expect::Version(begin.version))];
-        // A store that has forgotten that it was begun hears of it now, and that its confirmation was used.
+        // A store that lost the reservation gets it now, with the use of the confirmation.
         let mut anew = vec![change(Expect::Absent)];
         if let Some(token) = begin.token {
             let mut used = token.used(begin.now);
@@ -258,13 +257,13 @@ impl Promises<'_> {
         self.records.finish(vec![ended, anew]).await
     }
 
-    /// Takes a call back that never reached the site: its key is free, and its confirmation good again.
+    /// Withdraws a call that never reached the site: frees its key and its confirmation.
     pub(super) async fn take_back(&self, begin: &Begin<'_>) -> Result<(), NotKept> {
-        // If it was taken back before, and somebody else has begun since, that is left alone.
+        // If the record was withdrawn before and another call has reserved it since, leave that one alone.
         let expect = Expect::Version(begin.version);
         let mut changes = Vec::with_capacity(2);
         if let Some(key) = begin.key {
-            // What somebody else had begun is as unknown as before.
+            // A record taken over from a dead holder becomes unknown again.
             let unknown = || json!({ "state": "unknown", "input": begin.input }).to_string().into();
             let put = begin.after.map_or(Put::Nothing, |_| Put::Value(unknown(), KEPT));
             changes.push(Change { key: key.to_owned(), expect, put });
@@ -277,14 +276,14 @@ impl Promises<'_> {
             let given_back = begin.permissions.iter().map(|permission| permission.given_back(KEPT));
             attempts.push(changes.iter().cloned().chain(given_back).collect());
         }
-        // Somebody may have been asked anew meanwhile; that does not hinder the rest.
+        // A person may have been asked anew meanwhile; that must not block the rest.
         if !changes.is_empty() {
             attempts.push(changes);
         }
         if attempts.is_empty() { Ok(()) } else { self.records.finish(attempts).await }
     }
 
-    /// Makes a token that stands for one confirmation.
+    /// Issues a token that stands for one confirmation.
     pub(super) async fn offer(&self, binding: &str, lasts: Duration, now: u64) -> Result<String, NotKept> {
         let secret = self.secret().await?;
         let mut token = (now + lasts.as_secs()).to_be_bytes().to_vec();
@@ -294,7 +293,7 @@ impl Promises<'_> {
         Ok(hex(&token))
     }
 
-    /// The confirmation that a token stands for; `None` where it stands for none, for another call, or was used.
+    /// The confirmation of a token; `None` where it is invalid, for another call, or used.
     pub(super) async fn confirmed(
         &self,
         token: &str,
@@ -322,7 +321,7 @@ impl Promises<'_> {
         Ok((!used).then_some(Token { key, expires }))
     }
 
-    /// What tokens are signed with: made once, and kept where everything is that is promised.
+    /// The secret that signs tokens: generated once, and kept in the same store as the records.
     async fn secret(&self) -> Result<hmac::Key, NotKept> {
         let (key, lasts) = SECRET;
         let secret = match self.records.get_lasting(key).await? {
@@ -341,7 +340,7 @@ impl Promises<'_> {
     }
 }
 
-/// The record that says that a token was used.
+/// The key of the record of a token's use.
 fn used_key(token: &[u8]) -> String {
     format!("c:{}", fingerprint(&[token]))
 }
@@ -350,14 +349,14 @@ fn signed(token: &[u8], binding: &str) -> Vec<u8> {
     [token, binding.as_bytes()].concat()
 }
 
-/// A name that nobody can guess: 128 bits, in hex.
+/// A random name: 128 bits, in hex.
 pub fn unguessable() -> Result<String, NotKept> {
     random::<16>().map(|bytes| hex(&bytes))
 }
 
 pub fn random<const N: usize>() -> Result<[u8; N], NotKept> {
     let mut bytes = [0; N];
-    // Without chance nothing can be promised.
+    // Without randomness nothing can be reserved.
     SystemRandom::new().fill(&mut bytes).map_err(|_| NotKept::Away)?;
     Ok(bytes)
 }
@@ -372,12 +371,12 @@ pub fn looks_like_token(text: &str) -> bool {
     text.len() == 2 * TOKEN && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// Whether an answer is short enough to be kept with what it says.
+/// Whether an answer is short enough to be stored in full.
 pub(super) fn is_kept_whole(told: &Value) -> bool {
     told.to_string().len() <= LONGEST_KEPT
 }
 
-/// What of an answer is kept.
+/// The part of an answer that is stored.
 fn bounded(told: &Value) -> Value {
     if is_kept_whole(told) {
         return told.clone();
@@ -389,7 +388,7 @@ fn bounded(told: &Value) -> Value {
     short
 }
 
-/// Seconds since 1970.
+/// The present time, in seconds since 1970.
 pub fn seconds() -> u64 {
     wall_seconds()
 }

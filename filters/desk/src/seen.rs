@@ -1,9 +1,9 @@
-//! Answers that were passed on as they came: the same text is not read and looked through once more.
+//! A cache of clean responses: a text that came before and in which the firewall found nothing is not scanned again.
 //!
-//! Agents ask the same again and again, and a site that has nothing new says the same. The text itself is remembered and
-//! compared, so that nothing is taken for what it is not. Remembered is only what is about nobody and what the site does
-//! not forbid to store, and what has come before: of most answers that differ each time none comes twice. All of it
-//! belongs to one configuration: under another firewall everything is looked through anew.
+//! Agents ask the same again and again, and often the site answers the same. The cache holds the text itself and
+//! compares it, so a hash collision does no harm. It takes only answers about no user that the site allows to be
+//! stored, and only from the second time on: most answers that vary never repeat. Each configuration has a cache of
+//! its own, because another firewall has to scan everything anew.
 
 use std::{
     hash::BuildHasher,
@@ -15,31 +15,31 @@ use quick_cache::{DefaultHashBuilder, Weighter, sync::Cache};
 
 use super::data::Data;
 
-/// Bytes that all texts may take, by [`Weight`].
+/// Maximum bytes of all texts, by [`Weight`].
 const BYTES: u64 = 2 * 1024 * 1024;
-/// About how many that is; it sizes the tables at the start, and divides them into no more than eight.
+/// About how many texts that is. It sizes the tables at the start, and divides them into at most eight shards.
 const TEXTS: usize = 256;
-/// A text longer than that is looked through each time.
+/// Longer texts are scanned each time.
 const LONGEST: usize = 32 * 1024;
-/// Of so many texts that came last it is known that they came, more or less.
+/// How many recent texts leave a mark, more or less.
 const MARKS: usize = 1024;
 
-/// Texts that are JSON without anything that could be left out, and in which the firewall found nothing.
+/// JSON texts in reduced form in which the firewall found nothing.
 #[derive(Debug)]
 pub struct Seen {
     /// By their hash.
     texts: Cache<u64, Bytes, Weight>,
-    /// The hash of the last text that came, of all that have their mark in this place.
+    /// For each slot the hash of the last text that fell into it.
     marks: Box<[AtomicU64]>,
     hashing: DefaultHashBuilder,
 }
 
-/// What is known of a text that came.
+/// The result of a lookup.
 #[derive(Debug)]
 pub(super) enum Sight {
-    /// It was passed on before.
+    /// The text is in the cache.
     Known(Data),
-    /// It has come before: it is worth remembering.
+    /// The text came before and is worth caching.
     Again,
     New,
 }
@@ -64,7 +64,7 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Looks at a text that came.
+    /// Looks a text up.
     pub(super) fn look(&self, text: &Bytes) -> Sight {
         if text.len() > LONGEST {
             return Sight::New;
@@ -79,10 +79,10 @@ impl Seen {
         if again { Sight::Again } else { Sight::New }
     }
 
-    /// Remembers a text that is passed on as it came.
+    /// Caches a text that passed unchanged.
     pub(super) fn remember(&self, text: &[u8]) {
         if text.len() <= LONGEST {
-            // By itself: what it was read into is longer.
+            // Copied: the buffer that it is a slice of may be longer.
             self.texts.insert(self.hashing.hash_one(text), Bytes::copy_from_slice(text));
         }
     }
@@ -135,7 +135,7 @@ mod tests {
                 compiled.seen.texts.len()
             })
         };
-        // What came once may never come again.
+        // A text seen once may never come again.
         assert_eq!(remembered(&text.concat(), 0), [0, 1]);
         assert_eq!([1, 2, 3, 4, 5].map(|index| remembered(&text.concat(), index)), [[0, 0]; 5]);
         let off = format!("{}[firewall]\nsecrets = 'off'\npii = 'off'\ninjection = 'off'\n", text.concat());
@@ -153,7 +153,7 @@ mod tests {
         for other in ["[1,3]", "[1,2] ", "[1,2", "", "[1,2]\0"] {
             assert!(matches!(seen.look(&text(other)), Sight::New), "{other:?}");
         }
-        // Where two have one hash, the text tells them apart.
+        // Of two texts with one hash, the comparison tells them apart.
         seen.texts.insert(seen.hashing.hash_one(&b"[3]"[..]), text("[4]"));
         assert!(seen.known("[3]").is_none());
     }

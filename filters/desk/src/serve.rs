@@ -1,4 +1,5 @@
-//! A call of an agent endpoint, once it is known who calls and that they are within limits: what a dialect makes of it.
+//! The interface of dialects: handlers that answer a request to an agent endpoint, once its caller is known and within
+//! limits.
 
 use std::{borrow::Cow, fmt::Debug, sync::Arc};
 
@@ -25,30 +26,30 @@ pub const CONFIRMATION_TOLD: &str = "AICP-Confirmation";
 /// On what was told before.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// From where a browser asks (W3C Fetch Metadata).
+/// Says from which site a browser's request comes (W3C Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// A request with its body.
 pub struct Incoming<'a> {
     pub method: &'a Method,
-    /// The path as it was sent, query included.
+    /// The path and query as sent.
     pub target: &'a str,
     pub headers: &'a HeaderMap,
     pub body: Bytes,
     pub caller: &'a Caller,
-    /// Whom the client asked for.
+    /// The requested authority.
     pub authority: &'a str,
     pub request_id: &'a str,
-    /// What is known besides where it came over a socket of its own protocol.
+    /// Set for a request over a socket of its own protocol.
     pub framed: Option<Framed<'a>>,
 }
 
-/// A request that is no HTTP.
+/// A request in another protocol than HTTP.
 #[derive(Debug, Clone, Copy)]
 pub struct Framed<'a> {
-    /// SHA-256 of its bytes, from the first of the request line to the last of the body.
+    /// SHA-256 of its bytes, from the request line to the end of the body.
     pub digest: [u8; 32],
-    /// The connection it came on, like no other's.
+    /// A unique id of its connection.
     pub connection: &'a str,
 }
 
@@ -68,12 +69,12 @@ impl Incoming<'_> {
         self.address()[self.path().len()..].strip_prefix('?').unwrap_or_default()
     }
 
-    /// `Idempotency-Key`, where there is one: once, as text, of a length that can be kept
-    /// (draft-ietf-httpapi-idempotency-key-header has it in quotes; most send it without).
+    /// `Idempotency-Key`, if present: once, as text, of valid length (draft-ietf-httpapi-idempotency-key-header puts
+    /// it in quotes; most clients do not).
     ///
     /// # Errors
     ///
-    /// It is not; without it a retry would be a second call.
+    /// The key is invalid. Ignoring it would make a retry a second call.
     pub fn idempotency_key(&self) -> Result<Option<&str>, Refusal> {
         let value = text::once(self.headers, &IDEMPOTENCY_KEY);
         let value = value.map_err(|_| Refusal::from(Fault::BadRequest).saying(NO_KEY))?;
@@ -82,16 +83,16 @@ impl Incoming<'_> {
         checked_key(unquoted).map(Some)
     }
 
-    /// Whether a page sent it, as browsers say. What pages may send to other sites without asking for leave first is less
-    /// than others may: they cannot name a type such as JSON's, but can name none, or one that cannot be read.
+    /// Whether a page sent it, according to the browser. Cross-site requests without a preflight are restricted: a
+    /// page cannot declare a type such as JSON, but can declare none or an unreadable one.
     pub(crate) fn is_from_a_page(&self) -> bool {
         let site = self.headers.get(SEC_FETCH_SITE);
         self.headers.contains_key(header::ORIGIN)
             || site.is_some_and(|site| !matches!(site.as_bytes(), b"same-origin" | b"none"))
     }
 
-    /// Whether the body may be read as JSON: its type says so, or it has no type and no page sent it. What a page may
-    /// send to other sites without asking first never has the type of JSON. A body that is empty cannot be misread.
+    /// Whether the body may be read as JSON: its type says so, or it has no type and did not come from a page. A
+    /// cross-site request without a preflight never has the JSON type. An empty body is safe.
     ///
     /// # Errors
     ///
@@ -106,7 +107,7 @@ impl Incoming<'_> {
         }
     }
 
-    /// What the client takes.
+    /// The client's `Accept`.
     pub fn accept(&self) -> Option<Cow<'_, str>> {
         accept::of(self.headers)
     }
@@ -115,7 +116,7 @@ impl Incoming<'_> {
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const NO_KEY: &str = "Idempotency-Key has to be there once, as text of 1 to 255 bytes.";
 
-/// An idempotency key that can be kept.
+/// Checks an idempotency key.
 ///
 /// # Errors
 ///
@@ -125,24 +126,24 @@ pub fn checked_key(key: &str) -> Result<&str, Refusal> {
     if fits { Ok(key) } else { Err(Refusal::from(Fault::BadRequest).saying(NO_KEY)) }
 }
 
-/// An endpoint's work, prepared by its dialect.
+/// The handler of an endpoint, prepared by its dialect.
 #[async_trait]
 pub trait Serve: Send + Sync + Debug {
-    /// Answers a request. `places` are the values that stood in the places of the path.
+    /// Answers a request. `places` are the values of the path's placeholders.
     async fn serve(&self, desk: &Desk<'_>, request: &Incoming<'_>, places: &[(String, String)]) -> Served;
 
-    /// Bytes of a body, at most.
+    /// Maximum bytes of a body.
     fn most(&self, settings: &Settings) -> usize {
         settings.protection.max_input
     }
 
-    /// A refusal in words, before anybody served it, where more is known here than what is refused; `None`: it is not.
+    /// Words a refusal that came before the handler, where the handler knows more; `None`: it does not.
     fn refused(&self, compiled: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
         let _ = (compiled, refusal, accept);
         None
     }
 
-    /// Finishes a refusal that was put into words before anybody served it.
+    /// Completes the reply to a request that was refused before the handler.
     async fn finished(&self, desk: &Desk<'_>, request: &Incoming<'_>, reply: Reply) -> Reply {
         let _ = (desk, request);
         reply
@@ -159,27 +160,27 @@ pub trait Serve: Send + Sync + Debug {
     }
 }
 
-/// What a call of an endpoint is about, before anything of it is read.
+/// The subject of a call, known before its body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
-    /// The capability's place in the declaration.
+    /// The capability's index in the declaration.
     pub capability: usize,
     pub dialect: &'static str,
 }
 
-/// What was answered.
+/// The handler's answer.
 #[derive(Debug)]
 pub struct Served {
     pub reply: Reply,
     /// Why it was refused, if it was.
     pub reason: Option<&'static str>,
-    /// Of the capability that was called, if one was.
+    /// The account of the called capability, if any.
     pub account: Option<Account>,
-    /// A key is not known here that may have been published since: the sets of keys are worth another look.
+    /// A key is unknown but may have been published since; the key sets are worth another fetch.
     pub wants_keys: bool,
-    /// What the firewall found where no account tells of it.
+    /// The firewall's findings, where no account has them.
     pub flags: Flags,
-    /// A limit that is almost used up, where it was counted here and not before; for the operator.
+    /// A limit that is almost used up, where the handler counted it. For the operator's eyes.
     pub near: Option<Near>,
 }
 
@@ -200,10 +201,10 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Answers it.
+    /// Answers the call.
     pub async fn serve(self, desk: &Desk<'_>, request: &Incoming<'_>) -> Served {
         let mut served = self.serve.serve(desk, request, &self.places).await;
-        // Who was proven by what is in the body stands elsewhere.
+        // A caller authenticated by the body has other rate-limit headers.
         let told = |name: &HeaderName| served.reply.headers.iter().any(|(n, _)| n == name);
         let standing: Vec<_> = self.standing.into_iter().filter(|(name, _)| !told(name)).collect();
         served.reply.headers.extend(standing);
@@ -213,12 +214,12 @@ impl Serving {
         served
     }
 
-    /// Bytes of a body, at most.
+    /// Maximum bytes of a body.
     pub fn most(&self, settings: &Settings) -> usize {
         self.serve.most(settings)
     }
 
-    /// What it is about.
+    /// The subject of the call.
     pub fn about(&self) -> Option<About> {
         self.serve.about()
     }

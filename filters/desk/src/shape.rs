@@ -1,4 +1,4 @@
-//! What the site's answer says, in the names that were declared, and how long it holds.
+//! Turns the site's answer into the declared output names, and reads how long it stays fresh.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::{Buf, Bytes};
@@ -22,47 +22,47 @@ use frontdesk_base::{
 use frontdesk_config::ResponseKind;
 use frontdesk_firewall::Utf16;
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
-    /// The site's own.
+    /// The site's own status.
     pub status: StatusCode,
     pub data: Data,
-    /// What the site sent, where it is passed on as it is.
+    /// The site's body, where it is passed on unchanged.
     pub raw: Option<Raw>,
-    /// When the site said so, in seconds since 1970.
+    /// When the site answered, in seconds since 1970.
     pub at: u64,
-    /// For how many seconds it holds, as far as the site says.
+    /// For how many seconds the answer is fresh, where the site says so.
     pub fresh: Option<u64>,
-    /// It was told before, and was too long to be kept: that it was carried out is all that is known.
+    /// A replay of an answer that was too long to store: only the fact that the call was carried out is known.
     pub omitted: bool,
-    /// What was found in it on its way out.
+    /// The firewall's findings in it.
     pub flags: Flagged,
 }
 
-/// A body that is not looked into.
+/// A body that is passed on unparsed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raw {
     pub content_type: String,
     pub body: Bytes,
 }
 
-/// What an answer says of whether the call was carried out.
+/// What an answer says about the fate of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It was, or it failed for good.
+    /// It was carried out, or failed for good.
     Known,
-    /// It was not even begun: it may be tried again as if it had never been.
+    /// It was not begun, so a retry is safe.
     NotDone,
-    /// Somebody between us and the site gave up waiting.
+    /// A gateway between us and the site gave up waiting.
     Unknown,
 }
 
-/// What is told of a redirect, which says neither that something was done nor that it was not.
+/// The message for a redirect, which does not say whether the call was carried out.
 const SENT_ON: &str = "The site answered with a redirect, which is not followed here. It may have carried this out: find \
                        out before you try again.";
 
-/// A failure that the operator named is known for what it is, unless the site says when to come back.
+/// The fate of a call. A failure that the operator named is final, unless the site says when to retry.
 pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
     let status = answer.status.as_u16();
     match status {
@@ -73,15 +73,16 @@ pub(super) fn ending(plan: &CallPlan, answer: &Answer) -> Ending {
     }
 }
 
-/// Reads an answer. `seen`: where the text may be known, and may be remembered if the site does not forbid it.
+/// Reads an answer. `seen`: the cache of clean responses, where it may be used.
 ///
 /// # Errors
 ///
-/// It is a failure, named or not, or not what was declared. Nothing of it is told: it may speak of the inside.
+/// The answer is a failure, or does not match the declaration. Its text is withheld: it may show internals of the
+/// site.
 pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen>) -> Result<Told, Refusal> {
     let Answer { status, headers, body } = answer;
-    // A form is answered with the address of a page of the site that says so: whoever takes anything takes that for the
-    // answer. Any other redirect says that it is to be done elsewhere, or somebody is to log in first.
+    // Sites answer a form with a redirect to a result page, so a capability that takes any answer takes a 302 or 303
+    // to this site. Any other redirect means that the call belongs elsewhere, or that a login is needed.
     let says_where = matches!(status, StatusCode::FOUND | StatusCode::SEE_OTHER) && elsewhere(&headers).is_some();
     let sends_on = says_where && plan.response == ResponseKind::Wrap && plan.acts();
     let named = plan.errors.contains_key(&status.as_u16());
@@ -100,11 +101,11 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen
         .get(header::CONTENT_ENCODING)
         .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"));
     if coded {
-        // It was asked for as it is.
+        // The request accepted no content coding.
         return Err(Fault::Malformed.into());
     }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
-    // Whatever it says, there is nothing more.
+    // An empty body, whatever its media type says.
     let silent = status == StatusCode::OK && plan.response == ResponseKind::Json && body.trim_ascii().is_empty();
     let status = if silent { StatusCode::NO_CONTENT } else { status };
     let (data, raw) = match plan.response {
@@ -118,13 +119,13 @@ pub(super) fn told(plan: &CallPlan, answer: Answer, now: u64, seen: Option<&Seen
         }
         ResponseKind::Raw => (Value::Null.into(), Some(Raw { content_type: kind.to_owned(), body })),
     };
-    // To whoever called it is an answer, and no way to somewhere else.
+    // For the caller it is an answer and not a redirect.
     let status = if sends_on { StatusCode::OK } else { status };
     let data = if plan.output.is_empty() { data } else { renamed(data.into_value(), &plan.output).into() };
     Ok(Told { raw, at: now, fresh: freshness(&headers), ..Told::of(status, data) })
 }
 
-/// Where on the site it sends us: never followed, and told only where it says nothing of the inside.
+/// The target of a redirect on this site. It is never followed, and is shown only where it reveals nothing internal.
 fn elsewhere(headers: &HeaderMap) -> Option<&str> {
     let location = headers.get(header::LOCATION)?.to_str().ok()?;
     let own =
@@ -139,7 +140,7 @@ fn json(mut body: Bytes, seen: Option<&Seen>) -> Result<Data, Refusal> {
         Some(Sight::New) | None => false,
     };
     if body.trim_ascii().is_empty() {
-        // A success may well say nothing more.
+        // A success may have no body.
         return Ok(Value::Object(Map::new()).into());
     }
     if body.starts_with(b"\xef\xbb\xbf") {
@@ -156,20 +157,20 @@ fn json(mut body: Bytes, seen: Option<&Seen>) -> Result<Data, Refusal> {
     }
 }
 
-/// Values in one answer, at most. As a tree each takes many times its text.
+/// Maximum JSON values of one answer. A tree takes many times the memory of the text.
 const MOST_PARTS: usize = 200_000;
 
-/// Whether a JSON text holds no more values than are taken; what is in strings counts too, which does no harm.
+/// Whether a JSON text has few enough values. Commas within strings count too, which is harmless.
 fn has_few_parts(json: &[u8]) -> bool {
     json.len() <= MOST_PARTS || memchr::memchr3_iter(b',', b'[', b'{', json).take(MOST_PARTS + 1).count() <= MOST_PARTS
 }
 
-/// Anything at all, as JSON.
+/// A body of any media type, wrapped in JSON.
 fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
     let is_json = has_few_parts(body) && media::is_json(kind);
     let mut data = json!({ "content_type": kind, "status": status.as_u16() });
     if let Some(spelled) = Utf16::of(kind, body) {
-        // As it reads: whoever looks for what must not leave has to see it.
+        // Decoded, because the firewall has to see the text itself.
         data["body"] = spelled.read(body).trim_start_matches('\u{feff}').into();
         return data;
     }
@@ -187,7 +188,7 @@ fn wrapped(kind: &str, status: StatusCode, body: &[u8]) -> Value {
     data
 }
 
-/// Gives members the names that were declared. What the site does not send is not there.
+/// Renames members to the declared names. Members that the site did not send are left out.
 pub(super) fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Value {
     if !data.is_object() {
         return data;
@@ -209,12 +210,12 @@ pub(super) fn renamed(mut data: Value, output: &[(String, Vec<String>)]) -> Valu
 }
 
 impl Told {
-    /// Of what has no other body, now, for as long as nobody says.
+    /// A result without raw body, dated now, with no freshness.
     pub(super) fn of(status: StatusCode, data: Data) -> Self {
         Self { status, data, raw: None, at: seconds(), fresh: None, omitted: false, flags: Flagged::default() }
     }
 
-    /// As a record keeps it.
+    /// The form that a record stores.
     pub(super) fn kept(&self) -> Value {
         let raw = self.raw.as_ref().map(|raw| json!({ "type": raw.content_type, "body": STANDARD.encode(&raw.body) }));
         let mut kept = json!({
@@ -227,7 +228,7 @@ impl Told {
         kept
     }
 
-    /// From a record.
+    /// Reads the form that a record stores.
     pub(super) fn from_kept(kept: &mut Value) -> Option<Self> {
         let raw = kept["raw"].as_object().and_then(|raw| {
             let body = STANDARD.decode(raw.get("body")?.as_str()?).ok()?;

@@ -1,9 +1,9 @@
-//! What questions in words are answered from, as far as it is declared and not read from pages.
+//! The declared facts about the site, from which questions in words are answered besides its pages.
 
 use frontdesk_ask::{Library, SiteFacts};
 use frontdesk_config::Settings;
 
-/// What the declaration says about the site.
+/// The facts that the declaration gives about the site.
 pub fn site_facts(settings: &Settings) -> SiteFacts {
     let site = &settings.site;
     let offered = settings.offered().filter(|(_, capability)| capability.built_in.is_none());
@@ -17,7 +17,7 @@ pub fn site_facts(settings: &Settings) -> SiteFacts {
     }
 }
 
-/// The library before any page is read; an empty one where questions are not answered from pages.
+/// The library before any page is read; stays empty where questions are not answered from pages.
 pub fn unread_library(settings: &Settings) -> Library {
     if settings.content.concierge { Library::unread(&site_facts(settings)) } else { Library::empty() }
 }

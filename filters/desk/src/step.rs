@@ -1,7 +1,7 @@
-//! One call on its way: the whole of it stands in [`Step::steps`], top to bottom.
+//! One call in progress: [`Step::steps`] is the whole pipeline, top to bottom.
 //!
-//! A read is told from what was kept, or from the site. Whatever may leave a mark is promised first, then carried out,
-//! and written down before it is told.
+//! A read is answered from a cache or from the site. A call with side effects first reserves its idempotency key, then
+//! runs, and its result is stored before the reply.
 
 use std::{
     mem::take,
@@ -24,7 +24,7 @@ use super::{
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_config::Capability;
 
-/// Why a step went no further.
+/// Why a call stopped.
 pub(super) enum Stop {
     Refused(Box<Refusal>),
     Replayed(Box<Refusal>),
@@ -37,21 +37,21 @@ impl<R: Into<Refusal>> From<R> for Stop {
     }
 }
 
-/// What is done once it is promised.
+/// What runs after the checks.
 pub(super) enum Doing<'a> {
     Call(&'a CallPlan, Call<'a>),
     Composition(&'a Composition),
     Person,
 }
 
-/// How far it came at the site.
+/// The furthest effect that the call had at the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reached {
-    /// Nothing was begun, or all of it was taken back.
+    /// None: the call was not begun, or was withdrawn.
     Nothing,
-    /// The site said no.
+    /// The site rejected it.
     Refused,
-    /// It may have been carried out, or some of it was.
+    /// Unknown: some or all of it may have been carried out.
     Unknown,
     Done,
 }
@@ -60,7 +60,7 @@ impl Doing<'_> {
     pub(super) fn may_be_repeated(&self) -> bool {
         match self {
             Self::Call(plan, _) => plan.idempotent,
-            // What a step did is promised by itself, and is not done again.
+            // Each acting step has an idempotency key of its own, so it does not run twice.
             Self::Composition(_) => true,
             Self::Person => false,
         }
@@ -70,37 +70,37 @@ impl Doing<'_> {
         match self {
             Self::Call(plan, _) => plan.limit(),
             Self::Composition(all) => all.limit,
-            // Only a record is made.
+            // Only a record is written.
             Self::Person => Duration::from_secs(5),
         }
     }
 }
 
-/// One call on its way.
+/// One call in progress.
 pub(super) struct Step<'a> {
     pub(super) desk: &'a Desk<'a>,
     pub(super) ask: Ask<'a>,
     pub(super) capability: &'a Capability,
     pub(super) plan: &'a Plan,
     pub(super) account: Account,
-    /// Room for its line, where it went so far that the line has to be there before the answer.
+    /// Room for the audit line, once the line has to be written before the reply.
     pub(super) place: Option<Box<dyn Place>>,
-    /// The input is all that the site is told.
+    /// The site gets the input and nothing else.
     pub(super) alone: bool,
-    /// A person confirmed what it is a part of.
+    /// A person confirmed the composition that this call is a step of.
     pub(super) is_confirmed: bool,
     pub(super) reached: Reached,
-    /// It is a step of so many that were called as one: what the site says goes on to the next, and not to an agent.
+    /// Depth of nested compositions. Above zero the result goes to the next step, and not to an agent.
     pub(super) depth: u32,
-    /// Its own, or that of what it is a part of, whichever is greater.
+    /// The higher of its own risk and that of the composition it belongs to.
     pub(super) risk: &'a str,
-    /// What people allowed, each for one call.
+    /// The approvals, each for one call.
     pub(super) permissions: Vec<Permission>,
-    /// What they have yet to allow.
+    /// The approvals that are still missing.
     pub(super) owed: Vec<Owed>,
-    /// What is known already of the token that was presented.
+    /// What is known of the confirmation token, after the record lookup.
     pub(super) seen: Option<Seen>,
-    /// From here on only the site could stand in the way.
+    /// Every check has passed; only the site is left to ask.
     pub(super) has_begun: bool,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// All of it, and what is written down of it.
+    /// Runs the pipeline and writes the account.
     pub(super) async fn carry_out(&mut self) -> (Carried, Reached) {
         let began = Instant::now();
         let result = self.steps().await;
@@ -162,9 +162,9 @@ impl<'a> Step<'a> {
         (Carried { outcome, replayed, account }, self.reached)
     }
 
-    /// The whole way. Limits by address and credential, and reading the body with its bound, lie before it.
+    /// The pipeline. Rate limits and the bounded reading of the body come before it.
     ///
-    /// Boxed is what few calls need: what all of them hold is moved, and made room for, in all of them.
+    /// Branches that few calls take are boxed; otherwise the future of every call would have to make room for them.
     pub(super) async fn steps(&mut self) -> Result<Done, Stop> {
         let settings = &self.desk.compiled.settings;
         self.ask.authority.credential(self.capability, settings)?;
@@ -176,7 +176,7 @@ impl<'a> Step<'a> {
             Way::Pages(which) => return Ok(Box::pin(self.pages_say(*which)).await?),
             Way::Nothing => return Err(Fault::NotImplemented.into()),
             Way::Person => return Box::pin(self.act(Doing::Person)).await,
-            // What is told beside the input is for one site, and not for every step.
+            // Extra parameters are for one site, not for every step.
             Way::Composition(all) if self.is_read() => return Box::pin(self.read(Doing::Composition(all))).await,
             Way::Composition(all) => return Box::pin(self.act(Doing::Composition(all))).await,
             Way::Call(plan) => plan,
@@ -185,7 +185,7 @@ impl<'a> Step<'a> {
         if self.is_read() { self.read(doing).await } else { Box::pin(self.act(doing)).await }
     }
 
-    /// The request to the site, with the input as it is now.
+    /// The request to the site, from the present input.
     fn calling(&mut self, plan: &'a CallPlan) -> Result<Doing<'a>, Stop> {
         let told = self.told();
         self.alone = told.is_none();
@@ -196,8 +196,8 @@ impl<'a> Step<'a> {
         Ok(Doing::Call(plan, call))
     }
 
-    /// The input with what is told beside it, where that is anything. What is told beside it was looked at, and stands
-    /// whatever the input says.
+    /// The input together with the extra parameters, where there are any. The extra parameters were checked, and win
+    /// over the input.
     fn told(&self) -> Option<Value> {
         let Ask { input, beside, .. } = &self.ask;
         let input = input.as_object().filter(|_| !beside.is_empty())?;
@@ -205,7 +205,7 @@ impl<'a> Step<'a> {
         Some(told.into())
     }
 
-    /// What is to be done once whoever supervises has had a say, and whether the arguments are others now.
+    /// What runs after supervision, and whether supervision changed the arguments.
     pub(super) async fn allowed(&mut self, doing: Doing<'a>) -> Result<(Doing<'a>, bool), Stop> {
         if self.desk.harness.is_none() {
             return Ok((doing, false));
@@ -218,7 +218,7 @@ impl<'a> Step<'a> {
         match doing {
             Doing::Call(plan, _) if changed => match self.calling(plan) {
                 Ok(doing) => Ok((doing, true)),
-                // Who called did not send what cannot be sent.
+                // The harness made the input invalid, not the caller.
                 Err(_) => {
                     self.account.supervision = "block";
                     Err(blocked().into())
@@ -228,7 +228,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Whether nothing has to be promised of it.
+    /// Whether the call needs no idempotency record.
     fn is_read(&self) -> bool {
         self.capability.kind.is_read() && !self.capability.is_confirmed() && !self.capability.idempotency_required
     }
@@ -246,7 +246,7 @@ impl<'a> Step<'a> {
         Done { told, input: take(&mut self.ask.input), replayed: false, keeps }
     }
 
-    /// From here on only the site can stand in the way.
+    /// Marks that every check has passed and only the site is left to ask.
     pub(super) fn begun(&mut self) {
         self.has_begun = true;
         if let Some(begun) = self.ask.begun.take() {
@@ -254,8 +254,8 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// The client's Host header as far as the site is told of it: what the site answers may have links in it that are made
-    /// of it, which no other client should be shown.
+    /// The client's Host header, as far as the site gets it. The site may build links from it, which no other client
+    /// should see.
     pub(super) fn host_for_the_site(&self) -> String {
         match self.desk.compiled.settings.upstream.preserve_host {
             true => self.ask.host.to_ascii_lowercase(),
@@ -269,7 +269,7 @@ impl<'a> Step<'a> {
         let call = Turned { capability, caller, idempotency_key, request_id, dialect };
         let line = self.account.line(&call, self.capability);
         match self.place.take() {
-            // That it could not be written after all is told by whoever writes; it was done, and its answer is due.
+            // The audit log itself reports a failed write. The call was carried out, so the answer still goes out.
             Some(place) => drop(place.write(line).await),
             None => audit.note(line),
         }

@@ -1,7 +1,7 @@
-//! What a person is asked to confirm, in words (AICP §8.6).
+//! The summary that a person is asked to confirm (AICP §8.6).
 //!
-//! The words are the operator's; the values in them are the agent's, and must not be able to say anything else than
-//! themselves: quoted, short, and with an escape for each character that a screen shows as something other than it is.
+//! The operator writes the words; the agent supplies the values in them. A value must not be able to pose as words: it
+//! is quoted, shortened, and every character that a screen would show as something else is escaped.
 
 mod quoted;
 mod shown;
@@ -25,20 +25,20 @@ use quoted::{plain, quoted, quoted_json, quoted_within};
 use shown::Marked;
 use unforeseen::{Known, Sent, members, unforeseen};
 
-/// Characters of the whole.
+/// Maximum characters of a summary.
 const LONGEST: usize = 2000;
-/// Characters of one step of several, besides what is said of personal data.
+/// Maximum characters of one step's summary, consent aside.
 const LONGEST_STEP: usize = 600;
-/// Digits of a number that stands as it is.
+/// Maximum digits of a number that is shown as it is.
 const LONGEST_NUMBER: usize = 24;
-/// Characters of a name.
+/// Maximum characters of a name.
 const LONGEST_NAME: usize = 40;
-/// Members of an input that are listed where the operator wrote no summary.
+/// Maximum inputs that are listed where the operator wrote no summary.
 const MOST_LISTED: usize = 12;
-/// Steps of one rendering.
+/// Maximum template instructions of one rendering.
 const FUEL: u64 = 20_000;
 
-/// They show values as [`formatted`] has them.
+/// The template environment; it shows values as [`formatted`] does.
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = templates::environment(FUEL);
     templates.set_formatter(|out, _, value| out.write_str(&formatted(value)).map_err(minijinja::Error::from));
@@ -61,15 +61,15 @@ fn formatted(value: &minijinja::Value) -> String {
     }
 }
 
-/// A summary of calls of one capability.
+/// Builds the summaries of one capability.
 #[derive(Debug, Clone)]
 pub struct Summary {
     template: Option<Marked>,
     /// The inputs that the schema names.
     known: Known,
-    /// Says what is done, where there is no template.
+    /// The description, used where there is no template.
     description: String,
-    /// What is used for what, and who gets it (AICP §9.4).
+    /// Purpose, data and recipients of personal data (AICP §9.4).
     consent: String,
 }
 
@@ -84,19 +84,19 @@ impl Summary {
         }
     }
 
-    /// The summary of one call. A template that does not get along with this input is not worth a refusal, and half a
-    /// sentence not worth a confirmation: the whole input is listed instead. What the operator did not foresee in an
-    /// input is always listed, so that nothing is confirmed unseen.
+    /// The summary of one call. A template that fails on this input causes no refusal, and its partial output is not
+    /// shown: the whole input is listed instead. Inputs that neither template nor schema names are always listed, so
+    /// that a person confirms nothing unseen.
     pub(super) fn say(&self, input: &Value) -> String {
         self.said(&marks_escaped(input), LONGEST)
     }
 
-    /// The summary of one step of several; its input may have marks in it where nothing is known yet.
+    /// The summary of one step of a composition. Its input may contain marks for values that are not known yet.
     pub(super) fn briefly(&self, input: &Value) -> String {
         self.said(input, LONGEST_STEP + self.consent.chars().count())
     }
 
-    /// The same, where others say what is used for what.
+    /// The same summary without consent, for a composition whose steps state it.
     pub(super) fn without_consent(self) -> Self {
         Self { consent: String::new(), ..self }
     }
@@ -117,7 +117,7 @@ impl Summary {
                 listed => format!("{}; {listed}.", self.description),
             },
         };
-        // The operator's own words about what is used for what are never what is cut.
+        // Cutting never shortens the operator's consent text.
         let room = longest.saturating_sub(self.consent.chars().count());
         if summary.chars().nth(room).is_some() {
             let end = summary.char_indices().nth(room.saturating_sub(1)).map_or(0, |(end, _)| end);
@@ -128,7 +128,7 @@ impl Summary {
         plain(&summary).take(longest).collect()
     }
 
-    /// Inputs, those that the schema knows first.
+    /// A list of inputs, those in the schema first.
     fn listed(&self, all: Vec<Sent<'_>>) -> String {
         let (known, unknown): (Vec<_>, Vec<_>) = all.into_iter().partition(|(way, _)| self.known.begins(way));
         let (mut list, count) = (String::new(), known.len() + unknown.len());
@@ -145,14 +145,14 @@ impl Summary {
     }
 }
 
-/// What the declaration says of personal data, as a sentence each.
+/// The declared use of personal data, one sentence per item.
 fn consent(capability: &Capability, settings: &Settings) -> String {
     let privacy = &capability.privacy;
     let recipients = if privacy.recipients.is_empty() { &settings.third_parties } else { &privacy.recipients };
     if !privacy.explicit_consent {
         return String::new();
     }
-    // No list of names is no promise.
+    // An absent list of recipients promises nothing.
     let nobody = match privacy.shares || settings.shares {
         true => "others, who are not named",
         false => "nobody else, as far as declared",
@@ -166,7 +166,7 @@ fn consent(capability: &Capability, settings: &Settings) -> String {
     )
 }
 
-/// What a call of this kind may lead to, where the operator did not say.
+/// The default description of consequences for a kind of call.
 pub(super) fn usual_consequence(capability: &Capability) -> &'static str {
     use frontdesk_config::CapabilityKind::{CommitAction, DestructiveAction, PrepareAction};
     match capability.kind {

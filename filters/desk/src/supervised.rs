@@ -1,8 +1,7 @@
-//! Supervision has its say: whoever the operator wants asked decides before the site hears of a call, and is told after
-//! it what became of it.
+//! Supervision: the harness decides before the site gets a call, and gets the outcome afterwards.
 //!
-//! What may be changed is the arguments, and they are checked again as if the caller had sent them. Whatever is not a
-//! decision is none: the site hears nothing.
+//! The harness may change the arguments, which are then validated as if the caller had sent them. Anything but a valid
+//! decision counts as none, and the site gets nothing.
 
 use std::mem::{replace, take};
 
@@ -17,16 +16,16 @@ use super::{
 use crate::harness::{ALLOWED, Action, Decided, Harness, Verdict, kinds::Kind};
 use frontdesk_base::fault::{Fault, Refusal};
 
-/// What is written down of what went on though nobody decided.
+/// `supervision` in the audit log for calls that went ahead without a decision.
 pub(super) const OPEN: &str = "open_on_error";
-/// `reason` of what nobody decided on.
+/// `reason` of a call without a decision.
 const AWAY: &str = "harness_away";
-/// `reason` of what is to be done later.
+/// `reason` of a call that the harness deferred.
 const DEFERRED: &str = "harness_deferred";
-/// Seconds until somebody who was told that nobody decides may try again.
+/// `Retry-After` in seconds where the harness is unreachable.
 const SOON: u64 = 5;
 
-/// What a question is about: a permission for one is none for another.
+/// What an approval is about: an approval of one kind does not serve for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum About {
     Action,
@@ -34,22 +33,22 @@ pub(super) enum About {
     Confirmation,
 }
 
-/// A permission that the operator's people have yet to give.
+/// An approval that is still missing.
 pub(super) struct Owed {
     about: About,
-    /// In the words of whoever wants them asked.
+    /// The reason, in the words of the service that requires it.
     why: String,
-    /// Somebody else should have decided, and did not.
+    /// A decision of the harness was due as well, and missing.
     unasked: bool,
 }
 
 impl Step<'_> {
-    /// Whoever is asked about this call, where somebody is: it is risky enough, by itself or as a part of something.
+    /// The harness for this call; `None` where its risk, or that of its composition, is below the threshold.
     fn harness(&self) -> Option<&Harness> {
         self.desk.harness.filter(|harness| harness.wants(self.risk))
     }
 
-    /// The same of a call that goes upstream.
+    /// The harness for a call that goes upstream.
     pub(super) fn supervisor(&self) -> Option<&Harness> {
         self.harness().filter(|_| matches!(self.plan.way, Way::Call(_)))
     }
@@ -69,7 +68,7 @@ impl Step<'_> {
         }
     }
 
-    /// Asks. `true`: the arguments are others now, and were checked.
+    /// Asks for a decision. `true`: the harness changed the arguments, and they are valid.
     pub(super) async fn supervised(&mut self) -> Result<bool, Stop> {
         let session = Harness::session(self.ask.caller);
         let mut changed = false;
@@ -86,7 +85,7 @@ impl Step<'_> {
     }
 
     fn follow(&mut self, decided: Decided, about: About) -> Result<bool, Stop> {
-        // A plain yes to one question hides nothing of what came of another.
+        // A plain yes to one question must not overwrite the result of another one.
         if self.account.supervision.is_empty() || decided.word() != ALLOWED {
             self.account.supervision = decided.word();
         }
@@ -94,7 +93,7 @@ impl Step<'_> {
         if let Some(arguments) = decided.arguments.filter(|arguments| *arguments != self.ask.input) {
             let ours = replace(&mut self.ask.input, arguments);
             if self.validate().is_err() {
-                // The caller is told of the call they sent, not of one that somebody made of it.
+                // The caller gets the call that they sent, not the changed one.
                 self.ask.input = ours;
                 self.account.supervision = "block";
                 return Err(blocked().into());
@@ -117,8 +116,8 @@ impl Step<'_> {
         }
     }
 
-    /// Has the operator's people asked where somebody wants them to be. They come last: what they allow is the call as it
-    /// would be carried out, and as its user confirmed it.
+    /// Gets the missing approvals. They come last, so that a person approves the call as it will run and as its user
+    /// confirmed it.
     pub(super) async fn permitted(&mut self) -> Result<(), Stop> {
         for owed in take(&mut self.owed) {
             let permission = self.given(owed).await?;
@@ -129,13 +128,13 @@ impl Step<'_> {
 
     async fn given(&mut self, owed: Owed) -> Result<Permission, Stop> {
         let permission = self.escalated(owed.about, &owed.why).await?;
-        // That somebody else gave no decision is not made good by it.
+        // An approval does not make up for a missing decision of the harness.
         self.account.supervision = if owed.unasked { OPEN } else { "approved" };
         Ok(permission)
     }
 
-    /// Whether its user may be asked to confirm the call at all, and what the operator's people said where they were asked
-    /// that. The user still has to.
+    /// Whether the user may be asked to confirm the call, and the operator's approval where one was needed for that.
+    /// The user still has to confirm.
     pub(super) async fn may_be_confirmed(&mut self, summary: &str) -> Result<Option<Permission>, Stop> {
         let Some(harness) = self.harness() else { return Ok(None) };
         let session = Harness::session(self.ask.caller);
@@ -147,7 +146,7 @@ impl Step<'_> {
         self.heed(&decided, "reject").map(|()| None)
     }
 
-    /// Whether several steps may be carried out as one.
+    /// Whether the steps of a composition may run as one call.
     pub(super) async fn may_be_composed(&mut self, all: &Composition) -> Result<(), Stop> {
         let Some(harness) = self.harness() else { return Ok(()) };
         let session = Harness::session(self.ask.caller);
@@ -157,7 +156,8 @@ impl Step<'_> {
         self.heed(&decided, "block")
     }
 
-    /// Does as was decided on what is no call by itself. `no`: how a no is written down; of a plain yes nothing is.
+    /// Applies a decision on something that is no call by itself. `no`: the audit log's word for a rejection. A plain
+    /// yes is not logged.
     fn heed(&mut self, decided: &Decided, no: &'static str) -> Result<(), Stop> {
         match decided.verdict {
             Verdict::Go => {
@@ -177,7 +177,7 @@ impl Step<'_> {
         }
     }
 
-    /// Tells how far the steps have come (`task_list`): so many are done, and the next is under way or failed.
+    /// Reports the progress of a composition (`task_list`): `done` steps are done, the next is running or failed.
     pub(super) fn tell_steps(&self, all: &Composition, done: usize, failed: bool) {
         let Some(harness) = self.desk.harness.filter(|harness| harness.offers(Kind::TaskList)) else { return };
         let session = Harness::session(self.ask.caller);
@@ -198,7 +198,7 @@ impl Step<'_> {
         harness.note(Kind::TaskList, &session, payload);
     }
 
-    /// Tells what became of a call that somebody was asked about.
+    /// Reports the outcome of a supervised call.
     pub(super) fn tell_outcome(&self, refused: Option<&Refusal>) {
         let Some(harness) = self.desk.harness.filter(|_| !self.account.supervision.is_empty()) else { return };
         let session = Harness::session(self.ask.caller);
@@ -206,7 +206,7 @@ impl Step<'_> {
         let duration = u64::try_from(self.account.duration.as_millis()).unwrap_or(u64::MAX);
         let status = match refused {
             None => "ok",
-            // It was on its way to the site, or further.
+            // The call was on its way to the site, or further.
             Some(_) if self.has_begun => "error",
             Some(_) => "blocked",
         };
@@ -236,25 +236,25 @@ impl Step<'_> {
                     "request_id": self.ask.request_id,
                 }),
             ),
-            // What was not allowed is no failure of anybody's.
+            // A rejected call is no failure.
             Some(_) => {}
         }
     }
 }
 
-/// What whoever calls is told of a block: that there was one, and nothing of why.
+/// The refusal of a blocked call. It does not give the harness's reason.
 pub(super) fn blocked() -> Refusal {
     let detail = "Whoever supervises this desk does not want this call carried out. Nothing was done.";
     Refusal { reason: "harness_blocked", ..Refusal::from(Fault::Forbidden).saying(detail) }
 }
 
-/// Whether a refusal may be none when the call is repeated: somebody may decide otherwise by then.
+/// Whether a retry of a refused call may succeed, because another decision is possible.
 pub(super) fn may_be_allowed_later(refusal: &Refusal) -> bool {
     let within = refusal.details.as_ref().is_some_and(|details| details["may_go_on"] == true);
     within || [AWAY, DEFERRED, ESCALATED].contains(&refusal.reason)
 }
 
-/// What whoever calls is told where nobody decides.
+/// The refusal where no decision can be had.
 fn undecided() -> Refusal {
     let detail =
         "This call has to be decided on first, and nobody decides at the moment. Nothing was done; try again later.";

@@ -1,7 +1,8 @@
-//! Answers that come later: a call that goes on in the background, or a question that a person answers.
+//! Tickets for answers that come later: from a background task, or from a person.
 //!
-//! A ticket is a record with an id that nobody can guess. Whoever asked comes back with it; where they had a credential,
-//! nobody else can. What waits for a person is listed for the operator, and is answered once.
+//! A ticket is a record with an unguessable id, with which the caller asks for the answer. A caller with a credential
+//! is bound to the ticket, so no one else can read it. Tickets that wait for a person are listed for the operator, and
+//! are answered once.
 
 mod one;
 mod permitted;
@@ -28,27 +29,27 @@ use frontdesk_base::{fault::Refusal, text::hex};
 use frontdesk_caller::Caller;
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Records};
 
-/// Bytes of an input that is kept for a person to read.
+/// Maximum bytes of an input that is stored for a person to read.
 const LONGEST_INPUT: usize = 8 * 1024;
-/// Bytes of a result that is kept.
+/// Maximum bytes of a stored result.
 const LONGEST_RESULT: usize = 256 * 1024;
-/// How often the end of a ticket is tried again while the store is away, and how long after the last time.
+/// How often, and at which last interval, storing a result is retried while the store is unavailable.
 const RETRIES: u32 = 120;
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The tickets of a store.
+/// The tickets in a store.
 pub struct Tickets<'a> {
     pub records: &'a dyn Records,
     pub holders: &'a dyn super::Holders,
-    /// How long each is kept.
+    /// How long a ticket is kept.
     pub lasts: Duration,
     pub compiled: &'a Compiled,
-    /// Who is told how far each has come; `None`: nobody.
+    /// The harness that gets progress reports; `None`: there is none.
     pub harness: Option<&'a Harness>,
 }
 
 impl<'a> Tickets<'a> {
-    /// Those of a desk.
+    /// The tickets of a desk.
     pub fn of(desk: &Desk<'a>) -> Self {
         Self {
             records: desk.records,
@@ -59,27 +60,27 @@ impl<'a> Tickets<'a> {
         }
     }
 
-    /// Opens one for a call that goes on in the background.
+    /// Opens a ticket for a background task.
     ///
     /// # Errors
     ///
-    /// It cannot be kept.
+    /// It cannot be stored.
     pub async fn begin(&self, ask: &Ask<'_>, wish: &Wish) -> Result<String, Refusal> {
         self.open(ask, wish, State::Running).await.map_err(NotOpened::refusal)
     }
 
-    /// Opens one for a call; what waits for a person is put on their list.
+    /// Opens a ticket for a call. One that waits for a person joins their list.
     pub(super) async fn open(&self, ask: &Ask<'_>, wish: &Wish, state: State) -> Result<String, NotOpened> {
         let capability = self.compiled.called(ask.capability).map(|(capability, _)| capability.id.as_str());
         let about = About { what: capability.unwrap_or_default(), dialect: ask.dialect, input: &ask.input };
         self.put(&about, ask.caller, wish, state).await
     }
 
-    /// Asks a person something that no capability is about.
+    /// Asks a person something that concerns no capability.
     ///
     /// # Errors
     ///
-    /// It is too long, there is too much already, or it cannot be kept.
+    /// The question is too long, the list is full, or it cannot be stored.
     pub async fn ask(&self, about: &About<'_>, caller: &Caller, wish: &Wish) -> Result<String, Refusal> {
         self.put(about, caller, wish, State::Waiting).await.map_err(NotOpened::refusal)
     }
@@ -90,7 +91,7 @@ impl<'a> Tickets<'a> {
         if state == State::Waiting && input.is_null() {
             return Err(NotOpened::TooLong);
         }
-        // Whoever came with nothing has nothing to come back with.
+        // A caller without a credential has no identity to bind the ticket to.
         let owner = caller.subject.is_some().then(|| hex(&caller.holder().bytes()));
         let now = self.records.now();
         let value = json!({
@@ -114,14 +115,14 @@ impl<'a> Tickets<'a> {
         Ok(id)
     }
 
-    /// A ticket, for whoever may see it.
+    /// Reads a ticket on behalf of a caller who may see it.
     pub async fn look(&self, id: &str, caller: &Caller) -> Result<Option<Ticket>, NotKept> {
         let found = self.find(id).await?;
         let owner = hex(&caller.holder().bytes());
         Ok(found.filter(|ticket| ticket.value["owner"].as_str().is_none_or(|own| own == owner)))
     }
 
-    /// A ticket, for whoever operates this.
+    /// Reads a ticket on behalf of the operator.
     pub async fn any(&self, id: &str) -> Result<Option<Ticket>, NotKept> {
         self.find(id).await
     }
@@ -138,7 +139,7 @@ impl<'a> Tickets<'a> {
             Some("answered") => State::Ended,
             Some("waiting") if over => State::Expired,
             Some("waiting") => State::Waiting,
-            // It was begun, and nobody knows how it ended.
+            // The task began, and its outcome is unknown.
             _ if over => State::Lost,
             _ if self.holders.is_gone(&text("holder")) => State::Lost,
             _ => State::Running,
@@ -151,8 +152,8 @@ impl<'a> Tickets<'a> {
         Ok(Some(Ticket { id: id.to_owned(), state, capability, dialect, wish, value, version, is_carried }))
     }
 
-    /// Keeps what became of a call in the background, and how it is to be told now that it is known; the ticket with it,
-    /// unless it is not wanted any more.
+    /// Stores the outcome of a background task, and the data needed to word it. Updates the ticket too, unless it was
+    /// withdrawn.
     pub async fn end(&self, id: &str, told: &Result<Told, Refusal>, manner: &Value) -> Result<Option<Ticket>, NotKept> {
         let mut told = super::promised::kept(told.as_ref());
         if told.to_string().len() > LONGEST_RESULT {
@@ -165,7 +166,7 @@ impl<'a> Tickets<'a> {
         ticket.wish.manner = manner.clone();
         ticket.value["manner"] = manner.clone();
         match self.ended(ticket.clone(), &json!({ "told": told })).await {
-            // There may be room for less.
+            // A shorter record may still fit.
             Err(NotKept::Full) if told.get("ok").is_some() => {
                 told["ok"]["data"] = Value::Null;
                 told["ok"]["raw"] = Value::Null;
@@ -176,7 +177,7 @@ impl<'a> Tickets<'a> {
         }
     }
 
-    /// The same, and waits for a store that is away; not for ever.
+    /// The same, with a bounded number of retries while the store is unavailable.
     pub async fn end_in_time(
         &self,
         outside: &dyn Outside,
@@ -201,11 +202,11 @@ impl<'a> Tickets<'a> {
         self.end(id, told, manner).await
     }
 
-    /// Takes a person's word for it.
+    /// Records a person's decision.
     ///
     /// # Errors
     ///
-    /// It is not known, somebody has decided already, or this is no word on it.
+    /// The ticket does not exist, is decided already, or does not take this decision.
     pub async fn decide(&self, id: &str, decision: &Decision) -> Result<Ticket, Undecided> {
         let ticket = self.find(id).await?.ok_or(Undecided::Unknown)?;
         if ticket.state != State::Waiting {
@@ -256,12 +257,13 @@ impl<'a> Tickets<'a> {
                 self.tell(&ticket.id, &ticket.capability, status);
                 Some(ticket)
             }
-            // Somebody else was first.
+            // Another person was first.
             Committed::Conflict(..) => None,
         })
     }
 
-    /// Tells how far one has come (`run_lifecycle`). Its name is a secret, and what is told is made from it.
+    /// Reports progress to the harness (`run_lifecycle`). The report has a name derived from the id, which is a
+    /// secret.
     fn tell(&self, id: &str, what: &str, status: &str) {
         let Some(harness) = self.harness.filter(|harness| harness.offers(Kind::RunLifecycle)) else { return };
         let payload = json!({
@@ -271,7 +273,7 @@ impl<'a> Tickets<'a> {
         harness.note_own(Kind::RunLifecycle, payload);
     }
 
-    /// As if it had never been.
+    /// Deletes a ticket.
     pub async fn forget(&self, id: &str) -> Result<(), NotKept> {
         self.tell(id, "", "cancelled");
         let change = Change { key: key(id), expect: Expect::Anything, put: Put::Nothing };

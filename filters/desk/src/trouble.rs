@@ -1,4 +1,4 @@
-//! What a caller is told when something other than the call was in the way, and whether the call may have been made.
+//! The refusals for failures of the site, the store or the audit log, and whether the call may have been carried out.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ pub const TOO_LONG: &str = "response_too_large";
 pub(super) const NOBODY_KNOWS: &str =
     "The site gave no answer that says whether this was carried out. Find out before trying again.";
 
-/// An answer that cannot be told is an answer: the site has acted on the call.
+/// The refusal for an answer that cannot be passed on, although the site acted on the call.
 pub(super) fn carried_out_all_the_same(refusal: Refusal) -> Refusal {
     if refusal.fault != Fault::Malformed {
         return refusal;
@@ -22,7 +22,7 @@ pub(super) fn carried_out_all_the_same(refusal: Refusal) -> Refusal {
     )
 }
 
-/// A failure of the site's, and whether it is known what became of the call.
+/// The refusal for a failure of the site; it says whether the outcome is known.
 pub(super) fn failed(failure: Failed) -> Refusal {
     match failure {
         Failed::NotSent => Fault::Unreachable.into(),
@@ -37,7 +37,7 @@ pub(super) fn failed(failure: Failed) -> Refusal {
     }
 }
 
-/// The records cannot be reached: nothing is promised, and so nothing is done.
+/// The refusal while the store is unavailable. Nothing was reserved, so nothing was done.
 pub fn not_kept(why: NotKept) -> Refusal {
     let (reason, detail) = match why {
         NotKept::Away => {
@@ -51,13 +51,13 @@ pub fn not_kept(why: NotKept) -> Refusal {
     Refusal { reason, ..Refusal::from(Fault::Unavailable).saying(detail) }
 }
 
-/// This process was stopped, or held up, after it had promised the call.
+/// The refusal after this process was suspended between the reservation and the call.
 pub(super) fn started_too_late() -> Refusal {
     let detail = "Too much time passed before this call could be started. Nothing was done; try again.";
     Refusal { reason: "started_too_late", retry_after: Some(1), ..Refusal::from(Fault::Unavailable).saying(detail) }
 }
 
-/// What a person is told who has to confirm something, where the store has lost what was promised.
+/// The consequence text for a confirmation, with a warning where the store has lost records.
 pub(super) fn with_a_warning(consequence: &str, lost_at: u64) -> String {
     let at = rfc3339(UNIX_EPOCH + Duration::from_secs(lost_at));
     let warning = format!(
@@ -67,7 +67,7 @@ pub(super) fn with_a_warning(consequence: &str, lost_at: u64) -> String {
     if consequence.is_empty() { warning } else { format!("{consequence} {warning}") }
 }
 
-/// What cannot be written down is not done.
+/// The refusal where the audit line cannot be written: an action without one is not carried out.
 pub(super) fn not_written() -> Refusal {
     let detail = "This cannot be written down at the moment, and so it is not done. Try again later.";
     Refusal { reason: "audit_unavailable", retry_after: Some(30), ..Refusal::from(Fault::Unavailable).saying(detail) }

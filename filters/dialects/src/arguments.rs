@@ -1,8 +1,8 @@
-//! A capability as a function with named arguments, for clients that call one by one (AHP appendices D and E).
+//! A capability as a function with named arguments, for MCP tools and OpenAPI operations (AHP appendices D and E).
 //!
-//! Beside the capability's own inputs there is what a question has (`query`, `session_id` …), under its own name unless an
-//! input is called so: then the name is the input's. Schemas are made to fit those who hand them to a language model, which
-//! take no alternatives at the top; what an input really has to be is judged when it is called.
+//! The arguments are the capability's inputs and the members of a question (`query`, `session_id` …). Where both have
+//! the same name, it belongs to the input. Published schemas suit language-model APIs, which accept no alternatives at
+//! the top level; the full schema validates the call.
 
 use std::collections::BTreeMap;
 
@@ -13,47 +13,48 @@ use super::ahp::{
     question,
 };
 
-/// What a question has beside inputs.
+/// The members of a question besides inputs.
 const ASKED: [(&str, &str); 4] = [
     ("query", "What is wanted, in plain words."),
     ("session_id", "Goes on with an earlier conversation: what an earlier answer had here."),
     ("clarification", "The answer to a question that came back."),
     ("confirmation", "The token that came back, once a person has confirmed it."),
 ];
-/// What may stand around a question and says nothing here (AHP §6.1, §14.3): a credential least of all goes to the site.
+/// Members that may surround a question and are ignored here (AHP §6.1, §14.3). In particular no credential goes to
+/// the site.
 const AROUND: [&str; 3] = ["ahp", "auth", "capability"];
-/// What a retry is told by.
+/// The argument that makes a retry the same call.
 const KEY: &str = "idempotency_key";
-/// How deep parts of a schema are looked into.
+/// How deep nested schemas are looked into.
 const DEPTH: usize = 4;
 
-/// One capability, prepared.
+/// One capability as a function.
 #[derive(Debug)]
 pub(super) struct Function {
-    /// The capability's place in the declaration.
+    /// The capability's index in the declaration.
     pub(super) index: usize,
     pub(super) name: String,
-    /// The types that its answers may have, in the site's order.
+    /// The response types, in the site's order.
     types: Vec<String>,
     /// It has inputs of its own.
     structured: bool,
-    /// Names of a question's that are inputs here.
+    /// The members of a question whose names are inputs here.
     taken: Vec<&'static str>,
-    /// What is said around a question has a name that is an input here.
+    /// `context` is an input here.
     context_taken: bool,
-    /// Names of what stands around a question that are no inputs here.
+    /// The surrounding members that are not inputs here.
     dropped: Vec<&'static str>,
-    /// The key of a retry is an argument.
+    /// The idempotency key is an argument.
     takes_key: bool,
 }
 
 impl Function {
-    /// The function, and the schema of its arguments.
+    /// The function and the schema of its arguments.
     pub(super) fn new(listed: &Listed) -> (Self, Value) {
         let own = listed.input_schema.as_ref().and_then(Value::as_object);
         let mut parts = Parts::default();
         own.into_iter().for_each(|own| parts.collect(own, true, 0));
-        // A concierge is told of the conversation, whatever its schema calls it.
+        // A concierge gets the conversation's parameters, whatever names its schema uses.
         let told = |name: &str| listed.is_concierge && BESIDE.contains(&name);
         let taken: Vec<_> = ASKED
             .iter()
@@ -66,8 +67,8 @@ impl Function {
         for (name, description) in ASKED.iter().filter(|(name, _)| !taken.contains(name)) {
             properties.insert((*name).to_owned(), question::member(name, description));
         }
-        // Without words it is called all the same, as long as its inputs are there; the protocol has it otherwise (§D.3,
-        // §E.2). What the words hold need not be said twice.
+        // The query is optional where the inputs are given; the specification requires it (§D.3, §E.2). Inputs that
+        // can be extracted from the words are optional too.
         parts.required.retain(|name| properties.contains_key(name) && !listed.extracted.contains(name) && !told(name));
         if !taken.contains(&"query") {
             parts.required.push("query".to_owned());
@@ -92,13 +93,13 @@ impl Function {
         (function, schema)
     }
 
-    /// Whether `context` is an input of the capability's own.
+    /// Whether `context` is an input of the capability.
     pub(super) fn has_context(&self) -> bool {
         self.context_taken
     }
 
-    /// Has the key of a retry among its arguments, unless an input is called so. It may come beside them as well, and so
-    /// is none of those that are required (AHP §D.3).
+    /// Adds the idempotency key to the arguments, unless an input has its name. The key may also come beside the
+    /// arguments, so it is optional (AHP §D.3).
     pub(super) fn take_key(&mut self, schema: &mut Value) {
         if let Some(properties) = schema["properties"].as_object_mut().filter(|all| !all.contains_key(KEY)) {
             let description = "Has to be there: of your choice, for this one act; a retry with it acts once.";
@@ -107,22 +108,22 @@ impl Function {
         }
     }
 
-    /// The key of a retry, out of the arguments.
+    /// Takes the idempotency key out of the arguments.
     pub(super) fn key(&self, given: &mut Map<String, Value>) -> Option<Value> {
         if self.takes_key { given.remove(KEY) } else { None }
     }
 
-    /// Whether it has inputs of the site's own.
+    /// Whether it has inputs of its own.
     pub(super) fn is_structured(&self) -> bool {
         self.structured
     }
 
-    /// The argument that a confirmation is sent back as; `None`: both that could be are inputs here.
+    /// The argument that confirms a call; `None`: both possible names are inputs here.
     pub(super) fn confirmed_as(&self) -> Option<&'static str> {
         ["confirmation", "clarification"].into_iter().find(|name| !self.taken.contains(name))
     }
 
-    /// The question that is asked with these arguments, as the members of AHP §6.1.
+    /// The question that these arguments ask, as the members of AHP §6.1.
     pub(super) fn asked(&self, mut given: Map<String, Value>) -> Map<String, Value> {
         let mut asked = Map::new();
         for name in &self.dropped {
@@ -130,14 +131,14 @@ impl Function {
         }
         for (name, _) in ASKED {
             let is_taken = self.taken.contains(&name);
-            // In words it is asked all the same.
+            // The words are asked all the same.
             let value =
                 if !is_taken { given.remove(name) } else { given.get(name).filter(|_| name == "query").cloned() };
             if let Some(value) = value.filter(|value| !is_taken || value.is_string()) {
                 asked.insert(name.to_owned(), value);
             }
         }
-        // Without words and without inputs it is the inputs that are missing.
+        // Without words and inputs, the inputs are what is missing.
         let in_words = asked.get("query").is_some_and(|query| !query.is_null()) || !self.structured;
         if !given.is_empty() || !in_words {
             asked.insert("input".to_owned(), given.into());
@@ -145,18 +146,18 @@ impl Function {
         asked
     }
 
-    /// The types that its answers may have: whoever calls a function takes what it gives.
+    /// The accepted types: a caller of a function takes every type that it returns.
     pub(super) fn types(&self) -> Value {
         self.types.clone().into()
     }
 }
 
-/// The inputs of a schema, put together from its parts.
+/// The inputs of a composed schema.
 #[derive(Default)]
 struct Parts {
     properties: BTreeMap<String, Value>,
     required: Vec<String>,
-    /// There is more to it than its own properties.
+    /// The schema has conditions besides its own properties.
     composed: bool,
 }
 

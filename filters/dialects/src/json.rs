@@ -1,6 +1,6 @@
-//! Writing JSON as it is published, its keys sorted, without building it as a `serde_json::Value` first.
+//! Writes published JSON with sorted keys, without building a `serde_json::Value` first.
 //!
-//! A site may declare a thousand capabilities, and a tree of them would be made only to be printed and dropped.
+//! A site may declare a thousand capabilities, and a tree of them would only be printed and dropped.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use frontdesk_config::Node;
 
-/// Renders a declared value as `Node::to_json` and its `to_string` would.
+/// Writes a declared value as `Node::to_json` and `to_string` would.
 pub(super) fn node(out: &mut Vec<u8>, value: &Node<&str>) {
     match value {
         Node::String(text) | Node::Datetime(text) => quoted(out, text),
@@ -41,21 +41,21 @@ pub(super) fn array<Item>(
     out.push(b']');
 }
 
-/// Writes an object with the members that `write` gives it.
+/// Writes an object with the members that `write` adds.
 pub(super) fn object(out: &mut Vec<u8>, write: impl FnOnce(&mut Members)) {
     out.push(b'{');
     write(&mut Members { out, first: true });
     out.push(b'}');
 }
 
-/// The members of an object that is being written; whoever writes them keeps them sorted.
+/// The members of an object being written. The caller adds them in sorted order.
 pub(super) struct Members<'a> {
     out: &'a mut Vec<u8>,
     first: bool,
 }
 
 impl Members<'_> {
-    /// Begins a member; its value is written next.
+    /// Starts a member; the caller writes its value next.
     pub(super) fn key(&mut self, key: &str) -> &mut Vec<u8> {
         if !std::mem::take(&mut self.first) {
             self.out.push(b',');
@@ -69,7 +69,7 @@ impl Members<'_> {
         quoted(self.key(key), text);
     }
 
-    /// A name and a text of ours: nothing in them has to be escaped.
+    /// Writes a member with a text that needs no escapes.
     pub(super) fn word(&mut self, key: &str, text: &str) {
         if !std::mem::take(&mut self.first) {
             self.out.push(b',');
@@ -87,14 +87,14 @@ impl Members<'_> {
     }
 }
 
-/// Writes one member, without what stands around it.
+/// Writes one member without the surrounding object.
 pub(super) fn member(out: &mut Vec<u8>, key: &str, value: &Value) {
     quoted(out, key);
     out.push(b':');
     drop(serde_json::to_writer(out, value));
 }
 
-/// The same with a text, where nothing has to be escaped.
+/// The same for a text that needs no escapes.
 pub(super) fn word(out: &mut Vec<u8>, key: &str, text: &str) {
     for part in ["\"", key, "\":\"", text, "\""] {
         out.extend_from_slice(part.as_bytes());

@@ -1,6 +1,6 @@
-//! /llms.txt (llmstxt.org): what a site has, in one short text, where the site has none of its own.
+//! Generates /llms.txt (llmstxt.org), a short overview of the site, where the site has none.
 //!
-//! Rendered from the pages that were read whenever they change, never for a request.
+//! Rendered whenever the crawled pages change, never for a request.
 
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
@@ -13,23 +13,23 @@ use crate::{Document, Occupied, Variant};
 use frontdesk_config::Settings;
 use frontdesk_firewall::{Firewall, Form};
 
-/// Where it is.
+/// Its path.
 pub const PATH: &str = "/llms.txt";
-/// The most pages that it lists.
+/// Maximum listed pages.
 const MOST_LINKS: usize = 200;
-/// The most bytes of it.
+/// Maximum bytes.
 const MOST_BYTES: usize = 64 * 1024;
-/// The most characters of a page's title, and of its description.
+/// Maximum characters of a page's title, and of its description.
 const LONGEST_TITLE: usize = 120;
 const LONGEST_DESCRIPTION: usize = 200;
-/// The section of pages that are in no directory.
+/// The section of pages at the top level.
 const TOP: &str = "Pages";
 
-/// What is listed of a site's pages.
+/// The listed pages of a site.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contents {
     listed: Vec<Listed>,
-    /// How many pages there are, listed or not.
+    /// The number of pages, listed or not.
     pages: usize,
 }
 
@@ -41,16 +41,16 @@ struct Listed {
     description: Option<String>,
 }
 
-/// Where agents find the rest.
+/// The addresses of the other documents.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ways<'a> {
     pub manifest: Option<&'a str>,
-    /// Where questions are asked.
+    /// The path for questions.
     pub converse: Option<&'a str>,
 }
 
 impl Contents {
-    /// The pages that say most about a site: the nearest to its root, and no pages of lists.
+    /// The most informative pages: those nearest to the root, without listing pages.
     pub fn of(pages: &[Arc<Page>]) -> Self {
         let mut nearest: Vec<&Page> = pages.iter().map(AsRef::as_ref).collect();
         let segments = |path: &str| path.split('/').filter(|segment| !segment.is_empty()).count();
@@ -65,13 +65,13 @@ impl Contents {
     }
 }
 
-/// The path of an llms.txt, ours or the site's own; `None` where there is none.
+/// The path of llms.txt, ours or the site's; `None` where there is none.
 pub fn endpoint(settings: &Settings, occupied: &Occupied) -> Option<&'static str> {
     (settings.content.llms_txt || occupied.contains(PATH)).then_some(PATH)
 }
 
-/// Ours, as it is served; `None` where the site has one, or the operator wants none. Without contents the site has not
-/// been read yet.
+/// Our llms.txt as it is served; `None` where the site has one, or the operator disabled it. Without
+/// `contents` the site has not been crawled yet.
 pub fn document(
     settings: &Settings,
     occupied: &Occupied,
@@ -85,7 +85,7 @@ pub fn document(
     let nothing = Contents::default();
     let mut passed = firewall.pass(render(settings, contents.unwrap_or(&nothing), ways).into(), Form::Text);
     if passed.blocked {
-        // What the pages say must not leave; where agents are answered is the operator's to say.
+        // Scan the text from pages. The endpoints' addresses are the operator's own.
         passed = firewall.pass(render(settings, &nothing, ways).into(), Form::Text);
     }
     if passed.blocked {
@@ -98,7 +98,7 @@ pub fn document(
     Some(Document { path: PATH.into(), variants: vec![variant], negotiate: None, versions: Vec::new() })
 }
 
-/// The text, from what was declared and what was read.
+/// Renders the text from the declaration and the pages.
 pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> String {
     let site = &settings.site;
     let origin = site.origin.as_deref().map(|origin| origin.trim_end_matches('/')).unwrap_or_default();
@@ -136,7 +136,7 @@ pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> Strin
         let mut text = format!("\n## {section}\n\n");
         let mut fitting = 0;
         for item in &items {
-            // Room for a last line.
+            // Leave room for a last line.
             if out.len() + text.len() + item.len() + 100 > MOST_BYTES {
                 break;
             }
@@ -154,7 +154,7 @@ pub fn render(settings: &Settings, contents: &Contents, ways: Ways<'_>) -> Strin
     out
 }
 
-/// The section of a page: the first directory of its path, as words.
+/// The section of a page: the first directory of its path, in words.
 fn section(path: &str) -> String {
     let path = path.split('?').next().unwrap_or(path);
     let Some((directory, _)) = path.trim_start_matches('/').split_once('/') else { return TOP.into() };
@@ -167,7 +167,7 @@ fn section(path: &str) -> String {
     }
 }
 
-/// One line, without what would end a link or begin something else.
+/// One line, without characters that end a link or start other markup.
 fn line(text: &str, characters: usize) -> String {
     let mut out = String::new();
     let mut count = 0;

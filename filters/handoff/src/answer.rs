@@ -1,4 +1,4 @@
-//! What somebody gets of a handoff: the index as it is stored or with what is around it, a file, or a part of one.
+//! Builds the answers of a handoff: the index, with or without its envelope, a file, or a part of a file.
 
 #[cfg(test)]
 mod tests;
@@ -19,36 +19,36 @@ use super::{
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_config::Handoff;
 
-/// What everybody reads who begins to work (§1.1).
+/// The files that every agent reads first (§1.1).
 pub(super) const CORE: [&str; 2] = ["STATUS.md", "NEXT_ACTIONS.md"];
-/// Seconds after which it is worth asking again: where somebody writes, and where they broke off.
+/// `Retry-After` in seconds while files are being written, and after a writer has died.
 const WRITING: u64 = 5;
 const BROKEN_OFF: u64 = 60;
 
 pub(super) const JSON: &str = "application/json";
 pub(super) const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// An answer, before the firewall.
+/// An answer before the firewall's scan.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) kind: &'static str,
     /// UTF-8.
     pub(super) body: Bytes,
-    /// Of the file that it is of, as the manifest has it.
+    /// The checksum of its file in the manifest.
     pub(super) checksum: Option<String>,
     pub(super) integrity: Option<Integrity>,
     pub(super) warnings: BTreeSet<&'static str>,
-    /// It holds files, each with how far it can be believed.
+    /// It contains files, each with its integrity.
     pub(super) is_core: bool,
 }
 
 const MISMATCH: &str = "checksum-mismatch";
 
-/// Answers.
+/// Builds the answer to a request.
 ///
 /// # Errors
 ///
-/// Why not.
+/// The reason of the refusal.
 pub(super) fn answer(view: &View, wanted: &Wanted<'_>, handoff: &Handoff, now: SystemTime) -> Result<Answer, Refusal> {
     let shown = Shown { view, reading: reading(view, handoff)?, handoff, now };
     match wanted {
@@ -88,7 +88,7 @@ fn being_written(view: &View) -> Refusal {
     Refusal { reason: "handoff_being_written", retry_after, ..Refusal::from(Fault::Unavailable).saying(detail) }
 }
 
-/// A reading, as somebody sees it.
+/// A reading together with its view.
 struct Shown<'v> {
     view: &'v View,
     reading: &'v Reading,
@@ -112,7 +112,7 @@ impl Shown<'_> {
             manifest => {
                 let manifest = manifest.as_ref().map(|(_, manifest)| manifest.value.clone());
                 let mut all = Map::from_iter([("manifest".to_owned(), manifest.into())]);
-                // Without a manifest this is all there is to find one's way by.
+                // Without a manifest the envelope is the only index.
                 if envelope || self.reading.manifest.is_none() {
                     all.extend(self.envelope(expired));
                 }
@@ -125,7 +125,7 @@ impl Shown<'_> {
         Ok(Answer { kind: JSON, body, checksum: None, integrity: None, warnings, is_core: core })
     }
 
-    /// What is around the manifest (notes §2.1).
+    /// The envelope around the manifest: the state, the lock and the warnings.
     fn envelope(&self, expired: Vec<Value>) -> Map<String, Value> {
         let word = |held: &Held| match held {
             Held::Text(_, Integrity::Unlisted) => "unlisted",
@@ -142,7 +142,7 @@ impl Shown<'_> {
             ("lock".to_owned(), lock.map(super::lock::Lock::json).into()),
         ]);
         if let Some(lock) = lock {
-            // What the session that holds the lock has claimed (§3.1).
+            // The files that the lock's session claims (§3.1).
             let unknown: Vec<&String> = self.reading.files.keys().filter(|name| lock.covers(name)).collect();
             envelope.insert("unknown".to_owned(), json!(unknown));
         }
@@ -211,7 +211,7 @@ impl Shown<'_> {
             Part::Entries(most) => {
                 let entries = log::entries(text());
                 if entries.is_empty() {
-                    // A log that has just begun has none; one whose headings are others has some that nobody sees.
+                    // A new log has no entries. A log with other headings has entries that are not recognised.
                     warnings.insert("no-entries");
                 }
                 log::newest(&entries, *most).iter().map(|entry| entry.text).collect::<String>().into()
@@ -222,15 +222,15 @@ impl Shown<'_> {
         Ok(Answer { kind, body, checksum, integrity, warnings, is_core: false })
     }
 
-    /// What is written meanwhile is not believed, whatever its checksum says.
+    /// A file that is being written is not verified, whatever its checksum says.
     fn believed(&self, integrity: Integrity) -> Integrity {
         let doubted = integrity == Integrity::Verified && self.view.is_unsure();
         if doubted { Integrity::Assumed } else { integrity }
     }
 
-    /// Takes note of a file that is not what the manifest says, and tells whether it is not to be served.
+    /// Warns of a file that differs from the manifest; whether it must not be served.
     fn mismatch(&self, integrity: Integrity, warnings: &mut BTreeSet<&'static str>) -> bool {
-        // Where somebody writes, nobody knows.
+        // While files are being written a difference proves nothing.
         let differs = integrity == Integrity::Assumed && !self.view.is_unsure();
         if differs {
             warnings.insert(MISMATCH);
@@ -242,7 +242,7 @@ impl Shown<'_> {
         self.reading.manifest.as_ref().and_then(|(_, manifest)| manifest.files.get(name)).cloned()
     }
 
-    /// What was verified too long ago.
+    /// The verifications that have expired.
     fn expired(&self) -> Vec<Value> {
         let Some(Held::Text(bytes, _)) = self.reading.files.get(TRUST) else { return Vec::new() };
         let today = date::today(self.now);
@@ -251,7 +251,7 @@ impl Shown<'_> {
         over.map(|claim| json!({ "property": claim.property, "expires": claim.expires })).collect()
     }
 
-    /// What holds for everything there is.
+    /// The warnings about the directory as a whole.
     fn warnings(&self) -> BTreeSet<&'static str> {
         let lock =
             self.view.lock.as_ref().map(|lock| if lock.is_stale() { "stale-lock" } else { "update-in-progress" });

@@ -1,13 +1,13 @@
-//! Checksums over whole files with every CR left out (ADR-003): a copy with other line ends is the same file.
+//! Checksums over whole files without their CR characters (ADR-003 of AAHP), so that line endings do not matter.
 
 use ring::digest::{Context, SHA256};
 
 use frontdesk_base::text::hex;
 
-/// How a checksum begins.
+/// The prefix of a checksum.
 const SCHEME: &str = "sha256:";
 
-/// A file's checksum, as a manifest has it.
+/// A file's checksum in the form of the manifest.
 pub(super) fn of(bytes: &[u8]) -> String {
     let mut digest = Context::new(&SHA256);
     let mut start = 0;
@@ -19,7 +19,7 @@ pub(super) fn of(bytes: &[u8]) -> String {
     format!("{SCHEME}{}", hex(digest.finish().as_ref()))
 }
 
-/// Whether something is written like a checksum.
+/// Whether a text has the form of a checksum.
 pub(super) fn is_one(text: &str) -> bool {
     let digits = text.strip_prefix(SCHEME).unwrap_or_default();
     digits.len() == 64 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

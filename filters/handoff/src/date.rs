@@ -1,10 +1,10 @@
-//! Dates as a handoff has them: days for what is trusted, moments for who did what (RFC 3339).
+//! The dates of a handoff: days for trust, timestamps for sessions (RFC 3339).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: i64 = 86_400;
 
-/// Days since 1970 of `YYYY-MM-DD`; `None` for what is no day of the calendar.
+/// Days since 1970 of `YYYY-MM-DD`; `None` for an invalid date.
 pub(super) fn day(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let shaped = bytes.len() == 10 && bytes[4] == b'-' && bytes[7] == b'-';
@@ -25,14 +25,14 @@ pub(super) fn day(text: &str) -> Option<i64> {
     if !(1..=length).contains(&day) {
         return None;
     }
-    // The civil date's place in eras of 400 years that begin in March.
+    // Counts in eras of 400 years that begin in March.
     let shifted = if month <= 2 { year - 1 } else { year };
     let (era, year_of_era) = (shifted.div_euclid(400), shifted.rem_euclid(400));
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     Some(era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468)
 }
 
-/// Seconds since 1970 of a date and time with its zone.
+/// Seconds since 1970 of a timestamp with its zone.
 pub(super) fn moment(text: &str) -> Option<i64> {
     let (date, rest) = text.split_at_checked(10)?;
     let days = day(date)?;
@@ -40,7 +40,7 @@ pub(super) fn moment(text: &str) -> Option<i64> {
     let (clock, rest) = rest.split_at_checked(8)?;
     let mut parts = clock.split(':').map(two);
     let (hour, minute, second) = (parts.next()??, parts.next()??, parts.next()??);
-    // 60 is a leap second.
+    // A minute with a leap second has a second 60.
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
@@ -74,7 +74,7 @@ pub(super) fn seconds(time: SystemTime) -> i64 {
     i64::try_from(since).unwrap_or(i64::MAX)
 }
 
-/// The day that it is, in UTC.
+/// Today's date in UTC, in days since 1970.
 pub(super) fn today(now: SystemTime) -> i64 {
     seconds(now).div_euclid(DAY)
 }

@@ -1,11 +1,11 @@
-//! The keys of `[handoff]`, and what they say about each other and about the rest.
+//! The keys of `[handoff]` and their checks.
 
 use frontdesk_base::path::canonical;
 use frontdesk_config::{
     Declared, Extension, Findings, HANDOFF_PATH as PATH, Kind::*, Place, Table, closed, forms::path, key,
 };
 
-/// What the handoff adds to the declaration.
+/// The configuration keys and checks of the handoff.
 pub static EXTENSION: Extension =
     Extension { keys: &[(Place::Top, key("handoff", Sub(&HANDOFF)).private())], documents: &[], check };
 
@@ -17,7 +17,7 @@ static HANDOFF: Table = closed(&[
     key("allow_v1", Bool),
 ]);
 
-/// The rules of `[handoff]`.
+/// Checks `[handoff]`.
 fn check(declared: &Declared<'_>, found: &mut Findings) {
     let Declared { root, settings, .. } = *declared;
     let (Some(table), Some(handoff)) = (root.get("handoff"), &settings.handoff) else { return };

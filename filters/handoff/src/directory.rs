@@ -1,61 +1,61 @@
-//! A handoff directory as it is looked into: names, what stands behind them, and bytes up to a bound.
+//! The interface to a handoff directory: names, their file types, and contents up to a bound.
 //!
-//! Whoever opens it keeps to it: no link is followed, nothing but a plain file is read, and no name leads out of it.
+//! Every implementation follows no link, reads only regular files, and lets no name lead out of the directory.
 
 use std::{fmt, time::SystemTime};
 
-/// The bytes of one file that are read, at most.
+/// Maximum bytes of one file.
 pub(super) const FILE: usize = 1 << 20;
-/// The bytes of one directory that are held, at most.
+/// Maximum bytes of one directory.
 pub(super) const ALL: usize = 8 << 20;
-/// The names of a directory that are looked at, at most.
+/// Maximum names in a directory.
 pub const NAMES: usize = 1024;
 
-/// An opened directory. Blocks.
+/// An open directory. Its methods block.
 pub trait Directory {
-    /// Every name in it but `.` and `..`, in no order. One that is no UTF-8 comes with replacement characters, and there
-    /// is nothing under it.
+    /// Every name but `.` and `..`, in no particular order. A name that is not UTF-8 comes with replacement
+    /// characters, and no file can be read under it.
     ///
     /// # Errors
     ///
-    /// There are more than [`NAMES`], or the system says no.
+    /// There are more than [`NAMES`], or an I/O error.
     fn names(&self) -> Result<Vec<String>, Unread>;
 
-    /// What stands behind a name, links not followed.
+    /// The metadata of a name, without following links.
     ///
     /// # Errors
     ///
-    /// Nothing does, or the system says no.
+    /// The name does not exist, or an I/O error.
     fn stamp(&self, name: &str) -> Result<Stamp, Unread>;
 
-    /// The bytes of a regular file, and what it was when they were read.
+    /// The bytes of a regular file, with its metadata at the time of reading.
     ///
     /// # Errors
     ///
-    /// There is none, it is something else, it has more than `most` bytes, or the system says no.
+    /// The file does not exist, is no regular file, has more than `most` bytes, or an I/O error.
     fn read(&self, name: &str, most: usize) -> Result<(Vec<u8>, Stamp), Unread>;
 }
 
-/// What a name stood for at some moment: equal stamps, equal bytes, but for a file that has just been written.
+/// The metadata of a name at some moment. Equal stamps mean equal bytes, except for a file that was just written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     pub kind: Kind,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     pub modified: SystemTime,
-    /// When anything of it was changed, its name included.
+    /// The time of the last change to contents or metadata (ctime).
     pub changed: SystemTime,
-    /// Of the file system and in it.
+    /// Device and inode number.
     pub identity: (u64, u64),
 }
 
-/// What a name stands for.
+/// The type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     File,
     Link,
     Directory,
-    /// A pipe, a socket or a device.
+    /// A pipe, socket or device.
     Other,
 }
 
@@ -63,16 +63,16 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unread {
     Missing,
-    /// A link, a directory, a pipe or a device.
+    /// A link, directory, pipe or device.
     NotAFile,
     TooLarge,
-    /// More names than are looked at.
+    /// More than [`NAMES`] names.
     TooMany,
-    /// What the system says.
+    /// The system's error message.
     Failed(String),
 }
 
-/// The rest of a sentence that begins with the name.
+/// Displayed as the rest of a sentence that begins with the name.
 impl fmt::Display for Unread {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -85,7 +85,7 @@ impl fmt::Display for Unread {
     }
 }
 
-/// Whether a name can only mean something in the directory itself: the schema's own pattern lets `../../index.md` pass.
+/// Whether a name stays within the directory; the schema's own pattern accepts `../../index.md`.
 pub(super) fn is_plain(name: &str) -> bool {
     let bounded = (1..=255).contains(&name.len());
     let leads_out = name.starts_with('.') || name.contains("..") || name.contains(['/', '\\']);

@@ -1,5 +1,5 @@
-//! A manifest made anew from the files, as the last step of whoever wrote them (§7.1, §8.6). Tasks are kept as they are:
-//! they are nobody's but the agents'.
+//! Generates a manifest from the files, as the last step of a writing session (§7.1, §8.6). Tasks are copied
+//! unchanged, because only agents edit them.
 
 #[cfg(test)]
 mod tests;
@@ -22,7 +22,7 @@ use super::{
 use frontdesk_base::{id::fresh_id, strict};
 use frontdesk_desk::rfc3339;
 
-/// What is listed first, in the order that the tools have.
+/// The files listed first, in the order of the public tools.
 const FIRST: [&str; 11] = [
     "STATUS.md",
     "NEXT_ACTIONS.md",
@@ -36,43 +36,43 @@ const FIRST: [&str; 11] = [
     "GROUNDING.md",
     "pii-allowlist.json",
 ];
-/// The format that is written.
+/// The format version of a new manifest.
 const VERSION: &str = "3.0";
-/// Members that are taken over as they are.
+/// The members that are copied unchanged.
 const KEPT: [&str; 3] = ["next_task_id", "tasks", "cross_repo_ref"];
 
-/// Who hands over, and what is to be said of it.
+/// The session that hands over.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     pub agent: String,
-    /// One is made up where there is none.
+    /// Its id; generated where there is none.
     pub id: Option<String>,
     pub phase: String,
-    /// One is made of the files' summaries where there is none.
+    /// A description; made from the files' summaries where there is none.
     pub context: Option<String>,
     pub minutes: u64,
     pub commit: Option<String>,
-    /// What the project is called where no manifest says so.
+    /// The project's name where the old manifest has none.
     pub project: String,
-    /// Whoever asks holds the lock.
+    /// The session holds the lock itself.
     pub despite_lock: bool,
 }
 
-/// A new manifest.
+/// A generated manifest.
 #[derive(Debug)]
 pub struct Generated {
     pub manifest: Vec<u8>,
-    /// Files that it lists.
+    /// How many files it lists.
     pub files: usize,
-    /// What was left out, a sentence each; never what a secret says.
+    /// What was left out, one sentence each, without quoting any secret.
     pub notes: Vec<String>,
 }
 
-/// Makes it.
+/// Generates a manifest.
 ///
 /// # Errors
 ///
-/// Why not: somebody is writing, what is there could not be kept, or the directory cannot be read.
+/// Another session is writing, a part of the old manifest could not be kept, or the directory cannot be read.
 pub fn generate(directory: &dyn Directory, session: &Session, now: SystemTime) -> Result<Generated, String> {
     if !session.despite_lock && !is_free(directory) {
         return Err(format!(
@@ -96,12 +96,12 @@ pub fn generate(directory: &dyn Directory, session: &Session, now: SystemTime) -
     Ok(Generated { manifest, files: files.len(), notes })
 }
 
-/// Whether nobody is writing in a directory.
+/// Whether no session is writing in a directory.
 pub fn is_free(directory: &dyn Directory) -> bool {
     directory.stamp(LOCK) == Err(Unread::Missing)
 }
 
-/// The manifest that is there.
+/// The old manifest.
 fn before(directory: &dyn Directory) -> Result<Map<String, Value>, String> {
     let why = match directory.read(MANIFEST, manifest::MOST) {
         Err(Unread::Missing) => return Ok(Map::new()),
@@ -114,7 +114,7 @@ fn before(directory: &dyn Directory) -> Result<Map<String, Value>, String> {
     Err(format!("{MANIFEST} {why}, and the tasks in it would be lost; put it right, or remove it"))
 }
 
-/// A file that is listed.
+/// A file to be listed.
 struct File {
     name: String,
     stamp: Stamp,
@@ -159,7 +159,7 @@ fn files(
     Ok((files, notes))
 }
 
-/// The first line that says something: of the section of that name, else of the file.
+/// The first line with text, in the section `summary` if there is one.
 fn summary(text: &str) -> String {
     let section = Markers::of(text).section("summary").map(|(section, _)| section);
     let line = section.and_then(first_words).or_else(|| first_words(text)).unwrap_or_default();

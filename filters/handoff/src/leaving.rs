@@ -1,4 +1,4 @@
-//! What leaves goes through the firewall like everything else that leaves for an agent.
+//! Scans the answers of a handoff with the firewall, like everything that leaves for an agent.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -6,20 +6,20 @@ use serde_json::Value;
 use super::reading::Integrity;
 use frontdesk_firewall::{Firewall, Flags, Form};
 
-/// What is left of an answer.
+/// An answer after the scan.
 pub(super) struct Left {
     pub(super) body: Bytes,
-    /// Something was taken out.
+    /// Something was removed.
     pub(super) is_changed: bool,
     /// What was found.
     pub(super) flags: Flags,
 }
 
-/// Looks through an answer.
+/// Scans an answer.
 ///
 /// # Errors
 ///
-/// There is something in it that must not leave: what was found.
+/// The findings, where they forbid the answer.
 pub(super) fn leave(firewall: &Firewall, kind: &'static str, body: Bytes) -> Result<Left, Flags> {
     let passed = firewall.pass(body.clone(), Form::of(kind).unwrap_or(Form::Text));
     if passed.blocked {
@@ -28,8 +28,7 @@ pub(super) fn leave(firewall: &Firewall, kind: &'static str, body: Bytes) -> Res
     Ok(Left { is_changed: passed.body != body, body: passed.body, flags: passed.flags })
 }
 
-/// The view of several files, of which something was taken out: each file that lost something is no longer what was
-/// verified, and says so.
+/// A combined view from which something was removed: each changed file is marked as no longer verified.
 pub(super) fn doubted(before: &[u8], after: Bytes) -> Bytes {
     let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).ok();
     let (Some(before), Some(mut told)) = (read(before), read(&after)) else { return after };

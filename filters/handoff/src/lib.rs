@@ -1,8 +1,8 @@
-//! A project's handoff between agents (AAHP v3): read-only over HTTP, layered, with how far each file can be believed.
+//! A project's handoff between agents (AAHP v3), served read-only over HTTP in layers, with the integrity of each
+//! file.
 //!
-//! A directory of small files with a manifest that says what they are. It is served as it was read in one go ([`Shelf`]),
-//! never as it changes; the writer's part (tasks, locks, git) stays with the agents, but for a look at what is wrong with
-//! a directory ([`lint`]) and a manifest made anew ([`generate()`]).
+//! A handoff is a directory of small files with a manifest. It is served from a consistent reading ([`Shelf`]), never
+//! while it changes. Writing (tasks, locks, git) is left to the agents; only [`lint`] and [`generate()`] help with it.
 
 #![forbid(unsafe_code)]
 
@@ -37,11 +37,11 @@ pub use reading::View;
 pub use serve::endpoints;
 pub use shelf::{Busy, Shelf, Source};
 
-/// Names that whoever writes has to know.
+/// The names that a writer needs.
 pub const MANIFEST: &str = manifest::MANIFEST;
 pub const LOCK: &str = lock::LOCK;
 
-/// What a session may be said to have been about.
+/// The phases that a session may have.
 pub fn phases() -> [&'static str; 7] {
     manifest::PHASES
 }

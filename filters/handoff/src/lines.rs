@@ -1,22 +1,22 @@
-//! A Markdown file line by line: what is code is no markup.
+//! Splits Markdown into lines, and tells code from markup.
 
 /// One line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'t> {
-    /// From 1.
+    /// The line number, from 1.
     pub(super) number: usize,
-    /// Where it begins, in bytes.
+    /// Byte offset of its start.
     pub(super) start: usize,
-    /// Where the next one begins.
+    /// Byte offset of the next line.
     pub(super) end: usize,
-    /// Without its end.
+    /// The line without its line ending.
     pub(super) text: &'t str,
-    /// It is code, or a fence.
+    /// The line is code, or a fence.
     pub(super) is_code: bool,
 }
 
-/// The lines of a text. A fence that nobody closes reaches to the end (CommonMark §4.5), or to that of the item that it
-/// stands in. What is indented by four columns or more is code, wherever else it may be a paragraph's.
+/// The lines of a text. An unclosed fence extends to the end (CommonMark §4.5), or to the end of its list item. Every
+/// line indented by four columns or more counts as code, even where CommonMark would see a paragraph.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut start = 0;
     let mut open = Open::default();
@@ -28,17 +28,17 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// What is open where a line begins.
+/// The blocks that are open at the start of a line.
 #[derive(Default)]
 struct Open {
-    /// The columns in which the text of items begins (§5.2), each of them within the one before.
+    /// The columns at which the text of the open list items begins (§5.2), outermost first.
     items: Vec<usize>,
-    /// What it is made of, and how long it is. It stands in the innermost item.
+    /// The fence's character and length. It belongs to the innermost item.
     fence: Option<(u8, usize)>,
 }
 
 impl Open {
-    /// Takes the next line. Returns whether it is code.
+    /// Reads the next line; whether it is code.
     fn is_code(&mut self, line: &str) -> bool {
         let (mut at, mut text) = indented(line);
         if text.is_empty() {
@@ -58,7 +58,7 @@ impl Open {
             && let Some(marker) = marker(text)
         {
             let (blanks, rest) = indented(&text[marker..]);
-            // An item that begins with code, or with nothing, begins behind one blank.
+            // An item that begins with code, or is empty, has its text one column after the marker.
             let own = if rest.is_empty() || blanks > 4 { 1 } else { blanks };
             self.items.push(at + marker + own);
             if rest.is_empty() {
@@ -77,14 +77,14 @@ impl Open {
     }
 }
 
-/// How many columns a text is indented by, and what follows.
+/// The indentation in columns, and the rest.
 fn indented(text: &str) -> (usize, &str) {
     let rest = text.trim_start_matches([' ', '\t']);
     let blanks = text[..text.len() - rest.len()].bytes();
     (blanks.fold(0, |column, blank| if blank == b'\t' { (column / 4 + 1) * 4 } else { column + 1 }), rest)
 }
 
-/// The length of the marker that an item of a list begins with.
+/// The length of a list marker at the start.
 fn marker(text: &str) -> Option<usize> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let marks: &[u8] = if digits == 0 { b"-*+" } else { b".)" };
@@ -93,7 +93,7 @@ fn marker(text: &str) -> Option<usize> {
     (marked && alone).then_some(digits + 1)
 }
 
-/// What a fence is made of, how long it is, and whether nothing follows it.
+/// A fence's character, its length, and whether nothing follows it.
 fn fence(text: &str) -> Option<(u8, usize, bool)> {
     let mark = *text.as_bytes().first().filter(|mark| matches!(mark, b'`' | b'~'))?;
     let length = text.bytes().take_while(|byte| *byte == mark).count();

@@ -1,4 +1,4 @@
-//! HANDOFF.lock: somebody is writing, or broke off while they were (§3.1).
+//! HANDOFF.lock: a session is writing, or died while writing (§3.1).
 
 use std::{collections::BTreeSet, time::SystemTime};
 
@@ -10,35 +10,35 @@ use super::{
 };
 use frontdesk_base::strict;
 
-/// Its name.
+/// The file's name.
 pub(super) const LOCK: &str = "HANDOFF.lock";
-/// Bytes of it that are read.
+/// Maximum bytes that are read.
 const MOST: usize = 16 << 10;
-/// Seconds after which nobody is writing any more: the text has no limit.
+/// Seconds after which a lock is stale; AAHP sets no limit.
 const STALE: u64 = 15 * 60;
-/// Seconds by which a clock may be ahead of ours.
+/// Seconds by which the writer's clock may be ahead.
 const SKEW: i64 = 60;
 
-/// A lock that is there, as far as it can be read. One that cannot locks all the same.
+/// A lock, as far as it could be read. An unreadable one locks all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lock {
     pub(super) agent: Option<String>,
-    /// As it is written.
+    /// As written in the file.
     started: Option<String>,
-    /// Seconds.
+    /// Age in seconds.
     pub(super) age: u64,
-    /// `None`: nobody can say, so it may be anything.
+    /// The files being written; `None`: unknown, so possibly all.
     updating: Option<BTreeSet<String>>,
-    /// What is wrong with it, for the operator.
+    /// What is wrong with the lock, for the operator.
     pub(super) wrong: Option<String>,
 }
 
 impl Lock {
-    /// The lock that is there, whatever is there under its name.
+    /// Reads the lock. Whatever exists under its name counts as a lock.
     ///
     /// # Errors
     ///
-    /// Nobody can say whether there is one.
+    /// It cannot be determined whether there is one.
     pub(super) fn look(directory: &dyn Directory, now: SystemTime) -> Result<Option<Self>, Unread> {
         let stamp = match directory.stamp(LOCK) {
             Ok(stamp) => stamp,
@@ -48,7 +48,7 @@ impl Lock {
         let there = date::seconds(stamp.changed.max(stamp.modified));
         let lock = match directory.read(LOCK, MOST) {
             Ok((bytes, _)) => Self::read(&bytes, there, date::seconds(now)),
-            // Deleted meanwhile: whoever asks looks again.
+            // It was deleted meanwhile; the caller looks again.
             Err(Unread::Missing) => return Ok(None),
             Err(why) => Self { wrong: Some(why.to_string()), ..Self::unreadable(there, date::seconds(now)) },
         };
@@ -66,7 +66,7 @@ impl Lock {
         };
         let text = |name: &str| lock.get(name).and_then(Value::as_str).map(str::to_owned);
         let started = text("started");
-        // One that is ahead would be young for ever.
+        // A date in the future would never become stale.
         let since = started.as_deref().and_then(date::moment).filter(|since| *since <= now + SKEW);
         let names = lock.get("updating").and_then(Value::as_array);
         let updating = names.and_then(|names| names.iter().map(|name| name.as_str().map(str::to_owned)).collect());
@@ -76,17 +76,17 @@ impl Lock {
         Self { agent: text("agent"), started, age, updating, wrong }
     }
 
-    /// Whether whoever set it is not writing any more.
+    /// Whether its writer must be presumed dead.
     pub(super) fn is_stale(&self) -> bool {
         self.age >= STALE
     }
 
-    /// Whether a file is being written.
+    /// Whether the lock covers a file.
     pub(super) fn covers(&self, name: &str) -> bool {
         self.updating.as_ref().is_none_or(|names| names.contains(name))
     }
 
-    /// As the index tells it.
+    /// The lock as the index shows it.
     pub(super) fn json(&self) -> Value {
         json!({ "agent": self.agent, "started": self.started, "age_s": self.age, "updating": self.updating })
     }
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Lock {
-        // An hour after it was put there.
+        // An hour after it was created.
         Lock::read(text.as_bytes(), 1_772_114_400, 1_772_118_000)
     }
 

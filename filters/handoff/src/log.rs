@@ -1,22 +1,22 @@
-//! LOG.md entry by entry: the newest are what somebody wants who looks for a failure (§1.1, §1.3).
+//! Splits LOG.md into entries: an agent that looks for a failure wants the newest (§1.1, §1.3).
 
 use super::{date::day, lines::lines};
 
-/// Its name, and that of what is put aside.
+/// The names of the log and of its archive.
 pub(super) const LOG: &str = "LOG.md";
 pub(super) const ARCHIVE: &str = "LOG-ARCHIVE.md";
 
-/// One entry: a heading with its date, and what follows it.
+/// One entry: a heading with a date, and the text after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Entry<'t> {
     pub(super) text: &'t str,
-    /// From 1.
+    /// The line number, from 1.
     pub(super) line: usize,
     /// Days since 1970.
     day: i64,
 }
 
-/// The entries as they stand in the file.
+/// The entries in the order of the file.
 pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     let mut heads: Vec<(usize, usize, Option<i64>)> = Vec::new();
     for line in lines(text).filter(|line| !line.is_code) {
@@ -33,7 +33,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
     heads.iter().copied().zip(ends).filter_map(entry).collect()
 }
 
-/// The newest entries, as they stand in the file: it begins with them, unless its dates say that it ends with them.
+/// The newest entries, in the order of the file: the first ones, unless the dates ascend.
 pub(super) fn newest<'e, 't>(entries: &'e [Entry<'t>], most: usize) -> &'e [Entry<'t>] {
     let most = most.min(entries.len());
     let ascending = entries.first().zip(entries.last()).is_some_and(|(first, last)| first.day < last.day);

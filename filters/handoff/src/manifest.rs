@@ -1,7 +1,7 @@
-//! MANIFEST.json: what a handoff consists of, read and judged against its schema (§1.1, §2.1, §8.3).
+//! MANIFEST.json: lists the parts of a handoff. Parsed and checked against its schema (§1.1, §2.1, §8.3).
 //!
-//! The schema is the published one (3.x), in checks of our own, because each of them has to say what to do; and one thing
-//! is judged more strictly: a file's name is a plain one, whatever the schema's pattern lets pass.
+//! The checks follow the published schema (3.x). They are our own code, because each has to give advice. One is
+//! stricter: a file name must be plain, although the schema's pattern accepts paths.
 
 #[cfg(test)]
 mod tests;
@@ -13,16 +13,16 @@ use serde_json::{Map, Value};
 use super::{checksum, date, directory::is_plain};
 use frontdesk_base::strict;
 
-/// Its name.
+/// The file's name.
 pub(super) const MANIFEST: &str = "MANIFEST.json";
-/// Bytes of it, at most.
+/// Maximum bytes.
 pub(super) const MOST: usize = 512 << 10;
-/// Files that it may list.
+/// Maximum files in it.
 pub(super) const MOST_FILES: usize = 256;
-/// Mistakes that are told of one.
+/// Maximum mistakes reported for one manifest.
 const MOST_WRONG: usize = 50;
 
-/// What can be worked on.
+/// The phases of a session.
 pub(super) const PHASES: [&str; 7] =
     ["research", "architecture", "implementation", "review", "fix", "idle", "documentation"];
 const STATUSES: [&str; 5] = ["ready", "in_progress", "blocked", "done", "cancelled"];
@@ -39,43 +39,42 @@ const TOP: [&str; 9] = [
     "tasks",
     "cross_repo_ref",
 ];
-/// What is listed that is no Markdown.
+/// The files other than Markdown that may be listed.
 pub(super) const JSON_FILES: [&str; 2] = ["pii-allowlist.json", "LOG-ARCHIVE.index.json"];
 
-/// Lengths in characters.
+/// Maximum length of texts, in characters.
 pub(super) const LONGEST_TEXT: usize = 200;
 pub(super) const LONGEST_CONTEXT: usize = 500;
 
-/// A manifest that conforms.
+/// A valid manifest.
 #[derive(Debug, Clone)]
 pub(super) struct Manifest {
-    /// All of it.
+    /// The whole document.
     pub(super) value: Value,
-    /// The checksum of each file, as it is listed.
+    /// The listed checksum of each file.
     pub(super) files: BTreeMap<String, String>,
-    /// What was listed under a name that no file here can have; it is in neither of the two.
+    /// Entries under a name that no file here can have; they are in neither of the two.
     pub(super) refused: Vec<String>,
 }
 
-/// What does not conform.
+/// A violation of the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wrong {
-    /// The way down to it.
+    /// The path to it.
     pub(super) path: Vec<String>,
-    /// What is wrong, and what to do.
+    /// The mistake and the advice.
     pub(super) what: String,
-    /// The manifest is usable all the same: validators let it pass unless they are told otherwise, or it is about one
-    /// entry that is left out.
+    /// The manifest is usable all the same: validators accept it by default, or one entry is left out.
     pub(super) is_minor: bool,
-    /// Where it is no JSON: from 1.
+    /// The line, from 1, of a JSON syntax error.
     pub(super) line: Option<usize>,
 }
 
-/// Reads one.
+/// Parses a manifest.
 ///
 /// # Errors
 ///
-/// Everything that makes it unusable, and what is minor beside it.
+/// Everything that makes it unusable, together with the minor violations.
 pub(super) fn read(bytes: &[u8]) -> Result<(Manifest, Vec<Wrong>), Vec<Wrong>> {
     let value = strict::read(bytes).map_err(|e| {
         let what = match e.classify() {
@@ -97,7 +96,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Manifest, Vec<Wrong>), Vec<Wrong>> {
     Ok((Manifest { value, files, refused }, judge.wrong))
 }
 
-/// Takes out what is listed under a name that no file here can have.
+/// Removes the entries under a name that no file here can have.
 fn refused(manifest: &mut Value) -> Vec<String> {
     let Some(files) = manifest["files"].as_object_mut() else { return Vec::new() };
     let refused: Vec<String> = files.keys().filter(|name| !is_listable(name)).cloned().collect();
@@ -105,17 +104,17 @@ fn refused(manifest: &mut Value) -> Vec<String> {
     refused
 }
 
-/// Whether a name can be listed.
+/// Whether a name may be listed.
 pub(super) fn is_listable(name: &str) -> bool {
     is_plain(name) && (name.len() > 3 && name.ends_with(".md") || JSON_FILES.contains(&name))
 }
 
-/// Whether something is a task's name.
+/// Whether a text is a task id.
 pub(super) fn is_task(id: &str) -> bool {
     number(id).is_some()
 }
 
-/// The number in a task's name; one that does not fit is the largest.
+/// The number in a task id, saturating.
 pub(super) fn number(id: &str) -> Option<u64> {
     let digits = id.strip_prefix("T-")?;
     let all = digits.len() >= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -125,13 +124,13 @@ pub(super) fn number(id: &str) -> Option<u64> {
 struct Judge {
     path: Vec<String>,
     wrong: Vec<Wrong>,
-    /// Whether one of them, told or not, makes it so.
+    /// At least one violation, reported or not, makes the manifest unusable.
     is_unusable: bool,
 }
 
 impl Judge {
     fn say(&mut self, what: impl Into<String>, is_minor: bool) {
-        // What makes it unusable is told, whatever else there is.
+        // The first violation that makes it unusable is always reported, even beyond the maximum.
         let is_first = !is_minor && !self.is_unusable;
         self.is_unusable |= !is_minor;
         if self.wrong.len() < MOST_WRONG || is_first {
@@ -145,7 +144,7 @@ impl Judge {
         self.path.pop();
     }
 
-    /// A member that has to be there, or may be.
+    /// Checks a required or optional member.
     fn member(&mut self, of: &Map<String, Value>, name: &str, needed: bool, judge: impl FnOnce(&mut Self, &Value)) {
         match of.get(name) {
             Some(value) => self.at(name, |this| judge(this, value)),

@@ -1,9 +1,9 @@
-//! JSON whose members stay in the order in which a reader wants them.
+//! JSON with its members in a chosen order, for human readers.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-/// A value, or an object as it was put together.
+/// A value, or an object whose members have an order.
 pub(super) enum Node {
     Value(Value),
     Object(Vec<(String, Node)>),
@@ -32,7 +32,7 @@ impl Serialize for Node {
     }
 }
 
-/// The whole of a document.
+/// A whole document.
 pub(super) struct Members<'a>(pub(super) &'a [(&'static str, Node)]);
 
 impl Serialize for Members<'_> {

@@ -1,45 +1,45 @@
-//! What is asked of a handoff: the index, a file, or a part of one.
+//! Parses a request to a handoff: the index, a file, or a part of a file.
 
 use serde_json::json;
 
 use super::{log, manifest::MANIFEST, sections};
 use frontdesk_base::fault::{Fault, Refusal};
 
-/// What the index takes, and what a file does.
+/// The query parameters of the index and of a file.
 const OF_INDEX: [&str; 2] = ["envelope", "view"];
 const OF_FILE: [&str; 2] = ["section", "entries"];
-/// Sections of one file that are asked for at once, and entries of a log.
+/// Maximum sections of one file in a request, and maximum log entries.
 const MOST_SECTIONS: usize = 32;
 const MOST_ENTRIES: usize = 1000;
 
-/// What is asked for.
+/// The requested item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted<'a> {
     Index {
-        /// With the state of things around it.
+        /// With the envelope.
         envelope: bool,
-        /// With the files that everybody reads.
+        /// With the core files.
         core: bool,
     },
     File(&'a str, Part),
 }
 
-/// Of a file.
+/// The requested part of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     Whole,
-    /// In the order in which they were asked for; at least one.
+    /// Sections in the requested order; at least one.
     Sections(Vec<String>),
-    /// The newest so many.
+    /// This many of the newest log entries.
     Entries(usize),
 }
 
 impl<'a> Wanted<'a> {
-    /// Reads a request for a name, or for none.
+    /// Parses a request for a file, or for the index where there is no name.
     ///
     /// # Errors
     ///
-    /// What they are told who asked for something else.
+    /// The refusal of an invalid request.
     pub(super) fn read(name: Option<&'a str>, query: &str) -> Result<Self, Refusal> {
         match name {
             None | Some(MANIFEST) => index(query),

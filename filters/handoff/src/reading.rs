@@ -1,6 +1,6 @@
-//! Everything of a directory that may be served, read in one go, each file held against its checksum.
+//! Reads all files of a handoff at once and checks each against its checksum.
 //!
-//! What is served is what was hashed: the bytes in memory, not those on the disk a moment later.
+//! The served bytes are those that were hashed, in memory, and not those on the disk a moment later.
 
 use std::{
     collections::BTreeMap,
@@ -16,18 +16,18 @@ use super::{
     manifest::{self, MANIFEST, Manifest},
 };
 
-/// How old a change has to be for its stamp to tell it from the next: clocks of file systems tick slowly.
+/// Minimum age of a change for its timestamp to differ from that of the next, since file system clocks are coarse.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// A directory at some moment.
+/// The contents of a directory at some moment.
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// As it is stored, and as it is read; `None` in a directory of version 1.
+    /// The manifest, raw and parsed; `None` in a directory of version 1.
     pub(super) manifest: Option<(Bytes, Manifest)>,
     pub(super) files: BTreeMap<String, Held>,
-    /// What each name stood for.
+    /// The metadata of each name.
     stamps: BTreeMap<String, Option<Stamp>>,
-    /// Stamps that are still the same mean bytes that are.
+    /// The files are old enough that equal stamps mean equal bytes.
     settled: bool,
 }
 
@@ -36,23 +36,23 @@ pub(super) struct Reading {
 pub(super) enum Held {
     /// UTF-8.
     Text(Bytes, Integrity),
-    /// Nothing that can be read; a link is nothing.
+    /// Absent or unreadable; links count as absent.
     Missing,
     TooLarge,
     NotText,
 }
 
-/// How far a file can be believed (§2.2).
+/// The integrity of a file (§2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Integrity {
     Verified,
     Assumed,
-    /// There is no manifest to list it.
+    /// There is no manifest.
     Unlisted,
 }
 
 impl Integrity {
-    /// As a header says it.
+    /// The value in a header.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -65,18 +65,18 @@ impl Integrity {
 /// Why there is nothing to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Without {
-    /// The manifest does not conform.
+    /// The manifest is invalid.
     Broken,
-    /// Somebody is writing.
+    /// The directory is being written.
     Moving,
-    /// There is nothing yet.
+    /// There is no handoff yet.
     Nothing,
-    /// The system says no.
+    /// An I/O error.
     Away,
 }
 
 impl Reading {
-    /// Reads it.
+    /// Reads the directory.
     pub(super) fn read(directory: &dyn Directory, now: SystemTime) -> Result<Self, Without> {
         let mut stamps = BTreeMap::new();
         let manifest = match directory.read(MANIFEST, manifest::MOST) {
@@ -120,7 +120,7 @@ impl Reading {
         Ok(Self { manifest, files, stamps, settled })
     }
 
-    /// Whether the directory did not change while it was read: nobody has begun to write, and nothing was written.
+    /// Whether the directory stayed unchanged during the reading, and unlocked.
     pub(super) fn held_still(&self, directory: &dyn Directory) -> bool {
         let manifest = match (&self.manifest, directory.read(MANIFEST, manifest::MOST)) {
             (Some((before, _)), Ok((after, _))) => *before == after,
@@ -130,13 +130,13 @@ impl Reading {
         manifest && directory.stamp(LOCK) == Err(Unread::Missing) && self.same_stamps(directory)
     }
 
-    /// Whether every file is what the manifest says.
+    /// Whether every file matches the manifest.
     pub(super) fn is_whole(&self) -> bool {
         let verified = |held: &Held| matches!(held, Held::Text(_, Integrity::Verified));
         self.manifest.is_some() && self.files.values().all(verified)
     }
 
-    /// Whether reading it again would give the same.
+    /// Whether a new reading would give the same result.
     pub(super) fn is_current(&self, directory: &dyn Directory) -> bool {
         self.settled && self.same_stamps(directory)
     }
@@ -163,7 +163,7 @@ impl Held {
     }
 }
 
-/// What a directory without a manifest consists of: its Markdown (§3.3).
+/// The files of a directory without a manifest: its Markdown (§3.3).
 fn unlisted(directory: &dyn Directory) -> Result<Vec<String>, Without> {
     let names = match directory.names() {
         Ok(names) => names,
@@ -178,16 +178,16 @@ fn unlisted(directory: &dyn Directory) -> Result<Vec<String>, Without> {
     Ok(markdown)
 }
 
-/// What is in the directory, seen by somebody who asks.
+/// The contents of a directory as a request sees them.
 #[derive(Debug, Clone)]
 pub struct View {
     pub(super) lock: Option<Lock>,
     pub(super) found: Result<std::sync::Arc<Reading>, Without>,
-    /// It is from before somebody began to write.
+    /// The reading is from before the present writer began.
     pub(super) is_snapshot: bool,
 }
 
-/// What somebody finds who begins to work (§3.4).
+/// The state that an agent finds at the start of its work (§3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Ok,
@@ -197,7 +197,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// As a header says it.
+    /// The value in a header.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -209,7 +209,7 @@ impl State {
 }
 
 impl View {
-    /// `None` where the manifest is broken, or nobody knows.
+    /// `None` where the manifest is broken or the state cannot be determined.
     pub(super) fn state(&self) -> Option<State> {
         match &self.found {
             Err(Without::Nothing) => Some(State::Bootstrap),
@@ -220,18 +220,18 @@ impl View {
         }
     }
 
-    /// What the manifest lists under a name that no file can have: it is left out, and the rest is served.
+    /// The manifest's entries with an impossible file name; they are left out and the rest is served.
     pub fn refused(&self) -> &[String] {
         let manifest = self.found.as_ref().ok().and_then(|reading| reading.manifest.as_ref());
         manifest.map_or(&[], |(_, manifest)| &manifest.refused)
     }
 
-    /// Whether a file is not to be had until whoever writes it is done.
+    /// Whether a file is unavailable until its writer is done.
     pub(super) fn is_being_written(&self, name: &str) -> bool {
         !self.is_snapshot && self.lock.as_ref().is_some_and(|lock| lock.covers(name))
     }
 
-    /// Whether what was read may be half of something, whatever its checksum says.
+    /// Whether the reading may be incomplete, whatever its checksums say.
     pub(super) fn is_unsure(&self) -> bool {
         !self.is_snapshot && self.lock.is_some()
     }

@@ -1,29 +1,29 @@
-//! Parts of a file between markers, so that nobody has to read all of it (§1.2).
+//! Sections of a file, enclosed in markers, so that an agent can read only a part (§1.2).
 //!
-//! The text says neither what a marker within a section means nor one that nobody closes: the first of a name is meant,
-//! what is not closed reaches to the end of the file, and markers in code are none.
+//! AAHP leaves nested and unclosed sections open. Here the first section of a name counts, an unclosed one extends to
+//! the end of the file, and markers in code are ignored.
 
 use std::collections::BTreeSet;
 
 use super::lines::lines;
 
-/// Names that are told to whoever asks for another.
+/// Maximum names in the error for an unknown section.
 const MOST_TOLD: usize = 100;
 
-/// A marker, on a line of its own.
+/// A marker on a line of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Marker<'t> {
     pub(super) name: &'t str,
-    /// Else it closes.
+    /// Opens a section; otherwise closes one.
     pub(super) opens: bool,
-    /// From 1.
+    /// The line number, from 1.
     pub(super) line: usize,
-    /// Where its line begins and where the next one does, in bytes.
+    /// Byte offsets of its line and of the next.
     start: usize,
     end: usize,
 }
 
-/// Something that looks like a marker and is none.
+/// A line that resembles a marker and is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stray {
     pub(super) line: usize,
@@ -69,14 +69,14 @@ impl<'t> Markers<'t> {
         markers
     }
 
-    /// What there is to ask for, in order; a file may have more, but nobody is told of them.
+    /// The section names in order, up to the maximum.
     pub(super) fn names(&self) -> Vec<&'t str> {
         let mut seen = BTreeSet::new();
         let opening = self.all.iter().filter(|marker| marker.opens).map(|marker| marker.name);
         opening.filter(|name| seen.insert(*name)).take(MOST_TOLD).collect()
     }
 
-    /// What stands between the markers of this name, and whether the section is closed.
+    /// The text between the markers of this name, and whether the section is closed.
     pub(super) fn section(&self, name: &str) -> Option<(&'t str, bool)> {
         let from = self.all.iter().position(|marker| marker.opens && marker.name == name)?;
         let closing = self.all[from..].iter().find(|marker| !marker.opens && marker.name == name);
@@ -85,7 +85,7 @@ impl<'t> Markers<'t> {
     }
 }
 
-/// Whether something can be a section's name.
+/// Whether a text is a valid section name.
 pub(super) fn is_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     let small = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';

@@ -1,6 +1,6 @@
-//! The read-only service (notes §2.1): one address for the index, and one for each file below it.
+//! The read-only HTTP service: one address for the index, and one for each file below it.
 //!
-//! No row of the table of dialects: it has no words for capabilities, and is announced nowhere.
+//! It is not in the table of dialects, because it serves no capabilities and no document announces it.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -30,14 +30,14 @@ const STATE: HeaderName = HeaderName::from_static("x-aahp-state");
 const CHECKSUM: HeaderName = HeaderName::from_static("x-aahp-checksum");
 const INTEGRITY: HeaderName = HeaderName::from_static("x-aahp-integrity");
 const WARNING: HeaderName = HeaderName::from_static("x-aahp-warning");
-/// Nobody is to learn from what a project writes down for its own agents, whatever the site allows.
+/// A project's internal notes must not be used for training, whatever the site allows.
 const SIGNALS: [(HeaderName, &str); 2] = [
     (HeaderName::from_static("content-signal"), "ai-train=no"),
     (HeaderName::from_static("content-usage"), "train-ai=n"),
 ];
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Where it is answered: the path with and without a slash, a name below it, and whatever is further below.
+/// The endpoints: the path with and without a slash, a name below it, and everything deeper.
 pub fn endpoints(handoff: &Handoff) -> [Endpoint; 3] {
     let serve: Arc<dyn Serve> = Arc::new(Service { handoff: handoff.clone() });
     let call = |path: &str| Endpoint::call(path, Method::GET, false, problem::reply).served(serve.clone());
@@ -58,7 +58,7 @@ impl Serve for Service {
         let (reply, reason) = match self.look(desk, request, places, &mut state, &mut flags).await {
             Ok(reply) => (reply, None),
             Err(mut refusal) => {
-                // Some of it may be words of a file.
+                // The details may quote a file.
                 let details =
                     refusal.details.take().map(|details| leaving::leave(firewall, JSON, details.to_string().into()));
                 refusal.details = details.and_then(|left| serde_json::from_slice(&left.ok()?.body).ok());
@@ -112,7 +112,8 @@ impl Service {
     }
 }
 
-/// What leaves, with a tag of just these bytes: a file's checksum says nothing of its line ends. `found`: in it.
+/// The response, with an entity tag over exactly these bytes: a file's checksum ignores line endings. `found`: the
+/// findings.
 async fn told(desk: &Desk<'_>, request: &Incoming<'_>, answer: Answer, found: &mut Flags) -> Result<Reply, Refusal> {
     let Answer { kind, body, checksum, mut integrity, mut warnings, is_core } = answer;
     let leaves = body.clone();

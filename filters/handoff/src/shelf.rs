@@ -1,7 +1,7 @@
-//! What is remembered of a handoff directory from one request to the next: the last reading, and the last clean one.
+//! Caches a handoff directory between requests: the last reading, and the last clean one.
 //!
-//! The text takes the last clean state out of git; we have none, but we have seen it. It is bounded like a reading and
-//! outlives a change of the configuration.
+//! AAHP recovers the last clean state from git. Frontdesk keeps the one it has seen instead. Its size is bounded like
+//! a reading's, and it survives a reload of the configuration.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -14,25 +14,25 @@ use super::{
     reading::{Reading, View, Without},
 };
 
-/// How often a directory is read that does not hold still.
+/// How often a changing directory is read again.
 const TRIES: usize = 3;
 
-/// Where a handoff comes from, for whoever serves it.
+/// The source of a handoff.
 #[async_trait]
 pub trait Source: Send + Sync {
-    /// What is in the directory now.
+    /// The present contents of the directory.
     ///
     /// # Errors
     ///
-    /// Nobody can look at the moment.
+    /// The directory cannot be read at present.
     async fn view(&self) -> Result<View, Busy>;
 }
 
-/// Too many look already, or the disk does not answer.
+/// Too many readers, or the disk does not respond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
-/// The memory of one directory.
+/// The cache of one directory.
 #[derive(Debug, Default)]
 pub struct Shelf {
     seen: Mutex<Seen>,
@@ -40,14 +40,15 @@ pub struct Shelf {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// With or without a manifest.
+    /// The last reading, with or without a manifest.
     last: Option<Arc<Reading>>,
-    /// With one that agrees with all it lists, while nobody was writing: whoever broke off leaves no lock either.
+    /// The last reading whose files all matched the manifest while no session was writing: a writer that died may
+    /// leave no lock.
     clean: Option<Arc<Reading>>,
 }
 
 impl Shelf {
-    /// Looks at the directory. Blocks, and lets one look at a time: an older look must not replace a newer one.
+    /// Reads the directory. Blocks, and reads once at a time, so that an older reading cannot replace a newer one.
     pub fn look(&self, directory: Result<&dyn Directory, Unread>, now: SystemTime) -> View {
         let mut seen = self.seen.lock();
         let without = |why| View { lock: None, found: Err(why), is_snapshot: false };
@@ -67,12 +68,12 @@ impl Shelf {
             }
             match Reading::read(directory, now) {
                 Ok(reading) if reading.held_still(directory) => return seen.keep(reading),
-                // A manifest that is being written may be broken, or not be there.
+                // A manifest that is being written may be broken or absent.
                 Err(why) if !moves(directory, now) => return without(why),
                 _ => {}
             }
         }
-        // Somebody writes without a lock.
+        // A session is writing without a lock.
         match &seen.clean {
             Some(clean) => View { lock: None, found: Ok(clean.clone()), is_snapshot: true },
             None => without(Without::Moving),
@@ -80,7 +81,7 @@ impl Shelf {
     }
 }
 
-/// Whether a manifest that could not be read can be read after all, or somebody has begun to write.
+/// Whether a manifest that could not be read is readable now, or a session has begun to write.
 fn moves(directory: &dyn Directory, now: SystemTime) -> bool {
     !matches!(Lock::look(directory, now), Ok(None)) || Reading::read(directory, now).is_ok()
 }
@@ -101,7 +102,7 @@ impl Seen {
             None => match Reading::read(directory, now) {
                 Ok(reading) if reading.manifest.is_some() => (Ok(Arc::new(reading)), false),
                 Err(Without::Away) => (Err(Without::Away), false),
-                // The manifest is what is written last.
+                // Writers write the manifest last.
                 _ => (Err(Without::Moving), false),
             },
         };
@@ -170,7 +171,7 @@ mod tests {
         assert!(!view.is_being_written("STATUS.md"));
         pretend.remove("HANDOFF.lock");
         assert_eq!(held(&look(&shelf, &pretend), "STATUS.md"), Some(("half\n".into(), Integrity::Assumed)));
-        // What somebody left half written is no clean state for the next who writes.
+        // A half-written directory is no clean state for the next writer.
         pretend.write("HANDOFF.lock", LOCK);
         let view = look(&shelf, &pretend);
         assert_eq!(held(&view, "STATUS.md"), Some(("green\n".into(), Integrity::Verified)));
@@ -192,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_written_while_it_is_read_is_read_again() {
         let (shelf, pretend) = (Shelf::default(), handoff());
-        // Another state takes the place of the first as soon as one file was read.
+        // Another state replaces the first as soon as one file was read.
         let next = [("STATUS.md", "done\n"), ("LOG.md", "# LOG 2\n")];
         pretend.after_reading("LOG.md", move |pretend| {
             next.iter().for_each(|(name, text)| pretend.write(name, text));

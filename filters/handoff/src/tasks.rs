@@ -1,4 +1,4 @@
-//! The graph of tasks: what does not add up in it (§8.2, §8.4).
+//! Checks the graph of tasks for contradictions (§8.2, §8.4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,22 +6,22 @@ use serde_json::{Map, Value};
 
 use super::manifest::{Manifest, number};
 
-/// Something about a task.
+/// A finding about a task.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Remark {
-    /// The way down to it in the manifest.
+    /// The path to it in the manifest.
     pub(super) path: Vec<String>,
     pub(super) what: String,
     pub(super) hint: &'static str,
 }
 
-/// A task, as far as the graph needs it.
+/// The parts of a task that the graph needs.
 struct Task<'m> {
     status: &'m str,
     needs: Vec<&'m str>,
 }
 
-/// Everything that does not add up.
+/// All contradictions.
 pub(super) fn remarks(manifest: &Manifest) -> Vec<Remark> {
     let none = Map::new();
     let tasks = manifest.value["tasks"].as_object().unwrap_or(&none);
@@ -71,15 +71,15 @@ impl<'m> Task<'m> {
     }
 }
 
-/// Cycles that are told.
+/// Maximum cycles that are reported.
 const MOST_CYCLES: usize = 50;
 
-/// The cycles, each once, and each with its first task at the end again. Not by recursion: a chain may be long.
+/// The cycles, each once, with its first task repeated at the end. Iterative, because a chain may be long.
 fn cycles<'m>(graph: &BTreeMap<&'m str, Task<'m>>) -> Vec<Vec<&'m str>> {
     let mut found = Vec::new();
     let mut done: BTreeSet<&str> = BTreeSet::new();
     for start in graph.keys() {
-        // The way here, each with how many of its needs were looked at; and where on it somebody stands.
+        // The current path with the next dependency of each task, and the position of each task on it.
         let mut way: Vec<(&str, usize)> = Vec::new();
         let mut on_way: BTreeMap<&str, usize> = BTreeMap::new();
         let mut next = (!done.contains(start)).then_some(*start);

@@ -1,4 +1,4 @@
-//! A directory in memory, for tests of what is made of one. What a real one may hold is shown from outside.
+//! An in-memory directory for unit tests. Integration tests cover real directories.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,11 +16,11 @@ use super::{
 
 type Then = Rc<dyn Fn(&Pretend)>;
 
-/// Files, a clock, and what happens once one of them was read.
+/// Files, a clock, and hooks that run after a file was read.
 #[derive(Default)]
 pub(super) struct Pretend {
     files: RefCell<BTreeMap<String, (String, u64)>>,
-    /// Seconds since it began.
+    /// Seconds since the start.
     clock: Cell<u64>,
     reads: Cell<usize>,
     then: RefCell<Option<(String, Then, bool)>>,
@@ -50,12 +50,12 @@ impl Pretend {
         self.reads.get()
     }
 
-    /// Once, when this file is read the next time.
+    /// Runs the hook once, after the next reading of this file.
     pub(super) fn after_reading(&self, name: &str, then: impl Fn(&Self) + 'static) {
         *self.then.borrow_mut() = Some((name.into(), Rc::new(then), false));
     }
 
-    /// Each time.
+    /// Runs the hook after every reading of this file.
     pub(super) fn always_after_reading(&self, name: &str, then: impl Fn(&Self) + 'static) {
         *self.then.borrow_mut() = Some((name.into(), Rc::new(then), true));
     }
@@ -70,7 +70,7 @@ impl Directory for Pretend {
         let files = self.files.borrow();
         let (text, written) = files.get(name).ok_or(Unread::Missing)?;
         let at = UNIX_EPOCH + Duration::from_secs(BEGAN + written);
-        // Another text is another size or another place here: enough for what the tests write.
+        // Derived from the text, which is distinct enough for these tests.
         let identity = (0, u64::from(text.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte))));
         Ok(Stamp { kind: Kind::File, size: text.len() as u64, modified: at, changed: at, identity })
     }

@@ -1,30 +1,30 @@
-//! TRUST.md: what was verified stays so for a time only (§2.5).
+//! TRUST.md: verified claims with an expiry date (§2.5).
 
 use super::{date::day, lines::lines};
 
-/// Its name.
+/// The file's name.
 pub(super) const TRUST: &str = "TRUST.md";
 
-/// A row that says that something was verified.
+/// A table row that states a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claim<'t> {
     pub(super) property: &'t str,
-    /// As it is written.
+    /// As written in the file.
     pub(super) expires: &'t str,
     /// Days since 1970; `None` where it is no date.
     day: Option<i64>,
-    /// From 1.
+    /// The line number, from 1.
     pub(super) line: usize,
 }
 
 impl Claim<'_> {
-    /// Whether it is over on that day; `None` where nobody can say. The day itself still counts.
+    /// Whether it has expired on that day; `None` where its date is invalid. The expiry day itself still counts.
     pub(super) fn is_over(&self, today: i64) -> Option<bool> {
         self.day.map(|day| day < today)
     }
 }
 
-/// Everything that is said to be verified, in tables with a column Status and one Expires.
+/// All verified claims, from tables with the columns Status and Expires.
 pub(super) fn claims(text: &str) -> Vec<Claim<'_>> {
     let mut found = Vec::new();
     let mut columns: Option<Columns> = None;
@@ -48,7 +48,7 @@ pub(super) fn claims(text: &str) -> Vec<Claim<'_>> {
     found
 }
 
-/// Where a table has what.
+/// The column indices of a table.
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     property: usize,
@@ -64,7 +64,7 @@ impl Columns {
     }
 }
 
-/// The cells of a row. A bar after a backslash is a part of its cell.
+/// The cells of a row. An escaped bar belongs to its cell.
 fn cells(row: &str) -> Vec<&str> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);
@@ -82,7 +82,7 @@ fn cells(row: &str) -> Vec<&str> {
     cells
 }
 
-/// A cell without what only makes it look like something.
+/// A cell without Markdown emphasis.
 fn bare(cell: &str) -> &str {
     cell.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '`' | '(' | ')'))
 }

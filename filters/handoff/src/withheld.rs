@@ -1,11 +1,12 @@
-//! A manifest repeats the first words of files, and is what everybody reads first: no secret gets into it that way.
+//! Keeps secrets out of a generated manifest, which quotes the first words of files and is the first file that agents
+//! read.
 
 use bytes::Bytes;
 
 use super::manifest::MANIFEST;
 use frontdesk_firewall::{Firewall, Form, Mode, Modes};
 
-/// Takes secrets out of what a manifest repeats, and remembers where they came from.
+/// Removes secrets from quoted text, and remembers which files they came from.
 #[derive(Debug)]
 pub(super) struct Withheld {
     firewall: Firewall,
@@ -14,13 +15,13 @@ pub(super) struct Withheld {
 
 impl Withheld {
     pub(super) fn new() -> Self {
-        // Persons and words to the reader are for `lint` to judge; only a secret is worse in two places than in one.
+        // `lint` judges personal data and injections. Only secrets must not be copied to a second place.
         let modes = Modes { secrets: Mode::Redact, pii: Mode::Off, injection: Mode::Off };
         Self { firewall: Firewall::new(modes, [], Vec::new()), from: Vec::new() }
     }
 
-    /// What is told of a text, read without its secrets. They go first, since half of one is not known for what it is.
-    /// `from`: what the text is called.
+    /// A quotation from a text without its secrets. They are removed before the text is cut, because half a secret
+    /// would not be recognised. `from`: the text's name.
     pub(super) fn told(&mut self, from: &str, text: &str, tell: impl Fn(&str) -> String) -> String {
         let passed = self.firewall.pass(Bytes::copy_from_slice(text.as_bytes()), Form::Text);
         let told = tell(&String::from_utf8_lossy(&passed.body));
@@ -30,7 +31,7 @@ impl Withheld {
         told
     }
 
-    /// What is said of it to whoever had the manifest made; `None`: there was none.
+    /// The note about removed secrets; `None`: there were none.
     pub(super) fn note(&self) -> Option<String> {
         let from = self.from.join(", ");
         (!from.is_empty())

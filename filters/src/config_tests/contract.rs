@@ -1,4 +1,4 @@
-//! What is published: the contract as it was written, without what is ours.
+//! The published contract: as it was written, without private keys.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn schemas_inline_and_from_a_file() {
     let there = elsewhere.replace("#/schemas/B", "https://a/o.json#/components/schemas/B");
     let declared = declare_in(&with_upstream(&there), &outside(components)).unwrap();
     assert_eq!((declared.warnings, declared.settings.capabilities[0].input.is_some()), (vec![], true));
-    // By a name as any other: what is published stands alone, as the document that it is from is not published.
+    // Under a name like any other: the published schema is self-contained, because its document is not published.
     let components =
         r##"{"components": {"schemas": {"B": {"$ref": "#/components/schemas/C"}, "C": {"type": "object"}}}}"##;
     let declared = declare_in(&with_upstream(&elsewhere), &outside(components)).unwrap();
@@ -76,7 +76,7 @@ fn the_contract_is_what_was_written_without_what_is_ours() {
     assert!(!hidden.settings.capabilities[0].exposed);
 }
 
-/// AICP's complete example (Appendix A) with names of our own, and what else its text shows.
+/// AICP's complete example (Appendix A) with names of our own, and the other keys of its text.
 #[test]
 fn a_published_contract_can_be_pasted_in() {
     let contract = r##"
@@ -227,7 +227,7 @@ confirmation_text = "Cancel it"
         .map(|what| warnings.iter().filter(|w| w.contains(what)).count());
     assert!(counts == [2, 1, 1, 1] && warnings.len() == 5, "{warnings:#?}");
 
-    // Everything comes back as it was written, but for the confirmation, which is ours.
+    // Everything is published as written, except the confirmation table, which is private.
     let outside = Pretended::default();
     let written = frontdesk_config::testing::node(contract, &outside);
     let mut written = written.to_json();

@@ -1,4 +1,4 @@
-//! What holds of a declaration whatever is written in it: the fuzzer's list, on its corpus.
+//! Properties that hold for any text of a declaration, checked on the fuzzer's corpus.
 
 use crate::{
     Learned, Snapshot,

@@ -1,4 +1,4 @@
-//! The files in conf/: accepted as they are, complete, and true to the defaults.
+//! The files in conf/ are valid, complete, and show the defaults.
 
 use frontdesk_config::testing::{known_keys, written_keys};
 
@@ -40,9 +40,9 @@ fn the_full_file_shows_the_defaults() {
     let defaults = |settings: &Settings| {
         let Settings { listen, upstream, threads, log, discovery, paths, content, signals, .. } = settings;
         let Settings { rate_limits, token_budget, protection, store, sessions, fast_path, .. } = settings;
-        // Whether they are told elsewhere too depends on whether they were written.
+        // Whether they are announced elsewhere depends on whether they were written.
         let signals = ContentSignals { told: true, ..*signals };
-        // Whether the operator chose it, likewise.
+        // The same holds for whether the operator chose it.
         let content = Content { refresh_is_chosen: true, ..content.clone() };
         let paths = paths.all().map(|path| path.path.as_str());
         format!(

@@ -1,4 +1,4 @@
-//! `[handoff]`: what is refused, what is warned of, and what stands where nothing is written.
+//! `[handoff]`: mistakes, warnings and defaults.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is refused, all of it in one run, each with its line and what to write instead.
+//! Mistakes are reported all in one run, each with its line and advice.
 
 use super::*;
 
@@ -132,7 +132,7 @@ fn bounds_words_and_digests() {
 }
 
 proptest::proptest! {
-    /// Whatever is cut out of a good file, the answer is a declaration or mistakes.
+    /// However a valid file is cut, the result is a declaration or mistakes.
     #[test]
     fn a_torn_file_never_panics(from in 0..FRONTDESK.len(), length in 0..400usize) {
         let chars = |range: std::ops::Range<usize>| FRONTDESK.char_indices().filter(move |(at, _)| range.contains(at));
@@ -185,7 +185,7 @@ fn a_name_that_nobody_can_call_is_refused_with_its_line() {
         [":4: capabilities[0].id: makes a name of 66 characters, and agents can call one of at most 64; \
             shorten it, or write a name in ahp.name"]
     );
-    // A letter comes first in every name.
+    // Every name begins with a letter.
     assert_eq!(refused(&capability(&"7".repeat(63), "")).len(), 1);
     for fits in [
         capability(&"x".repeat(64), ""),

@@ -1,4 +1,4 @@
-//! Promises of the declaration as a whole; each form and unit is tested beside its own code.
+//! Guarantees of the declaration as a whole; each form and unit is tested beside its own code.
 
 mod contract;
 mod corpus;
@@ -24,7 +24,7 @@ const FRONTDESK: &str = include_str!("../../../conf/frontdesk.toml");
 const MINIMAL: &str = include_str!("../../../conf/minimal.toml");
 const UPSTREAM: &str = "[upstream]\nurl = \"http://127.0.0.1:3000\"\n";
 
-/// An outside with just what a test puts there.
+/// An `Outside` with only what a test adds.
 #[derive(Default)]
 struct Pretended {
     vars: HashMap<&'static str, &'static str>,
@@ -42,7 +42,7 @@ impl Pretended {
         self
     }
 
-    /// With what `make demo` generates beside the example.
+    /// With the files that `make demo` generates beside the example.
     fn with_keys() -> Self {
         const JWKS: &str =
             r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
@@ -78,7 +78,7 @@ fn declare_here(text: &str) -> Result<Declaration, Refused> {
     declare_in(text, &Pretended::default())
 }
 
-/// What is refused, one line each, without the file's name.
+/// The mistakes, one line each, without the file's name.
 fn refused(text: &str) -> Vec<String> {
     refused_in(text, &Pretended::default())
 }
@@ -103,7 +103,7 @@ fn with_upstream(text: &str) -> String {
     format!("{UPSTREAM}{text}")
 }
 
-/// One complaint, with these words in it.
+/// One finding that contains these words.
 #[track_caller]
 fn refuses(text: &str, words: &str) {
     let refused = refused(&with_upstream(text));
@@ -122,7 +122,7 @@ fn accepts(text: &str) {
     assert_eq!(refused(&with_upstream(text)), Vec::<String>::new());
 }
 
-/// A capability without a warning, with more keys.
+/// A capability without warnings, with more keys.
 fn capability(more: &str) -> String {
     format!("[[capabilities]]\nid = 'a.b'\ntype = 'query'\nrisk_level = 'low'\nendpoint = '/a'\nmethod = 'GET'\n{more}")
 }

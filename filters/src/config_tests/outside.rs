@@ -1,4 +1,4 @@
-//! What the environment and files put into a declaration, and what of it may be seen.
+//! Values from the environment and from files, and where they may be shown.
 
 use super::*;
 
@@ -58,7 +58,7 @@ fn only_a_replaced_string_may_stand_for_a_number_or_a_boolean() {
     refuses(keys, "auth.jwks: \"https://[redacted]@a/keys\" carries a user or a password");
     refuses("[paths]\nconverse = '/'\n", "paths.converse: \"/\" is all of the site; choose another path");
 
-    // What came from outside is not repeated in a message, wherever it gets into one.
+    // A value from outside is not repeated in any message.
     let named = "[auth]\n[[capabilities]]\nid = \"${BAD}\"\ntype = 'query'\nendpoint = '/a'\nrequired_scopes = ['a']\n";
     let warned = declare_in(&with_upstream(named), &outside).unwrap().warnings;
     let warned: Vec<String> = warned.iter().map(ToString::to_string).collect();

@@ -1,4 +1,5 @@
-//! Remarks about the contract: each disagreement and each promise nobody here keeps, and the nearest thing without one.
+//! Remarks about the contract: each contradiction and each promise that is not enforced, and the nearest case without
+//! one.
 
 use super::*;
 
@@ -100,7 +101,7 @@ fn signals_and_policies_say_the_same() {
 #[test]
 fn an_answer_that_is_never_kept_although_it_is_to_be() {
     let of = |kind: &str, more: &str| of(kind, &format!("cache_ttl_seconds = 60\n{more}"));
-    // Only what is said of it: that personal data need a purpose is another remark, on another line.
+    // Only the remark on this: that personal data needs a purpose is another remark, on another line.
     let said = |text: &str| {
         let all = remarks(text);
         all.into_iter().filter(|line| line.contains("is never kept")).collect::<Vec<_>>()
@@ -116,7 +117,7 @@ fn an_answer_that_is_never_kept_although_it_is_to_be() {
         let line = format!(":9: warning: cache_ttl_seconds: an answer of a.b is never kept: {why}");
         assert_eq!(said(&privacy(lines)), [line]);
     }
-    // That the site says once for all of it how long it keeps data does not make its answers kept.
+    // A site-wide retention does not make answers cacheable.
     let once = format!("[data_processing]\nretention = 'x'\n{}", privacy("purpose = 'x'"));
     assert_eq!(said(&once).len(), 1);
     let unsaid = of("query", "privacy = { personal_data_required = true }\n");

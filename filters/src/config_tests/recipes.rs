@@ -1,4 +1,4 @@
-//! Recipes: what can be a step, what leads nowhere, and what a capability takes from its steps.
+//! Recipes: possible steps, dead ends, and the restrictions that a capability takes from its steps.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A capability that is somewhere, with these lines.
+/// A capability with an endpoint, and these lines.
 fn capability(id: &str, lines: &str) -> String {
     let kind = if lines.contains("type =") { "" } else { "type = 'query'\n" };
     format!("[[capabilities]]\nid = '{id}'\nrisk_level = 'low'\nendpoint = '/at/{id}'\n{kind}{lines}\n")
@@ -104,7 +104,7 @@ fn steps_are_counted_with_those_of_recipes_within() {
         &text(4),
         "agtp.recipes[0].steps: comes to 5 steps in all, and agtp.policies.max_synthesis_depth is 4; write",
     );
-    // One step each, and many recipes deep.
+    // One step each, nested many recipes deep.
     let chain = |length: usize| {
         let mut text = capability("c0", "") + "[agtp.policies]\nmax_synthesis_depth = 100\n";
         for n in 1..=length {
@@ -167,7 +167,7 @@ fn a_recipe_takes_the_strictest_of_its_steps() {
     assert_eq!(published(&text, "book"), expected);
     let privacy = book.privacy.declared.as_ref().unwrap();
     assert_eq!(privacy, &expected["privacy"], "what an answer says of it");
-    // What is written too weakly is named, with the first step that needs more; what was left out is not.
+    // A value that is too weak is reported, with the first step that needs more; an absent one is not.
     let warned: Vec<_> = warned(&with_upstream(&text))
         .into_iter()
         .filter(|line| line.contains("capabilities[0]") && line.contains(" of its recipe "))

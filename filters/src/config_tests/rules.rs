@@ -1,4 +1,4 @@
-//! Cross checks: a refusal or a warning for each rule, and the nearest thing that is accepted.
+//! Cross checks: a mistake or a warning for each, and the nearest case that is accepted.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! What a declaration may say of verbs, and that the trap is explained where somebody steps into it.
+//! Checks of AGTP's verbs and paths, and the explanation of paths with verbs in them.
 
 use super::*;
 use frontdesk_agtp::{catalog::Catalog, template::Template};
 
-/// A declaration that is spoken to in verbs, with two capabilities and whatever a test adds to them.
+/// A declaration with AGTP on, two capabilities, and what a test adds.
 fn spoken(policy: &str, first: &str, second: &str) -> String {
     format!(
         "{policy}[[capabilities]]\nid = 'rooms.find'\ntype = 'query'\nrisk_level = 'low'\nendpoint = '/a'\n\
@@ -20,7 +20,7 @@ fn methods(policy: &str) -> String {
     spoken("", "", "") + "[agtp.policies.methods]\n" + policy
 }
 
-/// With a catalog of version 2.0.0, in which BOOK has given way to RESERVE and FRANK is a verb.
+/// With a catalog of version 2.0.0, in which RESERVE replaces BOOK and FRANK is a verb.
 #[track_caller]
 fn by_another_catalog(text: &str) -> Result<Vec<String>, Vec<String>> {
     let built_in = include_str!("../../../conf/catalog/agtp-1.0.0.json");
@@ -50,7 +50,7 @@ fn the_worked_site_goes_round_the_trap() {
     assert_eq!(remarks, [": warning: published, but nothing that Frontdesk can enforce: retention"]);
     let (catalog, capabilities) = (Catalog::built_in(), &review.declaration.settings.capabilities);
     assert_eq!(capabilities.len(), 20);
-    // Most of the site's own paths could not be asked for.
+    // Most of the site's own paths could not be called.
     let trapped = capabilities.iter().filter(|capability| {
         let path = capability.upstream.as_ref().and_then(|upstream| upstream.path.as_deref()).unwrap();
         Template::parse(path.split('?').next().unwrap(), &catalog).is_err_and(|wrong| wrong.status == 460)
@@ -86,7 +86,7 @@ fn a_path_with_a_verb_in_it_is_explained_and_another_proposed() {
     let recipe =
         "[[agtp.recipes]]\nname = 'r'\nmethod = 'BOOK'\npath = '/rooms/pay'\nsteps = [{ capability = 'rooms.find' }]\n";
     refuses(&(spoken("", "", "") + recipe), "agtp.recipes[0].path: \"/rooms/pay\" has the segment \"pay\"");
-    // Where no verbs are spoken, nobody steps into it.
+    // Where AGTP is off, there is no mistake.
     accepts(&spoken("", "", "").replace("[agtp]\n", "").replace("rooms.find", "search"));
     accepts(&spoken("", "", "").replace("rooms.find", "search"));
     accepts(&first("path = '/rooms/{search}'").replace("day = {}", "search = {}"));
@@ -100,7 +100,7 @@ fn every_place_is_an_input() {
     refuses(&spoken("", "", "agtp = { path = '/rooms/{id}' }"), "has a place for \"id\", which is no property");
     let named = "[schemas.Room]\nallOf = [{ '$ref' = '#/schemas/Id' }]\n[schemas.Id.properties]\nid = {}\n";
     accepts(&spoken(named, "", "agtp = { path = '/rooms/{id}' }\ninput_schema = '#/schemas/Room'"));
-    // A schema that leads nowhere has been told of.
+    // A schema without a target was reported before.
     warns(&spoken("", "", "agtp = { path = '/rooms/{id}' }\ninput_schema = '#/schemas/Rome'"), "leads nowhere");
 }
 
@@ -121,7 +121,7 @@ fn no_two_endpoints_are_the_same() {
     accepts(&both("path = '/rooms/{id}', method = 'BOOK'", "path = '/rooms/{id}', method = 'RESERVE'"));
     accepts(&both("path = '/rooms/{id}', method = 'BOOK'", "path = '/rooms/free', method = 'BOOK'"));
     accepts(&both("path = '/rooms/{id}', method = 'BOOK'", "path = '/{b}/{id}', method = 'BOOK'"));
-    // By their ids, and beside what is built in.
+    // By their ids, and beside the built-in ones.
     refuses(&spoken("", "", "agtp = { path = '/rooms-find', method = 'QUERY' }"), "QUERY /rooms-find is where");
     refuses(&first("path = '/site-info'"), "QUERY /site-info is where site_info, which is built in, is already");
     accepts(&spoken("[content]\nconcierge = false\n", "agtp = { path = '/site-info' }", ""));
@@ -131,7 +131,7 @@ fn no_two_endpoints_are_the_same() {
         )
     };
     refuses(&(spoken("", "", "") + &recipe("a") + &recipe("b")), "BOOK /rooms is where agtp.recipes[0] is already");
-    // A recipe is looked for where no endpoint is.
+    // A recipe is used only where no endpoint matches.
     accepts(&(spoken("", "", "agtp = { path = '/rooms', method = 'BOOK' }") + &recipe("a")));
     refuses(&(spoken("", "", "") + &recipe("a").replace("path = '/rooms'\n", "")), "method: needs path beside it");
 }
@@ -181,7 +181,7 @@ fn what_names_a_removed_verb_degrades() {
     let skipped = by_another_catalog(&methods(policy)).unwrap();
     assert_eq!(skipped.len(), 4, "{skipped:?}");
     assert!(skipped.iter().all(|line| line.ends_with("write \"RESERVE\"; it has no effect")), "{skipped:?}");
-    // What is new in it is a verb, and may be in nobody's path.
+    // A new verb may occur in no path.
     assert_eq!(by_another_catalog(&first("method = 'FRANK'")), Ok(vec![]));
     let leaked = by_another_catalog(&first("path = '/rooms/frank'")).unwrap_err();
     assert!(leaked[0].contains("which is the verb FRANK"), "{leaked:?}");

@@ -1,4 +1,4 @@
-//! Who is asking, and what somebody is told who did not prove it.
+//! Identifies the caller of a request, and words the refusal of a caller without valid credentials.
 
 use super::{Decided, Desk};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Desk<'_> {
-    /// Who is asking, and what of it is not proven. Nonces are used up.
+    /// Identifies the caller, and says what is not proven. Consumes nonces.
     pub(super) async fn identified(&self, on_page: bool) -> (Caller, Option<Unproven>) {
         let (caller, proven) = self.snapshot.callers.identify(&self.request.head(), on_page);
         let nonces = match proven {
@@ -32,9 +32,9 @@ impl Desk<'_> {
         (caller.disproved(), Some(unproven))
     }
 
-    /// Who is asking for a page. A doubt about them is no reason to refuse it, and our answer does not tell whether a key
-    /// is right; but the site is told who it is, and its answer may. So a wrong key counts as a guess here too, and a right
-    /// one proves nothing while its address is guessing: it passes like any other then.
+    /// Identifies the caller of a page. An invalid credential is no reason to refuse a page, and our own answer does
+    /// not reveal whether a key is right. But the site learns the identity, and its answer may reveal it. So a wrong
+    /// key counts as a guess here too, and a right one proves nothing while its address is over the limit for guesses.
     pub(super) async fn identified_on_page(&self) -> Caller {
         let (caller, unproven) = self.identified(true).await;
         let (policies, callers) = (&self.snapshot.policies, &self.snapshot.callers);
@@ -46,7 +46,7 @@ impl Desk<'_> {
         };
         if is_wrong || unproven.is_some() && callers.presents_wrong_key(self.request.headers) {
             let held = policies.held_for_wrong(&caller, self.request.now);
-            // Where the counts are away the page passes uncounted, as all pages do.
+            // While the counters are unavailable the page passes uncounted, as all pages do.
             let _ = Box::pin(held.take(self.counters, Amount::ONE)).await;
         }
         let is_ours = matches!(bearer, Some(OnPage::Ours));
@@ -56,7 +56,7 @@ impl Desk<'_> {
         Caller { hides_authorization: is_ours && !is_guessing, ..caller }
     }
 
-    /// What somebody lacks who presented nothing wrong. What may come `later` is not missing yet.
+    /// What a caller who presented nothing invalid still lacks. With `later`, a credential may still come in the body.
     pub(super) fn missing(&self, caller: &Caller, later: bool) -> Option<Unproven> {
         let signed = caller.agent.as_ref().is_some_and(|agent| agent.verified);
         if self.snapshot.callers.signature_required && !signed {
@@ -66,8 +66,8 @@ impl Desk<'_> {
             .then_some(Unproven::Anonymous)
     }
 
-    /// Refuses somebody with the right key while their address is presenting too many wrong credentials: they hear what
-    /// they would with a wrong one. Nobody guesses a token or a signature.
+    /// Refuses a caller with the right key while their address is over the limit for wrong credentials. They get the
+    /// same answer as for a wrong key. Tokens and signatures are exempt: they cannot be guessed.
     pub(super) async fn guessing(&self, caller: &Caller, explain: Explain) -> Option<Decided> {
         if caller.proof != Proof::Key {
             return None;
@@ -78,7 +78,7 @@ impl Desk<'_> {
         Some(self.told(Caller::at(caller.address), refusal, explain, Some((&held, &taken))))
     }
 
-    /// Refuses somebody.
+    /// Refuses a caller.
     pub(super) async fn unproven(&self, caller: Caller, unproven: Unproven, explain: Explain) -> Decided {
         let wants_keys = unproven.might_be_news();
         let (refusal, standing) =

@@ -1,6 +1,6 @@
-//! What is made of the site's own words, once it has been asked.
+//! Answers that are derived from the site's own content, such as Markdown and robots.txt.
 //!
-//! The page fails open here too: whatever cannot be made, or may not be, is answered as the site answered it.
+//! Pages fail open here too: where the derivation fails or is not allowed, the client gets the site's own answer.
 
 #[cfg(test)]
 mod tests;
@@ -19,47 +19,48 @@ use crate::{
     state::Counters,
 };
 
-/// What is to be made.
+/// The kinds of derived answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Making {
-    /// Of a page its Markdown, at the page's own address.
+    /// The Markdown of a page, at the page's own address.
     MarkdownByAccept,
-    /// The same at an address of its own, unless the site has something there.
+    /// The Markdown of a page at an address of its own, unless the site serves that address.
     MarkdownByPath,
-    /// The robots.txt.
+    /// robots.txt.
     Robots,
 }
 
-/// A request to the site, for the client: GET, and told of the client what any request of theirs would tell.
+/// A GET to the site on behalf of the client, with the same headers about the client as any other request.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     /// Path and query.
     pub target: &'a str,
-    /// Asked for in place of what the client asks for, and whole; `None`: as the client asks, its conditions too.
+    /// The `Accept` value, without the client's conditions or ranges; `None`: the client's own `Accept` and
+    /// conditions.
     pub accept: Option<&'static str>,
-    /// How many bytes of an answer with this head are waited for; `None`: it is not for us.
+    /// How many bytes of an answer with this head to buffer; `None`: it is not for us.
     pub most: fn(StatusCode, &HeaderMap) -> Option<usize>,
 }
 
-/// Work that takes its time, for a thread that may be blocked.
+/// A job that takes long, for a thread that may block.
 pub type Work = Box<dyn FnOnce() -> Option<Written> + Send>;
 
-/// The site, as whoever is asking would see it.
+/// The site, as this client would see it.
 #[async_trait]
 pub trait Site: Send + Sync {
-    /// What it answers; `None`: nothing. Where the request passes after all, the client gets the answer that was begun
-    /// to its own target: the site is not asked twice.
+    /// The site's answer; `None`: there is none. If the request passes after all, the client gets the answer to its
+    /// own target that was begun here, so the site is not asked twice.
     async fn get(&self, question: Question<'_>) -> Option<Got>;
 
-    /// What became of work on a page of so many bytes; `None` also where it could not be done.
+    /// Runs a job on a page of this size. `None` where it failed or could not be run.
     async fn work(&self, bytes: usize, work: Work) -> Option<Written>;
 }
 
-/// What came of a question.
+/// The result of a question.
 #[derive(Debug)]
 pub enum Got {
     Whole(Answer),
-    /// There is more of a body than was waited for.
+    /// The body is longer than the buffer.
     Head(StatusCode, HeaderMap),
 }
 
@@ -72,21 +73,21 @@ impl Got {
     }
 }
 
-/// What was made.
+/// A derived answer.
 #[derive(Debug)]
 pub struct Made {
     /// Never [`Decision::Make`].
     pub decision: Decision,
-    /// In a word, for metrics and the access line.
+    /// The result in one word, for metrics and the access log.
     pub what: &'static str,
     /// What the firewall found.
     pub flags: Flags,
 }
 
-/// Small answers are waited for whatever they are: redirects, refusals.
+/// Answers up to this size, such as redirects and errors, are buffered whatever their type.
 pub(super) const SMALL_BYTES: usize = 64 * 1024;
 
-/// Makes it. Limits are taken for what takes work.
+/// Derives the answer. Derivations that cost work count against the rate limits.
 pub async fn make(
     snapshot: &Snapshot,
     counters: &dyn Counters,
@@ -111,7 +112,7 @@ impl Made {
 }
 
 impl Desk<'_> {
-    /// What has to be made in place of a page of this path, for a client that prefers this media type.
+    /// What to derive in place of this path's page, for a client that prefers this media type.
     pub(super) fn making(&self, preferred: Option<&str>) -> Option<Making> {
         let Request { target, .. } = self.request;
         if !markdown::is_plain(target) {
@@ -121,7 +122,7 @@ impl Desk<'_> {
             if markdown::is_path(target) {
                 return (!self.is_for_people(preferred)).then_some(Making::MarkdownByPath);
             }
-            // What nobody is to read has no Markdown at its own address either.
+            // A page that must not be read has no Markdown at its own address either.
             if preferred.is_some_and(|media| media.eq_ignore_ascii_case(markdown::MEDIA_TYPE))
                 && !self.snapshot.excludes(target)
             {
@@ -132,13 +133,13 @@ impl Desk<'_> {
         robots.then_some(Making::Robots)
     }
 
-    /// Does somebody look at it in a browser, or as in one?
+    /// Whether the request comes from a browser, or asks as a browser does.
     fn is_for_people(&self, preferred: Option<&str>) -> bool {
         let mode = self.request.headers.get("sec-fetch-mode").map(HeaderValue::as_bytes);
         mode == Some(b"navigate") || preferred.is_some_and(|media| media.eq_ignore_ascii_case("text/html"))
     }
 
-    /// The answer as the site gave it.
+    /// The site's answer, unchanged.
     pub(super) fn relayed(&self, mut answer: Answer) -> Reply {
         for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::TRAILER] {
             answer.headers.remove(name);

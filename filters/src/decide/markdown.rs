@@ -1,4 +1,4 @@
-//! Of a page its Markdown: at the page's own address for who prefers it, and at an address of its own for everybody.
+//! Serves a page as Markdown: at the page's address by content negotiation, and at an address of its own.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use url::Url;
@@ -41,7 +41,7 @@ impl Desk<'_> {
     pub(super) async fn markdown_by_path(&self, caller: &Caller, site: &dyn Site) -> Option<Made> {
         let target = self.request.target;
         let absent = |status| matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
-        // A page that says so may be as long as it likes; it passes then.
+        // If the site itself serves this path, its answer passes, however long it is.
         let own = match site.get(Question { target, accept: None, most: own_most }).await? {
             Got::Whole(own) if !absent(own.status) => {
                 return Some(Made::of(Decision::Answer(self.relayed(own)), "own_markdown"));
@@ -50,7 +50,7 @@ impl Desk<'_> {
             Got::Head(status, _) if absent(status) => None,
             Got::Head(..) => return None,
         };
-        // What is ours has no Markdown, and what nobody is to read has none by any of its names.
+        // Frontdesk's own endpoints have no Markdown. A page that must not be read has none under any of its names.
         let endpoints = &self.snapshot.endpoints;
         let mut pages = markdown::pages_of(target);
         if pages.iter().any(|page| self.snapshot.excludes(page) || self.snapshot.hides(page)) {
@@ -93,9 +93,9 @@ impl Desk<'_> {
         nothing()
     }
 
-    /// Takes what Markdown counts as. Inside: where the limits stand now.
+    /// Takes one Markdown rendering from the rate limit. Returns the rate-limit headers.
     async fn content_taken(&self, caller: &Caller) -> Result<Vec<(HeaderName, HeaderValue)>, Made> {
-        // By address, as everything on pages: it is not to tell whether a credential is valid.
+        // By address, like everything on pages, so that the count does not reveal whether a credential is valid.
         let held = self.snapshot.policies.held(Counted::Content, &Caller::at(caller.address));
         let explain = self.snapshot.manifest_explain;
         match held.take(self.counters, Amount::ONE).await {
@@ -110,7 +110,7 @@ impl Desk<'_> {
         }
     }
 
-    /// The answer as Markdown, if it is a page that can be written so.
+    /// The answer as Markdown, if it is a page that can be converted.
     async fn written(&self, answer: &Answer, page: &str, site: &dyn Site) -> Option<Written> {
         if !markdown::may_be_written(answer.status, &answer.headers) {
             return None;
@@ -144,7 +144,7 @@ impl Desk<'_> {
         Made { decision: Decision::Answer(reply), what: "markdown", flags: flags.clone() }
     }
 
-    /// Where a page of this path is: by the operator's word, else where the client found it.
+    /// The address of this page: the declared origin, else the host that the client used.
     fn address_of(&self, page: &str) -> Option<Url> {
         let Request { tls, authority, .. } = self.request;
         let scheme = if *tls { "https" } else { "http" };
@@ -155,24 +155,24 @@ impl Desk<'_> {
         Url::parse(&format!("{origin}{page}")).ok()
     }
 
-    /// Does a redirect lead to this page of the site?
+    /// Whether a redirect leads to this page of the site.
     fn leads_to(&self, headers: &HeaderMap, page: &str) -> bool {
         let location = headers.get(header::LOCATION).and_then(|v| v.to_str().ok()).unwrap_or_default();
         let (Some(here), Some(there)) = (self.address_of(self.request.target), self.address_of(page)) else {
             return false;
         };
-        // A site behind us may believe that it is spoken to in another scheme.
+        // The site may assume another scheme than the one that the client used.
         here.join(location).is_ok_and(|to| self.is_own_host(&to, &there) && to.path() == there.path())
     }
 
-    /// Whether a redirect stays at the site: by the operator's name for it, or by the one that the client used.
+    /// Whether a redirect stays on the site, under its declared name or the one that the client used.
     fn is_own_host(&self, to: &Url, own: &Url) -> bool {
         let asked = self.request.authority.parse::<http::uri::Authority>();
         to.host() == own.host() || asked.is_ok_and(|asked| to.host_str() == Some(asked.host()))
     }
 }
 
-/// It cannot be had as Markdown: there is the page.
+/// There is no Markdown: redirects to the page.
 fn instead(page: &str) -> Reply {
     match HeaderValue::try_from(page) {
         Ok(location) => Reply::empty(StatusCode::FOUND)
@@ -186,7 +186,7 @@ fn announced(headers: &HeaderMap) -> Option<usize> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// A page is waited for, and what is small or no success; streams and downloads are not.
+/// Buffers pages, and small or unsuccessful answers; not streams and downloads.
 fn page_most(status: StatusCode, headers: &HeaderMap) -> Option<usize> {
     if status == StatusCode::OK && (markdown::is_html(headers) || markdown::is_own(headers)) {
         return Some(content::MAX_BYTES);
@@ -195,7 +195,7 @@ fn page_most(status: StatusCode, headers: &HeaderMap) -> Option<usize> {
     small.then_some(SMALL_BYTES)
 }
 
-/// What the site has at a path that ends like a Markdown document's.
+/// What to buffer of an answer that the site itself may have at a `.md` path.
 fn own_most(status: StatusCode, headers: &HeaderMap) -> Option<usize> {
     let absent = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
     let small = announced(headers).is_some_and(|length| length <= SMALL_BYTES);

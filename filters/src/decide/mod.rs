@@ -1,4 +1,4 @@
-//! The `decide` phase: who is asking, whether they may, and whether the answer is Frontdesk's or the site's.
+//! The `decide` phase: identifies the caller, applies the limits, and decides whether Frontdesk or the site answers.
 
 mod identity;
 mod made;
@@ -39,22 +39,22 @@ use crate::{
 
 const ACCEPT_SIGNATURE: HeaderName = HeaderName::from_static("accept-signature");
 
-/// A request's head, and what the connection says about it.
+/// A request's head, and the facts about its connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     pub method: &'a Method,
-    /// The path as it was sent, query included.
+    /// The path and query as sent.
     pub target: &'a str,
     pub headers: &'a HeaderMap,
-    /// The client's, as far as it can be believed.
+    /// The client address, as far as trusted proxies vouch for it.
     pub address: IpAddr,
-    /// `Host`, or what HTTP/2 has in its place.
+    /// `Host`, or `:authority` in HTTP/2.
     pub authority: &'a str,
-    /// The client speaks TLS, to us or to a trusted proxy.
+    /// The client speaks TLS to us or to a trusted proxy.
     pub tls: bool,
     /// Seconds since 1970.
     pub now: u64,
-    /// Who is asked how long somebody has to wait who is over a limit; `None`: nobody.
+    /// The harness that may lengthen the wait of a caller over a limit; `None`: there is none.
     pub harness: Option<&'a Harness>,
 }
 
@@ -72,34 +72,34 @@ impl<'a> Request<'a> {
 pub struct Decided {
     pub decision: Decision,
     pub caller: Caller,
-    /// What was called, where it was refused before anybody looked further: for the record.
+    /// What was called, for the audit log of a request that is refused at once.
     pub about: Option<About>,
-    /// A key is not known here that may have been published since: the sets of keys are worth another look.
+    /// A key is unknown but may have been published since; the key sets are worth another fetch.
     pub wants_keys: bool,
-    /// Who finishes whatever is told, a refusal too.
+    /// The dialect that rewrites every reply, refusals included.
     pub finish: Option<Arc<dyn Serve>>,
-    /// It asked for something that is there for agents, and not for a page.
+    /// The request is for an agent endpoint or derived content, and not for a page.
     pub agents: bool,
-    /// Of the limits that it is held to, the one that is almost used up; for the operator.
+    /// The limit that is almost used up, if one is. For the operator's eyes.
     pub near: Option<Near>,
 }
 
-/// What becomes of a request.
+/// The decision on a request.
 #[derive(Debug)]
 pub enum Decision {
-    /// It goes to the site.
+    /// The site answers.
     Pass,
-    /// The site is asked, and something is made of its answer ([`make`]).
+    /// The site answers, and Frontdesk derives another answer from that ([`make`]).
     Make(Making),
-    /// Frontdesk answers it.
+    /// Frontdesk answers.
     Answer(Reply),
-    /// Frontdesk refuses it, for this reason.
+    /// Frontdesk refuses, for this reason.
     Refuse(Reply, &'static str),
-    /// A dialect answers it, once its body is read.
+    /// A dialect answers once the body is read.
     Serve(Serving),
 }
 
-/// What an endpoint makes of a request.
+/// An endpoint's answer.
 enum Says {
     Reply(Reply),
     Serve(Arc<dyn Serve>, Vec<(String, String)>),
@@ -111,7 +111,7 @@ impl From<Reply> for Says {
     }
 }
 
-/// Decides by the request's head alone. Only the counters may be waited for.
+/// Decides by the request's head alone. The only thing it waits for is the counters.
 pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
     let path = Path::of(request.target);
     let desk = Desk { snapshot, counters, request, serve: None };
@@ -130,17 +130,17 @@ pub async fn decide(snapshot: &Snapshot, counters: &dyn Counters, request: &Requ
     }
 }
 
-/// One request, where it is decided.
+/// One request while it is decided.
 struct Desk<'a> {
     snapshot: &'a Snapshot,
     counters: &'a dyn Counters,
     request: &'a Request<'a>,
-    /// Who is behind the endpoint that was found.
+    /// The handler of the endpoint that was found.
     serve: Option<&'a dyn Serve>,
 }
 
 impl Desk<'_> {
-    /// An agent endpoint: whoever presents something that is not valid is refused, and everyone is limited.
+    /// Decides on a request for an agent endpoint: an invalid credential is refused, and every caller is limited.
     async fn endpoint(&self, endpoint: &Endpoint, canonical: &str) -> Decided {
         let explain = endpoint.explain(self.request.method);
         let published = endpoint.published().is_some();
@@ -149,7 +149,7 @@ impl Desk<'_> {
             return refused;
         }
         let unproven = match unproven {
-            // What is published was never a secret: whoever cannot be looked into is nobody in particular.
+            // Published documents are no secret, so a caller who cannot be checked now gets them as anonymous.
             Some(unproven) if published && unproven.is_unknown() => None,
             None if !published => self.missing(&caller, endpoint.may_be_proven_later()),
             unproven => unproven,
@@ -167,7 +167,7 @@ impl Desk<'_> {
         let held = self.snapshot.policies.held(counted, &caller);
         let taken = match held.take(self.counters, Amount::ONE).await {
             Ok(taken) => Some(taken),
-            // What is published was never a secret and costs nothing: it stays.
+            // Published documents are no secret and cost nothing: they are served without the counters.
             Err(Away) if counted == Counted::Content => None,
             Err(Away) => return self.told(caller, Err(store_away().into()), explain, None),
         };
@@ -178,11 +178,12 @@ impl Desk<'_> {
         self.told(caller, outcome, explain, taken.as_ref().map(|taken| (&held, taken)))
     }
 
-    /// What an endpoint answers to somebody who may ask.
+    /// The endpoint's answer to an admitted caller.
     fn answer(&self, endpoint: &Endpoint, canonical: &str) -> Result<Says, Box<Refusal>> {
         let Request { method, target, headers, .. } = self.request;
         let Some(places) = endpoint.spelled(method, target, canonical) else {
-            // The site might fold this spelling into the declared one: never passed (decision 16).
+            // The site might fold this spelling into the declared path, so it never passes
+            // (docs/decisions/0016-path-spellings.md).
             return Err(Box::new(Fault::NotFound.into()));
         };
         if let Some(reply) = endpoint.published().and_then(|document| document.respond(method, headers)) {
@@ -200,7 +201,8 @@ impl Desk<'_> {
         Err(Box::new(Refusal { allow: Some(allow), ..Fault::MethodNotAllowed.into() }))
     }
 
-    /// Anything else: it passes, unless the operator counts that too, or the manifest is asked for in its place.
+    /// Decides on any other request: it passes, unless the operator limits pages too or the client prefers the
+    /// manifest.
     async fn page(&self, path: &Path<'_>) -> Decided {
         if path.is_tangled() || self.snapshot.hides_path(path) {
             let refusal = Refusal { reason: "hidden", ..Fault::NotFound.into() }.saying("There is nothing here.");
@@ -218,7 +220,7 @@ impl Desk<'_> {
             false if !policies.counts_site() => return Decided::pass(caller, making),
             false => (Counted::Site, problem::reply),
         };
-        // By address, whoever calls: what is left would tell whether a credential is valid.
+        // By address for every caller: another count would reveal whether a credential is valid.
         let held = policies.held(counted, &Caller::at(self.request.address));
         match held.take(self.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {
@@ -234,8 +236,8 @@ impl Desk<'_> {
         }
     }
 
-    /// What somebody is told who is over a limit of an agent endpoint: to wait as long as that takes, or longer where
-    /// whoever supervises says so.
+    /// The refusal of a caller over the limit of an agent endpoint, with the time to wait. The harness may lengthen
+    /// it.
     async fn exceeded(&self, held: &Held<'_>, taken: &Taken, caller: &Caller) -> Box<Refusal> {
         let mut refusal: Box<Refusal> = held.exceeded(taken).into();
         if let Some(harness) = self.request.harness {
@@ -245,7 +247,7 @@ impl Desk<'_> {
         refusal
     }
 
-    /// Puts an outcome into words, with where the limits stand.
+    /// Turns an outcome into a decision, with the rate-limit headers.
     fn told(
         &self,
         caller: Caller,
@@ -282,12 +284,13 @@ impl Desk<'_> {
         Decided { decision, caller, about: None, wants_keys: false, finish: None, agents: true, near }
     }
 
-    /// Is something only read?
+    /// Whether the method is safe.
     fn reads(&self) -> bool {
         matches!(*self.request.method, Method::GET | Method::HEAD)
     }
 
-    /// The manifest in place of a page (AHP §3.4): a variant of the page's address, so nobody may keep it for others.
+    /// The manifest in place of a page (AHP §3.4). It is a variant of the page's address, so no shared cache may store
+    /// it.
     fn manifest_instead(&self) -> Reply {
         let snapshot = self.snapshot;
         let reply = match snapshot.settings.discovery.accept {

@@ -1,4 +1,4 @@
-//! The site's robots.txt with our signals in it, or one where it has none.
+//! The site's robots.txt with the declared signals in it, or a robots.txt of our own where the site has none.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};

@@ -1,4 +1,4 @@
-//! What holds of signatures whatever the fields say: the fuzzer's list, on its corpus.
+//! Properties that hold for any signature fields, checked on the fuzzer's corpus.
 
 use crate::{
     Learned, Request, Snapshot, caller,

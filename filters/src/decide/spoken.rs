@@ -1,4 +1,4 @@
-//! The same for a protocol of verbs, which has its own sockets, and whose requests are its own whatever their path.
+//! The `decide` phase of AGTP, which has sockets of its own and answers every path on them.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -19,18 +19,18 @@ use crate::{
     state::{Amount, Away, Counters},
 };
 
-/// Decides about a request that came over the socket of a protocol of verbs.
+/// Decides on a request that came over an AGTP socket.
 pub async fn decide_spoken(snapshot: &Snapshot, counters: &dyn Counters, request: &Request<'_>) -> Decided {
     let desk = Desk { snapshot, counters, request, serve: None };
     match &snapshot.spoken {
         Some(spoken) => desk.spoken(spoken).await,
-        // The operator has just taken it away.
+        // A reload has just removed AGTP.
         None => desk.told(Caller::at(request.address), Err(Box::new(Fault::NotFound.into())), problem::reply, None),
     }
 }
 
-/// Decides about what came over such a socket and is no request: it is told why, and counts like one of its address.
-/// `of_a_frame`: its method could be read, so that its answer is recorded as others are.
+/// Decides on input on an AGTP socket that could not be parsed as a request. It gets an error and counts against its
+/// address. `of_a_frame`: the method was readable, so the answer is recorded as any other.
 pub async fn decide_unread(
     snapshot: &Snapshot,
     counters: &dyn Counters,
@@ -65,7 +65,7 @@ pub async fn decide_unread(
             }
         }
     };
-    // What fails before a method is known is nobody's doing (notes §3.4).
+    // Input that fails before its method is known is attributed to no one.
     let Some(spoken) = &snapshot.spoken else { return decided };
     if of_a_frame {
         return Decided { finish: Some(spoken.clone()), ..decided };
@@ -78,8 +78,8 @@ pub async fn decide_unread(
 }
 
 impl Desk<'_> {
-    /// Verbs: whoever presents something that is not valid is refused, and everyone is limited; the rest is the
-    /// protocol's own, whatever the path.
+    /// Decides on an AGTP request: an invalid credential is refused, and every caller is limited. AGTP handles all
+    /// else, whatever the path.
     pub(super) async fn spoken(&self, spoken: &Arc<Spoken>) -> Decided {
         let counted = spoken.counted(self.request.method, self.request.target);
         let (mut caller, unproven) = self.identified(false).await;

@@ -1,4 +1,4 @@
-//! What is decided for whom, with counts in memory.
+//! Decisions by caller, with in-memory counters.
 
 use crate::Learned;
 use crate::Snapshot;
@@ -65,10 +65,10 @@ async fn ask(snapshot: &Snapshot, home: &Home, line: &str, from: &str, headers: 
     decide(snapshot, home, &request).await
 }
 
-/// Stands for what a dialect answers once the body is read.
+/// Stands for a dialect that answers once the body is read.
 const SERVED: u16 = 1;
 
-/// The status, 0 for what passes, and the reason.
+/// The status, 0 for a request that passes, and the reason.
 fn outcome(decided: &Decided) -> (u16, &str) {
     match &decided.decision {
         Decision::Pass | Decision::Make(_) => (0, ""),
@@ -109,7 +109,7 @@ fn an_address_has_its_limit_and_hears_of_it() {
         assert_eq!(header(&third, "retry-after"), "60");
         assert_eq!(header(&third, "x-ratelimit-reset"), header(&first, "x-ratelimit-reset"));
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.2", &[]).await), (SERVED, ""));
-        // Content and pages are other things.
+        // Content and pages are counted separately.
         assert_eq!(outcome(&ask(&snapshot, &home, "GET /.well-known/agent.json", HERE, &[]).await), (200, ""));
         assert_eq!(outcome(&ask(&snapshot, &home, "GET /", HERE, &[]).await), (0, ""));
     });
@@ -131,12 +131,12 @@ fn what_is_not_valid_counts_against_the_address_and_nobody_else() {
         let other = ask(&snapshot, &home, CONVERSE, there, &[("X-AHP-Key", "other")]).await;
         assert_eq!((outcome(&other).0, other.caller.name.as_deref()), (SERVED, Some("partner-b")));
         assert_eq!(header(&other, "x-ratelimit-remaining"), "119");
-        // On a page it is just somebody.
+        // On a page the caller is merely anonymous.
         let page = ask(&snapshot, &home, "GET /", HERE, &bad).await;
         assert_eq!((outcome(&page).0, page.caller.proof), (0, Proof::None));
         let both = [("X-AHP-Key", "test"), ("Authorization", "Bearer wrong")];
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.9", &both).await), (401, "key_unknown"));
-        // Whoever is nobody here does not know our keys: other schemes are the site's.
+        // A foreign credential is no guess at our keys: other schemes are for the site.
         let basic = [("Authorization", "Basic dGVzdDp0ZXN0")];
         assert_eq!(outcome(&ask(&snapshot, &home, CONVERSE, "192.0.2.8", &basic).await).0, SERVED);
     });
@@ -252,7 +252,7 @@ fn of_several_limits_the_tightest_speaks() {
             (Some("agent"), Some(60)),
             "{body}"
         );
-        // Another name has its own count, and what was refused was charged nowhere.
+        // Another name has its own counter, and the refused request was not charged.
         let other = ask(&snapshot, &home, hold, HERE, &[("AICP-Agent", "Other")]).await;
         assert_eq!((outcome(&other).0, header(&other, "x-ratelimit-remaining").as_str()), (SERVED, "0"));
         assert_eq!(header(&ask(&snapshot, &home, hold, HERE, &[]).await, "x-ratelimit-window"), "3600");

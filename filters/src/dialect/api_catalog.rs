@@ -1,5 +1,5 @@
-//! /.well-known/api-catalog (RFC 9727): everything that can be called here, and where each is described, in one list for
-//! whoever knows none of the protocols by name.
+//! /.well-known/api-catalog (RFC 9727): one list of all APIs and their descriptions, for clients that know none of the
+//! protocols.
 
 use serde_json::{Map, Value, json};
 
@@ -11,13 +11,13 @@ pub(crate) use frontdesk_dialects::API_CATALOG as PATH;
 /// A set of links (RFC 9264), of the one kind that RFC 9727 §4 has.
 const MEDIA_TYPE: &str = "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
 
-/// What is called somewhere, by the relation and the place of each text that describes it.
+/// An API, with the relation and address of each of its descriptions.
 struct Api<'a> {
     at: &'a str,
     described: Vec<(&'static str, &'a str, &'static str)>,
 }
 
-/// The list, unless the site has one of its own, which nobody else may speak for.
+/// The list, unless the site has one of its own.
 pub(crate) fn document(
     declaration: &Declaration,
     occupied: &Occupied,

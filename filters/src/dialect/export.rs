@@ -1,4 +1,4 @@
-//! A dialect's document without a server: byte for byte what would be published.
+//! Exports a dialect's document without a server, byte for byte as it would be published.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use bytes::Bytes;
 use super::{DIALECTS, Occupied, Publishing, agtp, ahp, openapi};
 use crate::{Learned, Snapshot, content::llms, site::Declaration};
 
-/// What can be exported, by name.
+/// The names of the exports.
 pub fn exports() -> impl Iterator<Item = &'static str> {
     DIALECTS.iter().map(|dialect| dialect.name).chain([LLMS])
 }
 
-/// The site in one short text, which is no protocol's.
+/// The site in one short text, which belongs to no protocol.
 const LLMS: &str = "llms";
 
-/// The document that the dialect announces, or its JSON; `None` where there is no such dialect or no JSON of it.
+/// The dialect's entry document, or its JSON; `None` where the dialect or the JSON does not exist.
 pub fn export(name: &str, json: bool, declaration: &Declaration) -> Option<Bytes> {
     if name == LLMS {
         let snapshot = Snapshot::compile(declaration, &Learned::default());
         return snapshot.document(llms::PATH).filter(|_| !json);
     }
     if name == agtp::DIALECT.name {
-        // Nobody is sent it over HTTP; it is put together only here.
+        // This document is not served over HTTP, so it is built here.
         return agtp::manifest(declaration);
     }
     let dialect = DIALECTS.iter().find(|dialect| dialect.name == name)?;
@@ -38,12 +38,12 @@ pub fn export(name: &str, json: bool, declaration: &Declaration) -> Option<Bytes
     document.variants.iter().find(|variant| wanted(variant.media_type)).map(|variant| variant.body())
 }
 
-/// The forms that a document may be had in besides its own.
+/// The additional forms of a document.
 pub fn forms() -> impl Iterator<Item = &'static str> {
     [openapi::DIALECT.name].into_iter()
 }
 
-/// A dialect's document in the form of another; `None` where it has none.
+/// A dialect's document in another form; `None` where it has none.
 pub fn export_as(name: &str, form: &str, declaration: &Declaration) -> Option<Bytes> {
     (name == agtp::DIALECT.name && form == openapi::DIALECT.name).then(|| agtp::as_openapi(declaration)).flatten()
 }
@@ -74,7 +74,7 @@ mod tests {
         for name in exports() {
             for json in [false, true] {
                 let Some(exported) = export(name, json, &declaration) else {
-                    // Verbs are not spoken here.
+                    // AGTP is off here.
                     assert!(json && name == LLMS || name == agtp::DIALECT.name, "{name}");
                     continue;
                 };

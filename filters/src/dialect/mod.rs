@@ -1,4 +1,5 @@
-//! The table of dialects, and what is told of all of them together.
+//! The dialects: each protocol's translation of the declaration, in a folder of its own, and one table that lists
+//! them.
 
 pub(crate) mod api_catalog;
 mod export;
@@ -21,7 +22,7 @@ pub mod verbs {
     };
 }
 
-/// The table of dialects, in the order their links are announced.
+/// The table of dialects, in the order of their announced links.
 pub const DIALECTS: &[Dialect] = &[ahp::DIALECT, aicp::DIALECT, mcp::DIALECT, openapi::DIALECT, agtp::DIALECT];
 
 #[cfg(test)]

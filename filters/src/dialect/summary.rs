@@ -1,4 +1,4 @@
-//! What somebody who checks a contract is told of it (AICP Appendix E): what agents will see, and what to look at again.
+//! The contract's summary for `frontdesk check` (AICP Appendix E): what agents will see, and what to review.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{dialect::export, site::Review};
 
-/// The contract in a few lines, with the safe defaults applied.
+/// The contract in a few lines, safe defaults applied.
 pub fn summary(review: &Review) -> String {
     let published = export(super::aicp::DIALECT.name, true, &review.declaration).unwrap_or_default();
     let contract = match serde_json::from_slice(&published) {
@@ -35,7 +35,7 @@ pub fn summary(review: &Review) -> String {
     out
 }
 
-/// A remark is long on purpose, so it is not clipped.
+/// Removes control characters. A remark may be long, so it is not cut.
 fn without_control(line: &str) -> String {
     line.split_inclusive(' ').map(plain).collect()
 }

@@ -1,4 +1,4 @@
-//! A page in place of which its Markdown is asked for: where it is, and what the answer becomes.
+//! Serves a page as Markdown: the request to the site, and the conversion of its answer.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -15,12 +15,12 @@ use crate::{
     reply::Reply,
 };
 
-/// What the site is asked for: its own Markdown, if it has any, else the page.
+/// The `Accept` for the site: its own Markdown, if it has any, else the page.
 pub(crate) const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.5, */*;q=0.1";
-/// How much text an agent is about to read, by the tokenizer of the budgets.
+/// The length of the text in tokens, by the tokenizer of the budgets.
 const X_MARKDOWN_TOKENS: HeaderName = HeaderName::from_static("x-markdown-tokens");
 
-/// What is true of the page, or of showing it, and not of its Markdown; besides what is true of its bytes.
+/// Headers that apply to the page or its display and not to its Markdown, besides those about its bytes.
 const UNTRUE: [HeaderName; 12] = [
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
@@ -35,15 +35,15 @@ const UNTRUE: [HeaderName; 12] = [
     header::LINK,
     header::REFRESH,
 ];
-/// How long the page may be kept.
+/// The page's caching headers.
 const FRESHNESS: [HeaderName; 4] = [header::CACHE_CONTROL, header::EXPIRES, header::PRAGMA, header::AGE];
 
-/// Is this the site's own Markdown?
+/// Whether this is the site's own Markdown.
 pub(crate) fn is_own(headers: &HeaderMap) -> bool {
     media_type(headers).eq_ignore_ascii_case(MEDIA_TYPE)
 }
 
-/// Is this a page, whatever its charset?
+/// Whether this is a page, in any charset.
 pub(crate) fn is_html(headers: &HeaderMap) -> bool {
     media_type(headers).eq_ignore_ascii_case("text/html")
 }
@@ -62,13 +62,13 @@ pub struct Written {
     markdown: Bytes,
     tokens: u32,
     etag: HeaderValue,
-    /// Where the page says that it belongs.
+    /// The page's canonical URL.
     canonical: Option<String>,
-    /// What was found in it; `None`: it must not leave.
+    /// The firewall's findings; `Err`: it must not leave.
     flags: Result<Flags, Flags>,
 }
 
-/// Whether an answer of the site's is a page that may be written otherwise, by its head.
+/// Whether an answer of the site may be converted, by its head.
 pub(crate) fn may_be_written(status: StatusCode, headers: &HeaderMap) -> bool {
     let cache_control = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|v| v.to_str().ok());
     status == StatusCode::OK
@@ -87,17 +87,16 @@ fn coding(headers: &HeaderMap) -> Option<Coding> {
     }
 }
 
-/// How many bytes a page has that is read from this body, at most.
+/// Maximum bytes of the page in this body.
 pub(crate) fn read_as(headers: &HeaderMap, body: &[u8]) -> usize {
     match coding(headers) {
         Some(Coding::Identity) => body.len(),
-        // How much comes of it shows when it is unpacked.
+        // The size of a compressed body is known only after decoding.
         _ => content::MAX_BYTES,
     }
 }
 
-/// Writes a page that the site answered with; `None` where it cannot be read. Takes its time: for where blocking is
-/// allowed.
+/// Converts a page; `None` where it cannot be parsed. Slow, so for threads that may block.
 pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url, firewall: &Firewall) -> Option<Written> {
     let body = whole::decoded(coding(headers)?, body, content::MAX_BYTES)?;
     let page = content::read(&content::text(&body, content_type(headers))?, at)?;
@@ -111,26 +110,26 @@ pub(crate) fn write(headers: &HeaderMap, body: &[u8], at: &Url, firewall: &Firew
     })
 }
 
-/// How a page's Markdown was asked for.
+/// How a page's Markdown was requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
-    /// At the page's own address, by `Accept`: one of its variants, which nobody may keep for others.
+    /// At the page's own address by `Accept`: one of its variants, which no shared cache may store.
     Accept,
-    /// At an address of its own: to be kept for as long as the page itself.
+    /// At an address of its own: cached as long as the page itself.
     Path,
 }
 
 impl Written {
-    /// What was found in it.
+    /// The findings in it.
     ///
     /// # Errors
     ///
-    /// It must not leave, for what was found.
+    /// The findings forbid that it leaves.
     pub(crate) fn passed(&self) -> Result<&Flags, &Flags> {
         self.flags.as_ref()
     }
 
-    /// The answer to whoever asked, with what the site said of the page at `page`.
+    /// The reply, with the site's headers for the page at `page`.
     pub(crate) fn reply(
         &self,
         by: By,
@@ -169,7 +168,7 @@ impl Written {
     }
 }
 
-/// Adds the signals that are not there.
+/// Adds the missing signals.
 pub(crate) fn sign(headers: &mut HeaderMap, signals: Option<&Signals>) {
     let missing: Vec<_> = signals.into_iter().flat_map(|signals| signals.missing(headers).cloned()).collect();
     headers.extend(missing.into_iter().map(|(name, value)| (Some(name), value)));
@@ -186,7 +185,7 @@ pub(crate) fn vary(headers: &mut HeaderMap) {
     }
 }
 
-/// As a reply has them.
+/// The headers in a reply's form.
 pub(crate) fn lines(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
     headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -1,4 +1,4 @@
-//! The agent of the vectors, for tests of what it signs.
+//! The agent of the test vectors, for tests of what it signs.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn settings(agtp: &str) -> Settings {
     crate::declared::declare_text(Path::new("frontdesk.toml"), &text, &Nowhere).unwrap().settings
 }
 
-/// With the vectors' key, or none; with their agent, or none.
+/// With or without the vectors' key and agent.
 pub fn signing(with_key: bool, hosted: bool) -> Signing {
     let integrity = with_key.then(testing::k1);
     let settings = Settings { integrity, ..settings("server_id = 'gw.example.test'") };

@@ -1,4 +1,4 @@
-//! The worked example of the notes, byte for byte, and what may and may not be in a record.
+//! The worked example, byte for byte, and what a record may contain.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -30,7 +30,7 @@ fn nobody() -> &'static Caller {
     &NOBODY
 }
 
-/// What the example's request says.
+/// The values of the example's request.
 fn example() -> HeaderMap {
     headers(&[
         ("agent-id", CALLER),

@@ -1,4 +1,4 @@
-//! That the built-in catalog is complete, and that another one is read or refused.
+//! The built-in catalog is complete, and others are parsed or refused.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::*;
 
 const DOCUMENT: &[u8] = include_bytes!("../../../../conf/catalog/agtp-1.0.0.json");
 
-/// The built-in catalog with something else about it.
+/// The built-in catalog with one change.
 fn changed(change: impl FnOnce(&mut Value)) -> Result<Catalog, String> {
     let mut document: Value = serde_json::from_slice(DOCUMENT).unwrap();
     change(&mut document);

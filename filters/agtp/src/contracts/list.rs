@@ -1,9 +1,9 @@
-//! The lists of contracts: a line for each, the oldest first.
+//! The lists of contracts: one line each, oldest first.
 
 use crate::contract::{Contract, is_of_a_connection};
 use frontdesk_state::{Change, Expect, NotKept, Put, Records, keep_past};
 
-/// One line of what a caller has.
+/// One line of a caller's list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) id: String,
@@ -24,7 +24,7 @@ impl Entry {
     }
 }
 
-/// A list, as it was found: a line for each contract, `{id} {until} {more}`.
+/// A list as it was read: one line per contract, `{id} {until} {more}`.
 pub(super) struct List {
     key: String,
     pub(super) expect: Expect,
@@ -32,7 +32,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// Those that are not over.
+    /// Reads a list, without expired contracts.
     pub(super) async fn read(records: &dyn Records, key: String, now: u64) -> Result<Self, NotKept> {
         let record = records.get(&key).await?;
         let expect = record.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
@@ -41,22 +41,22 @@ impl List {
         Ok(Self { key, expect, lines })
     }
 
-    /// Adds one, with more about it.
+    /// Adds a contract with more text.
     pub(super) fn add(&mut self, contract: &Contract, more: &str) {
         self.lines.push(format!("{} {} {more}", contract.id, contract.until));
     }
 
-    /// Their names, the oldest first.
+    /// The ids, oldest first.
     pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|line| id(line))
     }
 
-    /// Takes one off.
+    /// Removes a contract.
     pub(super) fn drop(&mut self, id: &str) {
         self.lines.retain(|line| self::id(line) != id);
     }
 
-    /// The oldest that was made on another connection than this one is of: that of the same agent first.
+    /// The oldest contract of another connection than `mark`'s, those of the same agent first.
     pub(super) fn gives_way(&self, agent: &str, mark: &str) -> Option<String> {
         let of_another = |entry: &Entry| is_of_a_connection(&entry.mark) && entry.mark != mark;
         let mut there: Vec<Entry> = self.lines.iter().filter_map(|line| Entry::read(line)).filter(of_another).collect();
@@ -64,7 +64,7 @@ impl List {
         there.into_iter().next().map(|entry| entry.id)
     }
 
-    /// Kept until the last of its contracts is over on every clock.
+    /// The change that stores the list until its last contract expires, clock skew included.
     pub(super) fn change(self, now: u64) -> Change {
         let last = self.lines.iter().map(|line| until(line)).max();
         let put = match last {

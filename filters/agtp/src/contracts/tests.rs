@@ -1,4 +1,4 @@
-//! What is kept of contracts, and what is not.
+//! What is stored of contracts.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn what_is_kept_is_found_as_it_was_until_it_ends() {
     let ids = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.id).collect::<Vec<_>>();
     assert_eq!(ids(run(contracts.entries("one")).unwrap()), [mine.id.as_str()]);
     assert_eq!(run(contracts.all()).unwrap().len(), 2);
-    // Nothing else is ever named by an id.
+    // An id can address no other record.
     for id in ["", "all", "of:one", "public", &mine.id[1..], &mine.id.to_uppercase().replace('0', "G")] {
         assert_eq!(run(contracts.find(id)).unwrap(), None, "{id}");
     }
@@ -51,7 +51,7 @@ fn what_is_kept_is_found_as_it_was_until_it_ends() {
     let ended = run(contracts.find(&mine.id)).unwrap().unwrap();
     assert_eq!((ended.ended, ended.is_over(0)), (Some(Ending::Released), true));
     assert!(run(contracts.entries("one")).unwrap().is_empty());
-    // What is swept leaves no trace.
+    // A swept contract leaves no trace.
     assert!(run(contracts.end(&format!("{:032x}", 2), None)).unwrap());
     assert_eq!(shelf.kept.lock().keys().collect::<Vec<_>>(), [&key(&mine.id)]);
 }
@@ -73,7 +73,7 @@ fn there_is_room_for_so_many() {
         keep(number, &format!("holder {}", number / 50), false).unwrap();
     }
     assert_eq!(keep(5000, "two", false), Err(NotMade::TooMany));
-    // What has ended takes no room.
+    // An ended contract takes no room.
     assert!(run(contracts.end(&format!("{:032x}", 7), Some(Ending::Revoked))).unwrap());
     keep(5000, "two", true).unwrap();
     let mut large = contract(6000, "three", Bound::Agent);

@@ -1,7 +1,7 @@
-//! What another catalog of verbs would break in a declaration (AGTP-API §4.7).
+//! Finds what another catalog of verbs would break in a declaration (AGTP-API §4.7).
 //!
-//! The file need not be one that can be run, or a whole one: what it says of verbs and paths is looked at, and nothing
-//! else. What comes from the environment is not known here, and not judged.
+//! The file need not be complete or valid. Only its verbs and paths are looked at. Values from the environment are
+//! unknown here and not judged.
 
 use std::path::Path;
 
@@ -12,19 +12,19 @@ use super::{
     verbs::{Role, paths, tables, verbs},
 };
 
-/// Something that would not work any more.
+/// Something that would stop working.
 #[derive(Debug)]
 pub struct Break {
-    /// Of what: `path`, `endpoint`, `recipe` or `policy`.
+    /// Its kind: `path`, `endpoint`, `recipe` or `policy`.
     pub kind: &'static str,
     pub at: Mistake,
 }
 
-/// What a file says that would not work any more.
+/// Everything in a file that would stop working.
 ///
 /// # Errors
 ///
-/// It is not TOML.
+/// The file is not TOML.
 pub fn breaks(path: &Path, text: &str, diff: &Diff) -> Result<Vec<Break>, Refused> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (mut syntax, mut passed_over) = (Findings::new(path.into()), Findings::new(path.into()));
@@ -52,7 +52,7 @@ fn names(root: &Item, diff: &Diff, broken: &mut Broken) {
         let what = format!("{} is gone in {}", verb.shown, diff.to);
         broken.add(kind(verb.role), verb.line, verb.key.clone(), what, instead);
     }
-    // What a recipe calls is gone with the verb of it.
+    // A recipe stops working when its verb is removed.
     for (index, recipe) in tables(root, &["agtp", "recipes"]) {
         for (step, item) in recipe.get("steps").map(Item::items).unwrap_or_default().iter().enumerate() {
             let Some((item, id)) = item.get("capability").and_then(|item| Some((item, item.str()?))) else { continue };

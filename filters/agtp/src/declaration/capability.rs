@@ -1,4 +1,4 @@
-//! What may be declared of a capability, and cannot be called or told of by verbs (AGTP-API §6.4, §6.5, §12.3).
+//! Checks the parts of a capability that AGTP cannot express (AGTP-API §6.4, §6.5, §12.3).
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use frontdesk_config::{Findings, Item, Pointed, Schemas};
 
 use super::{super::is_scope, verbs::tables};
 
-/// What a site is asked with behind an endpoint (§12.3).
+/// The HTTP methods for the site behind an endpoint (§12.3).
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
-/// The rules of every capability, where verbs are spoken.
+/// Checks every capability, where AGTP is on.
 pub(super) fn rules(root: &Item, schemas: &Schemas, found: &mut Findings) {
     for (index, capability) in tables(root, &["capabilities"]) {
         let key = |key: &str| format!("capabilities[{index}].{key}");
@@ -37,7 +37,7 @@ pub(super) fn rules(root: &Item, schemas: &Schemas, found: &mut Findings) {
     }
 }
 
-/// Whether anything that verbs are called with can fit.
+/// Whether a schema can accept an object, the only input that AGTP sends.
 fn may_be_an_object(item: &Item, schemas: &Schemas) -> bool {
     let schema = match schemas.pointed(item) {
         Pointed::Inline(item) => schemas.alone(item.json()),
@@ -51,7 +51,7 @@ fn may_be_an_object(item: &Item, schemas: &Schemas) -> bool {
     }
 }
 
-/// What is told of an endpoint that is on its way out: in the manifest, and in a header.
+/// Checks the deprecation of an endpoint, which the manifest and a header announce.
 fn deprecated(item: &Item, key: &str, found: &mut Findings) {
     if item.get("deprecated_in").is_none() {
         let what = "does not say since when: deprecated_in is missing";

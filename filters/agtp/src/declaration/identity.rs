@@ -1,13 +1,13 @@
-//! Whether what a server says of itself and of the agent that it hosts can be said, and be believed.
+//! Checks the server's and the hosted agent's identity: it must be expressible and verifiable.
 
 use frontdesk_config::{Findings, Item, Settings, StoreHome};
 
 use super::super::genesis::Hosted;
 
-/// Bytes of a name.
+/// Maximum bytes of a name.
 const LONGEST: usize = 128;
 
-/// The rules of `agtp.agent` and `agtp.server_id`.
+/// Checks `agtp.agent` and `agtp.server_id`.
 pub(super) fn rules(root: &Item, settings: &Settings, found: &mut Findings) {
     if let Some((item, name)) = root.at(&["agtp", "server_id"]).and_then(|item| Some((item, item.str()?)))
         && !(name.len() <= LONGEST && name.bytes().all(|byte| byte.is_ascii_graphic()))

@@ -1,4 +1,4 @@
-//! The keys of `[agtp]`, and those of a capability that say how it is called by verbs.
+//! The configuration keys of `[agtp]`, and those of a capability that concern AGTP.
 
 use frontdesk_config::{BOUNDED, Key, Kind::*, Place, Table, closed, forms::*, key, names::DESCRIPTION};
 

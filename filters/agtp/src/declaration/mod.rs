@@ -1,8 +1,8 @@
-//! What is called by verbs on paths: that every verb is one, every path keeps to the grammar, and no two endpoints are
-//! the same (AGTP-API §4.5, §5, §13.2).
+//! Checks everything that AGTP calls by verb and path: every verb is in the catalog, every path follows the grammar,
+//! and no two endpoints are the same (AGTP-API §4.5, §5, §13.2).
 //!
-//! A site's own words are often verbs of the catalog, and a path with one in it is never reached. That is a trap nobody
-//! sees from a site's routes, so it is explained where it is met, with a path that avoids it.
+//! Many ordinary words of a site are verbs of the catalog, and a path with one in it can never be called. A site's
+//! routes do not show this trap, so the error explains it and suggests a path that avoids it.
 
 mod breaks;
 mod capability;
@@ -33,10 +33,10 @@ use super::{
 
 pub use breaks::{Break, breaks};
 
-/// What AGTP adds to the declaration.
+/// AGTP's configuration keys and checks.
 pub static EXTENSION: Extension = Extension { keys: keys::KEYS, documents: &[BOOTSTRAP], check };
 
-/// The rules of whatever is spoken in verbs; none where nothing is.
+/// Checks `[agtp]`; does nothing where AGTP is off.
 fn check(declared: &Declared<'_>, found: &mut Findings) {
     let Declared { root, settings, schemas, .. } = *declared;
     identity::rules(root, settings, found);
@@ -48,7 +48,7 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
         None => Catalog::built_in(),
         Some(Ok(catalog)) => Arc::new(catalog),
         Some(Err(why)) => {
-            // By another one, much would be wrong that is not.
+            // With the wrong catalog the other checks would report false errors.
             let line = root.at(&["agtp", "catalog"]).map_or(0, |item| item.line);
             found.mistake(line, "agtp.catalog", why);
             return;
@@ -62,7 +62,7 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
     }
     policy::rules(root, &catalog, &spoken, found);
     let spoken_at: HashMap<&str, &Named> = named.iter().map(|verb| (table(&verb.key), verb)).collect();
-    // A recipe is looked for where no endpoint is.
+    // A recipe is used only where no endpoint matches.
     let (mut endpoints, mut recipes) = (Taken::default(), Taken::default());
     for capability in settings.built_in.iter() {
         let (method, path) = (name::method_of(capability.kind, None), name::path_of(&capability.id, None, &catalog));
@@ -83,7 +83,7 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
         }
         if let (Some(verb), Role::Endpoint(_) | Role::Recipe) = (verb, placed.role) {
             reserved(placed, &template, verb, found);
-            // One that is not loaded takes nobody's place.
+            // An endpoint that is not loaded takes no path.
             if known.is_spoken(verb.verb) {
                 let taken = if placed.role == Role::Recipe { &mut recipes } else { &mut endpoints };
                 take(taken, placed, verb.verb, template, found);
@@ -103,7 +103,7 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
     without_effect(root, found);
 }
 
-/// The table that a key is in.
+/// The table of a key.
 fn table(key: &str) -> &str {
     key.rsplit_once('.').map_or("", |(table, _)| table)
 }
@@ -133,7 +133,7 @@ impl Known<'_> {
             });
         } else if !self.is_spoken(verb) {
             match role {
-                // The policy has more to say of these.
+                // The policy's own checks report these.
                 Role::Allow | Role::Disallow | Role::Alias => {}
                 _ => policy::unknown(named, self.catalog, found),
             }
@@ -146,7 +146,7 @@ impl Known<'_> {
     }
 }
 
-/// A path that keeps to the grammar; what is wrong with one that does not is explained.
+/// Parses a path; explains what is wrong with an invalid one.
 fn parsed(placed: &Placed, capability: Option<&Item>, catalog: &Catalog, found: &mut Findings) -> Option<Template> {
     let wrong = match Template::parse(&placed.path, catalog) {
         Ok(template) => return Some(template),
@@ -169,7 +169,7 @@ fn parsed(placed: &Placed, capability: Option<&Item>, catalog: &Catalog, found: 
     None
 }
 
-/// Every place is an input (§5.3).
+/// Checks that every placeholder is an input (§5.3).
 fn inputs(placed: &Placed, template: &Template, capability: &Item, schemas: &Schemas, found: &mut Findings) {
     if template.names().next().is_none() {
         return;
@@ -185,7 +185,7 @@ fn inputs(placed: &Placed, template: &Template, capability: &Item, schemas: &Sch
     }
 }
 
-/// What an input may have; `None` where it cannot be told.
+/// The possible inputs; `None` where they cannot be determined.
 fn properties(capability: &Item, schemas: &Schemas) -> Option<HashSet<String>> {
     let schema = match capability.get("input_schema").map(|item| schemas.pointed(item)) {
         None => return Some(HashSet::new()),
@@ -206,7 +206,7 @@ fn properties(capability: &Item, schemas: &Schemas) -> Option<HashSet<String>> {
     (!left_open).then_some(names)
 }
 
-/// What the protocol answers itself (§5.9, §6.1).
+/// Checks that a path is not reserved for the protocol (§5.9, §6.1).
 fn reserved(placed: &Placed, template: &Template, verb: &Named, found: &mut Findings) {
     let first = template.first().unwrap_or_default();
     let begins = |name: &&&str| first.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
@@ -224,7 +224,7 @@ fn reserved(placed: &Placed, template: &Template, verb: &Named, found: &mut Find
     found.mistake(placed.line, &placed.key, what).hint("choose another path, or another verb");
 }
 
-/// No two are called with the same verb at the same path.
+/// Checks that no two endpoints have the same verb and path.
 fn take(taken: &mut Taken<String>, placed: &Placed, method: &str, template: Template, found: &mut Findings) {
     let who = placed.key.trim_end_matches(".path").trim_end_matches(".agtp").to_owned();
     let places = template.names().next().is_some();
@@ -237,7 +237,7 @@ fn take(taken: &mut Taken<String>, placed: &Placed, method: &str, template: Temp
     found.mistake(placed.line, &placed.key, what).hint("choose another verb, or a path with another word in it");
 }
 
-/// Whoever claims a scope has it, where nobody has to prove who they are.
+/// Warns where claimed scopes are sufficient, because no credential is required.
 fn claims(root: &Item, found: &mut Findings) {
     for (index, capability) in tables(root, &["capabilities"]) {
         let scopes = capability.get("required_scopes").is_some_and(|item| !item.items().is_empty());
@@ -278,7 +278,7 @@ fn without_effect(root: &Item, found: &mut Findings) {
     if let Some(item) = policies(&["rcns", "enabled"])
         && tier.is_none_or(|tier| matches!(tier.value, Raw::Integer(1)))
     {
-        // What would make an agent one of tier 1 cannot be verified here.
+        // The anchors of a tier 1 agent cannot be verified here.
         found
             .warning(
                 item.line,

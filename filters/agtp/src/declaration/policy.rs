@@ -1,4 +1,4 @@
-//! What `[agtp.policies.methods]` may say: names that are verbs, and one step from what is asked for to what is meant
+//! Checks `[agtp.policies.methods]`: names must be verbs, and an alias or redirect must lead to its target in one step
 //! (AGTP-API §9.2, §9.4).
 
 use frontdesk_config::{Findings, Item};
@@ -25,7 +25,7 @@ fn spoken(verb: &str, catalog: &Catalog, policy: &Policy) -> bool {
     catalog.verb(verb).is_some() || policy.custom().iter().any(|custom| custom == verb)
 }
 
-/// `allow` and `disallow`; what is removed has been told of.
+/// Checks `allow` and `disallow`. Removed verbs are reported elsewhere.
 fn lists(root: &Item, catalog: &Catalog, policy: &Policy, found: &mut Findings) {
     let known = || catalog.verbs().map(|verb| verb.name.as_str());
     for named in verbs(root) {
@@ -41,7 +41,7 @@ fn lists(root: &Item, catalog: &Catalog, policy: &Policy, found: &mut Findings) 
             Role::Allow if !is_name(verb) => {
                 found.mistake(named.line, &named.key, what("is no verb; one is of 3 to 32 capital letters"));
             }
-            // One of the server's own, or a slip of the fingers.
+            // A verb of the server's own, or a typo.
             Role::Allow if policy.custom().iter().any(|custom| custom == verb) => {
                 let slip = |known: &&str| known.len() > 3 && strsim::damerau_levenshtein(verb, known) == 1;
                 if let Some(near) = known().find(slip) {
@@ -68,7 +68,7 @@ fn lists(root: &Item, catalog: &Catalog, policy: &Policy, found: &mut Findings) 
     }
 }
 
-/// The five, and nothing else.
+/// Checks that only the five HTTP verbs occur.
 fn legacy(table: &Item, policy: &Policy, found: &mut Findings) {
     for (index, item) in table.get("legacy").map(Item::items).unwrap_or_default().iter().enumerate() {
         let Some(verb) = item.str() else { continue };
@@ -86,7 +86,7 @@ fn legacy(table: &Item, policy: &Policy, found: &mut Findings) {
     }
 }
 
-/// Another name leads to a verb in one step.
+/// Checks that an alias leads to a verb in one step.
 fn aliases(root: &Item, table: &Item, catalog: &Catalog, policy: &Policy, found: &mut Findings) {
     let entries = table.get("aliases").map(Item::entries).unwrap_or_default();
     for entry in entries {
@@ -110,7 +110,7 @@ fn aliases(root: &Item, table: &Item, catalog: &Catalog, policy: &Policy, found:
     }
 }
 
-/// What is said of a verb that is none.
+/// Reports an unknown verb.
 pub(super) fn unknown(named: &Named, catalog: &Catalog, found: &mut Findings) {
     let what = format!("{} is no verb of the catalog {}", named.shown, catalog.version);
     let finding = found.mistake(named.line, &named.key, what);
@@ -124,7 +124,7 @@ pub(super) fn unknown(named: &Named, catalog: &Catalog, found: &mut Findings) {
     }
 }
 
-/// One step to somewhere that is not led away from again.
+/// Checks that a redirect leads to a place that has no redirect itself.
 fn redirects(root: &Item, catalog: &Catalog, found: &mut Findings) {
     let all: Vec<_> = tables(root, &["agtp", "policies", "methods", "redirects"])
         .filter_map(|(index, item)| Redirect::of(index, item, catalog))
@@ -163,7 +163,7 @@ struct Redirect<'a> {
 }
 
 impl<'a> Redirect<'a> {
-    /// `None` where something in it is too wrong to go on, which has been told of.
+    /// `None` where a part is too wrong to go on; that was reported.
     fn of(index: usize, item: &'a Item, catalog: &Catalog) -> Option<Self> {
         let text = |key: &str| item.get(key).and_then(Item::str);
         let path = |key: &str| match text(key) {
@@ -175,7 +175,7 @@ impl<'a> Redirect<'a> {
         Some(Self { index, line: item.line, from, from_path, to, to_path })
     }
 
-    /// Whether a request that was led here could be led away by the next.
+    /// Whether a request after this redirect could match the next one.
     fn leads_to(&self, next: &Redirect) -> bool {
         let here = self.to_path.as_ref().or(self.from_path.as_ref());
         let meet = match (here, &next.from_path) {

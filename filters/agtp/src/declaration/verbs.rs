@@ -1,7 +1,6 @@
-//! Where a declaration names a verb, and where the path that a verb is spoken on.
+//! Finds all verbs and paths that a declaration names.
 //!
-//! The rules judge what is found here by the catalog that is used; what another catalog would break is found by the
-//! same list, so that a check and the comparison of two catalogs never disagree about where to look.
+//! The checks and the comparison of two catalogs both use this list, so they always look in the same places.
 
 use std::borrow::Cow;
 
@@ -9,17 +8,17 @@ use frontdesk_config::{Item, capability_kind};
 
 use super::super::{catalog::Catalog, name};
 
-/// What a verb is named for.
+/// The role of a named verb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A capability is called with it; the capability's place.
+    /// It calls the capability with this index.
     Endpoint(usize),
     Recipe,
-    /// What is said to take the place of a deprecated endpoint.
+    /// The successor of a deprecated endpoint.
     Successor,
     Allow,
     Disallow,
-    /// What another name stands for.
+    /// The target of an alias.
     Alias,
     From,
     To,
@@ -32,11 +31,11 @@ pub(super) struct Named<'a> {
     pub(super) line: usize,
     pub(super) key: String,
     pub(super) verb: &'a str,
-    /// As a message may show it.
+    /// The verb in a form that is safe to display.
     pub(super) shown: String,
 }
 
-/// A path that is declared.
+/// A declared path.
 #[derive(Debug)]
 pub(super) struct Placed<'a> {
     pub(super) role: Role,
@@ -44,11 +43,11 @@ pub(super) struct Placed<'a> {
     pub(super) key: String,
     pub(super) path: Cow<'a, str>,
     pub(super) shown: String,
-    /// It may be shown word for word.
+    /// It may be displayed unescaped.
     pub(super) plain: bool,
 }
 
-/// Every verb that is named, also where it follows from a type.
+/// Every named verb, those implied by a capability's type included.
 pub(super) fn verbs<'a>(root: &'a Item) -> Vec<Named<'a>> {
     let mut found = Vec::new();
     let mut add = |role, item: Option<&'a Item>, key: String| {
@@ -100,7 +99,7 @@ pub(super) fn verbs<'a>(root: &'a Item) -> Vec<Named<'a>> {
     found
 }
 
-/// Every path that is declared, also where it follows from an id.
+/// Every declared path, those implied by an id included.
 pub(super) fn paths<'a>(root: &'a Item, catalog: &Catalog) -> Vec<Placed<'a>> {
     let mut found = Vec::new();
     let mut add = |role, item: Option<&'a Item>, key: String| {
@@ -135,7 +134,7 @@ pub(super) fn paths<'a>(root: &'a Item, catalog: &Catalog) -> Vec<Placed<'a>> {
     found
 }
 
-/// The tables of a list, with their places.
+/// The tables of an array, with their indices.
 pub(super) fn tables<'a>(root: &'a Item, path: &[&str]) -> impl Iterator<Item = (usize, &'a Item<'a>)> {
     root.at(path).map(Item::items).unwrap_or_default().iter().enumerate()
 }

@@ -1,4 +1,4 @@
-//! Genesis documents that verify, in each form that is in use, and many that must not.
+//! Genesis documents that verify, in each known form, and many that must not.
 
 use super::*;
 use crate::jws::testing::K1;
@@ -8,11 +8,11 @@ use frontdesk_caller::{signing::Signer, signing::testing};
 const CANONICAL: &str = r#"{"archetype":"assistant","governance_zone":"zone:test","issued_at":"2026-06-01T00:00:00Z","issuer_public_key":"A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg","owner":"owner:example.test","scope":["documents:query"],"trust_tier":2,"verification_path":"org-asserted"}"#;
 const AGENT_ID: &str = "b60496b3254b0a6872b15eab65ede1e0a59e4a3197579fee509440fd3d54af10";
 const SIGNATURE: &str = "Ua1nMh-R2PyL1yW4-NTCkP6llcHfgh5V7XTJS9vLb7QV4F3thBKc3AfPhi6ZWgpSWHb56QJuFQtHYzB9ahxNAA";
-/// Of the same with `agent_id` in what is signed.
+/// The same with `agent_id` in the signed form.
 const SIGNATURE_WITH_ID: &str =
     "s7QhLhq16vNY2SmeK7smALgMmt1YSwDxNu_mdhOH-hwqwlAMsR8gqwRT9kBj-0plj7ad974DaxhOHXnLedHQDQ";
 
-/// As a public implementation in Python writes it: keys in PEM, and nothing but ASCII.
+/// As a public Python implementation writes it: keys in PEM, ASCII only.
 const PYTHON: &str = r#"{"agent_public_key":"-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAKay64UG8yvCyLhqU000LxzYeUm0L/hLIl5S8kyKWbdc=\n-----END PUBLIC KEY-----\n","agtp_genesis_version":"agtp-genesis/1","archetype":"assistant","governance_zone":"zone:test","issued_at":"2026-06-01T00:00:00Z","issuer":"Example \u007f","issuer_public_key":"-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAA6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=\n-----END PUBLIC KEY-----\n","name":"gr\u00f6\u00dfe \ud83d\ude00","owner_id":"owner:example.test","principal_id":"p-1","scope":["documents:query"],"signature":"ygJspzrkRZGaT-570N0jU2aCCBP4umUsti1whVbRnCKgsR76p4sUtxQ5_jNoicLv0ZUKAhjM-GvHtQ7cWf7HBw"}"#;
 const PYTHON_ID: &str = "00302cbfccf9b446dc58346bbcc9088549cbcb1efb3db7492615a181e4920f28";
 
@@ -89,7 +89,7 @@ fn what_python_wrote_verifies_and_stays_what_can_be_hashed_again() {
     assert_eq!((hosted.name.as_str(), hosted.owner.as_deref()), ("größe 😀", Some("owner:example.test")));
     assert_eq!((hosted.principal_id.as_deref(), hosted.issuer.as_deref()), (Some("p-1"), Some("Example \u{7f}")));
     assert!(matches!(&notes[..], [note] if note.contains("ASCII")), "{notes:?}");
-    // The same document, its text not escaped.
+    // The same document without escaped text.
     let plain: Value = serde_json::from_str(PYTHON).unwrap();
     let (plain, notes) = read(plain.to_string().as_bytes());
     assert_eq!((plain.agent_id.as_str(), plain.document), (PYTHON_ID, hosted.document));

@@ -1,9 +1,9 @@
-//! What a policy lets through, and as what.
+//! Which verbs a policy admits, and as which verb.
 
 use super::*;
 use crate::path;
 
-/// BOOK is gone, and a successor of it is not.
+/// BOOK is removed, and its successor is not.
 fn catalog() -> Catalog {
     let mut document: Value =
         serde_json::from_slice(include_bytes!("../../../../conf/catalog/agtp-1.0.0.json")).unwrap();
@@ -41,7 +41,7 @@ fn aliases_are_seeded_and_take_one_step() {
     }
     assert_eq!(policy.resolve("BOOK"), Resolved { method: "BOOK", requested: None });
 
-    // What is written takes the place of the seed.
+    // Declared aliases replace the defaults.
     let written = MethodPolicy { aliases: Some(vec![("RETRIEVEALL".into(), "LIST".into())]), ..Default::default() };
     let policy = Policy::new(&written, &catalog);
     assert_eq!(policy.resolve("RETRIEVEALL").method, "LIST");
@@ -73,7 +73,7 @@ fn a_verb_is_admitted_refused_or_unknown() {
     for (verb, expected) in [
         ("BOOK", Admission::Admitted),
         ("FRANK", Admission::Admitted),
-        // The floor is always there.
+        // The floor is always allowed.
         ("DEPRECATE", Admission::Admitted),
         ("CANCEL", Admission::Refused),
         ("FRANKY", Admission::Unknown),
@@ -81,7 +81,7 @@ fn a_verb_is_admitted_refused_or_unknown() {
         assert_eq!(listed.admits(verb, &catalog), expected, "{verb}");
     }
     assert_eq!(listed.custom(), ["FRANK"]);
-    // The rules refuse it; if it came through all the same, the floor would still be there.
+    // The configuration check refuses it; the floor would still be allowed.
     let floor = Policy::new(&MethodPolicy { disallow: strings(&["QUERY"]), ..Default::default() }, &catalog);
     assert_eq!(floor.admits("QUERY", &catalog), Admission::Admitted);
 }
@@ -93,7 +93,7 @@ fn legacy_verbs_without_an_alias_have_a_meaning_of_their_own() {
         legacy: strings(&LEGACY),
         aliases: Some(Vec::new()),
         disallow: strings(&["PATCH"]),
-        // A list of verbs says nothing of what is no verb.
+        // A list of verbs does not affect names that are no verbs.
         allow: Some(strings(&["BOOK", "GET"])),
         ..Default::default()
     };

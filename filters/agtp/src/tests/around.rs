@@ -1,4 +1,4 @@
-//! What is around the stall, as far as a call gets there.
+//! The environment of the simulated site, as far as a call needs it.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use frontdesk_desk::{
     Answer, Apart, Background, Busy, Call, Carried, Errand, Failed, Finish, Holders, Job, Outside, Upstream,
 };
 
-/// A site that has everything, and nothing else.
+/// A site that answers every request.
 #[derive(Default)]
 pub(super) struct Around {
-    /// What it was asked.
+    /// The requests that it got.
     pub(super) asked: Mutex<Vec<String>>,
 }
 

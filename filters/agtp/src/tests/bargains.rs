@@ -1,4 +1,4 @@
-//! What is agreed on: how much of it one may have, and what becomes of it where many ask at once.
+//! Contracts: quotas, and concurrent proposals.
 
 use std::{
     pin::Pin,
@@ -31,7 +31,7 @@ fn what_was_made_on_other_connections_locks_nobody_out() {
         stall.tell(&call.header("contract-synthesized", &id(&made[at]))).status
     };
     assert_eq!([0, 1, 100].map(find), [404, 200, 200], "the oldest gave way");
-    // What is bound to nothing that ends by itself does not.
+    // A contract without an end of its own does not make room.
     let stall = Stall::open();
     for session in 0..100 {
         stall.tell(&stock(0).header("session-id", &format!("s{session}"))).is(263);
@@ -69,7 +69,7 @@ fn a_session_is_named_as_it_can_be_held_to() {
     stall.tell(&ask("QUERY", "/catalog").header("session-id", &session)).is(409);
 }
 
-/// Somebody else is always faster, so many times.
+/// Simulates a faster writer this many times.
 struct Racing<'a> {
     shelf: &'a Shelf,
     losses: AtomicUsize,
@@ -103,7 +103,7 @@ fn who_is_slower_than_others_tries_again_and_is_told_that_they_are_many() {
     }
 }
 
-/// As the shelf, with a pause in front of every step.
+/// An in-memory store with a pause before every step.
 struct Slow<'a>(&'a Shelf);
 
 async fn pause() {
@@ -132,7 +132,7 @@ fn many_at_once_get_all_that_they_ask_for() {
     let mut under_way: Vec<Pin<Box<dyn Future<Output = Told> + '_>>> =
         asked.iter().map(|asked| Box::pin(stall.told(&slow, asked)) as _).collect();
     let mut context = Context::from_waker(Waker::noop());
-    // In turn, a step of each.
+    // Alternates between the tasks, one step each.
     while !under_way.is_empty() {
         under_way.retain_mut(|told| match told.as_mut().poll(&mut context) {
             Poll::Ready(told) => {

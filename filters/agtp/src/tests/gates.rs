@@ -1,4 +1,4 @@
-//! What every answer says beside itself, and which refusal it is.
+//! The headers of every answer, and the refusal of each gate.
 
 use std::{path::Path, time::Duration};
 
@@ -27,7 +27,7 @@ fn what_is_on_its_way_out_is_told_of_whatever_becomes_of_the_request() {
     }
     let other = stall.tell(&ask("CREATE", "/notes").body(json!({})));
     assert_eq!(other.header("agtp-endpoint-warning"), None);
-    // Nor is a refusal another that was written before anybody looked at what was asked for.
+    // Nor does a refusal that was written before verb and path were known differ.
     let refused = stall.refused(&gone());
     assert_eq!(refused.header("agtp-endpoint-warning"), Some("deprecated; successor=QUERY /lamps"));
     let about = |name: &str| refused.body["error"][name].as_str().unwrap();
@@ -128,10 +128,10 @@ fn what_an_envelope_says_of_task_and_session_is_recorded() {
     };
     let (t, s) = (Some("t-1".to_owned()), Some("s-1".to_owned()));
     assert_eq!(recorded(&ask("INSPECT", "/").body(around.clone())), (t.clone(), s.clone()));
-    // So it is where the request is refused.
+    // The same where the request is refused.
     let refused = json!({ "task_id": "t-1", "session_id": "s-1", "parameters": { "target": "nothing" } });
     assert_eq!(recorded(&ask("INSPECT", "/").body(refused)), (t, s.clone()));
-    // The head goes first.
+    // The head takes precedence.
     let headed = ask("INSPECT", "/").body(around).header("task-id", "t-2");
     assert_eq!(recorded(&headed), (Some("t-2".to_owned()), s));
     let odd = json!({ "task_id": "a b", "session_id": 7, "parameters": { "target": "chain_head" } });
@@ -202,7 +202,7 @@ fn a_verb_of_http_means_what_the_text_says() {
     stall.tell(&put().header("idempotency-key", "k")).is(200);
     stall.tell(&put().method("POST")).is(200);
     stall.tell(&put().method("DELETE")).is(200);
-    // At the root the parameter does.
+    // At the root the parameter takes precedence.
     let root = |method: &str, body| stall.tell(&ask(method, "/").body(body));
     let shelf = json!({ "action": "shelf.change", "parameters": { "n": 1 } });
     assert_eq!(root("PUT", shelf.clone()).is(400)["code"], "idempotency-key-required");

@@ -1,4 +1,4 @@
-//! What is remembered of an agent, and cannot be made to be forgotten.
+//! An agent's stored history, which others cannot displace.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,7 +21,7 @@ fn what_an_agent_lets_go_of_takes_nothing_out_of_its_history() {
     let stall = Stall::open();
     let suspended = stall.tell(&change("DEACTIVATE")).is(200);
     let reinstated = stall.tell(&change("REINSTATE")).is(200);
-    // Whoever says that it is the hosted agent, again and again.
+    // Another caller claims to be the hosted agent, again and again.
     for round in 0..60 {
         let as_hosted = |asked: super::stall::Asked| asked.header("agent-id", HOSTED).on(&format!("c{round}"));
         let made = stall.tell(&as_hosted(propose("QUERY /stock", &["lamp_id"]))).is(263);
@@ -59,7 +59,7 @@ fn a_session_is_resumed_by_a_moment_in_one_spelling() {
     let suspend =
         |by: &str| stall.tell(&ask("SUSPEND", "/").body(json!({ "session_id": "s", "resume_by": by }))).status;
     assert_eq!(suspend(&soon), 200);
-    // Later and earlier than any of the same day, as text.
+    // Later and earlier than any timestamp of the same day, as text.
     assert_eq!([suspend(&soon.replace('T', "t")), suspend(&soon.replace('T', " "))], [422, 422]);
 }
 
@@ -85,7 +85,7 @@ fn a_doubt_may_come_in_an_envelope_whose_members_are_called_as_its_own() {
     let found =
         stall.tell(&ask("INSPECT", "/").body(json!({ "target": "escalation", "escalation_id": brought }))).is(200);
     assert_eq!(found["status"], "pending", "{found}");
-    // What is given as a parameter goes first.
+    // The parameter takes precedence.
     let mut both = doubt;
     both["parameters"]["task_id"] = 7.into();
     stall.tell(&ask("ESCALATE", "/").body(both)).is(422);
@@ -106,22 +106,22 @@ fn what_is_brought_to_a_person_is_brought_once() {
     assert_ne!(under_a_key, first);
     assert_eq!(stall.tell(&keyed("t")).is(202), under_a_key);
     assert_eq!(stall.tell(&keyed("u")).is(409)["reason"], "idempotency_key_reused");
-    // Without a key each message is one.
+    // Without a key each message is a new one.
     let notice = || ask("NOTIFY", "/").body(json!({ "recipient": "operator", "content": "x" }));
     let told = [notice(), notice(), notice().header("idempotency-key", "k"), notice().header("idempotency-key", "k")]
         .map(|notice| stall.tell(&notice).is(200)["notification_id"].clone());
     assert!(told[0] != told[1] && told[1] != told[2] && told[2] == told[3], "{told:?}");
-    // What was refused stands for nothing.
+    // A refused request leaves no record.
     let nobody = || notice().body(json!({ "recipient": "nobody" })).header("idempotency-key", "k-2");
     stall.tell(&nobody()).is(404);
     stall.tell(&notice().header("idempotency-key", "k-2")).is(200);
-    // The same word again is the first one.
+    // The same statement again gets the first answer.
     let word = ask("CONFIRM", "/").operating();
     let word = word.body(json!({ "target_id": first["escalation_id"], "status": "accepted" }));
     let said = stall.tell(&word).is(200);
     assert_eq!(stall.tell(&word).is(200), said);
     stall.tell(&word.clone().body(json!({ "status": "rejected" }))).is(409);
-    // It is published so.
+    // The manifest publishes it so.
     let manifest = stall.tell(&ask("DISCOVER", "/").anonymous()).is(200);
     let floor = manifest["embedded_methods"].as_array().unwrap();
     let other: Vec<_> = floor.iter().filter(|verb| verb["idempotent"] == false).map(|verb| &verb["name"]).collect();
@@ -152,10 +152,10 @@ fn only_a_session_that_was_used_is_suspended() {
         let told = stall.tell(&suspend(&format!("never-{n}"))).is(404);
         assert_eq!(told["code"], "session-not-found", "{told}");
     }
-    // Nor does a session begin with the wish to suspend it.
+    // Nor does SUSPEND itself count as use of a session.
     stall.tell(&suspend("s").header("session-id", "s")).is(404);
     assert!(stall.shelf.kept.lock().keys().all(|key| !key.starts_with("u:")), "it takes no place");
-    // Whatever is asked in a session makes it one, for the agent that asked.
+    // Any request in a session makes it a used one, for its agent.
     for (n, used) in [ask("QUERY", "/catalog"), ask("DISCOVER", "/methods"), propose("QUERY /stock", &["lamp_id"])]
         .into_iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! What is told to whole requests.
+//! Answers to complete requests.
 
 mod around;
 mod bargains;

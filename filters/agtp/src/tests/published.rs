@@ -1,10 +1,10 @@
-//! What is there for everybody since somebody proposed it.
+//! Public contracts that were proposed at run time.
 
 use serde_json::{Value, json};
 
 use super::stall::{Stall, ask, propose};
 
-/// The stall with a pair in its manifest.
+/// The simulated site with a public contract.
 fn published(pair: &str, inputs: &[&str]) -> Stall {
     let stall = Stall::open();
     let forever = propose(pair, inputs).body(json!({ "persistent": true })).operating();

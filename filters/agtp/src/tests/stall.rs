@@ -1,4 +1,4 @@
-//! A stall that is asked in verbs, with nothing around it but what is kept in memory: for tests of whole requests.
+//! A simulated AGTP site with in-memory stores, for tests of complete requests.
 
 use std::{collections::HashMap, net::Ipv4Addr, path::Path};
 
@@ -26,10 +26,10 @@ use frontdesk_state::{
     },
 };
 
-/// The agent that is hosted here.
+/// The hosted agent.
 pub(super) const HOSTED: &str = "b60496b3254b0a6872b15eab65ede1e0a59e4a3197579fee509440fd3d54af10";
 
-/// What the stall has: a catalog that is on its way out, and a count, a shelf and an order that are no endpoints.
+/// The site's capabilities: a deprecated catalog, and three that are not exposed as endpoints.
 const OFFER: &str = r#"
 [[capabilities]]
 id = "lamps.search"
@@ -76,7 +76,7 @@ upstream = { method = "GET", path = "/api/shelves/{shelf_id}" }
 agtp = { method = "FETCH", path = "/shelves/{shelf_id}" }
 "#;
 
-/// The stall, and all that it remembers.
+/// The simulated site and its state.
 pub(super) struct Stall {
     compiled: Compiled,
     spoken: Spoken,
@@ -88,7 +88,7 @@ pub(super) struct Stall {
     around: Around,
 }
 
-/// A request as it is put together.
+/// A request being built.
 #[derive(Clone)]
 pub(super) struct Asked {
     method: String,
@@ -99,7 +99,7 @@ pub(super) struct Asked {
     operates: bool,
 }
 
-/// What came back.
+/// The response.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) status: u16,
@@ -108,7 +108,7 @@ pub(super) struct Told {
 }
 
 impl Stall {
-    /// With this in front of what it offers.
+    /// With this text before its capabilities.
     pub(super) fn with(agtp: &str) -> Self {
         let text =
             format!("[upstream]\nurl = 'http://127.0.0.1:1'\n[site]\norigin = 'https://shop.test'\n{agtp}\n{OFFER}");
@@ -126,33 +126,33 @@ impl Stall {
         }
     }
 
-    /// One that hosts the agent and puts together what is proposed.
+    /// A site that hosts the agent and allows proposals.
     pub(super) fn open() -> Self {
         Self::with("[agtp]\nserver_id = 'stall.test'\nagent = 'agent.json'\n[agtp.policies]\nsynthesis_enabled = true")
     }
 
-    /// What the site was asked.
+    /// The requests that the origin got.
     pub(super) fn asked(&self) -> Vec<String> {
         self.around.asked.lock().clone()
     }
 
-    /// What is told to a request.
+    /// The response to a request.
     pub(super) fn tell(&self, asked: &Asked) -> Told {
         self.tell_over(&self.shelf, asked)
     }
 
-    /// The same where something stands in front of what is kept.
+    /// The same with another store in front.
     pub(super) fn tell_over(&self, records: &dyn Records, asked: &Asked) -> Told {
         run(self.told(records, asked))
     }
 
-    /// The same, to be waited for.
+    /// The same as a future.
     pub(super) async fn told(&self, records: &dyn Records, asked: &Asked) -> Told {
         let spoken = &self.spoken;
         self.incoming(records, asked, async |desk, incoming| spoken.serve(desk, incoming, &[]).await.reply).await
     }
 
-    /// What is told to a request that is refused before it is served.
+    /// The response to a request that is refused before it is served.
     pub(super) fn refused(&self, asked: &Asked) -> Told {
         let spoken = &self.spoken;
         let refusal = Fault::TooLarge.into();
@@ -219,7 +219,7 @@ pub(super) fn ask(method: &str, target: &str) -> Asked {
     asked.header("agent-id", CALLER)
 }
 
-/// PROPOSE of a pair, with the names of its inputs.
+/// PROPOSE of a verb and path, with the names of its inputs.
 pub(super) fn propose(pair: &str, inputs: &[&str]) -> Asked {
     let (method, path) = pair.split_once(' ').unwrap();
     let properties: Value = inputs.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
@@ -236,7 +236,7 @@ pub(super) fn propose(pair: &str, inputs: &[&str]) -> Asked {
 }
 
 impl Asked {
-    /// With a header, in place of another of this name.
+    /// With a header, replacing one of this name.
     pub(super) fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.insert(HeaderName::from_static(name), value.parse().unwrap());
         self
@@ -248,13 +248,13 @@ impl Asked {
         self
     }
 
-    /// Of nobody.
+    /// Without Agent-ID.
     pub(super) fn anonymous(mut self) -> Self {
         self.headers.remove("agent-id");
         self
     }
 
-    /// With these members in its body, beside those that are there.
+    /// With these additional members in its body.
     pub(super) fn body(mut self, members: Value) -> Self {
         let mut whole: Value = serde_json::from_slice(&self.body).unwrap_or_else(|_| json!({}));
         whole.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
@@ -268,7 +268,7 @@ impl Asked {
         self
     }
 
-    /// By whoever operates this.
+    /// With the operator's credential.
     pub(super) fn operating(mut self) -> Self {
         self.operates = true;
         self
@@ -276,7 +276,7 @@ impl Asked {
 }
 
 impl Told {
-    /// The body of an answer with this status.
+    /// The body of a response with this status.
     #[track_caller]
     pub(super) fn is(self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.body);

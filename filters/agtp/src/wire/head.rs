@@ -1,28 +1,28 @@
-//! One whole head: the request line, the headers, and how long the body is.
+//! Parses a complete head: the request line, the headers, and the length of the body.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 use super::{BEGINNING, refused::Refused};
 
-/// Headers of one request.
+/// Maximum headers of a request.
 const MOST_HEADERS: usize = 256;
 
-/// A head whose end is known.
+/// A complete head.
 pub(super) struct Head {
-    /// What is asked: the target, the path with the query, is as it was sent. Or what is wrong with the request line,
-    /// with the method, where that at least can be read.
+    /// The request line, with the target (path and query) as sent. Or the error in it, with the method if that is
+    /// readable.
     pub(super) line: Result<(Method, String), (Refused, Option<Method>)>,
     pub(super) headers: HeaderMap,
 }
 
-/// The bytes of a body; or why the request is not read to its end, which closes, though what it asks is known.
+/// The length of the body. Or why the body is not read; the connection then closes although the request is known.
 type Body = Result<usize, Refused>;
 
-/// Reads a head, from the first byte of its line to the empty line, each line ended by CRLF.
+/// Parses a head, from the first byte of the request line to the empty line. Lines end in CRLF.
 ///
 /// # Errors
 ///
-/// What closes: something that leaves in doubt where the request ends.
+/// The end of the request is ambiguous, so the connection has to close.
 pub(super) fn read(head: &[u8], most_body: usize) -> Result<(Head, Body), Refused> {
     let mut lines = head.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let first = lines.next().unwrap_or_default();
@@ -46,13 +46,13 @@ pub(super) fn read(head: &[u8], most_body: usize) -> Result<(Head, Body), Refuse
 const BARE_RETURN: &str =
     "A carriage return stands alone. End each line with CR and LF, and use them for nothing else.";
 
-/// `METHOD TARGET`, or `METHOD` alone, which asks for the root.
+/// `METHOD TARGET`, or `METHOD` alone, which means the root.
 fn request_line(line: &[u8]) -> Result<(Method, String), (Refused, Option<Method>)> {
     let (method, target) = match line.iter().position(|b| *b == b' ') {
         Some(at) => (&line[..at], &line[at + 1..]),
         None => (line, &b"/"[..]),
     };
-    // A number sign may stand in a token, but in no request line (§5.6).
+    // A number sign is valid in a token, but not in a request line (§5.6).
     let method = Method::from_bytes(method).ok().filter(|_| !method.contains(&b'#'));
     match (method, wrong(line, target)) {
         (Some(method), None) => Ok((method, String::from_utf8_lossy(target).into_owned())),
@@ -61,7 +61,7 @@ fn request_line(line: &[u8]) -> Result<(Method, String), (Refused, Option<Method
     }
 }
 
-/// What is wrong with the target, or with the line it stands in.
+/// What is wrong with the target, or with its line.
 fn wrong(line: &[u8], target: &[u8]) -> Option<&'static str> {
     if line.contains(&b'#') {
         Some("A request line holds no `#`. Leave the fragment out, or write `%23`.")
@@ -90,7 +90,7 @@ fn field(line: &[u8]) -> Result<(HeaderName, HeaderValue), Refused> {
 
 const NO_FIELD: &str = "A line is no header. Write a name, a colon and a value, and no blank before the colon.";
 
-/// What the body's length is said to be; nothing is said of no body.
+/// The declared length of the body; 0 where there is none.
 fn length(headers: &HeaderMap) -> Result<usize, Refused> {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         return Err(Refused::framing("Transfer-Encoding does not exist here. Frame the body with Content-Length."));
@@ -104,11 +104,11 @@ fn length(headers: &HeaderMap) -> Result<usize, Refused> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(Refused::framing("Content-Length is not a number of bytes. Write it in digits."));
     }
-    // A number that is longer than any of ours is too large as well.
+    // A number too large to parse exceeds every bound too.
     Ok(length.to_str().ok().and_then(|digits| digits.parse().ok()).unwrap_or(usize::MAX))
 }
 
-/// Without the blanks around it.
+/// Without surrounding blanks.
 fn trimmed(value: &[u8]) -> &[u8] {
     let plain = |b: &u8| !matches!(*b, b' ' | b'\t');
     let start = value.iter().position(plain).unwrap_or(value.len());

@@ -1,10 +1,10 @@
-//! `AGTP/1.0` without its socket: bytes in, requests out; replies to bytes (AGTP-API §5.2, base draft §4.4).
+//! `AGTP/1.0` without its socket: bytes to requests, replies to bytes (AGTP-API §5.2, base draft §4.4).
 //!
-//! It looks like HTTP and is not: the version comes first, `Content-Length` alone frames a body, and nothing is folded or
-//! chunked. So nothing here is lenient that a second reader could take otherwise. A line ends with CRLF and a name is said
-//! once; what the drafts leave open is only that the path may be missing (`/`), and `Content-Length` with it (no body).
+//! It resembles HTTP and is not: the version comes first, only `Content-Length` frames a body, and there is no folding
+//! and no chunking. The parser is strict wherever two readers could disagree: lines end in CRLF, and a header occurs
+//! once. The drafts permit only that the path is missing (`/`), or `Content-Length` (no body).
 //!
-//! This folder leans on nothing but `frontdesk_base::reply`, so that the fuzzer builds in seconds (`tests/fuzz`).
+//! This folder depends only on [`crate::reply`], so that the fuzzer builds in seconds (`tests/fuzz`).
 
 mod head;
 mod reader;
@@ -17,11 +17,11 @@ pub use reader::{Bounds, Frame, Reader, Wants};
 pub use refused::Refused;
 pub use write::write;
 
-/// What the protocol calls itself where something is negotiated (ALPN) or told (logs, metrics).
+/// The protocol's name in ALPN, logs and metrics.
 pub const PROTOCOL: &str = "agtp";
 /// Its only version.
 pub const VERSION: &str = "1.0";
-/// What a message begins with; proxies name the protocol so, too.
+/// The first word of a message; also the protocol's name in `Via`.
 pub const TOKEN: &str = "AGTP/1.0";
-/// The same with the space that follows.
+/// The same with the space after it.
 const BEGINNING: &[u8] = b"AGTP/1.0 ";

@@ -1,7 +1,7 @@
-//! Requests out of a stream of bytes, however it is cut into pieces, within bounds.
+//! Splits a stream of bytes into requests, however it is fragmented, within bounds.
 //!
-//! Whoever feeds it reads from a socket only while [`Reader::next_frame`] says that nothing is whole: so what a client sends
-//! ahead stays with the system, and a connection never holds more than one request and one read.
+//! The caller reads from the socket only while [`Reader::next_frame`] returns no request. So pipelined requests stay
+//! in the kernel's buffer, and a connection holds at most one request and one read.
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{HeaderMap, Method};
@@ -13,55 +13,55 @@ use super::{
     refused::Refused,
 };
 
-/// What one request may take, in bytes.
+/// Maximum bytes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// The request line and the headers, with the empty line.
+    /// The request line and the headers, empty line included.
     pub head: usize,
     pub body: usize,
 }
 
-/// A whole request.
+/// A complete request.
 #[derive(Debug)]
 pub struct Frame {
     pub method: Method,
-    /// The path as it was sent, query included; begins with a slash.
+    /// The path and query as sent; begins with a slash.
     pub target: String,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// SHA-256 of its bytes, from the first of the request line to the last of the body; to that of the head where the
-    /// body was not read.
+    /// SHA-256 of its bytes, from the request line to the end of the body; of the head alone where the body was not
+    /// read.
     pub digest: [u8; 32],
 }
 
-/// What is waited for.
+/// What the reader waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wants {
-    /// No byte of a request is there.
+    /// The first byte of a request.
     Request,
     /// The rest of a head.
     Head,
     /// The rest of a body.
     Body,
-    /// Nothing: the last refusal was the last answer.
+    /// Nothing: the last refusal ends the connection.
     Nothing,
 }
 
 /// Reads the requests of one connection.
 pub struct Reader {
     bounds: Bounds,
-    /// What was read and is not taken yet.
+    /// Bytes that were read and not consumed.
     bytes: BytesMut,
     stage: Stage,
 }
 
 enum Stage {
-    /// Within a head: where the line begins that is not whole yet, and how far it was looked through.
+    /// Within a head: the start of the incomplete line, and how far it was scanned.
     Head {
         line: usize,
         seen: usize,
     },
-    /// Within a body of so many bytes, after a head of so many.
+    /// Within a body: its length and that of the head.
     Body(Box<Head>, usize, usize),
     Over,
 }
@@ -69,22 +69,22 @@ enum Stage {
 const FIRST: Stage = Stage::Head { line: 0, seen: 0 };
 
 impl Reader {
-    /// Nothing was read yet.
+    /// A reader at the start of a connection.
     pub fn new(bounds: Bounds) -> Self {
         Self { bounds, bytes: BytesMut::new(), stage: FIRST }
     }
 
-    /// From now on these bounds hold, for a head that has begun too. A body is held to those that held when its head was read.
+    /// Applies new bounds, to a head in progress too. A body keeps the bounds under which its head was read.
     pub fn hold_to(&mut self, bounds: Bounds) {
         self.bounds = bounds;
     }
 
-    /// Where what is read is put, behind what is there.
+    /// The buffer to read into, after its present contents.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.bytes
     }
 
-    /// What [`Reader::next_frame`] waits for, once it has said that nothing is whole.
+    /// What [`Reader::next_frame`] waits for, after it has returned no request.
     pub fn wants(&self) -> Wants {
         match self.stage {
             Stage::Head { .. } if self.bytes.is_empty() => Wants::Request,
@@ -94,24 +94,25 @@ impl Reader {
         }
     }
 
-    /// The next request; `None` while it is not whole.
+    /// The next request; `None` while it is incomplete.
     ///
     /// # Errors
     ///
-    /// What was read is no request. Where that does not close, it was taken off the stream, and the next can be asked for.
+    /// The input is no request. If the refusal does not close the connection, the input was consumed and the next
+    /// request can be read.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, Refused> {
         let next = self.advance();
         if next.as_ref().is_err_and(|refused| refused.closes) {
             self.stage = Stage::Over;
         }
-        // An idle connection holds no memory, and nobody reads what follows a refusal that closes.
+        // An idle connection holds no memory, and nothing is read after a refusal that closes.
         if self.bytes.is_empty() || matches!(self.stage, Stage::Over) {
             self.bytes = BytesMut::new();
         }
         next
     }
 
-    /// What is told where the rest of a body does not come in time: the last answer.
+    /// The refusal of a body that does not arrive in time; it closes the connection.
     pub fn late(&mut self) -> Refused {
         let refused = match std::mem::replace(&mut self.stage, Stage::Over) {
             Stage::Body(head, _, start) => cut_off(*head, self.bytes.split_to(start).freeze(), Refused::late()),
@@ -143,8 +144,8 @@ impl Reader {
         }
     }
 
-    /// Where the head ends, once it does. Errors are found in the order of the stream, so that it does not matter how it
-    /// was cut into pieces.
+    /// The end of the head, once it has arrived. Errors are found in stream order, so the fragmentation does not
+    /// matter.
     fn end_of_head(&mut self) -> Result<Option<usize>, Refused> {
         let Stage::Head { line, seen } = &mut self.stage else { return Ok(None) };
         let within = &self.bytes[..self.bytes.len().min(self.bounds.head)];
@@ -165,14 +166,14 @@ impl Reader {
     }
 }
 
-/// A refusal of what is not read any further than its head, with what that asks.
+/// The refusal of a request whose body is not read, with the request.
 fn cut_off(head: Head, bytes: Bytes, refused: Refused) -> Refused {
     let start = bytes.len();
     let frame = taken(head, bytes, start).map_or_else(|line| line.frame, |frame| Some(Box::new(frame)));
     Refused { frame, ..refused }
 }
 
-/// The request that these bytes are, of which `start` are the head.
+/// The request in these bytes; the head is the first `start` of them.
 fn taken(head: Head, mut bytes: Bytes, start: usize) -> Result<Frame, Refused> {
     let whole = digest::digest(&digest::SHA256, &bytes);
     let mut digest = [0; 32];

@@ -1,4 +1,4 @@
-//! Replies as they are written: the status line, the headers in the protocol's own spelling, the body.
+//! Writes replies: the status line, the headers in AGTP's spelling, the body.
 
 use bytes::{BufMut, BytesMut};
 use http::{HeaderName, StatusCode, header};
@@ -6,8 +6,8 @@ use http::{HeaderName, StatusCode, header};
 use super::BEGINNING;
 use frontdesk_base::reply::Reply;
 
-/// Writes a reply behind what is there. Its headers keep their order; the body's type and length come last. A value cannot
-/// hold the end of a line: its type does not take one.
+/// Appends a reply. Headers keep their order, and the body's type and length come last. A header value cannot contain
+/// a line break, because its type forbids it.
 pub fn write(reply: &Reply, out: &mut BytesMut) {
     let Reply { status, headers, body } = reply;
     let bodiless = *status == StatusCode::NO_CONTENT;
@@ -33,11 +33,11 @@ pub fn write(reply: &Reply, out: &mut BytesMut) {
     out.put_slice(body);
 }
 
-/// What frames a message, or belongs to another protocol's connection: not for a reply to say.
+/// Headers of framing or of another protocol's connection, which a reply must not set.
 const OURS: [HeaderName; 5] =
     [header::CONTENT_TYPE, header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::CONNECTION, header::UPGRADE];
 
-/// What stands behind the number (base draft, AGTP-API §11).
+/// The reason phrase (base draft, AGTP-API §11).
 fn reason(status: StatusCode) -> &'static str {
     match status.as_u16() {
         261 => "Negotiation In Progress",
@@ -63,7 +63,7 @@ fn reason(status: StatusCode) -> &'static str {
     }
 }
 
-/// Words of names that are not written with one capital letter.
+/// Words that are not spelled with one capital letter.
 const WORDS: [(&str, &str); 8] = [
     ("agtp", "AGTP"),
     ("api", "API"),
@@ -75,10 +75,10 @@ const WORDS: [(&str, &str); 8] = [
     ("www", "WWW"),
 ];
 
-/// Writes a name as the drafts spell it: `Server-ID`, `AGTP-API-Version`, `Trust-Tier`. Names compare without regard to
-/// case, but people read them.
+/// Writes a name as the drafts spell it: `Server-ID`, `AGTP-API-Version`, `Trust-Tier`. Names are case-insensitive,
+/// but people read them.
 fn spelled(name: &HeaderName, out: &mut BytesMut) {
-    // The one that is spelled otherwise than its likes.
+    // The exception to the spelling rules.
     if name == "rcns-attempt-id" {
         return out.put_slice(b"RCNS-Attempt-Id");
     }
@@ -95,7 +95,7 @@ fn spelled(name: &HeaderName, out: &mut BytesMut) {
     }
 }
 
-/// A number in digits.
+/// A number in decimal digits.
 fn decimal(number: usize, out: &mut BytesMut) {
     let mut digits = [0; 20];
     let (mut rest, mut at) = (number, digits.len());

@@ -1,4 +1,4 @@
-//! Who somebody counts as, what calls itself loopback, and whose credential is ours to look at.
+//! Subjects of callers, loopback names, and which credentials are ours to check.
 
 use super::*;
 

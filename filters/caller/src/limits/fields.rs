@@ -1,4 +1,5 @@
-//! How a limit is told: the headers of AHP §11.1, and the RateLimit fields of draft-ietf-httpapi-ratelimit-headers.
+//! The headers that report limits: those of AHP §11.1, and the RateLimit fields of
+//! draft-ietf-httpapi-ratelimit-headers.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,11 +26,11 @@ impl Held<'_> {
         self.tell(taken, now, Reply::empty(StatusCode::OK)).headers
     }
 
-    /// Adds where the limits stand to a reply. `now` since 1970.
+    /// Adds the state of the limits to a reply. `now`: time since 1970.
     pub fn tell(&self, taken: &Taken, now: Duration, mut reply: Reply) -> Reply {
         let Some(tightest) = self.tightest(taken).filter(|tightest| tightest.level.is_counted()) else { return reply };
         let Told { most, window, declared } = &tightest.policy.told;
-        // The same for every answer within the window.
+        // Constant for all answers within the window.
         let resets = whole_seconds(now + tightest.level.resets_in);
         reply.headers.reserve(6);
         for (name, value) in [
@@ -57,7 +58,7 @@ impl Held<'_> {
         }
     }
 
-    /// The members of several policies; `None` for the one of the only one.
+    /// The members of several policies; `None` where there is only one, which has its value prepared.
     fn declared(&self, taken: &Taken) -> Option<HeaderValue> {
         self.standing(taken).nth(1)?;
         let members: Vec<&[u8]> = self.standing(taken).map(|one| one.policy.told.declared.as_bytes()).collect();

@@ -1,8 +1,8 @@
-//! Which addresses presented a wrong credential lately, as far as this process has seen.
+//! Remembers addresses that recently presented a wrong credential to this process.
 //!
-//! While an address has too many wrong credentials its right ones are refused in the same way, so that the limit slows
-//! guessing down. Only the store knows the count. This spares callers whose address never failed here the question: who
-//! guesses fails here first, whichever replica is asked.
+//! While an address is over the limit of wrong credentials, its right ones are refused too, so that the limit slows
+//! down guessing. Only the store knows the count. This filter spares requests from other addresses the question to the
+//! store: a client that guesses fails here first, whichever replica answers.
 
 use std::{
     fmt,
@@ -12,10 +12,10 @@ use std::{
 
 use frontdesk_state::Subject;
 
-/// Addresses share these; one that meets another's failure costs a question to the store, and nothing else.
+/// The number of slots, which addresses share. A collision costs a question to the store, and nothing else.
 const PLACES: usize = 1024;
 
-/// Until when failures count, by address; and what was presented lately that may have been a guess.
+/// By slot: until when failures count.
 pub(super) struct Guesses {
     until: Box<[AtomicU64]>,
     /// Fingerprints. What is forgotten, because others share its place, counts once more when it comes again.

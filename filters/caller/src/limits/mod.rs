@@ -1,4 +1,4 @@
-//! How much a caller may: which limits hold for a request, and how they are told.
+//! Rate limits and budgets: which apply to a request, and how they are reported.
 
 pub mod budget;
 mod fields;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use frontdesk_base::fault::{Fault, Refusal};
 
-/// Nobody can say how much was used.
+/// The refusal where the counters are unavailable.
 pub fn store_away() -> Refusal {
     let detail = "The counts of calls cannot be reached at the moment. Try again later.";
     Refusal { reason: "store_away", ..Refusal::from(Fault::Unavailable).saying(detail) }

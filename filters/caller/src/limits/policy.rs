@@ -1,7 +1,7 @@
-//! The table `[rate_limits]`: which of its limits hold for whom.
+//! The table `[rate_limits]`: which limits apply to which caller.
 //!
-//! Whoever proved nothing is counted by address, and a name they claim only ever adds a limit; who proved something has
-//! counts of their own (decision 17). Several limits may hold at once: the tightest speaks.
+//! An unproven caller is counted by address, and a claimed name can only add a limit. A proven caller has counts of
+//! its own (docs/decisions/0017-proven-callers.md). Several limits may apply at once; the tightest is reported.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,32 +13,32 @@ use frontdesk_base::fault::{Fault, Refusal, Scope};
 use frontdesk_config::{Rate, RateLimits, Settings};
 use frontdesk_state::{Amount, Away, Class, Counters, Key, Level, Limit, Settlement, Subject, TOGETHER, Taken, Window};
 
-/// How much of a limit is used when the operator hears of it, in hundredths.
+/// The percentage of a limit at which the operator is notified.
 const NEAR: u64 = 80;
 
-/// A limit that is almost used up by somebody, or is.
+/// A limit that is almost or completely used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Near {
-    /// What `RateLimit` calls it, or the budget it is.
+    /// Its name in `RateLimit`, or the budget's name.
     pub policy: &'static str,
-    /// Requests or tokens in this window, of so many.
+    /// Requests or tokens used in this window, and the maximum.
     pub used: u64,
     pub most: u32,
     pub resets_in: Duration,
 }
 
 impl Near {
-    /// Where a limit stands, if it is close to its end.
+    /// The limit, if it is close to its maximum.
     pub(super) fn of(standing: Self) -> Option<Self> {
         let near = standing.used.saturating_mul(100) >= u64::from(standing.most) * NEAR;
         near.then_some(standing)
     }
 }
 
-/// One limit as it was declared, ready to be held and told.
+/// A declared limit, prepared.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// What `RateLimit` and the metrics call it.
+    /// Its name in `RateLimit` and in metrics.
     pub name: &'static str,
     class: Class,
     pub most: u32,
@@ -46,7 +46,7 @@ pub struct Policy {
     pub(super) told: Told,
 }
 
-/// What is told of a policy, whoever asks.
+/// The constant headers of a policy.
 #[derive(Debug, Clone)]
 pub(super) struct Told {
     pub(super) most: HeaderValue,
@@ -63,7 +63,7 @@ impl Policy {
         let told = Told {
             most: rate.count.into(),
             window: seconds.into(),
-            // A name of ours and two numbers are always a value.
+            // A fixed name and two numbers always form a valid value.
             declared: declared.unwrap_or_else(|_| HeaderValue::from_static("")),
         };
         Self { name, class, most: rate.count, window, told }
@@ -75,22 +75,22 @@ impl Policy {
     }
 }
 
-/// What a request is counted as.
+/// What a request counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// A call of an agent endpoint; `action`: one that changes something.
     Call { action: bool },
-    /// A manifest or other words of the site's for agents, or a message of a protocol that calls nothing.
+    /// A published document for agents, or a message that calls nothing.
     Content,
-    /// Anything that passes to the site.
+    /// A request that passes to the site.
     Site,
 }
 
-/// Every limit that was declared.
+/// The declared limits.
 #[derive(Debug, Clone)]
 pub struct Policies {
     anonymous: Policy,
-    /// Credentials that are not valid, as many as anonymous calls.
+    /// Invalid credentials, as many as anonymous calls.
     wrong: Policy,
     guesses: Arc<Guesses>,
     authenticated: Policy,
@@ -98,12 +98,12 @@ pub struct Policies {
     content: Policy,
     per_agent: Option<Policy>,
     site: Option<Policy>,
-    /// In place of `authenticated`, by the API key's place in the declaration.
+    /// Replaces `authenticated`, by the API key's index in the declaration.
     own: Vec<Option<Policy>>,
 }
 
 impl Policies {
-    /// Prepares what was declared.
+    /// Prepares the declared limits.
     pub fn new(settings: &Settings) -> Self {
         let RateLimits { anonymous, authenticated, actions, content, per_agent, site } = settings.rate_limits.clone();
         let own = |key: &frontdesk_config::ApiKey| {
@@ -131,7 +131,7 @@ impl Policies {
     pub fn held(&self, counted: Counted, caller: &Caller) -> Held<'_> {
         let mut held = Held::default();
         let address = || Subject::address(caller.address);
-        // Nobody is counted twice for one thing: a proven caller by what is proven, anyone else by address.
+        // Each request counts once: a proven caller by identity, any other by address.
         let (subject, scope) = match caller.subject {
             Some(subject) => (subject, Scope::Agent),
             None => (address(), Scope::Ip),
@@ -161,8 +161,7 @@ impl Policies {
         held
     }
 
-    /// What is known only once a question is read: that it is about an action, and which agent asks, where it did not
-    /// say so before.
+    /// The limits that depend on the question: on actions, and on an agent name that the head did not contain.
     pub fn held_beside(&self, action: bool, agent: Option<&str>, caller: &Caller) -> Held<'_> {
         let mut held = Held::default();
         let (subject, scope) = match caller.subject {
@@ -172,7 +171,7 @@ impl Policies {
         if action {
             held.add(&self.actions, subject, scope);
         }
-        // Who signed is who signed, whatever is claimed beside it.
+        // A signature takes precedence over a claimed name.
         let claimed = agent.and_then(Agent::claimed).filter(|_| !caller.agent.as_ref().is_some_and(|a| a.verified));
         if let (Some(policy), Some(agent)) = (&self.per_agent, claimed)
             && caller.agent.as_ref().is_none_or(|known| known.name != agent.name)
@@ -182,14 +181,14 @@ impl Policies {
         held
     }
 
-    /// What somebody counts against who presents nothing where something is asked for: their address.
+    /// The limit for a missing credential, by address.
     pub fn held_for_nothing(&self, caller: &Caller) -> Held<'_> {
         let mut held = Held::default();
         held.add(&self.anonymous, Subject::address(caller.address), Scope::Ip);
         held
     }
 
-    /// What a credential that is not valid counts against: the address it came from. `now` in seconds since 1970.
+    /// The limit for an invalid credential, by address. `now` in seconds since 1970.
     pub fn held_for_wrong(&self, caller: &Caller, now: u64) -> Held<'_> {
         self.guesses.remember(Subject::address(caller.address), now + self.wrong.window.as_secs() + 1);
         self.wrong_of(caller)
@@ -207,7 +206,7 @@ impl Policies {
             return None;
         }
         let held = self.wrong_of(caller);
-        // Where the counts are away, what is counted next says so.
+        // If the counters are unavailable, the next limit reports it.
         let taken = held.take(counters, Amount::NOTHING).await.ok()?;
         (taken.levels[0].used >= u64::from(self.wrong.most)).then_some((held, taken))
     }
@@ -219,7 +218,7 @@ impl Policies {
     }
 }
 
-/// The limits that one request is held to.
+/// The limits that apply to one request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Held<'a> {
     policies: [Option<(&'a Policy, Scope)>; TOGETHER],
@@ -236,7 +235,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// As the store takes them: the first so many of a row, and how many.
+    /// As the store takes them: an array and the number of limits in it.
     pub fn limits(&self) -> ([Limit; TOGETHER], usize) {
         const NOTHING: Limit = Limit { key: Key::NONE, most: 0, window: Window::Fixed(Duration::ZERO) };
         (self.limits.map(|limit| limit.unwrap_or(NOTHING)), self.len)
@@ -246,37 +245,37 @@ impl<'a> Held<'a> {
         self.len == 0
     }
 
-    /// Takes so much of each, from all of them or from none.
+    /// Takes this amount from all limits, or from none.
     pub async fn take(&self, counters: &dyn Counters, amount: Amount) -> Result<Taken, Away> {
         let (limits, len) = self.limits();
         counters.take(&limits[..len], amount).await
     }
 
-    /// Gives one request back to each of them; as far as it can still be told which window it was taken from.
+    /// Refunds one request to each limit, if its window is still known.
     pub async fn give_back(&self, counters: &dyn Counters) {
         let Ok(seen) = self.take(counters, Amount::NOTHING).await else { return };
         let limits = self.limits.iter().flatten().zip(&seen.levels).filter(|(_, level)| level.is_counted());
         let settlements: Vec<Settlement> = limits
             .map(|(limit, level)| Settlement { key: limit.key, window: limit.window, period: level.period, by: -1 })
             .collect();
-        // Where it cannot be given back it stays counted: the stricter side.
+        // If that fails the request stays counted, which is the stricter side.
         let _ = counters.settle(&settlements).await;
     }
 
-    /// Each policy with where it stands.
+    /// Each policy with its state.
     pub(super) fn standing(&self, taken: &'a Taken) -> impl Iterator<Item = Standing<'a>> {
         let policies = self.policies.into_iter().flatten();
         policies.zip(&taken.levels).map(|((policy, scope), level)| Standing { policy, scope, level })
     }
 
-    /// The one that speaks, where little of it is left or nothing.
+    /// The reported limit, if it is almost or completely used up.
     pub fn near(&self, taken: &Taken) -> Option<Near> {
         let tightest = self.tightest(taken).filter(|tightest| tightest.level.is_counted())?;
         let Policy { name, most, .. } = *tightest.policy;
         Near::of(Near { policy: name, used: tightest.level.used, most, resets_in: tightest.level.resets_in })
     }
 
-    /// What is said when one of them was reached.
+    /// The refusal for an exceeded limit.
     pub fn exceeded(&self, taken: &Taken) -> Refusal {
         let refusal = Refusal::from(Fault::RateLimited);
         let Some(tightest) = self.tightest(taken) else { return refusal };
@@ -287,13 +286,13 @@ impl<'a> Held<'a> {
         Refusal { scope, violated, retry_after: Some(seconds), ..refusal.saying(detail) }
     }
 
-    /// The one that speaks: of those that are used up the one that lasts longest, else the one with the least left.
+    /// The reported limit: of the exhausted ones the longest to wait for, else the one with the least left.
     pub(crate) fn tightest(&self, taken: &'a Taken) -> Option<Standing<'a>> {
         self.standing(taken).min_by_key(|s| (s.remaining(), std::cmp::Reverse(s.level.resets_in)))
     }
 }
 
-/// A policy, and where it stands.
+/// A policy with its state.
 pub struct Standing<'a> {
     pub policy: &'a Policy,
     pub scope: Scope,

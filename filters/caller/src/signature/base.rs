@@ -1,7 +1,6 @@
-//! The signature base (RFC 9421 §2.5): the text that was signed, made again from the request.
+//! Rebuilds the signature base (RFC 9421 §2.5), the text that was signed, from the request.
 //!
-//! Components, their order and their parameters are those received, serialised as they were parsed and never rebuilt
-//! from what we understood of them.
+//! Components, their order and their parameters are serialised as received, not reconstructed from our interpretation.
 
 use sfv::{FieldType, InnerList, ListEntry};
 
@@ -14,16 +13,16 @@ use super::{
 ///
 /// # Errors
 ///
-/// A component that cannot be made again from the request, or is covered twice: [`Rejected::SignatureMalformed`].
+/// A component cannot be rebuilt from the request, or is covered twice: [`Rejected::SignatureMalformed`].
 pub(super) fn base(list: &InnerList, components: &mut Components) -> Result<String, Rejected> {
     let mut base = String::new();
     for (index, item) in list.items.iter().enumerate() {
-        // Equal whatever the order of the parameters (RFC 9421 §2).
+        // Equal in any order of the parameters (RFC 9421 §2).
         if list.items.iter().take(index).any(|other| other == item) {
             return Err(Rejected::SignatureMalformed);
         }
         let value = components.value(item).ok_or(Rejected::SignatureMalformed)?;
-        // A line feed would begin a component that was never received; the base is ASCII.
+        // A line feed would start a component that was not received. The base is ASCII.
         if !value.bytes().all(|byte| byte == b'\t' || (b' '..0x7f).contains(&byte)) {
             return Err(Rejected::SignatureMalformed);
         }

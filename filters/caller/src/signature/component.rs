@@ -1,6 +1,7 @@
 //! The components of a request that a signature may cover (RFC 9421 §2.1, §2.2), and their values.
 //!
-//! What we do not understand is refused: a component left out or guessed at would be one that nobody signed.
+//! An unsupported component is refused: leaving it out, or guessing its value, would verify something that was not
+//! signed.
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +13,8 @@ use url::form_urlencoded;
 
 use super::Signed;
 
-/// Bytes of the request that are read for the bases of all its signatures. A head has 32 KB and is covered once; a
-/// request that asks for the same field again and again would have us do its work.
+/// Maximum bytes of the request that are read for the bases of all its signatures. A head has 32 KB, and one pass
+/// covers it. The bound stops a request that names the same field again and again.
 const MAX_READ: usize = 64 * 1024;
 
 /// Fields that are known to be dictionaries; `sf` is defined only where the type is known (RFC 9421 §2.1.1).
@@ -55,8 +56,7 @@ impl<'a> Components<'a> {
         Self { request, left: MAX_READ }
     }
 
-    /// The value of a component; `None` where it is unknown, absent from the request, or of another form than it must
-    /// have.
+    /// The value of a component; `None` where it is unknown, absent from the request, or malformed.
     pub(super) fn value(&mut self, item: &Item) -> Option<String> {
         let name = name(item)?;
         let parameters = Parameters::of(item)?;
@@ -89,8 +89,8 @@ impl<'a> Components<'a> {
         Some(value)
     }
 
-    /// One parameter of the query, decoded and encoded anew (RFC 9421 §2.2.8). One that is there several times is not
-    /// to be covered: which would it be?
+    /// One query parameter, decoded and encoded anew (RFC 9421 §2.2.8). A parameter that occurs several times cannot
+    /// be covered, because its value would be ambiguous.
     fn query_param(&mut self, encoded: &str) -> Option<String> {
         let query = self.request.query?;
         self.read(query.len())?;
@@ -100,7 +100,7 @@ impl<'a> Components<'a> {
         values.next().is_none().then(|| percent_encoded(&value))
     }
 
-    /// An HTTP field (RFC 9421 §2.1), of which there must be at least one line.
+    /// An HTTP field (RFC 9421 §2.1), which must have at least one line.
     fn field(&mut self, name: &str, parameters: &Parameters) -> Option<String> {
         if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;
@@ -132,7 +132,7 @@ impl<'a> Components<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// `None` for what has no meaning in a request (`req`, `tr`) or at all.
+    /// `None` for parameters that a request cannot have (`req`, `tr`), and for unknown ones.
     fn of(item: &'a Item) -> Option<Self> {
         let mut parameters = Self::default();
         for (key, value) in &item.params {
@@ -148,7 +148,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// Lower case, without the port that goes without saying (RFC 9421 §2.2.3). Not with a name and password before it.
+/// Lower case, without the scheme's default port (RFC 9421 §2.2.3). `None` where it has user information.
 fn authority(request: &Signed) -> Option<String> {
     let authority = request.authority.to_ascii_lowercase();
     let port = if request.scheme.eq_ignore_ascii_case("http") { ":80" } else { ":443" };
@@ -161,7 +161,7 @@ fn structured(name: &str, joined: &str) -> Option<String> {
     let dictionary = || Some(Parser::new(joined).parse::<Dictionary>().ok()?.serialize().unwrap_or_default());
     let list = || Some(Parser::new(joined).parse::<List>().ok()?.serialize().unwrap_or_default());
     match name {
-        // A dictionary in today's draft, a string in those before; an item is a list of one.
+        // A dictionary in the current draft, a string in earlier ones; an item parses as a list of one.
         "signature-agent" => dictionary().or_else(list),
         _ if DICTIONARIES.contains(&name) => dictionary(),
         _ => None,
@@ -177,6 +177,6 @@ pub(super) fn member(entry: &ListEntry) -> String {
 
 /// "Percent-encode after encoding" with the set of `application/x-www-form-urlencoded`, a space as `%20`.
 fn percent_encoded(text: &str) -> String {
-    // A plus of the text itself is `%2B` by then.
+    // A literal plus is `%2B` at this point.
     form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
 }

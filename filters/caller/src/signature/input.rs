@@ -1,22 +1,22 @@
-//! `Signature-Input` and `Signature` (RFC 9421 §4): which signatures there are, and what each says of itself.
+//! `Signature-Input` and `Signature` (RFC 9421 §4): the signatures of a request, and the parameters of each.
 
 use http::HeaderMap;
 use sfv::{BareItem, Dictionary, InnerList, ListEntry, Parser};
 
 use super::{super::rejected::Rejected, TAG};
 
-/// Bytes of the longest `Signature-Input` and `Signature` that are parsed: eight of 32 components each fit.
+/// Maximum bytes of `Signature-Input` and of `Signature`: enough for eight signatures of 32 components each.
 const MAX_BYTES: usize = 8 * 1024;
-/// The most signatures a request may carry, whosever they are.
+/// Maximum signatures in a request, with any tag.
 const MAX_LABELS: usize = 8;
-/// The most components one may cover.
+/// Maximum components that one signature covers.
 const MAX_COMPONENTS: usize = 32;
-/// Characters of the longest nonce; the draft has 88.
+/// Maximum characters of a nonce; the draft has 88.
 const MAX_NONCE: usize = 256;
 
 /// A signature with our `tag`.
 pub(super) struct Input {
-    /// The covered components and all parameters, in the order they came in.
+    /// The covered components and all parameters, in the order received.
     pub(super) list: InnerList,
     pub(super) keyid: String,
     pub(super) alg: Option<String>,
@@ -28,15 +28,15 @@ pub(super) struct Input {
     pub(super) signature: Vec<u8>,
 }
 
-/// The signatures that have our `tag`, in the order they came in; none where nobody mentions it.
+/// The signatures with our `tag`, in the order received; empty where none has it.
 ///
 /// # Errors
 ///
-/// Fields that cannot be read, more bytes, signatures or components than the bounds, a parameter that is missing or is
-/// not what it must be: [`Rejected::SignatureMalformed`].
+/// The fields cannot be parsed, exceed the bounds on bytes, signatures or components, or a parameter is missing or
+/// invalid: [`Rejected::SignatureMalformed`].
 pub(super) fn read(headers: &HeaderMap) -> Result<Vec<Input>, Rejected> {
-    // A structured string has one spelling for these characters, so without them no signature is ours, and what
-    // others sign for others, well or badly, is not read.
+    // These characters have only one spelling in a structured string, so without them no signature is ours. Fields
+    // that other parties use among themselves are then not parsed, well-formed or not.
     let mentioned = |value: &http::HeaderValue| memchr::memmem::find(value.as_bytes(), TAG.as_bytes()).is_some();
     if !headers.get_all("signature-input").iter().any(mentioned) {
         return Ok(Vec::new());
@@ -89,7 +89,7 @@ fn input(list: InnerList, signature: BareItem) -> Result<Input, Rejected> {
     Ok(Input { keyid, alg, nonce, created, expires, signature, list })
 }
 
-/// The members of a field that is a dictionary, its lines joined (RFC 9651 §4.2).
+/// The members of a dictionary field, its lines joined (RFC 9651 §4.2).
 fn dictionary(headers: &HeaderMap, name: &str) -> Result<Dictionary, Rejected> {
     let mut joined = Vec::new();
     for value in headers.get_all(name) {

@@ -1,12 +1,12 @@
-//! What a token claims, judged after its signature: for whom, by whom, until when (RFC 7519 §4.1).
+//! Judges a token's claims after its signature: audience, issuer, times (RFC 7519 §4.1).
 //!
-//! A claim that is there must be right. One of a type that it cannot have is not the same as its absence.
+//! A claim that is present must be right. A claim of the wrong type does not count as absent.
 
 use serde_json::{Map, Value};
 
 use super::{super::rejected::Rejected, LEEWAY_SECONDS, Token};
 
-/// What a token must say to be meant for this site.
+/// What a token must claim to be accepted at this site.
 #[derive(Debug)]
 pub(super) struct Expected {
     pub(super) issuer: Option<String>,
@@ -23,7 +23,7 @@ impl Expected {
     ///
     /// # Errors
     ///
-    /// The first claim that does not fit: who it is from and for comes before when.
+    /// The first claim that does not fit. Issuer and audience come before the times.
     pub(super) fn read(&self, payload: &[u8], now: u64) -> Result<Token, Rejected> {
         let claims: Map<String, Value> = serde_json::from_slice(payload).map_err(|_| Rejected::TokenMalformed)?;
         if let Some(issuer) = &self.issuer
@@ -40,14 +40,14 @@ impl Expected {
         if has_expired(expires, now) {
             return Err(Rejected::TokenExpired);
         }
-        // `iat` is no condition in itself; a token from the future says that a clock is wrong or somebody lies.
+        // `iat` is no condition in itself, but a date in the future means a wrong clock or a false claim.
         for date in ["nbf", "iat"] {
             if numeric_date(claims.get(date))?.is_some_and(|date| date > now.saturating_add(LEEWAY_SECONDS)) {
                 return Err(Rejected::TokenNotYetValid);
             }
         }
-        // The issuer wants its holder to prove a key with each use (RFC 7800 §3.1; RFC 9449, RFC 8705). Taken as a
-        // bearer's, it would be worth as much to a thief.
+        // The issuer wants proof of a key with each use (RFC 7800 §3.1; RFC 9449, RFC 8705). Accepted as a bearer
+        // token it would serve a thief as well.
         if claims.contains_key("cnf") {
             return Err(Rejected::TokenBound);
         }
@@ -66,8 +66,8 @@ impl Expected {
     }
 }
 
-/// Who it is about. Nobody's token is anybody's: without a name for its holder it is refused, and control characters
-/// are not part of a name that will stand in a header.
+/// The token's subject. A token without one is refused, because its holder could not be told from others. Control
+/// characters are refused because the name stands in a header.
 fn subject(claims: &Map<String, Value>) -> Result<String, Rejected> {
     for name in ["sub", "client_id", "azp"] {
         match claims.get(name) {
@@ -75,7 +75,7 @@ fn subject(claims: &Map<String, Value>) -> Result<String, Rejected> {
             Some(Value::String(text)) if text.is_empty() => {}
             Some(Value::String(text)) if text.chars().any(char::is_control) => return Err(Rejected::TokenMalformed),
             Some(Value::String(text)) if name == "sub" => return Ok(text.clone()),
-            // A client is not the user who has its name.
+            // The prefix keeps a client apart from a user of the same name.
             Some(Value::String(text)) => return Ok(format!("client:{text}")),
             Some(_) => return Err(Rejected::TokenMalformed),
         }
@@ -83,7 +83,7 @@ fn subject(claims: &Map<String, Value>) -> Result<String, Rejected> {
     Err(Rejected::TokenMalformed)
 }
 
-/// A string, or a list of strings; none where it is absent.
+/// A string, or a list of strings; empty where the claim is absent.
 fn texts(claim: Option<&Value>) -> Result<Vec<&str>, Rejected> {
     match claim {
         None => Ok(Vec::new()),
@@ -93,7 +93,7 @@ fn texts(claim: Option<&Value>) -> Result<Vec<&str>, Rejected> {
     }
 }
 
-/// The words that spaces separate (RFC 6749 §3.3), each once, in the order they came in.
+/// The space-separated words (RFC 6749 §3.3), each once, in the order received.
 fn words(texts: &[&str]) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     let words = texts.iter().flat_map(|text| text.split(' ')).filter(|word| !word.is_empty());
@@ -104,7 +104,7 @@ fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// Seconds since 1970, a fraction cut off (RFC 7519 §2, NumericDate).
+/// Seconds since 1970, without the fraction (RFC 7519 §2, NumericDate).
 fn numeric_date(claim: Option<&Value>) -> Result<Option<u64>, Rejected> {
     let Some(claim) = claim else { return Ok(None) };
     if let Some(seconds) = claim.as_u64() {

@@ -1,11 +1,12 @@
-//! The header of a signed JWT: which algorithm, which key, and nothing that would change what the signature means.
+//! Reads the header of a signed JWT: the algorithm and the key, and refuses parameters that change the signature's
+//! meaning.
 
 use serde_json::Value;
 
 use super::super::{jwk::Algorithm, rejected::Rejected};
 
-/// The JOSE header (RFC 7515 §4), as far as it is heeded. `jku`, `jwk` and `x5c`, by which a token would bring its own
-/// key, are not.
+/// The parts of the JOSE header (RFC 7515 §4) that are used. `jku`, `jwk` and `x5c`, with which a token would bring
+/// its own key, are ignored.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) algorithm: Algorithm,
@@ -17,11 +18,10 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// An algorithm that is not verified here, `none` and every HMAC among them, or a header that means more than is
-    /// understood.
+    /// An unsupported algorithm, including `none` and every HMAC, or a header with extensions that are not supported.
     pub(super) fn parse(json: &[u8]) -> Result<Self, Rejected> {
         let header: Value = serde_json::from_slice(json).map_err(|_| Rejected::TokenMalformed)?;
-        // A null is a value too: what is there must be right.
+        // A null is a value too: a member that is present must be right.
         let text = |member: &str| match header.get(member) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
@@ -30,13 +30,13 @@ impl Header {
         let algorithm = text("alg")?.ok_or(Rejected::TokenMalformed)?;
         let algorithm = Algorithm::named(algorithm).ok_or(Rejected::TokenAlgorithm)?;
         let kid = text("kid")?.map(str::to_owned);
-        // We understand no extension, so a list of those that must be understood ends it (RFC 7515 §4.1.11). One of
-        // them, an unencoded payload (RFC 7797), would change what is signed: not without `crit` either.
+        // No extension is supported, so a list of critical ones is refused (RFC 7515 §4.1.11). An unencoded payload
+        // (RFC 7797) would change what is signed, so it is refused without `crit` too.
         if header.get("crit").is_some() || header.get("b64").is_some_and(|b64| b64 != true) {
             return Err(Rejected::TokenMalformed);
         }
-        // A token made for something else (`dpop+jwt`, `logout+jwt`, `secevent+jwt`, …) may be signed by the same key
-        // and is no access token (RFC 8725 §3.11, RFC 9068 §4).
+        // Tokens for other purposes (`dpop+jwt`, `logout+jwt`, `secevent+jwt`, …) may be signed by the same key and
+        // are not access tokens (RFC 8725 §3.11, RFC 9068 §4).
         let access = |typ: &str| {
             let typ = typ.to_ascii_lowercase();
             matches!(typ.strip_prefix("application/").unwrap_or(&typ), "jwt" | "at+jwt")

@@ -1,4 +1,4 @@
-//! Whole tokens, as an issuer signs them and as somebody else would like them to be.
+//! Complete tokens: genuine ones, and forgeries.
 
 use std::{hint::black_box, time::Instant};
 
@@ -37,7 +37,7 @@ impl Issuer {
         }
     }
 
-    /// Its keys, `ed` and `ec`, beside one that is nobody's business and the RSA key of the fixture.
+    /// Its keys, `ed` and `ec`, an unusable one, and the RSA key of the fixture.
     fn keys(&self) -> KeySet {
         let point = self.ec.public_key().as_ref();
         let mut set: Value = serde_json::from_slice(RS256_KEYS).unwrap();
@@ -106,7 +106,7 @@ fn one_answer_for_every_key_that_does_not_fit() {
     {
         assert_eq!(tokens.verify(&stranger.sign(header, claims()), NOW), Err(Rejected::TokenNotValid));
     }
-    // And nobody without a genuine signature learns what else is wrong.
+    // Without a genuine signature, a client does not learn what else is wrong.
     let expired = json!({"exp": 1});
     assert_eq!(tokens.verify(&stranger.sign(json!({"alg": "EdDSA"}), expired), NOW), Err(Rejected::TokenNotValid));
 }
@@ -115,7 +115,7 @@ fn one_answer_for_every_key_that_does_not_fit() {
 fn a_public_key_is_no_secret() {
     let issuer = Issuer::new();
     let tokens = issuer.tokens();
-    // The classic: HMAC with what everybody knows, or with the `oct` key that is in the set.
+    // The classic attack: HMAC with a public value, or with the `oct` key in the set.
     for (secret, kid) in
         [(issuer.ed.public_key().as_ref(), "ed"), (issuer.ec.public_key().as_ref(), "ec"), (b"secret", "mac")]
     {
@@ -123,7 +123,7 @@ fn a_public_key_is_no_secret() {
             format!("{}.{}", encode(json!({"alg": "HS256", "kid": kid}).to_string()), encode(claims().to_string()));
         let mac = ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret), signed.as_bytes());
         assert_eq!(tokens.verify(&format!("{signed}.{}", encode(mac)), NOW), Err(Rejected::TokenAlgorithm), "{kid}");
-        // The same with a header that lies.
+        // The same with a false header.
         let signed =
             format!("{}.{}", encode(json!({"alg": "EdDSA", "kid": kid}).to_string()), encode(claims().to_string()));
         let mac = ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA512, secret), signed.as_bytes());
@@ -199,11 +199,11 @@ fn what_is_remembered_expires_and_is_bounded() {
     assert!(Arc::ptr_eq(&first, &tokens.verify(&token, NOW + 1).unwrap()), "from memory");
     assert_eq!(tokens.verify(&token, NOW + 300 + LEEWAY_SECONDS), Err(Rejected::TokenExpired));
     assert_eq!(tokens.verified.len(), 0);
-    // What fails leaves nothing behind.
+    // Failures are not cached.
     let _ = tokens.verify(&token[..token.len() - 4], NOW);
     let _ = tokens.verify(&issuer.sign(json!({"alg": "EdDSA"}), json!({"exp": 1})), NOW);
     assert_eq!(tokens.verified.len(), 0);
-    // And what succeeds, not more than the bound.
+    // Successes are cached up to the bound.
     let bulky = |n: u64| {
         let scopes: Vec<String> = (0..2000).map(|scope| format!("{scope}")).collect();
         Arc::new(Token { subject: n.to_string(), scopes, authentication: Vec::new(), expires: NOW })
@@ -247,7 +247,7 @@ fn cost_of_verifying() {
     let tokens = issuer.tokens();
     let keys = issuer.keys();
     let time = |what: &str, work: &mut dyn FnMut()| {
-        // The fastest of many batches: what others do on the machine only ever adds.
+        // The fastest of many batches, since other load only adds time.
         let mut batch = || {
             let begun = Instant::now();
             (0..20).for_each(|_| work());

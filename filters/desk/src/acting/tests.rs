@@ -1,4 +1,4 @@
-//! An action is started soon after it was promised, or not at all; what is refused leaves no promise behind.
+//! An action starts soon after its reservation, or not at all; a refused one leaves no record.
 
 use crate::Compiled;
 use std::collections::HashMap;
@@ -77,7 +77,7 @@ fn a_confirmed_purchase_asks_for_its_records_three_times() {
         };
         let (asked, _) = buy(None);
         let Outcome::NeedsConfirmation(asked) = asked.outcome else { panic!("{asked:?}") };
-        // The key with the token, the begin, and the end; its limits are one more, elsewhere.
+        // One trip for key and token, one to begin, one to end; rate limits take one more elsewhere.
         let (bought, trips) = buy(Some(&asked.token));
         assert!(matches!(&bought.outcome, Outcome::Done(done) if !done.replayed), "{bought:?}");
         assert_eq!(trips, 3);
@@ -87,7 +87,7 @@ fn a_confirmed_purchase_asks_for_its_records_three_times() {
     });
 }
 
-/// The record of a key as versions named it that had the Host header in its name.
+/// The record of a key under the name of earlier versions, with the Host header in it.
 fn named_with_host(caller: &Caller) -> String {
     let holder = caller.holder().bytes();
     format!("i:{}", records::fingerprint(&[&holder, b"site.test", b"pay", b"k"]))

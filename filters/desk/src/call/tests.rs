@@ -1,4 +1,4 @@
-//! Where inputs go, and that nobody gets around a name.
+//! Where inputs go, and that no spelling of a name bypasses the checks.
 
 use super::*;
 use serde_json::json;
@@ -76,6 +76,6 @@ fn no_input_leads_to_what_is_hidden() {
         assert_eq!(called(&placed, &json!({ "name": name })), Err(String::new()), "{name}");
     }
     assert!(called(&placed, &json!({ "name": "aiignore" })).is_ok());
-    // The operator means what is written out.
+    // A value that the operator wrote out is intended.
     assert!(called(&plan("upstream = { path = \"/.ai/status\" }"), &json!({ "name": 1 })).is_ok());
 }

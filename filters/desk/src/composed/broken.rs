@@ -1,5 +1,5 @@
-//! What is told of a composition that went no further: which step failed and why, what those before it said, what has been
-//! carried out, and whether it could go on from there.
+//! The error of a composition that stopped: which step failed and why, what the earlier steps returned, what was
+//! carried out, and whether a retry can resume.
 
 use serde_json::{Value, json};
 
@@ -7,13 +7,13 @@ use super::{Broken, Progress};
 use crate::{Violation, composition::Composition, step::Reached, supervised::may_be_allowed_later};
 use frontdesk_base::fault::{Fault, Refusal};
 
-/// Bytes of what one step said that are told with a failure of a later one.
+/// Maximum bytes of one step's result in the error of a later step.
 const LONGEST_SAID: usize = 2 * 1024;
-/// The same of all steps together.
+/// Maximum bytes of all results in that error.
 const LONGEST_ALL: usize = 8 * 1024;
 
-/// Says which step failed and why, what those before it said, and what has been carried out; and whether it could go on
-/// from there, with what is kept of what those said.
+/// Builds that error: the failed step and its cause, the earlier results, what was carried out, and whether a retry
+/// can resume from what is stored.
 pub(super) fn broken(
     all: &Composition,
     at: usize,
@@ -30,9 +30,9 @@ pub(super) fn broken(
         detail.push_str(&format!(" Step {done} {} was carried out.", id(*done)));
     }
     match reached {
-        // It says itself how far it came.
+        // A nested composition says itself how far it came.
         _ if refusal.fault == Fault::CompositionFailed => {}
-        Reached::Unknown => detail.push_str(&format!(" Nobody knows whether step {at} {} was.", id(at))),
+        Reached::Unknown => detail.push_str(&format!(" It is unknown whether step {at} {} was.", id(at))),
         Reached::Done => detail.push_str(&format!(" Step {at} {} was carried out all the same.", id(at))),
         Reached::Nothing | Reached::Refused => {}
     }
@@ -56,7 +56,7 @@ pub(super) fn broken(
     if may_go_on {
         details["may_go_on"] = true.into();
     }
-    // What is settled is not worth waiting for.
+    // Once the outcome is final, waiting does not help.
     let retry_after = refusal.retry_after.filter(|_| may_go_on || reached == Reached::Nothing);
     let refusal = Refusal { details: Some(details), retry_after, ..Fault::CompositionFailed.into() }.saying(detail);
     Broken { refusal, reached }

@@ -1,4 +1,4 @@
-//! What was put together while we run is carried out like what was declared.
+//! A composition made at run time runs like a declared one.
 
 use super::*;
 use crate::Compiled;
@@ -30,7 +30,7 @@ fn made(declaration: &Declaration) -> Prepared {
     Prepared::composed(own, &recipe, &declaration.settings).unwrap()
 }
 
-/// What became of it at a desk of this declaration, once it was confirmed.
+/// Its outcome at a desk with this declaration, once it was confirmed.
 fn called(around: &Around, declaration: &Declaration, prepared: &Prepared) -> Carried {
     let compiled = Compiled::new(declaration, &HashMap::new());
     let caller = Caller::at([192, 0, 2, 1].into());
@@ -39,7 +39,7 @@ fn called(around: &Around, declaration: &Declaration, prepared: &Prepared) -> Ca
         let Outcome::NeedsConfirmation(asked) = &first.outcome else { panic!("{first:?}") };
         assert!(asked.summary.contains("Step 1: take; \"id\": from step 0."), "{}", asked.summary);
         let carried = run(desk.carry_out(ask(&caller, Called::Composed(prepared), Some(&asked.token))));
-        // Whoever repeats it is told the same.
+        // A retry gets the same answer.
         let again = run(desk.carry_out(ask(&caller, Called::Composed(prepared), None)));
         assert!(matches!(again.outcome, Outcome::Done(Done { replayed: true, .. })), "{again:?}");
         carried

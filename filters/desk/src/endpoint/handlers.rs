@@ -1,8 +1,8 @@
-//! Other addresses at which a site may have the handler of an endpoint.
+//! Recognises other addresses at which a site may reach the handler of an endpoint.
 //!
-//! `/index.php/api/holds`, `/api/holds.json` and `/api/holds/index.php` are other paths than `/api/holds`, and on many
-//! sites the same program. Where an endpoint needs a credential and stands for the site's own address, they would be a
-//! way around it.
+//! `/index.php/api/holds`, `/api/holds.json` and `/api/holds/index.php` differ from `/api/holds`, but on many sites
+//! they run the same program. Where an endpoint wraps the site's own path and requires a credential, they would bypass
+//! it.
 
 #[cfg(test)]
 mod tests;
@@ -10,18 +10,18 @@ mod tests;
 use super::{place, tree::Node};
 use frontdesk_base::text::without_accents;
 
-/// Endings of files that a web server runs: what follows in the path is handed to the program, and some servers find it
-/// without its ending.
+/// Extensions of files that a web server executes. The rest of the path is passed to the program, and some servers
+/// find the file without its extension.
 const PROGRAMS: [&str; 40] = [
     "php", "php3", "php4", "php5", "php6", "php7", "php8", "phtml", "pht", "phar", "asp", "aspx", "ashx", "asmx",
     "axd", "svc", "mvc", "jsp", "jspx", "jsf", "faces", "do", "action", "cgi", "fcgi", "fpl", "pl", "py", "pyc",
     "wsgi", "psgi", "rb", "ru", "cfm", "cfc", "lua", "exe", "dll", "nsf", "tcl",
 ];
-/// Directories of programs whose names need no ending.
+/// Directories of programs without extensions.
 const PROGRAM_DIRECTORIES: [&str; 4] = ["cgi-bin", "fcgi-bin", "scgi-bin", "cgi"];
-/// Files that a directory stands for.
+/// Files that a server uses for a directory.
 const INDEXES: [&str; 2] = ["index", "default"];
-/// Endings of what a page is made of. A file with one that lies beside an endpoint is read, by GET.
+/// Extensions of static assets. Such a file beside an endpoint is read by GET.
 const ASSETS: [&str; 26] = [
     "css",
     "js",
@@ -50,42 +50,42 @@ const ASSETS: [&str; 26] = [
     "wasm",
     "webmanifest",
 ];
-/// How many endings are taken away from the end of a name, and how many from its first dot on beyond those that were
-/// declared. A name may have any number.
+/// Maximum extensions that are stripped from the end of a name, and from its first dot on, beyond those in the
+/// declaration. A name may have any number.
 const MOST_ENDINGS: usize = 3;
 
 /// How a request at another address reaches a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// As another representation, or as the index of its directory. Sites choose the handler by the method there, as they do
-    /// for their own pages.
+    /// As another representation, or as a directory's index. There the site chooses the handler by method, as for its
+    /// own pages.
     Form,
-    /// As a program, which may do the same whatever the method is.
+    /// As a program, which may do the same for every method.
     Program,
 }
 
-/// The endpoints that are looked for at other addresses, by their paths without the ending of a program.
+/// The guarded endpoints, by their paths without a program's extension.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Handlers {
     tree: Node,
     /// The directories whose index is declared.
     directories: Node,
-    /// There is any.
+    /// There is at least one.
     any: bool,
-    /// Some may be at a path that has nothing remarkable.
+    /// Some can be at a path without any special segment.
     anywhere: bool,
-    /// Those that are declared with the ending of a program.
+    /// Those declared with a program's extension.
     programs: Vec<usize>,
-    /// Those whose paths have nothing but places: whatever has as many segments fits.
+    /// Those whose paths consist of placeholders only, which match every path of the same length.
     unnamed: Vec<usize>,
-    /// The most dots that the last segment of one has.
+    /// The maximum number of dots in a last segment.
     dots: usize,
-    /// The most segments that one has.
+    /// The maximum number of segments.
     deepest: usize,
 }
 
 impl Handlers {
-    /// Adds an endpoint with these segments, folded.
+    /// Adds an endpoint with these folded segments.
     pub(super) fn add(&mut self, declared: &[String], index: usize) {
         self.any = true;
         self.deepest = self.deepest.max(declared.len());
@@ -120,7 +120,7 @@ impl Handlers {
         self.tree.grow(&bare).here.get_or_insert(index);
     }
 
-    /// Whether a canonical path that folds to itself is surely none of them. A few looks, no allocation.
+    /// Whether a canonical path that equals its folded form is certainly none of them. Fast, without allocation.
     pub(super) fn cannot_be_at(&self, path: &str) -> bool {
         let names_index = || path.rsplit('/').next().is_some_and(|last| INDEXES.contains(&last));
         !self.anywhere && !path.contains('.') && !path.contains("/(") && !path.contains("cgi") && !names_index()
@@ -130,7 +130,7 @@ impl Handlers {
         !self.any
     }
 
-    /// The endpoint whose handler may be at a path with these segments, folded. `reads`: nothing but a GET or HEAD.
+    /// The endpoint whose handler may be at a path with these folded segments. `reads`: the method is GET or HEAD.
     pub(super) fn find<'p>(&self, segments: impl Iterator<Item = &'p str>, reads: bool) -> Option<(usize, Reach)> {
         let plain: Vec<_> = segments.map(without_accents).collect();
         let mut segments: Vec<&str> = plain.iter().map(AsRef::as_ref).collect();
@@ -142,7 +142,7 @@ impl Handlers {
         self.bare(&segments).or_else(as_directory).or_else(|| self.by_program(&segments))
     }
 
-    /// The same, where a segment in the path is a program.
+    /// The same, where a segment of the path is a program.
     fn by_program(&self, segments: &[&str]) -> Option<(usize, Reach)> {
         let from_program = |at: usize| {
             let (before, behind) = (&segments[..at], &segments[at + 1..]);
@@ -152,14 +152,14 @@ impl Handlers {
             if behind.is_empty() || !is_program && !may_be_program(name) {
                 return None;
             }
-            // With the name of an index. Nothing longer is looked at: a path may have thousands of segments.
+            // One more for an index. Longer paths are not examined: a path may have thousands of segments.
             let may_fit = |segments: usize| segments <= self.deepest + 1;
-            // What is behind the program of the endpoint itself. With an ending that no program is known by, a place may
-            // be meant, and the path is below the endpoint.
+            // What follows the endpoint's own program. Without a known program extension the segment may be a
+            // placeholder's value, and the path is below the endpoint.
             let own = || {
                 let own = segments.get(..=at).filter(|own| may_fit(own.len()))?;
                 let is_place = !is_program && self.tree.find(own.iter().copied()).is_some();
-                // The root has every path below it.
+                // Every path is below the root.
                 if is_place || before.is_empty() && self.is_index_of_root(name) { None } else { self.bare(own) }
             };
             let routed = || {
@@ -180,7 +180,7 @@ impl Handlers {
         INDEXES.contains(&stem) && self.tree.find([stem].into_iter()).is_none()
     }
 
-    /// The same, whatever ending the last segment has, and whether it names the file that a directory stands for.
+    /// The same with any extension of the last segment, and whether that names a directory's index.
     fn bare(&self, segments: &[&str]) -> Option<(usize, Reach)> {
         let Some((last, above)) = segments.split_last() else {
             return self.tree.find(std::iter::empty()).map(|index| (index, Reach::Form));
@@ -199,7 +199,7 @@ impl Handlers {
     }
 }
 
-/// A name with fewer and fewer of its endings, whatever they are. The names that were declared have so many dots.
+/// A name with its extensions stripped one by one. Declared names have this many dots.
 fn stems(name: &str, dots: usize) -> impl Iterator<Item = &str> {
     let before = |(at, _): (usize, &str)| name.get(..at);
     let from_end = name.rmatch_indices('.').take(MOST_ENDINGS).filter_map(before);
@@ -207,22 +207,22 @@ fn stems(name: &str, dots: usize) -> impl Iterator<Item = &str> {
     std::iter::once(name).chain(from_end).chain(from_front).filter(|stem| !stem.is_empty())
 }
 
-/// A file's name, and its ending.
+/// A file's name and its extension.
 fn ending(segment: &str) -> Option<(&str, &str)> {
     segment.rsplit_once('.').filter(|(name, ending)| !name.is_empty() && !ending.is_empty())
 }
 
-/// The name of a program without its ending.
+/// The name of a program without its extension.
 fn program(segment: &str) -> Option<&str> {
     ending(segment).filter(|(_, ending)| PROGRAMS.contains(ending)).map(|(name, _)| name)
 }
 
-/// Whether a segment may be a program with an ending that is not known: not the number of a version.
+/// Whether a segment may be a program with an unknown extension: not a version number.
 fn may_be_program(segment: &str) -> bool {
     ending(segment).is_some_and(|(_, ending)| ending.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Whether a segment is what ASP.NET puts into a path in place of a cookie, and takes out again: `(S(...))`.
+/// Whether a segment is an ASP.NET cookieless session, which the server removes from the path: `(S(...))`.
 fn is_session(segment: &str) -> bool {
     let inner = segment.strip_prefix('(').and_then(|rest| rest.strip_suffix("))"));
     inner.is_some_and(|inner| inner.starts_with(|c: char| c.is_ascii_alphabetic()) && inner[1..].starts_with('('))

@@ -1,16 +1,16 @@
-//! Whether a request asks for another method than its own.
+//! Detects method overrides.
 //!
-//! Frameworks let clients that can only send GET and POST name another method in a header (`X-HTTP-Method-Override`), in the
-//! query or in a form (`_method`). Some heed it on a GET too (WordPress, Slim).
+//! Frameworks let clients that can send only GET and POST name another method in a header (`X-HTTP-Method-Override`),
+//! in the query or in a form (`_method`). Some apply it to a GET too (WordPress, Slim).
 
 use http::{HeaderMap, Method};
 
-/// Whether the method may be another one for the site. A form is not read here: a POST may have it in its body.
+/// Whether the site may see another method. Forms are not parsed here: any POST may have an override in its body.
 pub(super) fn may_be_overridden(method: &Method, target: &str, headers: Option<&HeaderMap>) -> bool {
     *method == Method::POST || in_query(target) || headers.is_some_and(in_headers)
 }
 
-/// Every name in use has the word in it. A preflight asks whether it may use a method, and uses none.
+/// All known header names contain the word. A preflight asks about a method, and does not use it.
 fn in_headers(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| name.as_str().contains("method") && name.as_str() != "access-control-request-method")
 }

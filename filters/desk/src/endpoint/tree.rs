@@ -1,4 +1,4 @@
-//! Paths as a tree of their segments, with places for a segment of any name.
+//! A tree of path segments with placeholders.
 
 use std::collections::HashMap;
 
@@ -7,25 +7,25 @@ use foldhash::fast::RandomState;
 use super::place;
 use frontdesk_base::path::is_short_for;
 
-/// What may follow the segments so far.
+/// The possible continuations of a path.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
-    /// What the path ends in here, if it may.
+    /// The endpoint of the path that ends here, if any.
     pub(super) here: Option<usize>,
-    /// What everything below belongs to that is nothing else.
+    /// The endpoint of all paths below that have none of their own.
     pub(super) below: Option<usize>,
     literal: HashMap<String, Node, RandomState>,
-    /// A segment with a place: what stands before it and after it.
+    /// Segments with a placeholder: the text before it and after it.
     places: Vec<(String, String, Node)>,
 }
 
 impl Node {
-    /// Whether nothing follows.
+    /// Whether it is a leaf.
     pub(super) fn is_empty(&self) -> bool {
         self.literal.is_empty() && self.places.is_empty()
     }
 
-    /// The node of a path, made where it is not there yet.
+    /// The node of a path; created if missing.
     pub(super) fn grow(&mut self, segments: &[impl AsRef<str>]) -> &mut Node {
         let Some((first, rest)) = segments.split_first() else { return self };
         let next = match place(first.as_ref()) {
@@ -42,7 +42,7 @@ impl Node {
         next.grow(rest)
     }
 
-    /// What a path of these segments leads to. What is written out is nearer than a place.
+    /// The endpoint of a path. Literal segments take precedence over placeholders.
     pub(super) fn find<'p>(&self, mut rest: impl Iterator<Item = &'p str> + Clone) -> Option<usize> {
         let Some(first) = rest.next() else { return self.here };
         let literal = self.literal_for(first).and_then(|node| node.find(rest.clone()));
@@ -53,7 +53,7 @@ impl Node {
         literal.or_else(by_place).or(self.below)
     }
 
-    /// What can be reached by some of these segments in their order: `..` may have taken any of the others away.
+    /// Whether some of these segments, in their order, form a path: `..` may have removed any of the others.
     pub(super) fn find_among(&self, pieces: &[&str]) -> Option<usize> {
         if self.here.is_some() {
             return self.here;

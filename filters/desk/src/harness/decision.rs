@@ -1,26 +1,27 @@
-//! What a harness decided. Whatever is not exactly a decision of its family is none, and closes.
+//! Parses a harness's decision. Anything that is not exactly a decision of its family is an error, and the call is
+//! closed.
 
 use serde_json::{Map, Value};
 
 use super::kinds::Family;
 
-/// The longest time that a harness may put something off, in milliseconds.
+/// Maximum milliseconds for which a harness may defer a call.
 const LONGEST_DEFER: u64 = 3_600_000;
 
-/// A generic decision, about an action or a prompt.
+/// A generic decision, on an action or a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// With another payload, where there is one.
+    /// Allow, with another payload if there is one.
     Allow(Option<Value>),
     Modify(Value),
-    /// Milliseconds, and why.
+    /// Milliseconds and the reason.
     Defer(u64, Option<String>),
-    /// Why, and who should look at it.
+    /// The reason, and who should look at it.
     Escalate(String, Option<String>),
     Block(String),
 }
 
-/// What a harness says of pressure.
+/// A decision on rate limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backpressure {
     /// Milliseconds.
@@ -29,7 +30,7 @@ pub enum Backpressure {
     Skip(String),
 }
 
-/// What a harness says of a question to a person.
+/// A decision on a question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
     Approve,
@@ -38,11 +39,11 @@ pub enum Approval {
 }
 
 impl Decision {
-    /// Reads a decision.
+    /// Parses a decision.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, for a log.
+    /// What is wrong with it, for the log.
     pub fn read(value: &Value) -> Result<Self, String> {
         let said = Said::of(value)?;
         Ok(match said.decision {
@@ -50,13 +51,13 @@ impl Decision {
             "modify" => Self::Modify(said.needs("modified_payload")?.clone()),
             "defer" => Self::Defer(said.millis()?, said.text("reason")?),
             "escalate" => Self::Escalate(said.reason()?, said.text("escalation_target")?),
-            // A no is a no, whether or not it says why.
+            // A block needs no reason.
             "block" => Self::Block(said.text("reason").ok().flatten().unwrap_or_default()),
             other => return Err(unknown(other)),
         })
     }
 
-    /// The greater, the less is allowed.
+    /// The higher, the less is allowed.
     pub fn strictness(&self) -> u8 {
         match self {
             Self::Allow(None) => 0,
@@ -69,11 +70,11 @@ impl Decision {
 }
 
 impl Backpressure {
-    /// Reads a decision about pressure.
+    /// Parses a decision on rate limits.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, for a log.
+    /// What is wrong with it, for the log.
     pub fn read(value: &Value) -> Result<Self, String> {
         let said = Said::of(value)?;
         Ok(match said.decision {
@@ -86,11 +87,11 @@ impl Backpressure {
 }
 
 impl Approval {
-    /// Reads a decision about a question to a person.
+    /// Parses a decision on a question to a person.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, for a log.
+    /// What is wrong with it, for the log.
     pub fn read(value: &Value) -> Result<Self, String> {
         let said = Said::of(value)?;
         Ok(match said.decision {
@@ -102,10 +103,10 @@ impl Approval {
     }
 }
 
-/// A decision's name, and what it needs.
+/// A decision's name and its required members.
 type Known = (&'static str, &'static [&'static str]);
 
-/// The decisions of a family, each with what it needs, the strictest last.
+/// The decisions of each family with their required members, the strictest last.
 const FAMILIES: &[(Family, &[Known])] = &[
     (
         Family::Generic,
@@ -130,11 +131,11 @@ const FAMILIES: &[(Family, &[Known])] = &[
     (Family::Confirmation, &[("approve", &[]), ("escalate", &[]), ("reject", &["reason"])]),
 ];
 
-/// How strict a decision is within its family: the greater, the less is allowed.
+/// How strict a decision is within its family: the higher, the less is allowed.
 ///
 /// # Errors
 ///
-/// It is no decision of that family; why, for a log.
+/// It is no decision of that family; the reason is for the log.
 pub fn strictness(family: Family, value: &Value) -> Result<usize, String> {
     let said = Said::of(value)?;
     let known =
@@ -158,7 +159,7 @@ fn unknown(decision: &str) -> String {
     format!("`{decision}` is no decision of this kind of event")
 }
 
-/// A decision before it is known which.
+/// A decision whose kind is not known yet.
 struct Said<'a> {
     decision: &'a str,
     fields: &'a Map<String, Value>,

@@ -1,4 +1,4 @@
-//! How a harness is greeted ("handshake"): what we say of ourselves, and what it says of itself.
+//! The handshake with a harness: what Frontdesk says of itself, and what the harness replies.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -9,18 +9,18 @@ use super::{
     wire,
 };
 
-/// What a harness may take where it does not say, and where it says more than anybody waits for.
+/// The time limit where the harness gives none, and the maximum of what it may ask for.
 const USUAL: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(60);
-/// The shortest time a harness can make us wait for it, whatever it advertises.
+/// The minimum time limit, whatever the harness advertises.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// Who greets.
+/// The identity that Frontdesk sends.
 #[derive(Debug, Clone, Copy)]
 pub struct Hello<'a> {
-    /// The process.
+    /// Id of this process.
     pub session_id: &'a str,
-    /// The instance.
+    /// Id of this instance.
     pub agent_id: &'a str,
 }
 
@@ -28,7 +28,7 @@ impl Hello<'_> {
     pub(super) fn params(&self) -> Value {
         let capabilities: Vec<_> = KINDS
             .iter()
-            // Not ours to send: there is nothing here that idles or reasons.
+            // Frontdesk never sends these: it neither idles nor reasons.
             .filter(|(kind, ..)| !matches!(kind, Kind::Idle | Kind::Reasoning))
             .map(|(_, name, _)| *name)
             .collect();
@@ -45,15 +45,15 @@ impl Hello<'_> {
     }
 }
 
-/// What a harness said of itself.
+/// The harness's reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Greeted {
     pub name: String,
     pub version: String,
     pub capabilities: HashSet<String>,
-    /// The smaller of its own and ours.
+    /// The smaller of its time limit and ours.
     pub timeout: Duration,
-    /// Its own, or the protocol's usual.
+    /// The harness's own time limit, or the protocol's default.
     pub own_timeout: Duration,
     pub batch_size: usize,
     pub max_depth: u32,
@@ -83,7 +83,7 @@ impl Greeted {
     }
 }
 
-/// All of a version that has to be the same.
+/// The major version, which has to match.
 pub(super) fn major(version: &str) -> &str {
     version.split('.').next().unwrap_or_default()
 }

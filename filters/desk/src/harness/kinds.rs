@@ -1,10 +1,10 @@
-//! The kinds of events: which of them wait for a decision, of which shape, and which may stand in a batch
-//! (Agent Harness Protocol 2.4, "Event Types").
+//! The kinds of events: the family of their decision, and which ones may stand in a batch (Agent Harness Protocol 2.4,
+//! "Event Types").
 
-/// What answers an event.
+/// The family of the answer to an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
-    /// Nothing: it is a notification.
+    /// None: the event is a notification.
     Told,
     /// `allow`, `block`, `modify`, `defer`, `escalate`.
     Generic,
@@ -43,7 +43,7 @@ pub enum Kind {
     Verification,
 }
 
-/// Every kind, its name on the wire and what answers it. `handshake` and `query` have methods of their own.
+/// Every kind, its name in messages and its family. `handshake` and `query` have methods of their own.
 pub const KINDS: [(Kind, &str, Family); 20] = [
     (Kind::PreAction, "pre_action", Family::Generic),
     (Kind::PostAction, "post_action", Family::Told),
@@ -68,17 +68,17 @@ pub const KINDS: [(Kind, &str, Family); 20] = [
 ];
 
 impl Kind {
-    /// The kind of a name; `None`: the protocol has none.
+    /// The kind with a name; `None` for an unknown name.
     pub fn named(name: &str) -> Option<Self> {
         KINDS.iter().find(|(_, known, _)| *known == name).map(|(kind, ..)| *kind)
     }
 
     fn row(self) -> &'static (Kind, &'static str, Family) {
-        // Every kind is in the table (a test looks), in the order of its declaration.
+        // The table has every kind in the order of the enum; a test checks this.
         &KINDS[self as usize]
     }
 
-    /// `event_type` on the wire, and the capability that a harness lists for it.
+    /// `event_type` in messages, and the capability that a harness lists for it.
     pub fn name(self) -> &'static str {
         self.row().1
     }
@@ -87,12 +87,12 @@ impl Kind {
         self.row().2
     }
 
-    /// It has to be a request, and waits for its decision.
+    /// Whether the event is a request that waits for a decision.
     pub fn is_blocking(self) -> bool {
         self.family() != Family::Told
     }
 
-    /// It may stand in a batch, whose answers are generic decisions.
+    /// Whether the event may stand in a batch, whose answers are generic decisions.
     pub fn is_batchable(self) -> bool {
         matches!(self.family(), Family::Told | Family::Generic)
     }

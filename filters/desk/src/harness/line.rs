@@ -1,11 +1,11 @@
-//! How a harness is reached, as far as it matters to whoever asks it.
+//! The interface of the transports to a harness.
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// Why nothing came back, in words for a log. No secret is in them.
+/// Why no answer came, for the log. It contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost(pub String);
 
@@ -13,7 +13,7 @@ pub struct Lost(pub String);
 const UNGREETED: &str = "it is reached over a new connection and has to be greeted first; nothing was sent";
 
 impl Lost {
-    /// Nothing was sent: whoever is at the other end may have begun anew, and nobody has greeted it.
+    /// Nothing was sent: the connection is new, so the harness may have restarted and needs a handshake first.
     pub fn ungreeted() -> Self {
         Self(UNGREETED.into())
     }
@@ -23,29 +23,29 @@ impl Lost {
     }
 }
 
-/// Where a harness is, and how one gets there.
+/// The address of a harness and the transport to it.
 #[async_trait]
 pub trait Way: Send + Sync {
-    /// Opens a connection. Where the transport has none that lasts (HTTP), nothing is sent yet.
+    /// Opens a connection. A transport without lasting connections (HTTP) sends nothing yet.
     async fn open(&self, within: Duration) -> Result<Arc<dyn Line>, Lost>;
 }
 
-/// A connection to a harness. Several may ask over it at a time.
+/// A connection to a harness. It takes several requests at a time.
 #[async_trait]
 pub trait Line: Send + Sync {
-    /// Sends a greeting and waits for the answer to it. Where connections come and go unseen (HTTP), messages are lost as
-    /// [`Lost::ungreeted`] from then on if they would be the first that a new connection carries.
+    /// Sends a handshake and waits for the reply. Over HTTP, where connections change unnoticed, a later message fails
+    /// with [`Lost::ungreeted`] if it would be the first on a new connection.
     async fn greet(&self, id: &str, message: Bytes, within: Duration) -> Result<Bytes, Lost> {
         self.ask(id, message, within).await
     }
 
-    /// Sends one message and waits for the answer to it, which has the same `id`. An answer with another id is no answer
-    /// where the transport carries several (stdio, WebSocket, Unix socket); over HTTP it is given back as it came.
+    /// Sends one request and waits for the answer. On transports that multiplex (stdio, WebSocket, Unix socket) only
+    /// an answer with the same `id` counts; HTTP returns the answer as it came.
     async fn ask(&self, id: &str, message: Bytes, within: Duration) -> Result<Bytes, Lost>;
 
-    /// Sends one message that nobody answers.
+    /// Sends one notification.
     async fn tell(&self, message: Bytes, within: Duration) -> Result<(), Lost>;
 
-    /// Nothing goes over it any more; another has to be opened.
+    /// Whether the connection is unusable and has to be replaced.
     fn is_broken(&self) -> bool;
 }

@@ -1,10 +1,10 @@
-//! One harness: greeted before it is asked, and asked no longer once it is gone.
+//! One harness: the handshake, requests after it, and none while the harness is unreachable.
 //!
-//! Whether it is gone is told by a greeting, never by its answers to events: what those are is in the hands of whoever
-//! calls, and one agent must not close what all need.
+//! Only a handshake decides whether the harness is reachable, never its answers to events: callers influence those,
+//! and one agent must not be able to close calls for all.
 //!
-//! Nobody who calls waits for a connection: it is opened in the background ([`Link::greet`]), and until then whatever
-//! needs this harness is closed, by whoever asks; here every failure is only told apart from a decision.
+//! No call waits for a connection. [`Link::greet`] opens it in the background; until then the calls that need this
+//! harness are closed by the code that asks. This module only tells each failure apart from a decision.
 
 #[cfg(test)]
 mod tests;
@@ -29,29 +29,29 @@ use super::{
     wire::{self, Question},
 };
 
-/// For a greeting, whatever answers may take.
+/// Time limit for a handshake, whatever the limit for answers.
 const GREETING: Duration = Duration::from_secs(5);
-/// So many questions without a decision in a row, and it is greeted again: it may be gone, or have begun anew and know of
-/// no greeting.
+/// After this many requests in a row without a decision the harness is greeted again: it may be gone, or have
+/// restarted and forgotten the handshake.
 const MOST_LOST: u32 = 3;
-/// For taking what waits for no answer.
+/// Time limit for sending a notification.
 const TAKEN: Duration = Duration::from_secs(5);
-/// A harness, as long as it is declared.
+/// A harness of the configuration.
 pub struct Link {
-    /// Without what is secret in its address.
+    /// The address without its secrets.
     pub name: String,
     way: Arc<dyn Way>,
-    /// For an answer of it.
+    /// Time limit for an answer.
     timeout: Duration,
     state: Mutex<State>,
-    /// What it said of itself last, be it here or away: what it offered is closed while it is gone.
+    /// The last handshake reply. It is kept while the harness is unreachable, so that calls which need it are closed.
     known: Mutex<Option<Arc<Greeted>>>,
-    /// Answers to our own questions that were lost or none, one after the other.
+    /// Consecutive requests of ours that were lost or got no valid answer.
     lost: AtomicU32,
     pub(super) queue: Queue,
-    /// The configuration that it was told of last.
+    /// The configuration hash that it was last notified of.
     told: Mutex<String>,
-    /// How it was greeted last: what was said, and what it needs to offer.
+    /// The parameters of the last handshake, and the kinds that the harness must offer.
     hello: Mutex<Option<(Value, Vec<Kind>)>>,
 }
 
@@ -63,16 +63,16 @@ enum State {
 /// Why there is no decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// Nobody is there, and why.
+    /// The harness is unreachable, and why.
     Away(String),
-    /// It was asked, and what came is none.
+    /// The harness was asked and gave no valid answer.
     Broken(String),
-    /// It does not offer this.
+    /// The harness does not offer this kind.
     NotOffered,
 }
 
 impl NoAnswer {
-    /// Why, for a log.
+    /// The reason, for the log.
     pub(super) fn words(self) -> String {
         match self {
             Self::Away(why) | Self::Broken(why) => why,
@@ -82,19 +82,19 @@ impl NoAnswer {
 }
 
 impl Link {
-    /// A harness that nobody has greeted yet.
+    /// A harness before its first handshake.
     pub fn new(name: String, way: Arc<dyn Way>, timeout: Duration) -> Self {
         let state = State::Away { why: "it has not been greeted yet".into(), since: Instant::now() };
         let (known, lost, queue, told, hello) = Default::default();
         Self { name, way, timeout, state: Mutex::new(state), known, lost, queue, told, hello }
     }
 
-    /// Whether somebody should greet it: it is away, or it is doubtful whether it is there.
+    /// Whether a handshake is due: the harness is unreachable, or may be.
     pub fn wants_greeting(&self) -> bool {
         self.lost.load(Ordering::Relaxed) >= MOST_LOST || self.greeted().is_none()
     }
 
-    /// What it said of itself; `None` while it is away.
+    /// The last handshake reply; `None` while the harness is unreachable.
     pub fn greeted(&self) -> Option<Arc<Greeted>> {
         match &*self.state.lock() {
             State::Here { line, greeted } if !line.is_broken() => Some(greeted.clone()),
@@ -102,7 +102,7 @@ impl Link {
         }
     }
 
-    /// Why it is away; `None` where it is not.
+    /// Why the harness is unreachable; `None` where it is reachable.
     pub fn why_away(&self) -> Option<String> {
         match &*self.state.lock() {
             State::Here { line, .. } if !line.is_broken() => None,
@@ -111,26 +111,26 @@ impl Link {
         }
     }
 
-    /// Whether it offers this, as far as is known. Of one that nobody has met nobody knows that it does not want to
-    /// decide.
+    /// Whether it offers this kind, as far as is known. Before its first handshake a harness counts as offering every
+    /// kind.
     pub fn offers(&self, kind: Kind) -> bool {
         let known = self.known.lock();
         known.as_ref().map_or(kind.is_blocking(), |greeted| greeted.capabilities.contains(kind.name()))
     }
 
-    /// Says who we are ("handshake"), over a connection that is there or a new one. `needs`: without them it is as good
-    /// as away.
+    /// Performs the handshake, over the present connection or a new one. `needs`: kinds without which the harness
+    /// counts as unreachable.
     ///
     /// # Errors
     ///
-    /// Why that came to nothing; it is kept, too.
+    /// The reason of the failure, which is also stored.
     pub async fn greet(&self, hello: &Hello<'_>, needs: &[Kind]) -> Result<(), String> {
         let hello = hello.params();
         *self.hello.lock() = Some((hello.clone(), needs.to_vec()));
         self.greet_with(&hello, needs).await
     }
 
-    /// Greets it as it was greeted last: it may be another since.
+    /// Repeats the last handshake, because the harness may have restarted.
     async fn greet_again(&self) -> Result<(), NoAnswer> {
         let said = self.hello.lock().clone();
         let Some((hello, needs)) = said else { return Err(NoAnswer::Away("nobody has greeted it yet".into())) };
@@ -181,11 +181,11 @@ impl Link {
         if lacks.is_empty() { Ok((line, greeted)) } else { Err(format!("it does not offer {}", lacks.join(", "))) }
     }
 
-    /// Asks for a decision about an event.
+    /// Asks for a decision on an event.
     ///
     /// # Errors
     ///
-    /// There is none, for this question alone. Whoever looks after it greets it when [`Link::wants_greeting`].
+    /// There is none for this event. When [`Link::wants_greeting`] says so, a background task repeats the handshake.
     pub async fn ask(&self, kind: Kind, params: &Value) -> Result<Value, NoAnswer> {
         let answer = self.answer(Some(kind), |greeted| greeted.timeout, wire::EVENT, params).await;
         match &answer {
@@ -196,11 +196,12 @@ impl Link {
         answer
     }
 
-    /// Calls a method for somebody else, who may be given more time than we take, and whose bad luck is not ours.
+    /// Calls a method on behalf of a gateway client. The client's time limit may be longer than ours, and a failure
+    /// does not count against the harness.
     ///
     /// # Errors
     ///
-    /// As of [`Link::ask`].
+    /// As for [`Link::ask`].
     pub async fn call(&self, method: &str, params: &Value) -> Result<Value, NoAnswer> {
         self.answer(None, |greeted| greeted.own_timeout, method, params).await
     }
@@ -219,14 +220,14 @@ impl Link {
         };
         let mut answer: Result<Bytes, Lost> = ask().await?;
         if answer.as_ref().is_err_and(Lost::is_ungreeted) {
-            // Whoever is there now may speak another version, or not offer this.
+            // The restarted harness may speak another version, or not offer this kind.
             self.greet_again().await?;
             answer = ask().await?;
         }
         question.answer(&answer.map_err(|Lost(why)| NoAnswer::Broken(why))?).map_err(NoAnswer::Broken)
     }
 
-    /// Whether it is there and was not told of this configuration; it is now.
+    /// Whether the harness is reachable and has not yet been notified of this configuration. Marks it as notified.
     pub(super) fn is_news(&self, hash: &str) -> bool {
         let mut told = self.told.lock();
         let news = *told != hash && self.greeted().is_some();
@@ -236,20 +237,20 @@ impl Link {
         news
     }
 
-    /// Tells of an event, where it offers to hear of it.
+    /// Sends a notification, where the harness offers the kind.
     ///
     /// # Errors
     ///
-    /// It could not be told.
+    /// It could not be sent.
     pub(super) async fn tell(&self, kind: Kind, params: &Value) -> Result<(), NoAnswer> {
         self.told_of(Some(kind), |greeted| greeted.timeout.min(TAKEN), params).await
     }
 
-    /// Passes an event on that somebody else has to tell, whatever it offers to hear.
+    /// Forwards a gateway client's notification, whatever kinds the harness offers.
     ///
     /// # Errors
     ///
-    /// It could not be told.
+    /// It could not be sent.
     pub async fn forward(&self, params: &Value) -> Result<(), NoAnswer> {
         self.told_of(None, |greeted| greeted.timeout, params).await
     }
@@ -272,7 +273,7 @@ impl Link {
         told.map_err(|Lost(why)| NoAnswer::Broken(why))
     }
 
-    /// The way to it, if it offers this.
+    /// The connection and the handshake reply, if the harness offers this kind.
     fn offering(&self, kind: Option<Kind>) -> Result<(Arc<dyn Line>, Arc<Greeted>), NoAnswer> {
         let (line, greeted) = self.here()?;
         match kind {

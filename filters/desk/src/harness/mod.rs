@@ -1,6 +1,7 @@
-//! Who is asked before something risky happens: the Agent Harness Protocol, as its agent's side and as its gateway.
+//! Supervision by the Agent Harness Protocol: Frontdesk as an agent that asks, and as a gateway for other agents.
 //!
-//! It is another protocol than the handshake, though both are called AHP. Nothing here knows how a message travels.
+//! This is another protocol than the Agent Handshake Protocol, although both are abbreviated AHP. Nothing here knows
+//! the transport.
 
 pub mod decision;
 pub mod gateway;

@@ -1,6 +1,6 @@
-//! What the harnesses are told without being asked anything: sessions, configurations, that we are still here.
+//! Notifications to the harnesses: sessions, configurations, heartbeats.
 //!
-//! It is noted for each that offers to hear it, and sent when there is time for it; nobody waits.
+//! They are queued for each harness that offers the kind, and sent in the background; no request waits for them.
 
 use std::{
     sync::Arc,
@@ -16,16 +16,16 @@ use super::{
     wire::{self, Around},
 };
 
-/// How long one is told things at a time.
+/// Maximum time for one round of sending to a harness.
 const TURN: Duration = Duration::from_secs(1);
 
 impl Harness {
-    /// Tells all of them of an event, when there is time for it.
+    /// Queues a notification for all harnesses.
     pub fn note(&self, kind: Kind, session: &str, payload: Value) {
         self.note_for(|_| true, kind, session, &payload);
     }
 
-    /// Tells of an event of the process.
+    /// Queues a notification about this process.
     pub fn note_own(&self, kind: Kind, payload: Value) {
         self.note_own_for(|_| true, kind, payload);
     }
@@ -48,8 +48,8 @@ impl Harness {
         self.telemetry.put();
     }
 
-    /// Tells that a configuration was checked and taken into use, and what is to be said against it: each of them once,
-    /// and as soon as it is there.
+    /// Notifies that a configuration was checked and activated, with its warnings: each harness once, as soon as it is
+    /// reachable.
     pub fn checked(&self, hash: &str, warnings: impl FnOnce() -> Vec<String>) {
         let news: Vec<&Arc<Link>> = self.links.iter().filter(|link| link.is_news(hash)).collect();
         if news.is_empty() {
@@ -68,7 +68,7 @@ impl Harness {
         );
     }
 
-    /// How many events some of them were not told of since the last time this was asked: they did not fit, or were not taken.
+    /// Events dropped since the last call, because a queue was full or sending failed.
     pub fn dropped(&self) -> u64 {
         self.links.iter().map(|link| link.queue.dropped()).sum()
     }
@@ -79,7 +79,7 @@ impl Harness {
         }
     }
 
-    /// Tells of the sessions that are over, of those who were quiet for so long, and that we are still here.
+    /// Queues the end of sessions that were quiet for this long, and a heartbeat.
     pub fn beat(&self, quiet: Duration) {
         for session in self.sessions.over(quiet) {
             self.note(Kind::SessionEnd, &session, json!({ "reason": "idle" }));
@@ -90,13 +90,13 @@ impl Harness {
 }
 
 impl Link {
-    /// Sends what was noted for it, for a while; the rest is for the next time.
+    /// Sends queued notifications for a limited time; the rest follows in the next round.
     pub async fn send(&self) {
         let began = Instant::now();
         while began.elapsed() < TURN
             && let Some((kind, event)) = self.queue.take()
         {
-            // A harness that is away has missed it: nobody waits, and nothing is kept for it.
+            // An unreachable harness misses the event: it is not kept.
             if let Err(NoAnswer::Broken(_)) = self.tell(kind, &event).await {
                 self.queue.lost();
             }

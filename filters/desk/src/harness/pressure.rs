@@ -1,19 +1,19 @@
-//! How often a harness is asked about those who are over a limit: they decide how many they are, and it must not be
-//! flooded by them.
+//! Limits how often a harness is asked about callers over a limit. Those callers decide how many there are, and must
+//! not be able to flood the harness.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
-/// Between two questions.
+/// Minimum time between two such requests.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// When somebody was last asked.
+/// Limits the requests about callers over a limit.
 #[derive(Debug)]
 pub(super) struct Pressure {
     since: Instant,
-    /// Milliseconds after `since` from which on somebody may be asked again.
+    /// Milliseconds after `since` from which the next request is allowed.
     next: AtomicU64,
 }
 
@@ -24,7 +24,7 @@ impl Default for Pressure {
 }
 
 impl Pressure {
-    /// Whether somebody may be asked now; if so, nobody else may for a while.
+    /// Whether a request is allowed now. If so, further ones are not for a while.
     pub(super) fn may_ask(&self) -> bool {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let now = millis(self.since.elapsed());

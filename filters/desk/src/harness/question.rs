@@ -1,33 +1,33 @@
-//! What a harness is asked about one action, and what it may change of it: the arguments and nothing else.
+//! Builds the request about one action, and reads the changed arguments. A harness can change nothing else.
 
 use serde_json::{Map, Value, json};
 
 use super::wire::Around;
 use frontdesk_caller::Caller;
 
-/// An action before it goes upstream. Nothing that proves who calls is in it.
+/// An action before it goes upstream. It contains no credential.
 #[derive(Debug, Clone, Copy)]
 pub struct Action<'a> {
     /// The capability.
     pub name: &'a str,
-    /// As they were validated.
+    /// The validated arguments.
     pub arguments: &'a Value,
-    /// What goes upstream beside them: what was said before, what was chosen. It is shown, and not for changing.
+    /// The extra parameters that go upstream beside the arguments. The harness sees them and cannot change them.
     pub beside: &'a Map<String, Value>,
-    /// The capability's type, in the declaration's word.
+    /// The capability's type, as the declaration names it.
     pub side_effects: &'a str,
     pub risk: &'a str,
     pub caller: &'a Caller,
     pub session: &'a str,
     pub request_id: &'a str,
-    /// The dialect it came in.
+    /// The dialect of the request.
     pub entry: &'a str,
-    /// It is a step of so many that were called as one.
+    /// Depth of nested compositions.
     pub depth: u32,
 }
 
 impl Action<'_> {
-    /// `payload` of `pre_action`: `tool_name` and `arguments` first, as policies look for them.
+    /// `payload` of `pre_action`, with `tool_name` and `arguments` first, where policies look for them.
     pub(super) fn payload(&self) -> Value {
         let mut payload = json!({
             "tool_name": self.name,
@@ -56,7 +56,7 @@ impl Action<'_> {
     }
 }
 
-/// Who calls, as far as a harness is told: names, never what proves them.
+/// The caller's names for the harness, never its credentials.
 pub(super) fn agent(caller: &Caller) -> Value {
     json!({
         "requesting_agent": caller.agent.as_ref().map(|agent| &*agent.name),
@@ -65,11 +65,11 @@ pub(super) fn agent(caller: &Caller) -> Value {
     })
 }
 
-/// The arguments that an answer puts in the place of ours.
+/// The arguments that an answer puts in place of ours.
 ///
 /// # Errors
 ///
-/// It changes something else, or nothing that can be carried out: as good as a block.
+/// The answer changes something else, or gives no valid arguments. This counts as a block.
 pub(super) fn arguments(ours: &Value, theirs: &Value) -> Result<Value, &'static str> {
     let theirs = theirs.as_object().ok_or("`modified_payload` is no object")?;
     if theirs.iter().any(|(name, value)| name != "arguments" && ours.get(name) != Some(value)) {

@@ -1,5 +1,5 @@
-//! What one harness has yet to be told: its own queue, so that one that takes its time holds up nobody but itself. What
-//! does not fit is dropped, the oldest first, and counted.
+//! The queue of notifications for one harness. Each harness has its own, so that a slow one delays no other. When the
+//! queue is full, the oldest events are dropped and counted.
 
 use std::{
     collections::VecDeque,
@@ -14,10 +14,10 @@ use serde_json::Value;
 
 use super::kinds::Kind;
 
-/// Events that wait.
+/// Maximum events in the queue.
 const MOST: usize = 1024;
 
-/// Events that wait to be told.
+/// The queued events.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: Mutex<VecDeque<(Kind, Arc<Value>)>>,
@@ -42,12 +42,12 @@ impl Queue {
         self.waiting.lock().len()
     }
 
-    /// One was not told.
+    /// Counts an event that could not be sent.
     pub(super) fn lost(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many were not told since the last time this was asked.
+    /// Events dropped since the last call.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped.swap(0, Ordering::Relaxed)
     }

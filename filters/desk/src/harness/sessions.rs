@@ -1,4 +1,4 @@
-//! Who has been at it lately: a session begins with the first question about somebody, and ends when they are quiet.
+//! The sessions of callers: a session begins with the first request about a caller, and ends when the caller is quiet.
 
 use std::{
     collections::HashMap,
@@ -10,20 +10,20 @@ use parking_lot::Mutex;
 use frontdesk_base::text::hex;
 use frontdesk_caller::Caller;
 
-/// Sessions at a time; beyond them nobody is told that one began.
+/// Maximum sessions at a time. Beyond it no harness is told that a session began.
 const MOST: usize = 10_000;
 
-/// Sessions and when they were last heard of.
+/// The sessions and the time of their last request.
 #[derive(Debug, Default)]
 pub(super) struct Sessions(Mutex<HashMap<String, Instant>>);
 
 impl Sessions {
-    /// The name of a caller's session: the same for the same caller, and nothing that proves one.
+    /// The id of a caller's session. It is stable for a caller and reveals no credential.
     pub(super) fn of(caller: &Caller) -> String {
         format!("caller-{}", hex(&caller.holder().bytes()))
     }
 
-    /// Whether a session begins.
+    /// Records a request; whether it begins a session.
     pub(super) fn meets(&self, session: &str) -> bool {
         let mut known = self.0.lock();
         if let Some(last) = known.get_mut(session) {
@@ -33,7 +33,7 @@ impl Sessions {
         known.len() < MOST && known.insert(session.to_owned(), Instant::now()).is_none()
     }
 
-    /// Takes those that are over: who was quiet for so long.
+    /// Removes and returns the sessions that were quiet for this long.
     pub(super) fn over(&self, quiet: Duration) -> Vec<String> {
         let mut known = self.0.lock();
         let over: Vec<String> =

@@ -1,7 +1,7 @@
-//! All the harnesses of a declaration: asked one after the other, and the most restrictive holds.
+//! Asks all configured harnesses, one after the other; the most restrictive decision wins.
 //!
-//! Who is asked second hears what the first made of the arguments. Whatever is not a decision closes, unless the operator
-//! chose otherwise (`on_error`).
+//! A later harness gets the arguments as the earlier ones changed them. Without a valid decision the call is closed,
+//! unless the operator chose otherwise (`on_error`).
 
 use std::{fmt, sync::Arc};
 
@@ -25,20 +25,20 @@ use frontdesk_base::fresh_id;
 use frontdesk_caller::Caller;
 use frontdesk_config::{Harness as Declared, risk_rank};
 
-/// The longest that whoever is told to come back later is sent away, in seconds.
+/// Maximum `Retry-After` of a deferred call, in seconds.
 const LONGEST_AWAY: u64 = 3600;
 
-/// Who is asked before something risky happens, and told of what has.
+/// The harnesses that decide on risky calls and are notified of their outcome.
 pub struct Harness {
     pub links: Vec<Arc<Link>>,
     declared: Declared,
-    /// The instance.
+    /// Id of this instance.
     pub(super) agent_id: String,
-    /// The process.
+    /// Id of this process.
     pub(super) session_id: String,
     pub telemetry: Telemetry,
     pub(super) sessions: Sessions,
-    /// What other agents had decided through us.
+    /// Counts of what other agents sent through the gateway.
     pub passed: Passed,
     pressure: Pressure,
 }
@@ -49,12 +49,13 @@ impl fmt::Debug for Harness {
     }
 }
 
-/// Whoever supervises does not want a question answered.
+/// A harness forbids a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unwanted;
 
 impl Harness {
-    /// Those of a declaration, none of them greeted yet. `ways` are as many as its addresses, in their order.
+    /// The harnesses of a declaration, before their handshakes. `ways` has one transport for each address, in the same
+    /// order.
     pub fn new(declared: Declared, ways: Vec<(String, Arc<dyn Way>)>) -> Self {
         let links = ways.into_iter().map(|(name, way)| Arc::new(Link::new(name, way, declared.timeout))).collect();
         let (agent_id, session_id) = (fresh_id().to_string(), fresh_id().to_string());
@@ -62,21 +63,21 @@ impl Harness {
         Self { links, declared, agent_id, session_id, telemetry, sessions, passed, pressure }
     }
 
-    /// The name of a caller's session.
+    /// The id of a caller's session.
     pub fn session(caller: &Caller) -> String {
         Sessions::of(caller)
     }
 
-    /// What it was made from.
+    /// The declaration it was made from.
     pub fn declared(&self) -> &Declared {
         &self.declared
     }
 
-    /// Greets those that want it, or all of them anew: one that was restarted may offer something else.
+    /// Greets the harnesses that need it, or all of them with `anew`: a restarted one may offer other kinds.
     ///
     /// # Errors
     ///
-    /// Why some are away, a line each.
+    /// Why some are unreachable, one line each.
     pub async fn greet(&self, anew: bool) -> Result<(), Vec<String>> {
         let hello = Hello { session_id: &self.session_id, agent_id: &self.agent_id };
         let mut away = Vec::new();
@@ -88,17 +89,17 @@ impl Harness {
         if away.is_empty() { Ok(()) } else { Err(away) }
     }
 
-    /// Whether it is asked about an action of such a risk.
+    /// Whether an action of this risk needs a decision.
     pub fn wants(&self, risk: &str) -> bool {
         risk_rank(risk) >= self.declared.min_risk
     }
 
-    /// Asks about an action that is about to go upstream.
+    /// Asks about an action before it goes upstream.
     pub async fn decide(&self, action: &Action<'_>) -> Decided {
         self.generic(Kind::PreAction, action).await
     }
 
-    /// Asks about a question that is about to go to whoever answers in the operator's name. `None`: nobody wants to know.
+    /// Asks about a question before the operator's concierge gets it. `None`: no harness offers this.
     pub async fn decide_prompt(&self, action: &Action<'_>) -> Option<Decided> {
         if self.offers(Kind::PrePrompt) { Some(self.generic(Kind::PrePrompt, action).await) } else { None }
     }
@@ -117,13 +118,13 @@ impl Harness {
                 Ok(Decision::Allow(None)) => Verdict::Go,
                 Ok(Decision::Allow(Some(theirs)) | Decision::Modify(theirs)) => match arguments(&payload, &theirs) {
                     Ok(arguments) => {
-                        // Whoever is asked next hears what became of them.
+                        // The next harness gets the changed arguments.
                         payload["arguments"] = arguments.clone();
                         decided.arguments = Some(arguments);
                         Verdict::Go
                     }
                     Err(why) => {
-                        // As good as a block.
+                        // Counts as a block.
                         self.telemetry.trouble(&link.name, why);
                         Verdict::Blocked
                     }
@@ -144,14 +145,14 @@ impl Harness {
         decided
     }
 
-    /// What follows where a harness gave no decision.
+    /// The verdict where a harness gave no decision.
     fn without(&self, link: &Link, why: &str, decided: &mut Decided) -> Verdict {
         self.telemetry.trouble(&link.name, why);
         decided.unasked = true;
         if self.declared.goes_on { Verdict::Go } else { Verdict::Undecided }
     }
 
-    /// Asks whether a question to a person may be asked at all. It never stands in for the person.
+    /// Asks whether a person may be asked. The answer never replaces the person's.
     pub async fn approve(&self, message: &str, action: &Action<'_>) -> Decided {
         let payload = json!({
             "session_id": action.session, "confirmation_type": "user_confirm", "message": message,
@@ -166,21 +167,21 @@ impl Harness {
         self.special(Kind::Confirmation, action, &payload, read).await
     }
 
-    /// Asks whether several steps may be carried out as one.
+    /// Asks whether several steps may run as one composition.
     pub async fn may_plan(&self, task: &str, action: &Action<'_>) -> Decided {
         let payload = json!({
             "session_id": action.session, "task_description": task, "available_strategies": ["step_by_step"],
         });
-        // Another task is not the one that was declared.
+        // A modified task is not the declared one, so it counts as no decision.
         let read = |said: &Value| {
             strictness(Family::Planning, said).map(|rank| if rank == 0 { Verdict::Go } else { Verdict::Blocked })
         };
         self.special(Kind::Planning, action, &payload, read).await
     }
 
-    /// Asks how long somebody who is over a limit has to wait; seconds, where it says so. It is only ever longer.
+    /// Asks how long a caller over a limit has to wait, in seconds. The harness can only lengthen it.
     pub async fn wait_longer(&self, caller: &Caller, retry_after: u64) -> Option<u64> {
-        // So many questions and no more: whoever is over a limit must not make us flood somebody else.
+        // Limited: callers over a limit must not be able to flood the harness.
         if !self.offers(Kind::RateLimit) || !self.pressure.may_ask() {
             return None;
         }
@@ -204,11 +205,11 @@ impl Harness {
         longest
     }
 
-    /// Asks something that is more than a policy: facts, an intent. `None` where nobody offers it, or has an answer.
+    /// Asks for more than a decision: facts, or an intent. `None` where no harness offers it or has an answer.
     ///
     /// # Errors
     ///
-    /// Whoever was asked does not want it.
+    /// The harness forbids the question.
     pub async fn enrich(&self, kind: Kind, caller: &Caller, payload: &Value) -> Result<Option<Value>, Unwanted> {
         let Some(link) = self.links.iter().find(|link| link.offers(kind)) else { return Ok(None) };
         let session = Sessions::of(caller);
@@ -223,12 +224,12 @@ impl Harness {
         }
     }
 
-    /// Whether anybody offers this.
+    /// Whether any harness offers this kind.
     pub fn offers(&self, kind: Kind) -> bool {
         self.links.iter().any(|link| link.offers(kind))
     }
 
-    /// What those say together who offer to decide on such an event; each of them hears the same.
+    /// The combined decision of all harnesses that offer this kind; each gets the same payload.
     async fn special(
         &self,
         kind: Kind,

@@ -1,4 +1,4 @@
-//! Who hears of it when there is something to tell the harnesses, or when one gave no decision; and what is counted.
+//! Callbacks and counters of supervision: for queued notifications, and for harnesses that gave no decision.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -8,12 +8,12 @@ use std::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// Told that something waits.
+/// Called when a notification is queued.
 type Wake = Box<dyn Fn() + Send + Sync>;
-/// Told which harness gave no decision that can be followed, and why.
+/// Called with the name of a harness that gave no valid decision, and the reason.
 type Trouble = Box<dyn Fn(&str, &str) + Send + Sync>;
 
-/// Who hears of what, and what is counted.
+/// The callbacks and counters.
 pub struct Telemetry {
     wake: Mutex<Option<Wake>>,
     trouble: Mutex<Option<Trouble>>,
@@ -29,12 +29,12 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// Whom to tell when something waits.
+    /// Sets the callback for queued notifications.
     pub fn on_put(&self, wake: impl Fn() + Send + Sync + 'static) {
         *self.wake.lock() = Some(Box::new(wake));
     }
 
-    /// Whom to tell when a harness gave no decision that can be followed.
+    /// Sets the callback for harnesses that gave no valid decision.
     pub fn on_trouble(&self, tell: impl Fn(&str, &str) + Send + Sync + 'static) {
         *self.trouble.lock() = Some(Box::new(tell));
     }
@@ -45,19 +45,19 @@ impl Telemetry {
         }
     }
 
-    /// Something waits.
+    /// Reports a queued notification.
     pub(super) fn put(&self) {
         if let Some(wake) = &*self.wake.lock() {
             wake();
         }
     }
 
-    /// A question was asked.
+    /// Counts a request for a decision.
     pub(super) fn asked(&self) {
         self.questions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// `waiting`: events that have yet to be told.
+    /// The heartbeat's payload. `waiting`: queued notifications.
     pub(super) fn heartbeat(&self, waiting: usize) -> Value {
         json!({
             "uptime_ms": u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX),

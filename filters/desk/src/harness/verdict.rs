@@ -1,27 +1,27 @@
-//! What the harnesses say of an action, all of them together: the most restrictive holds.
+//! The combined decision of all harnesses on an action: the most restrictive wins.
 
 use serde_json::Value;
 
-/// What is written down of a plain yes.
+/// The audit log's word for a plain yes.
 pub const ALLOWED: &str = "allow";
 
-/// What the harnesses say of an action, all of them together.
+/// The combined decision of all harnesses on an action.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Decided {
     pub verdict: Verdict,
-    /// What they made of the arguments, where that is something else.
+    /// The changed arguments, if any.
     pub arguments: Option<Value>,
-    /// Somebody should have been asked and gave no decision.
+    /// A harness that had to be asked gave no decision.
     pub unasked: bool,
 }
 
 impl Decided {
-    /// Whether nobody else has to be asked: it does not go on, whatever they say.
+    /// Whether the other harnesses need not be asked, because the action cannot go ahead.
     pub(super) fn is_settled(&self) -> bool {
         matches!(self.verdict, Verdict::Blocked | Verdict::Undecided)
     }
 
-    /// As it is written down and counted.
+    /// The word for the audit log and the metrics.
     pub fn word(&self) -> &'static str {
         match self.verdict {
             Verdict::Go if self.unasked => "open_on_error",
@@ -35,16 +35,16 @@ impl Decided {
     }
 }
 
-/// Whether an action goes on, from the least strict to the strictest.
+/// Whether an action goes ahead, from the least strict to the strictest.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Verdict {
     #[default]
     Go,
-    /// Seconds until it may be tried again.
+    /// Seconds until a retry.
     Deferred(u64),
-    /// A person has to allow it; why, and who.
+    /// A person has to approve it; the reason, and who.
     Escalated(String),
-    /// Nobody could be asked, or what came is no decision.
+    /// No harness could be asked, or the answer was no valid decision.
     Undecided,
     Blocked,
 }
@@ -60,7 +60,7 @@ impl Verdict {
         }
     }
 
-    /// The stricter of two; of two times the longer.
+    /// The stricter of two verdicts; of two deferrals the longer.
     pub(super) fn or_stricter(self, other: Self) -> Self {
         match (&self, &other) {
             (Self::Deferred(one), Self::Deferred(another)) => Self::Deferred(*one.max(another)),

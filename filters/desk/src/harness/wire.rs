@@ -1,8 +1,8 @@
-//! The envelope: JSON-RPC 2.0 with the narrowings of the Agent Harness Protocol 2.4.
+//! The JSON-RPC 2.0 envelope, as the Agent Harness Protocol 2.4 restricts it.
 //!
-//! An id is a string: what has another is no request to its servers. Every failure, whatever it is, is told apart from a
-//! decision here, so that whoever asked can close. What says something twice says nothing: whom it answers and what it
-//! decides would be a matter of who reads it.
+//! Ids are strings; a message with another id is no request. Every failure here is an error and never a decision, so
+//! that the caller can close the call. A message with a duplicate member is rejected, because two readers could
+//! disagree on its id or its decision.
 
 use std::time::SystemTime;
 
@@ -14,18 +14,18 @@ use super::kinds::Kind;
 use crate::rfc3339;
 use frontdesk_base::{fresh_id, strict};
 
-/// The version that is spoken. Only what stands before the dot has to be the same.
+/// The protocol version. Only the part before the dot has to match.
 pub const VERSION: &str = "2.4";
 
-/// `error.code`: the other side speaks another major version.
+/// `error.code`: the peer speaks another major version.
 pub const UNSUPPORTED_VERSION: i64 = -32000;
-/// `error.code`: what came is no message.
+/// `error.code`: the input is no message.
 pub const NO_MESSAGE: i64 = -32600;
-/// `error.code`: there is no such method.
+/// `error.code`: unknown method.
 pub const NO_METHOD: i64 = -32601;
-/// `error.code`: the parameters are not what the method needs, or above a limit.
+/// `error.code`: the parameters are invalid or exceed a limit.
 pub const BAD_PARAMS: i64 = -32602;
-/// `error.code`: whoever had to decide could not.
+/// `error.code`: the harness could not decide.
 pub const HANDLER_FAILED: i64 = -32603;
 
 /// The methods.
@@ -34,7 +34,7 @@ pub const EVENT: &str = "ahp/event";
 pub const QUERY: &str = "ahp/query";
 pub const BATCH: &str = "ahp/batch";
 
-/// A request on its way.
+/// A request to be sent.
 #[derive(Debug, Clone)]
 pub struct Question {
     pub id: String,
@@ -42,18 +42,18 @@ pub struct Question {
 }
 
 impl Question {
-    /// A request with an id of its own.
+    /// A request with a fresh id.
     pub fn new(method: &str, params: &Value) -> Self {
         let id = fresh_id().to_string();
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         Self { message: message.to_string().into(), id }
     }
 
-    /// What was answered.
+    /// The result in an answer.
     ///
     /// # Errors
     ///
-    /// Why it is no answer, in words for a log. An error beside a result is an error.
+    /// Why it is no answer, for the log. If an error stands beside a result, the error counts.
     pub fn answer(&self, message: &[u8]) -> Result<Value, String> {
         let answer = strict::read(message).map_err(|why| format!("what came cannot be read: {why}"))?;
         if answer["jsonrpc"] != "2.0" {
@@ -75,13 +75,13 @@ impl Question {
     }
 }
 
-/// Whom a message answers: its one `id`. What has two, or one that is no text, answers nobody.
+/// The `id` of a message; `None` where it is duplicate or no string.
 pub fn id(message: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
         id: String,
     }
-    // A list would be read as the members in their order.
+    // serde would accept a list as the members in their order.
     let is_object = message.trim_ascii_start().first() == Some(&b'{');
     is_object.then(|| serde_json::from_slice(message).ok()).flatten().map(|Named { id }| id)
 }
@@ -91,12 +91,12 @@ pub fn notification(params: &Value) -> Bytes {
     json!({ "jsonrpc": "2.0", "method": EVENT, "params": params }).to_string().into()
 }
 
-/// What stands around an event's payload.
+/// The fields around an event's payload.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
     pub session_id: &'a str,
     pub agent_id: &'a str,
-    /// Whatever caused it caused so many before.
+    /// How many events led to this one.
     pub depth: u32,
     /// An object, or nothing.
     pub metadata: Option<&'a Value>,
@@ -118,7 +118,7 @@ pub fn event(kind: Kind, around: &Around<'_>, payload: &Value) -> Value {
     event
 }
 
-/// The time, as RFC 3339 has it.
+/// The present time in RFC 3339 form.
 pub fn now() -> String {
     rfc3339(SystemTime::now())
 }

@@ -1,6 +1,6 @@
-//! What can be left out of a plain text: blanks, and escapes of what can stand for itself.
+//! Removes what plain text can do without: blanks, and escapes of characters that need none.
 
-/// The length of an escape, and whether it has to be one; `None` where the library has to look.
+/// The length of an escape, and whether JSON requires it; `None` where serde_json has to judge.
 pub(super) fn escape(text: &[u8]) -> Option<(usize, bool)> {
     match text.get(1)? {
         b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't' => Some((2, true)),
@@ -10,14 +10,14 @@ pub(super) fn escape(text: &[u8]) -> Option<(usize, bool)> {
     }
 }
 
-/// The character of an escape such as `\u00e9`, where it can stand for itself.
+/// The character of an escape such as `\u00e9`, where the character needs no escape.
 fn escaped(text: &[u8]) -> Option<char> {
     let digits = std::str::from_utf8(text.get(2..6)?).ok().filter(|digits| !digits.starts_with('+'))?;
     let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
     (c >= ' ' && !matches!(c, '"' | '\\')).then_some(c)
 }
 
-/// A plain text without what can be left out.
+/// A plain text without blanks and needless escapes.
 pub(super) fn reduced(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len());
     let (mut at, mut quoted) = (0, false);

@@ -1,4 +1,4 @@
-//! What is passed on says what the library reads: cases, and texts made up at random.
+//! Plain texts parse to the same value as with serde_json: fixed cases and random texts.
 
 use super::*;
 use proptest::prelude::*;
@@ -86,7 +86,7 @@ fn items_with_more_values_than_are_known() {
     );
 }
 
-/// Values, and what looks like one.
+/// Values, and texts that resemble them.
 fn values() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "1",
@@ -142,7 +142,7 @@ fn of_same_names() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(prop_oneof![6 => object(), 1 => nested], 1..6)
 }
 
-/// Lists of objects that are alike, nearly.
+/// Lists of nearly equal objects.
 fn of_like_members() -> impl Strategy<Value = Vec<String>> {
     let nested = of_few_names().prop_map(|inner| format!("[{inner},{inner}]"));
     let object = prop_oneof![4 => of_few_names(), 1 => nested];
@@ -188,7 +188,7 @@ fn agrees(json: &str) -> Result<(), TestCaseError> {
     let theirs: Value = serde_json::from_str(json).map_err(|e| TestCaseError::fail(format!("{json}: {e}")))?;
     let ours: Value = serde_json::from_str(&plain).map_err(|e| TestCaseError::fail(format!("{plain}: {e}")))?;
     prop_assert_eq!(&ours, &theirs);
-    // Nothing is left that could be left out, and so no line is broken either.
+    // Nothing removable is left, so there is no line break either.
     prop_assert_eq!(passed(&plain), Some(plain.clone()));
     prop_assert!(!plain.contains('\n'));
     let (mut colons, mut quoted, mut bytes) = (0, false, plain.bytes());
@@ -221,7 +221,7 @@ proptest! {
     fn no_name_is_passed_on_twice_where_objects_are_alike(items in of_like_members()) {
         let json = format!("[{}]", items.join(","));
         agrees(&json)?;
-        // What is fine by itself is fine among others.
+        // An item that is plain by itself is plain in a list.
         prop_assert_eq!(passed(&json).is_some(), items.iter().all(|item| passed(item).is_some()));
     }
 

@@ -1,19 +1,19 @@
-//! A value as a summary shows it: quoted, short, and with an escape for every character that a screen would not show, or
-//! would show as something other than it is.
+//! A value as a summary shows it: quoted, shortened, and with an escape for every character that a screen would hide
+//! or show as another one.
 //!
-//! Escaped and not left out: what is confirmed holds for one value, so two values must not look like the same one.
-//! What a step will say is not known yet, and is marked: no value that somebody sends may pass for such a mark.
+//! Such characters are escaped and not removed, because a confirmation holds for one value and two values must not
+//! look the same. A value that a later step will supply is marked; no value that a caller sends can imitate the mark.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Around what is not known yet. In what somebody sends each stands twice, by which it is told from ours.
+/// Enclose a value that is not known yet. In a caller's value each of these characters is doubled.
 const MARKS: [char; 2] = ['\u{e000}', '\u{e001}'];
 const FROM_STEP: &str = "from step ";
-/// Characters of one value, escapes and all.
+/// Maximum characters of one value, escapes included.
 const LONGEST_VALUE: usize = 120;
-/// Marks on one character.
+/// Maximum combining marks on one character.
 const MOST_MARKS: usize = 2;
 
 /// A value as a summary shows it.
@@ -23,7 +23,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 pub(super) fn quoted_within(text: &str, longest: usize) -> String {
     let marked = text.strip_prefix(MARKS[0]).and_then(|rest| rest.strip_suffix(MARKS[1]));
-    // With more marks within, something else stands between two of ours.
+    // More marks within mean that other text stands between two of ours.
     if let Some(label) = marked.filter(|label| label.starts_with(FROM_STEP) && !label.contains(MARKS)) {
         return label.to_owned();
     }
@@ -35,21 +35,21 @@ pub(super) fn quoted_json(json: &str) -> String {
     shown(json, LONGEST_VALUE, Form::Json)
 }
 
-/// What a backslash in a text means.
+/// What a backslash in the text means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// Itself: it is doubled, so that nothing that is sent looks like an escape of ours.
+    /// Itself. It is doubled, so that no value looks like one of our escapes.
     Text,
-    /// An escape: JSON has doubled those that are meant.
+    /// An escape. JSON has already doubled literal backslashes.
     Json,
 }
 
-/// The text in quotes, cut where it gets too long, and never within an escape.
+/// The text in quotes, cut at the maximum length but never within an escape.
 fn shown(text: &str, longest: usize, form: Form) -> String {
     let mut characters = text.chars().peekable();
     let (mut shown, mut length, mut marks) = (String::from("\""), 0, 0);
     while let Some(c) = characters.next() {
-        // One of ours within a longer text: only what stands between them is shown.
+        // A mark of ours within a longer text: show only what stands between the two.
         if MARKS.contains(&c) && characters.next_if_eq(&c).is_none() {
             continue;
         }
@@ -57,7 +57,7 @@ fn shown(text: &str, longest: usize, form: Form) -> String {
         let piece = match (form, c) {
             (Form::Text, '"') => r#"\""#.to_owned(),
             (Form::Text, '\\') => r"\\".to_owned(),
-            // What ends a string within JSON; what does not is escaped.
+            // This quote ends a string within JSON; the others are escaped.
             (Form::Json, '"') => "'".to_owned(),
             (Form::Json, '\'') => r"\'".to_owned(),
             (Form::Json, '\\') => characters.next().map_or(String::new(), |escaped| format!("\\{escaped}")),
@@ -110,8 +110,8 @@ fn twice(text: &str) -> String {
     text.chars().flat_map(|c| std::iter::repeat_n(c, often(c))).collect()
 }
 
-/// The characters that show as themselves; of marks that stand on others, no more than anyone writes. For a whole
-/// summary, whose values are escaped already: what else is left out of it are the operator's own words.
+/// The characters that show as themselves, with a limited number of combining marks. For a whole summary, whose values
+/// are escaped already; so this removes characters only from the operator's words.
 pub(super) fn plain(text: &str) -> impl Iterator<Item = char> + '_ {
     let mut marks = 0;
     text.chars().filter(move |c| {
@@ -120,8 +120,8 @@ pub(super) fn plain(text: &str) -> impl Iterator<Item = char> + '_ {
     })
 }
 
-/// Nothing that controls how the rest is shown: control characters, those that turn the direction, and those that show
-/// nothing (the categories Cc, Cf, Zl, Zp and Co, and what Unicode calls default ignorable).
+/// Whether a character has no effect on how others are shown: no control character, no direction change, no invisible
+/// character (the categories Cc, Cf, Zl, Zp and Co, and Unicode's default ignorables).
 fn is_plain(c: char) -> bool {
     let hidden = matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}'
@@ -133,13 +133,13 @@ fn is_plain(c: char) -> bool {
     !c.is_control() && !hidden
 }
 
-/// A blank that looks like the usual one, and quotes that look like those around a value.
+/// Whether it looks like a space, or like the quotes around a value.
 fn is_taken_for_another(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
         | '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ff02}')
 }
 
-/// A mark that stands on the character before it.
+/// Whether it is a combining mark.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')

@@ -1,28 +1,29 @@
-//! Which inputs a template shows: those that it writes as they are (`{{ input.a.b }}`), where a rendering comes by.
+//! Finds which inputs a rendered template shows: those that it writes directly (`{{ input.a.b }}`) on a path that was
+//! taken.
 //!
-//! A test, a filter or a loop looks at a value and shows nothing of it, or a part: such a place counts for nothing. Behind
-//! each of the others a mark is put that no value can hold, so that what was rendered says which were come by.
+//! A test, a filter or a loop reads a value without showing all of it, so it does not count. Behind each direct output
+//! a mark is put that no value can contain; the marks in the rendered text tell which outputs were reached.
 
-/// The first of the marks, in the order of the places: private characters, of which values show escapes.
+/// The first mark; marks are numbered private-use characters, which values show only as escapes.
 const FIRST: u32 = 0xe100;
-/// Places of one template.
+/// Maximum outputs of one template.
 const MOST: usize = 1000;
 
 /// A template with its marks.
 #[derive(Debug, Clone)]
 pub(super) struct Marked {
     pub(super) template: String,
-    /// The way to the input that each place shows.
+    /// The path of the input that each output shows.
     places: Vec<Vec<String>>,
 }
 
 impl Marked {
-    /// Where a template does more than to ask and to repeat, no place of it is sure to be shown.
+    /// Marks a template. In one with more than conditions and loops, no output counts.
     pub(super) fn new(template: &str) -> Self {
         marked(template).unwrap_or_else(|| Self { template: template.to_owned(), places: Vec::new() })
     }
 
-    /// The ways to what a rendering shows; its marks are taken out.
+    /// The paths that a rendering shows. Removes the marks from it.
     pub(super) fn shown(&self, rendered: &mut String) -> Vec<&[String]> {
         let place = |c: char| self.places.get(u32::from(c).checked_sub(FIRST)? as usize);
         let shown = rendered.chars().filter_map(place).map(Vec::as_slice).collect();
@@ -52,7 +53,7 @@ fn marked(template: &str) -> Option<Marked> {
                     marked.push_str(text);
                     marked.push_str("}}");
                     marked.push(char::from_u32(FIRST + u32::try_from(places.len()).ok()?)?);
-                    // A comment, for the blanks that the place had taken away.
+                    // A comment that keeps the whitespace trimming of the output.
                     marked.push_str(if trims { "{# -#}" } else { "" });
                     places.push(way);
                     rest = after;
@@ -69,7 +70,7 @@ fn marked(template: &str) -> Option<Marked> {
     (places.len() <= MOST).then_some(Marked { template: marked, places })
 }
 
-/// The length of a tag that decides whether, or how often, what follows is come by; of no other.
+/// The length of a condition or loop tag at the start; `None` for any other tag.
 fn tag(text: &str) -> Option<usize> {
     let length = end(text, "%}")?;
     let inner = text[2..length].trim_start_matches(['-', '+']).trim_start();
@@ -82,7 +83,7 @@ fn tag(text: &str) -> Option<usize> {
     }
 }
 
-/// Where what began is over, strings aside.
+/// The position after the closing delimiter, strings skipped.
 fn end(text: &str, closing: &str) -> Option<usize> {
     let (mut quote, mut escaped) = (None, false);
     for (at, c) in text.char_indices().skip(2) {
@@ -99,7 +100,7 @@ fn end(text: &str, closing: &str) -> Option<usize> {
     None
 }
 
-/// The way of a text that begins with `{{ input.a["b"][0] }}`, and what follows.
+/// The input path of a text that begins with `{{ input.a["b"][0] }}`, and the rest.
 fn place(text: &str) -> Option<(Vec<String>, &str)> {
     let inner = text.strip_prefix("{{")?;
     let mut rest = inner.strip_prefix('-').unwrap_or(inner).trim_start().strip_prefix("input")?;

@@ -1,35 +1,35 @@
-//! What of an input neither the template shows nor the schema names: nothing is confirmed unseen.
+//! Finds the inputs that neither the template shows nor the schema names, so that a person confirms nothing unseen.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::Value;
 
-/// How deep a schema and an input are looked into; what is deeper is shown with what it is in.
+/// Maximum depth in schema and input. What is deeper is shown with its parent.
 const DEEPEST: usize = 16;
 
-/// Something that is sent, and the way to it.
+/// A value in the input, and the path to it.
 pub(super) type Sent<'v> = (Vec<Cow<'v, str>>, &'v Value);
 
-/// What a schema names, in all of its parts.
+/// The members that a schema names, in all its parts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     members: BTreeMap<String, Known>,
-    /// Of a list.
+    /// The members of list items.
     items: Option<Box<Known>>,
 }
 
-/// Known by its own name, and by no more.
+/// A leaf: a name without known members.
 static BARE: Known = Known { members: BTreeMap::new(), items: None };
 
 impl Known {
-    /// Those that a schema names.
+    /// The members that a schema names.
     pub(super) fn by(schema: &Value) -> Self {
         let mut known = Self::default();
         known.add(schema, 0);
         known
     }
 
-    /// Whether something in an input begins with what is known.
+    /// Whether a path in an input starts with a known name.
     pub(super) fn begins(&self, way: &[Cow<'_, str>]) -> bool {
         way.first().is_some_and(|name| self.members.contains_key(&**name))
     }
@@ -55,7 +55,7 @@ impl Known {
     }
 }
 
-/// The schemas of a list of them, or the one that stands in its place.
+/// The schemas in a list, or the single one in its place.
 fn each(schemas: &Value) -> impl Iterator<Item = &Value> {
     schemas.as_array().map_or(std::slice::from_ref(schemas), Vec::as_slice).iter()
 }
@@ -64,7 +64,7 @@ pub(super) fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> 
     value.as_object().into_iter().flatten()
 }
 
-/// What of an input is neither known nor shown; of a list or an object of which some is, the rest.
+/// The parts of an input that are neither known nor shown. Of a partly known list or object, the rest.
 pub(super) fn unforeseen<'v>(input: &'v Value, known: &Known, shown: &[&[String]]) -> Vec<Sent<'v>> {
     let mut found = Vec::new();
     Look { shown, found: &mut found }.look(input, &mut Vec::new(), Some(known));
@@ -98,7 +98,7 @@ impl<'v> Look<'_, 'v> {
                     way.pop();
                 }
             }
-            // The schema names it, and that is all of it.
+            // The schema names this scalar, so it is known in full.
             value if known.is_some() && !value.is_object() && !value.is_array() => {}
             value => self.found.push((way.clone(), value)),
         }

@@ -1,4 +1,4 @@
-//! One ticket: what it is about, how far it has come, and what a person said to it.
+//! One ticket: its subject, its state, and a person's answer.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -8,18 +8,18 @@ use crate::{Told, escalated::REJECTED, promised::told_again, rfc3339, trouble::n
 use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_state::NotKept;
 
-/// How somebody wants an answer that comes later.
+/// How a caller wants an answer that comes later.
 #[derive(Debug, Clone, Default)]
 pub struct Wish {
-    /// What it is asked for by: 128 bits that nobody can guess, in hex.
+    /// The ticket's id: 128 random bits, in hex.
     pub id: String,
-    /// What they said, for a person to read.
+    /// The caller's question, for a person to read.
     pub query: String,
-    /// What they say it is for.
+    /// The purpose that the caller gives.
     pub intent: Option<String>,
-    /// Whatever the dialect needs to put the answer into words.
+    /// What the dialect needs to word the answer.
     pub manner: Value,
-    /// Where the answer is delivered, besides being kept.
+    /// The URL to which the answer is delivered, besides being stored.
     pub callback: Option<String>,
 }
 
@@ -31,21 +31,22 @@ pub struct About<'a> {
     pub input: &'a Value,
 }
 
-/// How far it has come.
+/// The state of a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// For a person.
     Waiting,
-    /// In the background.
+    /// Running in the background.
     Running,
     Ended,
-    /// Nobody answered in time, or whoever carried it out is gone.
+    /// No person answered in time.
     Expired,
+    /// The process that ran the call died, or stored no outcome in time.
     Lost,
 }
 
 impl State {
-    /// As it is written down, and shown to the operator.
+    /// The state's name, as it is stored and shown to the operator.
     pub fn word(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -57,12 +58,12 @@ impl State {
     }
 }
 
-/// A ticket, as it was found.
+/// A ticket, as it was read.
 #[derive(Debug, Clone)]
 pub struct Ticket {
     pub id: String,
     pub state: State,
-    /// Of the capability.
+    /// The id of the capability.
     pub capability: String,
     pub dialect: String,
     pub wish: Wish,
@@ -73,7 +74,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// What became of it, once it has ended.
+    /// The outcome, once there is one.
     pub fn told(&self) -> Option<Result<Told, Refusal>> {
         if let Some(reason) = self.rejected() {
             let refusal = Refusal::from(Fault::Forbidden).saying(reason.to_owned());
@@ -88,37 +89,37 @@ impl Ticket {
         self.value["answer"].as_str()
     }
 
-    /// Why a person did not want it.
+    /// The person's reason for a rejection.
     pub fn rejected(&self) -> Option<&str> {
         self.value["rejected"].as_str()
     }
 
-    /// A person did not want it.
+    /// Whether a person rejected it.
     pub fn is_rejected(&self) -> bool {
         self.rejected().is_some()
     }
 
-    /// A call waits to be allowed; nobody waits for an answer.
+    /// Whether the ticket asks for an approval of a call, and not for an answer.
     pub fn is_permission(&self) -> bool {
         self.wish.manner["escalated"] == true
     }
 
-    /// When it was asked, in seconds since 1970.
+    /// When the question was asked, in seconds since 1970.
     pub fn asked_at(&self) -> u64 {
         self.value["asked_at"].as_u64().unwrap_or(0)
     }
 
-    /// A person said yes, and no more than that.
+    /// Whether a person approved without any words.
     pub fn is_approved(&self) -> bool {
         self.value["told"]["ok"]["data"]["decision"] == "approved"
     }
 
-    /// What it was asked with.
+    /// The input of the question.
     pub fn input(&self) -> &Value {
         &self.value["input"]
     }
 
-    /// As the operator sees it.
+    /// The ticket as the operator sees it.
     pub fn shown(&self) -> Value {
         let at = UNIX_EPOCH + Duration::from_secs(self.asked_at());
         json!({
@@ -129,31 +130,31 @@ impl Ticket {
     }
 }
 
-/// What a person says.
+/// A person's decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
     Answer {
         answer: String,
         data: Value,
     },
-    /// In these words, where there are some.
+    /// Yes, with these words if there are any.
     Approve(Option<String>),
     Reject {
         reason: String,
     },
 }
 
-/// Why nothing was opened.
+/// Why no ticket was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotOpened {
     /// The dialect has no way to come back for an answer.
     NoWish,
     NotKept(NotKept),
-    /// Too much waits already.
+    /// Too many tickets are waiting.
     TooMany,
-    /// Others were always faster.
+    /// Every attempt lost against concurrent changes.
     Contended,
-    /// More than a person is asked to read.
+    /// The question is longer than a person is asked to read.
     TooLong,
 }
 
@@ -161,7 +162,7 @@ impl NotOpened {
     pub(crate) fn refusal(self) -> Refusal {
         match self {
             Self::NoWish => Refusal::from(Fault::NotImplemented)
-                .saying("A person answers this, which takes time. Ask where an answer can be come back for."),
+                .saying("A person answers this later. Call it through a protocol that can fetch an answer later."),
             Self::NotKept(why) => not_kept(why),
             Self::TooLong => {
                 Refusal::from(Fault::TooLarge).saying("A person answers this: the input may have at most 8 KB.")
@@ -174,15 +175,15 @@ impl NotOpened {
     }
 }
 
-/// Why a person's word was not taken.
+/// Why a person's decision was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undecided {
     Unknown,
-    /// It was answered, or its time is over.
+    /// The ticket is decided or expired.
     Already(State),
-    /// It says what must not leave.
+    /// The firewall withholds the answer.
     Blocked,
-    /// A call waits to be allowed, and an answer neither allows nor rejects it.
+    /// The ticket asks for an approval, and an answer neither approves nor rejects.
     NoAnswer,
     NotKept(NotKept),
 }

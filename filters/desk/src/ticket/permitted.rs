@@ -1,5 +1,5 @@
-//! A call in the background that a person has to allow first: it waits where it came in, and is carried out once when
-//! they have.
+//! Background calls that need an approval first: the task waits in the process that took it, and runs once when it is
+//! approved.
 
 use serde_json::{Value, json};
 
@@ -8,17 +8,17 @@ use crate::{Told, outside::Outside, promised::kept, promised::told_again};
 use frontdesk_base::fault::Refusal;
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put};
 
-/// Seconds after a person's word within which whoever waits for it has begun.
+/// Seconds within which the waiting process starts an approved call.
 const SOON: u64 = 30;
-/// How often the end is tried to be kept while the store is away, a second apart.
+/// How often storing the outcome is retried while the store is unavailable, one second apart.
 const RETRIES: u32 = 120;
 
-/// What a person has said of a call that waits.
+/// The decision on a waiting call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
     Waits,
     Given,
-    /// It was refused, or used by another call, or nobody decided in time.
+    /// It was rejected, used by another call, or not decided in time.
     Over,
 }
 
@@ -45,7 +45,7 @@ impl Ticket {
 }
 
 impl Tickets<'_> {
-    /// Whether whoever said that they carry it out is there, as far as is known.
+    /// Whether the process that claimed the call is alive, as far as is known.
     pub(super) fn is_carried(&self, value: &Value, now: u64) -> bool {
         let is_there = |name: &str| value[name].as_str().is_some_and(|holder| !self.holders.is_gone(holder));
         let is_over = value["until"].as_u64().is_none_or(|until| until <= now);
@@ -56,11 +56,11 @@ impl Tickets<'_> {
         is_open && if is_claimed { is_there("claimed") && !is_over } else { is_soon }
     }
 
-    /// Notes that this process carries the call out when it is allowed.
+    /// Records that this process runs the call once it is approved.
     ///
     /// # Errors
     ///
-    /// The store is away.
+    /// The store is unavailable.
     pub async fn wait_for_permission(&self, id: &str) -> Result<(), NotKept> {
         let Some(ticket) = self.find(id).await? else { return Ok(()) };
         if ticket.state != State::Waiting {
@@ -71,11 +71,11 @@ impl Tickets<'_> {
         self.rewrite(&ticket, value, self.lasts * 2).await.map(drop)
     }
 
-    /// What a person has said.
+    /// The person's decision.
     ///
     /// # Errors
     ///
-    /// The store is away.
+    /// The store is unavailable.
     pub async fn permission(&self, id: &str) -> Result<Permission, NotKept> {
         let Some(ticket) = self.find(id).await? else { return Ok(Permission::Over) };
         Ok(match ticket.state {
@@ -85,18 +85,18 @@ impl Tickets<'_> {
         })
     }
 
-    /// Whether nobody has begun to carry it out, by itself or repeated by its caller.
+    /// Whether the approval is unused: neither the waiting task nor a retry of its caller has begun.
     async fn is_unused(&self, ticket: &Ticket) -> Result<bool, NotKept> {
         let Some(key) = ticket.wish.manner["key"].as_str() else { return Ok(false) };
         let is_given = self.records.get(key).await?.is_some_and(|record| record.value == ticket.id.as_bytes());
         Ok(is_given && ticket.value.get("claimed").is_none())
     }
 
-    /// Whether this process is the one that carries it out.
+    /// Claims the call for this process; `false`: another process has it.
     ///
     /// # Errors
     ///
-    /// The store is away.
+    /// The store is unavailable.
     pub async fn claim(&self, id: &str) -> Result<bool, NotKept> {
         let Some(ticket) = self.find(id).await? else { return Ok(false) };
         if !(ticket.state == State::Ended && ticket.is_approved() && self.is_unused(&ticket).await?) {
@@ -108,11 +108,11 @@ impl Tickets<'_> {
         self.rewrite(&ticket, value, self.lasts * 2).await
     }
 
-    /// Keeps what became of a call that a person had allowed; the ticket with it.
+    /// Stores the outcome of an approved call, and updates its ticket.
     ///
     /// # Errors
     ///
-    /// The store is away for too long.
+    /// The store was unavailable for too long.
     pub async fn carried_out(
         &self,
         outside: &dyn Outside,
@@ -136,12 +136,12 @@ impl Tickets<'_> {
         let Some(ticket) = self.find(id).await? else { return Ok(None) };
         let mut value = ticket.value.clone();
         value["carried"] = carried.clone();
-        // What was kept before its answer was lost is kept once more.
+        // The first write may have been stored although its reply was lost; write again.
         self.rewrite(&ticket, value, self.lasts).await?;
         self.find(id).await
     }
 
-    /// Whether nobody else was first.
+    /// Rewrites a ticket; `false`: another writer was first.
     async fn rewrite(&self, ticket: &Ticket, value: Value, lasts: std::time::Duration) -> Result<bool, NotKept> {
         let put = Put::Value(value.to_string().into(), lasts);
         let change = Change { key: key(&ticket.id), expect: Expect::Version(ticket.version), put };

@@ -1,4 +1,4 @@
-//! The list of what waits for a person: so many questions in all, and so many of one caller.
+//! The list of questions that wait for a person, with a bound for all and one for each caller.
 
 use serde_json::Value;
 
@@ -7,28 +7,28 @@ use frontdesk_base::text::hex;
 use frontdesk_caller::Caller;
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put};
 
-/// Where the list is of what waits for a person.
+/// The key of the list's record.
 const LIST: &str = "t:desk";
-/// Questions that wait for a person at a time.
+/// Maximum questions that wait for a person.
 pub const MOST_WAITING: usize = 1000;
-/// Of them, questions of one caller.
+/// Maximum of one caller.
 const MOST_OF_ONE: usize = 20;
-/// Of them, questions of those who proved nothing.
+/// Maximum of all callers without a proven identity.
 const MOST_OF_STRANGERS: usize = 500;
-/// Marks whose they are.
+/// Marks the entries of unproven callers.
 const STRANGER: char = '~';
-/// How often a list is tried to be changed that others change too.
+/// How often a conflicting change of the list is retried.
 const TRIES: usize = 8;
 
 impl Tickets<'_> {
-    /// Makes the ticket and puts it on the list, in one step.
+    /// Creates the ticket and adds it to the list, in one commit.
     pub(super) async fn list(&self, id: &str, holder: &str, ticket: Change) -> Result<(), NotOpened> {
         for _ in 0..TRIES {
             let found = self.records.get(LIST).await.map_err(NotOpened::NotKept)?;
             let expect = found.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
             let mut ids = found.map(|record| ids(&record.value)).unwrap_or_default();
             let shares = [Some(Share::One(holder)), holder.starts_with(STRANGER).then_some(Share::Strangers)];
-            // One whose own share is full is told so without a look at everybody else's.
+            // Check the caller's own share first: when it is full, the others need not be read.
             for share in shares.into_iter().flatten().chain([Share::All]) {
                 if share.is_full(&ids) {
                     ids = self.still_waiting(ids, share).await.map_err(NotOpened::NotKept)?;
@@ -48,7 +48,7 @@ impl Tickets<'_> {
         Err(NotOpened::Contended)
     }
 
-    /// The list without those of a share that wait no more.
+    /// The list without those entries of a share that no longer wait.
     async fn still_waiting(&self, ids: Vec<String>, share: Share<'_>) -> Result<Vec<String>, NotKept> {
         let mut waiting = Vec::with_capacity(ids.len());
         for entry in ids {
@@ -60,7 +60,7 @@ impl Tickets<'_> {
         Ok(waiting)
     }
 
-    /// Every question that a person was asked and that is still kept, the oldest first.
+    /// All stored questions to a person, oldest first.
     pub async fn asked(&self) -> Result<Vec<Ticket>, NotKept> {
         let Some(list) = self.records.get(LIST).await? else { return Ok(Vec::new()) };
         let mut tickets = Vec::new();
@@ -71,7 +71,7 @@ impl Tickets<'_> {
     }
 }
 
-/// A part of the list that has a bound of its own.
+/// A part of the list with its own bound.
 #[derive(Debug, Clone, Copy)]
 enum Share<'a> {
     One(&'a str),
@@ -98,13 +98,13 @@ impl Share<'_> {
     }
 }
 
-/// Whose share of the list it is: whoever says to be another agent has no other.
+/// The share that a caller's entries count against. A claimed agent name gives no share of its own.
 pub(super) fn share(caller: &Caller) -> String {
     let whoever = hex(&caller.whoever().bytes());
     if caller.subject.is_some() { whoever } else { format!("{STRANGER}{whoever}") }
 }
 
-/// An entry of the list is an id and who asked.
+/// The id in an entry; an entry is an id and the share of its caller.
 fn id_of(entry: &str) -> &str {
     entry.split(' ').next().unwrap_or_default()
 }
@@ -136,7 +136,7 @@ mod tests {
         testing::{Shelf, run},
     };
 
-    /// As the shelf; it counts what is looked up, and others may always be faster.
+    /// An in-memory store that counts lookups and can simulate faster writers.
     #[derive(Default)]
     struct Counting {
         shelf: Shelf,

@@ -1,4 +1,4 @@
-//! An answer in this protocol's parts, and the tokens it takes.
+//! An answer in the parts of an AHP response, and the tokens it costs.
 
 use serde_json::{Map, Value, json};
 
@@ -11,22 +11,22 @@ use super::{
 };
 use frontdesk_desk::Done;
 
-/// Tokens that an operator's own concierge may say it took for one answer.
+/// Maximum tokens that an operator's concierge may report for one answer.
 const MOST_TOLD: u64 = 1_000_000;
 
-/// Tokens that were spent.
+/// The tokens spent.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spent {
-    /// On the answer, besides the question.
+    /// For the answer, without the question.
     Answer(u64),
-    /// On all of it, as whoever answered says.
+    /// In total, as the concierge reports it.
     All(u64),
 }
 
 impl Spent {
     pub(super) const NOTHING: Self = Self::Answer(0);
 
-    /// All that was spent, where so much was asked.
+    /// The total, where the question had `asked` tokens.
     pub(super) fn of(self, asked: u64) -> u64 {
         match self {
             Self::Answer(spent) => asked.saturating_add(spent),
@@ -35,7 +35,7 @@ impl Spent {
     }
 }
 
-/// What a concierge asks back in place of an answer (§6.3).
+/// A clarifying question that a concierge asks in place of an answer (§6.3).
 pub(super) struct AskedBack {
     pub(super) question: String,
     pub(super) options: Option<Vec<String>>,
@@ -44,11 +44,11 @@ pub(super) struct AskedBack {
 }
 
 impl AskedBack {
-    /// Of what a concierge said, in so many tokens; `None` where it answered.
+    /// The clarifying question in a concierge's answer, at most `most` tokens long; `None` where it answered.
     pub(super) fn of(listed: &Listed, data: &Value, most: u64) -> Option<Self> {
         let asked = data.get("clarification").filter(|_| listed.mode == Mode::Two)?;
         let (question, spent) = words::cut(asked["question"].as_str()?.to_owned(), most);
-        // As many as there are tokens left for: four bytes are about one.
+        // A budget of bytes: a token is about four.
         let mut left = most.saturating_sub(spent).saturating_mul(4);
         let fits = |option: &&str| left.checked_sub(option.len() as u64).map(|rest| left = rest).is_some();
         let options = asked["options"]
@@ -65,7 +65,7 @@ impl AskedBack {
     }
 }
 
-/// An answer, in this protocol's parts.
+/// An answer in the parts of an AHP response.
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) spent: Spent,
@@ -73,7 +73,7 @@ pub(super) struct Answer {
     payload: Option<Value>,
     pub(super) sources: Value,
     follow_up: Value,
-    /// What was found in it.
+    /// The firewall's findings in it.
     flags: Vec<String>,
     /// How much of the site it rests on, where that is not all.
     coverage: Value,
@@ -82,7 +82,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// In words only.
+    /// An answer in words only.
     pub(super) fn words(text: &str) -> Self {
         let kind = Chosen { kind: super::listed::TEXT.to_owned(), fallback_from: None };
         let (text, tokens) = words::cut(text.to_owned(), u64::MAX);
@@ -91,7 +91,7 @@ impl Answer {
         Self { text, spent, kind, payload: None, sources, follow_up, flags: Vec::new(), coverage, confidence }
     }
 
-    /// Of what the desk did.
+    /// The answer for a result of the desk.
     pub(super) fn of(
         converse: &Converse,
         (listed, prepared): (&Listed, &Prepared),
@@ -99,7 +99,7 @@ impl Answer {
         (done, data): (&Done, &Value),
         most: u64,
     ) -> Self {
-        // A concierge's answer, ours or the operator's, has this protocol's parts already, perhaps in an envelope.
+        // A concierge's answer, ours or the operator's, has AHP's parts already, perhaps in an envelope.
         let (said, enveloped) = match data.get("response").filter(|r| r.is_object()) {
             Some(response) => (response, true),
             None => (data, false),
@@ -107,7 +107,7 @@ impl Answer {
         let theirs = said["answer"].as_str().filter(|_| listed.mode == Mode::Two);
         let payload = match said.get("payload").filter(|_| enveloped && theirs.is_some()) {
             Some(payload) if said["content_type"] == chosen.kind.as_str() => Some(payload.clone()),
-            // What is no JSON is told in words.
+            // A body that is no JSON is given in words.
             _ if (done.told.raw.is_some() || done.told.omitted) && prepared.payload.is_empty() && !listed.is_action => {
                 None
             }
@@ -127,13 +127,13 @@ impl Answer {
         let (text, mut tokens) = words::cut(text, most);
         let (mut sources, mut follow_up) = (Value::Null, Value::Null);
         if theirs.is_some() {
-            // What has another form than the protocol gives it (§6.2) nobody could read.
+            // Entries that do not have the protocol's form (§6.2) are dropped.
             if let Some(all) = said["sources"].as_array() {
                 sources = all.iter().filter_map(source).collect();
             }
             follow_up = next(&said["follow_up"]).unwrap_or_default();
         }
-        // What is told beside the words is read too; four bytes are about a token.
+        // The parts beside the words cost tokens too: about one per four bytes.
         let beside = [payload.as_ref(), Some(&sources), Some(&follow_up)].into_iter().flatten();
         tokens += beside.filter(|value| !value.is_null()).map(|value| value.to_string().len() as u64 / 4).sum::<u64>();
         let flags = done.told.flags.told().to_vec();
@@ -148,12 +148,13 @@ impl Answer {
         Self { text, spent: Spent::Answer(tokens), kind, payload, sources, follow_up, flags, coverage, confidence }
     }
 
-    /// The same in a person's words.
+    /// A person's answer in words.
     pub(super) fn say(&mut self, text: &str, most: u64) {
         (self.text, _) = words::cut(text.to_owned(), most);
     }
 
-    /// Tokens beyond so many, where what takes them may be left out: what was done is told whatever it takes.
+    /// Tokens beyond the limit, where the parts that cost them can be left out. The result of an action is always
+    /// given in full.
     pub(super) fn over(&self, listed: &Listed, most: u64) -> u64 {
         let may_be_left_out = self.payload.is_some() && !listed.is_action;
         if may_be_left_out { self.spent.of(0).saturating_sub(most) } else { 0 }
@@ -199,7 +200,7 @@ impl Answer {
     }
 }
 
-/// A source with what of it has the form of one.
+/// A source, reduced to the members that have the right form.
 fn source(said: &Value) -> Option<Value> {
     let mut source = said.as_object().filter(|source| source.get("url").is_some_and(Value::is_string))?.clone();
     source.retain(|name, value| match name.as_str() {
@@ -210,7 +211,7 @@ fn source(said: &Value) -> Option<Value> {
     Some(source.into())
 }
 
-/// What may be asked next, likewise.
+/// A follow-up, reduced in the same way.
 fn next(said: &Value) -> Option<Value> {
     let mut next = said.as_object()?.clone();
     if let Some(queries) = next.remove("suggested_queries").as_ref().and_then(Value::as_array) {

@@ -1,5 +1,5 @@
-//! The one way a question is answered (AHP §6), whether it came to the conversation itself, as a tool's call or as an
-//! operation of an API: session, types, budget, the desk, and the answer in this protocol's words.
+//! The conversation (AHP §6): the one path of a question, whether it came as AHP, as an MCP tool call or as an OpenAPI
+//! operation: session, types, budget, the desk, and the answer in AHP's form.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -26,34 +26,34 @@ use frontdesk_desk::{
     Incoming, {Authority, Desk, Pattern, Turned},
 };
 
-/// Bytes of a compiled pattern.
+/// Maximum bytes of a compiled pattern.
 const PATTERN: usize = 1 << 20;
 
-/// Everything that can be asked, prepared.
+/// All capabilities, prepared for questions.
 #[derive(Debug)]
 pub struct Converse {
     listed: Vec<Listed>,
     prepared: Vec<Prepared>,
     by_name: HashMap<String, usize>,
     pub(super) words: Words,
-    /// What may be done with answers (§7).
+    /// The permitted uses of answers (§7).
     pub(super) signals: Value,
-    /// Where answers are asked for that come later, up to the id.
+    /// The URL for later answers, without the id.
     pub(super) status: String,
 }
 
-/// What one capability is asked and told with.
+/// One capability, prepared for questions.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// An input, and where it is in a question.
+    /// Each input that is extracted from a question, and its pattern.
     pub(super) extract: Vec<(String, Regex)>,
     pub(super) payload: Vec<(String, Pattern)>,
-    /// Seconds.
+    /// Estimated seconds until the answer.
     pub(super) eta: Option<u64>,
 }
 
 impl Converse {
-    /// Prepares what was declared.
+    /// Prepares the declared capabilities.
     pub fn new(declaration: &Declaration, occupied: &Occupied) -> Self {
         let settings = &declaration.settings;
         let listed = listed::all(declaration);
@@ -109,7 +109,7 @@ impl Converse {
             Err(Turning::Refused(refusal)) => Said::refused(&refusal),
         };
         if said.account.is_none() {
-            // It came no further than to be refused or asked back: written down all the same.
+            // The desk never saw this question, so its audit line is written here.
             let Incoming { caller, request_id, .. } = *request;
             let idempotency_key = key.as_deref();
             let turned = Turned { capability: listed.index.into(), caller, idempotency_key, request_id, dialect };
@@ -122,7 +122,7 @@ impl Converse {
     }
 }
 
-/// Compiles what finds an input in a question.
+/// Compiles a pattern that extracts an input from a question.
 ///
 /// # Errors
 ///
@@ -133,14 +133,14 @@ pub fn pattern(text: &str) -> Result<Regex, String> {
 }
 
 impl Asking<'_> {
-    /// Whether and how it may be asked: a credential, the rates, the type, the session, the budget.
+    /// The checks before the desk: credential, limits, type, session, budget.
     async fn turned(&self, question: &Question) -> Result<super::turn::Turn, Turning> {
         let Self { listed, desk, request, .. } = self;
         let authority = self.authority();
         desk.admit(listed.index, &authority)?;
         self.idempotency_key(question)?;
         let standing = self.within_rates(question).await?;
-        // What the pages answer is asked in words (§6.1): anything else would be answered with something else.
+        // A question to the pages needs words (§6.1); with anything else the answer would not fit.
         let asks = |input: &Map<String, Value>| input.get("query").and_then(Value::as_str).is_some();
         let in_words = question.query.is_some() || question.clarification.is_some();
         if self.is_built_in() && !in_words && !question.input.as_ref().is_some_and(asks) {
@@ -162,7 +162,7 @@ impl Asking<'_> {
         let session = Session::turn(desk, question.session_id.as_deref(), request.caller).await?;
         let words = [&question.query, &question.clarification].into_iter().flatten();
         let words: u64 = words.map(|text| u64::from(tokens::count(text))).sum();
-        // Of an object, four bytes are about a token.
+        // An object has about one token per four bytes.
         let asked =
             words + question.input.as_ref().map_or(0, |input| Value::from(input.clone()).to_string().len() as u64 / 4);
         let budgets = &desk.compiled.budgets;
@@ -182,7 +182,8 @@ impl Asking<'_> {
         Authority { demands_credential, ..Authority::of(self.request.caller) }
     }
 
-    /// What an operator's own concierge is told besides, so that it can remember what was said; no part of the question.
+    /// Extra parameters for an operator's concierge, so that it can follow the conversation. They are not part of the
+    /// question.
     pub(super) fn beside(&self, question: &Question, session: &Session) -> Map<String, Value> {
         let mut beside = Map::new();
         for (name, value) in BESIDE.into_iter().zip([Some(session.id.as_str()), clarified(question)]) {
@@ -193,7 +194,7 @@ impl Asking<'_> {
         beside
     }
 
-    /// Whether the pages answer it.
+    /// Whether the site's pages answer it.
     pub(super) fn is_built_in(&self) -> bool {
         self.desk.compiled.settings.capability(self.listed.index).is_some_and(|c| c.built_in.is_some())
     }

@@ -1,4 +1,4 @@
-//! What may be declared of a capability for the handshake: the keys of `[capabilities.ahp]`, and their rules.
+//! The keys of `[capabilities.ahp]` and their checks.
 
 use frontdesk_config::{
     Declared, Extension, Findings, Item, Kind::*, Place, Table, capability_kind, closed, forms::*, key,
@@ -8,7 +8,7 @@ use frontdesk_config::{
 use super::{MANIFEST, MOVED, is_type, pattern};
 use frontdesk_base::templates;
 
-/// What the handshake adds to the declaration.
+/// AHP's configuration keys and checks.
 pub static EXTENSION: Extension =
     Extension { keys: &[(Place::Capability, key("ahp", Sub(&AHP)).private())], documents: &[MANIFEST, MOVED], check };
 

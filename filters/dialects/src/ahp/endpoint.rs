@@ -1,4 +1,4 @@
-//! The protocol's own addresses: where a question is asked, and where an answer is asked for that comes later.
+//! AHP's endpoints: for questions, and for later answers.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Serve for Asked {
     }
 }
 
-/// The object that was sent.
+/// The JSON object in the body.
 ///
 /// # Errors
 ///
@@ -53,13 +53,13 @@ pub fn body(request: &Incoming<'_>) -> Result<Map<String, Value>, Box<Said>> {
     strict::object(&request.body).map_err(|why| Said::wrong(&why))
 }
 
-/// What was said, as a reply over HTTP.
+/// A response as an HTTP reply.
 pub fn served(mut said: Said) -> Served {
     let (reason, account) = (said.reason, said.account.take());
     Served { reason, account, ..said.reply().into() }
 }
 
-/// `GET` of an answer that comes later (§9.1).
+/// `GET` of a later answer (§9.1).
 #[derive(Debug)]
 struct Status {
     converse: Arc<Converse>,
@@ -84,13 +84,13 @@ impl Serve for Status {
 
 async fn look(desk: &Desk<'_>, request: &Incoming<'_>, id: &str) -> Result<Ticket, Refusal> {
     let found = Tickets::of(desk).look(id, request.caller).await;
-    // What is asked for may be under way, or done.
+    // The call in question may be running, or done.
     let away = |why| not_kept(why).saying("What was promised cannot be looked up at the moment. Try again later.");
     let unknown = || Refusal::from(Fault::NotFound).saying("Nothing is known here under this id, or it is over.");
     found.map_err(away)?.ok_or_else(unknown)
 }
 
-/// What is below an address of ours and nothing of ours.
+/// Paths below an endpoint that do not exist.
 #[derive(Debug)]
 struct Nothing;
 
@@ -105,7 +105,7 @@ pub fn nothing() -> Arc<dyn Serve> {
     Arc::new(Nothing)
 }
 
-/// As the table of endpoints takes them.
+/// The handler for the table of endpoints.
 pub(super) fn asked(converse: &Arc<Converse>) -> Arc<dyn Serve> {
     Arc::new(Asked { converse: converse.clone() })
 }

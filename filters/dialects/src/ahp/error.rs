@@ -1,4 +1,4 @@
-//! How this protocol says that something is refused (AHP §10 and §11).
+//! Refusals in AHP's form (AHP §10 and §11).
 
 use std::borrow::Cow;
 
@@ -12,11 +12,11 @@ use frontdesk_base::{
 use frontdesk_desk::problem;
 use frontdesk_page::Insertion;
 
-/// Seconds that somebody waits who was not told how long: for what is away, and for a limit of the site's.
+/// Default `Retry-After` in seconds, for an unavailable store and for the site's own limits.
 const SOON: u64 = 5;
 const A_WHILE: u64 = 60;
 
-/// The codes are a closed set; what it lacks goes under the nearest (the notes' C8).
+/// The code of a fault. The codes are a closed set; a fault without one gets the nearest.
 fn code(fault: Fault) -> &'static str {
     match fault {
         Fault::BadRequest
@@ -36,7 +36,7 @@ fn code(fault: Fault) -> &'static str {
         Fault::Unauthenticated | Fault::WeakAuthentication => "auth_required",
         Fault::MissingScope | Fault::Forbidden => "forbidden",
         Fault::RateLimited => "rate_limited",
-        // The site's own statuses mean what they mean here (§10).
+        // The site's own statuses have the same meaning in AHP (§10).
         Fault::Named(StatusCode::UNAUTHORIZED) => "auth_required",
         Fault::Named(StatusCode::FORBIDDEN) => "forbidden",
         Fault::Named(StatusCode::PAYLOAD_TOO_LARGE) => "request_too_large",
@@ -55,7 +55,7 @@ fn code(fault: Fault) -> &'static str {
     }
 }
 
-/// Statuses that fit the codes: a gateway's are nobody's business here.
+/// The status that goes with the code. AHP has no gateway statuses.
 pub(super) fn status(fault: Fault) -> StatusCode {
     match fault {
         Fault::InvalidInput | Fault::ForbiddenField | Fault::KeyReused => StatusCode::BAD_REQUEST,
@@ -70,8 +70,8 @@ pub(super) fn status(fault: Fault) -> StatusCode {
     }
 }
 
-/// A refusal with what this protocol and HTTP have beside a status, where the site that named it said nothing of it: whose
-/// limit it is (§11.3), how long to wait (§11.1; 503 always says it, by the notes' C8), and what to present.
+/// A refusal with the fields that AHP and HTTP require beside the status, where the site's failure left them out: the
+/// scope of the limit (§11.3), the time to wait (§11.1; always with 503), and the challenge.
 fn completed(refusal: &Refusal) -> Cow<'_, Refusal> {
     let mut completed = Cow::Borrowed(refusal);
     if refusal.fault == Fault::Named(StatusCode::TOO_MANY_REQUESTS) {
@@ -98,7 +98,7 @@ pub fn body(refusal: &Refusal) -> Value {
         body["scope"] = scope.word().into();
         body["retry_after"] = refusal.told_retry_after().into();
     } else if let Some(seconds) = refusal.told_retry_after() {
-        // Over MCP there is no header that could say it.
+        // MCP has no header for it.
         body["retry_after"] = seconds.into();
     }
     if !refusal.violations.is_empty() {
@@ -123,13 +123,13 @@ pub fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Inserti
     told(refusal, accept, insertion).with(header::VARY, "Accept")
 }
 
-/// The reply of an endpoint that questions are sent to: whatever else its sender takes, an error is an object (§10).
+/// The reply of an endpoint for questions: an error is a JSON object, whatever the client accepts (§10).
 pub fn told(refusal: &Refusal, _: Option<&str>, _: Option<&Insertion>) -> Reply {
     let reply = Reply::new(status(refusal.fault), "application/json", body(refusal).to_string());
     dressed(refusal, reply)
 }
 
-/// A reply with the headers that a refusal asks for.
+/// A reply with the headers that the refusal requires.
 pub(super) fn dressed(refusal: &Refusal, mut reply: Reply) -> Reply {
     reply.headers.extend(refusal.standing.iter().cloned());
     completed(refusal).dress(reply)
@@ -146,7 +146,7 @@ mod tests {
         let reply = reply(&refusal, None, None);
         let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
         assert_eq!((body["scope"].as_str(), body["retry_after"].is_null()), (Some("session_tokens"), true));
-        // HTTP wants the header all the same.
+        // HTTP requires the header all the same.
         assert!(reply.headers.iter().any(|(name, value)| name == "retry-after" && value == "60"));
     }
 

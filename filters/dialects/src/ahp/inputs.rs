@@ -1,5 +1,5 @@
-//! The input of a call, put together from what was sent as such, what the words say, and what was said before: a question
-//! that came back for what is missing (AHP §6.3) is answered in the session, one name after the other.
+//! Collects the input of a call: structured input, inputs extracted from the words, and those of earlier turns. Where
+//! inputs are missing, a clarifying question asks for them one by one (AHP §6.3).
 
 use serde_json::{Map, Value, json};
 
@@ -9,26 +9,26 @@ use super::{
     turn::{Asking, clarified},
 };
 
-/// Bytes of what was found that are kept with a session, as JSON; beyond them it has to be sent again.
+/// Maximum bytes, as JSON, of extracted inputs in a session; beyond it the client has to send them again.
 const KEPT: usize = 4096;
-/// Names that are kept of what was asked back for.
+/// Maximum names of requested inputs in a session.
 const NAMES: usize = 16;
 
-/// What a session keeps of the inputs of its last question.
+/// What a session remembers of the last question's inputs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Kept {
     capability: String,
     query: String,
-    /// What was found, and not sent as such: who sends an object sends it again.
+    /// The inputs extracted from words; structured input is not remembered.
     found: Map<String, Value>,
-    /// What was asked back for.
+    /// The names that were asked for.
     asked: Vec<String>,
-    /// It was not answered yet.
+    /// They were not answered yet.
     open: bool,
 }
 
 impl Kept {
-    /// As a session keeps it; null where there is nothing to keep.
+    /// The form in which a session stores it; null where there is nothing to store.
     pub(super) fn to_json(&self) -> Value {
         let found = Value::from(self.found.clone());
         if self.found.is_empty() && self.asked.is_empty() || found.to_string().len() > KEPT {
@@ -38,7 +38,7 @@ impl Kept {
         json!({ "capability": self.capability, "query": self.query, "found": found, "asked": asked, "open": self.open })
     }
 
-    /// Reads what [`Self::to_json`] wrote; `None` if it is something else.
+    /// Parses what [`Self::to_json`] wrote; `None` for anything else.
     pub(super) fn from_json(value: &Value) -> Option<Self> {
         let asked = value["asked"].as_array()?.iter().filter_map(Value::as_str).map(str::to_owned);
         Some(Self {
@@ -50,8 +50,9 @@ impl Kept {
         })
     }
 
-    /// Whether a question goes on from there. One that was carried out is not repeated by asking the same again: only
-    /// who still answers it does, because a reply got lost, say, or to confirm it.
+    /// Whether a question continues the last one. The same question asked again is a new call once the last one was
+    /// carried out. Only an answer to the clarifying question continues it, for example after a lost reply, or to
+    /// confirm.
     fn goes_on(&self, question: &Question) -> bool {
         let same = question.query.as_ref().is_none_or(|query| *query == self.query);
         let sent = |name: &String| question.input.as_ref().is_some_and(|input| input.contains_key(name));
@@ -61,18 +62,18 @@ impl Kept {
     }
 }
 
-/// An input, as far as it is there.
+/// The input so far.
 pub(super) struct Inputs {
     pub(super) input: Value,
-    /// What is missing, and could still be said.
+    /// Missing inputs that can still be asked for.
     pub(super) lacking: Vec<String>,
-    /// What the session keeps of it.
+    /// What the session remembers of it.
     pub(super) kept: Kept,
 }
 
 impl Asking<'_> {
-    /// The input of the call: what was sent as such, what the question says, what was said before, and the question
-    /// itself where it is wanted.
+    /// The input of the call: structured input, inputs extracted from the question, those of earlier turns, and the
+    /// question itself where the capability has an input for it.
     pub(super) fn input(&self, question: &Question, before: Option<&Kept>) -> Inputs {
         let Self { listed, prepared, .. } = self;
         let before = before.filter(|kept| kept.goes_on(question));
@@ -102,15 +103,15 @@ impl Asking<'_> {
         input.extend(found.clone());
         let declared = listed.input_schema.as_ref();
         let knows = |name: &str| declared.is_some_and(|schema| schema["properties"].get(name).is_some());
-        // Where nothing is declared, the words are an input like any other (§6.1), unless an object was sent in their stead: of
-        // a tool's arguments, and of an operation's body, they are one by themselves.
+        // Without a declared schema the words are an input like any other (§6.1), unless an object was sent in their
+        // place: the arguments of a tool and the body of an operation are such objects.
         let instead = question.input.is_some() && self.dialect == super::DIALECT.name && listed.mode != Mode::Two;
         let wanted = knows("query") || declared.is_none() && !instead;
         if wanted && !words.is_empty() && !input.contains_key("query") {
             input.insert("query".to_owned(), words.into());
         }
-        // Asked in words, what the words lack is asked back for; sent as an object, it is a mistake like any other, unless
-        // it was asked for.
+        // Missing inputs of a question in words are asked for. In a structured input they are an error, unless they
+        // were asked for before.
         let in_words = question.input.is_none() || before.is_some_and(|kept| kept.open);
         let required = declared.and_then(|schema| schema["required"].as_array()).into_iter().flatten();
         let lacking: Vec<String> = required
@@ -130,14 +131,14 @@ impl Asking<'_> {
         Inputs { input: Value::Object(input), lacking, kept }
     }
 
-    /// A text as the schema has it.
+    /// A text, converted to the type in the schema.
     fn typed(&self, name: &str, text: &str) -> Value {
         let capability = self.desk.compiled.settings.capability(self.listed.index);
         let schema = capability.and_then(|capability| capability.input.as_deref());
         schema.map_or_else(|| text.into(), |schema| schema.read(name, vec![text.to_owned()]))
     }
 
-    /// The question that comes back for what is missing, and where its answer goes.
+    /// The clarifying question for missing inputs, which says where to put the answer.
     pub(super) fn asks_back(&self, lacking: &[String]) -> String {
         let in_an_object = self.dialect == super::DIALECT.name;
         let place = |name: &String| if in_an_object { format!("input.{name}") } else { name.clone() };
@@ -154,8 +155,8 @@ impl Asking<'_> {
     }
 }
 
-/// What somebody who was asked for a name answers: all that is said, where nothing else was asked for; else what is said
-/// with the name before it, as in "from: MAD, to: NRT".
+/// The answer to a request for a named input: the whole text, where nothing else was asked for; else the text after
+/// the name, as in "from: MAD, to: NRT".
 fn answer<'t>(said: &'t str, name: &str, alone: bool) -> Option<&'t str> {
     let after_name = |text: &'t str| {
         let text = text.trim();

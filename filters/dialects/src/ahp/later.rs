@@ -1,4 +1,4 @@
-//! Answers that come later (AHP §9): accepted at once, asked for by their id, or delivered where the agent said.
+//! Later answers (AHP §9): accepted at once, then polled by id or delivered to a callback.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use frontdesk_desk::{
     ticket::{State, Ticket, Tickets, Wish},
 };
 
-/// Takes a question that is answered later.
+/// Accepts a question that is answered later.
 pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Turn, input: Value) -> Told {
     let Ok(id) = turn.session.name_for_later() else {
         return (Said::refused(&Fault::Unavailable.into()), Spent::NOTHING, None);
@@ -33,7 +33,7 @@ pub(super) async fn taken(asking: &Asking<'_>, question: &Question, turn: &Turn,
         id,
         query: question.query.clone().unwrap_or_default(),
         intent: question.context.user_intent.clone(),
-        // What a person says costs no tokens; who named a bound means it all the same.
+        // A person's answer costs no tokens, but a limit that the client named still holds.
         manner: manner(asking, turn, by_person && question.context.max_tokens.is_none()),
         callback: question.context.callback_url.clone(),
     };
@@ -99,9 +99,9 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
     let account = frontdesk_desk::Account::accepted(desk.compiled, listed.index);
     match desk.background.run(errand, ending()).await {
         Ok(None) => Ok((id, account)),
-        // It ended before the site was asked: there is nothing to come back for.
+        // It ended before the site was called, so there is nothing to poll.
         Ok(Some(Carried { outcome: Outcome::Done(done), replayed, account })) => {
-            // Told before under the same key: it ends as it did then.
+            // A replay under the same key ends as the first call did.
             let accepted = frontdesk_desk::Account::accepted(desk.compiled, listed.index);
             let carried = Carried { outcome: Outcome::Done(done), replayed, account: accepted };
             ending().finish(desk, carried).await;
@@ -122,7 +122,7 @@ async fn in_the_background(asking: &Asking<'_>, question: &Question, turn: &Turn
     }
 }
 
-/// What came of it at once.
+/// The immediate outcome of a task that did not start.
 fn refused(carried: Carried, session: &str) -> Said {
     let said = match &carried.outcome {
         Outcome::NeedsConfirmation(asked) => Said::asked(Some(session), asked),
@@ -132,7 +132,7 @@ fn refused(carried: Carried, session: &str) -> Said {
     Said { account: Some(carried.account), ..said }
 }
 
-/// How the answer is to be told, when it comes.
+/// What is needed to word the answer later.
 fn manner(asking: &Asking<'_>, turn: &Turn, whole: bool) -> Value {
     json!({
         "name": asking.listed.name, "type": turn.chosen.kind, "from": turn.chosen.fallback_from,
@@ -140,27 +140,27 @@ fn manner(asking: &Asking<'_>, turn: &Turn, whole: bool) -> Value {
     })
 }
 
-/// The type that was chosen, and the tokens that there are for it.
+/// The chosen type and the token limit.
 fn chosen(manner: &Value) -> (Chosen, u64) {
     let kind = manner["type"].as_str().unwrap_or(super::listed::TEXT).to_owned();
     let fallback_from = manner["from"].as_str().map(str::to_owned);
     (Chosen { kind, fallback_from }, manner["tokens"].as_u64().unwrap_or(u64::MAX))
 }
 
-/// What is done when a call in the background has ended.
+/// Runs when a background call has ended.
 struct Ending {
     converse: Arc<Converse>,
     id: String,
     purse: Purse,
     manner: Value,
-    /// Who asked named a bound, and meant it.
+    /// The client named a token limit.
     is_bounded: bool,
-    /// A person was asked to allow it, under this id.
+    /// A person was asked for an approval, under this ticket.
     is_permitted: bool,
 }
 
 impl Ending {
-    /// Pays for an answer that is longer than what was reserved for it, so that it may be told whole; whether it did.
+    /// Pays for an answer that exceeds its reservation, so that it can be given in full; whether that succeeded.
     async fn paid(&self, desk: &Desk<'_>, outcome: &Outcome) -> bool {
         let converse = &*self.converse;
         let named = self.manner["name"].as_str().and_then(|name| converse.named(name));
@@ -172,7 +172,7 @@ impl Ending {
             return false;
         }
         let answer = Answer::of(converse, (listed, prepared), &chosen, (done, &data), most);
-        // What was reserved was given back when it was accepted.
+        // The reservation was refunded when the question was accepted.
         answer.over(listed, most) > 0 && self.purse.take(desk.counters, answer.spent.of(0)).await
     }
 }
@@ -195,7 +195,7 @@ impl Finish for Ending {
         let ticket = match kept {
             Ok(Some(ticket)) => ticket,
             Ok(None) => return desk.outside.undelivered(&self.id, "its ticket is not there any more"),
-            // Whoever asks is told that nobody knows.
+            // A poll gets `outcome_unknown`.
             Err(_) => return desk.outside.undelivered(&self.id, "its answer could not be kept"),
         };
         let (body, spent) = ended(&self.converse, &ticket);
@@ -216,7 +216,7 @@ impl Finish for Ending {
 
 const GONE: &str = "The process that carried it out is gone, and its outcome is unknown. Find out before asking again.";
 
-/// What is told of a ticket (§9.2).
+/// The reply to a poll (§9.2).
 pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Value {
     let pending = |progress: &str| {
         json!({
@@ -240,7 +240,7 @@ pub(super) fn polled(converse: &Converse, ticket: &Ticket) -> Value {
     }
 }
 
-/// What is told of one that has ended, and the tokens it takes.
+/// The reply for an ended ticket, and the tokens it cost.
 fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
     let manner = &ticket.wish.manner;
     let known = manner["name"].as_str().and_then(|name| converse.named(name));
@@ -252,7 +252,7 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
     };
     let carried = ticket.carried().filter(|_| ticket.is_permission());
     if ticket.is_permission() && ticket.rejected().is_none() && carried.is_none() {
-        // What a person allowed is not done yet, and nobody is there who would do it.
+        // The call was approved and not carried out, and no process is waiting to run it.
         let detail = "A person has allowed this. Nothing was done yet: send the same question again, and it is.";
         return failed(&Refusal::from(Fault::Unavailable).saying(detail));
     }
@@ -263,7 +263,7 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
             let detail = "It was carried out. The site's declaration has changed since, so that its answer can no longer be told.";
             return failed(&Refusal::from(Fault::OutcomeUnknown).saying(detail));
         }
-        // What was kept cannot be read.
+        // The stored result is unreadable.
         _ => return failed(&Refusal::from(Fault::Internal).saying("Its answer can no longer be told here.")),
     };
     let (chosen, most) = chosen(manner);
@@ -284,11 +284,11 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
     (answer.success(converse, listed, Some(&ticket.id)), answer.spent)
 }
 
-/// What is delivered of a ticket that has ended, and where to; `None` where nobody asked for it.
+/// The callback's URL and body for an ended ticket; `None` where there is no callback.
 pub fn delivery<'t>(converse: &Converse, ticket: &'t Ticket) -> Option<(&'t str, Bytes)> {
     let url = ticket.wish.callback.as_deref()?;
     if ticket.is_being_carried_out() {
-        // What becomes of it is delivered, and not that it was allowed.
+        // The callback gets the outcome, not the approval.
         return None;
     }
     Some((url, ended(converse, ticket).0.to_string().into()))

@@ -1,4 +1,4 @@
-//! The capabilities as this protocol knows them: a name, a mode, the types they answer with.
+//! The capabilities as AHP presents them: a name, a mode, and response types.
 
 use std::sync::LazyLock;
 
@@ -11,24 +11,24 @@ use frontdesk_base::text::fitted;
 use frontdesk_config::{Capability, Declaration, Settings};
 use frontdesk_desk::Authority;
 
-/// A plain answer in words.
+/// An answer in words.
 pub const TEXT: &str = "text/answer";
 /// Records.
 pub(super) const DATA: &str = "application/data";
-/// What an action came to.
+/// The result of an action.
 pub(super) const RESULT: &str = "application/action-result";
 /// A list.
 pub(super) const FEED: &str = "application/feed";
 
-/// What an operator's own concierge is told of the conversation (§6.3, §6.5): said beside its input, and never in it, where
-/// anybody could claim it.
+/// What an operator's concierge gets about the conversation (§6.3, §6.5). These are parameters beside its input and
+/// not inputs, because anyone can set an input.
 pub const BESIDE: [&str; 2] = ["session_id", "clarification"];
 
-/// Somebody without a credential.
+/// The authority of a caller without a credential.
 const NOBODY: Authority<'static> =
     Authority { has_credential: false, scopes: &[], authentication: &[], claims: None, demands_credential: false };
 
-/// What a capability is here (AHP §4.3, §5.3).
+/// A capability as AHP presents it (AHP §4.3, §5.3).
 #[derive(Debug, Clone)]
 pub struct Listed {
     /// Its place among what is offered.
@@ -52,7 +52,7 @@ pub struct Listed {
     pub is_concierge: bool,
 }
 
-/// AHP §5.
+/// The mode (AHP §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     One,
@@ -70,7 +70,7 @@ impl Mode {
     }
 }
 
-/// AHP §5.3.
+/// The type of action (AHP §5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionType {
     Query,
@@ -88,7 +88,7 @@ impl ActionType {
     }
 }
 
-/// Every capability that agents are told of, in the order of their places.
+/// Every capability that agents may see, in the order of their indices.
 pub fn all(declaration: &Declaration) -> Vec<Listed> {
     let settings = &declaration.settings;
     settings.offered().map(|(index, capability)| Listed::of(index, capability, settings)).collect()
@@ -102,17 +102,17 @@ impl Listed {
             _ => Mode::Three,
         };
         let by_person = c.upstream.as_ref().is_some_and(|call| call.desk);
-        // What is told as an action is guarded and counted as one.
+        // What is announced as an action is guarded and counted as one.
         let is_action = c.kind.is_action() || c.ahp.action_type.as_deref() == Some("action");
         let action_type = match c.ahp.action_type.as_deref() {
             Some("async") => ActionType::Async,
-            // A person takes their time, whatever was written.
+            // A person answers later, whatever was declared.
             _ if by_person => ActionType::Async,
-            // What changes something is no query, whatever was written.
+            // A call with effects is no query, whatever was declared.
             _ if is_action => ActionType::Action,
             _ => ActionType::Query,
         };
-        // A question to a person may be open where that was written out: its id is all there is to come back with.
+        // A question to a person may be open to all only where that was declared: its id alone fetches the answer.
         let open = by_person && !is_action && c.auth.as_deref() == Some("none");
         let needs_auth = match action_type {
             ActionType::Query => false,
@@ -124,7 +124,7 @@ impl Listed {
             [] if mode == Mode::Two => vec![TEXT.to_owned()],
             [] if is_action => types([RESULT, TEXT]),
             [] => types([DATA, TEXT]),
-            // The schema has them in lower case.
+            // The schema of manifests requires lower case.
             declared => declared.iter().map(|kind| kind.to_ascii_lowercase()).collect(),
         };
         Self {
@@ -144,27 +144,27 @@ impl Listed {
         }
     }
 
-    /// What it is about, where a sentence goes on.
+    /// The subject, in a form that fits within a sentence.
     pub(super) fn subject(&self) -> &str {
         self.description.trim_end_matches('.')
     }
 
-    /// Whether whoever answers is told this one of [`BESIDE`]: what its schema names, or all of it without one.
+    /// Whether the concierge gets this one of [`BESIDE`]: those in its schema, or all without a schema.
     pub(super) fn takes_beside(&self, name: &str) -> bool {
         let schema = self.input_schema.as_ref();
         self.is_concierge && schema.is_none_or(|schema| schema["properties"].get(name).is_some())
     }
 }
 
-/// The plainest input: a question in words.
+/// The default input schema: a question in words.
 pub(super) static A_QUESTION: LazyLock<Value> = LazyLock::new(
     || json!({ "type": "object", "required": ["query"], "properties": { "query": question::member("query", "") } }),
 );
 
-/// The plainest output.
+/// The default output schema.
 pub(super) static ANYTHING: LazyLock<Value> = LazyLock::new(|| json!({ "type": "object" }));
 
-/// Whether a type can stand in a manifest, by the schema of manifests (§4.1), in any case.
+/// Whether the manifest's schema allows a response type (§4.1), in any case.
 pub fn is_type(kind: &str) -> bool {
     let word = |text: &str, more: &[u8]| {
         text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// One capability, declared with these lines, and lines before it.
+    /// One capability, with these lines and lines before it.
     fn one(before: &str, lines: &str) -> Listed {
         let text = format!("{before}\n[upstream]\nurl = 'http://127.0.0.1:1'\n[[capabilities]]\nid = 'a'\n{lines}");
         let path = std::path::Path::new("/x.toml");

@@ -1,4 +1,4 @@
-//! The AHP manifest (AHP §4), within the bounds of the published JSON Schema.
+//! Renders the AHP manifest (AHP §4), within the bounds of the published JSON Schema.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use super::{
 use crate::llms;
 use frontdesk_config::{AuthKind, Budget, Declaration, Rate, Span};
 
-/// Renders the manifest from what was declared.
+/// Renders the manifest of a declaration.
 pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> {
     let s = &declaration.settings;
     let listed = listed::all(declaration);
@@ -42,7 +42,7 @@ pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> 
         }
         let limits = |requests: Rate, budget: Budget| {
             let mut limits = json!({ "requests": requests.to_string() });
-            // The schema has no word for one of a day, say (the notes' C18).
+            // The schema has no word for other periods, such as a day.
             if budget.span == Span::Session {
                 limits["token_budget"] = budget.to_string().into();
             }
@@ -59,7 +59,7 @@ pub(super) fn render(declaration: &Declaration, occupied: &Occupied) -> Vec<u8> 
     out
 }
 
-/// Where questions are asked, and where the site's words are (AHP §4.3).
+/// The endpoints for questions and for the site's text (AHP §4.3).
 fn endpoints(declaration: &Declaration, occupied: &Occupied, listed: &[Listed]) -> Map<String, Value> {
     let settings = &declaration.settings;
     let mut endpoints = Map::new();
@@ -72,14 +72,14 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied, listed: &[Listed]) 
     endpoints
 }
 
-/// Other ways to the same answers (AHP §4.4), as far as they answer.
+/// Other protocols for the same capabilities (AHP §4.4), where they are served.
 fn integrations(declaration: &Declaration, occupied: &Occupied, listed: &[Listed]) -> Map<String, Value> {
     let mut integrations = Map::new();
     if listed.is_empty() {
         return integrations;
     }
     if let Some(path) = mcp::path(declaration, occupied) {
-        // The version that AHP §4.4.1 names; whoever speaks a later one hears of it when they begin.
+        // The version that AHP §4.4.1 names. Clients of later versions negotiate when they connect.
         integrations.insert("mcp".into(), json!({ "url": path, "version": mcp::HANDSHAKES[0] }));
     }
     if let Some(path) = openapi::path(declaration, occupied) {
@@ -88,7 +88,7 @@ fn integrations(declaration: &Declaration, occupied: &Occupied, listed: &[Listed
     integrations
 }
 
-/// What may be done with what is said here (AHP §7).
+/// The permitted uses of the content (AHP §7).
 pub(super) fn signals(declaration: &Declaration) -> Value {
     let signals = &declaration.settings.signals;
     json!({
@@ -99,7 +99,7 @@ pub(super) fn signals(declaration: &Declaration) -> Value {
     })
 }
 
-/// Whether answers may come later, and how much later (AHP §9).
+/// Whether there are later answers, and how much later (AHP §9).
 fn later(declaration: &Declaration, listed: &[Listed]) -> Value {
     let etas = listed.iter().filter(|c| c.action_type == ActionType::Async);
     let etas = etas.map(|c| declaration.settings.capability(c.index).and_then(|c| c.ahp.eta)).collect::<Vec<_>>();
@@ -110,14 +110,14 @@ fn later(declaration: &Declaration, listed: &[Listed]) -> Value {
     later
 }
 
-/// Higher modes list the lower ones too (AHP §5: each builds on the last).
+/// A mode includes the lower ones (AHP §5).
 fn modes(listed: &[Listed]) -> Vec<&'static str> {
     let highest = listed.iter().map(|c| c.mode).max().unwrap_or(Mode::One);
     [Mode::One, Mode::Two, Mode::Three].into_iter().filter(|mode| *mode <= highest).map(Mode::word).collect()
 }
 
-/// The scheme an agent has to use (AHP §8.2); a token from an OAuth server is a bearer token. Where a credential is demanded
-/// it is never none (§5.3), whether or not anybody can have one.
+/// The authentication scheme (AHP §8.2). A token from an OAuth server is a bearer token. Where a credential is
+/// required the scheme is never none (§5.3), even if no credentials are configured.
 fn authentication(kind: AuthKind, is_demanded: bool) -> &'static str {
     match kind {
         AuthKind::None if !is_demanded => "none",
@@ -127,11 +127,11 @@ fn authentication(kind: AuthKind, is_demanded: bool) -> &'static str {
 }
 
 fn capability(out: &mut Vec<u8>, c: &Listed) {
-    // Declared or not, an agent needs to know the shape (AHP §5.3).
+    // An agent needs the shape even where none is declared (AHP §5.3).
     let shaped = c.mode == Mode::Three;
     json::object(out, |members| {
         members.value("accept_fallback", &c.accept_fallback.into());
-        // No mode but the third takes actions (§5.2).
+        // Only the third mode has actions (§5.2).
         if shaped || c.action_type != ActionType::Action {
             members.text("action_type", c.action_type.word());
         }
@@ -152,7 +152,7 @@ fn capability(out: &mut Vec<u8>, c: &Listed) {
 mod tests {
     use super::*;
 
-    /// What is published of a site with these lines.
+    /// The manifest of a site with these lines.
     fn published(lines: &str) -> Value {
         let text = format!("[upstream]\nurl = 'http://127.0.0.1:1'\n{lines}");
         let path = std::path::Path::new("/x.toml");

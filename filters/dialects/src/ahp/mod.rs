@@ -1,5 +1,5 @@
-//! The Agent Handshake Protocol 0.1: the manifest at a well-known address, and the conversation: questions in words or
-//! with structured input, answered from the site's pages, by what was declared, or by a person, at once or later.
+//! The Agent Handshake Protocol 0.1: the manifest at a well-known path, and the conversation. Questions in words or
+//! with structured input are answered from the site's pages, by capabilities, or by a person, at once or later.
 
 mod answer;
 mod converse;
@@ -35,20 +35,19 @@ use super::{Announcement, Dialect, Document, Occupied, Publication, Publishing, 
 use frontdesk_config::Declaration;
 use frontdesk_desk::Endpoint;
 
-/// Where the manifest is (AHP §3.1).
+/// The path of the manifest (AHP §3.1).
 pub const MANIFEST: &str = "/.well-known/agent.json";
-/// Where it is when the site has a document of its own there: an A2A agent card, say.
+/// Its path where the site has a document of its own at the usual one, such as an A2A agent card.
 pub(super) const MOVED: &str = "/.well-known/ahp.json";
-/// Where questions are asked when the site has something of its own at the usual path, and where answers are asked for then
-/// that come later.
+/// The path for questions where the site uses the configured one. Later answers are then polled below it too.
 const MOVED_CONVERSE: &str = "/.well-known/ahp/converse";
 const MOVED_STATUS: &str = "/.well-known/ahp/status";
-/// The type an agent asks a page for to get the manifest instead (AHP §3.4).
+/// The media type with which an agent requests the manifest in place of a page (AHP §3.4).
 pub const MEDIA_TYPE: &str = "application/agent+json";
-/// The version spoken.
+/// The protocol version.
 pub const VERSION: &str = "0.1";
 
-/// The row in the table of dialects.
+/// Its row in the table of dialects.
 pub const DIALECT: Dialect = Dialect { name: "ahp", publish, explain: error::reply };
 
 fn publish(publishing: &Publishing<'_>) -> Publication {
@@ -56,7 +55,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     let path = occupied.or_moved(MANIFEST, MOVED).to_owned();
     let body = manifest::render(declaration, occupied);
     let cache_control = super::cache_control(declaration);
-    // The manifest is always application/json, whatever was asked for (AHP §3.1).
+    // The manifest is always application/json, whatever the client accepts (AHP §3.1).
     let variant = Variant::new("application/json", body, &cache_control);
     Publication {
         announcement: Some(Announcement {
@@ -71,27 +70,27 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     }
 }
 
-/// What is called: where questions are asked, and where answers are asked for that come later.
+/// The endpoints for questions and for later answers.
 fn endpoints(publishing: &Publishing<'_>) -> Vec<Endpoint> {
     let Publishing { declaration, occupied, converse } = *publishing;
     let path = converse_path(declaration, occupied);
-    // Where an answer that takes its time is asked for (AHP §9), whichever way the question came.
+    // The endpoint for later answers (AHP §9), from whichever dialect the question came.
     let status = format!("{}/{{id}}", status_path(declaration, occupied));
     vec![
         Endpoint::call(path, Method::POST, false, error::told).served(endpoint::asked(converse)),
-        // Nothing else is below it.
+        // Other paths below it do not exist.
         Endpoint::call(path, Method::GET, false, error::reply).below().served(endpoint::nothing()),
         Endpoint::call(&status, Method::GET, false, error::reply).served(endpoint::status(converse)),
     ]
 }
 
-/// Where questions are asked.
+/// The path for questions.
 pub fn converse_path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> &'d str {
     let converse = &declaration.settings.paths.converse;
     if occupied.leaves(converse) { &converse.path } else { MOVED_CONVERSE }
 }
 
-/// Where answers that come later are asked for, up to the id: below the conversation, unless that is the site's own.
+/// The path for later answers, without the id: below the conversation, unless the site uses that path.
 pub(crate) fn status_path(declaration: &Declaration, occupied: &Occupied) -> String {
     let converse = &declaration.settings.paths.converse;
     match occupied.leaves(converse) {

@@ -1,10 +1,10 @@
-//! What is asked (AHP §6.1), read strictly: a field that is there has the type it should have.
+//! Parses a question (AHP §6.1) strictly: a field that is present must have the right type.
 
 use serde_json::{Map, Value, json};
 
 use super::said::Said;
 
-// Bounds of the published schema: characters, and tokens.
+// Bounds of the published schema, in characters or tokens.
 const QUERY: usize = 4096;
 const CLARIFICATION: usize = 1024;
 const SESSION: usize = 128;
@@ -14,13 +14,13 @@ const URL: usize = 2048;
 const LOCALE: usize = 64;
 const KEY: usize = 255;
 const TOKENS: u64 = 32_768;
-/// Types that somebody takes.
+/// Maximum accepted types.
 const TYPES: usize = 64;
 
-/// The schema of a member of a question, as [`Question::read`] takes it; to be published.
+/// The published schema of a question's member, as [`Question::read`] accepts it.
 pub fn member(name: &str, description: &str) -> Value {
     let mut schema = match name {
-        // Spaces alone say nothing.
+        // A text of spaces only is empty.
         "query" => json!({ "type": "string", "minLength": 1, "maxLength": QUERY, "pattern": "\\S" }),
         "session_id" => json!({ "type": "string", "minLength": 1, "maxLength": SESSION }),
         "clarification" | "confirmation" => json!({ "type": "string", "maxLength": CLARIFICATION }),
@@ -33,7 +33,7 @@ pub fn member(name: &str, description: &str) -> Value {
     schema
 }
 
-/// The schema of `context`, as [`Context::read`] takes it; to be published.
+/// The published schema of `context`, as [`Context::read`] accepts it.
 pub fn context() -> Value {
     json!({
         "type": "object",
@@ -49,7 +49,7 @@ pub fn context() -> Value {
     })
 }
 
-/// A question, in whatever dialect it came.
+/// A question, from any dialect.
 #[derive(Debug, Clone, Default)]
 pub struct Question {
     pub capability: String,
@@ -64,7 +64,7 @@ pub struct Question {
     pub context: Context,
 }
 
-/// What an agent says of itself and of what it can use.
+/// What an agent says about itself and about the answers it can use.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     pub requesting_agent: Option<String>,
@@ -77,16 +77,16 @@ pub struct Context {
 }
 
 impl Question {
-    /// Reads a request. With a capability named elsewhere, in a path say, the body need not name it.
+    /// Parses a request. Where another part, such as the path, names the capability, the body need not.
     ///
     /// # Errors
     ///
-    /// What is missing, or wrong, in words.
+    /// What is missing or wrong, in words.
     pub fn read(mut body: Map<String, Value>, capability: Option<&str>) -> Result<Self, Box<Said>> {
         if let Some(version) = text(&mut body, "ahp", 16)?
             && !is_version(&version)
         {
-            // An unknown one is answered as this one (§12); what is no version at all is a mistake.
+            // An unknown version is answered as the current one (§12); a text that is no version is an error.
             return Err(Said::wrong("ahp has to be a version such as \"0.1\"."));
         }
         let named = text(&mut body, "capability", QUERY)?;
@@ -120,14 +120,14 @@ impl Question {
     }
 }
 
-/// A whole number, be it written with a fraction of nothing: to JSON Schema `100.0` is one.
+/// An integer. JSON Schema counts `100.0` as one.
 fn whole(value: &Value) -> Option<u64> {
     let fraction = || value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e9).contains(number));
     value.as_u64().or_else(|| fraction().map(|number| number as u64))
 }
 
 impl Context {
-    /// Reads what is known of it; what is not is nobody's business.
+    /// Parses the known members; unknown ones are ignored.
     pub fn read(mut members: Map<String, Value>) -> Result<Self, Box<Said>> {
         let max_tokens = match members.remove("max_tokens") {
             None | Some(Value::Null) => None,
@@ -162,7 +162,7 @@ impl Context {
     }
 }
 
-/// A text of so many characters; null is as good as nothing.
+/// A text of at most this many characters; null counts as absent.
 fn text(members: &mut Map<String, Value>, name: &str, most: usize) -> Result<Option<String>, Box<Said>> {
     text_of(members, "", name, most)
 }

@@ -1,4 +1,4 @@
-//! The limits that only a question tells of, and where they stand (AHP §11).
+//! The rate limits that depend on the question itself, and their headers (AHP §11).
 
 use http::{HeaderName, HeaderValue};
 
@@ -10,16 +10,16 @@ use frontdesk_base::fault::Refusal;
 use frontdesk_caller::limits::Counted;
 use frontdesk_state::Amount;
 
-/// Where a limit stands, in the fields of a reply.
+/// Rate-limit headers of a reply.
 type Fields = Vec<(HeaderName, HeaderValue)>;
 
 const REMAINING: &str = "x-ratelimit-remaining";
-/// What lists every limit that holds.
+/// The headers that list every applicable limit.
 const LISTS: [&str; 2] = ["ratelimit", "ratelimit-policy"];
 
 impl Asking<'_> {
-    /// What only the question says: that it is about an action, and which agent asks (§11.2, §11.3). Where these limits
-    /// stand, if they are tighter than the one that was looked at before.
+    /// Applies the limits that depend on the question: on actions, and on the claimed agent (§11.2, §11.3). Returns
+    /// their headers if they are tighter than the limit checked before.
     pub(super) async fn within_rates(&self, question: &Question) -> Result<Fields, Turning> {
         let Self { desk, request, listed, .. } = self;
         let policies = &desk.compiled.policies;
@@ -30,7 +30,7 @@ impl Asking<'_> {
         }
         let beside = match held.take(desk.counters, Amount::ONE).await {
             Ok(taken) if taken.granted.is_none() => {
-                // It is another limit than the one that was looked at before.
+                // This is another limit than the one checked before.
                 let standing = held.fields(&taken);
                 return Err(Turning::Refused(Box::new(Refusal { standing, ..held.exceeded(&taken) })));
             }
@@ -40,14 +40,14 @@ impl Asking<'_> {
         let held = policies.held(Counted::Call { action: false }, request.caller);
         let before = match held.take(desk.counters, Amount::NOTHING).await {
             Ok(taken) => held.fields(&taken),
-            // What was looked at before is told as it was then.
+            // Without the counters the earlier headers stay.
             Err(_) => return Ok(Vec::new()),
         };
         Ok(tighter(before, beside))
     }
 }
 
-/// The fields of two sets of limits as one: the tighter one speaks, and both are listed.
+/// Merges the headers of two limits: the tighter one sets the single-value headers, and the lists name both.
 fn tighter(before: Fields, beside: Fields) -> Fields {
     let value = |fields: &Fields, name: &str| fields.iter().find(|(n, _)| n == name).map(|(_, value)| value.clone());
     let remaining = |fields: &Fields| value(fields, REMAINING)?.to_str().ok()?.parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! What is answered (AHP §6.2 to §6.4, §9.2, §10): one object, whatever carries it.
+//! The responses of AHP (§6.2 to §6.4, §9.2, §10): one JSON object, whatever dialect carries it.
 
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use frontdesk_base::{
 };
 use frontdesk_desk::{Account, Asked, rfc3339};
 
-/// An answer in this protocol's words.
+/// An AHP response.
 #[derive(Debug)]
 pub struct Said {
     pub status: StatusCode,
@@ -34,7 +34,7 @@ impl Said {
         Self { status: reply.status, headers: reply.headers, reason, ..Self::ok(error::body(refusal)) }
     }
 
-    /// A request that is not what it should be, with a code of this protocol's own.
+    /// A bad request with a code of AHP's own.
     fn bad(code: &'static str, message: &str, name: &str, more: Value) -> Self {
         let mut said = Self::refused(&Refusal::from(Fault::BadRequest).saying(message.to_owned()));
         said.body["code"] = code.into();
@@ -45,18 +45,18 @@ impl Said {
         said
     }
 
-    /// Something in the request is wrong.
+    /// Part of the request is invalid.
     pub fn wrong(message: &str) -> Box<Self> {
         Box::new(Self::bad("invalid_request", message, "", Value::Null))
     }
 
-    /// A required field is not there.
+    /// A required field is missing.
     pub(super) fn missing(field: &str) -> Box<Self> {
         let message = format!("The field {field} is missing.");
         Box::new(Self::bad("missing_field", &message, "field", field.into()))
     }
 
-    /// There is no such capability.
+    /// The capability does not exist.
     pub(crate) fn unknown_capability<'a>(named: &str, there_are: impl Iterator<Item = &'a str>) -> Self {
         let shown: String = named.chars().filter(|c| !c.is_control()).take(64).collect();
         let message = format!("The capability '{shown}' is not supported.");
@@ -64,13 +64,13 @@ impl Said {
         Self::bad("unknown_capability", &message, "available_capabilities", there_are.into())
     }
 
-    /// None of the types that somebody takes can be had (AHP §6.6).
+    /// None of the accepted types is available (AHP §6.6).
     pub(super) fn unsupported_type(there_are: &[String]) -> Self {
         let message = "None of context.accept_types can be had here.";
         Self::bad("unsupported_type", message, "available_types", there_are.into())
     }
 
-    /// Something has to be made clear first (AHP §6.3); both spellings of the question (the notes' C10).
+    /// A clarifying question (AHP §6.3). It contains both spellings of the question that the specification uses.
     pub(super) fn unclear(session: Option<&str>, question: &str, options: Option<&[&str]>, free_form: bool) -> Self {
         Self::ok(json!({
             "status": "clarification_needed",
@@ -80,7 +80,7 @@ impl Said {
         }))
     }
 
-    /// A person has to confirm it first (design, decision 10).
+    /// A person has to confirm first (docs/decisions/0010-confirmations.md).
     pub(super) fn asked(session: Option<&str>, asked: &Asked) -> Self {
         let stop = if asked.summary.ends_with(['.', '!', '?']) { "" } else { "." };
         let question = format!("{}{stop} {} Confirm?", asked.summary, asked.consequence);
@@ -100,7 +100,7 @@ impl Said {
         said
     }
 
-    /// It will be answered later (AHP §6.4).
+    /// The answer follows later (AHP §6.4).
     pub(super) fn accepted(session: &str, poll: &str, eta: Option<u64>, callback: Option<&str>) -> Self {
         let mut body = json!({ "status": "accepted", "session_id": session, "eta_seconds": eta, "poll": poll });
         if let Some(url) = callback {
@@ -109,7 +109,7 @@ impl Said {
         Self::ok(body)
     }
 
-    /// The reply over HTTP.
+    /// The HTTP reply.
     pub fn reply(self) -> Reply {
         let mut reply = Reply::new(self.status, "application/json", self.body.to_string());
         reply.headers.extend(self.headers);
@@ -120,7 +120,7 @@ impl Said {
     }
 }
 
-/// What is sent back in place of a confirmation by whoever does not want it.
+/// The answer that declines a confirmation.
 pub(super) const CANCEL: &str = "cancel";
-/// Capabilities that are named to somebody who asked for another.
+/// Maximum capabilities that are named in the error for an unknown one.
 const MOST_NAMED: usize = 100;

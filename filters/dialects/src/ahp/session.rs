@@ -1,4 +1,4 @@
-//! What was said before (AHP §6.5): so many turns, for so long, with whoever began it.
+//! The memory of a conversation (AHP §6.5): bounded in turns and time, and bound to the caller who began it.
 
 use serde_json::{Value, json};
 
@@ -9,27 +9,28 @@ use frontdesk_caller::Caller;
 use frontdesk_desk::{Desk, not_kept, records};
 use frontdesk_state::{Change, Committed, Expect, NotKept, Put, Record};
 
-/// Turns whose words are remembered; earlier ones only count.
+/// Remembered turns; earlier ones are only counted.
 const REMEMBERED: usize = 10;
-/// How often a change is tried where others change the same session.
+/// Maximum attempts to change a session that other requests change too.
 const TRIES: usize = 6;
 
-/// A session that this question is a turn of.
+/// The session of a question.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// It was there before.
+    /// It existed before this question.
     known: bool,
-    /// Turns that it has had, this one among them.
+    /// The number of turns, this one included.
     turns: u64,
-    /// What was said in it, the latest last.
+    /// The earlier turns, latest last.
     pub(super) before: Vec<Turn>,
     /// What is known of the input that was last asked for.
     pub(super) kept: Option<Kept>,
 }
 
 impl Session {
-    /// Takes the next turn of a session, or begins one. Nobody invents one, and nobody has another's.
+    /// Takes the next turn of a session, or begins one. A caller can neither choose an id nor use another caller's
+    /// session.
     pub(super) async fn turn(desk: &Desk<'_>, id: Option<&str>, caller: &Caller) -> Result<Self, Box<Said>> {
         let Some(id) = id else {
             let id = records::unguessable().map_err(|why| Box::new(refused(why)))?;
@@ -62,18 +63,18 @@ impl Session {
         Err(Said::wrong("Too many questions came in this session at once. Ask one after the other."))
     }
 
-    /// What came later is asked for under a name that is a session's too (§9.1): the one just begun, or one that goes on
-    /// from here.
+    /// The id for a later answer, which is also a session id (§9.1): the id of a session that just began, or a new one
+    /// that continues this session.
     pub(super) fn name_for_later(&self) -> Result<String, NotKept> {
         if self.known { records::unguessable() } else { Ok(self.id.clone()) }
     }
 
-    /// The same under another name, which nobody has yet.
+    /// The same session under a new id.
     pub(super) fn going_on_as(self, id: &str) -> Self {
         if self.id == id { self } else { Self { id: id.to_owned(), known: false, ..self } }
     }
 
-    /// Remembers what was said. Where that cannot be, there is no session to go on with, and that is said.
+    /// Stores a turn. Returns `false` where there is no session to continue; the response then names none.
     pub(super) async fn keep(&self, desk: &Desk<'_>, caller: &Caller, turn: &Turn, kept: &Kept) -> bool {
         if !self.known {
             let said: Vec<Value> = self.before.iter().chain([turn]).map(Turn::to_json).collect();
@@ -93,7 +94,7 @@ impl Session {
             state["inputs"] = kept.to_json();
             match put(desk, &self.id, &state, Expect::Version(record.version)).await {
                 Ok(false) => {}
-                // The turn was counted; that it is not remembered is no reason to withhold the answer.
+                // The turn was counted; a failure to store its words is no reason to withhold the answer.
                 Ok(true) | Err(_) => return true,
             }
         }
@@ -123,7 +124,7 @@ fn key(id: &str) -> String {
     format!("s:{id}")
 }
 
-/// Sessions cannot be looked up.
+/// The refusal where the store is unavailable.
 fn refused(why: NotKept) -> Said {
     Said::refused(&not_kept(why).saying("Sessions cannot be kept at the moment. Try again later."))
 }

@@ -1,4 +1,4 @@
-//! One question on its way to the desk, and what the desk said on its way back.
+//! One turn: a question on its way to the desk, and the answer on its way back.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use frontdesk_desk::{
     {Ask, Carried, Desk, Done, Outcome, Talk, records}, {Incoming, checked_key},
 };
 
-/// Who asks what of whom.
+/// The context of a question.
 pub(super) struct Asking<'a> {
     pub(super) converse: &'a Arc<Converse>,
     pub(super) listed: &'a Listed,
@@ -32,23 +32,23 @@ pub(super) struct Asking<'a> {
     pub(super) dialect: &'static str,
 }
 
-/// What was settled before the desk is asked.
+/// What the checks before the desk have settled.
 pub(super) struct Turn {
     pub(super) chosen: Chosen,
     pub(super) session: Session,
     pub(super) reserved: Reserved,
     /// Tokens of the question.
     pub(super) asked: u64,
-    /// Where the limits stand that were taken from here.
+    /// The headers of the limits that were checked here.
     pub(super) standing: Vec<(http::HeaderName, http::HeaderValue)>,
-    /// What of its input is kept for the turns to come.
+    /// What the session remembers of the input.
     pub(super) kept: Kept,
 }
 
-/// An answer, what it took, and what is remembered of it.
+/// An answer, its cost, and what the session remembers of it.
 pub(super) type Told = (Said, Spent, Option<frontdesk_ask::Turn>);
 
-/// Why it goes no further.
+/// Why a question goes no further.
 pub(super) enum Turning {
     Said(Box<Said>),
     Refused(Box<Refusal>),
@@ -66,18 +66,19 @@ impl From<Box<Said>> for Turning {
     }
 }
 
-/// Characters of what is remembered of a turn.
+/// Maximum characters of a question in memory.
 const REMEMBERED_QUERY: usize = 500;
 const REMEMBERED_ANSWER: usize = 400;
-/// Sources and options that are remembered of one.
+/// Maximum sources and options of a turn in memory.
 const REMEMBERED_PARTS: usize = 6;
 
 impl Asking<'_> {
-    /// Asks the desk, and puts what it says into words.
+    /// Asks the desk and words its outcome.
     pub(super) async fn answered(&self, question: Question, mut turn: Turn) -> Said {
         let (mut said, spent, remembered) = self.told(&question, &mut turn).await;
         let spent = spent.of(turn.asked);
-        // Nobody waits for a count to be put right; what is away now was away when it was taken.
+        // The reply does not depend on this correction. If the counters are unavailable, the reservation stays
+        // charged.
         let _ = turn.reserved.settle(self.desk.counters, spent).await;
         if let Some(remembered) = remembered {
             let id = said.body["session_id"].as_str().unwrap_or(&turn.session.id).to_owned();
@@ -94,12 +95,12 @@ impl Asking<'_> {
         said
     }
 
-    /// The answer, the tokens it took, and what is remembered of it.
+    /// The answer, its cost in tokens, and what is remembered of it.
     async fn told(&self, question: &Question, turn: &mut Turn) -> Told {
         let session = turn.session.id.clone();
         let session = Some(session.as_str());
         if self.is_cancelled(question) {
-            // What this conversation did before is not known here, and must not be denied.
+            // Earlier calls of this conversation are unknown here, so the message must not deny them.
             let words = "Cancelled: nothing is done now. What was begun or done before stays.";
             let mut body = self.success(turn, &Answer::words(words));
             if let Some(meta) = body["meta"].as_object_mut() {
@@ -136,8 +137,8 @@ impl Asking<'_> {
         (said, spent, remembered)
     }
 
-    /// Whether a person does not want it. Where nothing is done and nobody confirms, the same word is an answer like any
-    /// other; where something may be done it never is: whoever means it as an input sends it as such.
+    /// Whether the caller declines. The word counts as a refusal where a confirmation is pending or the call would
+    /// have effects. A caller who means it as an input sends it as structured input.
     fn is_cancelled(&self, question: &Question) -> bool {
         let capability = self.desk.compiled.settings.capability(self.listed.index);
         let may_be = self.listed.is_action || capability.is_some_and(Capability::is_confirmed);
@@ -151,7 +152,7 @@ impl Asking<'_> {
             caller: self.request.caller,
             authority: self.authority(),
             confirmation: confirmation(question),
-            // Looked at before.
+            // Validated before.
             idempotency_key: self.idempotency_key(question).ok().flatten(),
             request_id: self.request.request_id,
             dialect: self.dialect,
@@ -170,7 +171,7 @@ impl Asking<'_> {
         }
     }
 
-    /// The key that makes a retry the same call; one that cannot be kept is refused, or a retry would be another.
+    /// The idempotency key. An invalid key is an error, because otherwise a retry would be a new call.
     pub(super) fn idempotency_key<'q>(&'q self, question: &'q Question) -> Result<Option<&'q str>, Refusal> {
         match question.context.idempotency_key.as_deref() {
             Some(key) => checked_key(key).map(Some),
@@ -189,11 +190,11 @@ impl Asking<'_> {
             Answer::of(self.converse, (self.listed, self.prepared), chosen, (done, &data), turn.reserved.answer)
         };
         let mut answer = told(&turn.chosen);
-        // What is told beside the words has to be paid for too.
+        // The parts beside the words cost tokens too.
         let over = answer.over(self.listed, turn.reserved.answer);
         if over > 0 {
             let words = told(&turn.chosen.in_words());
-            // Whoever named a bound meant it.
+            // A token limit that the client named is binding.
             if question.context.max_tokens.is_some() || !turn.reserved.grow(self.desk.counters, over).await {
                 answer = words;
             }
@@ -228,7 +229,7 @@ impl Asking<'_> {
         frontdesk_ask::Turn {
             query: short(question.query.as_deref().unwrap_or_default(), REMEMBERED_QUERY),
             capability: self.listed.name.clone(),
-            // What others say may be about somebody; only what the pages say is remembered.
+            // A capability's answer may contain personal data, so only answers from the pages are remembered.
             answer: if self.is_built_in() { short(answer, REMEMBERED_ANSWER) } else { String::new() },
             sources: sources
                 .iter()
@@ -240,13 +241,13 @@ impl Asking<'_> {
     }
 }
 
-/// What was said when asked back: neither a confirmation nor its refusal.
+/// The answer to a clarifying question, unless it confirms or declines.
 pub(super) fn clarified(question: &Question) -> Option<&str> {
     let said = question.clarification.as_deref()?;
     (confirmation(question) != Some(said)).then_some(said)
 }
 
-/// What confirms a call: a token by its name, or as what was chosen of what was asked back.
+/// The confirmation token, from its own member or as the chosen clarification.
 pub(super) fn confirmation(question: &Question) -> Option<&str> {
     let chosen = || question.clarification.as_deref().filter(|said| records::looks_like_token(said));
     question.confirmation.as_deref().or_else(chosen)

@@ -1,4 +1,4 @@
-//! Which of its types an answer comes in (AHP §6.6), and what it looks like in it (appendix C).
+//! Chooses the response type (AHP §6.6) and builds its payload (appendix C).
 
 use std::borrow::Cow;
 
@@ -11,24 +11,24 @@ use frontdesk_desk::Pattern;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chosen {
     pub(super) kind: String,
-    /// The richer type that was not taken.
+    /// The richer type that was not accepted.
     pub(super) fallback_from: Option<String>,
 }
 
 impl Chosen {
-    /// Words, in place of this one.
+    /// The fallback from this type to words.
     pub(super) fn in_words(&self) -> Self {
         Self { kind: TEXT.to_owned(), fallback_from: Some(self.kind.clone()) }
     }
 }
 
-/// The most preferred type that both sides know; `None`: there is none, and nothing to fall back to.
+/// The client's most preferred type that the capability has; `None`: there is none and no fallback.
 pub(super) fn choose(listed: &Listed, accepted: Option<&[String]>) -> Option<Chosen> {
     let own = |kind: &str| listed.response_types.iter().find(|own| own.eq_ignore_ascii_case(kind));
-    // Words are what is fallen back to, and nothing richer.
+    // Words are the fallback, so only a richer type is named.
     let richer = || listed.response_types.iter().find(|kind| *kind != TEXT).cloned();
     let Some(accepted) = accepted else {
-        // Whoever says nothing is told in words (§6.6).
+        // A client that names no types gets words (§6.6).
         let fallback_from = if own(TEXT).is_some() { None } else { richer() };
         return Some(Chosen { kind: TEXT.to_owned(), fallback_from });
     };
@@ -39,8 +39,8 @@ pub(super) fn choose(listed: &Listed, accepted: Option<&[String]>) -> Option<Cho
     listed.accept_fallback.then(|| Chosen { kind: TEXT.to_owned(), fallback_from })
 }
 
-/// The payload of an answer in a type, from what the capability was declared to fill it with. `None`: this answer does
-/// not have it, and is told in words.
+/// The payload of an answer in a type, from the declared mapping. `None`: this answer lacks the data, and is given in
+/// words.
 pub(super) fn payload(
     listed: &Listed,
     kind: &str,
@@ -62,14 +62,14 @@ pub(super) fn payload(
     }
 }
 
-/// A list that is one already: our own, or one a site sends in the registry's shape.
+/// Data that is a list already: our own, or one in the registry's shape.
 fn feed(data: &Value) -> Option<Value> {
     let items = data["items"].as_array()?;
     let total = data["total"].as_u64().unwrap_or(items.len() as u64);
     Some(json!({ "total": total, "items": items, "next_cursor": data.get("next_cursor") }))
 }
 
-/// The declared members, as far as they are there.
+/// The declared members, as far as the data has them.
 fn filled(kind: &str, declared: &[(String, Pattern)], input: &Value, data: &Value) -> Option<Value> {
     let roots = [("data", data), ("input", input)];
     let members = declared.iter().filter_map(|(name, pattern)| Some((name.clone(), pattern.resolve(&roots)?)));
@@ -90,13 +90,13 @@ fn filled(kind: &str, declared: &[(String, Pattern)], input: &Value, data: &Valu
     Some(Value::Object(payload))
 }
 
-/// Whether a payload sends along what it should name: media are named by their addresses (§6.6).
+/// Whether a payload embeds media that it should reference by URL (§6.6).
 pub(super) fn embeds(kind: &str, payload: &Value) -> bool {
     let names = kind.starts_with("media/") || kind.starts_with("file/");
     names && !payload.as_object().is_some_and(only_addresses)
 }
 
-/// Data as they are told in words, without what is sent along in them.
+/// The data for an answer in words, without embedded media.
 pub(super) fn named(data: &Value) -> Cow<'_, Value> {
     fn sent_along(value: &Value) -> bool {
         match value {
@@ -122,14 +122,14 @@ pub(super) fn named(data: &Value) -> Cow<'_, Value> {
     Cow::Owned(named)
 }
 
-/// Whether a text is an address that holds what it is the address of (RFC 2397), and no sentence.
+/// Whether a text is a data URL (RFC 2397), and not a sentence.
 fn is_data(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
     let head = text.get(5..).filter(|_| begins(text, "data:")).and_then(|rest| rest.split_once(','));
     head.is_some_and(|(kind, _)| kind.is_empty() || kind.starts_with(';') || kind.contains('/') && !kind.contains(' '))
 }
 
-/// Whether everything that should be an address is one that can be fetched, and nothing is sent along in place of one.
+/// Whether every member that should be a URL can be fetched, and nothing is embedded.
 fn only_addresses(payload: &Map<String, Value>) -> bool {
     payload.iter().all(|(name, value)| {
         let named = matches!(name.as_str(), "url" | "src" | "href") || name.ends_with("_url");
@@ -138,13 +138,13 @@ fn only_addresses(payload: &Map<String, Value>) -> bool {
     })
 }
 
-/// The same for a value, and what is in it. Texts of an `address` are one.
+/// The same for a value and its parts. With `address`, texts must be URLs.
 fn nothing_embedded(value: &Value, address: bool) -> bool {
     match value {
         Value::Object(inner) => only_addresses(inner),
         Value::Array(items) => items.iter().all(|item| nothing_embedded(item, address)),
         Value::String(text) if address => is_address(text),
-        // Clients cut blanks off an address before they read it.
+        // Clients strip blanks from a URL before they parse it.
         Value::String(text) => !begins(text.trim_start_matches(|c: char| c.is_whitespace() || c.is_control()), "data:"),
         _ => true,
     }
@@ -158,7 +158,7 @@ fn begins(text: &str, with: &str) -> bool {
     text.get(..with.len()).is_some_and(|start| start.eq_ignore_ascii_case(with))
 }
 
-/// What identifies the shape of the data.
+/// The identifier of the data's shape.
 fn schema(listed: &Listed) -> Value {
     let named = |name: &str| listed.output_schema.as_ref().and_then(|schema| schema.get(name)?.as_str());
     named("$id").or_else(|| named("title")).unwrap_or(&listed.name).into()

@@ -1,4 +1,4 @@
-//! What holds of a question whatever its body is: the fuzzer's list, on its corpus.
+//! Properties that hold for any body of a question, checked on the fuzzer's corpus.
 
 use super::question;
 use frontdesk_base::{

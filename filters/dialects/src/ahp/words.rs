@@ -1,4 +1,4 @@
-//! An answer in words: by the operator's template, or the data itself where there is none.
+//! Words an answer: by the operator's template, or as the data itself where there is none.
 
 use minijinja::{Environment, context, value::Serde};
 use serde_json::Value;
@@ -9,30 +9,30 @@ use frontdesk_caller::limits::tokens;
 use frontdesk_config::Settings;
 use frontdesk_desk::Told;
 
-/// Steps of one rendering.
+/// Maximum template instructions of one rendering.
 const FUEL: u64 = 50_000;
-/// Bytes of text that are looked at for one token, at most; a token is seldom longer.
+/// Maximum bytes of text per token; a token is seldom longer.
 const TOKEN: usize = 16;
 
-/// The templates of all capabilities, by the place of each.
+/// The templates of all capabilities, by index.
 #[derive(Debug)]
 pub(super) struct Words(Environment<'static>);
 
 impl Words {
-    /// Compiles what passed the checks.
+    /// Compiles the checked templates.
     pub(super) fn new(settings: &Settings, listed: &[Listed]) -> Self {
         let mut templates = templates::environment(FUEL);
         for listed in listed {
             let declared = settings.capability(listed.index).and_then(|capability| capability.ahp.answer.clone());
             if let Some(template) = declared {
-                // A template that does not compile was a mistake in the declaration, and was refused.
+                // The configuration check refused templates that do not compile.
                 let _ = templates.add_template_owned(listed.index.to_string(), template);
             }
         }
         Self(templates)
     }
 
-    /// What is said of an answer; `whole`: the data is told beside it.
+    /// The words of an answer; `whole`: the data stands beside them.
     pub(super) fn answer(&self, listed: &Listed, input: &Value, told: &Told, data: &Value, whole: bool) -> String {
         if told.omitted {
             return "This was carried out before. Its answer was too long to be kept.".to_owned();
@@ -59,9 +59,9 @@ impl Words {
     }
 }
 
-/// The beginning of a text, of at most so many tokens, ending with a word; what it takes of tokens.
+/// Cuts a text to at most this many tokens, at a word boundary; returns it with its tokens.
 pub(super) fn cut(mut text: String, most: u64) -> (String, u64) {
-    // However it is cut into tokens, more than this is never told.
+    // No tokenisation allows more bytes than this.
     let longest = usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(TOKEN);
     let mut shortened = text.len() > longest;
     text.truncate(text.floor_char_boundary(longest));
@@ -75,7 +75,7 @@ pub(super) fn cut(mut text: String, most: u64) -> (String, u64) {
             return (text, count + u64::from(shortened));
         }
         shortened = true;
-        // As much shorter as it is too long, and a little more, so that it ends soon.
+        // Shorten in proportion to the excess, and a little more, so that the loop ends soon.
         let share = most.saturating_sub(1).max(1) as f64 / count as f64;
         let keep = ((text.len() as f64 * share * 0.97) as usize).min(text.len().saturating_sub(1));
         text.truncate(text.floor_char_boundary(keep));

@@ -1,5 +1,5 @@
-//! The Agent Object Model (§7): a response in eight planes, of which only the data, the actions and the times are made
-//! for each request.
+//! Builds Agent Object Model responses (§7). Of the eight planes only the data, the actions and the times are built
+//! per request.
 
 use std::{
     borrow::Cow,
@@ -13,29 +13,29 @@ use frontdesk_caller::Caller;
 use frontdesk_config::{Capability, Declaration, Settings};
 use frontdesk_desk::{Authority, Done, Pattern, rfc3339};
 
-/// What is the same for every response of a capability.
+/// The constant parts of a capability's responses.
 #[derive(Debug)]
 pub(super) struct Planes {
-    /// From the policies to the provenance, which is left open.
+    /// From the policies to the provenance, whose object is left open.
     middle: Vec<u8>,
     /// The warnings and the hints.
     end: Vec<u8>,
-    /// The same where the data of a replay was too long to be kept.
+    /// The same for a replay whose data was too long to store.
     end_of_omitted: Vec<u8>,
-    /// Where its addresses begin.
+    /// The site's origin, for absolute addresses.
     origin: Option<String>,
     max_age: Option<Duration>,
     volatility: Option<String>,
     revalidate: Option<bool>,
     next: Vec<Next>,
-    /// What may be done next depends on what is told.
+    /// The next actions depend on the data.
     looks_into_data: bool,
 }
 
-/// Something that may be done next.
+/// A possible next action.
 #[derive(Debug)]
 struct Next {
-    /// The capability that does it, which says to whom it is open.
+    /// The capability that carries it out; determines which callers see it.
     capability: usize,
     /// Everything but its input.
     start: Vec<u8>,
@@ -108,7 +108,7 @@ impl Planes {
         }
     }
 
-    /// The response to one call, made at `address` (a path, with its query where that says what was asked for).
+    /// The response to one call at `address` (a path, with the query where that holds the input).
     pub(super) fn response(&self, done: &Done, caller: &Caller, settings: &Settings, address: &str) -> Vec<u8> {
         let told = &done.told;
         let starts: usize = self.next.iter().map(|next| next.start.len() + 128).sum();
@@ -123,7 +123,7 @@ impl Planes {
         for next in &self.next {
             let target = settings.capabilities.get(next.capability);
             let open = target.is_some_and(|target| authority.opens(target, settings));
-            // One that does not resolve would be a step that cannot be taken.
+            // An action whose input does not resolve could not be called.
             let Some(input) = open.then(|| next.input.resolve(&roots)).flatten() else { continue };
             if !std::mem::take(&mut first) {
                 out.push(b',');
@@ -159,14 +159,14 @@ impl Planes {
         out
     }
 
-    /// What was declared, else what the site's own headers say (§7.8).
+    /// The declared freshness, else that of the site's headers (§7.8).
     fn freshness(&self, plane: &mut write::Members<'_>, done: &Done, retrieved_at: &str) {
         plane.word("retrieved_at", retrieved_at);
         if let Some(revalidate) = self.revalidate {
             plane.value("revalidation_required_before_commit", &revalidate.into());
         }
         let lasts = self.max_age.map(|age| age.as_secs()).or(done.told.fresh);
-        // Beyond that nobody knows a date.
+        // Later dates cannot be represented.
         if let Some(lasts) = lasts.filter(|lasts| *lasts < 100 * 365 * 24 * 3600) {
             plane.word("valid_until", &rfc3339(UNIX_EPOCH + Duration::from_secs(done.told.at + lasts)));
         }
@@ -176,10 +176,10 @@ impl Planes {
     }
 }
 
-/// How the plane of the warnings begins.
+/// The start of the warnings plane.
 const WARNINGS: &[u8] = b",\"warnings\":[";
 
-/// What was found in the data on its way out, as warnings (§7.9).
+/// The firewall's findings, as warnings (§7.9).
 fn flagged(out: &mut Vec<u8>, told: &[String]) {
     for (at, flag) in told.iter().enumerate() {
         let code = flag.split(';').next().unwrap_or_default().replace('-', "_");
@@ -191,7 +191,7 @@ fn flagged(out: &mut Vec<u8>, told: &[String]) {
     }
 }
 
-/// What was declared; where nothing was, the restrictive reading is written out (§8.12).
+/// The declared policies; where there are none, the restrictive default is written out (§8.12).
 fn policies(capability: &Capability, settings: &Settings) -> Value {
     let mut plane = match settings.policies.declared.clone() {
         Some(Value::Object(plane)) => plane,
@@ -212,12 +212,12 @@ fn policies(capability: &Capability, settings: &Settings) -> Value {
     Value::Object(plane)
 }
 
-/// Whether its responses are for nobody to store: they say what was done, or something about somebody.
+/// Whether no cache may store its responses: they report an action, or contain personal data.
 pub(super) fn is_no_caches(capability: &Capability) -> bool {
     !capability.kind.is_read() || capability.is_sensitive()
 }
 
-/// What was declared of personal data, and what follows from it (§7.6).
+/// The declared privacy plane with its implied values (§7.6).
 fn privacy(capability: &Capability, settings: &Settings) -> Value {
     let mut plane = match capability.privacy.declared.clone() {
         Some(Value::Object(plane)) => plane,
@@ -225,7 +225,7 @@ fn privacy(capability: &Capability, settings: &Settings) -> Value {
     };
     let sensitive = capability.is_sensitive();
     if let Some(sensitivity) = &capability.data_sensitivity {
-        // The stricter one, where the table says something else.
+        // The stricter of this and the table's own value.
         plane.insert("data_sensitivity".to_owned(), json!(sensitivity));
     }
     let mut default = |key: &str, value: Value| {
@@ -238,7 +238,7 @@ fn privacy(capability: &Capability, settings: &Settings) -> Value {
     if sensitive {
         default("personal_data_included", json!(true));
         default("purpose", json!("not_declared"));
-        // As if it were nothing at all: what is unknown is not kept (§12.7).
+        // An unknown retention is treated as none (§12.7).
         default("retention", json!("session_only"));
         let policies = settings.policies.declared.as_ref();
         let policy = |key: &str| policies.and_then(|p| p.get(key)).cloned().unwrap_or_else(|| json!("disallowed"));
@@ -247,7 +247,7 @@ fn privacy(capability: &Capability, settings: &Settings) -> Value {
             "third_party_sharing": "disallowed",
         });
         default("downstream_use", json!({}));
-        // Member by member: what is said of one use allows no other.
+        // Merged member by member: permission for one use implies no other.
         if let (Some(Value::Object(said)), Value::Object(strict)) = (plane.get_mut("downstream_use"), downstream) {
             strict.into_iter().for_each(|(key, value)| _ = said.entry(key).or_insert(value));
         }
@@ -255,7 +255,7 @@ fn privacy(capability: &Capability, settings: &Settings) -> Value {
     Value::Object(plane)
 }
 
-/// Those that were declared, and those that a declaration calls for which leaves something open (§12.7).
+/// The declared warnings, and those for declarations that leave something open (§12.7).
 fn warnings(capability: &Capability) -> Vec<Value> {
     let mut warnings = capability.aom.warnings.clone();
     let mut warn = |code: &str, message: &str| {

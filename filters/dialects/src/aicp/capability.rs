@@ -1,4 +1,4 @@
-//! A capability at its own endpoint (§5.5): the request into an ask, the outcome into a response.
+//! A capability at its own endpoint (§5.5): translates the request into an ask, and the outcome into a response.
 
 use frontdesk_desk::Compiled;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use frontdesk_desk::{
     {Ask, Asked, Authority, Carried, Desk, Done, Given, Outcome, Talk, Turned, rfc3339},
 };
 
-/// What the agent believes to call (§8.2).
+/// The capability that the agent believes to call (§8.2).
 const CAPABILITY: HeaderName = HeaderName::from_static("aicp-capability");
 const NOSNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
 
@@ -32,7 +32,7 @@ const VARY: HeaderValue = HeaderValue::from_static("Accept, Authorization, X-AHP
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const ASKED_EACH_TIME: HeaderValue = HeaderValue::from_static("private, no-cache");
 
-/// As the record names it.
+/// Its name in the audit log.
 const DIALECT: &str = super::DIALECT.name;
 
 /// The endpoint of one capability.
@@ -40,10 +40,10 @@ const DIALECT: &str = super::DIALECT.name;
 pub(super) struct AtEndpoint {
     pub(super) index: usize,
     pub(super) planes: Planes,
-    /// Where somebody is asked to grant more.
+    /// Where a person can grant further permissions.
     pub(super) authorization_url: Option<String>,
     pub(super) strong_acr: Vec<String>,
-    /// Where the contract is.
+    /// The address of the contract.
     pub(super) contract: String,
 }
 
@@ -57,7 +57,7 @@ impl Serve for AtEndpoint {
         Some(About { capability: self.index, dialect: DIALECT })
     }
 
-    /// Whoever has to prove who they are is told for what.
+    /// A refusal for lack of authentication names the capability.
     fn refused(&self, compiled: &Compiled, refusal: &Refusal, accept: Option<&str>) -> Option<Reply> {
         let capability = compiled.settings.capability(self.index)?;
         if refusal.fault != Fault::Unauthenticated || accept.is_some_and(problem::prefers_html) {
@@ -108,7 +108,7 @@ impl AtEndpoint {
         request: &'r Incoming<'_>,
         places: &'r [(String, String)],
     ) -> Result<Ask<'r>, Refusal> {
-        // What could not be told is not done.
+        // A call whose response cannot be delivered is not carried out.
         if Form::of(request.accept().as_deref()).is_none() && !is_raw(capability) {
             return Err(Fault::NotAcceptable.into());
         }
@@ -121,7 +121,7 @@ impl AtEndpoint {
         let idempotency_key = request.idempotency_key()?;
         let body = if has_body(request.method) { json_body(request)? } else { &[] };
         if !has_body(request.method) && !request.body.is_empty() {
-            // Whoever keeps the answer keeps it under the address alone.
+            // A cache would store the answer under the address alone.
             let detail = "A body of GET is not read here: send the input in the query.";
             return Err(Refusal::from(Fault::BadRequest).saying(detail));
         }
@@ -147,7 +147,7 @@ impl AtEndpoint {
     fn done(&self, done: &Done, capability: &Capability, desk: &Desk<'_>, request: &Incoming<'_>) -> Reply {
         let status = match done.told.status {
             _ if capability.kind.is_read() => StatusCode::OK,
-            // They could not carry what there is to say.
+            // These statuses could not carry the body.
             StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::PARTIAL_CONTENT => StatusCode::OK,
             status => status,
         };
@@ -160,7 +160,7 @@ impl AtEndpoint {
         } else {
             let form = Form::of(request.accept().as_deref()).unwrap_or(Form::Aom);
             let body = match form {
-                // That the data are not there any more is said beside them.
+                // The AOM form states that the stored data is missing.
                 Form::Bare if !done.told.omitted => done.told.data.text(),
                 _ => {
                     let settings = &desk.compiled.settings;
@@ -203,7 +203,7 @@ impl AtEndpoint {
         error::told(refusal, accept, risk, Map::new(), self.helping(refusal, capability))
     }
 
-    /// What can be done about a refusal.
+    /// Actions that can help after a refusal.
     fn helping(&self, refusal: &Refusal, capability: Option<&Capability>) -> Vec<Value> {
         let permission =
             |id, label, input| Some(error::permission(self.authorization_url.as_deref()?, id, label, &input));
@@ -231,9 +231,9 @@ impl AtEndpoint {
     }
 }
 
-/// Who may keep it, and for how long (decision 18).
+/// Who may cache the answer, and for how long (docs/decisions/0018-private-answers.md).
 fn cache_control(done: &Done, capability: &Capability, caller: &Caller) -> HeaderValue {
-    // A signature says who asks as well as a credential does.
+    // A signature identifies the caller as well as a credential does.
     let whose = if capability.is_public() && caller.proof == Proof::None { "public" } else { "private" };
     match done.keeps.map(|keeps| keeps.as_secs()) {
         _ if is_no_caches(capability) => NO_STORE,
@@ -250,12 +250,12 @@ fn has_body(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// The value of a header of this protocol.
+/// The value of an AICP header.
 fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Refusal> {
     once(headers, name).map_err(|twice| Refusal::from(Fault::BadRequest).saying(twice.to_string()))
 }
 
-/// The body, as JSON.
+/// The body, declared as JSON.
 fn json_body<'r>(request: &'r Incoming<'_>) -> Result<&'r [u8], Refusal> {
     request.takes_json().map_err(|unfit| Refusal::from(Fault::BadRequest).saying(unfit.detail("application/json")))?;
     Ok(&request.body)

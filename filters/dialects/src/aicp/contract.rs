@@ -1,13 +1,13 @@
-//! What the contract says: what was declared, with the versions and the safe defaults written out.
+//! Completes the contract: the declaration, with versions and safe defaults written out.
 
 use frontdesk_config::Node;
 
-/// Kinds that only read: what is missing on the others is not permission (AICP §8.12).
+/// Kinds that only read. For the others a missing value is no permission (AICP §8.12).
 const READS: [&str; 4] = ["resource", "query", "compare", "policy"];
-/// Kinds that do nothing that a person would have to confirm, besides.
+/// Further kinds that need no confirmation.
 const WATCHES: [&str; 2] = ["monitor", "event"];
 
-/// What the contract says of its signature (§8.11).
+/// The contract's statement on its signature (§8.11).
 pub(super) struct Signed<'a> {
     pub(super) url: &'a str,
     pub(super) key_id: Option<&'a str>,
@@ -20,13 +20,13 @@ pub(super) fn published<'a>(contract: &'a Node, signed: Option<Signed<'a>>) -> N
         Node::Table(entries) => entries,
         other => return other,
     };
-    // What is written of a signature that is not made here, no agent could verify.
+    // Agents could not verify a signature that the operator declared and Frontdesk does not make.
     entries.retain(|(key, _)| *key != "integrity");
     if let Some(Signed { url, key_id, public_key }) = signed {
         let mut integrity = vec![("signed", Node::Boolean(true)), ("signature_url", Node::String(url))];
         integrity.extend(key_id.map(|id| ("key_id", Node::String(id))));
         integrity.extend([("algorithm", Node::String("ed25519")), ("public_key", Node::String(public_key))]);
-        // Before the lists of tables, where TOML would take it for a part of the last one.
+        // Before the arrays of tables, where TOML would read it as a part of the last one.
         let at = entries.iter().position(|(_, value)| matches!(value, Node::Array(_))).unwrap_or(entries.len());
         entries.insert(at, ("integrity", Node::Table(integrity)));
     }
@@ -60,7 +60,7 @@ pub(super) fn published<'a>(contract: &'a Node, signed: Option<Signed<'a>>) -> N
     Node::Table(entries)
 }
 
-/// The safe defaults of AICP §8.12, applied and published.
+/// Writes out the safe defaults of AICP §8.12.
 fn write_out_defaults(capability: &mut Node<&str>) {
     let Node::Table(entries) = capability else { return };
     let is_one_of = |kinds: &[&str]| {

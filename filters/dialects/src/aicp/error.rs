@@ -1,4 +1,4 @@
-//! How AICP says that something is refused (§7.11): an error with a code, and what can be done about it.
+//! Refusals in AICP's form (§7.11): an error with a code, and possible next actions.
 
 use http::{HeaderValue, header};
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ use frontdesk_base::media::AOM;
 /// What it is to somebody who does not know it.
 const JSON: &str = "application/json";
 
-/// What a response is written as.
+/// The form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// All planes.
@@ -26,10 +26,10 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The form that a client takes, the richer one where it takes both alike; `None`: neither.
+    /// The form that a client accepts, the richer one if it accepts both equally; `None`: neither.
     pub(super) fn of(accept: Option<&str>) -> Option<Self> {
         let accept = match accept {
-            // Nearly everybody names one of them and nothing else.
+            // Nearly all clients name exactly one of the two.
             None | Some(AOM) => return Some(Self::Aom),
             Some(JSON) => return Some(Self::Bare),
             Some(accept) => accept,
@@ -41,7 +41,7 @@ impl Form {
         }
     }
 
-    /// As `Content-Type` names it.
+    /// The value of `Content-Type`.
     pub(super) fn media_type(self) -> HeaderValue {
         match self {
             Self::Aom => const { HeaderValue::from_static(AOM) },
@@ -50,7 +50,7 @@ impl Form {
     }
 }
 
-/// One table from the faults to the codes.
+/// The code of a refusal.
 fn code(refusal: &Refusal) -> &str {
     match refusal.fault {
         Fault::BadRequest
@@ -61,26 +61,26 @@ fn code(refusal: &Refusal) -> &str {
         Fault::GatewayTimeout => "upstream_timeout",
         Fault::Unreachable | Fault::BadGateway => "upstream_connection_error",
         Fault::Named(_) => refusal.name.as_deref().unwrap_or("upstream_error"),
-        // Why somebody is not believed is said in the message; what to do is the same.
+        // The message gives the reason; the agent's next step is the same.
         Fault::Unauthenticated => "auth_required",
         fault => fault.reason(),
     }
 }
 
-/// The reply of an endpoint of this protocol, where no more is known than the refusal.
+/// The reply where only the refusal is known.
 pub(super) fn reply(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply {
-    // A person gets a page.
+    // A browser gets an HTML page.
     if accept.is_some_and(problem::prefers_html) {
         return problem::reply(refusal, accept, insertion);
     }
     told(refusal, accept, None, Map::new(), Vec::new())
 }
 
-/// What an agent can do where somebody has to be asked for permission, and what it is told to ask.
+/// The id of the action with which an agent requests a person's permission.
 pub(super) const AUTHORIZE: &str = "auth.authorize";
 pub(super) const ASK_THE_USER: &str = "Ask the user for permission";
 
-/// The way to a person's permission.
+/// The action that leads to a person's permission.
 pub(super) fn permission(authorization_url: &str, id: &str, label: &str, input: &Value) -> Value {
     json!({
         "id": id, "label": label, "method": "GET", "endpoint": authorization_url, "risk_level": "medium",
@@ -88,7 +88,7 @@ pub(super) fn permission(authorization_url: &str, id: &str, label: &str, input: 
     })
 }
 
-/// The reply with everything that is known: the risk of what was asked for, other members, and what can be done next.
+/// The full reply: with the risk of the call, further members, and next actions.
 pub(super) fn told(
     refusal: &Refusal,
     accept: Option<&str>,

@@ -1,4 +1,4 @@
-//! `GET /agent/interface`: the contract as the one who asks may use it (§6.6, §6.7).
+//! `GET /agent/interface`: the contract as it applies to the caller (§6.6, §6.7).
 
 use frontdesk_desk::Compiled;
 use std::{collections::HashSet, sync::Arc};
@@ -23,12 +23,12 @@ use frontdesk_desk::{
     problem, {Authority, Desk}, {Incoming, Serve, Served},
 };
 
-/// The contract before anybody asks.
+/// The contract before it is tailored to a caller.
 #[derive(Debug)]
 pub(super) struct Interface {
     pub(super) contract: Arc<Node>,
     pub(super) versions: Vec<String>,
-    /// Where somebody is asked to grant something.
+    /// Where a person can grant further permissions.
     pub(super) authorization_url: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl Interface {
     }
 
     fn as_used_by<'c>(&'c self, caller: &'c Caller, open: &HashSet<&str>) -> Node<&'c str> {
-        // Not signed: it is another document for everyone.
+        // Not signed, because every caller gets a different document.
         let Node::Table(mut entries) = contract::published(&self.contract, None) else {
             return Node::Table(Vec::new());
         };
@@ -98,7 +98,7 @@ impl Interface {
             context.push(("subject", Node::String(name)));
         }
         context.push(("granted_scopes", Node::Array(scopes)));
-        // Tables stay before the lists of tables.
+        // Tables come before arrays of tables.
         let at = entries.iter().position(|(key, _)| *key == "capabilities").unwrap_or(entries.len());
         entries.insert(at, ("auth_context", Node::Table(context)));
         Node::Table(entries)

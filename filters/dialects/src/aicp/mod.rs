@@ -1,5 +1,5 @@
-//! The Agent Interaction Contract (AICP 0.1): its publication and negotiation (§5, §6), its capabilities at their own
-//! endpoints, and the Agent Object Model they answer in (§7).
+//! The Agent Interaction Contract (AICP 0.1): its publication and negotiation (§5, §6), the capabilities' own
+//! endpoints, and their responses in the Agent Object Model (§7).
 
 mod aom;
 mod capability;
@@ -21,35 +21,35 @@ use frontdesk_caller::signing::Signer;
 use frontdesk_config::{AuthNeed, Capability, Declaration};
 use frontdesk_desk::Endpoint;
 
-/// Where the contract is, as TOML (AICP §6.1).
+/// The path of the contract in TOML (AICP §6.1).
 pub const CONTRACT: &str = "/.well-known/agent-interface.toml";
-/// Where it is in the representation asked for (AICP §6.2).
+/// The path of the contract in a negotiated format (AICP §6.2).
 pub const NEGOTIATED: &str = "/.well-known/agent-interface";
-/// Where the TOML is when the site has a document of its own there.
+/// The path of the TOML where the site has a document of its own at the usual one.
 pub(super) const MOVED: &str = "/.well-known/aicp.toml";
 
 use frontdesk_base::media::{AICP_JSON as JSON, AICP_TOML as TOML};
 
-/// Where the contract's signature is (AICP §8.11).
+/// The path of the contract's signature (AICP §8.11).
 const SIGNATURE: &str = "/.well-known/agent-interface.sig";
 const MOVED_SIGNATURE: &str = "/.well-known/aicp.sig";
-/// Where a caller finds what is open to it (AICP §6.7).
+/// Where a caller finds the capabilities that it may call (AICP §6.7).
 pub(crate) const INTERFACE: &str = "/agent/interface";
 
-/// Where this protocol itself answers: nothing else can be there.
+/// The paths of AICP itself, which no capability may use.
 pub const DOCUMENTS: [&str; 4] = [CONTRACT, NEGOTIATED, SIGNATURE, INTERFACE];
 
-/// What the contract adds to the declaration.
+/// AICP's configuration checks.
 pub static EXTENSION: Extension = Extension { keys: &[], documents: &DOCUMENTS, check: unchecked };
 
-/// The row in the table of dialects.
+/// Its row in the table of dialects.
 pub const DIALECT: Dialect = Dialect { name: "aicp", publish, explain: error::reply };
 
 fn publish(publishing: &Publishing<'_>) -> Publication {
     let Publishing { declaration, occupied, .. } = *publishing;
     let path = occupied.or_moved(CONTRACT, MOVED).to_owned();
     let settings = &declaration.settings;
-    // A key that cannot be used is a mistake, and was told of.
+    // An unusable key was reported by the configuration check.
     let signer = settings.integrity.as_ref().and_then(|integrity| Signer::new(integrity).ok());
     let signature = if path == CONTRACT { occupied.or_moved(SIGNATURE, MOVED_SIGNATURE) } else { MOVED_SIGNATURE };
     let origin = settings.site.origin.as_deref().unwrap_or_default().trim_end_matches('/');
@@ -67,7 +67,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     let as_toml = toml::write(&contract);
     let mut documents = Vec::new();
     if let Some(signer) = &signer {
-        // Over the very bytes of the TOML (AICP §8.11).
+        // Over exactly the bytes of the TOML (AICP §8.11).
         let signature_of = STANDARD.encode(signer.sign(as_toml.as_bytes()));
         documents.push(Document {
             path: signature.to_owned(),
@@ -99,7 +99,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     }
 }
 
-/// Where the capabilities said they are called (AICP §5.5), and where a caller sees which are open to it.
+/// The declared endpoints of capabilities (AICP §5.5), and the caller's interface.
 fn endpoints(declaration: &Declaration, occupied: &Occupied, contract: &str, versions: Vec<String>) -> Vec<Endpoint> {
     let settings = &declaration.settings;
     let ids = capability::all_ids(&settings.capabilities);
@@ -114,7 +114,7 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied, contract: &str, ver
             contract: contract.to_owned(),
         };
         let endpoint = Endpoint::call(path, method, declared.kind.is_action(), error::reply);
-        // A watch does not end with the answer.
+        // A watch streams, so HEAD would not end it.
         let endpoint = if declared.kind.is_read() { endpoint } else { endpoint.headless() };
         let endpoint = if guards_handler(declared, path) { endpoint.guarding() } else { endpoint };
         endpoints.push(endpoint.served(Arc::new(serve)));
@@ -129,7 +129,7 @@ fn endpoints(declaration: &Declaration, occupied: &Occupied, contract: &str, ver
     endpoints
 }
 
-/// Whether a capability stands for what the site itself has at its path, and needs a credential.
+/// Whether a capability wraps the site's own handler at the same path and needs a credential.
 fn guards_handler(capability: &Capability, path: &str) -> bool {
     let of_site = capability.upstream.as_ref().is_none_or(|call| {
         let target = call.path.as_deref().unwrap_or(path);
@@ -139,7 +139,7 @@ fn guards_handler(capability: &Capability, path: &str) -> bool {
     of_site && capability.auth_need() == AuthNeed::Required
 }
 
-/// `Cache-Control` of the contract: `[cache]`, where the contract has one (§6.9), else as every document.
+/// `Cache-Control` of the contract: its `[cache]` table (§6.9), else the usual value.
 fn cache_control(declaration: &Declaration) -> HeaderValue {
     let Some(cache) = &declaration.settings.contract_cache else { return super::cache_control(declaration) };
     let (fresh, stale) = (cache.max_age_seconds, cache.stale_while_revalidate_seconds);
@@ -147,7 +147,7 @@ fn cache_control(declaration: &Declaration) -> HeaderValue {
     value.unwrap_or_else(|_| HeaderValue::from_static("no-cache"))
 }
 
-/// The address ends in `.toml`: TOML it is, unless only versions are asked for that there are none of.
+/// The path ends in `.toml`, so the answer is TOML, unless the client accepts only unsupported versions.
 fn only_toml(accept: Option<&str>, document: &Document) -> Result<usize, Reply> {
     toml_or_json(accept, document).map(|_| 0)
 }
@@ -156,10 +156,10 @@ fn toml_or_json(accept: Option<&str>, document: &Document) -> Result<usize, Repl
     negotiate(accept, &document.versions)
 }
 
-/// TOML is the canonical representation and the default; JSON for whoever prefers it (AICP §5.3).
+/// TOML is the canonical format and the default; JSON for clients that prefer it (AICP §5.3).
 fn negotiate(accept: Option<&str>, versions: &[String]) -> Result<usize, Reply> {
     let Some(accept) = accept else { return Ok(0) };
-    // By name; what is not named has the weight of a wildcard.
+    // By exact name; a type that is not named gets the weight of a wildcard.
     let mut weights = [None; 2];
     let mut refused = None;
     for member in accept::members(accept) {
@@ -179,7 +179,7 @@ fn negotiate(accept: Option<&str>, versions: &[String]) -> Result<usize, Reply> 
     match weights.map(|weight| weight.unwrap_or(anything)) {
         [0, 0] => match refused {
             Some(version) => Err(unsupported(version, versions)),
-            // Neither will do: the form that was not ruled out.
+            // Neither is acceptable: the format that was not ruled out.
             None => Ok(usize::from(accept::rules_out(accept, TOML) && !accept::rules_out(accept, JSON))),
         },
         [toml, json] => Ok(usize::from(json > toml)),

@@ -1,13 +1,13 @@
-//! Writing the contract as TOML, in the order it was declared.
+//! Writes the contract as TOML, in declared order.
 //!
-//! The serializer of the `toml` crate needs a sorted map or a feature that reorders JSON for the whole build; the
-//! subset that a contract needs is small.
+//! The `toml` crate's serializer needs a sorted map, or a feature that reorders JSON in the whole build. The subset of
+//! TOML that a contract needs is small.
 
 use std::fmt::Write;
 
 use frontdesk_config::Node;
 
-/// Renders a table as a TOML document: plain values first, then sub-tables, then arrays of tables.
+/// Renders a table as a TOML document: plain values, then sub-tables, then arrays of tables.
 pub(super) fn write(contract: &Node<&str>) -> String {
     let mut out = String::new();
     if let Node::Table(entries) = contract {
@@ -46,7 +46,7 @@ fn table(out: &mut String, path: &mut String, entries: &[(&str, Node<&str>)]) {
     }
 }
 
-/// What gets a heading of its own: tables, and arrays of nothing but tables.
+/// Whether a value gets a heading of its own: tables, and arrays of tables only.
 fn is_section(value: &Node<&str>) -> bool {
     match value {
         Node::Table(_) => true,
@@ -55,7 +55,7 @@ fn is_section(value: &Node<&str>) -> bool {
     }
 }
 
-/// A value on one line.
+/// Writes a value on one line.
 pub fn inline(out: &mut String, value: &Node<&str>) {
     match value {
         Node::String(text) => quoted(out, text),
@@ -92,7 +92,7 @@ pub fn inline(out: &mut String, value: &Node<&str>) {
     }
 }
 
-/// A key.
+/// Writes a key.
 pub fn bare_or_quoted(out: &mut String, key: &str) {
     if !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
         out.push_str(key);
@@ -101,7 +101,7 @@ pub fn bare_or_quoted(out: &mut String, key: &str) {
     }
 }
 
-/// A basic string. What would turn the text around it is escaped, so that a file reads as what it is.
+/// Writes a basic string. Characters that change the text direction are escaped, so that the file reads as it is.
 fn quoted(out: &mut String, text: &str) {
     let special = |c: char| {
         c.is_control()

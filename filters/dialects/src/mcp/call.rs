@@ -1,4 +1,4 @@
-//! A tool that is called: the question it asks, and the answer as a client of the protocol reads it (AHP §D.4, §D.5).
+//! Tool calls: the question that a call asks, and the answer as an MCP result (AHP §D.4, §D.5).
 
 use serde_json::{Map, Value, json};
 
@@ -13,10 +13,10 @@ use super::{
 };
 use frontdesk_base::fault::Refusal;
 
-/// Bytes of a client's name that are taken.
+/// Maximum bytes of a client's name.
 const LONGEST_NAME: usize = 128;
 
-/// What a call has beside its arguments.
+/// The parts of a call beside its arguments.
 pub(super) struct Beside<'r> {
     /// A credential (AHP §D.5).
     pub(super) auth: Option<&'r str>,
@@ -61,11 +61,11 @@ pub(super) fn arguments(request: &Request) -> Result<Map<String, Value>, Problem
     }
 }
 
-/// The question that a call asks. What stands in an argument and beside it is the argument's.
+/// The question that a call asks. Where a value stands both in the arguments and beside them, the argument counts.
 ///
 /// # Errors
 ///
-/// What is wrong with the arguments, which a language model may mend.
+/// What is wrong with the arguments, so that a language model can correct them.
 pub(super) fn question(
     function: &Function,
     mut arguments: Map<String, Value>,
@@ -88,7 +88,7 @@ pub(super) fn question(
     Question::read(asked, Some(&function.name))
 }
 
-/// The result of a call that was refused on the way.
+/// The result of a refused call.
 pub(super) fn refused(refusal: &Refusal) -> Map<String, Value> {
     told(&error::body(refusal), None, "")
 }
@@ -99,11 +99,11 @@ pub(super) fn answered(said: &Said, function: &Function) -> Map<String, Value> {
     told(&said.body, said.confirmation.as_deref(), place)
 }
 
-/// `place`: where the token of a confirmation is sent back.
+/// `place`: the argument that takes the confirmation token.
 fn told(body: &Value, confirmation: Option<&str>, place: &str) -> Map<String, Value> {
     let failed = confirmation.is_some() || matches!(body["status"].as_str(), Some("error" | "failed" | "expired"));
     let mut content = vec![json!({ "type": "text", "text": text(body, confirmation, place) })];
-    // Those who know no structured content read it here (2025-06-18, "Structured Content").
+    // Clients without structured content read it here (2025-06-18, "Structured Content").
     if let Some(more) = more(&body["response"]) {
         content.push(json!({ "type": "text", "text": more.to_string() }));
     }
@@ -132,7 +132,7 @@ fn told(body: &Value, confirmation: Option<&str>, place: &str) -> Map<String, Va
     result
 }
 
-/// What of an answer is not in its words.
+/// The parts of an answer that are not in its words.
 fn more(response: &Value) -> Option<Value> {
     let mut more = response.as_object()?.clone();
     more.remove("answer");

@@ -1,4 +1,4 @@
-//! What goes back: results and errors of JSON-RPC 2.0, and how a refusal of the endpoint itself is put into one.
+//! JSON-RPC 2.0 results and errors, and the refusals of the endpoint itself in that form.
 
 use http::{StatusCode, header};
 use serde_json::{Map, Value, json};
@@ -13,23 +13,23 @@ pub(super) const PARSE: i32 = -32700;
 pub(super) const INVALID_REQUEST: i32 = -32600;
 pub(super) const NO_METHOD: i32 = -32601;
 pub(super) const INVALID_PARAMS: i32 = -32602;
-/// A resource that is not there, before 2026-07-28.
+/// Unknown resource, before 2026-07-28.
 pub(super) const NO_RESOURCE: i32 = -32002;
-/// What the headers say is not what the body says (2026-07-28).
+/// The headers contradict the body (2026-07-28).
 pub(super) const MISMATCH: i32 = -32020;
-/// A version that is not spoken here (2026-07-28).
+/// Unsupported version (2026-07-28).
 pub(super) const NO_VERSION: i32 = -32022;
-/// Anything else that this server refuses.
+/// Any other refusal.
 pub(super) const INTERNAL: i32 = -32603;
 const REFUSED: i32 = -32000;
 
-/// An error of the protocol: not of what was called, which is a result.
+/// A protocol error. An error of the called tool is a result instead.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) code: i32,
     message: String,
     data: Option<Value>,
-    /// Of the request that it answers, where that is known.
+    /// The id of the request, where it is known.
     id: Option<Value>,
     status: Option<StatusCode>,
 }
@@ -51,7 +51,7 @@ impl Problem {
         Self { id: Some(request.id.clone()), ..self }
     }
 
-    /// With the handshake an error is an answer like any other; without it HTTP says so too.
+    /// With the handshake an error has status 200; in the stateless protocol the HTTP status reports it too.
     pub(super) fn in_era(self, era: Era) -> Self {
         let status = match (era, self.code) {
             (Era::Handshake, _) => StatusCode::OK,
@@ -72,7 +72,7 @@ impl Problem {
     }
 }
 
-/// A result, its members written already but for its braces.
+/// A result, from serialised members without their braces.
 pub(super) fn result(id: &Value, members: &str) -> Reply {
     let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{members}}}}}");
     Reply::new(StatusCode::OK, "application/json", body).with(header::CACHE_CONTROL, "no-store")
@@ -84,16 +84,16 @@ pub(super) fn members(object: Map<String, Value>) -> String {
     text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default().to_owned()
 }
 
-/// How a refusal of the endpoint is told, before anything of the message is known.
+/// The refusal of a request before its message is parsed.
 pub(super) fn refused(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply {
-    // A person gets a page.
+    // A browser gets an HTML page.
     if accept.is_some_and(problem::prefers_html) {
         return problem::reply(refusal, accept, insertion);
     }
     refused_to(None, refusal)
 }
 
-/// How the refusal of a message is told; `id`: the request's, where there is one.
+/// The refusal of a message; `id`: the request's, where there is one.
 pub(super) fn refused_to(id: Option<&Value>, refusal: &Refusal) -> Reply {
     let problem = Problem::new(REFUSED, refusal.detail.clone().into_owned())
         .with_data(ahp::error::body(refusal))

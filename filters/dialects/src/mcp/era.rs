@@ -1,4 +1,4 @@
-//! Which generation of the protocol a client speaks, and whether its headers say what its body says.
+//! Determines the client's generation of MCP, and checks that its headers agree with its body.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName};
@@ -17,26 +17,26 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-/// Who calls, as the client says.
+/// The client's name and version.
 pub(super) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-/// Who answers.
+/// The server's name and version.
 pub(super) const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
 
 /// A generation of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Era {
-    /// Up to 2025-11-25: `initialize` comes first.
+    /// Up to 2025-11-25: begins with `initialize`.
     Handshake,
-    /// Since 2026-07-28: every request says all there is to know.
+    /// Since 2026-07-28: every request is self-contained.
     Stateless,
 }
 
 impl Era {
-    /// Of a request.
+    /// The generation of a request.
     ///
     /// # Errors
     ///
-    /// What a client is told that disagrees with itself, or speaks a version that is not known here.
+    /// The headers contradict the body, or the version is unknown.
     pub(super) fn of(headers: &HeaderMap, request: &Request) -> Result<Self, Problem> {
         let stateless = |problem: Problem| problem.in_era(Self::Stateless).to(request);
         let header = |name: HeaderName| only(headers, &name).map_err(stateless);
@@ -73,8 +73,8 @@ impl Era {
     }
 }
 
-/// Whether the version that the headers name is spoken here; for those who wait for no answer, and none is told them but
-/// that (2025-06-18, "Protocol Version Header").
+/// Checks the version in the headers of a notification. An unsupported one is the only error that a notification gets
+/// (2025-06-18, "Protocol Version Header").
 pub(super) fn is_spoken(headers: &HeaderMap) -> Result<(), Problem> {
     let version = only(headers, &VERSION).map_err(|problem| problem.in_era(Era::Stateless))?;
     match version.is_none_or(|version| version == STATELESS || HANDSHAKES.contains(&version)) {
@@ -88,7 +88,7 @@ fn not_spoken(version: Option<&str>) -> Problem {
     Problem::new(NO_VERSION, "This version of the protocol is not spoken here.".to_owned()).with_data(data)
 }
 
-/// What `Mcp-Name` repeats of the parameters.
+/// The parameter that `Mcp-Name` repeats.
 fn named(request: &Request) -> Option<&str> {
     let key = match request.method.as_str() {
         "tools/call" | "prompts/get" => "name",
@@ -98,12 +98,12 @@ fn named(request: &Request) -> Option<&str> {
     request.params.get(key).and_then(Value::as_str)
 }
 
-/// The value of a header that may be there once: of two, two readers would believe another each.
+/// The value of a header that may occur once only: of two, two readers could each believe another.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Problem> {
     text::once(headers, name).map_err(|twice| Problem::new(MISMATCH, twice.to_string()))
 }
 
-/// What a header cannot hold comes as `=?base64?…?=`.
+/// Decodes a header value of the form `=?base64?…?=`.
 fn decoded(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(coded) => String::from_utf8(STANDARD.decode(coded).ok()?).ok(),

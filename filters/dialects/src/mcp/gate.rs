@@ -1,7 +1,8 @@
-//! Who may speak to the endpoint from within a browser: pages of the site itself, and nobody else's.
+//! Checks which pages may call the endpoint from a browser: those of the site itself only.
 //!
-//! A page of somebody's can have its own name lead to this machine (DNS rebinding) and then call it like its own server;
-//! its requests say so in `Host` and `Origin`, which no page can change. Clients that are no browsers send no `Origin`.
+//! A foreign page can point its own host name at this machine (DNS rebinding) and then call it as its own server. Its
+//! requests reveal that in `Host` and `Origin`, which pages cannot change. Clients other than browsers send no
+//! `Origin`.
 
 use frontdesk_desk::Compiled;
 use http::header;
@@ -11,11 +12,11 @@ use frontdesk_base::fault::{Fault, Refusal};
 use frontdesk_caller::{authority_of, is_loopback};
 use frontdesk_desk::Incoming;
 
-/// Whether a request comes from where it may come from.
+/// Checks the origin and the host of a request.
 ///
 /// # Errors
 ///
-/// What somebody else's page is told, and whoever asked for another site.
+/// The refusal for a foreign page, or for a request to another host.
 pub(super) fn check(compiled: &Compiled, request: &Incoming<'_>) -> Result<(), Refusal> {
     if !compiled.callers.answers_to(request.authority) {
         let detail = "This endpoint answers under the site's own name only. Ask for the address that was announced.";
@@ -31,11 +32,11 @@ pub(super) fn check(compiled: &Compiled, request: &Incoming<'_>) -> Result<(), R
     Err(Refusal { reason: "origin_not_ours", ..Refusal::from(Fault::Forbidden).saying(detail) })
 }
 
-/// The site's own pages; and pages of this machine, where it was asked as this machine. Where no origin is declared, any
-/// name might be the site's, and might be somebody else's.
+/// Allows the site's own pages, and pages of this machine where the request addresses it as such. Without a declared
+/// origin no host name is known to be the site's.
 fn may(origin: &str, ours: Option<&str>, authority: &str) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
-    // An opaque origin ("null") equals nobody's.
+    // An opaque origin ("null") equals none.
     if ours.and_then(|ours| Url::parse(ours).ok()).is_some_and(|ours| ours.origin() == url.origin()) {
         return true;
     }

@@ -1,4 +1,4 @@
-//! A message of a client's: JSON-RPC 2.0, one in a body.
+//! Parses a client's message: one JSON-RPC 2.0 message per body.
 
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -7,38 +7,38 @@ use super::envelope::{INVALID_PARAMS, INVALID_REQUEST, PARSE, Problem};
 use frontdesk_base::strict;
 use frontdesk_desk::Incoming;
 
-/// Bytes of a text that names a request; it is sent back.
+/// Maximum bytes of a request id, since the reply repeats it.
 const LONGEST_ID: usize = 256;
 
-/// What a body holds.
+/// The content of a body.
 #[derive(Debug)]
 pub(super) enum Message {
     Request(Request),
-    /// Nobody waits for an answer: a notification, or a reply to something that was never asked.
+    /// A notification, or a reply to a request that was never sent: gets no answer.
     Nothing,
 }
 
-/// Somebody who waits for an answer.
+/// A request, which gets an answer.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// A string or a whole number; as it is sent back.
+    /// A string or an integer; the reply repeats it.
     pub(super) id: Value,
     pub(super) method: String,
     pub(super) params: Map<String, Value>,
 }
 
 impl Request {
-    /// `params._meta`; nothing where there is none.
+    /// `params._meta`, if present.
     pub(super) fn meta(&self) -> Option<&Map<String, Value>> {
         self.params.get("_meta").and_then(Value::as_object)
     }
 }
 
-/// Reads a body.
+/// Parses a body.
 ///
 /// # Errors
 ///
-/// What is told, whichever version is spoken.
+/// The error, in any generation.
 pub(super) fn read(request: &Incoming<'_>) -> Result<Message, Problem> {
     typed(request)?;
     let malformed = |why: &str| Problem::new(INVALID_REQUEST, why.to_owned()).with_status(StatusCode::BAD_REQUEST);

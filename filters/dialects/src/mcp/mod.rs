@@ -1,8 +1,8 @@
-//! The Model Context Protocol: the site's capabilities as tools, its words as resources (AHP appendix D).
+//! The Model Context Protocol: the site's capabilities as tools, its text as resources (AHP appendix D).
 //!
-//! One endpoint speaks to three generations of clients: plain POSTs as of 2024-11-05, Streamable HTTP up to 2025-11-25,
-//! and the stateless protocol of 2026-07-28. There are no sessions of the transport in any of them, and every answer is
-//! plain JSON: nothing here takes so long that it has to be streamed.
+//! One endpoint serves three generations of clients: plain POSTs as of 2024-11-05, Streamable HTTP up to 2025-11-25,
+//! and the stateless protocol of 2026-07-28. There are no transport sessions. Every answer is plain JSON, because no
+//! answer takes long enough to be streamed.
 
 mod call;
 mod envelope;
@@ -26,12 +26,12 @@ use super::{
 use frontdesk_config::Declaration;
 use frontdesk_desk::Endpoint;
 
-/// Versions that begin with a handshake, oldest first.
+/// Versions with a handshake, oldest first.
 pub(crate) const HANDSHAKES: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 /// The version without one.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
-/// The row in the table of dialects.
+/// Its row in the table of dialects.
 pub const DIALECT: Dialect = Dialect { name: "mcp", publish, explain: envelope::refused };
 
 fn publish(publishing: &Publishing<'_>) -> Publication {
@@ -53,13 +53,13 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     }
 }
 
-/// Where it is, unless the site has something of its own there.
+/// The endpoint's path, unless the site uses it.
 pub fn path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> Option<&'d str> {
     let path = &declaration.settings.paths.mcp;
     occupied.leaves(path).then_some(path.path.as_str())
 }
 
-/// Whether a capability is a tool: what is only read is a resource (AHP §D.2).
+/// Whether a capability is a tool: one that only reads published text is a resource (AHP §D.2).
 fn is_tool(listed: &Listed) -> bool {
     listed.mode != Mode::One
 }

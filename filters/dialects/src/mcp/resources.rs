@@ -1,5 +1,5 @@
-//! What the site has to read, as resources (AHP §D.2). Nothing is read that is not listed: no client names an address
-//! that is then fetched.
+//! The site's text as resources (AHP §D.2). Only listed resources can be read, so a client cannot make Frontdesk fetch
+//! an address.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -18,15 +18,15 @@ use frontdesk_desk::Desk;
 use frontdesk_firewall::{Form, MUST_NOT_LEAVE};
 use frontdesk_page::content::Page;
 
-/// Resources of one page.
+/// Resources per page.
 const PAGE: usize = 100;
 
-/// What pages are read as.
+/// The media type of pages.
 const PAGES: &str = "text/markdown";
 
-/// Something to read.
+/// A resource.
 struct Resource<'a> {
-    /// On this site.
+    /// Its path on this site.
     path: &'a str,
     name: &'a str,
     description: &'a str,
@@ -34,7 +34,7 @@ struct Resource<'a> {
     text: Cow<'a, str>,
 }
 
-/// What is published for reading; the site's llms.txt, where it is ours to publish.
+/// The published documents; llms.txt only where Frontdesk publishes it.
 const DOCUMENTS: [(&str, &str, &str, &str); 3] = [
     (llms::PATH, "llms.txt", "What this site has to read, in one short text.", "text/plain"),
     (
@@ -51,11 +51,11 @@ const DOCUMENTS: [(&str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// What is published.
+/// The published documents that exist.
 fn documents<'d>(desk: &'d Desk<'_>) -> impl Iterator<Item = Resource<'d>> {
     let compiled = desk.compiled;
     DOCUMENTS.into_iter().filter_map(|(path, name, description, media_type)| {
-        // Where the site has something of its own at the usual path, ours is elsewhere.
+        // Where the site uses the usual path, Frontdesk's document has another one.
         let path = match path {
             ahp::MANIFEST if compiled.document(path).is_none() => ahp::MOVED,
             aicp::CONTRACT if compiled.document(path).is_none() => aicp::MOVED,
@@ -66,7 +66,7 @@ fn documents<'d>(desk: &'d Desk<'_>) -> impl Iterator<Item = Resource<'d>> {
     })
 }
 
-/// Pages of the site.
+/// The site's pages.
 fn pages(shelf: &[Arc<Page>]) -> impl Iterator<Item = Resource<'_>> {
     shelf.iter().filter(|page| page.path != llms::PATH).map(|page| Resource {
         path: &page.path,
@@ -77,16 +77,16 @@ fn pages(shelf: &[Arc<Page>]) -> impl Iterator<Item = Resource<'_>> {
     })
 }
 
-/// What follows a path, whether or not it is there: a cursor says where a client is, whoever gave it out and whatever was
-/// read since.
+/// The pages after a path, whether or not that page exists. A cursor so stays valid across replicas and after the site
+/// was read again.
 fn after<'s>(shelf: &'s [Arc<Page>], path: &str) -> &'s [Arc<Page>] {
     &shelf[shelf.partition_point(|page| page.path.as_str() <= path)..]
 }
 
-/// The members of a page's result.
+/// The members of a result page.
 pub(super) async fn list(desk: &Desk<'_>, cursor: Option<&Value>) -> Result<String, Problem> {
     let shelf = desk.library.shelf();
-    // The published ones are few, and all of them on the first page: a cursor is the path of a page.
+    // The published documents are few and all on the first page. A cursor is the path of a site page.
     let last = match cursor {
         None | Some(Value::Null) => None,
         Some(cursor) => Some(cursor.as_str().filter(|path| path.starts_with('/')).ok_or_else(no_page)?),
@@ -101,7 +101,7 @@ pub(super) async fn list(desk: &Desk<'_>, cursor: Option<&Value>) -> Result<Stri
     leaving(desk, format!("\"resources\":{}{next}", Value::Array(page))).await
 }
 
-/// The members of one resource's result.
+/// The members of a resource's result.
 pub(super) async fn read(desk: &Desk<'_>, uri: Option<&Value>, era: Era) -> Result<String, Problem> {
     let Some(uri) = uri.and_then(Value::as_str) else {
         return Err(Problem::new(INVALID_PARAMS, "`uri` has to be a string.".into()));
@@ -115,11 +115,11 @@ pub(super) async fn read(desk: &Desk<'_>, uri: Option<&Value>, era: Era) -> Resu
     };
     let contents = json!([{ "uri": uri, "mimeType": found.media_type, "text": found.text }]);
     let members = format!("\"contents\":{contents}");
-    // What is published says what the operator wrote.
+    // Published documents contain the operator's own words.
     if found.media_type == PAGES { leaving(desk, members).await } else { Ok(members) }
 }
 
-/// What the pages say, without what must not leave.
+/// Page text after the firewall's scan.
 async fn leaving(desk: &Desk<'_>, members: String) -> Result<String, Problem> {
     let passed = desk.looked_through(members.len(), move |firewall| firewall.pass(members.into(), Form::Json)).await;
     let passed = passed.ok_or_else(|| Problem::new(INTERNAL, Refusal::unread().detail.into()))?;
@@ -137,7 +137,7 @@ fn listed(resource: &Resource<'_>, base: &str) -> Value {
     })
 }
 
-/// What a path of the site's follows. Without a declared origin no name that a client sent is taken for it.
+/// The base of resource URIs. Without a declared origin the client's Host is not trusted for it.
 fn base(desk: &Desk<'_>) -> String {
     match &desk.compiled.settings.site.origin {
         Some(origin) => origin.trim_end_matches('/').to_owned(),

@@ -1,4 +1,4 @@
-//! The endpoint: a message in, and what its method answers.
+//! The MCP endpoint: dispatches messages by method.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use frontdesk_desk::{
     {Account, Desk, Standing, Turned, count}, {Incoming, Serve, Served},
 };
 
-/// As the record names it.
+/// Its name in the audit log.
 const DIALECT: &str = super::DIALECT.name;
 
 /// The endpoint, prepared.
@@ -40,10 +40,10 @@ const DIALECT: &str = super::DIALECT.name;
 pub(super) struct Server {
     tools: Tools,
     converse: Arc<Converse>,
-    /// Who answers (AHP §D.6).
+    /// The server's name and version (AHP §D.6).
     who: Value,
     instructions: Option<String>,
-    /// For how many milliseconds lists and words may be kept.
+    /// For how many milliseconds lists and texts may be cached.
     ttl_ms: u64,
 }
 
@@ -61,7 +61,7 @@ impl Server {
         Self { tools, converse: converse.clone(), who, instructions: settings.site.description.clone(), ttl_ms }
     }
 
-    /// What is known before anything is asked.
+    /// The server's description for `initialize` and discovery.
     fn about(&self) -> Map<String, Value> {
         let mut about = serde_json::Map::new();
         about.insert("capabilities".into(), json!({ "tools": {}, "resources": {} }));
@@ -74,7 +74,7 @@ impl Server {
     fn initialize(&self, request: &Request) -> String {
         let asked = request.params.get("protocolVersion").and_then(Value::as_str);
         let version = match asked {
-            // Those who name none are as old as the oldest.
+            // A client that names no version is treated as the oldest.
             None => HANDSHAKES[0],
             Some(asked) => HANDSHAKES.into_iter().find(|known| *known == asked).unwrap_or(HANDSHAKES[3]),
         };
@@ -91,7 +91,7 @@ impl Server {
         envelope::members(result)
     }
 
-    /// Everything but calls.
+    /// Handles all methods but calls.
     async fn asked(&self, desk: &Desk<'_>, request: &Request, era: Era) -> Result<Reply, Problem> {
         let cursor = request.params.get("cursor");
         let (members, kept) = match (request.method.as_str(), era) {
@@ -107,7 +107,7 @@ impl Server {
         Ok(envelope::result(&request.id, &self.in_era(members, era, kept)))
     }
 
-    /// What a result says of itself since 2026-07-28. Nothing here differs by who asks.
+    /// Adds the result members of 2026-07-28. The results do not depend on the caller.
     fn in_era(&self, members: String, era: Era, kept: bool) -> String {
         match era {
             Era::Handshake => members,
@@ -118,7 +118,7 @@ impl Server {
         }
     }
 
-    /// A call of a tool: who calls, whether they may call now, and what the tool says.
+    /// A tool call: authenticates, applies the limits, and calls the tool.
     async fn call(&self, desk: &Desk<'_>, incoming: &Incoming<'_>, request: &Request, era: Era) -> Served {
         let beside = call::Beside::of(request);
         let presented = beside.as_ref().ok().and_then(|beside| beside.auth);
@@ -134,7 +134,7 @@ impl Server {
         let caller = named.as_ref().unwrap_or(incoming.caller);
         let standing = match count(desk, Counted::Call { action: false }, caller).await {
             Ok(standing) => standing,
-            // A caller who is known by the head of the request is refused by HTTP, as at every other endpoint.
+            // A caller authenticated by the head gets an HTTP refusal, as at every other endpoint.
             Err((refusal, standing)) if named.is_none() => {
                 return stand(over(Some(&request.id), &refusal), standing);
             }
@@ -150,7 +150,7 @@ impl Server {
         stand(called.unwrap_or_else(|problem| refused(problem.to(request).in_era(era))), standing)
     }
 
-    /// A call by somebody who may call.
+    /// A call by an admitted caller.
     async fn called(
         &self,
         desk: &Desk<'_>,
@@ -182,7 +182,7 @@ impl Server {
         Ok(self.served(said, function, request, era))
     }
 
-    /// The result of a call that was refused on the way to its tool; where there is such a tool, the record has it.
+    /// The result of a call that was refused before its tool. Written to the audit log where the tool exists.
     fn turned_away(
         &self,
         desk: &Desk<'_>,
@@ -196,7 +196,8 @@ impl Server {
         Served { reason: Some(refusal.reason), account, ..self.told(request, era, call::refused(refusal)).into() }
     }
 
-    /// What was said, as a result. What HTTP would say with its status is left out: this answer is a success.
+    /// A response as a result. Headers that only accompany an HTTP error status are left out, since this reply is a
+    /// 200.
     fn served(&self, said: Said, function: &Function, request: &Request, era: Era) -> Served {
         let reply = self.told(request, era, call::answered(&said, function));
         Served { reason: said.reason, account: said.account, ..reply.into() }
@@ -208,7 +209,7 @@ impl Server {
     }
 }
 
-/// Why a call was refused that was not even a question.
+/// `reason` of a message that is no valid call.
 const WRONG: &str = "bad_request";
 
 #[async_trait]
@@ -224,7 +225,7 @@ impl Serve for Server {
         {
             return self.call(desk, incoming, request, *era).await;
         }
-        // Everything else is published words, or leads to them: a client says hello, lists and pings before it calls.
+        // The other methods read published text: a client initialises, lists and pings before it calls.
         let standing = match count(desk, Counted::Content, incoming.caller).await {
             Ok(standing) => standing,
             Err((refusal, standing)) => {
@@ -244,11 +245,11 @@ impl Serve for Server {
     }
 }
 
-/// Reads a message; `None`: nobody waits for an answer to it.
+/// Parses a message; `None`: it needs no answer.
 ///
 /// # Errors
 ///
-/// What is told somebody who may not call from where they are, or sends what is no message.
+/// The refusal of a foreign origin, or of a body that is no message.
 fn read(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Result<Option<(Request, Era)>, Box<Served>> {
     if let Err(refusal) = gate::check(desk.compiled, incoming) {
         let reply = envelope::refused(&refusal, None, None);
@@ -262,7 +263,7 @@ fn read(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Result<Option<(Request, Era
     read.map_err(|problem| Box::new(refused(problem)))
 }
 
-/// Writes down a call that was refused before its tool was asked.
+/// Writes the audit line of a call that was refused before its tool.
 fn record(desk: &Desk<'_>, incoming: &Incoming<'_>, function: &Function, reason: &'static str) -> Account {
     let turned = Turned {
         capability: function.index.into(),
@@ -274,12 +275,12 @@ fn record(desk: &Desk<'_>, incoming: &Incoming<'_>, function: &Function, reason:
     desk.compiled.turned_away(&turned, reason, desk.audit)
 }
 
-/// A message beyond a limit.
+/// The refusal of a message over a limit.
 fn over(id: Option<&Value>, refusal: &Refusal) -> Served {
     Served { reason: Some(refusal.reason), ..envelope::refused_to(id, refusal).into() }
 }
 
-/// Adds where the limits stand that a message was counted against.
+/// Adds the headers of the limits that a message counted against.
 fn stand(mut served: Served, standing: Standing) -> Served {
     served.reply.headers.extend(standing.fields);
     Served { near: standing.near, ..served }

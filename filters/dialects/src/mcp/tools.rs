@@ -1,4 +1,4 @@
-//! The capabilities as tools, written once for each Snapshot (AHP §D.3).
+//! The capabilities as tools, serialised once per snapshot (AHP §D.3).
 
 use std::collections::HashMap;
 
@@ -12,18 +12,18 @@ use super::{
 use frontdesk_config::{CapabilityKind, Declaration};
 use frontdesk_desk::unnamed;
 
-/// Tools of one page.
+/// Tools per page.
 const PAGE: usize = 100;
-/// Bytes of a cursor that is looked at.
+/// Maximum bytes of a cursor.
 const LONGEST_CURSOR: usize = 64;
 
-/// Every tool.
+/// All tools.
 #[derive(Debug)]
 pub(super) struct Tools {
     functions: HashMap<String, Function>,
-    /// The members of each page's result.
+    /// The serialised members of each result page.
     pages: Vec<String>,
-    /// Tells pages of this declaration from those of another.
+    /// Distinguishes cursors of this declaration from those of another.
     mark: String,
 }
 
@@ -51,12 +51,12 @@ impl Tools {
         Self { functions, pages, mark }
     }
 
-    /// By its name.
+    /// A tool by its name.
     pub(super) fn find(&self, name: &str) -> Option<&Function> {
         self.functions.get(name)
     }
 
-    /// The members of a page's result.
+    /// The members of a result page.
     pub(super) fn page(&self, cursor: Option<&Value>) -> Result<&str, Problem> {
         let number = match cursor {
             None | Some(Value::Null) => 0,
@@ -65,7 +65,7 @@ impl Tools {
         self.pages.get(number).map(String::as_str).ok_or_else(no_page)
     }
 
-    /// All of them, as `tools/list` would answer in one page.
+    /// All tools, as `tools/list` would answer in one page.
     pub(super) fn whole(&self) -> String {
         let tools = |page: &String| {
             let list = page.strip_prefix("\"tools\":[").unwrap_or_default();
@@ -76,7 +76,7 @@ impl Tools {
     }
 }
 
-/// The number in a cursor that was given out under this mark.
+/// The number in a cursor with this mark.
 fn numbered(cursor: &Value, mark: &str) -> Option<usize> {
     let cursor = cursor.as_str().filter(|cursor| cursor.len() <= LONGEST_CURSOR)?;
     let (number, of) = cursor.split_once('.')?;
@@ -88,7 +88,7 @@ pub(super) fn no_page() -> Problem {
 }
 
 fn tool(listed: &Listed, declaration: &Declaration, mut schema: Value) -> Value {
-    // Without it a client reads the schema as 2020-12, whatever draft it was written in.
+    // Without `$schema` a client assumes 2020-12, whatever draft the schema uses.
     if let Some(draft) = listed.input_schema.as_ref().and_then(|own| own.get("$schema")).filter(|d| d.is_string()) {
         schema["$schema"] = draft.clone();
     }
@@ -104,7 +104,7 @@ fn tool(listed: &Listed, declaration: &Declaration, mut schema: Value) -> Value 
     tool
 }
 
-/// What a client may expect, by the declaration.
+/// The tool's annotations, from the declaration.
 fn hints(listed: &Listed, declaration: &Declaration) -> Value {
     let capability = declaration.settings.capability(listed.index);
     let kind = capability.map_or(CapabilityKind::Query, |capability| capability.kind);
@@ -116,12 +116,12 @@ fn hints(listed: &Listed, declaration: &Declaration) -> Value {
     json!({ "readOnlyHint": false, "destructiveHint": lasting, "idempotentHint": repeatable })
 }
 
-/// The answer around what the site says. The site's part is described and not demanded: nobody checks it on the way, and
-/// a client that does would throw away what the site said, where the contract is the one that is behind.
+/// The output schema. It describes the site's part and does not require it: Frontdesk does not validate that part, and
+/// a client that did would discard a correct answer whenever the declaration is out of date.
 fn answer(output: &Value) -> Value {
     let output = unnamed(output);
     let said = json!({ "description": "What the site says.", "anyOf": [output, {}] });
-    // Of a type of the site's own it is whatever the site says, a list perhaps.
+    // For a type of the site's own the data can be any JSON, for example a list.
     let payload = json!({ "properties": { "data": said, "result": said } });
     json!({
         "type": "object",

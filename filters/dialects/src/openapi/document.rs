@@ -1,4 +1,4 @@
-//! The document (AHP appendix E), as OpenAPI 3.1 has it.
+//! Renders the OpenAPI 3.1 document (AHP appendix E).
 
 use serde_json::{Map, Value, json};
 
@@ -18,10 +18,10 @@ use frontdesk_base::text::fitted;
 use frontdesk_config::{AuthKind, Capability, Declaration};
 use frontdesk_desk::CONFIRMATION_TOLD;
 
-/// Characters of a description: those who import it take no more.
+/// Maximum characters of a description; importers accept no more.
 const LONGEST: usize = 300;
 
-/// Writes it.
+/// Renders the document.
 pub(super) fn render(
     functions: &[(&Listed, (Function, Value))],
     declaration: &Declaration,
@@ -31,7 +31,7 @@ pub(super) fn render(
     let (scheme, declared) = scheme(settings.auth.kind);
     let polled = polled(declaration, occupied);
     let mut paths = Map::new();
-    // Where nobody may stay nobody, that holds for all of them.
+    // Without anonymous access every operation needs a credential.
     let closed = !settings.policies.anonymous_access;
     let needs = |listed: &Listed| closed || listed.needs_auth;
     let secured = functions.iter().any(|(listed, _)| needs(listed));
@@ -44,7 +44,7 @@ pub(super) fn render(
     let mut later = functions.iter().map(|(listed, _)| listed).filter(|listed| listed.action_type == ActionType::Async);
     let waits = later.clone().next().is_some();
     if waits {
-        // Whoever asked with a credential asks for the answer with it.
+        // An answer is fetched with the credential of its question.
         let security = match (later.clone().any(|listed| needs(listed)), later.all(|listed| needs(listed))) {
             (false, _) => None,
             (true, true) => Some(json!([{ scheme: [] }])),
@@ -73,7 +73,7 @@ pub(super) fn render(
     text
 }
 
-/// Where an answer that takes its time is asked for.
+/// The path for later answers.
 fn polled(declaration: &Declaration, occupied: &Occupied) -> String {
     format!("{}/{{session_id}}", ahp::status_path(declaration, occupied))
 }
@@ -113,12 +113,12 @@ fn operation(
     operation
 }
 
-/// The arguments, and what may be said around them (AHP §6.1).
+/// The arguments, and the members that may surround them (AHP §6.1).
 fn body(listed: &Listed, function: &Function, schema: &Value) -> Value {
     let mut schema = schema.clone();
     if !function.has_context() {
         schema["properties"]["context"] = question::context();
-        // Of other types alone there is no answer, unless words may stand for them.
+        // Without the fallback to words there is an answer only of other types.
         if !listed.accept_fallback {
             schema["properties"]["context"]["properties"]["accept_types"]["items"]["enum"] = function.types();
         }
@@ -126,7 +126,7 @@ fn body(listed: &Listed, function: &Function, schema: &Value) -> Value {
     schema
 }
 
-/// What may come; of a capability's own failures those that are named with a status of their own.
+/// The possible responses, including the capability's named failures with a status of their own.
 fn responses(capability: Option<&Capability>) -> Value {
     let refused = |description: &str| {
         json!({ "description": description,
@@ -148,7 +148,7 @@ fn responses(capability: Option<&Capability>) -> Value {
     });
     let named =
         capability.and_then(|capability| capability.upstream.as_ref()).into_iter().flat_map(|call| &call.errors);
-    // Those of the site's own doing are a 500 (AHP §10).
+    // Failures of the site are a 500 (AHP §10).
     for (status, name) in named.filter(|(status, _)| (400..500).contains(status)) {
         let status = status.to_string();
         if responses.get(&status).is_none() {
@@ -160,7 +160,7 @@ fn responses(capability: Option<&Capability>) -> Value {
 
 fn poll(security: Option<Value>) -> Value {
     let mut operation = json!({
-        // No capability can have this name.
+        // No capability id has this form.
         "operationId": "pollStatus",
         "summary": "Asks for an answer that takes a while.",
         "parameters": [{ "name": "session_id", "in": "path", "required": true,
@@ -173,7 +173,7 @@ fn poll(security: Option<Value>) -> Value {
     operation
 }
 
-/// AHP §E.3, with the values of `status` that an answer can have (§6.2 to 6.4, §9.2).
+/// The answer's schema (AHP §E.3), with the possible values of `status` (§6.2 to 6.4, §9.2).
 fn answer() -> Value {
     let object = |properties: Value| json!({ "type": "object", "properties": properties });
     json!({
@@ -211,7 +211,7 @@ fn answer() -> Value {
     })
 }
 
-/// AHP §10, §11.
+/// The error's schema (AHP §10, §11).
 fn error() -> Value {
     json!({
         "type": "object",
@@ -226,7 +226,7 @@ fn error() -> Value {
     })
 }
 
-/// What proves who calls (AHP §8.2).
+/// The security scheme (AHP §8.2).
 fn scheme(kind: AuthKind) -> (&'static str, Value) {
     match kind {
         AuthKind::ApiKey => ("apiKeyAuth", json!({ "type": "apiKey", "in": "header", "name": "X-AHP-Key" })),

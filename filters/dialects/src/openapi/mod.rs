@@ -1,5 +1,5 @@
-//! The capabilities as operations of an OpenAPI document, for GPT Actions and whatever else reads one (AHP appendix E),
-//! and the operations themselves.
+//! The capabilities as operations of an OpenAPI document (AHP appendix E), for GPT Actions and similar clients, and
+//! the endpoints of these operations.
 
 mod document;
 mod operation;
@@ -20,10 +20,10 @@ use super::{
 use frontdesk_config::Declaration;
 use frontdesk_desk::{Endpoint, Serve};
 
-/// The version of the format.
+/// The version of OpenAPI.
 pub const VERSION: &str = "3.1.0";
 
-/// The row in the table of dialects. An operation is refused as the handshake has it (AHP §E.2, §10).
+/// Its row in the table of dialects. Refusals are AHP's (AHP §E.2, §10).
 pub const DIALECT: Dialect = Dialect { name: "openapi", publish, explain: ahp::error::reply };
 
 fn publish(publishing: &Publishing<'_>) -> Publication {
@@ -31,7 +31,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     let settings = &declaration.settings;
     let all = listed::all(declaration);
     let operated = occupied.leaves(&settings.paths.capabilities);
-    // What is only read is read where it is (AHP §E.5).
+    // A capability that only reads published text is read at its own address (AHP §E.5).
     let listed = all.iter().filter(|listed| operated && listed.mode != Mode::One);
     let functions: Vec<_> = listed.map(|listed| (listed, Function::new(listed))).collect();
     let document = document::render(&functions, declaration, occupied).into_bytes();
@@ -51,7 +51,7 @@ fn publish(publishing: &Publishing<'_>) -> Publication {
     }
 }
 
-/// Where the document is, unless the site has something of its own there.
+/// The document's path, unless the site uses it.
 pub fn path<'d>(declaration: &'d Declaration, occupied: &Occupied) -> Option<&'d str> {
     let path = &declaration.settings.paths.openapi;
     occupied.leaves(path).then_some(path.path.as_str())
@@ -65,7 +65,7 @@ fn endpoints(functions: impl Iterator<Item = Function>, publishing: &Publishing<
     let none: Arc<dyn Serve> = Arc::new(Nothing { base: operation_path(&declared.path, ""), names });
     let nothing = || Endpoint::call(&declared.path, Method::POST, false, ours).served(none.clone());
     let below = nothing().below();
-    // A site may well have pages there, as long as nobody said that it has none.
+    // The site may have pages below this path, unless the operator chose it.
     let mut endpoints = vec![nothing(), if declared.chosen { below } else { below.yielding() }];
     endpoints.extend(functions.into_iter().map(|function| {
         let path = operation_path(&declared.path, &function.name);

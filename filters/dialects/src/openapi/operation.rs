@@ -1,4 +1,4 @@
-//! An operation that is called: its body is a question about one capability (AHP §E.2), and its answer the handshake's.
+//! The endpoint of an operation: its body is a question to one capability (AHP §E.2), and its answer AHP's.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use frontdesk_desk::{
     {About, CONFIRMATION, Incoming, Serve, Served}, {Desk, Turned},
 };
 
-/// As the record names it.
+/// Its name in the audit log.
 const DIALECT: &str = super::DIALECT.name;
 
 /// One capability's operation.
@@ -41,7 +41,7 @@ impl Serve for Operation {
         ahp::served(said)
     }
 
-    /// A question in words is bounded as it is elsewhere (AHP §6.5); inputs of the site's own as all inputs are.
+    /// A question in words has the usual bound (AHP §6.5); structured input has the bound of all inputs.
     fn most(&self, settings: &Settings) -> usize {
         if self.function.is_structured() { settings.protection.max_input } else { settings.sessions.max_body }
     }
@@ -73,12 +73,12 @@ impl Operation {
     }
 }
 
-/// Where an operation would be that there is none of. Nothing is carried out here: whoever hears 404 asks elsewhere.
+/// Unknown operations. Nothing is carried out; a client that gets the 404 looks elsewhere.
 #[derive(Debug)]
 pub(super) struct Nothing {
-    /// Where operations are, up to their names.
+    /// The path prefix of operations.
     pub(super) base: String,
-    /// Those that there are.
+    /// The existing operations.
     pub(super) names: Vec<String>,
 }
 
@@ -88,7 +88,7 @@ impl Serve for Nothing {
         let path = request.target.split(['?', '#']).next().unwrap_or_default();
         let named = path.strip_prefix(self.base.as_str()).unwrap_or_default();
         let said = Said::unknown_capability(named, self.names.iter().map(String::as_str));
-        // The handshake has it as a mistake of the body; here it is one of the address.
+        // AHP reports an unknown capability as an error in the body; here the path is wrong.
         ahp::served(Said { status: StatusCode::NOT_FOUND, ..said })
     }
 

@@ -1,4 +1,4 @@
-//! What is told of parts of a file, without a directory or a desk.
+//! Answers for parts of a file, without a directory or a desk.
 
 use super::{
     super::{

@@ -1,4 +1,4 @@
-//! What is made of a directory, what is kept, and when nothing is made.
+//! Generated manifests, copied members, and refusals.
 
 use super::{super::testing::Pretend, *};
 
@@ -81,7 +81,7 @@ fn nothing_is_made_where_something_could_be_lost() {
 fn a_secret_is_not_repeated() {
     let token = ["ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"].concat();
     let directory = Pretend::default();
-    // Cut after 200 characters, it would be no token any more.
+    // Cut at 200 characters it would no longer be recognised as a token.
     directory.write("STATUS.md", &format!("# S\n{}{token} holds\n", "word ".repeat(36)));
     directory.write("NEXT_ACTIONS.md", &format!("Nothing.\nLater: {token}\n"));
     let told = |context: Option<&str>| {

@@ -1,16 +1,16 @@
-//! pii-allowlist.json: what may stand in a handoff although it says something of a person: exactly, for a time, and with
-//! somebody who answers for it. It never excuses a secret.
+//! pii-allowlist.json: personal data that a handoff may contain. Each entry is one exact text, has an end date and
+//! names a responsible person. It never permits a secret.
 
 use std::collections::BTreeSet;
 
 use super::{super::date, Lint, place::line_of};
 use frontdesk_base::strict;
 
-/// Its name.
+/// The file's name.
 pub(super) const ALLOWED: &str = "pii-allowlist.json";
 
 impl Lint<'_> {
-    /// What is allowed today; what is wrong with the list is said.
+    /// The texts that are allowed today. Reports mistakes in the list.
     pub(super) fn allowed(&mut self) -> BTreeSet<String> {
         let Some(text) = self.texts.get(ALLOWED).cloned() else { return BTreeSet::new() };
         let list = match strict::read(text.as_bytes()) {

@@ -1,4 +1,4 @@
-//! The manifest against its schema, and against what is there.
+//! Checks the manifest against its schema and against the files.
 
 use super::{
     super::{
@@ -13,7 +13,7 @@ use super::{
 const AGAIN: &str = "run `frontdesk handoff manifest`";
 
 impl Lint<'_> {
-    /// Judges the manifest. `None` where it cannot be used.
+    /// Checks the manifest. `None` where it is unusable.
     pub(super) fn manifest(&mut self, names: &[String]) -> Option<Manifest> {
         let Some(text) = self.texts.get(MANIFEST).cloned() else {
             let listable = names.iter().any(|name| manifest::is_listable(name));
@@ -67,7 +67,7 @@ impl Lint<'_> {
                     );
                 }
                 Some(_) => {}
-                // Why it is none was said of the file itself.
+                // The problem was reported for the file itself.
                 None if names.contains(name) => {}
                 None => self.say_of(MANIFEST, line(), &path.join("."), "is listed and not there", AGAIN),
             }

@@ -1,4 +1,4 @@
-//! The files that agents read: markers, entries, tasks and trust.
+//! Checks the files that agents read: section markers, log entries, tasks and trust.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,12 @@ use super::{
 };
 
 const NEXT: &str = "NEXT_ACTIONS.md";
-/// Entries of a log, and tasks that somebody may begin with (§1.3, §1.4).
+/// Maximum entries of a log, and maximum active tasks (§1.3, §1.4).
 const MOST_ENTRIES: usize = 10;
 const MOST_ACTIVE: usize = 5;
 
 impl Lint<'_> {
-    /// Judges all of it.
+    /// Checks all of these files.
     pub(super) fn markdown(&mut self, manifest: Option<&Manifest>) {
         let mut said: Vec<(String, usize, String, &str)> = Vec::new();
         for (name, text) in self.written() {
@@ -61,7 +61,7 @@ impl Lint<'_> {
     }
 }
 
-/// What is wrong with the markers of sections: the line, what, and what to do.
+/// Mistakes in the section markers: line, description, advice.
 fn markers(text: &str) -> Vec<(usize, String, &'static str)> {
     let markers = Markers::of(text);
     let mut said: Vec<(usize, String, &'static str)> =
@@ -88,7 +88,7 @@ fn markers(text: &str) -> Vec<(usize, String, &'static str)> {
                 None => said.push((marker.line, format!("section {name} ends and was not begun"), "remove the marker")),
             }
         }
-        // A file of nothing but markers is wrong enough after so many.
+        // Enough findings for one file.
         if said.len() > MOST {
             return said;
         }
@@ -100,8 +100,8 @@ fn markers(text: &str) -> Vec<(usize, String, &'static str)> {
     said
 }
 
-/// The lines of the tasks that somebody may begin with: headings with a task's name; where there are none, items to be
-/// ticked off or with a number. What stands under a heading about something else, or is not open by the manifest, is none.
+/// The lines of active tasks: headings with a task id, or, if there are none, checkboxes and numbered items. Tasks
+/// under other headings, such as completed ones, and tasks that the manifest does not list as open are left out.
 fn active(text: &str, manifest: Option<&Manifest>) -> Vec<usize> {
     const OTHER: [&str; 5] = ["completed", "done", "blocked", "cancelled", "archive"];
     let status = |id: &str| manifest.and_then(|manifest| manifest.value["tasks"][id]["status"].as_str());

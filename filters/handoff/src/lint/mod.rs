@@ -1,7 +1,7 @@
-//! `frontdesk handoff lint`: everything that is wrong with a directory in one run, with where it is and what to do.
+//! `frontdesk handoff lint`: reports all mistakes in a handoff directory in one run, each with its place and advice.
 //!
-//! The public tools' own checks let much through (five of their thirteen patterns never fire, and expired trust is passed
-//! over where `awk` is old); what they mean to check is checked here.
+//! The checks of the public tools miss much: five of their thirteen patterns never match, and old versions of `awk`
+//! skip expired trust. This lint checks what they intend to check.
 
 mod allowed;
 mod listed;
@@ -22,16 +22,16 @@ use super::{
 };
 use frontdesk_config::{Mistake, Severity};
 
-/// What agents must not write into a handoff.
+/// The patterns that a handoff must not contain.
 const IGNORED: &str = ".aiignore";
-/// Findings of one kind that are told.
+/// Maximum findings of one kind.
 const MOST: usize = 100;
 
-/// Looks at everything in a directory, which is called `shown` in what is said.
+/// Checks a directory, which the findings call `shown`.
 ///
 /// # Errors
 ///
-/// It cannot be looked at.
+/// The directory cannot be read.
 pub fn lint(directory: &dyn Directory, shown: &Path, now: SystemTime) -> Result<Vec<Mistake>, String> {
     let cannot = |why: Unread| format!("{}: {why}", shown.display());
     let mut names = directory.names().map_err(cannot)?;
@@ -49,7 +49,7 @@ pub fn lint(directory: &dyn Directory, shown: &Path, now: SystemTime) -> Result<
     Ok(lint.found)
 }
 
-/// A directory, while it is looked at.
+/// A directory while it is checked.
 struct Lint<'a> {
     shown: &'a Path,
     now: SystemTime,
@@ -63,9 +63,9 @@ impl Lint<'_> {
         self.say_of(name, line, "", what, hint);
     }
 
-    /// The same of a place in a JSON file.
+    /// Reports a mistake at a place in a JSON file.
     fn say_of(&mut self, name: &str, line: usize, key: &str, what: impl Into<String>, hint: &str) {
-        // Names come from whoever made the directory: none of them gets to steer a terminal.
+        // File names are untrusted: escape them, so that they cannot control a terminal.
         let safe = |text: &str| text.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"");
         let file = if name.is_empty() { PathBuf::from(self.shown) } else { self.shown.join(safe(name)) };
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
@@ -93,7 +93,7 @@ impl Lint<'_> {
     fn read(&mut self, directory: &dyn Directory, name: &str, left: &mut usize) {
         let kind = directory.stamp(name).map(|stamp| stamp.kind);
         match kind {
-            // Nothing is served from it, and it may hold anything.
+            // Directories are not served and may contain anything.
             Ok(Kind::Directory) => return,
             Ok(Kind::File) => {}
             Ok(Kind::Link) => {
@@ -120,7 +120,7 @@ impl Lint<'_> {
         }
     }
 
-    /// Files that are written for agents to read.
+    /// The files that are written for agents.
     fn written(&self) -> impl Iterator<Item = (&String, &String)> {
         self.texts.iter().filter(|(name, _)| name.ends_with(".md") && is_plain(name))
     }

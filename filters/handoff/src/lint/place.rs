@@ -1,6 +1,6 @@
-//! On which line of a JSON text something stands, for whoever has to go there.
+//! Finds the line of a JSON path in the text, for error messages.
 
-/// The line, from 1, of the deepest step of the way down that is there. The text is JSON.
+/// The line, from 1, of the deepest part of the path that exists. The text is valid JSON.
 pub(super) fn line_of(text: &str, path: &[String]) -> usize {
     let mut walk = Walk { bytes: text.as_bytes(), at: 0 };
     let mut deepest = 0;
@@ -19,7 +19,7 @@ struct Walk<'t> {
 }
 
 impl Walk<'_> {
-    /// Goes to the value of a member of the object that begins here, and tells where its name is.
+    /// Moves to the value of a member of the object here, and returns the position of its name.
     fn enter(&mut self, name: &str) -> Option<usize> {
         self.blanks();
         if self.next() != Some(b'{') {
@@ -43,7 +43,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Past a value, to the comma or bracket after it.
+    /// Skips a value, up to the comma or bracket after it.
     fn value(&mut self) {
         let mut depth = 0_usize;
         while let Some(byte) = self.bytes.get(self.at) {
@@ -61,7 +61,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Past a string.
+    /// Skips a string.
     fn string(&mut self) {
         self.at += 1;
         while let Some(byte) = self.next() {

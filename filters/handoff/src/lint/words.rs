@@ -1,16 +1,16 @@
-//! What must not be written into a handoff: secrets, what says something of a person, words meant for whoever reads rather
-//! than about the project, and what `.aiignore` names. Said is where and of what kind it is, never what it is.
+//! Finds what a handoff must not contain: secrets, personal data, instructions aimed at the reading agent, and the
+//! patterns of `.aiignore`. A finding names place and kind, and never the text.
 
 use super::{IGNORED, Lint, MOST};
 use frontdesk_firewall::{Finding, Firewall, Kind, Mode, Modes, Pattern, Wrong, patterns};
 
 impl Lint<'_> {
-    /// Looks through every text.
+    /// Scans every text.
     pub(super) fn words(&mut self) {
         let allowed = self.allowed();
         let own = self.ignored();
         let every = Firewall::new(Modes::REPORT, allowed.clone(), Vec::new());
-        // What the patterns themselves say is not said to anybody.
+        // `.aiignore` consists of patterns that match themselves, so it is scanned for secrets only.
         let secrets =
             Firewall::new(Modes { secrets: Mode::Report, pii: Mode::Off, injection: Mode::Off }, [], Vec::new());
         let named = Firewall::new(Modes::REPORT, allowed, own);
@@ -22,7 +22,7 @@ impl Lint<'_> {
             };
             let mut found = look(if name == IGNORED { &secrets } else { &every });
             if name != IGNORED {
-                // Both are in the order of the text.
+                // Both lists are in the order of the text.
                 let is_new = |finding: &Finding| {
                     let next = found.partition_point(|known| known.start < finding.end);
                     next.checked_sub(1).is_none_or(|before| found[before].end <= finding.start)
@@ -63,7 +63,7 @@ impl Lint<'_> {
         }
     }
 
-    /// The patterns of the directory's own list.
+    /// The patterns of `.aiignore`.
     fn ignored(&mut self) -> Vec<Pattern> {
         match patterns(self.texts.get(IGNORED).map(String::as_str).unwrap_or_default()) {
             Ok(patterns) => patterns,
@@ -91,7 +91,7 @@ mod tests {
         *,
     };
 
-    /// What is found, without the lines about files that are not listed.
+    /// The findings, without those about unlisted files.
     fn said(files: &[(&str, &str)]) -> Vec<String> {
         let directory = Pretend::default();
         files.iter().for_each(|(name, text)| directory.write(name, text));
@@ -100,7 +100,7 @@ mod tests {
         told.map(ToString::to_string).collect()
     }
 
-    /// Not a token of anybody's.
+    /// Not a real token.
     fn token() -> String {
         format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     }

@@ -1,4 +1,4 @@
-//! What conforms, what does not, and what is said of it.
+//! Valid and invalid manifests, and their messages.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn good() -> Value {
     })
 }
 
-/// What is said of it with another value at a place; the place is in the words.
+/// The message for another value at a place.
 fn said(pointer: &str, value: Option<Value>) -> Vec<String> {
     let mut manifest = good();
     let (above, name) = pointer.rsplit_once('/').unwrap();
@@ -124,7 +124,7 @@ fn nothing_hides_what_makes_a_manifest_unusable() {
     }
     let (usable, minor) = read(manifest.to_string().as_bytes()).unwrap();
     assert_eq!((usable.refused.len(), minor.len()), (100, MOST_WRONG));
-    // It is judged after the files.
+    // It is checked after the files.
     manifest["quick_context"] = json!(7);
     let wrong = read(manifest.to_string().as_bytes()).unwrap_err();
     assert!(wrong.iter().any(|wrong| wrong.path == ["quick_context"]), "{wrong:?}");

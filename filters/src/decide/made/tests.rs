@@ -1,4 +1,4 @@
-//! What is made of a scripted site's answers, and what the site was asked for it.
+//! Answers derived from a scripted site, and the requests that the site got.
 
 use crate::Learned;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::{
     state::testing::{Home, run},
 };
 
-/// A site, and what it was asked.
+/// A site, and the requests that it got.
 struct Fake {
     answer: fn(&str) -> (u16, String),
     asked: Mutex<Vec<String>>,
@@ -35,7 +35,7 @@ impl Site for Fake {
     }
 }
 
-/// What is made, if anything, and what the site was asked for it.
+/// The derived answer, if any, and the requests to the site.
 fn made(
     settings: &str,
     target: &str,

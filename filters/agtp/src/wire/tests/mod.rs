@@ -1,4 +1,4 @@
-//! What is read, what is refused and how, what is written; byte for byte.
+//! Parsing, refusals and replies, byte for byte.
 
 mod read;
 mod refuse;
@@ -11,7 +11,7 @@ use super::{Bounds, Frame, Reader, Refused};
 
 const BOUNDS: Bounds = Bounds { head: 1024, body: 64 };
 
-/// A reader that was fed this much.
+/// A reader that was fed these bytes.
 fn fed(bytes: impl AsRef<[u8]>) -> Reader {
     let mut reader = Reader::new(BOUNDS);
     reader.buffer().extend_from_slice(bytes.as_ref());
@@ -23,7 +23,7 @@ fn frame(bytes: impl AsRef<[u8]>) -> Frame {
     fed(bytes).next_frame().expect("a request").expect("a whole one")
 }
 
-/// Why the first request is refused.
+/// The refusal of the first request.
 fn refused(bytes: impl AsRef<[u8]>) -> Refused {
     fed(&bytes).next_frame().expect_err(&String::from_utf8_lossy(bytes.as_ref()))
 }
@@ -32,7 +32,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// What is written for a reply.
+/// The bytes of a reply.
 fn written(reply: &frontdesk_base::Reply) -> String {
     let mut out = BytesMut::new();
     super::write(reply, &mut out);

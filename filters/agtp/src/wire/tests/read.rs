@@ -1,11 +1,11 @@
-//! What is a request.
+//! Valid requests.
 
 use http::Method;
 
 use super::*;
 use crate::wire::Wants;
 
-/// Section 1.5 of the notes.
+/// The worked example.
 const EXAMPLE: &str = "AGTP/1.0 QUERY /catalog?category=lamps\r\n\
     Agent-ID: 61de55ba3388aec4fdf6ecfc6eef846fb0f1b13e28cc8381270c27ffa313aee5\r\n\
     Request-ID: 01991b5e-0000-7000-8000-000000000001\r\nTask-ID: t-77\r\nContent-Length: 0\r\n\r\n";

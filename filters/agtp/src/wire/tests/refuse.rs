@@ -1,4 +1,4 @@
-//! What is no request, what its sender is told, and whether the connection goes on.
+//! Invalid requests, their refusals, and whether the connection continues.
 
 use super::*;
 use crate::wire::Wants;
@@ -45,7 +45,7 @@ fn what_is_wrong_is_told_once_the_body_is_there() {
     assert!(!reader.next_frame().unwrap_err().closes);
 }
 
-/// What is refused with this code, closes, and is the end.
+/// The refusal has this code, closes, and is the last answer.
 fn closes(bytes: impl AsRef<[u8]>, code: &str, said: &str) {
     let bytes = bytes.as_ref();
     let shown = String::from_utf8_lossy(bytes);

@@ -1,4 +1,4 @@
-//! What holds whatever is fed: the fuzzer's list, on its corpus and on what chance makes of the grammar.
+//! Properties that hold for any input, checked on the fuzzer's corpus and on random requests.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn the_corpus_holds() {
     holds("frames", invariants::hold);
 }
 
-/// A piece of a request, mostly a good one.
+/// A part of a request, mostly valid.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let of_the_grammar = [
         "AGTP/1.0 ",

@@ -1,4 +1,4 @@
-//! What a reply looks like.
+//! The bytes of replies.
 
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
@@ -14,7 +14,7 @@ fn reply(status: u16, headers: &[(&str, &str)], body: &str) -> Reply {
     Reply { status: StatusCode::from_u16(status).unwrap(), headers, body: body.to_owned().into() }
 }
 
-/// Section 1.5 of the notes, but for the record, which is left out there too.
+/// The worked example, without its record.
 #[test]
 fn the_example_is_written_byte_for_byte() {
     let agent = "61de55ba3388aec4fdf6ecfc6eef846fb0f1b13e28cc8381270c27ffa313aee5";

@@ -1,7 +1,7 @@
-//! The table `[token_budget]`: an estimate is reserved before an answer is made, and settled when it is known what it
-//! took (decision 7).
+//! The table `[token_budget]`: an estimate is reserved before an answer is made, and settled at the actual cost
+//! (docs/decisions/0007-token-budgets.md).
 //!
-//! What is reserved bounds the answer, so calls that run at once cannot spend more than there is, on any store.
+//! The reservation bounds the answer, so concurrent calls cannot spend more than the budget, on any store.
 
 mod reserved;
 #[cfg(test)]
@@ -16,23 +16,23 @@ use frontdesk_base::fault::{Fault, Refusal, Scope};
 use frontdesk_config::{Budget, Sessions, Span, TokenBudget};
 use frontdesk_state::{Amount, Away, Class, Counters, Key, Level, Limit, Subject, TOGETHER, Window};
 
-/// The least tokens of an answer that is worth giving.
+/// The minimum useful length of an answer, in tokens.
 pub const LEAST: u64 = 16;
 
-/// The budgets that were declared.
+/// The declared budgets.
 #[derive(Debug, Clone)]
 pub struct Budgets {
     declared: TokenBudget,
-    /// How long a session lives without being used.
+    /// How long an unused session lives.
     idle: Duration,
 }
 
 /// Why nothing was reserved.
 #[derive(Debug)]
 pub enum NotReserved {
-    /// A budget is used up or reserved, or never had as much.
+    /// A budget is spent or reserved, or is too small.
     Exhausted(Box<Refusal>),
-    /// Nobody can say what is left.
+    /// The counters are unavailable.
     Away,
 }
 
@@ -43,18 +43,18 @@ impl From<Away> for NotReserved {
 }
 
 impl Budgets {
-    /// Prepares what was declared.
+    /// Prepares the declared budgets.
     pub fn new(declared: &TokenBudget, sessions: &Sessions) -> Self {
         Self { declared: declared.clone(), idle: sessions.idle }
     }
 
-    /// The tokens that an answer may have at most: what the caller asked for, under the declared ceiling (AHP §11.4).
+    /// Maximum tokens of an answer: the client's limit, but at most the declared one (AHP §11.4).
     pub fn ceiling(&self, max_tokens: Option<u64>) -> u64 {
         max_tokens.unwrap_or(u64::MAX).clamp(1, self.declared.max_response)
     }
 
-    /// Reserves what a question of `asked` tokens and its answer may take. An answer may be cut to what is left, but not
-    /// below `least` tokens.
+    /// Reserves tokens for a question of `asked` tokens and its answer. The answer's share may be cut to what is left,
+    /// but not below `least`.
     pub async fn reserve(
         &self,
         (counters, under_way): (&dyn Counters, &UnderWay),
@@ -65,10 +65,10 @@ impl Budgets {
         let limits = self.limits(caller, session);
         let amount = Amount { wanted: asked.saturating_add(answer), least: asked.saturating_add(least.min(answer)) };
         if let Some(limit) = limits.iter().find(|limit| limit.most < amount.least) {
-            // Neither another session nor another day has more.
+            // A new session or another day would have no more.
             return Err(NotReserved::Exhausted(Box::new(too_large(amount.least, limit))));
         }
-        // Before it is taken, so that whoever finds it taken finds it here.
+        // Held before it is taken, so that concurrent requests see it as reserved and not as spent.
         let mut hold = under_way.hold(&limits, amount.wanted);
         let taken = counters.take(&limits, amount).await?;
         let Some(tokens) = taken.granted else {
@@ -78,7 +78,7 @@ impl Budgets {
         hold.resize(tokens);
         let near = [("session tokens", self.own(caller).count), ("daily tokens", self.declared.daily.count)];
         let near = near.into_iter().zip(limits).zip(taken.levels).filter_map(|(((policy, most), limit), level)| {
-            // What is reserved is not spent yet, here or by others.
+            // Reserved tokens are not spent yet.
             let used = level.used.saturating_sub(under_way.of(limit.key));
             Near::of(Near { policy, used, most, resets_in: level.resets_in })
         });
@@ -86,12 +86,12 @@ impl Budgets {
         Ok(Reserved::new(Purse::of(limits, &taken), hold, (tokens, asked), near))
     }
 
-    /// What a caller's own budget is.
+    /// The budget of a caller.
     fn own(&self, caller: &Caller) -> Budget {
         if caller.subject.is_some() { self.declared.authenticated } else { self.declared.anonymous }
     }
 
-    /// Per session, and per day and address.
+    /// The limits per session, and per day and address.
     fn limits(&self, caller: &Caller, session: &str) -> [Limit; 2] {
         let own = self.own(caller);
         let of_session = Subject::named(&[b"session", session.as_bytes()]);
@@ -112,7 +112,7 @@ impl Budgets {
     }
 }
 
-/// What is asked takes more than there ever is: waiting does not help, less does.
+/// The request exceeds the whole budget: a smaller one helps, waiting does not.
 fn too_large(least: u64, limit: &Limit) -> Refusal {
     let whole = if matches!(limit.window, Window::Idle(_)) { "a session" } else { "a whole period" };
     let detail = format!(
@@ -123,24 +123,24 @@ fn too_large(least: u64, limit: &Limit) -> Refusal {
     Refusal { reason: "larger_than_budget", ..Refusal::from(Fault::TooLarge).saying(detail) }
 }
 
-/// Why less than `least` was left.
+/// The refusal where less than `least` was left.
 fn refusal(limits: &[Limit; 2], levels: &[Level; TOGETHER], least: u64, under_way: &UnderWay) -> Refusal {
     let lacks = |used: u64, limit: &Limit| limit.most < used.saturating_add(least);
     let spent = |n: usize| lacks(levels[n].used.saturating_sub(under_way.of(limits[n].key)), &limits[n]);
-    // Nothing helps a session before its day is over.
+    // Once the day's budget is spent, a new session does not help.
     if let Some(n) = [1, 0].into_iter().find(|n| spent(*n)) {
         return exhausted(limits[n].window, whole_seconds(levels[n].resets_in).max(1));
     }
     reserved(limits[usize::from(!lacks(levels[0].used, &limits[0]))].window)
 }
 
-/// Whose budget it is that is told of, by the window it lasts for (AHP §11.4 and the notes' C18, C21).
+/// The refusal, with the scope that belongs to the window (AHP §11.4).
 fn of(window: Window, reason: &'static str) -> Refusal {
     let scope = if matches!(window, Window::Idle(_)) { Scope::SessionTokens } else { Scope::Ip };
     Refusal { reason, scope: Some(scope), ..Fault::RateLimited.into() }
 }
 
-/// A session has to be begun anew, a day to be waited for.
+/// A session has to be begun anew; a day has to pass.
 fn exhausted(window: Window, resets_in: u64) -> Refusal {
     let (reason, never, detail) = match window {
         Window::Idle(_) => {
@@ -153,7 +153,7 @@ fn exhausted(window: Window, resets_in: u64) -> Refusal {
     Refusal { never, retry_after: Some(resets_in), ..of(window, reason).saying(detail) }
 }
 
-/// What is left may be left again as soon as somebody else is answered.
+/// The tokens are reserved and may be free again after another answer.
 fn reserved(window: Window) -> Refusal {
     let detail = "What is left of the token budget is reserved for answers that are under way. Nothing was done; try \
                   again in a moment, or with fewer questions at a time.";

@@ -1,5 +1,5 @@
-//! What is reserved, until it is settled. The store has it charged; that it is not spent yet is only known here, and
-//! decides what somebody is told who comes meanwhile: to come again in a moment, and not tomorrow.
+//! Reservations, until they are settled. The store counts them as spent. Only this process knows that they are not,
+//! which decides whether another request is told to retry in a moment or tomorrow.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,12 +8,12 @@ use parking_lot::Mutex;
 use super::super::policy::Near;
 use frontdesk_state::{Amount, Away, Counters, Key, Limit, Settlement, Taken};
 
-/// What answers under way have reserved of each count, in this process: what another's have is told of as spent.
+/// The tokens that answers in progress have reserved, in this process. Other processes' reservations count as spent.
 #[derive(Debug, Clone, Default)]
 pub struct UnderWay(Arc<Mutex<HashMap<Key, u64>>>);
 
 impl UnderWay {
-    /// Holds so many tokens of both counts, until it is dropped.
+    /// Holds this many tokens of both counts until it is dropped.
     pub(super) fn hold(&self, limits: &[Limit; 2], tokens: u64) -> Hold {
         let mut hold = Hold { under_way: self.clone(), keys: limits.map(|limit| limit.key), tokens: 0 };
         hold.resize(tokens);
@@ -25,13 +25,13 @@ impl UnderWay {
         self.0.lock().is_empty()
     }
 
-    /// How much of a count is only reserved.
+    /// The reserved part of a count.
     pub(super) fn of(&self, key: Key) -> u64 {
         self.0.lock().get(&key).copied().unwrap_or(0)
     }
 }
 
-/// The part that one answer has of what is under way.
+/// One answer's part of the reservations.
 #[derive(Debug)]
 pub(super) struct Hold {
     under_way: UnderWay,
@@ -59,7 +59,7 @@ impl Drop for Hold {
     }
 }
 
-/// What tokens are taken from: a session's budget, and a day's.
+/// The source of tokens: a session's budget and a day's.
 #[derive(Debug, Clone, Copy)]
 pub struct Purse {
     limits: [Limit; 2],
@@ -67,7 +67,7 @@ pub struct Purse {
 }
 
 impl Purse {
-    /// The counts that something was taken from, in the windows that it was taken in.
+    /// The counts and windows that tokens were taken from.
     pub(super) fn of(limits: [Limit; 2], taken: &Taken) -> Self {
         let settlement = |n: usize| {
             let Limit { key, window, .. } = limits[n];
@@ -76,13 +76,13 @@ impl Purse {
         Self { limits, settlements: [settlement(0), settlement(1)] }
     }
 
-    /// Takes so many tokens, all or none of them; whether they could be had.
+    /// Takes this many tokens, all or none; whether it succeeded.
     pub async fn take(&self, counters: &dyn Counters, tokens: u64) -> bool {
         let taken = counters.take(&self.limits, Amount { wanted: tokens, least: tokens }).await;
         taken.is_ok_and(|taken| taken.granted.is_some())
     }
 
-    /// Charges what was spent, whatever there is.
+    /// Charges the spent tokens, whatever is left.
     pub async fn charge(self, counters: &dyn Counters, spent: u64) -> Result<(), Away> {
         self.correct(counters, i64::try_from(spent).unwrap_or(i64::MAX)).await
     }
@@ -95,13 +95,13 @@ impl Purse {
     }
 }
 
-/// Tokens that one answer may take, until they are settled.
+/// The reserved tokens of one answer, until they are settled.
 #[derive(Debug)]
 #[must_use = "what is reserved stays charged until it is settled"]
 pub struct Reserved {
-    /// At most so many tokens, the question's among them.
+    /// Maximum tokens, the question's included.
     tokens: u64,
-    /// At most so many of them for the answer.
+    /// Maximum tokens of the answer.
     pub answer: u64,
     /// What was almost used up before; for the operator.
     pub near: Option<Near>,
@@ -111,12 +111,12 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// What was taken of a purse, the question's tokens among it.
+    /// A reservation that was taken from a purse, the question's tokens included.
     pub(super) fn new(purse: Purse, hold: Hold, (tokens, asked): (u64, u64), near: Option<Near>) -> Self {
         Self { tokens, answer: tokens - asked, near, purse, hold }
     }
 
-    /// Reserves so many tokens more, all or none of them; whether they could be had.
+    /// Reserves this many more tokens, all or none; whether it succeeded.
     pub async fn grow(&mut self, counters: &dyn Counters, more: u64) -> bool {
         let granted = self.purse.take(counters, more).await;
         if granted {
@@ -127,10 +127,10 @@ impl Reserved {
         granted
     }
 
-    /// Gives back what was not spent, or charges what was spent beside it.
+    /// Refunds unspent tokens, or charges those beyond the reservation.
     pub async fn settle(self, counters: &dyn Counters, spent: u64) -> Result<(), Away> {
         let by = i64::try_from(spent).unwrap_or(i64::MAX).saturating_sub_unsigned(self.tokens);
-        // It is held until the store has it, so that what is only reserved is never told of as spent.
+        // Held until the store has settled it, so that it never counts as spent before.
         self.purse.correct(counters, by).await
     }
 }

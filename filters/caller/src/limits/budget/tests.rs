@@ -1,4 +1,4 @@
-//! Budgets against counts in memory: what is reserved, given back, refused, and told of it.
+//! Budgets with in-memory counters: reservations, refunds, refusals and reports.
 
 use std::sync::atomic::Ordering;
 
@@ -52,7 +52,7 @@ fn what_was_not_spent_is_given_back() {
         let reserved = reserve(&home, "s", 100, 300).await.unwrap();
         assert_eq!(reserved.answer, 300);
         assert!(reserved.near.is_none(), "what is reserved is not spent");
-        // Somebody else in the same session gets what is left, which is a short answer.
+        // Another request in the same session gets the rest, which is a short answer.
         let beside = reserve(&home, "s", 10, 300).await.unwrap();
         assert_eq!(beside.answer, 90);
         assert_eq!(refusal(reserve(&home, "s", 1, 300).await).scope, Some(Scope::SessionTokens));
@@ -110,7 +110,7 @@ fn what_is_only_reserved_is_worth_a_moments_wait() {
         let first = reserve("a", 300).await.unwrap();
         let second = reserve("a", 200).await.unwrap();
         assert_eq!(told(reserve("a", 50).await), ("tokens_reserved", Some(Scope::SessionTokens), Some(1)));
-        // Who is only reserved for is not near the end of anything.
+        // A mere reservation does not make a budget almost used up.
         let beside = reserve("b", 300).await.unwrap();
         assert!(beside.near.is_none());
         assert_eq!(told(reserve("c", 50).await), ("tokens_reserved", Some(Scope::Ip), Some(1)), "the day's, of 800");
@@ -119,7 +119,7 @@ fn what_is_only_reserved_is_worth_a_moments_wait() {
         assert_eq!(told(reserve("a", 50).await), ("tokens_reserved", Some(Scope::SessionTokens), Some(1)));
         second.settle(&home, 200).await.unwrap();
         assert_eq!(told(reserve("a", 50).await), ("session_tokens", Some(Scope::SessionTokens), None));
-        // What was begun and given up stays charged, and is not under way any more.
+        // An abandoned answer stays charged, and is no longer in progress.
         drop(reserve("b", 300).await.unwrap());
         assert_eq!(told(reserve("d", 50).await).0, "daily_tokens");
         assert!(under_way.is_empty(), "what has ended is not kept");

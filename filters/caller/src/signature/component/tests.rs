@@ -1,10 +1,10 @@
-//! The examples of RFC 9421, and what is refused.
+//! The examples of RFC 9421, and refusals.
 
 use http::{HeaderMap, HeaderName, Method};
 
 use super::*;
 
-/// The values of components of a request with these header lines, the first that fails ending it.
+/// The values of a request's components with these header lines, up to the first failure.
 fn values(components: &str, query: Option<&str>, headers: &[(&'static str, &[u8])]) -> Option<Vec<String>> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {

@@ -1,4 +1,4 @@
-//! Several signatures, several agents, and keys that come and go.
+//! Several signatures, several agents, and changing keys.
 
 use super::*;
 
@@ -8,19 +8,19 @@ fn of_several_signatures_none_may_be_bad_and_one_must_hold() {
     let unknown = ours.replace(THUMBPRINT, "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k");
     let alone = sign_as("sig1", &unknown, Vec::new());
     assert_eq!(verify(&alone), Err(Rejected::SignatureUnknownKey));
-    // An unknown one, another algorithm's and another tag's change nothing, wherever they stand.
+    // An unknown key, another algorithm and another tag change nothing, in any position.
     let other = format!("{ours};alg=\"ml-dsa-65\"");
     let foreign = ours.replace("web-bot-auth", "other");
     let all = sign_as("d", &foreign, sign_as("c", &ours, sign_as("b", &other, sign_as("a", &unknown, Vec::new()))));
     assert_eq!(&*verify(&all).unwrap().unwrap().agent, "https://bot.example");
     let without: Vec<_> = all.iter().filter(|(_, value)| !value.starts_with("c=")).cloned().collect();
     assert_eq!(verify(&without), Err(Rejected::SignatureAlgorithm));
-    // A bad one by a known key does.
+    // A bad signature by a known key does.
     for bad in [format!("(\"@method\"){}", fitting()), ours.replace(&(NOW + 60).to_string(), &NOW.to_string())] {
         assert!(verify(&sign_as("z", &bad, sign_as("a", &ours, Vec::new()))).is_err(), "{bad}");
         assert!(verify(&sign_as("z", &ours, sign_as("a", &bad, Vec::new()))).is_err(), "{bad}");
     }
-    // Each nonce counts: with one signature left out the rest could be sent again.
+    // Each nonce counts: with one signature left out the rest could be replayed.
     let nonces = |lines: &[(&'static str, String)]| -> Vec<String> {
         verify(lines).unwrap().unwrap().nonces.into_iter().map(|nonce| nonce.text).collect()
     };
@@ -29,7 +29,7 @@ fn of_several_signatures_none_may_be_bad_and_one_must_hold() {
     assert_eq!(nonces(&both), ["1", "2"]);
     let five = (0..5).fold(Vec::new(), |lines, n| sign_as(&format!("l{n}"), &format!("{ours};nonce=\"{n}\""), lines));
     assert_eq!(verify(&five), Err(Rejected::SignatureMalformed));
-    // A label that is there twice is one, the last (RFC 9651 §4.2.2).
+    // Of a duplicate label the last counts (RFC 9651 §4.2.2).
     let twice = sign_as("a", &second, sign_as("a", &first, Vec::new()));
     assert_eq!(nonces(&twice), ["2"]);
     let labels = |count: usize| (0..count).fold(Vec::new(), |lines, n| sign_as(&format!("l{n}"), &ours, lines));
@@ -48,7 +48,7 @@ fn keys_come_from_the_settings_and_from_directories() {
     ];
     let directory = |keys: Value| Bytes::from(json!({ "keys": keys }).to_string());
     let fetched = HashMap::from([
-        // Somebody else's public key is there for the taking.
+        // Anyone can copy another agent's public key.
         ("https://thief.example/keys".to_owned(), directory(json!([jwk(), {"kty": "RSA"}]))),
         ("https://bot.example/keys".to_owned(), directory(json!([other, jwk()]))),
         ("https://broken.example/keys".to_owned(), Bytes::from_static(b"<html>")),
@@ -83,7 +83,7 @@ fn a_key_that_may_be_in_a_directory_to_come_is_away() {
     assert_eq!(after(Some(json!({}))), Err(Rejected::KeysAway), "no directory");
     assert_eq!(after(Some(json!({"keys": []}))), Err(Rejected::SignatureUnknownKey));
     assert_eq!(after(Some(json!({"keys": [jwk()]}))), Ok(true));
-    // A key may say from when until when it is valid, in seconds or milliseconds.
+    // A key may have a validity period, in seconds or milliseconds.
     let dated = |member: &str, value: Value| {
         let mut jwk = jwk();
         jwk[member] = value;

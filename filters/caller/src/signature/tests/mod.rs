@@ -1,4 +1,4 @@
-//! Whole signatures: the vectors of RFC 9421 and of Web Bot Auth, what is not ours, and any bytes at all.
+//! Complete signatures: the vectors of RFC 9421 and of Web Bot Auth, foreign ones, and arbitrary bytes.
 
 mod agents;
 mod rules;
@@ -79,13 +79,13 @@ fn verify(lines: &[(&'static str, String)]) -> Result<Option<Verified>, Rejected
     agents().verify(&request(&map), NOW)
 }
 
-/// Signs and verifies a request that has these lines besides.
+/// Signs and verifies a request with these additional header lines.
 fn signed(input: &str, lines: &[(&'static str, &str)]) -> Result<Option<Verified>, Rejected> {
     let lines = lines.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     verify(&sign_as("sig1", input, lines))
 }
 
-/// Parameters that fit, to go after the components.
+/// Valid parameters, to follow the components.
 fn fitting() -> String {
     format!(";created={NOW};expires={};keyid=\"{THUMBPRINT}\";tag=\"web-bot-auth\"", NOW + 60)
 }
@@ -135,7 +135,7 @@ fn the_vectors_of_web_bot_auth() {
     assert_eq!(agents().verify(&request(&map), 1_735_693_200), Err(Rejected::SignatureExpired));
     let elsewhere = Signed { authority: "example.org", ..request(&map) };
     assert_eq!(agents().verify(&elsewhere, NOW), Err(Rejected::SignatureNotValid));
-    // With the agent's directory named, as before it was a dictionary.
+    // With the agent's directory as a string, before it became a dictionary.
     let input = concat!(
         r#"sig1=("@authority" "signature-agent");alg="ed25519""#,
         r#";keyid="poqkLGiymh_W0uP6PZFw-dvez3QJT5SolqXBCW38r0U""#,
@@ -158,7 +158,7 @@ fn a_signature_says_who_sends_the_request() {
     };
     assert_eq!(verified, expected);
     assert!(signed(&format!("(\"@target-uri\"){}", fitting()), &[]).unwrap().is_some());
-    // Spaces are not part of what is signed.
+    // Spaces are not signed.
     let mut lines = sign_as("sig1", &format!("(\"@authority\" \"@path\"){}", fitting()), Vec::new());
     lines[0].1 = lines[0].1.replace("\" \"", "\"   \"").replace(";created", ";  created");
     assert!(verify(&lines).unwrap().is_some());
@@ -174,7 +174,7 @@ fn what_is_not_ours_is_not_looked_at() {
     assert_eq!(verify(&[("signature-input", "((".into())]), Ok(None), "badly signed for somebody else");
     assert_eq!(verify(&[("signature", "keyId=\"a\",algorithm=\"hs2019\"".into())]), Ok(None));
     assert_eq!(verify(&[("signature-input", "a=\"web-bot-auth\"".into())]), Ok(None));
-    // Nobody is configured: nobody's signature means anything.
+    // No agent is configured, so no signature counts.
     let lines = sign_as("sig1", &format!("(\"@authority\"){ours}"), Vec::new());
     let map = headers(&[("signature-input", &lines[0].1), ("signature", &lines[1].1)]);
     let (nobody, _) = SignedAgents::new(&[], &HashMap::new());
@@ -271,7 +271,7 @@ fn cost_of_verifying() {
     let agents = agents();
     let time = |what: &str, lines: &[(&'static str, String)]| {
         let map = headers(&lines.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>());
-        // The fastest of many batches: what others do on the machine only ever adds.
+        // The fastest of many batches, since other load only adds time.
         let batch = || {
             let begun = Instant::now();
             for _ in 0..20 {

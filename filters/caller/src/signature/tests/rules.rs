@@ -38,7 +38,7 @@ fn every_parameter_must_be_what_it_is() {
     for alg in ["Ed25519", "hmac-sha256", "rsa-pss-sha512", ""] {
         assert_eq!(algorithm(alg), Err(Rejected::SignatureAlgorithm), "{alg}");
     }
-    // Of a parameter that is there twice, the last counts (RFC 9651 §4.2.3.2), in the base too.
+    // Of a duplicate parameter the last counts (RFC 9651 §4.2.3.2), in the base too.
     assert_eq!(signed(&format!("(\"@authority\"){ours};expires=1"), &[]), Err(Rejected::SignatureExpired));
 }
 

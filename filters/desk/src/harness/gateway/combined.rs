@@ -1,7 +1,8 @@
-//! What several harnesses say of one event, as one answer: the strictest, of those who were asked one after the other.
+//! Combines the decisions of several harnesses on one event into one answer: the strictest.
 //!
-//! Who is asked later hears what the earlier made of the payload, and all of the rest of it as it was: nobody's
-//! modification hides from them what they would have decided on. Who does not decide says no.
+//! The harnesses are asked one after the other. A later one gets the payload as the earlier ones changed it, and all
+//! the rest unchanged, so that no modification hides from it what it would have decided on. A harness that does not
+//! decide counts as a no.
 
 use serde_json::{Map, Value, json};
 
@@ -14,26 +15,26 @@ use super::super::{
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) kind: Kind,
-    /// As the next one is asked.
+    /// The parameters for the next harness.
     pub(super) params: Map<String, Value>,
     strictest: Option<Answer>,
-    /// What all who changed the payload made of it together.
+    /// All changes to the payload so far.
     changed: Option<Value>,
 }
 
-/// What is answered.
+/// The combined answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Answer {
     rank: usize,
     pub(super) result: Value,
-    /// Whose it is.
+    /// The harness that gave it.
     pub(super) by: String,
-    /// It is ours: somebody did not decide.
+    /// Frontdesk made this answer, because a harness did not decide.
     pub(super) closed: bool,
 }
 
 impl Answer {
-    /// In a word, for the record.
+    /// The decision in one word, for the audit log.
     pub(super) fn word(&self) -> &str {
         if self.closed { "closed" } else { self.result["decision"].as_str().unwrap_or_default() }
     }
@@ -44,17 +45,17 @@ impl Event {
         Self { kind, params, strictest: None, changed: None }
     }
 
-    /// The tool that it is about, where it names one.
+    /// The tool that the event names, if any.
     pub(super) fn tool_name(&self) -> Option<&str> {
         self.params.get("payload")?.get("tool_name")?.as_str()
     }
 
-    /// Whether nobody can say anything stricter any more.
+    /// Whether no stricter decision is possible.
     pub(super) fn is_settled(&self) -> bool {
         self.strictest.as_ref().is_some_and(|answer| answer.rank == refusal(self.family()).1)
     }
 
-    /// What answers it; what is only told has generic decisions in a batch.
+    /// The family of the decision. In a batch, notifications get generic decisions.
     fn family(&self) -> Family {
         match self.kind.family() {
             Family::Told => Family::Generic,
@@ -62,7 +63,7 @@ impl Event {
         }
     }
 
-    /// Takes what a harness said of it, or that it said nothing that can be followed. Returns why, where that is so.
+    /// Adds a harness's decision, or its failure to give one. Returns the reason of a failure.
     pub(super) fn hear(&mut self, by: &str, said: Result<Value, String>) -> Result<(), String> {
         let said = said.and_then(|result| Ok((rank(self.family(), &result)?, result)));
         let (answer, why) = match said {
@@ -92,7 +93,7 @@ impl Event {
         let stricter = match &self.strictest {
             None => true,
             Some(strictest) if answer.rank != strictest.rank => answer.rank > strictest.rank,
-            // Of two that put it off the longer; of two that change it the later, who has seen what the earlier made of it.
+            // Of two deferrals the longer wins; of two modifications the later, which has seen the earlier one.
             Some(strictest) => match (wait(&answer.result), wait(&strictest.result)) {
                 (Some(later), Some(earlier)) => later > earlier,
                 _ => self.changes(&answer),
@@ -103,7 +104,7 @@ impl Event {
         }
     }
 
-    /// Members of the payload that an answer puts in the place of others, or the payload itself.
+    /// The payload members that an answer replaces, or the whole payload.
     fn modification(&self, answer: &Answer) -> Option<Value> {
         match self.family() {
             _ if !self.changes(answer) => None,
@@ -116,7 +117,7 @@ impl Event {
         answer.rank == 1 && matches!(self.family(), Family::Generic | Family::Planning)
     }
 
-    /// The answer. Who asked nobody gets the refusal of the kind.
+    /// The combined answer; the refusal of this family where no harness was asked.
     pub(super) fn answer(self) -> Answer {
         let family = self.family();
         self.strictest.unwrap_or_else(|| {
@@ -126,7 +127,7 @@ impl Event {
     }
 }
 
-/// An object with some of its members put in the place of others; of anything else the later.
+/// An object with some members replaced; for other values the later one.
 fn overlaid(value: Value, over: &Value) -> Value {
     match (value, over) {
         (Value::Object(mut members), Value::Object(over)) => {
@@ -141,14 +142,14 @@ fn wait(result: &Value) -> Option<u64> {
     result.get("retry_after_ms").and_then(Value::as_u64)
 }
 
-/// How strict a decision is: the greater, the less is allowed.
+/// How strict a decision is: the higher, the less is allowed.
 fn rank(family: Family, result: &Value) -> Result<usize, String> {
     let rank = strictness(family, result)?;
-    // Permission for something else than what was asked is no plain permission.
+    // An approval of changed arguments is no plain approval.
     if family == Family::Generic { Ok(Decision::read(result)?.strictness().into()) } else { Ok(rank) }
 }
 
-/// The strictest decision of a family, said for somebody who did not decide, and how strict that is.
+/// The strictest decision of a family, used for a harness that did not decide, and its rank.
 fn refusal(family: Family) -> (Value, usize) {
     const WHY: &str = "The harness that has to decide on this did not. Nothing may be done without a decision.";
     let (decision, rank) = match family {

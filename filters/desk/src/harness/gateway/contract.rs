@@ -1,11 +1,11 @@
-//! What the parameters of each method have to be (Agent Harness Protocol 2.4, "Methods").
+//! The shape of each method's parameters (Agent Harness Protocol 2.4, "Methods").
 
 use super::shape::{
     Need::{May, Must},
     Shape::{self, Any, List, Map, Number, Object, Small, SmallSigned, Text, Whole},
 };
 
-/// Of `ahp/handshake`.
+/// The parameters of `ahp/handshake`.
 pub(super) static HANDSHAKE: Shape = Object(&[
     ("protocol_version", Must, &Text),
     (
@@ -17,7 +17,7 @@ pub(super) static HANDSHAKE: Shape = Object(&[
     ("agent_id", Must, &Text),
 ]);
 
-/// Of `ahp/query`.
+/// The parameters of `ahp/query`.
 pub(super) static QUERY: Shape = Object(&[
     ("session_id", Must, &Text),
     ("agent_id", Must, &Text),
@@ -25,10 +25,10 @@ pub(super) static QUERY: Shape = Object(&[
     ("payload", Must, &Any),
 ]);
 
-/// Of `ahp/batch`; each of them is an [`EVENT`].
+/// The parameters of `ahp/batch`; each list item is an [`EVENT`].
 pub(super) static BATCH: Shape = Object(&[("events", Must, &List(&Map))]);
 
-/// Of `ahp/event`.
+/// The parameters of `ahp/event`.
 pub(super) static EVENT: Shape = Object(&[
     ("event_type", Must, &Text),
     ("session_id", Must, &Text),

@@ -1,8 +1,8 @@
-//! The key of the gateway, and its rules.
+//! The gateway's configuration key and its checks.
 
 use frontdesk_config::{Declared, Extension, Findings, Item, Kind::*, Place, forms::*, key};
 
-/// What the gateway adds to the declaration.
+/// The gateway's configuration keys and checks.
 pub static EXTENSION: Extension =
     Extension { keys: &[(Place::Harness, key("gateway_path", Text(own_path)))], documents: &[], check };
 
@@ -10,7 +10,7 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
     gateway(declared.root, found);
 }
 
-/// Nobody gets through the gateway without a credential, and it is not in the place of the site.
+/// Checks that the gateway requires a credential, and does not shadow the site.
 fn gateway(root: &Item, found: &mut Findings) {
     let Some(item) = root.at(&["harness", "gateway_path"]) else { return };
     if item.str().is_some_and(|path| path.trim_end_matches('/').is_empty()) {

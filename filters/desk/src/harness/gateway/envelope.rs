@@ -1,5 +1,5 @@
-//! What comes in and what goes back: one JSON-RPC message in each request, with a string for an id, and errors that name
-//! the message they answer.
+//! Reads and writes the JSON-RPC envelope: one message per request, a string id, and errors that carry the id of their
+//! message.
 
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value, json};
@@ -14,24 +14,24 @@ use frontdesk_base::{
 };
 use frontdesk_page::Insertion;
 
-/// Bytes of a text that names a request; it is sent back.
+/// Maximum bytes of a message id, since the reply repeats it.
 const LONGEST_ID: usize = 256;
 
 /// A message.
 #[derive(Debug)]
 pub(super) struct Message {
-    /// `None`: a notification, which nobody waits for.
+    /// `None`: a notification, which gets no reply.
     pub(super) id: Option<String>,
     pub(super) method: String,
     pub(super) params: Value,
 }
 
-/// An error of the protocol.
+/// A JSON-RPC error.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) code: i64,
     pub(super) message: String,
-    /// HTTP's own view of it; 200 for whatever is a message at all.
+    /// The HTTP status; 200 for every parsable message.
     status: StatusCode,
 }
 
@@ -40,7 +40,8 @@ impl Problem {
         Self { code, message: message.into(), status: StatusCode::OK }
     }
 
-    /// The reply. Whom it answers is empty where that is not known: there are clients that read nothing but a string.
+    /// The reply. Its id is an empty string where the message's id is unknown, because some clients accept only
+    /// strings.
     pub(super) fn reply(&self, id: Option<&str>) -> Reply {
         let error = json!({ "code": self.code, "message": self.message });
         let body = json!({ "jsonrpc": "2.0", "id": id.unwrap_or_default(), "error": error });
@@ -48,13 +49,13 @@ impl Problem {
     }
 }
 
-/// A result.
+/// A successful reply.
 pub(super) fn result(id: &str, result: &Value) -> Reply {
     let body = json!({ "jsonrpc": "2.0", "id": id, "result": result });
     Reply::new(StatusCode::OK, "application/json", body.to_string()).with(header::CACHE_CONTROL, "no-store")
 }
 
-/// Whether a body is said to be JSON, as it is: what a page of another site may send without asking is text.
+/// Checks that the body is declared as JSON. A page of another site can send only other types without a preflight.
 ///
 /// # Errors
 ///
@@ -68,11 +69,11 @@ pub(super) fn typed(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(refusal.saying("Send one message as it is, once with Content-Type: application/json."))
 }
 
-/// Reads a body.
+/// Parses a body.
 ///
 /// # Errors
 ///
-/// What is told, and the id of the message where it has one.
+/// The error, and the id of the message where it has one.
 pub(super) fn read(body: &[u8]) -> Result<Message, (Problem, Option<String>)> {
     let value = strict::value(body).map_err(|why| {
         let status = StatusCode::BAD_REQUEST;
@@ -104,9 +105,9 @@ fn sorted(mut body: Map<String, Value>) -> Result<(String, Value), &'static str>
     }
 }
 
-/// How a refusal of the endpoint is told, before anything of the message is known.
+/// The reply to a request that is refused before its message is parsed.
 pub(super) fn refused(refusal: &Refusal, accept: Option<&str>, insertion: Option<&Insertion>) -> Reply {
-    // A person gets a page.
+    // A browser gets an HTML page.
     if accept.is_some_and(problem::prefers_html) {
         return problem::reply(refusal, accept, insertion);
     }

@@ -1,8 +1,9 @@
-//! Other agents reach the operator's harnesses here: who they are is known, what they send is checked, and what several
-//! harnesses say is one answer (Agent Harness Protocol 2.4 over HTTP, one message in each request).
+//! The gateway through which other agents reach the operator's harnesses (Agent Harness Protocol 2.4 over HTTP, one
+//! message per request).
 //!
-//! The gateway decides nothing and changes nothing on the way. What it cannot get an answer for is answered with the
-//! strictest decision of its kind; `on_error` is about our own calls and not about other people's.
+//! It identifies the sender, validates the message, and combines the answers of several harnesses into one. It makes
+//! no decision of its own and changes nothing on the way. Where a harness gives no answer, the gateway answers with
+//! the strictest decision of that kind; `on_error` applies to Frontdesk's own calls only.
 
 mod combined;
 mod contract;
@@ -34,11 +35,11 @@ use frontdesk_caller::{Caller, Proven, prove};
 use frontdesk_config::Settings;
 pub use record::Passed;
 
-/// Bytes of a message.
+/// Maximum bytes of a message.
 const MOST: usize = 256 * 1024;
-/// Why a message was refused.
+/// `reason` of a refused message.
 const WRONG: &str = "bad_request";
-/// Where this protocol's clients have an API key.
+/// The header in which clients of this protocol send an API key.
 const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 
 /// The endpoint at a path.
@@ -84,7 +85,7 @@ impl Serve for Gateway {
     }
 }
 
-/// What somebody known sends, and what comes back.
+/// Handles a message of an authenticated sender.
 async fn passed(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Served {
     let wrong = |problem: Problem, id: Option<&str>| Served { reason: Some(WRONG), ..problem.reply(id).into() };
     let message = match envelope::read(&incoming.body) {
@@ -101,12 +102,12 @@ async fn passed(desk: &Desk<'_>, incoming: &Incoming<'_>) -> Served {
     }
 }
 
-/// The key that this protocol's clients send in a header of its own.
+/// The API key in this protocol's own header.
 fn presented<'r>(incoming: &'r Incoming<'_>) -> Result<Option<&'r str>, Refusal> {
     text::once(incoming.headers, &X_API_KEY).map_err(|twice| unknown(twice.to_string()))
 }
 
-/// Whether it is known who sends it, by a credential.
+/// Checks that the sender has a credential.
 fn known(caller: &Caller) -> Result<(), Refusal> {
     if caller.has_credential() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! One message on its way through: what it asks is put to the harnesses, and what they say is put together.
+//! Handles one message: passes it to the harnesses and combines their answers.
 
 use std::{cmp, collections::HashSet, sync::Arc, time::Instant};
 
@@ -26,10 +26,10 @@ use crate::{
 };
 use frontdesk_base::reply::Reply;
 
-/// Events in a batch, whatever the harnesses take: each of them has its line in the record.
+/// Maximum events in a batch, whatever the harnesses accept, because each needs an audit line.
 const BATCH: usize = 100;
 
-/// One message on its way through.
+/// One message on its way.
 pub(super) struct Passing<'a> {
     harness: &'a Harness,
     record: Record<'a>,
@@ -41,11 +41,11 @@ impl<'a> Passing<'a> {
         Self { harness, record: Record::new(desk, incoming), began: Instant::now() }
     }
 
-    /// What is answered.
+    /// The reply.
     ///
     /// # Errors
     ///
-    /// Why nothing is.
+    /// The JSON-RPC error.
     pub(super) async fn answered(self, message: Message) -> Result<Reply, Problem> {
         let Message { id, method, params } = message;
         let Some(id) = id else { return self.told(&method, params).await };
@@ -59,7 +59,7 @@ impl<'a> Passing<'a> {
         Ok(envelope::result(&id, &result))
     }
 
-    /// What a harness says of itself, said of all of them.
+    /// Answers a handshake with what all harnesses have in common.
     fn greeted(&self, params: &Value) -> Result<Value, Problem> {
         checked(&contract::HANDSHAKE, params)?;
         let version = params["protocol_version"].as_str().unwrap_or_default();
@@ -75,7 +75,7 @@ impl<'a> Passing<'a> {
         }
         let mut capabilities: Vec<&str> = capabilities.unwrap_or_default().into_iter().collect();
         capabilities.sort_unstable();
-        // They are asked one after the other, and each is given its own time here.
+        // The harnesses are asked one after the other, so their own time limits add up.
         let timeout: u128 = all.iter().map(|greeted| greeted.own_timeout.as_millis()).sum();
         self.record.note(&self.line("handshake", None, "greeted", ""));
         Ok(json!({
@@ -91,7 +91,7 @@ impl<'a> Passing<'a> {
         }))
     }
 
-    /// Has an event decided on.
+    /// Answers an event with a decision.
     async fn decided(mut self, params: Value) -> Result<Value, Problem> {
         let (kind, params) = event(params, "params", self.max_depth())?;
         if !kind.is_blocking() {
@@ -113,7 +113,7 @@ impl<'a> Passing<'a> {
         Ok(answer.result)
     }
 
-    /// Has several events decided on, all of which wait for the same kind of decision.
+    /// Answers a batch of events, which all wait for decisions of one family.
     async fn batched(mut self, mut params: Value) -> Result<Value, Problem> {
         checked(&contract::BATCH, &params)?;
         let Some(Value::Array(listed)) = params.get_mut("events").map(Value::take) else {
@@ -167,7 +167,7 @@ impl<'a> Passing<'a> {
         Ok(json!({ "decisions": decisions }))
     }
 
-    /// Has a question answered by the first who can.
+    /// Answers a query with the first harness that can.
     async fn queried(&self, params: &Value) -> Result<Value, Problem> {
         checked(&contract::QUERY, params)?;
         for link in &self.harness.links {
@@ -183,7 +183,7 @@ impl<'a> Passing<'a> {
         Err(Problem::new(HANDLER_FAILED, "Nobody here answers this."))
     }
 
-    /// Tells all of them of an event that nobody waits for.
+    /// Forwards a notification to all harnesses.
     async fn told(self, method: &str, params: Value) -> Result<Reply, Problem> {
         if method != wire::EVENT {
             return Err(Problem::new(NO_MESSAGE, "Only an event can do without an id."));
@@ -209,21 +209,21 @@ impl<'a> Passing<'a> {
         }
     }
 
-    /// Whoever has a say in events of this kind: who offers to, or might; where nobody does, all of them.
+    /// The harnesses to ask about events of this kind: those that offer it or may offer it; if there are none, all.
     fn asked(&self, kind: Kind) -> Vec<&Arc<Link>> {
         let might = |link: &&Arc<Link>| link.greeted().is_none_or(|greeted| greeted.capabilities.contains(kind.name()));
         let offering: Vec<_> = self.harness.links.iter().filter(might).collect();
         if offering.is_empty() { self.harness.links.iter().collect() } else { offering }
     }
 
-    /// What they said of themselves; nobody may be away.
+    /// The greetings of all harnesses; an error where one is unreachable.
     fn all_greeted(&self) -> Result<Vec<Arc<Greeted>>, Problem> {
         let all: Option<Vec<_>> = self.harness.links.iter().map(|link| link.greeted()).collect();
         let away = || Problem::new(HANDLER_FAILED, "Somebody who has to decide here is away. Try again later.");
         all.filter(|all| !all.is_empty()).ok_or_else(away)
     }
 
-    /// The depth that all of them take, as far as they are known.
+    /// The maximum depth that all of them accept, as far as known.
     fn max_depth(&self) -> u64 {
         let known = self.harness.links.iter().filter_map(|link| link.greeted());
         known.map(|greeted| greeted.max_depth.into()).fold(u32::MAX.into(), cmp::min)
@@ -251,7 +251,7 @@ impl<'a> Passing<'a> {
     }
 }
 
-/// Asks one harness about several events.
+/// Asks one harness about a batch of events.
 async fn decisions(link: &Link, params: &Value, events: usize) -> Result<Vec<Value>, String> {
     let mut result = link.call(wire::BATCH, params).await.map_err(NoAnswer::words)?;
     match result.get_mut("decisions").map(Value::take) {
@@ -260,7 +260,7 @@ async fn decisions(link: &Link, params: &Value, events: usize) -> Result<Vec<Val
     }
 }
 
-/// An event's kind and its parameters, which are what they have to be.
+/// Validates an event; returns its kind and parameters.
 fn event(params: Value, at: &str, max_depth: u64) -> Result<(Kind, Map<String, Value>), Problem> {
     let wrong = |why: String| Problem::new(BAD_PARAMS, why);
     contract::EVENT.check(&params, at).map_err(wrong)?;

@@ -1,5 +1,5 @@
-//! What the payloads of some kinds of events have to be (Agent Harness Protocol 2.4, "Runtime Contract Events" and its
-//! special decisions). Kinds without a table have the payload of whoever sends them.
+//! The shape of payloads, by kind of event (Agent Harness Protocol 2.4, "Runtime Contract Events" and its special
+//! decisions). Kinds without a table accept any payload.
 
 use super::shape::{
     Member,
@@ -8,7 +8,7 @@ use super::shape::{
 };
 use crate::harness::kinds::Kind;
 
-/// Of a payload; `None`: it is the sender's own.
+/// The shape of a kind's payload; `None`: any.
 pub(super) fn of(kind: Kind) -> Option<&'static Shape> {
     match kind {
         Kind::RunLifecycle => Some(&RUN_LIFECYCLE),

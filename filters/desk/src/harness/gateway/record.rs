@@ -1,5 +1,5 @@
-//! What is written down of what went through: who sent it, its kind, the tool that it was about and what was decided by
-//! whom. Never what stood in it.
+//! The audit lines of the gateway: the sender, the kind of event, the tool, the decision and the harness. They never
+//! contain the payload.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ use crate::{
 };
 use frontdesk_base::text::fitted;
 
-/// What went through since somebody last looked: so many of this kind, decided so.
+/// Counts of gateway events by kind and decision since the last scrape.
 #[derive(Debug, Default)]
 pub struct Passed(Mutex<HashMap<(&'static str, String), u64>>);
 
@@ -31,29 +31,29 @@ impl Passed {
         *self.0.lock().entry((kind, decision.to_owned())).or_default() += 1;
     }
 
-    /// Kind, decision, and how many.
+    /// Takes the counts: kind, decision, number.
     pub fn take(&self) -> HashMap<(&'static str, String), u64> {
         take(&mut *self.0.lock())
     }
 }
 
-/// One thing that went through.
+/// One audit line.
 pub(super) struct Line<'a> {
-    /// The event's, or the method's last word.
+    /// The kind of event, or the last word of the method.
     pub(super) kind: &'static str,
     pub(super) tool_name: Option<&'a str>,
     pub(super) decision: &'a str,
-    /// Who decided.
+    /// The deciding harness.
     pub(super) harness: &'a str,
     pub(super) duration: Duration,
 }
 
-/// The record of one request.
+/// The audit lines of one request.
 pub(super) struct Record<'a> {
     desk: &'a Desk<'a>,
     incoming: &'a Incoming<'a>,
     passed: Option<&'a Passed>,
-    /// Room that was set aside.
+    /// The reserved lines.
     places: Vec<Box<dyn Place>>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Record<'a> {
         Self { desk, incoming, passed, places: Vec::new() }
     }
 
-    /// Sets room aside: nothing is allowed that cannot be written down.
+    /// Reserves lines: an event that cannot be recorded is not allowed.
     pub(super) async fn reserve(&mut self, lines: usize) -> Result<(), Problem> {
         if let Some(audit) = self.desk.audit {
             for _ in 0..lines {
@@ -73,7 +73,7 @@ impl<'a> Record<'a> {
         Ok(())
     }
 
-    /// Writes a line into its room.
+    /// Writes a line that was reserved.
     pub(super) async fn write(&mut self, line: &Line<'_>) -> Result<(), Problem> {
         self.count(line);
         match self.places.pop() {
@@ -82,7 +82,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Hands a line over that nobody waits for.
+    /// Queues a line without waiting.
     pub(super) fn note(&self, line: &Line<'_>) {
         self.count(line);
         if let Some(audit) = self.desk.audit {
@@ -122,7 +122,7 @@ fn unwritten() -> Problem {
     Problem::new(HANDLER_FAILED, "This cannot be written down at the moment, and nothing is decided without that.")
 }
 
-/// A name, or its beginning and a sign that there is more of it.
+/// A name, cut with an ellipsis where it is too long.
 fn short(text: &str) -> String {
     fitted(text, 120)
 }

@@ -1,51 +1,51 @@
-//! What JSON has to look like, as tables: what is wrong is said by its place, and what was sent is not repeated.
+//! Checks JSON against tables. An error names the place and not the value, so it repeats nothing that was sent.
 
 use serde_json::{Map, Value};
 
-/// A member of an object: its name, whether it has to be there, and what it is.
+/// A member of an object: its name, its need and its shape.
 pub(super) type Member = (&'static str, Need, &'static Shape);
 
-/// Whether a member has to be there.
+/// Whether a member is required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     Must,
-    /// It may be missing, or null.
+    /// Optional, and may be null.
     May,
-    /// It may be missing, but is not null.
+    /// Optional, but not null.
     Default,
 }
 
-/// What a value is. Members that are not in a table may be there.
+/// The shape of a value. Objects may have further members.
 #[derive(Debug)]
 pub(super) enum Shape {
     Any,
     Text,
     Bool,
     Number,
-    /// From 0.
+    /// An integer from 0.
     Whole,
-    /// From 0, in 32 bits.
+    /// An integer from 0 that fits 32 bits.
     Small,
-    /// With a sign.
+    /// A signed integer.
     Signed,
-    /// With a sign, in 32 bits.
+    /// A signed integer that fits 32 bits.
     SmallSigned,
     Word(&'static [&'static str]),
-    /// A word, or an object with one text of this name.
+    /// One of these words, or an object with a single string member of this name.
     WordOr(&'static [&'static str], &'static str),
     List(&'static Shape),
     Map,
     Object(&'static [Member]),
-    /// An object with one member, which says what it is.
+    /// An object with one member, whose name selects the shape.
     Variant(&'static [(&'static str, &'static [Member])]),
 }
 
 impl Shape {
-    /// Whether a value is of this shape; `at` is where it stands.
+    /// Checks a value; `at` is its place.
     ///
     /// # Errors
     ///
-    /// What is wrong, for whoever sent it.
+    /// What is wrong, for the sender.
     pub(super) fn check(&self, value: &Value, at: &str) -> Result<(), String> {
         let is = match self {
             Self::Any => true,

@@ -1,4 +1,4 @@
-//! A harness that comes and goes, greets in many ways, and answers or does not.
+//! A harness that disconnects and restarts, with various handshakes and answers.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -7,13 +7,13 @@ use serde_json::json;
 use super::*;
 use frontdesk_state::testing::run;
 
-/// A harness that answers each event with this, and a greeting as long as it is there.
+/// A harness that answers each event with this, and performs the handshake while it is reachable.
 #[derive(Default)]
 struct Pretend {
     says: Mutex<Value>,
     greetings: AtomicU32,
     gone: Mutex<bool>,
-    /// It began anew, and has not been greeted since.
+    /// It has restarted, and needs a handshake.
     anew: Mutex<bool>,
 }
 
@@ -71,7 +71,7 @@ fn errors_close_what_they_answer_and_nothing_else() {
         assert!(matches!(ask(json!({ "error": { "code": -32602 } })), Err(NoAnswer::Broken(_))));
         assert!(link.greeted().is_some() && link.why_away().is_none());
     }
-    // One that was started anew may say so to everybody who did not greet it.
+    // A restarted harness may reject every client that has not greeted it.
     assert!(link.wants_greeting());
     greet().unwrap();
     assert!(!link.wants_greeting() && harness.greetings.load(Ordering::Relaxed) == 2);
