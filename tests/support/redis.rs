@@ -64,7 +64,7 @@ impl Redis {
             .unwrap_or_else(|_| panic!("redis-server is missing: run deploy/setup"))
     }
 
-    /// True when it answers; false when it ended instead. Whoever answers on its port may be the server of another test: only
+    /// True when it answers; false when it ended instead. The port may be that of another test's server: only
     /// its own socket tells, which it opens after the port.
     async fn is_up(&mut self) -> bool {
         for _ in 0..500 {

@@ -249,7 +249,7 @@ impl Gate {
     /// Returns when a connection that only waits is asked to make room, or once the drain has begun.
     async fn stirred(&self, idling: &Idling<'_>) {
         let mut wanted = pin!(idling.room_wanted());
-        // In this order: whoever was not there to be woken sees that it has begun.
+        // In this order: a task that was not waiting to be woken sees that it has begun.
         poll_fn(|cx| match wanted.as_mut().poll(cx) {
             Poll::Pending if !self.drains() => Poll::Pending,
             _ => Poll::Ready(()),

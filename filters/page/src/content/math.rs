@@ -10,8 +10,16 @@ use super::{
 /// How deep formulas are looked into.
 const MAX_DEPTH: usize = 40;
 
-/// A `<math>` element as Markdown.
-pub(super) fn written(math: &NodeRef<'_>) -> Option<String> {
+/// A formula.
+pub(super) enum Formula {
+    /// TeX between dollar signs, which is Markdown as it is.
+    Tex(String),
+    /// Plain text in a line, which is still to be escaped.
+    Line(String),
+}
+
+/// The formula of a `<math>` element; `None` where it is empty.
+pub(super) fn formula(math: &NodeRef<'_>) -> Option<Formula> {
     let below = math.descendants();
     let annotation = below.iter().find(|node| {
         name(node) == "annotation"
@@ -20,10 +28,8 @@ pub(super) fn written(math: &NodeRef<'_>) -> Option<String> {
     let tex = annotation.map(|node| node.text().to_string()).or_else(|| attribute(math, "alttext"));
     let is_block = has_word(math, "display", &["block"]);
     match tex.map(|tex| collapsed(&tex)).filter(|tex| !tex.is_empty()) {
-        Some(tex) => Some(between_dollars(&tex, is_block)),
-        None => {
-            Some(collapsed(&in_a_line(math, 0))).filter(|text| !text.is_empty()).map(|text| super::write::plain(&text))
-        }
+        Some(tex) => Some(Formula::Tex(between_dollars(&tex, is_block))),
+        None => Some(collapsed(&in_a_line(math, 0))).filter(|text| !text.is_empty()).map(Formula::Line),
     }
 }
 

@@ -91,7 +91,7 @@ impl Server {
         assert!(self.is_up(), "redis-server does not listen on {} again", self.port);
     }
 
-    /// True once it listens; false when it ended instead. Whoever answers on its port may be the server of another test: only
+    /// True once it listens; false when it ended instead. The port may be that of another test's server: only
     /// its own socket tells, which it opens after the port.
     fn is_up(&mut self) -> bool {
         let patience = Instant::now() + Duration::from_secs(20);

@@ -18,7 +18,7 @@ use super::{
     walk::{attribute, collapsed, has_word, name},
 };
 
-pub(super) use escape::plain;
+use escape::plain;
 
 /// Elements that begin a paragraph and end one.
 const BLOCKS: [&str; 35] = [
@@ -172,7 +172,11 @@ impl Writer {
                 return Some(());
             }
             "math" => {
-                self.pieces.extend(math::written(&node).map(Piece::Raw));
+                let formula = math::formula(&node).map(|formula| match formula {
+                    math::Formula::Tex(tex) => tex,
+                    math::Formula::Line(line) => plain(&line),
+                });
+                self.pieces.extend(formula.map(Piece::Raw));
                 return Some(());
             }
             "pre" => {
