@@ -30,6 +30,9 @@ ACTS = re.compile(
     re.I,
 )
 
+# Of these only the start page is read: nothing in it shows that its links lead to documents.
+CONSOLES = ("supervisor", "rq_dashboard", "flower", "django", "json_server")
+
 
 def port() -> int:
     with socket.socket() as s:
@@ -137,6 +140,8 @@ def read(at: pathlib.Path, upstream: int, path: str = "/", more: str = "") -> tu
 def harmless(name: str, asked: list, log: str) -> None:
     acts = sorted({path for path, _ in asked if ACTS.search(path)})
     assert not acts, f"{name}: asked for {acts}"
+    others = sorted({path for path, _ in asked} - {"/", "/robots.txt", "/sitemap.xml", "/llms.txt"})
+    assert not others or name not in CONSOLES, f"{name}: nothing shows that these are documents: {others}"
     pages = len({path for path, status in asked if status == 200})
     left = re.search(r'result="acts"\} (\d+)', log)
     print(f"{name}: {len({p for p, _ in asked})} addresses asked, {pages} are there, left out {left[1] if left else 0}")
