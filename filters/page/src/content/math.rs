@@ -3,7 +3,7 @@
 use dom_query::NodeRef;
 
 use super::{
-    prune::Fate,
+    fate::Fate,
     walk::{attribute, collapsed, has_word, name},
 };
 

@@ -8,6 +8,7 @@ mod article_signs;
 mod code;
 pub mod crawl;
 mod facts;
+mod fate;
 mod images;
 mod link_markup;
 mod math;

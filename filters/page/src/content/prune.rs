@@ -10,7 +10,9 @@ use dom_query::NodeRef;
 use url::{Position, Url};
 
 use super::{
-    code, images, math,
+    code,
+    fate::Fate,
+    images, math,
     parse::PATIENCE,
     select::{Content, Found},
     table::{self, Grid},
@@ -65,17 +67,6 @@ const CHROME: [&str; 18] = [
     "toplang",
     "bottomlang",
 ];
-
-/// What becomes of an element.
-pub(super) enum Fate {
-    Drop,
-    /// Its children are its parent's.
-    Keep,
-    /// Written as the element of this name is.
-    Rename(&'static str),
-    /// As it is, and what lies in it is ready.
-    Ready,
-}
 
 /// How links are written.
 #[derive(Debug, Clone, Copy)]

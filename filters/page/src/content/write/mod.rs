@@ -18,7 +18,7 @@ use super::{
     walk::{attribute, collapsed, has_word, name},
 };
 
-use escape::plain;
+pub(super) use escape::plain;
 
 /// Elements that begin a paragraph and end one.
 const BLOCKS: [&str; 35] = [
