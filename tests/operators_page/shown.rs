@@ -77,7 +77,7 @@ async fn page_tells_what_is_wrong_with_the_file_and_no_secret() {
     let page = read(&desk).await;
     let hash = desk.admin_get("/config").await.json()["hash"].as_str().expect("a hash").to_owned();
     assert!(page.contains(&hash) && page.contains("The file says what runs."), "{page}");
-    assert!(page.contains("is away"), "the harness: {page}");
+    assert!(page.contains("is unreachable"), "the harness: {page}");
 
     let mistaken = good
         .replace("hush-1", "hush-2")

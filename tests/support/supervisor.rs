@@ -183,7 +183,7 @@ pub fn before(origin: &Origin, urls: &[String], more: &str) -> Setup {
 pub async fn reachable(desk: &Desk) {
     let all_decide = async || {
         let text = desk.admin_get("/readyz?verbose").await.text();
-        text.contains("harness") && !text.contains("is away")
+        text.contains("harness") && !text.contains("is unreachable")
     };
     eventually("a harness that decides", SOON, all_decide).await;
 }
