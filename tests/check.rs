@@ -363,7 +363,7 @@ fn check_warns_of_what_cannot_mean_what_it_says() {
     let with = |lines: &str| format!("{SMALLEST}{lines}");
     for (text, said) in [
         (with("[auth.signed_agents]\nrequire = true\n"), "all of them are turned away"),
-        (with("[policies]\nanonymous_access = false\n"), "every agent is turned away"),
+        (with("[policies]\nanonymous_access = false\n"), "every agent is refused"),
         (with("[integrity]\nsigned = true\n"), "without a key nothing is signed"),
         (
             format!("aicp_version = \"0.2\"\nsupported_versions = [\"0.1\"]\n{SMALLEST}"),

@@ -55,15 +55,19 @@ fn handoff_lint_holds_files_against_the_manifest() {
     handoff.write("STATUS.md", handoff.read("STATUS.md").replace('\n', "\r\n"));
     assert_eq!(lint(&handoff).0, 0, "line ends make no other file");
     handoff.write("STATUS.md", "changed\n");
-    finds(&handoff, "MANIFEST.json:", "files.STATUS.md: is not the file that it was: another checksum");
+    finds(&handoff, "MANIFEST.json:", "files.STATUS.md: differs from its checksum");
     let handoff = clean();
     handoff.remove("WORKFLOW.md");
     handoff.write("NOTES.md", "x\n");
-    finds(&handoff, "MANIFEST.json:", "files.WORKFLOW.md: is listed and not there; run `frontdesk handoff manifest`");
+    finds(
+        &handoff,
+        "MANIFEST.json:",
+        "files.WORKFLOW.md: is listed but does not exist; run `frontdesk handoff manifest`",
+    );
     finds(&handoff, "NOTES.md: ", "is not listed in MANIFEST.json");
     let line = handoff.read("MANIFEST.json").lines().position(|line| line.contains("\"WORKFLOW.md\""));
     if let Some(line) = line {
-        finds(&handoff, &format!("MANIFEST.json:{}: ", line + 1), "is listed and not there");
+        finds(&handoff, &format!("MANIFEST.json:{}: ", line + 1), "is listed but does not exist");
     }
 }
 
@@ -141,8 +145,8 @@ fn handoff_lint_never_says_what_the_secret_is() {
     handoff.write("notes.txt", format!("{token}\n"));
     finds(&handoff, "LOG.md:3: there is a secret here", "revoke it, then remove it");
     finds(&handoff, "notes.txt:1: ", "there is a secret here");
-    finds(&handoff, "LOG.md:4: this says something of a person", "allow it in pii-allowlist.json");
-    finds(&handoff, "LOG.md:6: this speaks to whoever reads it", "say it in other words");
+    finds(&handoff, "LOG.md:4: this is personal data", "allow it in pii-allowlist.json");
+    finds(&handoff, "LOG.md:6: this addresses the reading agent", "rephrase it");
     finds(&handoff, "LOG.md:7: is what line 15 of .aiignore keeps out", "remove it");
     let (_, lines) = lint(&handoff);
     assert!(!lines.iter().any(|line| line.starts_with("LOG.md:5")), "that one is allowed: {lines:#?}");
@@ -154,7 +158,7 @@ fn handoff_lint_never_says_what_the_secret_is() {
     let list = handoff.read("pii-allowlist.json");
     handoff.write("pii-allowlist.json", list.replace("2099-12-31", "2026-01-31"));
     finds(&handoff, "pii-allowlist.json:3: entries[0]: has expired", "ask its owner");
-    finds(&handoff, "LOG.md:5: this says something of a person", "");
+    finds(&handoff, "LOG.md:5: this is personal data", "");
     handoff.write("pii-allowlist.json", list.replace("\"data team\"", "\"\""));
     finds(&handoff, "pii-allowlist.json:3: entries[0]: has no owner", "");
     handoff.write("pii-allowlist.json", list.replace("harbourmaster@tidebook.org", &token));

@@ -69,8 +69,8 @@ async fn recipe_that_fails_after_something_was_done_says_so_and_stays_so() {
         ),
         (
             || Reply::html("<p>paid").into(),
-            "Step 2 pay failed: The site took this call, but its answer cannot be passed on. Find out what it did before \
-             trying again. Step 1 hold was carried out. Step 2 pay was carried out all the same.",
+            "Step 2 pay failed: The site carried out this call, but its answer cannot be passed on. Find out what it \
+             did before trying again. Step 1 hold was carried out. Step 2 pay was still carried out.",
             502,
             "upstream_malformed_response",
         ),

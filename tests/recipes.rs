@@ -164,7 +164,7 @@ async fn recipe_is_confirmed_once_with_every_step_that_acts() {
         asked_for["summary"],
         "It is book; \"origin\": \"AMS\", \"seats\": \"2\", \"who\": \"Ada\". \
          Step 1: It is hold; \"fare\": from step 0, \"gone\": from step 0, \"note\": \"for Ada\", \"seats\": \"2\". \
-         It is carried out for good, and may cost money or bind whoever asks for it. \
+         It cannot be undone, and may cost money or be legally binding. \
          Step 2: Pay for hold from step 1 with \"Ada\". Your card is charged."
     );
     assert!(asked(&origin).is_empty(), "nothing runs before it");

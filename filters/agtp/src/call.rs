@@ -83,7 +83,7 @@ impl Spoken {
 
     async fn called(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint, given: Given<'_>) -> Said {
         let Some(capability) = endpoint.capability(&desk.compiled.settings) else {
-            return Wrong::new(404, "not-found", "It is not there any more.").said(calling.method, calling.path);
+            return Wrong::new(404, "not-found", "It no longer exists.").said(calling.method, calling.path);
         };
         let covered = covered(capability, calling.head);
         let authority = authority(capability, calling, &covered);

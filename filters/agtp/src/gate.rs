@@ -131,7 +131,7 @@ impl Spoken {
     pub(super) fn unknown(&self, method: &str) -> Wrong {
         let method: String = method.chars().take(64).collect();
         let message = format!(
-            "{method} is no verb of the catalog {}. Choose another; DISCOVER /methods lists what is spoken here.",
+            "{method} is not a verb of catalog {}. DISCOVER /methods lists the supported verbs.",
             self.catalog.version
         );
         Wrong::new(459, "method-violation", message)

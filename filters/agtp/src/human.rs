@@ -67,7 +67,7 @@ pub(super) async fn notify(
     }
     let hosted = spoken.hosted.as_ref().is_some_and(|hosted| recipient == hosted.agent_id || recipient == hosted.name);
     if !hosted && recipient != "operator" && recipient != spoken.server_id {
-        let message = "Nobody is known here by this name. Send it to \"operator\", or to an agent of DISCOVER /agents.";
+        let message = "The recipient is unknown. Send it to \"operator\", or to an agent of DISCOVER /agents.";
         return Err(Wrong::new(404, "recipient-not-found", message));
     }
     let id = brought(desk, calling, "notification", "NOTIFY", given, agent).await?;

@@ -58,7 +58,7 @@ impl Spoken {
             && calling.head.agent.is_none()
             && !desk.compiled.settings.agtp.policies.anonymous_discovery
         {
-            let message = "Whoever discovers here says who they are. Send Agent-ID, your canonical id.";
+            let message = "DISCOVER needs the header Agent-ID with your canonical id.";
             return Err(Wrong::required("anonymous-discovery-disabled", message));
         }
         // Queries and calls check their session themselves, and SUSPEND must not count as use of its session.

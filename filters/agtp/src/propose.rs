@@ -117,7 +117,7 @@ impl Spoken {
     fn impossible(&self, desk: &Desk<'_>, calling: &Calling<'_>, proposal: &Proposal) -> Wrong {
         let Proposal { method, template, .. } = proposal;
         let message =
-            "Nothing that this server has does what was proposed. DISCOVER /patterns lists what could be put together.";
+            "This server has nothing that does what you propose. DISCOVER /patterns lists the possible endpoints.";
         let mut wrong = rejected("composition-impossible", message);
         let short = |endpoint: &&std::sync::Arc<super::endpoint::Endpoint>| json!({ "method": endpoint.method, "path": endpoint.path, "description": endpoint.description });
         let near: Vec<Value> = similar(&self.routes, method, template).iter().map(short).collect();

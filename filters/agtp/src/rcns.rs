@@ -51,7 +51,7 @@ impl Spoken {
             Wrong::new(404, "not-found", "There is no such contract, or not any more. Ask for another.")
         })?;
         if !desk.compiled.settings.agtp.policies.synthesis_enabled {
-            let message = "Contracts do not hold here any more. Call what is declared.";
+            let message = "Contracts are no longer accepted here. Call a declared endpoint.";
             return Err(self.no_contract(desk, calling, NoContract::Disabled, message).await);
         }
         if contract.bound != Bound::Anybody {
@@ -183,8 +183,7 @@ impl Spoken {
         let template = Template::parse(&path.path, &self.catalog).map_err(Wrong::from)?;
         let found = self.stock.find(&desk.compiled.settings, &self.routes, calling.method, &template);
         let Some(made) = found else {
-            let message =
-                "Nothing that this server has does this. DISCOVER /patterns lists what could be put together.";
+            let message = "This server has nothing that does this. DISCOVER /patterns lists the possible endpoints.";
             return Err(self.no_contract(desk, calling, NoContract::Impossible, message).await);
         };
         self.suffices(desk, calling, &made.endpoint)?;
@@ -267,7 +266,7 @@ impl Spoken {
         given: Given<'_>,
     ) -> Result<Said, Wrong> {
         let Some(endpoint) = self.stock.endpoint(&contract.source, &desk.compiled.settings, &self.catalog) else {
-            let message = "What this contract is made of is not there any more. Ask for another.";
+            let message = "The endpoint behind this contract no longer exists. Ask for another contract.";
             return Err(self.no_contract(desk, calling, NoContract::Impossible, message).await);
         };
         let said = self.call(desk, calling, &endpoint, given).await;

@@ -72,7 +72,7 @@ impl Spoken {
         id: &str,
     ) -> Result<Value, Wrong> {
         let found = attempts::find(desk, calling, id, operator(calling, INSPECT_ALL).is_ok()).await?;
-        let unknown = || Wrong::new(404, "not-found", "There is no such attempt of yours, or it is not kept any more.");
+        let unknown = || Wrong::new(404, "not-found", "You have no such attempt, or it is no longer stored.");
         found.ok_or_else(unknown)
     }
 

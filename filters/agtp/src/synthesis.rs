@@ -214,7 +214,7 @@ impl Spoken {
     /// 262: what is missing.
     pub(super) fn suffices(&self, desk: &Desk<'_>, calling: &Calling<'_>, endpoint: &Endpoint) -> Result<(), Wrong> {
         let settings = &desk.compiled.settings;
-        let gone = || Wrong::new(404, "not-found", "It is not there any more.");
+        let gone = || Wrong::new(404, "not-found", "It no longer exists.");
         let capability = endpoint.capability(settings).ok_or_else(gone)?;
         let covered = covered(capability, calling.head);
         let authority = authority(capability, calling, &covered);

@@ -42,7 +42,7 @@ pub(super) fn locked(root: &Item, settings: &Settings, found: &mut Findings) {
     }
     let anonymous = root.at(&["policies", "anonymous_access"]).filter(|item| item.bool() == Some(false));
     if let Some(item) = anonymous.filter(|_| !signs && auth.api_keys.is_empty() && auth.jwks.is_none()) {
-        let what = "nobody can have a credential here: every agent is turned away";
+        let what = "no credentials are configured: every agent is refused";
         found
             .warning(item.line, "policies.anonymous_access", what)
             .hint("declare auth.api_keys, auth.jwks or keys of signed_agents");
@@ -105,7 +105,7 @@ fn credentials(root: &Item, found: &mut Findings) {
             found.warning(item.line, "auth.type", what).hint("leave it out, or write bearer, api_key or oauth2");
         }
         None => {
-            let what = format!("{id}{more} needs a credential, and none is known here: nobody can call it");
+            let what = format!("{id}{more} needs a credential, but none are configured: no agent can call it");
             found.warning(first.line, "auth", what).hint("declare [[auth.api_keys]] or auth.jwks");
         }
     }
@@ -162,9 +162,9 @@ fn paths(root: &Item, keys: Keys, found: &mut Findings) {
 /// Warns of tokens without issuer and audience, which could be meant for another site.
 fn tokens(root: &Item, found: &mut Findings) {
     let Some(jwks) = root.at(&["auth", "jwks"]) else { return };
-    for (key, what) in [("issuer", "issued it"), ("audience", "it is for")] {
+    for (key, what) in [("issuer", "its issuer"), ("audience", "its audience")] {
         if root.at(&["auth", key]).is_none() {
-            let what = format!("without auth.{key} a token is accepted whoever {what}");
+            let what = format!("without auth.{key} a token is accepted regardless of {what}");
             found.warning(jwks.line, "auth.jwks", what).hint(format!("write auth.{key}"));
         }
     }
@@ -202,7 +202,7 @@ fn audit(root: &Item, found: &mut Findings) {
     let off = root.at(&["audit", "enabled"]).and_then(Item::bool) == Some(false);
     let Some(item) = root.at(&["audit", "retention"]).filter(|_| !off) else { return };
     if item.str().and_then(units::retention).is_none() {
-        let what = format!("{} is not a length of time; files of the audit log are kept for ever", item.shown());
+        let what = format!("{} is not a duration; files of the audit log are kept for ever", item.shown());
         found.warning(item.line, "audit.retention", what).hint("write \"90_days\", \"12_months\" or \"1_year\"");
     }
 }

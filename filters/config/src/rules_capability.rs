@@ -180,7 +180,7 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
         let mut theirs = HashSet::new();
         for entry in names.entries() {
             if !theirs.insert(entry.item.str()) {
-                let what = format!("{} is what another input is called already", entry.item.shown());
+                let what = format!("{} is already the name of another input", entry.item.shown());
                 found.mistake(entry.line, trail.key("upstream").key("rename_input").key(&entry.key), what);
             }
         }
@@ -188,7 +188,7 @@ fn templates(capability: &Item, trail: &Trail, found: &mut Findings) {
     if let Some(item) = capability.get("endpoint")
         && item.str().is_some_and(|path| path.split('/').any(|segment| segment.matches('{').count() > 1))
     {
-        found.mistake(item.line, trail.key("endpoint"), "has two places in one segment, which cannot be told apart");
+        found.mistake(item.line, trail.key("endpoint"), "has two placeholders in one segment, which is ambiguous");
     }
     for way in [["confirmation", "summary"], ["confirmation", "confirmation_text"]] {
         let Some(item) = capability.at(&way) else { continue };

@@ -43,7 +43,7 @@ pub(super) fn listen(root: &Item, found: &mut Findings) {
     let everybody =
         |item: &&Item| item.str().and_then(|text| forms::read_network(text).ok()).is_some_and(|n| n.prefix_len() == 0);
     if let Some(item) = one_or_list(root.at(&["listen", "trusted_proxies"])).into_iter().find(everybody) {
-        let what = format!("{} believes what anybody says about where a request is from", item.shown());
+        let what = format!("{} trusts every client's statement about its address", item.shown());
         found.warning(item.line, "listen.trusted_proxies", what).hint("name the proxies in front");
     }
 

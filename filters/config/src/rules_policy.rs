@@ -117,7 +117,7 @@ fn versions(root: &Item, found: &mut Findings) {
         found.warning(item.line, "min_supported_version", "is higher than aicp_version");
     }
     if let Some(item) = root.get("supported_versions").filter(|item| item.items().is_empty()) {
-        found.warning(item.line, "supported_versions", "empty: no agent can speak a version that is offered");
+        found.warning(item.line, "supported_versions", "empty: no agent supports an offered version");
     }
 }
 
@@ -170,7 +170,7 @@ fn monitoring(root: &Item, published: &[Published], found: &mut Findings) {
         Some("disallowed") => (
             ids(monitors),
             "disallowed, and yet there is".to_owned(),
-            "the policy holds: nobody may call what only monitors",
+            "the policy holds: monitoring capabilities are closed",
         ),
         Some(word @ ("requires_auth" | "allowed_with_auth")) => (
             ids(monitors.filter(|capability| capability.open())),
@@ -194,12 +194,12 @@ fn caching(root: &Item, published: &[Published], found: &mut Findings) {
         };
         let id = capability.id.escape_debug();
         if let Some(item) = forbidden {
-            let what = format!("false, but an answer of {id} may be kept for {ttl} s");
-            found.warning(item.line, "policies.cache.allowed", what).hint("the policy holds: nothing is kept");
+            let what = format!("false, but an answer of {id} may be cached for {ttl} s");
+            found.warning(item.line, "policies.cache.allowed", what).hint("the policy holds: nothing is cached");
         } else if let Some((item, most)) = longest.and_then(|item| Some((item, whole(item)?)))
             && most < ttl
         {
-            let what = format!("{most}, but an answer of {id} may be kept for {ttl} s");
+            let what = format!("{most}, but an answer of {id} may be cached for {ttl} s");
             found.warning(item.line, "policies.cache.max_ttl_seconds", what).hint(format!("{most} s holds"));
         }
     }
@@ -274,7 +274,7 @@ fn never_cached(capability: &Published, settings: &Settings, found: &mut Finding
     let holds = settings.capabilities.iter().find(|holds| holds.id == capability.id);
     let (Some(item), Some(holds)) = (written, holds) else { return };
     let (why, hint) = if !holds.kind.is_read() {
-        ("only what a read answers is kept".to_owned(), "leave it out")
+        ("only answers of reads are cached".to_owned(), "leave it out")
     } else if holds.is_confirmed() {
         ("a person confirms each call".to_owned(), "leave it out")
     } else if holds.is_unkept() {
@@ -287,7 +287,7 @@ fn never_cached(capability: &Published, settings: &Settings, found: &mut Finding
     } else {
         return;
     };
-    let what = format!("an answer of {} is never kept: {why}", capability.id.escape_debug());
+    let what = format!("an answer of {} is never cached: {why}", capability.id.escape_debug());
     found.warning(item.line, "cache_ttl_seconds", what).hint(hint);
 }
 

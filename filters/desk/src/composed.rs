@@ -116,7 +116,7 @@ impl Step<'_> {
                 progress.done.push(at);
             }
             if (told.omitted || told.flags.changed()) && part.is_needed {
-                let detail = "What it said before was not kept as it was, and later steps need it.";
+                let detail = "Its earlier result was not stored unchanged, and later steps need it.";
                 let refusal = Refusal::from(Fault::OutcomeUnknown).saying(detail);
                 return Err(self.broken(all, at, refusal, Reached::Nothing, &progress).await);
             }

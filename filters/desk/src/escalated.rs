@@ -40,7 +40,7 @@ impl Step<'_> {
         let mut wish = Wish { id: unguessable().map_err(not_kept)?, ..self.ask.wish.cloned().unwrap_or_default() };
         wish.query = self.plan.say(&self.ask.input);
         if !why.is_empty() {
-            wish.query.push_str(&format!(" The harness wants it allowed first: {why}"));
+            wish.query.push_str(&format!(" The harness requires approval: {why}"));
         }
         wish.manner["escalated"] = true.into();
         wish.manner["key"] = key.clone().into();
@@ -153,7 +153,7 @@ pub(crate) const ESCALATED: &str = "harness_escalated";
 
 fn waits(id: &str) -> Refusal {
     let detail =
-        "A person has to allow this call first, and has been asked. Nothing was done; repeat the call when they have.";
+        "A person has to approve this call first, and has been asked. Nothing was done; repeat it once approved.";
     let details = Some(json!({ "ticket": id, "status": "waiting" }));
     Refusal { reason: ESCALATED, details, ..Refusal::from(Fault::Forbidden).saying(detail) }
 }

@@ -171,7 +171,7 @@ pub(super) fn usual_consequence(capability: &Capability) -> &'static str {
     use frontdesk_config::CapabilityKind::{CommitAction, DestructiveAction, PrepareAction};
     match capability.kind {
         DestructiveAction => "Something is removed or cancelled. It may be impossible to undo.",
-        CommitAction => "It is carried out for good, and may cost money or bind whoever asks for it.",
+        CommitAction => "It cannot be undone, and may cost money or be legally binding.",
         PrepareAction => "Something is prepared or reserved. Nothing is committed yet.",
         _ => "The data described above is used or disclosed.",
     }

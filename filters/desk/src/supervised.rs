@@ -103,7 +103,7 @@ impl Step<'_> {
         match decided.verdict {
             Verdict::Go => Ok(changed),
             Verdict::Deferred(seconds) => {
-                let detail = "Whoever supervises this desk wants this done later. Nothing was done; try again then.";
+                let detail = "The harness defers this call. Nothing was done; try again later.";
                 let refusal = Refusal { reason: DEFERRED, retry_after: Some(seconds), ..Fault::Unavailable.into() };
                 Err(refusal.saying(detail).into())
             }
@@ -244,7 +244,7 @@ impl Step<'_> {
 
 /// The refusal of a blocked call. It does not give the harness's reason.
 pub(super) fn blocked() -> Refusal {
-    let detail = "Whoever supervises this desk does not want this call carried out. Nothing was done.";
+    let detail = "The harness does not allow this call. Nothing was done.";
     Refusal { reason: "harness_blocked", ..Refusal::from(Fault::Forbidden).saying(detail) }
 }
 
@@ -256,7 +256,6 @@ pub(super) fn may_be_allowed_later(refusal: &Refusal) -> bool {
 
 /// The refusal where no decision can be had.
 fn undecided() -> Refusal {
-    let detail =
-        "This call has to be decided on first, and nobody decides at the moment. Nothing was done; try again later.";
+    let detail = "This call needs a decision of the harness, which is unreachable. Nothing was done; try again later.";
     Refusal { reason: AWAY, retry_after: Some(SOON), ..Fault::Unavailable.into() }.saying(detail)
 }

@@ -18,7 +18,7 @@ pub(super) fn carried_out_all_the_same(refusal: Refusal) -> Refusal {
         return refusal;
     }
     refusal.saying(
-        "The site took this call, but its answer cannot be passed on. Find out what it did before trying again.",
+        "The site carried out this call, but its answer cannot be passed on. Find out what it did before trying again.",
     )
 }
 
@@ -40,13 +40,11 @@ pub(super) fn failed(failure: Failed) -> Refusal {
 /// The refusal while the store is unavailable. Nothing was reserved, so nothing was done.
 pub fn not_kept(why: NotKept) -> Refusal {
     let (reason, detail) = match why {
-        NotKept::Away => {
-            ("store_away", "What was promised cannot be looked up at the moment. Nothing was done; try again later.")
-        }
+        NotKept::Away => ("store_away", "The store is unavailable. Nothing was done; try again later."),
         NotKept::Unsure(_) => {
             ("store_away", "The store did not answer in time. The site was not called; try again later.")
         }
-        NotKept::Full => ("store_full", "No more can be promised at the moment. Nothing was done; try again later."),
+        NotKept::Full => ("store_full", "The store is full. Nothing was done; try again later."),
     };
     Refusal { reason, ..Refusal::from(Fault::Unavailable).saying(detail) }
 }
@@ -69,6 +67,6 @@ pub(super) fn with_a_warning(consequence: &str, lost_at: u64) -> String {
 
 /// The refusal where the audit line cannot be written: an action without one is not carried out.
 pub(super) fn not_written() -> Refusal {
-    let detail = "This cannot be written down at the moment, and so it is not done. Try again later.";
+    let detail = "The audit log cannot be written, so nothing was done. Try again later.";
     Refusal { reason: "audit_unavailable", retry_after: Some(30), ..Refusal::from(Fault::Unavailable).saying(detail) }
 }

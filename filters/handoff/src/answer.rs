@@ -81,7 +81,7 @@ fn reading<'v>(view: &'v View, handoff: &Handoff) -> Result<&'v Reading, Refusal
 fn being_written(view: &View) -> Refusal {
     let stale = view.lock.as_ref().is_some_and(|lock| lock.is_stale());
     let (retry_after, detail) = match stale {
-        true => (BROKEN_OFF, "Somebody broke off while they wrote this. It comes back when it was put in order."),
+        true => (BROKEN_OFF, "The writer of this handoff died while writing. It is served again once it is repaired."),
         false => (WRITING, "This is being written. Try again in a moment."),
     };
     let retry_after = Some(retry_after);
@@ -185,7 +185,7 @@ impl Shown<'_> {
                 return Err(refused(
                     Fault::NotFound,
                     "handoff_file_missing",
-                    "This file is listed, but it is not there.",
+                    "This file is listed, but does not exist.",
                 ));
             }
             Held::TooLarge => {

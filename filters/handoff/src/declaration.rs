@@ -44,16 +44,12 @@ fn check(declared: &Declared<'_>, found: &mut Findings) {
             .warning(
                 line("auth"),
                 "handoff.auth",
-                "anybody may read the handoff: what is open, who works on it, and how",
+                "everyone may read the handoff: its tasks, its sessions and its notes",
             )
             .hint("write auth = \"required\"");
     } else if !provable {
         found
-            .warning(
-                line("auth"),
-                "handoff.auth",
-                "needs a credential, and nobody can have one: nobody gets to read it",
-            )
+            .warning(line("auth"), "handoff.auth", "needs a credential, but none are configured: no agent can read it")
             .hint("declare auth.api_keys or auth.jwks");
     }
 }

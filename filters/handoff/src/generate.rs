@@ -76,7 +76,7 @@ pub struct Generated {
 pub fn generate(directory: &dyn Directory, session: &Session, now: SystemTime) -> Result<Generated, String> {
     if !session.despite_lock && !is_free(directory) {
         return Err(format!(
-            "{LOCK} is there: somebody is writing, or broke off; if it is yours, say so with --locked"
+            "{LOCK} exists: a session is writing, or died while writing; if it is yours, use --locked"
         ));
     }
     let before = before(directory)?;

@@ -223,7 +223,7 @@ confirmation_text = "Cancel it"
 "##;
     let declared = declare_here(&format!("{contract}\n{UPSTREAM}")).unwrap_or_else(|refused| panic!("{refused}"));
     let warnings: Vec<_> = declared.warnings.iter().map(line).collect();
-    let counts = ["leads nowhere", "store.url", "none is known here", "integrity.signed"]
+    let counts = ["leads nowhere", "store.url", "none are configured", "integrity.signed"]
         .map(|what| warnings.iter().filter(|w| w.contains(what)).count());
     assert!(counts == [2, 1, 1, 1] && warnings.len() == 5, "{warnings:#?}");
 

@@ -36,9 +36,9 @@ fn what_is_not_written_is_careful() {
 fn what_is_open_to_all_or_to_nobody_is_warned_of() {
     for open in ["none", "optional"] {
         let said = said(&format!("auth = '{open}'\n{KEY}"));
-        assert!(said.len() == 1 && said[0].contains(":5: warning: handoff.auth: anybody may read"), "{said:?}");
+        assert!(said.len() == 1 && said[0].contains(":5: warning: handoff.auth: everyone may read"), "{said:?}");
     }
-    assert!(said("")[0].contains("handoff.auth: needs a credential, and nobody can have one"));
+    assert!(said("")[0].contains("handoff.auth: needs a credential, but none are configured"));
 }
 
 #[test]

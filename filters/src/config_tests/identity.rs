@@ -35,7 +35,7 @@ fn one_that_does_is_loaded_and_what_is_odd_about_it_is_told() {
     let (outside, text) = with_agent(GENESIS, "");
     let warned: Vec<String> = declare_in(&text, &outside).unwrap().warnings.iter().map(line).collect();
     assert!(
-        warned.iter().any(|line| line.contains("records that nobody signs; give [integrity] a key")),
+        warned.iter().any(|line| line.contains("records without a signature; give [integrity] a key")),
         "{warned:#?}"
     );
     let pretty: serde_json::Value = serde_json::from_str(GENESIS).unwrap();

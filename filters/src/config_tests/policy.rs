@@ -72,11 +72,14 @@ fn policies_that_disagree_and_which_one_holds() {
     remarks_one(&auth("automated_monitoring = 'allowed_with_auth'", "monitor", "none"), "allowed_with_auth, but");
     quiet(&auth("automated_monitoring = 'requires_auth'", "monitor", "required"));
     quiet(&auth("automated_monitoring = 'requires_auth'", "query", "none"));
-    remarks_one(&auth("automated_monitoring = 'disallowed'", "monitor", "required"), "nobody may call");
+    remarks_one(
+        &auth("automated_monitoring = 'disallowed'", "monitor", "required"),
+        "monitoring capabilities are closed",
+    );
 
     let cache = |policy: &str| format!("[policies.cache]\n{policy}\n{}", of("query", "cache_ttl_seconds = 60\n"));
-    remarks_one(&cache("allowed = false"), "a.b may be kept for 60 s; the policy holds: nothing is kept");
-    remarks_one(&cache("max_ttl_seconds = 59"), "59, but an answer of a.b may be kept for 60 s; 59 s holds");
+    remarks_one(&cache("allowed = false"), "a.b may be cached for 60 s; the policy holds: nothing is cached");
+    remarks_one(&cache("max_ttl_seconds = 59"), "59, but an answer of a.b may be cached for 60 s; 59 s holds");
     quiet(&cache("max_ttl_seconds = 60"));
 
     remarks_one(&of("query", "auth = 'none'\nrequired_scopes = ['a']\n"), "the scopes hold");
@@ -104,7 +107,7 @@ fn an_answer_that_is_never_kept_although_it_is_to_be() {
     // Only the remark on this: that personal data needs a purpose is another remark, on another line.
     let said = |text: &str| {
         let all = remarks(text);
-        all.into_iter().filter(|line| line.contains("is never kept")).collect::<Vec<_>>()
+        all.into_iter().filter(|line| line.contains("is never cached")).collect::<Vec<_>>()
     };
     let privacy = |lines: &str| of("query", &format!("data_sensitivity = 'personal'\nprivacy = {{ {lines} }}\n"));
     let hint = "write it in [capabilities.privacy]; or data_sensitivity = \"public\", if they are about nobody";
@@ -114,7 +117,7 @@ fn an_answer_that_is_never_kept_although_it_is_to_be() {
         ("", "privacy.purpose and privacy.retention"),
     ] {
         let why = format!("its data are personal, and {missing} is missing; {hint}");
-        let line = format!(":9: warning: cache_ttl_seconds: an answer of a.b is never kept: {why}");
+        let line = format!(":9: warning: cache_ttl_seconds: an answer of a.b is never cached: {why}");
         assert_eq!(said(&privacy(lines)), [line]);
     }
     // A site-wide retention does not make answers cacheable.
@@ -122,7 +125,7 @@ fn an_answer_that_is_never_kept_although_it_is_to_be() {
     assert_eq!(said(&once).len(), 1);
     let unsaid = of("query", "privacy = { personal_data_required = true }\n");
     assert!(said(&unsaid)[0].contains("its data are personal, and"), "{:?}", said(&unsaid));
-    assert!(said(&of("commit_action", ""))[0].contains("only what a read answers is kept; leave it out"));
+    assert!(said(&of("commit_action", ""))[0].contains("only answers of reads are cached; leave it out"));
     assert!(said(&of("query", "requires_user_confirmation = true\n"))[0].contains("a person confirms each call"));
     for kept in [
         privacy("purpose = 'x', retention = 'y'"),

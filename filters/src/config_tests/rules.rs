@@ -14,7 +14,7 @@ fn listeners() {
     refuses("[listen]\nproxy_protocol = true\n", "listen.proxy_protocol: believes nobody");
     accepts("[listen]\ntrusted_proxies = ['10.0.0.1', 'fd00::/8']\nproxy_protocol = true\n");
     refuses("[listen]\ntrusted_proxies = ['10.0.0.0/8', 'x']\n", "listen.trusted_proxies[1]: \"x\" is not a network");
-    warns("[listen]\ntrusted_proxies = ['::/0']\n", "listen.trusted_proxies: \"::/0\" believes what anybody says");
+    warns("[listen]\ntrusted_proxies = ['::/0']\n", "listen.trusted_proxies: \"::/0\" trusts every client's statement");
     refuses("[listen]\nhttp = 'example.com'\n", "\"example.com\" is not an address to listen on");
     warns("[listen]\nadmin = ':9901'\n", "listen.admin: can be reached from elsewhere and has no token");
     let half = refused(&with_upstream("[tls]\ncert = ''\n"));
@@ -125,10 +125,10 @@ fn the_audit_log_is_written_where_it_is_asked_for() {
 fn a_retention_that_is_no_length_of_time_keeps_for_ever() {
     warns(
         "[audit]\nretention = 'provider_policy'\n",
-        ":4: warning: audit.retention: \"provider_policy\" is not a length of time; files of the audit log are kept for \
+        ":4: warning: audit.retention: \"provider_policy\" is not a duration; files of the audit log are kept for \
          ever; write \"90_days\", \"12_months\" or \"1_year\"",
     );
-    warns("[audit]\nretention = 90\n", "audit.retention: 90 is not a length of time");
+    warns("[audit]\nretention = 90\n", "audit.retention: 90 is not a duration");
     let off = with_upstream("[audit]\nenabled = false\nretention = 'provider_policy'\n");
     assert_eq!(warned(&off), Vec::<String>::new());
     refuses("[audit]\nrotate_size = '0'\n", "audit.rotate_size: \"0\" must be more than nothing");
@@ -138,7 +138,10 @@ fn a_retention_that_is_no_length_of_time_keeps_for_ever() {
 #[test]
 fn a_gateway_needs_somebody_who_is_known() {
     let gateway = "[harness]\nurl = 'http://a'\ngateway_path = '/harness'\n";
-    warns(gateway, ":5: warning: harness.gateway_path: nobody can use it, as no credential is known here; declare");
+    warns(
+        gateway,
+        ":5: warning: harness.gateway_path: no agent can use it, because no credentials are configured; declare",
+    );
     let known = format!("{gateway}[auth]\nissuer = 'https://i'\naudience = 'a'\njwks = 'https://i/keys'\n");
     assert_eq!(warned(&with_upstream(&known)), Vec::<String>::new());
 }
@@ -146,7 +149,7 @@ fn a_gateway_needs_somebody_who_is_known() {
 #[test]
 fn what_needs_a_credential_needs_somebody_who_has_one() {
     let key = format!("[auth]\n[[auth.api_keys]]\nname = 'a'\nsha256 = '{}'\n", "0f".repeat(32));
-    let needs = "auth: a.b needs a credential, and none is known here: nobody can call it";
+    let needs = "auth: a.b needs a credential, but none are configured: no agent can call it";
     for needing in ["auth = 'required'\n", "required_scopes = ['x']\n", "requires_strong_authentication = true\n"] {
         warns(&capability(needing), needs);
         assert_eq!(warned(&with_upstream(&(key.clone() + &capability(needing)))), Vec::<String>::new(), "{needing}");
@@ -192,9 +195,12 @@ fn what_a_capability_refers_to() {
     refuses(&capability("upstream = { errors = { '200' = 'x' } }\n"), "is no status of a failure");
     warns(&capability("upstream = { errors = { '304' = 'x' } }\n"), "errors.304: agents get this name with 502");
     refuses(&capability("upstream = { headers = { Host = 'x' } }\n"), "is set by Frontdesk itself");
-    refuses(&capability("upstream = { rename_input = { a = 'x', b = 'x' } }\n"), "is what another input is called");
+    refuses(
+        &capability("upstream = { rename_input = { a = 'x', b = 'x' } }\n"),
+        "is already the name of another input",
+    );
     refuses(&capability("confirmation = { summary = '{{ input.x' }\n"), "summary: is no template that can be used");
-    refuses(&capability("").replace("/a'", "/{a}-{b}'"), "has two places in one segment");
+    refuses(&capability("").replace("/a'", "/{a}-{b}'"), "has two placeholders in one segment");
     let twice =
         capability("").replace("/a'", "/x/{a}'") + &capability("").replace("a.b", "c").replace("/a'", "/x/{b}/'");
     refuses(&twice, "is where capabilities[0] is already");

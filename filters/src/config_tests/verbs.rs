@@ -160,9 +160,9 @@ fn a_verb_is_one_of_the_catalog_or_one_of_the_servers_own() {
     accepts(&(first("method = 'UNHEARDOF'") + "[agtp.policies.methods]\nallow = ['UNHEARDOF']\n"));
     warns(
         &(first("method = 'CANCEL'") + "[agtp.policies.methods]\nallow = ['PAY']\n"),
-        "capabilities[0].agtp.method: \"CANCEL\" is refused by agtp.policies.methods: nobody can call this",
+        "capabilities[0].agtp.method: \"CANCEL\" is refused by agtp.policies.methods: no agent can call this",
     );
-    warns(&(first("method = 'PAY'") + "[agtp.policies.methods]\ndisallow = ['PAY']\n"), "nobody can call this");
+    warns(&(first("method = 'PAY'") + "[agtp.policies.methods]\ndisallow = ['PAY']\n"), "no agent can call this");
     refuses(&first("deprecated = { successor = { method = 'FIDN' } }"), "did you mean \"FIND\"?");
 }
 
@@ -260,10 +260,7 @@ fn a_redirect_is_one_step() {
 #[test]
 fn what_has_no_effect_is_told() {
     let none = spoken("", "required_scopes = ['rooms:read']\nauth = 'none'", "");
-    warns(
-        &none,
-        "capabilities[0].auth: \"none\" with required_scopes: whoever is spoken to in verbs only has to claim",
-    );
+    warns(&none, "capabilities[0].auth: \"none\" with required_scopes: an AGTP caller only has to claim");
     accepts(&none.replace("[agtp]\n", ""));
     warns(
         &(spoken("", "", "") + "[agtp.policies]\nwildcards_accepted = true\n"),

@@ -26,7 +26,7 @@ pub(super) fn rules(root: &Item, settings: &Settings, found: &mut Findings) {
                 found.warning(item.line, "agtp.agent", note);
             }
             if settings.integrity.is_none() {
-                let what = "is spoken for by records that nobody signs";
+                let what = "has records without a signature";
                 found.warning(item.line, "agtp.agent", what).hint("give [integrity] a key");
             }
             if settings.store.home == StoreHome::Memory {

@@ -128,7 +128,7 @@ impl Known<'_> {
             finding.hint(match role {
                 Role::Endpoint(_) => format!("{instead}until then it is not called by verbs"),
                 Role::Recipe => format!("{instead}until then it is not used"),
-                Role::Successor => format!("{instead}nobody can follow it"),
+                Role::Successor => format!("{instead}no agent can call it"),
                 _ => format!("{instead}it has no effect"),
             });
         } else if !self.is_spoken(verb) {
@@ -140,7 +140,7 @@ impl Known<'_> {
         } else if let Role::Endpoint(_) = role
             && self.policy.admits(verb, self.catalog) == Admission::Refused
         {
-            let what = format!("{shown} is refused by agtp.policies.methods: nobody can call this");
+            let what = format!("{shown} is refused by agtp.policies.methods: no agent can call this");
             found.warning(*line, key, what).hint("allow it there, or write another verb here");
         }
     }
@@ -242,7 +242,7 @@ fn claims(root: &Item, found: &mut Findings) {
     for (index, capability) in tables(root, &["capabilities"]) {
         let scopes = capability.get("required_scopes").is_some_and(|item| !item.items().is_empty());
         let Some(auth) = capability.get("auth").filter(|item| item.str() == Some("none") && scopes) else { continue };
-        let what = "with required_scopes: whoever is spoken to in verbs only has to claim them";
+        let what = "with required_scopes: an AGTP caller only has to claim them";
         found
             .warning(auth.line, format!("capabilities[{index}].auth"), format!("{} {what}", auth.shown()))
             .hint("write auth = \"required\"");
@@ -285,6 +285,6 @@ fn without_effect(root: &Item, found: &mut Findings) {
                 "agtp.policies.rcns.min_trust_tier",
                 "is 1, and no agent is of a better tier than 2 here",
             )
-            .hint("write min_trust_tier = 2, or nobody gets a contract");
+            .hint("write min_trust_tier = 2, or no agent gets a contract");
     }
 }

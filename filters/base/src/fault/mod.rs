@@ -162,11 +162,9 @@ impl Fault {
             Self::Forbidden => "This site does not offer this to agents.",
             Self::MissingScope => "The credential does not grant what this needs. Ask for the scopes named here.",
             Self::WeakAuthentication => {
-                "Whoever granted this credential has to authenticate more strongly. Get a token that says so."
+                "This credential needs stronger authentication. Get a token with a stronger acr or amr."
             }
-            Self::InvalidInput => {
-                "The input is not what the contract says. See what is wrong below, and send it again."
-            }
+            Self::InvalidInput => "The input violates the contract. Correct the violations below and send it again.",
             Self::ForbiddenField => "The input holds fields that must not be sent here. Leave them out.",
             Self::ConfirmationRequired => {
                 "A person has to confirm this. Show them the summary, and repeat the call with the token."

@@ -33,7 +33,7 @@ pub(super) fn broken(
         // A nested composition says itself how far it came.
         _ if refusal.fault == Fault::CompositionFailed => {}
         Reached::Unknown => detail.push_str(&format!(" It is unknown whether step {at} {} was.", id(at))),
-        Reached::Done => detail.push_str(&format!(" Step {at} {} was carried out all the same.", id(at))),
+        Reached::Done => detail.push_str(&format!(" Step {at} {} was still carried out.", id(at))),
         Reached::Nothing | Reached::Refused => {}
     }
     let reached = if progress.done.is_empty() { reached } else { Reached::Done };

@@ -64,7 +64,7 @@ impl Greeted {
         let version = result["protocol_version"].as_str().ok_or("its greeting has no `protocol_version`")?;
         if major(version) != major(wire::VERSION) {
             let version: String = version.chars().filter(|c| !c.is_control()).take(20).collect();
-            return Err(format!("it speaks version {version}, and this is {}", wire::VERSION));
+            return Err(format!("it speaks version {version}, but Frontdesk speaks {}", wire::VERSION));
         }
         let info = &result["harness_info"];
         let capabilities = info["capabilities"].as_array().ok_or("its greeting has no `harness_info.capabilities`")?;

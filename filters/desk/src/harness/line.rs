@@ -10,7 +10,7 @@ use bytes::Bytes;
 pub struct Lost(pub String);
 
 /// See [`Lost::ungreeted`].
-const UNGREETED: &str = "it is reached over a new connection and has to be greeted first; nothing was sent";
+const UNGREETED: &str = "the connection is new and needs a handshake first; nothing was sent";
 
 impl Lost {
     /// Nothing was sent: the connection is new, so the harness may have restarted and needs a handshake first.

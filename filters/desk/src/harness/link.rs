@@ -133,7 +133,7 @@ impl Link {
     /// Repeats the last handshake, because the harness may have restarted.
     async fn greet_again(&self) -> Result<(), NoAnswer> {
         let said = self.hello.lock().clone();
-        let Some((hello, needs)) = said else { return Err(NoAnswer::Away("nobody has greeted it yet".into())) };
+        let Some((hello, needs)) = said else { return Err(NoAnswer::Away("the handshake is still due".into())) };
         self.greet_with(&hello, &needs).await.map_err(NoAnswer::Away)
     }
 

@@ -55,9 +55,9 @@ impl Question {
     ///
     /// Why it is no answer, for the log. If an error stands beside a result, the error counts.
     pub fn answer(&self, message: &[u8]) -> Result<Value, String> {
-        let answer = strict::read(message).map_err(|why| format!("what came cannot be read: {why}"))?;
+        let answer = strict::read(message).map_err(|why| format!("the answer cannot be parsed: {why}"))?;
         if answer["jsonrpc"] != "2.0" {
-            return Err("what came is no JSON-RPC 2.0".into());
+            return Err("the answer is not JSON-RPC 2.0".into());
         }
         if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
             let message = error["message"].as_str().unwrap_or_default();
@@ -166,7 +166,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"q","result":{"decision":"modify","modified_payload":{"arguments":{"a":1},"\u0061rguments":{"a":2}}}}"#,
             r#"{"jsonrpc":"2.0","id":"q","result":{"decision":"modify","modified_payload":{"arguments":{"a":12345678901234567890123}}}}"#,
         ] {
-            assert!(question.answer(wrong.as_bytes()).unwrap_err().contains("cannot be read"), "{wrong}");
+            assert!(question.answer(wrong.as_bytes()).unwrap_err().contains("cannot be parsed"), "{wrong}");
         }
     }
 

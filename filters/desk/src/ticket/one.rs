@@ -165,7 +165,7 @@ impl NotOpened {
                 .saying("A person answers this later. Call it through a protocol that can fetch an answer later."),
             Self::NotKept(why) => not_kept(why),
             Self::TooLong => {
-                Refusal::from(Fault::TooLarge).saying("A person answers this: the input may have at most 8 KB.")
+                Refusal::from(Fault::TooLarge).saying("A person answers this, so the input may have at most 8 KB.")
             }
             Self::TooMany => Refusal { reason: "desk_full", retry_after: Some(60), ..Fault::Unavailable.into() }
                 .saying("Too many questions wait for a person at the moment. Try again later."),

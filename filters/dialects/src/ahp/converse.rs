@@ -148,7 +148,7 @@ impl Asking<'_> {
         }
         let claims = |name: &&str| question.input.as_ref().is_some_and(|input| input.contains_key(*name));
         if let Some(name) = BESIDE.into_iter().find(claims).filter(|_| listed.is_concierge) {
-            let what = format!("{name} goes beside input, and not into it; whoever answers is told it from there.");
+            let what = format!("Send {name} beside input and not in it.");
             return Err(Turning::Said(Said::wrong(&what)));
         }
         let context = &question.context;

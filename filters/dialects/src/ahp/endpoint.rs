@@ -85,7 +85,7 @@ impl Serve for Status {
 async fn look(desk: &Desk<'_>, request: &Incoming<'_>, id: &str) -> Result<Ticket, Refusal> {
     let found = Tickets::of(desk).look(id, request.caller).await;
     // The call in question may be running, or done.
-    let away = |why| not_kept(why).saying("What was promised cannot be looked up at the moment. Try again later.");
+    let away = |why| not_kept(why).saying("The store is unavailable. Try again later.");
     let unknown = || Refusal::from(Fault::NotFound).saying("Nothing is known here under this id, or it is over.");
     found.map_err(away)?.ok_or_else(unknown)
 }

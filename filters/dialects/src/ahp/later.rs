@@ -194,9 +194,9 @@ impl Finish for Ending {
         };
         let ticket = match kept {
             Ok(Some(ticket)) => ticket,
-            Ok(None) => return desk.outside.undelivered(&self.id, "its ticket is not there any more"),
+            Ok(None) => return desk.outside.undelivered(&self.id, "its ticket no longer exists"),
             // A poll gets `outcome_unknown`.
-            Err(_) => return desk.outside.undelivered(&self.id, "its answer could not be kept"),
+            Err(_) => return desk.outside.undelivered(&self.id, "its answer could not be stored"),
         };
         let (body, spent) = ended(&self.converse, &ticket);
         if !paid {
@@ -260,11 +260,12 @@ fn ended(converse: &Converse, ticket: &Ticket) -> (Value, Spent) {
         (Some((listed, prepared)), Some(Ok(told))) => (listed, prepared, told),
         (_, Some(Err(refusal))) => return failed(&refusal),
         (None, Some(Ok(_))) => {
-            let detail = "It was carried out. The site's declaration has changed since, so that its answer can no longer be told.";
+            let detail =
+                "It was carried out. The site's declaration has changed since, so its answer is no longer available.";
             return failed(&Refusal::from(Fault::OutcomeUnknown).saying(detail));
         }
         // The stored result is unreadable.
-        _ => return failed(&Refusal::from(Fault::Internal).saying("Its answer can no longer be told here.")),
+        _ => return failed(&Refusal::from(Fault::Internal).saying("Its answer is no longer available.")),
     };
     let (chosen, most) = chosen(manner);
     let done = Done { told, input: ticket.input().clone(), replayed: false, keeps: None };

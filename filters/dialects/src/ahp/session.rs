@@ -126,5 +126,5 @@ fn key(id: &str) -> String {
 
 /// The refusal where the store is unavailable.
 fn refused(why: NotKept) -> Said {
-    Said::refused(&not_kept(why).saying("Sessions cannot be kept at the moment. Try again later."))
+    Said::refused(&not_kept(why).saying("The store for sessions is unavailable. Try again later."))
 }

@@ -58,23 +58,17 @@ impl Lint<'_> {
             match self.texts.get(name) {
                 Some(content) if checksum::of(content.as_bytes()) != *listed => {
                     let hint = "see who changed it; if it is right, run `frontdesk handoff manifest`";
-                    self.say_of(
-                        MANIFEST,
-                        line(),
-                        &path.join("."),
-                        "is not the file that it was: another checksum",
-                        hint,
-                    );
+                    self.say_of(MANIFEST, line(), &path.join("."), "differs from its checksum", hint);
                 }
                 Some(_) => {}
                 // The problem was reported for the file itself.
                 None if names.contains(name) => {}
-                None => self.say_of(MANIFEST, line(), &path.join("."), "is listed and not there", AGAIN),
+                None => self.say_of(MANIFEST, line(), &path.join("."), "is listed but does not exist", AGAIN),
             }
         }
         let unlisted = |name: &&String| manifest::is_listable(name) && !manifest.files.contains_key(*name);
         for name in names.iter().filter(unlisted).filter(|name| *name != LOCK) {
-            self.say(name, 0, "is not listed in MANIFEST.json: nobody gets to read it", AGAIN);
+            self.say(name, 0, "is not listed in MANIFEST.json: no agent can read it", AGAIN);
         }
     }
 

@@ -48,12 +48,12 @@ impl Lint<'_> {
                     (format!("there is a secret here ({rule})"), "revoke it, then remove it here and from the history")
                 }
                 (None, Kind::Pii) => {
-                    let what = format!("this says something of a person ({rule})");
+                    let what = format!("this is personal data ({rule})");
                     (what, "remove it, or allow it in pii-allowlist.json for a time, with an owner")
                 }
                 (None, Kind::Injection) => {
-                    let what = format!("this speaks to whoever reads it ({rule})");
-                    (what, "a handoff holds what is known, not what to do about its reader; say it in other words")
+                    let what = format!("this addresses the reading agent ({rule})");
+                    (what, "a handoff describes the project and gives its reader no instructions; rephrase it")
                 }
             };
             self.say(name, line, what, hint);
@@ -111,7 +111,7 @@ mod tests {
         let said = said(&[("STATUS.md", &text), (MANIFEST, "{")]);
         assert!(said.iter().all(|line| !line.contains("ghp_") && !line.contains("jo@")), "{said:?}");
         for (line, words) in
-            [(3, "there is a secret here"), (4, "says something of a person"), (5, "speaks to whoever reads")]
+            [(3, "there is a secret here"), (4, "is personal data"), (5, "addresses the reading agent")]
         {
             assert!(
                 said.iter().any(|s| s.starts_with(&format!("h/STATUS.md:{line}: ")) && s.contains(words)),
@@ -143,7 +143,7 @@ mod tests {
         let count = |allowed: &str| {
             let said = said(&[("LOG.md", &text), (ALLOWED, allowed)]);
             let of = |words: &str| said.iter().filter(|line| line.contains("LOG.md") && line.contains(words)).count();
-            (of("of a person"), of("a secret"), said.iter().any(|line| line.contains("allows nothing")))
+            (of("personal data"), of("a secret"), said.iter().any(|line| line.contains("allows nothing")))
         };
         assert_eq!(count(&list("jo@tidebook.org", "2026-02-26", "me")), (0, 1, false), "its last day");
         assert_eq!(count(&list("jo@tidebook.org", "2026-02-25", "me")), (1, 1, true));

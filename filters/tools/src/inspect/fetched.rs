@@ -66,7 +66,7 @@ impl Answer {
         }
         let coding = self.headers.get(header::CONTENT_ENCODING);
         if coding.is_some_and(|coding| coding != "identity") {
-            return Some(Err("is compressed, though nobody asked for that".into()));
+            return Some(Err("is compressed, although the request did not accept that".into()));
         }
         match Contract::parse(&self.body) {
             Err(why) => Some(Err(why)),

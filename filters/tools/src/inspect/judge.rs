@@ -91,7 +91,7 @@ fn origin(contract: &Contract, base: &Url, found: &mut Findings) {
         None => false,
     };
     if base.scheme() != "https" && !local {
-        found.warnings.push("it came without TLS: anybody on the way may have changed it".into());
+        found.warnings.push("it came without TLS: it may have been changed on the way".into());
     }
 }
 

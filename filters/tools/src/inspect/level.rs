@@ -120,7 +120,7 @@ fn trail(contract: &Contract, dynamic: bool) -> Vec<String> {
         c.is_action() && c.effective_risk() >= Risk::High && !c.flag("idempotency_required")
     }));
     if !dynamic {
-        missing.push(format!("a contract for whoever signs in, at {}", super::DYNAMIC));
+        missing.push(format!("a contract for authenticated callers, at {}", super::DYNAMIC));
     }
     missing
 }

@@ -203,7 +203,7 @@ impl fmt::Display for Report {
             }
             Outcome::Malformed { url, why } => {
                 writeln!(out, "Found something that is no Agent Interaction Contract:\n{url}\n")?;
-                writeln!(out, "It {why}.\nAgents treat it as if it were not there.")?;
+                writeln!(out, "It {why}.\nAgents treat it as absent.")?;
             }
             Outcome::Nothing(tried) => {
                 writeln!(out, "No Agent Interaction Contract at {}\n\nTried:", self.url)?;

@@ -105,7 +105,7 @@ pub(super) fn needs(operation: &Operation, document: &Value, action: bool, notes
     let with_scopes: Vec<Vec<String>> =
         known.iter().map(|way| scopes_of(way, document)).filter(|scopes| !scopes.is_empty()).collect();
     if with_scopes.len() > 1 {
-        notes.push("the document has several ways of being let in; these scopes are those of the first".into());
+        notes.push("the document has several security alternatives; these scopes are those of the first".into());
     }
     let scopes = with_scopes.into_iter().next().unwrap_or_default();
     // An optional credential implies no scopes.

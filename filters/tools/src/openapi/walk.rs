@@ -212,7 +212,7 @@ impl<'w, 'd> Walk<'w, 'd> {
         }
         self.data(value, depth)?;
         if looks_up(value) {
-            let what = format!("{key} is left out: a \"${{\" in it would be looked up in the environment");
+            let what = format!("{key} is left out: a \"${{\" in it would be replaced from the environment");
             self.notes.push(what);
             return Ok(None);
         }

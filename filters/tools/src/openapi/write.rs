@@ -73,7 +73,7 @@ pub(super) fn auth(page: &mut Page, auth: &Auth) {
     }
     match auth.kind {
         "oauth2" | "bearer" => page.review("without issuer, audience and jwks no token is accepted"),
-        _ => page.review("agents are let in with [[auth.api_keys]]; there is none yet"),
+        _ => page.review("agents need a key of [[auth.api_keys]]; there is none yet"),
     }
 }
 

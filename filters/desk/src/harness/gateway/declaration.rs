@@ -18,7 +18,7 @@ fn gateway(root: &Item, found: &mut Findings) {
         finding.hint("write a path such as \"/harness\"");
     }
     if !["api_keys", "jwks"].iter().any(|key| root.at(&["auth", key]).is_some()) {
-        let what = "nobody can use it, as no credential is known here";
+        let what = "no agent can use it, because no credentials are configured";
         found.warning(item.line, "harness.gateway_path", what).hint("declare [[auth.api_keys]] or auth.jwks");
     }
 }

@@ -180,7 +180,7 @@ impl<'a> Passing<'a> {
             }
         }
         self.record.note(&self.line("query", None, "unanswered", ""));
-        Err(Problem::new(HANDLER_FAILED, "Nobody here answers this."))
+        Err(Problem::new(HANDLER_FAILED, "No harness here answers this."))
     }
 
     /// Forwards a notification to all harnesses.
@@ -205,7 +205,7 @@ impl<'a> Passing<'a> {
         if heard {
             Ok(Reply::empty(StatusCode::NO_CONTENT))
         } else {
-            Err(Problem::new(HANDLER_FAILED, "Nobody hears this at the moment."))
+            Err(Problem::new(HANDLER_FAILED, "No harness can be reached at the moment."))
         }
     }
 
@@ -219,7 +219,7 @@ impl<'a> Passing<'a> {
     /// The greetings of all harnesses; an error where one is unreachable.
     fn all_greeted(&self) -> Result<Vec<Arc<Greeted>>, Problem> {
         let all: Option<Vec<_>> = self.harness.links.iter().map(|link| link.greeted()).collect();
-        let away = || Problem::new(HANDLER_FAILED, "Somebody who has to decide here is away. Try again later.");
+        let away = || Problem::new(HANDLER_FAILED, "A harness that has to decide is unreachable. Try again later.");
         all.filter(|all| !all.is_empty()).ok_or_else(away)
     }
 

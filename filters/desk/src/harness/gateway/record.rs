@@ -119,7 +119,7 @@ impl<'a> Record<'a> {
 }
 
 fn unwritten() -> Problem {
-    Problem::new(HANDLER_FAILED, "This cannot be written down at the moment, and nothing is decided without that.")
+    Problem::new(HANDLER_FAILED, "The audit log cannot be written at the moment, and nothing is decided without it.")
 }
 
 /// A name, cut with an ellipsis where it is too long.
