@@ -214,14 +214,18 @@ impl Library {
 
     /// Says that the site does not answer, and which of its pages and passages come nearest.
     fn unanswered(&self, question: &Question<'_>, asked: &Asked, ranked: &[Ranked]) -> Answer {
+        let near = ranked.iter().filter(|ranked| confidence::is_near(asked, ranked)).cloned().collect::<Vec<_>>();
+        let is_likely = confidence::is_likely(asked, &near);
         let mut text = self.nothing_found().to_owned();
+        if is_likely {
+            text = text.replacen("answers that", "clearly answers that", 1);
+        }
         if !self.index.entries.is_empty()
             && let Some(note) = self.unmentioned_words(asked)
         {
             text.push(' ');
             text.push_str(&note);
         }
-        let near = ranked.iter().filter(|ranked| confidence::is_near(asked, ranked)).cloned().collect::<Vec<_>>();
         let sections = near.iter().take(6).map(|ranked| self.index.entries[ranked.entry].section as usize);
         let mut follow_ups: Vec<String> = Vec::new();
         for question in sections.chain(0..3).filter_map(|at| self.as_question(at)) {
@@ -229,7 +233,6 @@ impl Library {
                 follow_ups.push(question);
             }
         }
-        let is_likely = confidence::is_likely(asked, &near);
         quote::nothing(self, text, (&near, is_likely), follow_ups, question)
     }
 

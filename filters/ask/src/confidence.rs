@@ -8,8 +8,8 @@ use super::{question::Asked, rank::Ranked};
 /// From here on a word that the site does not have is not worth a remark.
 pub(super) const SURE: f32 = 0.8;
 /// From here on the site answers, and where words were taken for others that are spelled like them.
-const CLAIMED: f32 = 0.48;
-const CLAIMED_GUESSED: f32 = 0.62;
+const CLAIMED: f32 = 0.52;
+const CLAIMED_GUESSED: f32 = 0.72;
 /// Of the first passages so many are looked at for one that holds the whole question.
 const NEXT: usize = 3;
 const WHOLE: f32 = 0.95;
