@@ -243,7 +243,8 @@ impl Index {
     /// How much a stem says: that of every passage little, that of none the most.
     pub(super) fn rarity(&self, number: Option<u32>) -> f32 {
         let passages = self.entries.len() as f32;
-        let with = number.map_or(0.0, |number| self.vocabulary.frequency(number) as f32);
+        // Titles and links count too, so that there may be more of them than passages.
+        let with = number.map_or(0.0, |number| self.vocabulary.frequency(number) as f32).min(passages);
         (1.0 + (passages - with + 0.5) / (with + 0.5)).ln()
     }
 }

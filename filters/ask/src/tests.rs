@@ -416,6 +416,18 @@ fn a_library_without_pages_knows_nothing() {
     assert!(found(library.about(&ask("Who runs this?", &[]))).contains("Harbour Tours Ltd"));
 }
 
+#[test]
+fn a_site_of_two_pages_is_answered_from_the_right_one() {
+    let about = |name: &str| format!("# {name}\n\nThis page is about {name}, and about nothing else.\n");
+    let start = format!("{}\n- [/submarines](/submarines)\n", about("Start"));
+    let pages = [page("/", "Start", &start), page("/submarines", "submarines", &about("submarines"))];
+    let library = Library::build(&SiteFacts::default(), &pages);
+    let Answer::Found { sources, .. } = library.answer(&ask("What is the page on submarines about?", &[])) else {
+        panic!()
+    };
+    assert_eq!(sources[0].url, "/submarines");
+}
+
 /// Seventeen cities, each with its own time to go, and a page about something else.
 fn cities() -> Library {
     const CITIES: [(&str, &str); 17] = [
