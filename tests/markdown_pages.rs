@@ -130,7 +130,7 @@ async fn markdown_at_its_own_address_is_the_page_of_that_path() {
         let response = desk.get(path).await;
         assert_markdown(&response, path);
         assert_eq!(origin.last().target, page);
-        assert!(!response.headers.has("vary"), "{path}: an address of its own has no variants");
+        assert_eq!(response.headers.tokens("vary"), ["accept"], "{path}: a browser gets what the site has there");
         assert_eq!(response.header("cache-control"), Some("public, max-age=60"), "{path}: kept like its page");
         let link = response.headers.joined("link");
         assert!(link.contains(&format!("<{page}>; rel=\"alternate\"; type=\"text/html\"")), "{path}: {link}");
@@ -174,6 +174,31 @@ async fn markdown_is_announced_in_the_page() {
     for path in ["/own", "/gone"] {
         assert!(!desk.get(path).await.page().contains("type=\"text/markdown\""), "{path}");
     }
+}
+
+/// Datasette answers any ending with its page, and single-page applications lead back to their start page.
+#[tokio::test]
+async fn markdown_is_there_where_the_site_has_a_page_or_a_way_back_at_its_path() {
+    let (_origin, desk) = before(|r: &Request| match r.target.as_str() {
+        "/index.md" => Reply::new(302).header("Location", "/"),
+        "/away.md" => Reply::new(302).header("Location", "/login"),
+        "/own.md" => Reply::new(200).header("Content-Type", "text/markdown").body("# Own"),
+        "/notes/plain.md" => Reply::new(200).header("Content-Type", "text/plain").body("# Plain"),
+        "/wiki/Read.md" => Reply::html(TEA),
+        "/wiki/Read" | "/wiki/Read.html" => Reply::new(404).body("no"),
+        _ => Reply::html(TEA),
+    })
+    .await;
+    for path in ["/tea.md", "/index.md", "/docs/tea.md?x=1"] {
+        let response = desk.get(path).await;
+        assert!(assert_markdown(&response, path).starts_with("# Tea"), "{path}");
+        assert_eq!(response.headers.tokens("vary"), ["accept"], "{path}");
+    }
+    assert_eq!(desk.get("/away.md").await.status, 302);
+    assert_eq!(desk.get("/own.md").await.text(), "# Own");
+    assert_eq!(desk.get("/notes/plain.md").await.text(), "# Plain");
+    // A page whose own name ends so stays where there is no other.
+    assert_eq!(desk.get("/wiki/Read.md").await.media_type(), "text/html");
 }
 
 #[tokio::test]
@@ -222,13 +247,10 @@ async fn markdown_of_private_pages_is_asked_for_with_the_clients_own_credentials
             desk.ask(Via::H1, mine.header("X-Frontdesk-Caller", "root").header("X-Real-IP", "1.2.3.4")).await;
         let up = origin.last();
         assert_eq!((up.header("x-real-ip"), up.header("x-frontdesk-caller")), (Some("127.0.0.1"), None), "{path}");
-        if path == "/me" {
-            assert!(assert_markdown(&response, path).contains("Secret tea"));
-            assert_eq!(response.header("set-cookie"), Some("seen=1"));
-            assert_eq!(response.header("cache-control"), Some("private, no-cache"));
-        } else {
-            assert_eq!(response.media_type(), "text/html", "the site has something at every path");
-        }
+        assert!(assert_markdown(&response, path).contains("Secret tea"));
+        assert_eq!(response.header("set-cookie"), Some("seen=1"));
+        let kept = if path == "/me" { "private, no-cache" } else { "no-cache" };
+        assert_eq!(response.header("cache-control"), Some(kept), "{path}");
         assert_eq!(asked(&desk, path).await.status, 401, "{path}: nothing is kept for others");
     }
 }

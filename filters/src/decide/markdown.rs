@@ -41,18 +41,23 @@ impl Desk<'_> {
     pub(super) async fn markdown_by_path(&self, caller: &Caller, site: &dyn Site) -> Option<Made> {
         let target = self.request.target;
         let absent = |status| matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
-        // If the site itself serves this path, its answer passes, however long it is.
+        let mut pages = markdown::pages_of(target);
+        // A page there is not the site's own Markdown, nor is a redirect to the page that Markdown is asked of.
+        let is_none = |status: StatusCode, headers: &HeaderMap| {
+            let leads_back = status.is_redirection() && pages.iter().any(|page| self.leads_to(headers, page));
+            absent(status) || leads_back || markdown::is_page_instead(status, headers)
+        };
+        // A page that says so may be as long as it likes; it passes then.
         let own = match site.get(Question { target, accept: None, most: own_most }).await? {
-            Got::Whole(own) if !absent(own.status) => {
+            Got::Whole(own) if !is_none(own.status, &own.headers) => {
                 return Some(Made::of(Decision::Answer(self.relayed(own)), "own_markdown"));
             }
             Got::Whole(own) => Some(self.relayed(own)),
-            Got::Head(status, _) if absent(status) => None,
+            Got::Head(status, headers) if is_none(status, &headers) => None,
             Got::Head(..) => return None,
         };
         // Frontdesk's own endpoints have no Markdown. A page that must not be read has none under any of its names.
         let endpoints = &self.snapshot.endpoints;
-        let mut pages = markdown::pages_of(target);
         if pages.iter().any(|page| self.snapshot.excludes(page) || self.snapshot.hides(page)) {
             pages.clear();
         }

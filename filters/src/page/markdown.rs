@@ -48,6 +48,12 @@ pub(crate) fn is_html(headers: &HeaderMap) -> bool {
     media_type(headers).eq_ignore_ascii_case("text/html")
 }
 
+/// Whether what the site has at the path of a Markdown document is none: a page, as sites answer that ignore how a path
+/// ends.
+pub(crate) fn is_page_instead(status: StatusCode, headers: &HeaderMap) -> bool {
+    status == StatusCode::OK && is_html(headers)
+}
+
 fn media_type(headers: &HeaderMap) -> &str {
     media::essence(content_type(headers))
 }
@@ -146,10 +152,11 @@ impl Written {
         if by == By::Accept {
             FRESHNESS.iter().for_each(|name| drop(headers.remove(name)));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-            vary(&mut headers);
         } else if !headers.contains_key(header::CACHE_CONTROL) && !headers.contains_key(header::EXPIRES) {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         }
+        // At an address of its own too: a browser gets there what the site has.
+        vary(&mut headers);
         headers.insert(header::ETAG, self.etag.clone());
         sign(&mut headers, signals);
         let unmodified = etag::matches(asked, &self.etag);
@@ -215,7 +222,7 @@ mod tests {
         assert_eq!(header(&variant, header::SET_COOKIE).as_deref(), Some("a=1"));
         let document = written.reply(By::Path, "/x", &site, &asked, None);
         assert_eq!(header(&document, header::CACHE_CONTROL).as_deref(), Some("public, max-age=60"));
-        assert_eq!(header(&document, header::VARY), None);
+        assert_eq!(header(&document, header::VARY).as_deref(), Some("Accept"));
         let etag = header(&document, header::ETAG).unwrap();
         assert!(etag.starts_with('"') && etag != "\"site\"", "strong, and its own: {etag}");
         let again = HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_str(&etag).unwrap())]);

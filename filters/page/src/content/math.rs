@@ -41,8 +41,7 @@ pub(super) fn is_shown_as_image(node: &NodeRef<'_>) -> bool {
 
 /// MathJax writes formulas from scripts that hold TeX, and may have written them already; Sphinx leaves TeX between
 /// `\(` and `\)` for it.
-pub(super) fn of_script(node: &NodeRef<'_>) -> Option<Fate> {
-    let called = name(node);
+pub(super) fn of_script(node: &NodeRef<'_>, called: &str) -> Option<Fate> {
     if called == "script" {
         let kind = attribute(node, "type")?.to_ascii_lowercase();
         let is_block = kind.contains("mode=display");
@@ -61,7 +60,7 @@ pub(super) fn of_script(node: &NodeRef<'_>) -> Option<Fate> {
     {
         return Some(Fate::Drop);
     }
-    if matches!(called.as_str(), "span" | "div") && has_word(node, "class", &["math"]) {
+    if matches!(called, "span" | "div") && has_word(node, "class", &["math"]) {
         let text = node.text();
         let text = text.trim();
         let inline = text.strip_prefix("\\(").and_then(|rest| rest.strip_suffix("\\)"));

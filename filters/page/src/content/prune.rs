@@ -178,13 +178,16 @@ impl Pruning<'_> {
         {
             return Some(Fate::Drop);
         }
-        if let Some(tex) = math::of_script(node) {
-            return Some(tex);
+        let called = name(node);
+        if matches!(called.as_str(), "script" | "span" | "div")
+            && let Some(fate) = math::of_script(node, &called)
+        {
+            return Some(fate);
         }
         if !self.marked && (has_word(node, "class", &CHROME) || has_word(node, "id", &CHROME)) {
             return Some(Fate::Drop);
         }
-        Some(match name(node).as_str() {
+        Some(match called.as_str() {
             "script" | "style" | "noscript" | "template" | "svg" | "canvas" | "iframe" | "object" | "embed"
             | "video" | "audio" | "nav" | "footer" | "select" | "textarea" | "button" | "datalist" | "link"
             | "meta" | "head" | "title" | "frameset" | "applet" | "colgroup" => Fate::Drop,
@@ -291,7 +294,8 @@ impl Pruning<'_> {
 
 /// Is its text crossed out by its style?
 fn is_struck_through(node: &NodeRef<'_>) -> bool {
-    matches!(name(node).as_str(), "span" | "font" | "b" | "i" | "em" | "strong" | "a" | "small")
+    node.has_attr("style")
+        && matches!(name(node).as_str(), "span" | "font" | "b" | "i" | "em" | "strong" | "a" | "small")
         && node.attr("style").is_some_and(|style| style.to_ascii_lowercase().contains("line-through"))
 }
 

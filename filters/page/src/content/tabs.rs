@@ -16,7 +16,8 @@ pub(super) fn is_panel(node: &NodeRef<'_>) -> bool {
 
 /// Puts the names of tabs above their panels, and takes the rows of tabs out.
 pub(super) fn prepare(root: &NodeRef<'_>) {
-    let below = root.descendants();
+    let is_named = |node: &NodeRef<'_>| node.is_element() && (node.has_attr("role") || node.has_attr("class"));
+    let below: Vec<NodeRef<'_>> = root.descendants_it().filter(is_named).collect();
     let mut rows = Vec::new();
     let mut panels = Vec::new();
     let mut names: HashMap<String, String> = HashMap::new();
@@ -31,7 +32,7 @@ pub(super) fn prepare(root: &NodeRef<'_>) {
             panels.push(*node);
         }
     }
-    if panels.is_empty() || panels.len() > MAX_TABS {
+    if panels.is_empty() || panels.len() > MAX_TABS || rows.len() > MAX_TABS {
         return;
     }
     for row in &rows {

@@ -1,6 +1,8 @@
 //! What stands in one line: text with its marks, code, links and images. Marks are written so that a parser takes them as
 //! marks, and text so that none takes it for marks.
 
+use std::rc::Rc;
+
 use super::escape::{self, Escaping, is_mark_like};
 
 /// What a text is marked as.
@@ -10,7 +12,7 @@ pub(super) enum Mark {
     Em,
     Del,
     /// To this address.
-    Link(String),
+    Link(Rc<str>),
 }
 
 impl Mark {

@@ -237,7 +237,7 @@ impl Writer {
                 End::Mark
             }
             "a" if node.has_attr("href") => {
-                self.open(Mark::Link(attribute(&node, "href").unwrap_or_default()));
+                self.open(Mark::Link(attribute(&node, "href").unwrap_or_default().into()));
                 End::Mark
             }
             "sup" | "sub" if !is_one_link(&node) && !collapsed(&node.text()).is_empty() => {
