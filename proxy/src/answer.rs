@@ -1,5 +1,5 @@
-//! Writes Frontdesk's own replies through the library, in one place. The fast path writes them itself: `lane/http1` and
-//! `lane/http2`.
+//! Writes Frontdesk's own replies through the library, in one place. The fast path writes them itself: `fast_path/http1` and
+//! `fast_path/http2`.
 
 use std::time::Duration;
 

@@ -21,12 +21,12 @@ use pingora::{proxy::HttpProxy, server::configuration::ServerConf};
 use tokio::sync::watch;
 
 use crate::{
-    accept::{Gate, Shortened},
+    accept::{Gate, WithFastPath},
     access::AccessLog,
     admin::{Admin, Attempts, Page, metrics::Metrics},
+    fast_path::FastPath,
     frames::Frames,
-    front::{Front, behind::Errands, entry::Entry},
-    lane::Lane,
+    front::{Front, background::BackgroundTasks, inflight::InflightLimit},
     live::Live,
     logs::Logs,
     outbound::Outbound,
@@ -153,8 +153,8 @@ async fn serve(
     outbound.deliver_for(&live);
     let traces = Traces::start(&outbound, &metrics);
     let processes = Arc::new(Processes::new());
-    let errands = Errands::new();
-    let entry = Arc::<Entry>::default();
+    let errands = BackgroundTasks::new();
+    let entry = Arc::<InflightLimit>::default();
     let chains = Arc::<Chains>::default();
     let kept = Arc::<Kept>::default();
     let front = Front {
@@ -174,7 +174,7 @@ async fn serve(
     let frames = Arc::new(Frames::new(front.clone()));
     let mut proxy = HttpProxy::new(front.clone(), Arc::new(conf));
     proxy.handle_init_modules();
-    let proxy = Arc::new(Shortened { app: Arc::new(proxy), shortcut: Arc::new(Lane(front)) });
+    let proxy = Arc::new(WithFastPath { app: Arc::new(proxy), shortcut: Arc::new(FastPath(front)) });
 
     let Some(mut inherited) = succession::inherited(&live, &mut signals, place).await? else { return Ok(()) };
     let listeners = Listeners::bind(&live, &mut inherited)?;
@@ -195,7 +195,7 @@ async fn serve(
         page: Page::default(),
         attempts: Attempts::default(),
     };
-    listeners.serve((&gate, &proxy, &frames), (admin_gate.clone(), Arc::new(Shortened::long(admin))));
+    listeners.serve((&gate, &proxy, &frames), (admin_gate.clone(), Arc::new(WithFastPath::long(admin))));
     jobs::start(&live, &metrics, &outbound, &chains, &drain);
     let made_with = (settings.protection.max_connections, settings.log.level.clone());
     tokio::spawn(swaps::follow(live.clone(), (gate.clone(), files), logs, kept, made_with));

@@ -1,22 +1,22 @@
 //! The library's phases, a few lines each: what happens when, and who decides it.
 
+mod accounting;
 pub(crate) mod address;
-mod after;
 pub(crate) mod answer_head;
 mod apart;
-pub mod behind;
+pub mod background;
 pub(crate) mod call;
 pub(crate) mod ctx;
 mod decide;
 mod early_answer;
-pub mod entry;
 pub(crate) mod failure;
+pub(crate) mod forwarding;
 pub(crate) mod head;
+pub mod inflight;
 mod make;
 mod permitted;
 mod serve;
 mod upload;
-pub(crate) mod whence;
 
 use std::{
     os::fd::RawFd,
@@ -41,7 +41,7 @@ use pingora::{
     upstreams::peer::HttpPeer,
 };
 
-use behind::Errands;
+use background::BackgroundTasks;
 
 use crate::{
     accept::{self, RequestBody},
@@ -77,9 +77,9 @@ pub struct Front {
     /// Signed records that belong together; outlives a swap.
     pub chains: Arc<Chains>,
     /// Room for calls that go on in the background.
-    pub errands: Errands,
+    pub errands: BackgroundTasks,
     /// How many calls are under way, and whether more may begin.
-    pub entry: Arc<entry::Entry>,
+    pub entry: Arc<inflight::InflightLimit>,
     /// `None`: no traces are made.
     pub traces: Option<Arc<Traces>>,
 }

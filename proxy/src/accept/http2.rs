@@ -24,7 +24,7 @@ use pingora::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Admission, Admitted, CONNECTION, Gate, Shortcut, admission::Idling, gate::begun, info::ConnInfo, streams::Streams,
+    Admission, Admitted, CONNECTION, Gate, ServeFast, admission::Idling, gate::begun, info::ConnInfo, streams::Streams,
 };
 use crate::alarm::Alarm;
 
@@ -45,7 +45,7 @@ pub(super) async fn http2<A, S>(
     admission: Arc<Admission>,
 ) where
     A: HttpServerApp + Send + Sync + 'static,
-    S: Shortcut,
+    S: ServeFast,
 {
     let mut drain = gate.drain.clone();
     let (_, idle_limit) = gate.limits();

@@ -38,7 +38,7 @@ pub use conn::Conn;
 pub use gate::{Due, Gate, Paused};
 pub use info::ConnInfo;
 pub use portion::RequestBody;
-pub use serve::{Shortcut, Shortened, Way};
+pub use serve::{FastPathOutcome, ServeFast, WithFastPath};
 
 tokio::task_local! {
     /// The connection of the current request.

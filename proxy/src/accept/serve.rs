@@ -28,9 +28,9 @@ use crate::alarm::Alarm;
 pub(super) const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// The fast path: may serve a request before the library sees it.
-pub trait Shortcut: Send + Sync + 'static {
+pub trait ServeFast: Send + Sync + 'static {
     /// Examines the bytes read of a request, and serves it or leaves it unchanged.
-    fn serve(&self, conn: Box<Conn>) -> impl Future<Output = Way> + Send;
+    fn serve(&self, conn: Box<Conn>) -> impl Future<Output = FastPathOutcome> + Send;
 
     /// The same for an HTTP/2 stream. A stream that is not served comes back.
     fn serve_stream(
@@ -44,7 +44,7 @@ pub trait Shortcut: Send + Sync + 'static {
 }
 
 /// The outcome of the fast path for a request.
-pub enum Way {
+pub enum FastPathOutcome {
     /// Not served: the library serves it.
     Library(Box<Conn>),
     /// Served, at that moment, and the connection is ready for the next request.
@@ -54,11 +54,11 @@ pub enum Way {
 }
 
 /// No fast path: the library serves everything.
-pub struct Long;
+pub struct NoFastPath;
 
-impl Shortcut for Long {
-    async fn serve(&self, conn: Box<Conn>) -> Way {
-        Way::Library(conn)
+impl ServeFast for NoFastPath {
+    async fn serve(&self, conn: Box<Conn>) -> FastPathOutcome {
+        FastPathOutcome::Library(conn)
     }
 
     async fn serve_stream(&self, stream: Box<Http2Session>, _: &Arc<ConnInfo>) -> Option<Box<Http2Session>> {
@@ -69,22 +69,22 @@ impl Shortcut for Long {
 }
 
 /// An application of the library with a fast path before it.
-pub struct Shortened<A, S> {
+pub struct WithFastPath<A, S> {
     pub app: Arc<A>,
     pub shortcut: Arc<S>,
 }
 
-impl<A> Shortened<A, Long> {
+impl<A> WithFastPath<A, NoFastPath> {
     /// Without a fast path.
     pub fn long(app: A) -> Self {
-        Self { app: Arc::new(app), shortcut: Arc::new(Long) }
+        Self { app: Arc::new(app), shortcut: Arc::new(NoFastPath) }
     }
 }
 
-impl<A, S> App for Shortened<A, S>
+impl<A, S> App for WithFastPath<A, S>
 where
     A: HttpServerApp + Send + Sync + 'static,
-    S: Shortcut,
+    S: ServeFast,
 {
     async fn serve(self: Arc<Self>, gate: Arc<Gate>, admitted: Admitted, admission: Arc<Admission>) {
         if admitted.http2 {
@@ -96,7 +96,7 @@ where
     }
 }
 
-async fn http1<A>(gate: Arc<Gate>, admitted: Admitted, admission: &Admission, app: Arc<A>, shortcut: &impl Shortcut)
+async fn http1<A>(gate: Arc<Gate>, admitted: Admitted, admission: &Admission, app: Arc<A>, shortcut: &impl ServeFast)
 where
     A: HttpServerApp + Send + Sync + 'static,
 {
@@ -118,13 +118,13 @@ where
         conn.begin_head(due);
         // Boxed, so that an idle connection holds none of its memory.
         match boxed(|| shortcut.serve(conn)).await {
-            Way::Library(left) => conn = left,
-            Way::Next(served, ended) => {
+            FastPathOutcome::Library(left) => conn = left,
+            FastPathOutcome::Next(served, ended) => {
                 (conn, since) = (served, ended);
                 pipelined = !conn.ahead().is_empty();
                 continue;
             }
-            Way::Over(conn) => {
+            FastPathOutcome::Over(conn) => {
                 if let Some(mut conn) = conn {
                     // Over TLS, close_notify tells the client that nothing was cut off (RFC 8446 §6.1).
                     let _ = timeout(FAREWELL, conn.shutdown()).await;

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     accept::{Gate, Paused},
     access::AccessLog,
-    front::{behind::Errands, entry::Entry},
+    front::{background::BackgroundTasks, inflight::InflightLimit},
     live::Live,
     traces::Traces,
 };
@@ -42,8 +42,8 @@ pub(super) struct Ending {
     pub(super) gate: Arc<Gate>,
     /// The same for the admin address.
     pub(super) admin_gate: Arc<Gate>,
-    pub(super) entry: Arc<Entry>,
-    pub(super) errands: Errands,
+    pub(super) entry: Arc<InflightLimit>,
+    pub(super) errands: BackgroundTasks,
     pub(super) chains: Arc<Chains>,
     pub(super) draining: Arc<AtomicBool>,
     /// Tells connections that no new ones are accepted.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     accept::{Gate, Paused},
-    front::{behind::Errands, entry::Entry},
+    front::{background::BackgroundTasks, inflight::InflightLimit},
     live::Live,
 };
 
@@ -56,7 +56,7 @@ pub(super) async fn inherited(
 pub(super) async fn hand_over(
     live: &Arc<Live>,
     open: &Open,
-    (gate, entry, errands, chains): (&Arc<Gate>, &Entry, &Errands, &Chains),
+    (gate, entry, errands, chains): (&Arc<Gate>, &InflightLimit, &BackgroundTasks, &Chains),
 ) -> Result<Option<Paused>, String> {
     let place = live.bound().upgrade_socket.clone().ok_or(NO_PLACE)?;
     if !Place::is_taken(&place) {

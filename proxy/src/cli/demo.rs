@@ -5,7 +5,7 @@ use std::{collections::HashMap, net::SocketAddr, process::ExitCode, sync::Arc};
 use tokio::sync::watch;
 
 use crate::{
-    accept::{self, Gate, Manner, Shortened},
+    accept::{self, Gate, Manner, WithFastPath},
     boot::{self, Beside},
     demo::{Server, Travel},
     live::Live,
@@ -46,7 +46,7 @@ pub(super) fn demo(listen: SocketAddr, admin: SocketAddr) -> ExitCode {
         let (keep, drain) = watch::channel(false);
         invite(&live, listen, admin);
         let gate = Gate::new(live, metrics, CONNECTIONS, drain);
-        let server = Arc::new(Shortened::long(Server(Travel::new(&origin))));
+        let server = Arc::new(WithFastPath::long(Server(Travel::new(&origin))));
         tokio::spawn(async move {
             let _keep = keep;
             accept::listen(gate, Arc::new(listener), Manner::plain(), server).await;

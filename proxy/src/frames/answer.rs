@@ -20,7 +20,7 @@ use super::{Connection, Frames};
 use crate::{
     front::{
         call::{Work, request_id},
-        whence::Whence,
+        forwarding::ForwardingContext,
     },
     live::Running,
     outbound::Visited,
@@ -166,7 +166,7 @@ impl Frames {
     async fn call(&self, on: &Connection, asked: &mut Asked, work: Work) -> Reply {
         let Some(caller) = &asked.caller else { return problem::reply(&Fault::Internal.into(), None, None) };
         let request_id = asked.request_id.get_or_insert_with(|| request_id(&asked.frame.headers)).clone();
-        let whence = Whence {
+        let forwarding = ForwardingContext {
             headers: &asked.frame.headers,
             host: HeaderValue::from_str(&asked.authority).ok().filter(|host| !host.is_empty()),
             protocol: TOKEN,
@@ -185,7 +185,7 @@ impl Frames {
             request_id: &request_id,
             framed: Some(Framed { digest: asked.frame.digest, connection: &on.id }),
         };
-        let (served, visited) = self.front.call(&asked.running, &whence, &incoming, work).await;
+        let (served, visited) = self.front.call(&asked.running, &forwarding, &incoming, work).await;
         asked.visited = visited;
         if served.reason.is_some() {
             asked.called = served.account.map(|account| account.capability).or(asked.called.take());

@@ -13,9 +13,9 @@ use http::{HeaderMap, HeaderName};
 
 use super::{
     Front,
-    behind::Behind,
-    entry::Entry,
-    whence::{Whence, value},
+    background::TaskContext,
+    forwarding::{ForwardingContext, value},
+    inflight::InflightLimit,
 };
 use crate::{
     live::Running,
@@ -39,26 +39,26 @@ impl Front {
     pub(crate) async fn call(
         &self,
         running: &Arc<Running>,
-        whence: &Whence<'_>,
+        forwarding: &ForwardingContext<'_>,
         incoming: &Incoming<'_>,
         work: Work,
     ) -> (Served, Visited) {
         let inside = self.entry.enter();
         if let (None, Work::Serve(serving)) = (&inside, &work) {
-            let refusal = Entry::refusal();
+            let refusal = InflightLimit::refusal();
             self.metrics.rejected(refusal.reason);
             let accept = accept::of(incoming.headers);
             let reply = serving.refused(&running.snapshot, &refusal, accept.as_deref());
             return (Served { reason: Some(refusal.reason), ..reply.into() }, Visited::default());
         }
-        let told = || whence.told(running, (&REQUEST_ID, value(incoming.request_id)?));
-        let span = whence.trace.filter(|_| matches!(work, Work::Serve(_))).map(Place::desk);
+        let told = || forwarding.told(running, (&REQUEST_ID, value(incoming.request_id)?));
+        let span = forwarding.trace.filter(|_| matches!(work, Work::Serve(_))).map(Place::desk);
         let trace = span.as_ref().map(Span::place);
         let visits = Visits::default();
-        let (outbound, client) = (&*self.outbound, Some(whence.client));
+        let (outbound, client) = (&*self.outbound, Some(forwarding.client));
         let carrier = Carrier { outbound, running, told: &told, client, trace, visits: &visits };
         let library = self.live.library();
-        let behind = Behind { front: self, running, told: &told, trace };
+        let behind = TaskContext { front: self, running, told: &told, trace };
         let desk = self.desk(running, &carrier, &library, &behind);
         let (dialect, served) = match work {
             Work::Serve(serving) => {

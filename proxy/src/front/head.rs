@@ -15,7 +15,7 @@ use pingora::{Result, http::RequestHeader, proxy::Session};
 
 use super::{
     ctx::Ctx,
-    whence::{Upward, Whence},
+    forwarding::{ForwardingContext, UpstreamHeaders},
 };
 use crate::{accept::ConnInfo, live::Running};
 
@@ -123,7 +123,7 @@ pub fn check(
 /// with who was verified and where it belongs in its trace.
 pub fn forward(incoming: &RequestHeader, request: &mut RequestHeader, ctx: &Ctx, running: &Running) -> Result<()> {
     let backend = ctx.upstream.and_then(|index| running.pool.backends().get(index));
-    let upward = Upward::of(incoming, &request.headers, ctx, running, backend)?;
+    let upward = UpstreamHeaders::of(incoming, &request.headers, ctx, running, backend)?;
     let replaced: Vec<HeaderName> =
         request.headers.keys().filter(|name| upward.replaces(name.as_ref())).cloned().collect();
     for name in &replaced {
@@ -144,10 +144,10 @@ pub fn forward(incoming: &RequestHeader, request: &mut RequestHeader, ctx: &Ctx,
 }
 
 /// Where a request came from; `None` where nothing is known of its connection.
-pub fn whence<'a>(incoming: &'a RequestHeader, ctx: &'a Ctx) -> Option<Whence<'a>> {
+pub fn forwarding_context<'a>(incoming: &'a RequestHeader, ctx: &'a Ctx) -> Option<ForwardingContext<'a>> {
     let connection = ctx.connection.as_deref()?;
     let asked_for = || incoming.uri.authority().and_then(|a| HeaderValue::from_str(a.as_str()).ok());
-    Some(Whence {
+    Some(ForwardingContext {
         headers: &incoming.headers,
         host: incoming.headers.get(header::HOST).cloned().or_else(asked_for),
         protocol: match incoming.version {

@@ -13,7 +13,7 @@ use tokio::{sync::Semaphore, time::sleep};
 
 use super::{
     Front,
-    behind::{Nothing, Taken},
+    background::{Nothing, Taken},
 };
 use crate::{
     live::Running,

@@ -88,7 +88,7 @@ impl Front {
         body: Bytes,
     ) -> Result<Reply> {
         let request_id = ctx.request_id.get_or_insert_with(|| request_id(&head.headers)).clone();
-        let (Some(caller), Some(whence)) = (&ctx.caller, head::whence(head, ctx)) else {
+        let (Some(caller), Some(forwarding)) = (&ctx.caller, head::forwarding_context(head, ctx)) else {
             return pingora::Error::e_explain(pingora::ErrorType::InternalError, "nobody calls");
         };
         let incoming = Incoming {
@@ -101,7 +101,7 @@ impl Front {
             request_id: &request_id,
             framed: None,
         };
-        let (served, visited) = self.call(running, &whence, &incoming, work).await;
+        let (served, visited) = self.call(running, &forwarding, &incoming, work).await;
         (ctx.upstream, ctx.upstream_took) = (visited.upstream.or(ctx.upstream), visited.took.or(ctx.upstream_took));
         if served.reason.is_some() {
             ctx.called = served.account.map(|account| account.capability).or(ctx.called.take());

@@ -17,7 +17,7 @@ use super::{Outbound, answered};
 use crate::{
     label::Label,
     pingora_head::{header_map, invalid},
-    upstream::{Backend, Plain, Site},
+    upstream::{Backend, Exchange, PooledConn},
 };
 
 /// A read timeout far beyond a call's own limit, which another place enforces first.
@@ -106,7 +106,7 @@ impl<'c> Asking<'c> {
 /// A connection that carries one call at a time.
 pub(super) enum Line<'a> {
     /// A connection of our own engine.
-    Plain(Plain, &'a Backend),
+    Plain(PooledConn, &'a Backend),
     /// A connection of the library. Boxed, because it is the rarer case.
     Library(Box<(HttpSession, HttpPeer)>),
 }
@@ -122,7 +122,7 @@ impl Line<'_> {
         match self {
             Self::Plain(plain, backend) => {
                 // The call's own limit bounds a silent upstream.
-                let mut site = Site::new(plain, call.limit + WHOLE);
+                let mut site = Exchange::new(plain, call.limit + WHOLE);
                 let answer = exchange_plainly(&mut site, asking).await?;
                 if let Some(plain) = site.kept().filter(|_| shows_no_body_is_left(call, answer.status)) {
                     backend.keep(plain, Instant::now());
@@ -194,7 +194,7 @@ pub(super) async fn exchange(
 }
 
 /// The same in our own engine. It returns only the headers that the handling of answers reads.
-async fn exchange_plainly(site: &mut Site, asking: &Asking<'_>) -> Result<Answer, Cut> {
+async fn exchange_plainly(site: &mut Exchange, asking: &Asking<'_>) -> Result<Answer, Cut> {
     let call @ Call { body, most, .. } = asking.call;
     let mut wire = asking.wire();
     if body.len() <= COPIED {

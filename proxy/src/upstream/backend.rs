@@ -20,7 +20,7 @@ use pingora::{
 
 use super::{
     handshake,
-    kept::{Kept, Plain},
+    idle_pool::{IdlePool, PooledConn},
     peer,
     tls::TlsClient,
     transport::Transport,
@@ -45,7 +45,7 @@ pub struct Backend {
     pub(super) failed_checks: AtomicU32,
     /// Passed over until then, in milliseconds since the pool was made.
     pub(super) cooling_until: AtomicU64,
-    pub(super) kept: Kept,
+    pub(super) kept: IdlePool,
     /// How the fast path shakes hands with it; `None` in cleartext, or where only the library can.
     tls: Option<TlsClient>,
     /// It was offered HTTP/2 and HTTP/1.1, and chose HTTP/1.1.
@@ -71,7 +71,7 @@ impl Backend {
             up: AtomicBool::new(true),
             failed_checks: AtomicU32::new(0),
             cooling_until: AtomicU64::new(0),
-            kept: Kept::default(),
+            kept: IdlePool::default(),
             tls: if url.tls { TlsClient::new(settings, url)? } else { None },
             chose_http1: AtomicBool::new(false),
         })
@@ -137,7 +137,7 @@ impl Backend {
     /// # Errors
     ///
     /// As the library has them: no byte of a request has left.
-    pub async fn connect(&self, now: Instant) -> pingora::Result<Plain> {
+    pub async fn connect(&self, now: Instant) -> pingora::Result<PooledConn> {
         let address = self.address().await?;
         if let Some(plain) = self.kept.take(address, now) {
             return Ok(plain);
@@ -150,11 +150,11 @@ impl Backend {
     /// # Errors
     ///
     /// As the library has them.
-    pub async fn connect_again(&self) -> pingora::Result<Plain> {
+    pub async fn connect_again(&self) -> pingora::Result<PooledConn> {
         self.connect_anew(self.address().await?).await
     }
 
-    async fn connect_anew(&self, address: SocketAddr) -> pingora::Result<Plain> {
+    async fn connect_anew(&self, address: SocketAddr) -> pingora::Result<PooledConn> {
         let options = &self.template.options;
         let tcp = handshake::open(address, options.connection_timeout).await.map_err(Error::into_up)?;
         let _ = tcp.set_nodelay(true);
@@ -165,11 +165,11 @@ impl Backend {
             Some(tls) => Transport::Tls(tls.connect(tcp).await.map_err(Error::into_up)?),
             None => Transport::Cleartext(tcp),
         };
-        Ok(Plain::new(transport, address))
+        Ok(PooledConn::new(transport, address))
     }
 
     /// Keeps a connection whose last answer, begun at `answered`, has been read to its end.
-    pub fn keep(&self, plain: Plain, answered: Instant) {
+    pub fn keep(&self, plain: PooledConn, answered: Instant) {
         self.kept.put(plain, answered);
     }
 

@@ -2,11 +2,11 @@
 
 mod advice;
 mod backend;
+pub mod buffer_pool;
 mod handshake;
-mod kept;
+mod http1_client;
+mod idle_pool;
 mod peer;
-pub mod room;
-mod site;
 mod tls;
 mod transport;
 
@@ -27,9 +27,9 @@ use crate::{
 };
 pub use advice::advice;
 pub use backend::{Backend, UNRESOLVED};
-pub use kept::Plain;
+pub use http1_client::Exchange;
+pub use idle_pool::PooledConn;
 pub use peer::KEPT;
-pub use site::Site;
 
 /// Whether the certificates that the settings name can be used.
 pub fn prove(settings: &Upstream) -> Result<(), String> {

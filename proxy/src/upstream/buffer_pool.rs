@@ -16,13 +16,13 @@ thread_local! {
 }
 
 /// Room for so many bytes at least, with nothing in it.
-pub(super) fn take(least: usize) -> BytesMut {
+pub(super) fn acquire(least: usize) -> BytesMut {
     let spare = SPARE.take().filter(|spare| spare.capacity() >= least);
     spare.unwrap_or_else(|| BytesMut::with_capacity(least))
 }
 
 /// Takes back what a part lay in that has left, if it is the last of it.
-pub fn give(part: Bytes) {
+pub fn release(part: Bytes) {
     let Ok(mut room) = part.try_into_mut() else { return };
     room.clear();
     if room.try_reclaim(READ) && room.capacity() <= MOST {
@@ -36,17 +36,17 @@ mod tests {
 
     #[test]
     fn room_comes_back_once_nobody_holds_any_of_it() {
-        let mut room = take(READ);
+        let mut room = acquire(READ);
         let place = room.as_ptr();
         room.extend_from_slice(b"head and body");
         let (head, body) = (room.split_to(4).freeze(), room.split().freeze());
         drop(room);
-        give(body);
-        let other = take(READ);
+        release(body);
+        let other = acquire(READ);
         assert!(other.as_ptr() != place && other.is_empty(), "the head is still there");
         assert_eq!(head, "head");
-        give(head);
-        let again = take(READ);
+        release(head);
+        let again = acquire(READ);
         assert!(again.as_ptr() == place && again.is_empty() && again.capacity() >= READ);
     }
 
@@ -56,14 +56,14 @@ mod tests {
         let mut large = BytesMut::with_capacity(MOST + 1);
         for room in [&mut small, &mut large] {
             room.extend_from_slice(b"x");
-            give(std::mem::take(room).freeze());
+            release(std::mem::take(room).freeze());
         }
-        give(Bytes::from_static(b"x"));
+        release(Bytes::from_static(b"x"));
         assert!(SPARE.take().is_none());
         // Nor what is too small for whoever wants more.
-        let mut room = take(READ);
+        let mut room = acquire(READ);
         room.extend_from_slice(b"x");
-        give(room.freeze());
-        assert!(take(MOST).capacity() >= MOST);
+        release(room.freeze());
+        assert!(acquire(MOST).capacity() >= MOST);
     }
 }

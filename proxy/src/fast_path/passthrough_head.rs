@@ -10,7 +10,7 @@ use crate::{pingora_head::header_map, rewrite::Changes};
 
 /// What has to be known of an answer that goes by.
 #[derive(Default)]
-pub(super) struct By {
+pub(super) struct HeadSummary {
     /// A line frames the body, in a way that holds here too.
     framed: bool,
     dated: bool,
@@ -18,12 +18,12 @@ pub(super) struct By {
 
 /// Looks at the lines that matter. `None`: one of them says more than usual, and the whole head is to be looked at.
 /// `upstreams`: those whose addresses are not to be seen.
-pub(super) fn look(head: &ResponseHead, body: Body, upstreams: Option<&[UpstreamUrl]>) -> Option<By> {
+pub(super) fn look(head: &ResponseHead, body: Body, upstreams: Option<&[UpstreamUrl]>) -> Option<HeadSummary> {
     // Such a line is for who can unfold it.
     if head.is_folded() {
         return None;
     }
-    let mut by = By::default();
+    let mut by = HeadSummary::default();
     for Line { value, class, .. } in head.lines() {
         match class {
             Some(FieldClass::Connection) => {
@@ -56,7 +56,7 @@ pub(super) fn look(head: &ResponseHead, body: Body, upstreams: Option<&[Upstream
     if by.framed && head.status == StatusCode::NO_CONTENT { None } else { Some(by) }
 }
 
-impl By {
+impl HeadSummary {
     /// Makes the head as the client is to see it.
     pub(super) fn pass(
         self,

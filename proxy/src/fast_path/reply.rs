@@ -8,7 +8,7 @@ use http::{HeaderValue, Method};
 use pingora::{Result, http::ResponseHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
 use super::{http1::Http1, http2::Http2};
-use crate::{accept::Conn, upstream::room};
+use crate::{accept::Conn, upstream::buffer_pool};
 
 /// How the client is spoken to.
 pub(super) enum To<'a> {
@@ -100,7 +100,7 @@ impl<'a> Reply<'a> {
         self.sent += match &mut self.to {
             To::Http1(to) => {
                 let sent = to.body(&part, &after, last).await?;
-                room::give(part);
+                buffer_pool::release(part);
                 sent
             }
             To::Http2(to) if after.is_empty() => to.body(part, last).await?,

@@ -1,4 +1,4 @@
-//! Whatever is plain the library reads likewise: the same request, the same body, and the next one from the same byte.
+//! Whatever is plain the library reads differential_tests: the same request, the same body, and the next one from the same byte.
 //! Requests are put together from parts that are meant to be read in two ways; with
 //! `PROPTEST_CASES` of more than usual.
 

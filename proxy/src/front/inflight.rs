@@ -1,4 +1,4 @@
-//! The way to the desk: how many calls are under way, and whether more may begin.
+//! Calls in flight: how many there are, and whether more may begin.
 //!
 //! It is closed while a process hands its sockets over and what is promised is kept in its memory alone: a call that it
 //! still begins could be tried again at a successor, which knows of none.
@@ -10,16 +10,16 @@ use tokio::sync::Notify;
 
 /// One for all of a process.
 #[derive(Debug, Default)]
-pub struct Entry {
+pub struct InflightLimit {
     closed: AtomicBool,
     inside: AtomicUsize,
     left: Notify,
 }
 
 /// A call that is under way for as long as this lives.
-pub struct Inside<'a>(&'a Entry);
+pub struct Inside<'a>(&'a InflightLimit);
 
-impl Entry {
+impl InflightLimit {
     /// Lets a call in, unless nobody may come in any more.
     pub fn enter(&self) -> Option<Inside<'_>> {
         self.inside.fetch_add(1, Ordering::SeqCst);
@@ -68,7 +68,7 @@ mod tests {
 
     #[tokio::test]
     async fn it_waits_for_whoever_is_inside() {
-        let entry = Arc::new(Entry::default());
+        let entry = Arc::new(InflightLimit::default());
         let inside = entry.enter();
         assert!(inside.is_some());
         let closing = tokio::spawn({

@@ -27,7 +27,7 @@ use crate::{
 const FOLLOWED: [HeaderName; 2] = [HeaderName::from_static("traceparent"), HeaderName::from_static("tracestate")];
 
 /// Where a request came from.
-pub struct Whence<'a> {
+pub struct ForwardingContext<'a> {
     /// As they were sent.
     pub headers: &'a HeaderMap,
     /// Whom the client asked for, where it said so.
@@ -43,7 +43,7 @@ pub struct Whence<'a> {
     pub trace: Option<&'a Place>,
 }
 
-impl Whence<'_> {
+impl ForwardingContext<'_> {
     /// What the site is told of a call, as it is of every request that passes; and nothing of what was sent.
     pub fn told(&self, running: &Running, request_id: (&'static FixedName, HeaderValue)) -> Result<Told> {
         let nothing = HeaderMap::new();
@@ -67,7 +67,7 @@ impl Whence<'_> {
     }
 
     /// What the site is told of where a request with these headers came from.
-    pub fn says(&self, sent: &HeaderMap, running: &Running) -> Result<Said> {
+    pub fn says(&self, sent: &HeaderMap, running: &Running) -> Result<ForwardedHeaders> {
         let Self { connection, client, .. } = self;
         let settings = &running.snapshot.settings;
         let peer = connection.client.ip().to_canonical();
@@ -85,18 +85,18 @@ impl Whence<'_> {
             via: settings.upstream.via.then_some(self.protocol),
         };
         let fields = origin.fields(sent).or_err(InternalError, "a forwarding header that is not a header value")?;
-        Ok(Said { trusted, fields })
+        Ok(ForwardedHeaders { trusted, fields })
     }
 }
 
 /// What the site is told of where a request came from.
-pub struct Said {
+pub struct ForwardedHeaders {
     /// It came from a proxy that may say such things itself.
     trusted: bool,
     fields: ForwardedFields,
 }
 
-impl Said {
+impl ForwardedHeaders {
     /// Whether a header that was sent does not go on to the site: it is said anew, or nobody may say it.
     fn replaces(&self, name: &[u8]) -> bool {
         match forwarded::meaning(name) {
@@ -115,18 +115,18 @@ impl Said {
 
 /// What goes up to the site in place of lines that a client sent, and besides them: one decision for both engines, which
 /// put it into what each of them keeps a head in.
-pub struct Upward<'a> {
+pub struct UpstreamHeaders<'a> {
     /// In place of the client's Host. `None`: that goes on.
     pub host: Option<HeaderValue>,
     /// `None`: nothing is known of the connection.
-    said: Option<Said>,
+    said: Option<ForwardedHeaders>,
     /// Who was verified.
     caller: Option<&'a Caller>,
     /// The request's place in its trace, while traces are made.
     trace: Option<[(HeaderName, Option<HeaderValue>); 2]>,
 }
 
-impl<'a> Upward<'a> {
+impl<'a> UpstreamHeaders<'a> {
     /// For a request that came as `incoming` and goes to `backend`; `sent`: its headers as they would go up.
     pub fn of(
         incoming: &RequestHeader,
@@ -135,10 +135,11 @@ impl<'a> Upward<'a> {
         running: &Running,
         backend: Option<&Backend>,
     ) -> Result<Self> {
-        let whence = head::whence(incoming, ctx);
-        let said = whence.as_ref().map(|whence| whence.says(sent, running)).transpose()?;
+        let forwarding = head::forwarding_context(incoming, ctx);
+        let said = forwarding.as_ref().map(|forwarding| forwarding.says(sent, running)).transpose()?;
         // A client over HTTP/1.0 may not have named a host; what goes up speaks HTTP/1.1, which must.
-        let keeps_host = running.snapshot.settings.upstream.preserve_host && whence.is_some_and(|w| w.host.is_some());
+        let keeps_host =
+            running.snapshot.settings.upstream.preserve_host && forwarding.is_some_and(|w| w.host.is_some());
         let host = backend.filter(|_| !keeps_host).map(|backend| backend.authority.clone());
         let trace = ctx.trace.as_ref().map(|trace| trace.onward().headers());
         Ok(Self { host, said, caller: ctx.caller.as_ref(), trace })
@@ -154,7 +155,7 @@ impl<'a> Upward<'a> {
 
     /// Lines about where the request came from, in the order in which they leave.
     pub fn fixed_lines(&self) -> impl Iterator<Item = (&'static FixedName, &HeaderValue)> {
-        self.said.iter().flat_map(Said::lines)
+        self.said.iter().flat_map(ForwardedHeaders::lines)
     }
 
     /// The other lines, with names in small letters.

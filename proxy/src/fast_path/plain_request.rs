@@ -1,7 +1,7 @@
 //! The head of a plain request, as the fast path keeps it.
 
 #[cfg(test)]
-mod likewise;
+mod differential_tests;
 
 use bytes::Bytes;
 use frontdesk_http1::request_head::{self, PlainRequest};

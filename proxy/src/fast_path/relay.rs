@@ -10,16 +10,17 @@ use pingora::{Error, ErrorSource, ErrorType, Result};
 
 use super::{
     ahead::Ahead,
-    ask, by,
-    head::Sent,
+    passthrough_head,
+    plain_request::Sent,
     reply::{Reply, To},
+    upstream_request,
 };
 use crate::{
     front::{Front, address, answer_head, ctx::Ctx},
     live::Running,
     pingora_head::response_header,
     rewrite::{self, Asked, PageBody},
-    upstream::{Backend, Place, Plain, Site, UNRESOLVED},
+    upstream::{Backend, Exchange, Place, PooledConn, UNRESOLVED},
 };
 
 /// What is relayed, and for whom.
@@ -37,14 +38,14 @@ impl<'r> Relay<'_, 'r> {
         let began = Instant::now();
         self.ctx.upstream_began = Some(began);
         let (plain, backend) = self.connect(began).await?;
-        let mut site = Site::new(plain, backend.patience());
-        let (wire, asked) = ask::head(self.sent, self.ctx, self.running, backend)?;
+        let mut site = Exchange::new(plain, backend.patience());
+        let (wire, asked) = upstream_request::head(self.sent, self.ctx, self.running, backend)?;
         let head = match self.head(&mut site, &wire, reply).await {
             // Boxed: it is seldom.
             Err(e) if self.sent.request.method.is_safe() && site.has_parted(&e) && !is_ours(&e) => {
                 self.front.metrics.upstream_retries.inc();
                 self.trace(backend);
-                site = Site::new(Box::pin(backend.connect_again()).await?, backend.patience());
+                site = Exchange::new(Box::pin(backend.connect_again()).await?, backend.patience());
                 Box::pin(self.head(&mut site, &wire, reply)).await?
             }
             head => head?,
@@ -60,7 +61,7 @@ impl<'r> Relay<'_, 'r> {
     }
 
     /// Connects at `now` to the next in turn; once more where that fails, for no byte of the request has left.
-    async fn connect(&mut self, mut now: Instant) -> Result<(Plain, &'r Backend)> {
+    async fn connect(&mut self, mut now: Instant) -> Result<(PooledConn, &'r Backend)> {
         let pool = &self.running.pool;
         loop {
             let index = pool.choose(self.ctx.tried);
@@ -91,7 +92,7 @@ impl<'r> Relay<'_, 'r> {
     }
 
     /// Asks; the head of the site's answer, after whatever it says before.
-    async fn head(&mut self, site: &mut Site, wire: &[u8], reply: &mut Reply<'_>) -> Result<ResponseHead> {
+    async fn head(&mut self, site: &mut Exchange, wire: &[u8], reply: &mut Reply<'_>) -> Result<ResponseHead> {
         site.ask(wire).await.map_err(Error::into_up)?;
         let mut interim = 0;
         loop {
@@ -121,7 +122,7 @@ impl<'r> Relay<'_, 'r> {
         let (page, metrics) = (Some(&mut *self.page), &self.front.metrics);
         let upstream = &snapshot.settings.upstream;
         let named = upstream.rewrite_redirects.then_some(&upstream.urls[..]);
-        if let Some(by) = by::look(head, body, named) {
+        if let Some(by) = passthrough_head::look(head, body, named) {
             let sent = (head.status, head);
             let (page, changes) = rewrite::prepare_response(snapshot, request, asked, sent, page, metrics);
             self.ctx.page = page;
@@ -129,7 +130,9 @@ impl<'r> Relay<'_, 'r> {
             let link = snapshot.link.as_ref();
             match &mut reply.to {
                 To::Http1(to) => by.pass(head, body, &changes, link, to),
-                To::Http2(to) => to.begin(method, by::mapped(head, &changes, link).map_err(Error::into_up)?),
+                To::Http2(to) => {
+                    to.begin(method, passthrough_head::mapped(head, &changes, link).map_err(Error::into_up)?)
+                }
             }
             return Ok(());
         }
@@ -183,7 +186,7 @@ impl<'r> Relay<'_, 'r> {
 /// Where the body of an answer comes from.
 struct Source<'a> {
     /// `None`: it has sent all of it.
-    site: Option<Site>,
+    site: Option<Exchange>,
     backend: &'a Backend,
     /// When the site began to answer.
     answered: Instant,
@@ -254,7 +257,7 @@ impl Source<'_> {
 }
 
 /// What the site sends next. What is there already is taken at once; else the head does not wait for it.
-async fn part(site: &mut Site, reply: &mut Reply<'_>) -> Result<Option<Bytes>> {
+async fn part(site: &mut Exchange, reply: &mut Reply<'_>) -> Result<Option<Bytes>> {
     let mut reading = pin!(site.part());
     let read = match std::future::poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
         Poll::Ready(read) => read,

@@ -4,9 +4,9 @@ use frontdesk_http1::field::{cased, put, put_as_sent};
 use http::{HeaderMap, HeaderValue, Version, header};
 use pingora::Result;
 
-use super::head::Sent;
+use super::plain_request::Sent;
 use crate::{
-    front::{ctx::Ctx, head::forward, whence::Upward},
+    front::{ctx::Ctx, forwarding::UpstreamHeaders, head::forward},
     live::Running,
     rewrite::{self, Asked},
     upstream::Backend,
@@ -44,7 +44,7 @@ pub(super) fn head(sent: &Sent, ctx: &Ctx, running: &Running, backend: &Backend)
 /// The same lines as [`forward`] has them, without a map to put them in.
 fn as_sent(wire: &mut Vec<u8>, sent: &Sent, ctx: &Ctx, running: &Running, backend: &Backend) -> Result<()> {
     let head = &sent.request;
-    let upward = Upward::of(head, &head.headers, ctx, running, Some(backend))?;
+    let upward = UpstreamHeaders::of(head, &head.headers, ctx, running, Some(backend))?;
     if sent.raw.is_some() {
         for (name, value, whole) in sent.lines() {
             match &upward.host {

@@ -1,4 +1,4 @@
-//! The short way: a plain request is answered, or goes to the site, without what the library keeps ready for all that a
+//! The fast path: a plain request is answered, or goes to the site, without what the library keeps ready for all that a
 //! request may be.
 //!
 //! It stands before the library and takes a request only while nothing about it is out of the ordinary; the rest the
@@ -7,13 +7,13 @@
 //! and what came in one read leaves in one write.
 
 mod ahead;
-mod ask;
-mod by;
-mod head;
 mod http1;
 mod http2;
+mod passthrough_head;
+mod plain_request;
 mod relay;
 mod reply;
+mod upstream_request;
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -26,7 +26,7 @@ use http::{Method, Request};
 use pingora::{Result, http::RequestHeader, protocols::http::v2::server::HttpSession as Http2Session};
 
 use crate::{
-    accept::{Conn, ConnInfo, Shortcut, Way},
+    accept::{Conn, ConnInfo, FastPathOutcome, ServeFast},
     engine::Engine,
     front::{
         Front,
@@ -37,18 +37,18 @@ use crate::{
     live::Running,
     rewrite::PageBody,
 };
-use head::{Sent, is_plain, plain};
+use plain_request::{Sent, is_plain, plain};
 use relay::Relay;
 use reply::Reply;
 
 /// Serves plain requests.
-pub struct Lane(pub Front);
+pub struct FastPath(pub Front);
 
-impl Shortcut for Lane {
-    async fn serve(&self, mut conn: Box<Conn>) -> Way {
-        let Some(head) = plain(conn.ahead()) else { return Way::Library(conn) };
+impl ServeFast for FastPath {
+    async fn serve(&self, mut conn: Box<Conn>) -> FastPathOutcome {
+        let Some(head) = plain(conn.ahead()) else { return FastPathOutcome::Library(conn) };
         let Some(begun) = self.begin(&head.sent.request, Some(head.length), head.body, conn.info()).await else {
-            return Way::Library(conn);
+            return FastPathOutcome::Library(conn);
         };
         conn.take_head(head.length);
         let body = conn.take_body(head.body);
@@ -56,9 +56,9 @@ impl Shortcut for Lane {
         let mut reply = Reply::over_http1(&mut conn, keeps, begun.patience());
         let (is_whole, ended) = self.carry_out(&head.sent, body, begun, &mut reply).await;
         match (reply.keeps(), is_whole) {
-            (true, _) => Way::Next(conn, ended),
-            (false, true) => Way::Over(Some(conn)),
-            (false, false) => Way::Over(None),
+            (true, _) => FastPathOutcome::Next(conn, ended),
+            (false, true) => FastPathOutcome::Over(Some(conn)),
+            (false, false) => FastPathOutcome::Over(None),
         }
     }
 
@@ -100,7 +100,7 @@ impl Begun {
     }
 }
 
-impl Lane {
+impl FastPath {
     /// Decides on a plain request. `None`: somebody else carries it out, and finds with the connection what was decided.
     /// `length`: of the head, over HTTP/1. `body`: how many bytes came with it.
     async fn begin(

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::{Bytes, BytesMut};
 
-use crate::upstream::room;
+use crate::upstream::buffer_pool;
 
 /// What one answer may hold, with the part that is being written.
 pub(super) const MOST: usize = 256 * 1024;
@@ -48,7 +48,7 @@ impl Drop for Place<'_> {
 impl Ahead {
     /// Whether one more part may be read while another of so many bytes is being written.
     pub(super) fn has_room(&mut self, writing: usize) -> bool {
-        if writing + self.read.len() + room::READ > MOST {
+        if writing + self.read.len() + buffer_pool::READ > MOST {
             return false;
         }
         if self.place.is_none() {
@@ -60,7 +60,7 @@ impl Ahead {
     /// Takes a part.
     pub(super) fn push(&mut self, part: Bytes) {
         self.read.extend_from_slice(&part);
-        room::give(part);
+        buffer_pool::release(part);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -86,12 +86,12 @@ mod tests {
     fn an_answer_holds_no_more_than_it_may() {
         let mut ahead = Ahead::default();
         let mut parts = 0;
-        while ahead.has_room(room::READ) {
-            ahead.push(Bytes::from(vec![b'x'; room::READ]));
+        while ahead.has_room(buffer_pool::READ) {
+            ahead.push(Bytes::from(vec![b'x'; buffer_pool::READ]));
             parts += 1;
         }
-        assert_eq!(parts, MOST / room::READ - 1);
-        assert_eq!(ahead.take().map(|read| read.len()), Some(MOST - room::READ));
+        assert_eq!(parts, MOST / buffer_pool::READ - 1);
+        assert_eq!(ahead.take().map(|read| read.len()), Some(MOST - buffer_pool::READ));
         assert!(ahead.is_empty() && ahead.take().is_none() && ahead.place.is_none());
         assert!(!ahead.has_room(MOST), "nothing beside what is being written");
     }

@@ -24,7 +24,7 @@ const OF_ONE: usize = 32;
 
 /// Places for what goes on in the background, a share of them for each caller.
 #[derive(Debug, Clone)]
-pub struct Errands {
+pub struct BackgroundTasks {
     places: Arc<Semaphore>,
     /// How many are taken by whom; nobody stands here with none.
     taken: Arc<Mutex<HashMap<Subject, usize>>>,
@@ -32,12 +32,12 @@ pub struct Errands {
 
 /// A place that is taken until this is dropped.
 pub(super) struct Taken {
-    of: Errands,
+    of: BackgroundTasks,
     holder: Subject,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Errands {
+impl BackgroundTasks {
     /// All of them free.
     pub fn new() -> Self {
         Self { places: Arc::new(Semaphore::new(MOST)), taken: Arc::default() }
@@ -80,7 +80,7 @@ impl Drop for Taken {
 }
 
 /// Where the calls of one request go on.
-pub(super) struct Behind<'a> {
+pub(super) struct TaskContext<'a> {
     pub(super) front: &'a Front,
     pub(super) running: &'a Arc<Running>,
     /// What the site is told of where the request came from.
@@ -100,7 +100,7 @@ impl Background for Nothing {
 }
 
 #[async_trait]
-impl Background for Behind<'_> {
+impl Background for TaskContext<'_> {
     async fn run(&self, errand: Errand, finish: Box<dyn Finish>) -> Result<Option<Carried>, Busy> {
         let place = self.front.errands.take(errand.caller.holder()).ok_or(Busy)?;
         let (said, heard) = oneshot::channel();
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn nobody_takes_every_place() {
-        let errands = Errands::new();
+        let errands = BackgroundTasks::new();
         let who = |n: u8| Subject::address([192, 0, 2, n].into());
         let mut places: Vec<Taken> = (0..OF_ONE).filter_map(|_| errands.take(who(1))).collect();
         assert_eq!(places.len(), OF_ONE);

@@ -1,4 +1,4 @@
-//! The site's side of a plain request: its bytes go up, and the answer is read as the bytes come.
+//! One request to a site over HTTP/1.1: its bytes are written, and the response is read as its bytes come.
 
 use std::time::{Duration, Instant};
 
@@ -8,16 +8,16 @@ use http::Method;
 use pingora::{Error, ErrorType, OrErr, Result};
 
 use super::{
-    kept::Plain,
-    room::{self, READ},
+    buffer_pool::{self, READ},
+    idle_pool::PooledConn,
 };
 use crate::pingora_head::invalid;
 
 /// Room below which there is more made.
 const LEAST: usize = 4 * 1024;
 /// One request to a site.
-pub struct Site {
-    plain: Plain,
+pub struct Exchange {
+    plain: PooledConn,
     patience: Duration,
     /// Since when the site's answer is waited for, where the clock was looked at then.
     since: Option<Instant>,
@@ -28,15 +28,15 @@ pub struct Site {
     acknowledges: bool,
 }
 
-impl Site {
-    pub fn new(plain: Plain, patience: Duration) -> Self {
+impl Exchange {
+    pub fn new(plain: PooledConn, patience: Duration) -> Self {
         let since = Some(plain.used);
         Self { plain, patience, since, reader: ResponseReader::default(), heard: false, acknowledges: false }
     }
 
     /// Sends a request, or a part of one.
     pub async fn ask(&mut self, part: &[u8]) -> Result<()> {
-        let Self { plain: Plain { transport, alarm, .. }, patience, since, .. } = self;
+        let Self { plain: PooledConn { transport, alarm, .. }, patience, since, .. } = self;
         let late = async {
             *since = None;
             alarm.within(*patience).await;
@@ -94,13 +94,13 @@ impl Site {
     }
 
     /// The connection, if the site keeps it and nothing is left on it.
-    pub fn kept(self) -> Option<Plain> {
+    pub fn kept(self) -> Option<PooledConn> {
         self.reader.is_reusable().then_some(self.plain)
     }
 
     /// There is room only while it is filled: whoever waits for a slow site holds nothing but the socket.
     async fn read(&mut self, most: usize) -> Result<usize> {
-        let Self { plain: Plain { transport, alarm, .. }, patience, since, reader, heard, acknowledges } = self;
+        let Self { plain: PooledConn { transport, alarm, .. }, patience, since, reader, heard, acknowledges } = self;
         let buf = reader.buffer();
         // Most answers come in one piece, and need none of it.
         if *heard && !std::mem::replace(acknowledges, true) {
@@ -110,7 +110,7 @@ impl Site {
         let reading = async {
             let make_room = |buf: &mut BytesMut| {
                 if buf.is_empty() && buf.capacity() < most {
-                    *buf = room::take(most);
+                    *buf = buffer_pool::acquire(most);
                 } else if buf.capacity() - buf.len() < LEAST {
                     buf.reserve(most);
                 }

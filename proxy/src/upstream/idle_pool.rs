@@ -1,7 +1,7 @@
-//! Connections to a site that only wait for another request, for whoever asks it without the library.
+//! Idle connections of the fast path to one upstream.
 //!
-//! The library watches each kept connection with a task of its own, which costs more than the request that it is kept
-//! for. These lie in a list: one is looked at when it is wanted again, and all of them each second.
+//! pingora watches each idle connection with a task of its own, which costs more than the request that it is kept for.
+//! These lie in a list: one is checked when it is wanted again, and all of them each second.
 
 use std::{
     net::SocketAddr,
@@ -20,7 +20,7 @@ const FRESH: Duration = Duration::from_millis(20);
 
 /// An HTTP/1.1 connection to a site.
 #[derive(Debug)]
-pub struct Plain {
+pub struct PooledConn {
     pub(super) transport: Transport,
     /// For whoever waits for the site.
     pub(super) alarm: Alarm,
@@ -32,9 +32,9 @@ pub struct Plain {
 
 /// The connections of one upstream.
 #[derive(Debug, Default)]
-pub(super) struct Kept(Mutex<Vec<Plain>>);
+pub(super) struct IdlePool(Mutex<Vec<PooledConn>>);
 
-impl Plain {
+impl PooledConn {
     pub(super) fn new(transport: Transport, address: SocketAddr) -> Self {
         Self { transport, alarm: Alarm::default(), address, used: Instant::now(), reused: false }
     }
@@ -45,9 +45,9 @@ impl Plain {
     }
 }
 
-impl Kept {
+impl IdlePool {
     /// The one that was used last, if the site still holds it open.
-    pub(super) fn take(&self, address: SocketAddr, now: Instant) -> Option<Plain> {
+    pub(super) fn take(&self, address: SocketAddr, now: Instant) -> Option<PooledConn> {
         loop {
             let mut plain = {
                 let mut kept = self.0.lock();
@@ -64,7 +64,7 @@ impl Kept {
     }
 
     /// Keeps one that has been read to the end of an answer, which had begun at `answered`.
-    pub(super) fn put(&self, mut plain: Plain, answered: Instant) {
+    pub(super) fn put(&self, mut plain: PooledConn, answered: Instant) {
         plain.used = answered;
         let mut kept = self.0.lock();
         if kept.len() < MOST {
@@ -74,8 +74,8 @@ impl Kept {
 
     /// Lets go of what the site has closed, and of what has waited for longer than `most`.
     pub(super) fn sweep(&self, most: Duration) {
-        let is_gone = |plain: &mut Plain| plain.used.elapsed() > most || !plain.transport.is_certainly_silent();
-        let gone: Vec<Plain> = self.0.lock().extract_if(.., is_gone).collect();
+        let is_gone = |plain: &mut PooledConn| plain.used.elapsed() > most || !plain.transport.is_certainly_silent();
+        let gone: Vec<PooledConn> = self.0.lock().extract_if(.., is_gone).collect();
         drop(gone);
     }
 }
