@@ -212,7 +212,7 @@ async fn markdown_is_made_of_any_coding_and_charset_that_is_known() {
             "/unsaid" => Reply::new(200).header("Content-Type", "text/html").body(latin),
             "/shift" => Reply::new(200)
                 .header("Content-Type", "text/html; charset=shift_jis")
-                .body(b"<title>T</title><p>\x93\xfa\x96{</p>".to_vec()),
+                .body(b"<title>T</title><p>\x93\xfa\x96{</p>"),
             "/unknown" => Reply::new(200).header("Content-Type", "text/html; charset=klingon").body("<p>x</p>"),
             coding if ["/identity", "/gzip", "/br", "/zstd", "/deflate"].contains(&coding) => {
                 let coding = Coding::named(coding.trim_start_matches('/'));

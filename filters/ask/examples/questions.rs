@@ -93,7 +93,7 @@ fn score(library: &Library, set: &str, quiet: bool) {
 }
 
 fn normal(text: &str) -> String {
-    let text = text.replace('\u{2019}', "'").replace('\u{2018}', "'").to_lowercase();
+    let text = text.replace(['\u{2019}', '\u{2018}'], "'").to_lowercase();
     let text: String = text.chars().map(|c| if matches!(c, '`' | '*' | '_' | '\\') { ' ' } else { c }).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -4,7 +4,9 @@
 //! demanded: how much is missing is what the confidence says.
 
 use super::{
-    Answer, Hit, Library, Question, Turn, confidence, follow, plain,
+    Answer, Hit, Library, Question, Turn, confidence,
+    findings::Read,
+    follow, plain,
     question::{Asked, Part, Spelling},
     quote,
     rank::{self, Ranked},
@@ -15,28 +17,6 @@ use super::{
 const LISTED: usize = 220;
 /// The most questions that are proposed after an answer.
 pub(super) const FOLLOW_UPS: usize = 3;
-
-/// What a question comes to once its words were looked for.
-pub(super) struct Read {
-    pub(super) asked: Asked,
-    /// The best first.
-    pub(super) ranked: Vec<Ranked>,
-    /// Words were taken for others that are spelled like them.
-    is_guessed: bool,
-    /// It is a name alone: no word of it says what is wanted of that.
-    pub(super) is_name: bool,
-    /// It leans on what was asked before, and the best passage holds nothing of that.
-    is_elsewhere: bool,
-}
-
-impl Read {
-    /// Whether it found an answer. "When to go?" may be a section; "what is this?" is about the site.
-    pub(super) fn answers(&self, before: &[Turn]) -> bool {
-        let vague = before.is_empty() && self.asked.promoted;
-        let found = self.ranked.first().filter(|best| !vague || best.headed != 0);
-        found.is_some() && !self.is_elsewhere && confidence::answers(&self.asked, &self.ranked, self.is_guessed)
-    }
-}
 
 impl Library {
     /// Answers a question from the pages of the site and from the session.

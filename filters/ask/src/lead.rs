@@ -106,7 +106,7 @@ fn rows(table: &str, mut each: impl FnMut(usize, &str)) {
     };
     let mut at = 0;
     for (number, line) in lines.iter().enumerate() {
-        let is_row = !line.trim().is_empty() && !(number < 2 && !names.is_empty());
+        let is_row = !line.trim().is_empty() && (number >= 2 || names.is_empty());
         if is_row {
             let cells = cells(line).into_iter().enumerate().filter(|(_, cell)| !cell.is_empty());
             let named = cells.map(|(at, cell)| match names.get(at) {

@@ -20,6 +20,7 @@ mod compounds;
 mod confidence;
 mod coverage;
 mod engine;
+mod findings;
 mod follow;
 mod index;
 mod languages;

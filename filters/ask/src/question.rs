@@ -165,8 +165,8 @@ impl Asked {
                 );
             } else {
                 stop = tongues[self.tongue].is_stop(word);
-                for tongue in 0..tongues.len() {
-                    let here = tongues[tongue].stem(word);
+                for (tongue, stems) in tongues.iter_mut().enumerate() {
+                    let here = stems.stem(word);
                     if tongue == self.tongue {
                         light = vocabulary.tongues[tongue].is_light(&here);
                         stem.clone_from(&here);

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::{
     Answer, Library, Question,
-    answer::Read,
+    findings::Read,
     index::Index,
     passage::HEADING,
     plain,

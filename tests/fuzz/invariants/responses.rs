@@ -93,11 +93,11 @@ fn comes_in_any_pieces(wire: &[u8], method: &Method, step: usize) {
 
 /// A response that is written by its grammar is read as it was meant, up to its last byte and no further.
 fn written(dice: &mut Dice, method: &Method, step: usize) {
-    let (mut wire, mut statuses) = (String::new(), Vec::new());
-    for _ in 0..dice.below(3) {
+    let interim = dice.below(3);
+    let (mut wire, mut statuses) = (String::new(), vec![103; interim]);
+    for _ in 0..interim {
         wire +=
             dice.of(&["HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 103 \r\nContent-Length: 9\r\n\r\n"]);
-        statuses.push(103);
     }
     let (status, bodiless) = dice.of(&[(200, false), (404, false), (204, true), (304, true), (299, false)]);
     statuses.push(status);
