@@ -141,7 +141,7 @@ mod tests {
         for (wrong, says) in [
             (json!({"jsonrpc": "2.0", "id": "p", "result": {}}), "another id"),
             (json!({"jsonrpc": "2.0", "id": 1, "result": {}}), "another id"),
-            (json!({"jsonrpc": "1.0", "id": "q", "result": {}}), "no JSON-RPC"),
+            (json!({"jsonrpc": "1.0", "id": "q", "result": {}}), "not JSON-RPC"),
             (json!({"jsonrpc": "2.0", "id": "q"}), "neither"),
             (json!({"jsonrpc": "2.0", "id": "q", "result": null}), "neither"),
             (
@@ -149,7 +149,7 @@ mod tests {
                 "error -32603: down",
             ),
             (json!({"jsonrpc": "2.0", "id": "q", "result": {"decision": "allow"}, "error": {"code": 1}}), "error 1"),
-            (json!([]), "no JSON-RPC"),
+            (json!([]), "not JSON-RPC"),
         ] {
             assert!(answered(wrong.clone()).unwrap_err().contains(says), "{wrong}");
         }

@@ -60,7 +60,7 @@ fn nothing_is_made_where_something_could_be_lost() {
     let directory = Pretend::default();
     directory.write("STATUS.md", "one");
     directory.write("HANDOFF.lock", "");
-    assert!(refused(&directory).contains("HANDOFF.lock is there"));
+    assert!(refused(&directory).contains("HANDOFF.lock exists"));
     let mine = Session { despite_lock: true, ..session() };
     assert!(generate(&directory, &mine, directory.now()).is_ok());
     directory.remove("HANDOFF.lock");

@@ -80,7 +80,8 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
                 match (target, follow(&node, inside.pressed)) {
                     (None, _) | (_, Follow::No) => {}
                     (Some(target), Follow::Yes) => {
-                        if href.is_some_and(|href| published::is_relative(&href)) {
+                        if let Some(href) = href.filter(|href| published::is_relative(href)) {
+                            facts.published.note_relative(&href, &node.text());
                             facts.published.relative.insert(target.clone());
                         }
                         if has_word(&node, "rel", &["next", "prev"]) {
@@ -104,6 +105,9 @@ pub(super) fn collect(root: &NodeRef<'_>, at: &Url) -> Facts {
     }
     facts.links.retain(|link| !acts.contains(link));
     facts.title = [facts.title.take(), facts.title_of_cards.take(), facts.heading.take()].into_iter().flatten().next();
+    if let Some(title) = &facts.title {
+        facts.published.note_title(title, at.path());
+    }
     facts.description = facts.description.take().or(facts.description_of_cards.take());
     facts
 }

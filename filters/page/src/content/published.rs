@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use dom_query::NodeRef;
+use percent_encoding::percent_decode_str;
 
 use super::walk::{attribute, has_word};
 
@@ -25,6 +26,11 @@ pub(in crate::content) struct Published {
     pub sequence: Vec<String>,
     /// Links that are written relative to the page, as those between files of one folder are.
     pub relative: HashSet<String>,
+    /// A server of files made it: it lists the files of a folder by their names.
+    pub is_listing: bool,
+    /// Relative links that lead into the page's folder, and those of them whose text is their own reference.
+    inward: usize,
+    named_as_written: usize,
 }
 
 impl Published {
@@ -48,6 +54,22 @@ impl Published {
         }
     }
 
+    /// Notes a link that is written relative to the page, and its text.
+    pub(super) fn note_relative(&mut self, reference: &str, text: &str) {
+        if reference.starts_with("..") || reference.starts_with("./") {
+            return;
+        }
+        self.inward += 1;
+        self.named_as_written += usize::from(is_named_as_written(reference, text));
+    }
+
+    /// Tells a listing of files by its title, which ends with the path of the folder (`Index of /docs/`), and by its links,
+    /// which are all called what they are.
+    pub(super) fn note_title(&mut self, title: &str, path: &str) {
+        let ends = title.ends_with(path) || path.len() > 1 && title.ends_with(path.trim_end_matches('/'));
+        self.is_listing = ends && path.ends_with('/') && self.inward > 0 && self.inward == self.named_as_written;
+    }
+
     pub(super) fn note_script(&mut self, script: &NodeRef<'_>) {
         self.is_declared |= attribute(script, "type").is_some_and(|kind| kind.eq_ignore_ascii_case(LINKED_DATA));
     }
@@ -61,11 +83,38 @@ pub(in crate::content) fn is_relative(reference: &str) -> bool {
     !path.is_empty() && !path.starts_with(['/', '\\']) && !first.contains(':')
 }
 
+/// Whether the text of a link is its reference. Servers cut long names: `a-long-na..>`.
+fn is_named_as_written(reference: &str, text: &str) -> bool {
+    let name = percent_decode_str(reference).decode_utf8_lossy();
+    let text = text.trim();
+    let cut = ["..>", "..", "…"].into_iter().find_map(|end| text.strip_suffix(end));
+    name == text || cut.is_some_and(|begin| !begin.is_empty() && name.starts_with(begin))
+}
+
 #[cfg(test)]
 mod tests {
     use url::Url;
 
     use super::{super::read_marked, is_relative};
+
+    #[test]
+    fn a_listing_of_files_is_told_by_its_title_and_its_links() {
+        let is_listing = |at: &str, title: &str, links: &str| {
+            let at = Url::parse(&format!("https://site.test{at}")).unwrap();
+            let html = format!("<title>{title}</title><h1>{title}</h1>{links}");
+            read_marked(&html, &at, false).expect("a page").1.published.is_listing
+        };
+        // Python's http.server, nginx and Apache.
+        let named = "<li><a href='a.en.html'>a.en.html</a></li><li><a href='my%20docs/'>my docs/</a></li>";
+        assert!(is_listing("/", "Directory listing for /", named));
+        assert!(is_listing("/docs/", "Index of /docs/", &format!("<a href='../'>../</a>{named}")));
+        let cut = "<a href='?C=N;O=D'>Name</a><a href='/'>Parent Directory</a>\
+                   <a href='a-very-long-name-of-a-file.html'>a-very-long-name-of-..&gt;</a>";
+        assert!(is_listing("/docs/", "Index of /docs", cut));
+        assert!(!is_listing("/", "Console", named), "its title does not name the folder");
+        assert!(!is_listing("/", "Index of /", "<a href='stop/'>Stop</a>"), "its links are called otherwise");
+        assert!(!is_listing("/", "Index of /", "<p>Nothing here.</p>"));
+    }
 
     #[test]
     fn a_page_tells_machines_about_itself() {

@@ -157,6 +157,7 @@ impl Crawl {
             is_markdown: *is_markdown,
             is_declared: marks.published.is_declared,
             has_canonical: marks.published.has_canonical,
+            is_listing: marks.published.is_listing,
             sequence: &sequence,
             canonical: canonical.as_deref(),
         };

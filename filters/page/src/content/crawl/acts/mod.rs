@@ -35,6 +35,12 @@ pub(super) fn is_doubtful(target: &str) -> bool {
     address.verbs().into_iter().any(|at| address.segments[at].is_doubtful())
 }
 
+/// Whether any word of an address's last segment is one of an act: `/stop.html`, `/how-to-stop.html`. It is not asked for
+/// where only its ending speaks for it.
+pub(super) fn has_word_of_act(target: &str) -> bool {
+    is_called_like_act(target) || Address::of(target).segments.last().is_some_and(Segment::has_word_of_act)
+}
+
 /// What an address has in common with others of its kind: its path, with `#` for each identifier. `None` where there is
 /// none in it.
 pub(super) fn pattern(target: &str) -> Option<String> {

@@ -102,6 +102,11 @@ impl Segment {
         self.is_program_name && !self.is_written && self.has_verb()
     }
 
+    /// Whether any of its words is a verb, or could be one.
+    pub(super) fn has_word_of_act(&self) -> bool {
+        self.is_verb() || self.is_doubtful() || self.words.iter().any(|word| is_verb(word) || DOUBTFUL.contains(word))
+    }
+
     fn ends_are(&self, verb: &dyn Fn(&str) -> bool) -> bool {
         // Titles have many words.
         let most = if self.is_title { 2 } else { 3 };

@@ -8,7 +8,9 @@
 //!   JSON-LD or the like), leads to pages whose addresses have the same shape.
 //! - A page of a book (`rel=next` or `rel=prev` in its head) leads to the `.html` pages beside and below it, also where a
 //!   program made it: some servers of files do not say when a file changed.
-//! - Every other page leads nowhere. What the site lists is read all the same: sitemaps, feeds, llms.txt.
+//! - A listing of a folder's files leads to the documents and folders in it.
+//! - Every other page leads to `.html` pages beside and below it if no word of their names is one of an act, and else
+//!   nowhere. What the site lists is read all the same: sitemaps, feeds, llms.txt.
 
 mod shape;
 
@@ -30,6 +32,8 @@ pub(super) struct Evidence<'a> {
     pub(super) is_declared: bool,
     /// It names the address under which it is to be known, here or elsewhere.
     pub(super) has_canonical: bool,
+    /// A server of files made it, of the names of the files in a folder.
+    pub(super) is_listing: bool,
     /// The pages before and after it, by its own word.
     pub(super) sequence: &'a [String],
     /// That address, as path and query, if it is here.
@@ -40,6 +44,8 @@ pub(super) struct Evidence<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Speaks {
     Nothing,
+    /// Nothing but its own ending: no word of its name may be one of an act.
+    Written,
     /// Its shape: it must not be called like an act, nor like what could be one.
     Shape,
     /// A file, which is perhaps the front page of a program: it must not say plainly that it acts, and is asked for on a
@@ -59,11 +65,17 @@ impl Evidence<'_> {
         let (path, query) = link.split_once('?').map_or((link, None), |(path, query)| (path, Some(query)));
         match (self.served, query) {
             (Served::Personal, _) => Speaks::Nothing,
+            (_, None) if self.is_listing && is_relative && path.starts_with(folder_of(self.at)) => match path {
+                file if is_written(file) => Speaks::Tree,
+                folder if folder.ends_with('/') => Speaks::Place,
+                _ => Speaks::Nothing,
+            },
             (_, Some(query)) if turns_pages(query) && self.is_document() && self.is_next(link, path) => Speaks::Place,
             (Served::File { in_parts }, None) => self.link_of_file(path, in_parts, is_relative),
             (Served::Made, None) if self.is_markdown && is_written(path) => Speaks::Shape,
             (Served::Made, None) if self.is_in_book() && is_written(path) && self.is_near(path) => Speaks::Place,
             (Served::Made, _) if self.has_shape_of_own(link) => Speaks::Shape,
+            (Served::Made, None) if is_written(path) && self.is_near(path) => Speaks::Written,
             _ => Speaks::Nothing,
         }
     }
@@ -119,6 +131,7 @@ impl Evidence<'_> {
 pub(super) fn may_be_followed(link: &str, speaks: Speaks) -> bool {
     match speaks {
         Speaks::Nothing => false,
+        Speaks::Written => !acts::has_word_of_act(link),
         Speaks::Shape => !acts::is_called_like_act(link) && !acts::is_doubtful(link),
         Speaks::Place => !acts::is_called_like_act(link),
         Speaks::Guess | Speaks::Ending => !acts::acts(link),

@@ -5,7 +5,16 @@ use super::*;
 const FILE: Served = Served::File { in_parts: true };
 
 fn page(at: &str, served: Served, is_declared: bool) -> Evidence<'_> {
-    Evidence { at, served, is_markdown: false, is_declared, has_canonical: false, sequence: &[], canonical: None }
+    Evidence {
+        at,
+        served,
+        is_markdown: false,
+        is_declared,
+        has_canonical: false,
+        is_listing: false,
+        sequence: &[],
+        canonical: None,
+    }
 }
 
 fn speaks(evidence: &Evidence<'_>, expected: Speaks, links: &[&str]) {
@@ -48,7 +57,11 @@ fn a_file_that_declares_itself_published_leads_to_names_without_an_ending() {
 fn what_a_program_made_leads_nowhere_by_itself() {
     for is_declared in [false, true] {
         let page = page("/docs/cli/", Served::Made, is_declared);
-        speaks(&page, Speaks::Nothing, &["/docs/cli/stop.html", "/docs/a/", "/docs/cli/?page=2", "/about", "/a.md"]);
+        speaks(&page, Speaks::Nothing, &["/docs/a/", "/docs/cli/?page=2", "/about", "/a.md", "/docs/cli/run"]);
+        assert!(followed(&page, "/docs/cli/basics.html") && followed(&page, "/docs/cli/networks.en.html"));
+        for link in ["/docs/cli/stop.html", "/docs/cli/restart-all.html", "/docs/cli/x.html?stop", "/x/a.html"] {
+            assert!(!followed(&page, link), "{link}");
+        }
     }
     let personal = Evidence { canonical: Some("/blog/a-b"), ..page("/blog/a-b", Served::Personal, true) };
     speaks(&personal, Speaks::Nothing, &["/blog/c-d", "/blog/x.html"]);
@@ -66,6 +79,17 @@ fn a_page_of_a_book_leads_to_pages_beside_it_whatever_server_it_came_from() {
     speaks(&page, Speaks::Nothing, &["/faq/install", "/faq/a/", "/other/x.html", "/faq/x.html?y=1"]);
     let personal = Evidence { served: Served::Personal, ..page };
     speaks(&personal, Speaks::Nothing, &["/faq/install.html"]);
+}
+
+#[test]
+fn a_listing_leads_to_the_documents_and_folders_in_it() {
+    let page = Evidence { is_listing: true, ..page("/faq/", Served::Made, false) };
+    let relative = |link: &str| page.speaks_for(link, true);
+    assert_eq!(relative("/faq/stop.html"), Speaks::Tree);
+    assert_eq!(relative("/faq/guide/"), Speaks::Place);
+    for link in ["/faq/stop", "/faq/a.cgi", "/faq/?C=N;O=D", "/other/"] {
+        assert_eq!(relative(link), Speaks::Nothing, "{link}");
+    }
 }
 
 #[test]

@@ -37,6 +37,19 @@ fn a_tree_of_files_is_read_whatever_its_pages_are_called() {
 }
 
 #[test]
+fn a_folder_without_a_start_page_is_read_by_its_listing() {
+    let listing = "<!doctype html><title>Directory listing for /</title><h1>Directory listing for /</h1>\
+                   <li><a href=\"faq.en.html\">faq.en.html</a><li><a href=\"guide/\">guide/</a>\
+                   <li><a href=\"run.cgi\">run.cgi</a>";
+    let site = Site::new(|ask: &Ask| match &*ask.target {
+        "/" => said(200, &[("content-type", "text/html")], listing),
+        "/faq.en.html" | "/guide/" => file("", &ask.target, &[]),
+        _ => missing(),
+    });
+    assert_eq!(read(&site), ["/", "/faq.en.html", "/guide/"]);
+}
+
+#[test]
 fn a_site_of_a_generator_is_read_by_its_clean_addresses() {
     let head = "<meta name=generator content='Docusaurus v3'>";
     let site = Site::new(|ask: &Ask| match &*ask.target {
@@ -72,7 +85,7 @@ fn a_page_that_was_written_a_moment_ago_is_asked_for_once_more() {
         };
         match &*ask.target {
             "/" if ask.if_none_match.is_some() => said(304, &[], ""),
-            "/" if ask.depth == 0 && ask.if_modified_since.is_none() => young(file("", "Start", &["a.html"])),
+            "/" if ask.depth == 0 && ask.if_modified_since.is_none() => young(file("", "Start", &["a/"])),
             _ => missing(),
         }
     });
