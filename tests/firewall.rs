@@ -190,7 +190,7 @@ async fn firewall_blocks_in_the_callers_words_and_says_nothing_of_the_value() {
     for _ in 0..2 {
         let response = desk.call(act.clone()).await;
         assert_eq!(response.status, 502, "{}", response.text());
-        assert!(response.text().contains("took this call"), "{}", response.text());
+        assert!(response.text().contains("carried out this call"), "{}", response.text());
         assert_clean(&response.text(), "an action");
     }
     // The caller is told no rule, the operator is.

@@ -221,7 +221,7 @@ async fn handoff_entry_under_a_hostile_name_is_left_out_and_the_rest_is_served()
         let counted = desk.metric("frontdesk_rejections_total{reason=\"handoff_name\"}").await;
         assert_eq!(counted, Some((n + 1) as f64), "once for each, however often it was asked for");
     }
-    let lines = || desk.stderr().matches("lists what is no plain file name").count();
+    let lines = || desk.stderr().matches("ignoring an entry that is no plain file name").count();
     eventually("a line for each", SOON, async || lines() == hostile.len()).await;
     handoff.put("MANIFEST.json", &genuine);
     let whole = get(&desk, "").await;

@@ -106,7 +106,7 @@ fn handoff_manifest_leaves_alone_what_it_must_not_touch() {
     handoff.lock(60, &["STATUS.md"]);
     let (code, out, err) = manifest(&handoff, &[]);
     assert_eq!((code, out.as_str(), handoff.read("MANIFEST.json") == before), (1, "", true));
-    assert!(err.contains("HANDOFF.lock is there") && err.contains("--locked"), "{err}");
+    assert!(err.contains("HANDOFF.lock exists") && err.contains("--locked"), "{err}");
     assert_eq!(manifest(&handoff, &["--locked"]).0, 0, "the lock is mine");
     handoff.remove("HANDOFF.lock");
     for broken in ["{", "[]", "{\"tasks\": {\"T-1\": {}}}"] {

@@ -4,9 +4,10 @@
 //! particular ("where were you founded?") gets that from the pages, not a portrait.
 
 use super::{
-    Answer, Library, Question, Relevance, Source, plain,
+    Answer, Library, Question, Relevance, Source,
+    cost::count,
+    plain,
     question::{Asked, Part, Spelling},
-    quote::count,
 };
 
 /// How much what the operator says of the site is to be trusted.

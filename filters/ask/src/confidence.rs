@@ -1,6 +1,6 @@
 //! How much an answer is to be trusted: from how much of the question its best passage holds, and how well it fits.
 //!
-//! The figures come from the question sets of `benches/ask` that are for tuning: of the answers above 0.8, nine in ten are
+//! The figures come from the question sets of `benches/ask` that are for tuning: of the answers above 0.8, 128 of 149 are
 //! right there. Of what is below, nothing is claimed.
 
 use super::{question::Asked, rank::Ranked};

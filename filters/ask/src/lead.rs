@@ -1,11 +1,11 @@
 //! The one sentence or row of a table that answers by itself, to be said first.
 
 use super::{
+    cost::count,
     index::Index,
     markdown::{self, Kind},
     plain,
     question::Asked,
-    quote::count,
     wish::Wish,
 };
 

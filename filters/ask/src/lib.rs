@@ -18,6 +18,7 @@ mod answer;
 mod boilerplate;
 mod compounds;
 mod confidence;
+mod cost;
 mod coverage;
 mod engine;
 mod findings;

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Answer, Library, Question, Relevance, Source, index::Index, lead, plain, question::Asked, rank::Ranked};
-use frontdesk_base::tokens;
+use super::{
+    Answer, Library, Question, Relevance, Source, cost::count, index::Index, lead, plain, question::Asked, rank::Ranked,
+};
 
 /// The most passages of an answer, and sources of one.
 const PASSAGES: usize = 12;
@@ -234,8 +235,4 @@ fn source(library: &Library, section: u32) -> Source {
 
 fn price(source: &Source) -> usize {
     count(&source.title) + count(&source.url) + source.section.as_deref().map_or(0, count) + PER_SOURCE
-}
-
-pub(super) fn count(text: &str) -> usize {
-    tokens::count(text) as usize
 }
