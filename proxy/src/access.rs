@@ -15,7 +15,7 @@ use std::{
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::admin::metrics::Metrics;
+use crate::metrics::Metrics;
 use line::render;
 pub use line::{LONGEST, Line};
 

@@ -46,9 +46,9 @@ use background::BackgroundTasks;
 use crate::{
     accept::{self, RequestBody},
     access::AccessLog,
-    admin::metrics::Metrics,
     answer,
     live::Live,
+    metrics::Metrics,
     outbound::Outbound,
     process::Processes,
     rewrite::{self, PageBodies, PageBody},

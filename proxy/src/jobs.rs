@@ -7,7 +7,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::admin::metrics::Metrics;
+use crate::metrics::Metrics;
 
 /// The future of one run, with its outcome.
 pub type Run = Pin<Box<dyn Future<Output = Result<(), String>> + Send>>;

@@ -30,9 +30,9 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
-    admin::metrics::Metrics,
     certificate::Certificate,
     handoff::Handoff,
+    metrics::Metrics,
     outbound::Outbound,
     source::{Source, lines as told},
     store::Store,

@@ -25,6 +25,7 @@ mod jobs;
 mod label;
 mod live;
 mod logs;
+mod metrics;
 mod outbound;
 mod pingora_head;
 mod process;

@@ -22,9 +22,9 @@ use super::{
     admission::{Admission, Idling},
 };
 use crate::{
-    admin::metrics::Metrics,
     alarm::Alarm,
     live::Live,
+    metrics::Metrics,
     share::{Bound, Share, Shares},
 };
 

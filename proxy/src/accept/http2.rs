@@ -221,7 +221,7 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use crate::admin::metrics::Metrics;
+    use crate::metrics::Metrics;
 
     /// How often a connection is driven while four streams wake it in turn.
     async fn driven(info: &ConnInfo) -> usize {

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::{admission::Admission, portion::RequestBody};
-use crate::admin::metrics::Metrics;
+use crate::metrics::Metrics;
 
 /// The length of every HTTP date (RFC 9110 §5.6.7).
 const DATE_LENGTH: usize = 29;

@@ -201,7 +201,7 @@ mod tests {
     use tokio::{io::AsyncWriteExt, net::TcpListener};
 
     use super::*;
-    use crate::{accept::info::ConnInfo, admin::metrics::Metrics};
+    use crate::{accept::info::ConnInfo, metrics::Metrics};
 
     /// A connection, and its other end.
     async fn conn() -> (Conn, TcpStream) {

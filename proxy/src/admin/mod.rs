@@ -8,10 +8,7 @@ mod attempts;
 mod body;
 mod desk;
 mod guard;
-pub mod metrics;
 mod page;
-mod registry;
-pub mod seen;
 mod state;
 
 pub use attempts::Attempts;
@@ -36,10 +33,10 @@ use crate::{
     accept::{self, RequestBody},
     live::{Live, apart},
     logs::Logs,
+    metrics::Metrics,
     outbound::Outbound,
     process::Processes,
 };
-use metrics::Metrics;
 
 /// The application at `listen.admin`.
 pub struct Admin {

@@ -11,9 +11,9 @@ use http::header;
 use super::{Frames, answer::Asked};
 use crate::{
     access::Line,
-    admin::{
-        metrics::Spoken,
-        seen::{What, Who},
+    metrics::{
+        Spoken,
+        recent_activity::{What, Who},
     },
     traces,
 };

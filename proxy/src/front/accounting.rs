@@ -12,10 +12,10 @@ use super::{
 use crate::{
     accept::ConnInfo,
     access::Line,
-    admin::seen::{What, Who},
     engine::Engine,
     error_text::ErrorText,
     live::Running,
+    metrics::recent_activity::{What, Who},
     traces::Trace,
     upstream::advice,
 };

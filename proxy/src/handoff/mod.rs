@@ -19,7 +19,7 @@ use frontdesk_filters::{
 use parking_lot::Mutex;
 use tokio::{sync::Semaphore, time::timeout};
 
-use crate::admin::metrics::Metrics;
+use crate::metrics::Metrics;
 
 pub use opened::{Links, Opened};
 pub use replace::replace;

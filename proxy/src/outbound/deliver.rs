@@ -194,7 +194,7 @@ fn posted(target: &str, authority: &str, length: usize) -> pingora::Result<Reque
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{admin::metrics::Metrics, live::Live, source::Source};
+    use crate::{live::Live, metrics::Metrics, source::Source};
 
     /// A client that delivers under a configuration with these lines.
     fn delivering(lines: &str) -> Arc<Outbound> {

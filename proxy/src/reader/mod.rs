@@ -24,8 +24,8 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
-    admin::metrics::Metrics,
     live::{Live, Reading, Running, Stage},
+    metrics::Metrics,
     outbound::Outbound,
     upstream::Pool,
 };

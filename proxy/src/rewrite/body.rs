@@ -19,7 +19,7 @@ use pingora::{
     modules::http::{HttpModule, HttpModuleBuilder, Module},
 };
 
-use crate::admin::metrics::Metrics;
+use crate::metrics::Metrics;
 
 /// The number of compressed pages in rewriting, over all connections.
 static RECODING: AtomicUsize = AtomicUsize::new(0);

@@ -16,7 +16,7 @@ use super::{
     known,
     request::rules_out_page,
 };
-use crate::admin::metrics::Metrics;
+use crate::metrics::Metrics;
 
 /// The kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use opentelemetry_sdk::{
 pub use context::{Ids, ids, is_context};
 pub use span::{Place, Span, Trace};
 
-use crate::{admin::metrics::Metrics, outbound::Outbound, version};
+use crate::{metrics::Metrics, outbound::Outbound, version};
 use collector::Collector;
 use queue::{Counted, Queue, Waiting};
 use wanted::{Wanted, wanted};

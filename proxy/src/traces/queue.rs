@@ -20,7 +20,7 @@ use opentelemetry_sdk::{
 use parking_lot::Mutex;
 use prometheus::IntCounter;
 
-use crate::admin::metrics::{Metrics, SPANS_DROPPED};
+use crate::metrics::{Metrics, SPANS_DROPPED};
 
 /// The number of waiting spans, and the outcomes of the others.
 #[derive(Debug)]

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     access::{LONGEST, Line},
-    admin::metrics::METHODS,
     label::Label,
+    metrics::METHODS,
 };
 
 /// A position in a trace for child spans.

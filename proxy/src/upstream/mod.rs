@@ -22,7 +22,7 @@ use frontdesk_filters::site::Upstream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
-    admin::metrics::Metrics,
+    metrics::Metrics,
     share::{Bound, Share, Shares},
 };
 pub use advice::advice;

@@ -5,9 +5,9 @@ use super::{
     html::Html,
     view::{View, grouped},
 };
-use crate::admin::{
-    metrics::{Called, Latency},
-    seen::{STEP, STEPS},
+use crate::metrics::{
+    Called, Latency,
+    recent_activity::{STEP, STEPS},
 };
 
 /// The most capabilities shown; the most called come first.

@@ -79,7 +79,7 @@ fn bounds(view: &View<'_>) -> Vec<(&'static str, u64, Option<u64>)> {
     if settings.reads_site() {
         bounds.push(("pages of the site", metrics.pages(), Some(settings.content.max_pages as u64)));
     }
-    bounds.push(("memory, MB", super::super::metrics::resident_bytes().max(0) as u64 >> 20, memory_bound()));
+    bounds.push(("memory, MB", crate::metrics::resident_bytes().max(0) as u64 >> 20, memory_bound()));
     bounds
 }
 

@@ -5,7 +5,7 @@ use super::{
     html::Html,
     view::{View, grouped},
 };
-use crate::admin::seen::{Rates, SECONDS};
+use crate::metrics::recent_activity::{Rates, SECONDS};
 
 /// "Now" is the mean of so many seconds.
 const NOW: usize = 10;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
+use crate::{jobs::Job, live::Live, metrics::Metrics};
 
 /// The interval.
 const LOOK: Duration = Duration::from_secs(1);

@@ -12,9 +12,9 @@ use frontdesk_filters::{chain::Chains, state::NotKept};
 use tokio::{sync::watch, time::sleep};
 
 use crate::{
-    admin::metrics::Metrics,
     jobs::Job,
     live::{Live, Running},
+    metrics::Metrics,
 };
 
 /// How often the job looks for expired records, and how soon it retries after the store took nothing. A store that is

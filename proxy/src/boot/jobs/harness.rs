@@ -11,7 +11,7 @@ use frontdesk_filters::harness::Harness;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
+use crate::{jobs::Job, live::Live, metrics::Metrics};
 
 /// How often the job looks for unreachable harnesses, and how soon it retries.
 const LOOK: Duration = Duration::from_secs(1);

@@ -20,9 +20,9 @@ use frontdesk_filters::chain::Chains;
 use tokio::sync::watch;
 
 use crate::{
-    admin::metrics::Metrics,
     jobs::{Job, supervise},
     live::{Live, apart},
+    metrics::Metrics,
     outbound::Outbound,
     reader::Reader,
     watch::Watch,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{admin::metrics::Metrics, jobs::Job};
+use crate::{jobs::Job, metrics::Metrics};
 
 /// The interval, and the time limit. One sample reads a few dozen numbers.
 const SAMPLE: Duration = Duration::from_secs(1);

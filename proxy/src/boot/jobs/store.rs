@@ -11,7 +11,7 @@ use std::{
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
-use crate::{admin::metrics::Metrics, jobs::Job, live::Live};
+use crate::{jobs::Job, live::Live, metrics::Metrics};
 
 /// The interval.
 const TEND: Duration = Duration::from_secs(1);

@@ -21,7 +21,7 @@ use frontdesk_filters::{
 };
 use parking_lot::Mutex;
 
-use super::metrics::Metrics;
+use super::Metrics;
 use near::Table;
 use refused::Ring;
 use traffic::Traffic;

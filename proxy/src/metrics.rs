@@ -5,6 +5,8 @@
 
 mod names;
 mod read;
+pub mod recent_activity;
+mod registry;
 
 pub use names::SPANS_DROPPED;
 pub use read::{Called, Latency};
@@ -21,9 +23,9 @@ use prometheus::{
     Gauge, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, core::Collector, proto::LabelPair,
 };
 
-use super::registry::Book;
-use super::seen::{Seen, Who};
 use crate::engine::Engine;
+use recent_activity::{Seen, Who};
+use registry::Book;
 
 pub const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "_OTHER"];
 /// In the order of [`Spoken`].

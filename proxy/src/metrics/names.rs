@@ -5,14 +5,12 @@ use std::sync::{Arc, OnceLock};
 use frontdesk_filters::Fault;
 use prometheus::{Gauge, Opts};
 
-use super::{ENGINES, METHODS, Metrics, PROTOCOLS};
-use crate::{
-    admin::{
-        registry::{Book, counter, counters, gauge, gauges, histogram, histograms, register},
-        seen::{Seen, Who},
-    },
-    version,
+use super::{
+    ENGINES, METHODS, Metrics, PROTOCOLS,
+    recent_activity::{Seen, Who},
+    registry::{Book, counter, counters, gauge, gauges, histogram, histograms, register},
 };
+use crate::version;
 
 /// OpenTelemetry's bounds for HTTP durations, with finer ones below: a proxy adds less than 5 ms.
 const SECONDS: [f64; 19] = [
