@@ -198,7 +198,7 @@ async fn recipe_that_finds_another_world_after_a_crash_does_not_act_in_it() {
     let failed = desk.call(book_call(&trip()).header("Idempotency-Key", "k1")).await;
     let failed = assert_fault(&failed, 422, "composition_failed", "another fare is the cheapest");
     let message = failed["error"]["message"].as_str().unwrap_or_default();
-    assert!(message.starts_with("Step 1 hold failed: It was begun before with another input"), "{message}");
+    assert!(message.starts_with("Step 1 hold failed: An earlier attempt began it with another input"), "{message}");
     assert!(message.ends_with("This call was begun before, and what was carried out then stays."), "{message}");
     assert_eq!(times(&origin, ALL), [2, 1, 1]);
 }
