@@ -116,9 +116,9 @@ pub(super) fn token_budget(view: View) -> TokenBudget {
         written.unwrap_or(Budget { count, span })
     };
     TokenBudget {
-        anonymous: budget("anonymous", 20_000, Span::Session),
-        authenticated: budget("authenticated", 100_000, Span::Session),
-        daily: budget("daily", 1_000_000, Span::Day),
+        anonymous: budget("anonymous", 5_000, Span::Session),
+        authenticated: budget("authenticated", 20_000, Span::Session),
+        daily: budget("daily", 100_000, Span::Day),
         max_response: view.number("max_response", 2000),
     }
 }

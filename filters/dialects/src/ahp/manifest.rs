@@ -166,7 +166,7 @@ mod tests {
         let manifest = published("[token_budget]\nanonymous = '5000/day'");
         let limits = &manifest["rate_limits"];
         assert_eq!(limits["unauthenticated"], json!({ "requests": "30/minute" }));
-        assert_eq!(limits["authenticated"]["token_budget"], "100000/session");
+        assert_eq!(limits["authenticated"]["token_budget"], "20000/session");
     }
 
     #[test]
