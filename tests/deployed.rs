@@ -243,6 +243,12 @@ fn deployed_container_holds_what_the_build_needs_and_runs_as_nobody() {
         assert!(root().join(source).exists(), "COPY {source}");
         assert!(ignored.lines().any(|line| line.strip_prefix('!') == Some(source)), "{source} is ignored");
     }
+    // Cargo reads the manifest of every member, whatever it builds.
+    let workspace: toml::Table = read("Cargo.toml").parse().expect("TOML");
+    for member in workspace["workspace"]["members"].as_array().expect("members") {
+        let manifest = format!("{}/Cargo.toml", member.as_str().expect("a folder"));
+        assert!(copied.iter().any(|source| Path::new(&manifest).starts_with(source)), "{manifest} is not copied");
+    }
     // What the sources take in from elsewhere is copied too.
     for folder in ["filters", "proxy"] {
         let mut folders = vec![(root().join(folder), 1)];
