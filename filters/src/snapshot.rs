@@ -58,7 +58,7 @@ impl Deref for Snapshot {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Learned {
     pub occupied: Occupied,
-    /// The key set fetched from each of [`Settings::key_urls`].
+    /// The key set fetched from each of `Settings::key_urls`.
     pub keys: HashMap<String, Bytes>,
     /// The site's pages, where they were crawled.
     pub contents: Option<Arc<Contents>>,

@@ -2,7 +2,7 @@
 //!
 //! The request was admitted as anonymous, because its body was not read yet, and most endpoints counted it against the
 //! address. Once the caller is proven, the call counts against the proven identity, and the address is refunded. An
-//! endpoint that counts each message by itself ([`super::message`]) has counted nothing before.
+//! endpoint that counts each message by itself (`frontdesk_desk::message`) has counted nothing before.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -4,7 +4,7 @@
 //! and no chunking. The parser is strict wherever two readers could disagree: lines end in CRLF, and a header occurs
 //! once. The drafts permit only that the path is missing (`/`), or `Content-Length` (no body).
 //!
-//! This folder depends only on [`crate::reply`], so that the fuzzer builds in seconds (`tests/fuzz`).
+//! This folder depends only on `frontdesk_base::reply`, so that the fuzzer builds in seconds (`tests/fuzz`).
 
 mod head;
 mod reader;
